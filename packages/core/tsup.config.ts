@@ -1,0 +1,16 @@
+import { defineConfig } from "tsup";
+
+export default defineConfig({
+  entry: {
+    index: "src/index.ts",
+    "billing/index": "src/billing/index.ts",
+    "upstream/transport-node": "src/upstream/transport-node.ts",
+    "upstream/transport-fetch": "src/upstream/transport-fetch.ts",
+  },
+  format: "esm",
+  target: "es2023",
+  platform: "neutral",
+  sourcemap: true,
+  clean: true,
+  dts: false, // tsc emits the declarations: tsup's own emitter fails under TypeScript 7
+});
