@@ -12,5 +12,6 @@ export default defineConfig({
   platform: "neutral",
   sourcemap: true,
   clean: true,
+  external: ["#transport"], // chosen by the runtime, through `imports` of package.json
   dts: false, // tsc emits the declarations: tsup's own emitter fails under TypeScript 7
 });

@@ -1,1 +1,35 @@
-export {};
+export type * from "./billing/index.js";
+export { calculateCharge } from "./billing/index.js";
+export { GatewayOptionsError, type OptionsProblem } from "./check-options.js";
+export {
+  type ErrorCode,
+  type ErrorType,
+  GatewayError,
+  type GatewayErrorDetails,
+  isGatewayError,
+} from "./errors.js";
+export type { GatewayRequest, GatewayResponse, GatewayResponseBody, HeaderReader } from "./exchange.js";
+export type { Family, NormalizeContext, UpstreamCall } from "./families/family.js";
+export type { ModelLimits } from "./families/model-limits.js";
+export { createGateway, type Environment, type Gateway } from "./gateway.js";
+export type {
+  Caller,
+  ImageRequest,
+  ImageResult,
+  Operation,
+  ResponseFormat,
+  ResultError,
+  ResultImage,
+  Usage,
+} from "./image-request.js";
+export type { JsonObject } from "./json.js";
+export type { Logger } from "./logger.js";
+export type { BodyLimits, GatewayOptions } from "./options.js";
+export { type ApiKeyOptions, type Authenticate, hashApiKey } from "./request/authenticate.js";
+export type { SizeLimits } from "./request/image-size.js";
+export type { ChannelOptions } from "./routing/channel.js";
+export type { ModelOptions } from "./routing/resolve-model.js";
+export type { Fetch } from "./upstream/fetch-transport.js";
+export type { Timeouts, Transport, TransportRequest, TransportResponse } from "./upstream/transport.js";
+export { TransportError } from "./upstream/transport.js";
+export type { UpstreamFailure, UpstreamFailureKind } from "./upstream-failure.js";

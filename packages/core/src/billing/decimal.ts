@@ -1,0 +1,36 @@
+import { Big } from "big.js";
+
+/**
+ * An amount, a price or a ratio: a plain decimal such as `"0.075"`. A number is taken as its
+ * shortest decimal text, so `0.1` means exactly `0.1`.
+ */
+export type DecimalInput = string | number;
+
+const PLAIN_DECIMAL = /^\d{1,30}(?:\.\d{1,30})?$/;
+
+/** The decimal that the input means, or `undefined` when it is negative, infinite or no plain decimal. */
+export function parseDecimal(input: unknown): Big | undefined {
+  const text = typeof input === "number" && Number.isFinite(input) ? new Big(String(input)).toFixed() : input;
+  return typeof text === "string" && PLAIN_DECIMAL.test(text) ? new Big(text) : undefined;
+}
+
+/** The decimal that the input means; throws a `RangeError` that names it when it means none. */
+export function toDecimal(input: DecimalInput, name: string): Big {
+  const decimal = parseDecimal(input);
+  if (decimal === undefined) {
+    throw new RangeError(
+      `${name} must be a decimal of at least 0, such as "0.04", not ${JSON.stringify(input)}`,
+    );
+  }
+  return decimal;
+}
+
+/** The exact text of a decimal: no exponent, no digit lost. */
+export function formatDecimal(decimal: Big): string {
+  return decimal.toFixed();
+}
+
+/** One rounding, half up, to so many places; exact where no places are given. */
+export function roundCharge(exact: Big, decimalPlaces: number | undefined): Big {
+  return decimalPlaces === undefined ? exact : exact.round(decimalPlaces, Big.roundHalfUp);
+}

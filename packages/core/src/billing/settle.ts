@@ -1,0 +1,65 @@
+import type { Operation, SentTo, Usage } from "../image-request.js";
+import type { Charge } from "./calculate-charge.js";
+import type { Price } from "./pricing.js";
+import type { UsageRecord } from "./usage-record.js";
+
+/** What is known of a request before it is sent. */
+export interface Order {
+  readonly id: string;
+  /** Milliseconds since 1970. */
+  readonly receivedAt: number;
+  readonly caller: string;
+  readonly group: string;
+  readonly model: string;
+  readonly operation: Operation;
+  /** `undefined` without `billing`. */
+  readonly price: Price | undefined;
+}
+
+/** How a request that reached a provider ended. */
+export interface Outcome {
+  readonly status: number;
+  readonly errorCode?: string | undefined;
+  readonly images: number;
+  readonly usage?: Usage | undefined;
+  readonly upstreamRequestId?: string | undefined;
+  /** Milliseconds since 1970. */
+  readonly endedAt: number;
+}
+
+/**
+ * The usage record of one request, with its charge. A request of which no image came is charged
+ * what the provider reported, and nothing where it reported nothing.
+ */
+export function settle(order: Order, sentTo: SentTo, outcome: Outcome): UsageRecord {
+  const charge = chargeOutcome(order.price, outcome);
+  return {
+    id: order.id,
+    time: new Date(order.receivedAt).toISOString(),
+    caller: order.caller,
+    group: order.group,
+    model: order.model,
+    upstreamModel: sentTo.upstreamModel,
+    channel: sentTo.channel,
+    operation: order.operation,
+    status: outcome.status,
+    ...(outcome.errorCode !== undefined && { errorCode: outcome.errorCode }),
+    images: outcome.images,
+    ...(outcome.usage !== undefined && { usage: outcome.usage }),
+    charge: order.price === undefined ? null : (charge?.amount ?? "0"),
+    ...(charge !== undefined && { derivation: charge.derivation }),
+    ...(isUnpriced(charge) && { unpriced: true }),
+    durationMs: outcome.endedAt - order.receivedAt,
+    ...(outcome.upstreamRequestId !== undefined && { upstreamRequestId: outcome.upstreamRequestId }),
+  };
+}
+
+/** True when tokens were to be charged and the provider reported none. */
+function isUnpriced(charge: Charge | undefined): boolean {
+  return charge?.derivation.pricing_mode === "per-token" && charge.derivation.unpriced;
+}
+
+function chargeOutcome(price: Price | undefined, outcome: Outcome): Charge | undefined {
+  const nothingMade = outcome.images === 0 && outcome.usage === undefined;
+  return nothingMade ? undefined : price?.charge(outcome.usage);
+}

@@ -1,0 +1,142 @@
+import { DEFAULT_GROUP } from "./billing/pricing.js";
+import type { Family } from "./families/family.js";
+import { builtInFamilies } from "./families/registry.js";
+import type { GatewayOptions } from "./options.js";
+import { gatewayOptionsSchema } from "./options-schema.js";
+import { formatPath } from "./request/parse-fields.js";
+import { createSeriesMap, isSeries } from "./series.js";
+
+/** One thing that is wrong with the options. */
+export interface OptionsProblem {
+  /** Where: `channels[0].apiKey`. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Thrown by `createGateway`: every problem of the options at once. */
+export class GatewayOptionsError extends Error {
+  override readonly name = "GatewayOptionsError";
+  readonly problems: readonly OptionsProblem[];
+
+  constructor(problems: readonly OptionsProblem[]) {
+    const lines = problems.map(({ path, message }) => `  ${path === "" ? "options" : path} ${message}`);
+    super(`The options of the gateway are wrong:\n${lines.join("\n")}`);
+    this.problems = problems;
+  }
+}
+
+/**
+ * Checks the options whole and gives the families they may name.
+ *
+ * @throws GatewayOptionsError
+ */
+export function checkOptions(options: GatewayOptions): ReadonlyMap<string, Family> {
+  const parsed = gatewayOptionsSchema.safeParse(options);
+  if (!parsed.success) throw new GatewayOptionsError(parsed.error.issues.flatMap(toProblems));
+  const families = new Map(
+    [...builtInFamilies, ...(options.families ?? [])].map((family) => [family.name, family]),
+  );
+  const problems = [
+    ...checkAccess(options),
+    ...checkFamilies(options, families),
+    ...checkChannels(options),
+    ...checkPrices(options, families),
+  ];
+  if (problems.length > 0) throw new GatewayOptionsError(problems);
+  return families;
+}
+
+interface Issue {
+  readonly code?: string;
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+  readonly keys?: readonly string[];
+}
+
+function toProblems(issue: Issue): OptionsProblem[] {
+  if (issue.code !== "unrecognized_keys") return [{ path: formatPath(issue.path), message: issue.message }];
+  return (issue.keys ?? []).map((key) => ({
+    path: formatPath([...issue.path, key]),
+    message: "is not an option",
+  }));
+}
+
+function* checkAccess({ apiKeys, authenticate }: GatewayOptions): Iterable<OptionsProblem> {
+  if ((apiKeys === undefined) === (authenticate === undefined)) {
+    yield { path: "apiKeys", message: "or authenticate is needed, and only one of them" };
+  }
+}
+
+function* checkFamilies(
+  options: GatewayOptions,
+  families: ReadonlyMap<string, Family>,
+): Iterable<OptionsProblem> {
+  const known = [...families.keys()].join(", ");
+  for (const [model, { family, limits }] of Object.entries(options.models)) {
+    const found = families.get(family);
+    const path = formatPath(["models", model]);
+    if (found === undefined) yield { path: `${path}.family`, message: `must be one of ${known}` };
+    else if (typeof limits === "string" && found.findLimits(limits) === undefined) {
+      yield { path: `${path}.limits`, message: `names no row of limits of ${family}` };
+    }
+  }
+  for (const [index, { family }] of options.channels.entries()) {
+    if (!families.has(family))
+      yield { path: `channels[${index}].family`, message: `must be one of ${known}` };
+  }
+}
+
+function* checkChannels({ channels, models }: GatewayOptions): Iterable<OptionsProblem> {
+  const ids = new Set<string>();
+  for (const [index, { id, modelMapping = {} }] of channels.entries()) {
+    if (ids.has(id)) yield { path: `channels[${index}].id`, message: `is used twice: ${id}` };
+    ids.add(id);
+    for (const [model, target] of Object.entries(modelMapping)) {
+      if (isSeries(target) && !isSeries(model)) {
+        yield {
+          path: formatPath(["channels", index, "modelMapping", model]),
+          message: "maps one name to a series",
+        };
+      }
+    }
+  }
+  for (const [model, { family }] of Object.entries(models)) {
+    const served = channels.some(
+      (channel) => channel.family === family && serves(channel.modelMapping, model),
+    );
+    if (!served) yield { path: formatPath(["models", model]), message: "is served by no channel" };
+  }
+}
+
+/** Whether a mapping can serve a name; a series is served when any of its names may be. */
+function serves(mapping: Record<string, string> | undefined, model: string): boolean {
+  if (mapping === undefined) return true;
+  const prefix = model.slice(0, -1);
+  const inSeries = isSeries(model) && Object.keys(mapping).some((key) => key.startsWith(prefix));
+  return inSeries || createSeriesMap(mapping).find(isSeries(model) ? prefix : model) !== undefined;
+}
+
+function* checkPrices(
+  options: GatewayOptions,
+  families: ReadonlyMap<string, Family>,
+): Iterable<OptionsProblem> {
+  const { billing, models, apiKeys = [] } = options;
+  if (billing === undefined) return;
+  const details = createSeriesMap(billing.model_details);
+  for (const [model, { family }] of Object.entries(models)) {
+    // The names of a series are priced at the call: some may have prices of their own.
+    const price = isSeries(model) ? billing.model_details[model] : details.find(model)?.value;
+    const path = formatPath(["billing", "model_details", model]);
+    if (price === undefined && !isSeries(model))
+      yield { path, message: "is missing: the model has no price" };
+    if (price?.pricing_mode === "per-token" && families.get(family)?.reportsTokens === false) {
+      yield { path, message: `must be per-request: ${family} reports no tokens` };
+    }
+  }
+  const groups = billing.group_ratio ?? { [DEFAULT_GROUP]: "1" };
+  for (const [index, { group = DEFAULT_GROUP }] of apiKeys.entries()) {
+    if (!Object.hasOwn(groups, group)) {
+      yield { path: `apiKeys[${index}].group`, message: `names no group of billing.group_ratio: ${group}` };
+    }
+  }
+}

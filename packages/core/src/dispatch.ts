@@ -1,0 +1,67 @@
+import type { GatewayError } from "./errors.js";
+import type { ImageRequest, SentTo } from "./image-request.js";
+import type { Logger } from "./logger.js";
+import type { Channel } from "./routing/channel.js";
+import type { ResolvedModel } from "./routing/resolve-model.js";
+import { selectChannel } from "./routing/select-channel.js";
+import type { AttemptFailure } from "./upstream/attempt-failure.js";
+import { maySendAgain } from "./upstream/retry-policy.js";
+import { sendOnce } from "./upstream/send.js";
+import type { Transport, TransportResponse } from "./upstream/transport.js";
+import { toUpstreamError } from "./upstream/upstream-error.js";
+
+/** What attempts need of the gateway. */
+export interface DispatchParts {
+  readonly transport: Transport;
+  readonly logger: Logger;
+  readonly random: () => number;
+}
+
+/** How the attempts ended. `sentTo` is absent when the request reached no provider. */
+export type DispatchOutcome =
+  | { readonly ok: true; readonly sentTo: SentTo; readonly response: TransportResponse }
+  | { readonly ok: false; readonly sentTo: SentTo | undefined; readonly error: GatewayError };
+
+/** Sends a request to one channel after another until one answers, or none may be tried any more. */
+export async function dispatch(
+  request: ImageRequest,
+  model: ResolvedModel,
+  parts: DispatchParts,
+): Promise<DispatchOutcome> {
+  const untried = new Set(model.channels);
+  let reached: SentTo | undefined;
+  let worst: AttemptFailure | undefined;
+  for (;;) {
+    const channel = selectChannel([...untried], parts.random);
+    if (channel === undefined) break;
+    untried.delete(channel);
+    const sentTo = { channel: channel.id, upstreamModel: channel.toUpstreamModel(model.name) ?? model.name };
+    const call = channel.family.toUpstream(request, sentTo.upstreamModel);
+    const outcome = await sendOnce(parts.transport, call, channel, (status, body) =>
+      channel.family.toFailure(status, body),
+    );
+    if (outcome.ok) return { ok: true, sentTo, response: outcome.response };
+    const { failure } = outcome;
+    if (failure.kind !== "unreachable") reached = sentTo;
+    // A refused key is the least telling failure: with any other, that one is answered.
+    if (worst === undefined || failure.kind !== "credential") worst = failure;
+    reportChannelFailure(channel, failure, parts.logger);
+    if (!maySendAgain(failure.kind, channel.retryUnsafe)) break;
+  }
+  return { ok: false, sentTo: reached, error: toUpstreamError(worst ?? { kind: "unreachable" }) };
+}
+
+/** Tells the operator what only the operator can mend; the client's own faults are not told. */
+function reportChannelFailure(channel: Channel, failure: AttemptFailure, logger: Logger): void {
+  if (failure.kind === "content") return;
+  const fields = {
+    channel: channel.id,
+    reason: failure.kind,
+    status: failure.status,
+    code: failure.code,
+    upstreamRequestId: failure.requestId,
+  };
+  if (failure.kind === "credential")
+    logger.error(fields, "A channel's key or account was refused by its provider.");
+  else logger.warn(fields, "A channel failed.");
+}

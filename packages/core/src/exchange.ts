@@ -1,0 +1,38 @@
+/** Reads headers by name, letter case aside. `Headers` has this shape. */
+export interface HeaderReader {
+  get(name: string): string | null;
+}
+
+/**
+ * What the gateway reads of a request: the seam between a host and the core.
+ *
+ * A Web `Request` has this shape already; `@calotype/node` gives a socket's request the same shape
+ * without building Web objects.
+ */
+export interface GatewayRequest {
+  readonly method: string;
+  /** Absolute (`https://host/v1/…`) or from the root (`/v1/…`); a query is allowed and not read. */
+  readonly url: string;
+  readonly headers: HeaderReader;
+  /** The bytes of the body in order, or `null` where there is none. Read at most once. */
+  readonly body: AsyncIterable<Uint8Array> | null;
+  /**
+   * What a body parser of the host made of the body, when it ran first and took the bytes:
+   * parsed JSON, a string, or the bytes. `undefined` when the bytes are still in `body`.
+   */
+  readonly parsedBody?: unknown;
+  /** True when something before the gateway took the bytes and left nothing of them. */
+  readonly bodyConsumed?: boolean;
+  /** Aborted when the client leaves. A provider call once sent runs on. */
+  readonly signal: AbortSignal;
+}
+
+/** The body of an answer: complete, or produced as it is read. */
+export type GatewayResponseBody = string | Uint8Array<ArrayBuffer> | AsyncIterable<Uint8Array>;
+
+/** The gateway's answer, for the host to write. Header names are in lower case. */
+export interface GatewayResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: GatewayResponseBody;
+}

@@ -1,0 +1,13 @@
+import type { SizeLimits } from "../request/image-size.js";
+
+/** What one model can do. Data, not code: a row can be replaced in `models[…].limits`. */
+export interface ModelLimits {
+  /** Sizes the model takes; `"none"` when it takes no size at all. Absent: not checked. */
+  readonly size?: SizeLimits | "none" | undefined;
+  /** How many reference images a request carries. */
+  readonly references?: { readonly min?: number | undefined; readonly max: number } | undefined;
+  /** Images that one request may make. */
+  readonly maxImages?: number | undefined;
+  /** Reference images and images made, together. */
+  readonly maxReferencesAndImages?: number | undefined;
+}

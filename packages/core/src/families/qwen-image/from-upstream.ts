@@ -1,0 +1,40 @@
+import type { ImageResult, ResultImage, Usage } from "../../image-request.js";
+import { isJsonObject, type JsonObject } from "../../json.js";
+import { readCount, readText } from "../read-values.js";
+
+/**
+ * An answer of DashScope: every image of every choice, `image_count` as `generated_images`, the
+ * request id in `extra`. HTTP 200 with a `code` and no output is a failure.
+ */
+export function fromQwenImage(body: JsonObject): ImageResult {
+  const output = isJsonObject(body["output"]) ? body["output"] : {};
+  const choices = Array.isArray(output["choices"]) ? output["choices"] : [];
+  const code = readText(body["code"]);
+  const requestId = readText(body["request_id"]);
+  return {
+    images: choices.flatMap(readChoice),
+    errors: [],
+    fields: {},
+    failure: code === undefined ? undefined : { code, message: readText(body["message"]) ?? code },
+    usage: readUsage(body["usage"]),
+    upstreamRequestId: requestId,
+    extra: { request_id: requestId ?? "" },
+  };
+}
+
+/** Images of one choice; a text beside them is the prompt as the model rewrote it. */
+function readChoice(choice: unknown): ResultImage[] {
+  const message = isJsonObject(choice) && isJsonObject(choice["message"]) ? choice["message"] : {};
+  const items = Array.isArray(message["content"]) ? message["content"].filter(isJsonObject) : [];
+  const revisedPrompt = items.map((item) => readText(item["text"])).find((text) => text !== undefined) ?? "";
+  return items
+    .map((item) => readText(item["image"]))
+    .filter((url) => url !== undefined)
+    .map((url) => ({ url, revised_prompt: revisedPrompt }));
+}
+
+function readUsage(usage: unknown): Usage | undefined {
+  if (!isJsonObject(usage)) return undefined;
+  const count = readCount(usage["image_count"]) ?? readCount(usage["output_image_count"]);
+  return count === undefined ? undefined : { generated_images: count };
+}

@@ -1,0 +1,68 @@
+import { invalidRequest } from "../../errors.js";
+import type { ImageRequest } from "../../image-request.js";
+import type { JsonObject } from "../../json.js";
+import { toReferenceImage } from "../../request/data-url.js";
+import { checkSize } from "../../request/image-size.js";
+import type { NormalizeContext } from "../family.js";
+import type { ModelLimits } from "../model-limits.js";
+import type { QwenImageContent } from "./content.js";
+import { MAX_REFERENCES, REFERENCE_MEDIA_TYPES } from "./limits.js";
+import { readMessages } from "./read-messages.js";
+import { readShorthand } from "./read-shorthand.js";
+
+/** The body of a client, in the standard structure or in the shorthand, checked. */
+export function normalizeQwenImage(fields: JsonObject, context: NormalizeContext): ImageRequest {
+  const standard = "input" in fields;
+  const content = standard ? readMessages(fields) : readShorthand(fields);
+  if (content.stream) throw invalidRequest("stream is not offered for this model: leave it out.", "stream");
+  checkLimits(content, context.limits, standard ? "parameters." : "");
+  const images = content.images.map(({ value, param }) =>
+    toReferenceImage(value, param, REFERENCE_MEDIA_TYPES),
+  );
+  return {
+    operation: context.operation,
+    model: context.model,
+    prompt: content.text,
+    images,
+    maxImages: content.parameters.n ?? 1,
+    responseFormat: content.responseFormat ?? context.defaultResponseFormat ?? "url",
+    stream: false,
+    upstreamFields: { input: toInput(content, images), parameters: content.parameters },
+    ignored: content.ignored,
+  };
+}
+
+/** The client's own messages with the images checked, or one message made of the shorthand. */
+function toInput(content: QwenImageContent, images: readonly string[]): JsonObject {
+  if (content.input === undefined) {
+    return {
+      messages: [{ role: "user", content: [...images.map((image) => ({ image })), { text: content.text }] }],
+    };
+  }
+  const inOrder = images.values();
+  const messages = content.input.messages.map((message) => ({
+    ...message,
+    content: message.content.map((item) =>
+      item.image === undefined ? item : { ...item, image: inOrder.next().value },
+    ),
+  }));
+  return { ...content.input, messages };
+}
+
+function checkLimits(content: QwenImageContent, limits: ModelLimits | undefined, prefix: string): void {
+  const { n, size } = content.parameters;
+  const { min = 0, max = MAX_REFERENCES } = limits?.references ?? {};
+  const count = content.images.length;
+  if (count < min || count > max) {
+    const param = prefix === "" ? "image" : "input.messages[0].content";
+    throw invalidRequest(`This model takes ${min} to ${max} reference images, not ${count}.`, param);
+  }
+  const most = limits?.maxImages;
+  if (n !== undefined && most !== undefined && n > most) {
+    throw invalidRequest(`${prefix}n asks for ${n} images; this model makes at most ${most}.`, `${prefix}n`);
+  }
+  if (size === undefined || limits?.size === undefined) return;
+  if (limits.size === "none")
+    throw invalidRequest(`${prefix}size is not supported by this model.`, `${prefix}size`);
+  checkSize(size, limits.size, { separator: "*", param: `${prefix}size` });
+}

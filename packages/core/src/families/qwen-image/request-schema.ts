@@ -1,0 +1,67 @@
+import { z } from "zod";
+
+const text = z.string({ error: (issue) => (issue.input === undefined ? "is required" : "must be a text") });
+const filled = text.min(1, "must not be empty");
+const wholeNumber = z.int("must be a whole number");
+const responseFormat = z.enum(["url", "b64_json"], 'must be "url" or "b64_json"').optional();
+const stream = z.boolean("must be true or false").optional();
+
+/** The parameters that are interpreted here; everything else in `parameters` is forwarded as it came. */
+const parameters = z
+  .looseObject(
+    {
+      size: text.optional(),
+      n: wholeNumber.min(1, "must be at least 1").optional(),
+      watermark: z.boolean("must be true or false").optional(),
+      prompt_extend: z.boolean("must be true or false").optional(),
+      negative_prompt: text.optional(),
+    },
+    'must be an object such as {"size": "1328*1328"}',
+  )
+  .optional();
+
+const contentItem = z.looseObject({ text: filled.optional(), image: filled.optional() }, "must be an object");
+
+const message = z.looseObject(
+  {
+    role: z.literal("user", 'must be "user"'),
+    content: z.array(contentItem, "must be a list of {text} and {image} items"),
+  },
+  "must be an object with role and content",
+);
+
+/** The standard structure of family B: the content stands in `input.messages`. */
+export const messagesRequestSchema = z.looseObject({
+  prompt: z
+    .string("must be a text; a placeholder is enough, the content stands in input.messages")
+    .min(1, "must not be empty: keep a placeholder text in it, the content stands in input.messages"),
+  input: z.looseObject(
+    {
+      messages: z
+        .array(message, "is required: a list of one message")
+        .length(1, "must hold exactly one message"),
+    },
+    "must be an object with messages",
+  ),
+  parameters,
+  response_format: responseFormat,
+  stream,
+});
+
+/** The shorthand of OpenAI's clients: no `input`, everything at the top level. */
+export const shorthandRequestSchema = z.looseObject({
+  prompt: filled,
+  image: z
+    .union([text, z.array(text).min(1)], "must be a URL or data URL, or a list of at least one of them")
+    .optional(),
+  n: wholeNumber.optional(),
+  size: text.optional(),
+  parameters,
+  response_format: responseFormat,
+  stream,
+});
+
+/** The standard structure, checked. */
+export type MessagesFields = z.output<typeof messagesRequestSchema>;
+/** The interpreted parameters, checked. */
+export type QwenImageParameters = NonNullable<z.output<typeof parameters>>;

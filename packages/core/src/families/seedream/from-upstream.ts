@@ -1,0 +1,43 @@
+import type { ImageRequest, ImageResult, ResultError, ResultImage, Usage } from "../../image-request.js";
+import { isJsonObject, type JsonObject } from "../../json.js";
+import { readCount, readText } from "../read-values.js";
+
+/** An answer of Ark: the items that failed are taken out of `data`, the model gets its service name. */
+export function fromSeedream(body: JsonObject, request: ImageRequest): ImageResult {
+  const { model: _upstreamModel, created, data, error, ...fields } = body;
+  const items = Array.isArray(data) ? data : [];
+  return {
+    images: items.filter(isImage),
+    errors: items.flatMap((item, index) => (isImage(item) ? [] : [toResultError(item, index)])),
+    fields: { model: request.model, ...fields },
+    failure: isJsonObject(error) ? readError(error) : undefined,
+    usage: isJsonObject(fields["usage"]) ? readUsage(fields["usage"]) : undefined,
+    created: readCount(created),
+  };
+}
+
+function isImage(item: unknown): item is ResultImage {
+  return isJsonObject(item) && (readText(item["url"]) ?? readText(item["b64_json"])) !== undefined;
+}
+
+function toResultError(item: unknown, index: number): ResultError {
+  const error = isJsonObject(item) && isJsonObject(item["error"]) ? item["error"] : {};
+  return { index, ...readError(error) };
+}
+
+function readError(error: JsonObject): { code: string; message: string } {
+  return {
+    code: readText(error["code"]) ?? "upstream_no_image",
+    message: readText(error["message"]) ?? "The provider made no image and gave no reason.",
+  };
+}
+
+/** Counts that the provider reported; `undefined` when it reported none that can be used. */
+function readUsage(reported: JsonObject): Usage | undefined {
+  const usage = Object.fromEntries(
+    ["generated_images", "output_tokens", "total_tokens"]
+      .map((name) => [name, readCount(reported[name])] as const)
+      .filter(([, count]) => count !== undefined),
+  );
+  return Object.keys(usage).length === 0 ? undefined : usage;
+}

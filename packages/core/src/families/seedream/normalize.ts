@@ -1,0 +1,97 @@
+import { invalidRequest } from "../../errors.js";
+import type { ImageRequest } from "../../image-request.js";
+import type { JsonObject } from "../../json.js";
+import { toReferenceImage } from "../../request/data-url.js";
+import { checkSize } from "../../request/image-size.js";
+import { parseFields } from "../../request/parse-fields.js";
+import type { NormalizeContext } from "../family.js";
+import type { ModelLimits } from "../model-limits.js";
+import { splitOpenAiOnly } from "../openai-only-fields.js";
+import { MAX_IMAGES, MAX_REFERENCES, REFERENCE_MEDIA_TYPES } from "./limits.js";
+import { type SeedreamFields, seedreamRequestSchema } from "./request-schema.js";
+import { applyImageCount, countMaxImages, type SequentialFields } from "./sequential-images.js";
+
+/** Sizes by which clients ask for the provider's default. */
+const DEFAULT_SIZES: ReadonlySet<unknown> = new Set(["auto", "adaptive"]);
+
+/** The body of a client of `/v1`, checked and with the rule for `n` applied. */
+export function normalizeSeedream(fields: JsonObject, context: NormalizeContext): ImageRequest {
+  const { known, ignored } = splitOpenAiOnly(fields);
+  const parsed = parseFields(seedreamRequestSchema, known);
+  const images = readImages(parsed.image);
+  const sequential = applyImageCount(parsed.n, parsed);
+  const maxImages = countMaxImages(sequential, images.length, totalOf(context.limits));
+  checkCounts(images.length, maxImages, parsed, context.limits);
+  const responseFormat = parsed.response_format ?? context.defaultResponseFormat;
+  const { n: _n, size: _size, ...forwarded } = known;
+  return {
+    operation: context.operation,
+    model: context.model,
+    prompt: parsed.prompt,
+    images,
+    maxImages,
+    responseFormat: responseFormat ?? "url",
+    stream: parsed.stream ?? false,
+    upstreamFields: {
+      ...forwarded,
+      ...readSize(parsed.size, context.limits),
+      ...toBatchFields(sequential),
+      ...(parsed.image !== undefined && { image: typeof parsed.image === "string" ? images[0] : images }),
+      ...(responseFormat !== undefined && { response_format: responseFormat }),
+    },
+    ignored,
+  };
+}
+
+function readImages(image: SeedreamFields["image"]): readonly string[] {
+  if (image === undefined) return [];
+  if (typeof image === "string") return [toReferenceImage(image, "image", REFERENCE_MEDIA_TYPES)];
+  return image.map((value, index) => toReferenceImage(value, `image[${index}]`, REFERENCE_MEDIA_TYPES));
+}
+
+function readSize(size: string | undefined, limits: ModelLimits | undefined): { size?: string } {
+  if (size === undefined || DEFAULT_SIZES.has(size)) return {};
+  if (limits?.size === "none")
+    throw invalidRequest("size is not supported by this model: leave it out.", "size");
+  if (limits?.size !== undefined) checkSize(size, limits.size, { separator: "x", param: "size" });
+  return { size };
+}
+
+function checkCounts(
+  references: number,
+  maxImages: number,
+  fields: SeedreamFields,
+  limits: ModelLimits | undefined,
+): void {
+  const maxReferences = limits?.references?.max ?? MAX_REFERENCES;
+  if (references > maxReferences) {
+    throw invalidRequest(
+      `image holds ${references} reference images; at most ${maxReferences} are allowed.`,
+      "image",
+    );
+  }
+  const explicit = fields.sequential_image_generation_options?.max_images !== undefined;
+  const param = explicit ? "sequential_image_generation_options.max_images" : "n";
+  const most = limits?.maxImages ?? MAX_IMAGES;
+  if (maxImages > most)
+    throw invalidRequest(`${param} asks for ${maxImages} images; at most ${most} are allowed.`, param);
+  const total = totalOf(limits);
+  if (references + maxImages > total) {
+    throw invalidRequest(
+      `${references} reference images and ${maxImages} images to make are more than the ${total} allowed together.`,
+      param,
+    );
+  }
+}
+
+function totalOf(limits: ModelLimits | undefined): number {
+  return limits?.maxReferencesAndImages ?? MAX_IMAGES;
+}
+
+function toBatchFields(sequential: SequentialFields): JsonObject {
+  const { sequential_image_generation: mode, sequential_image_generation_options: options } = sequential;
+  return {
+    ...(mode !== undefined && { sequential_image_generation: mode }),
+    ...(options !== undefined && { sequential_image_generation_options: options }),
+  };
+}

@@ -1,0 +1,34 @@
+import { z } from "zod";
+
+const text = z.string({ error: (issue) => (issue.input === undefined ? "is required" : "must be a text") });
+const wholeNumber = z.int("must be a whole number");
+
+/**
+ * The fields of family A that are interpreted here; everything else is forwarded as it came.
+ * Messages continue the field's name.
+ */
+export const seedreamRequestSchema = z.looseObject({
+  prompt: text.min(1, "must not be empty"),
+  n: wholeNumber.optional(),
+  size: text.optional(),
+  response_format: z.enum(["url", "b64_json"], 'must be "url" or "b64_json"').optional(),
+  output_format: text.optional(),
+  watermark: z.boolean("must be true or false").optional(),
+  image: z
+    .union([text, z.array(text).min(1)], "must be a URL or data URL, or a list of at least one of them")
+    .optional(),
+  seed: wholeNumber.optional(),
+  guidance_scale: z.number("must be a number").optional(),
+  sequential_image_generation: z.enum(["auto", "disabled"], 'must be "auto" or "disabled"').optional(),
+  sequential_image_generation_options: z
+    .looseObject(
+      { max_images: wholeNumber.min(1, "must be at least 1").optional() },
+      'must be an object such as {"max_images": 4}',
+    )
+    .optional(),
+  stream: z.boolean("must be true or false").optional(),
+  optimize_prompt_options: z.looseObject({}, 'must be an object such as {"mode": "fast"}').optional(),
+});
+
+/** The interpreted fields of family A, checked. */
+export type SeedreamFields = z.output<typeof seedreamRequestSchema>;

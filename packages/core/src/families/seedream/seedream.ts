@@ -1,0 +1,19 @@
+import type { Family } from "../family.js";
+import { toSeedreamFailure } from "./from-error.js";
+import { fromSeedream } from "./from-upstream.js";
+import { findSeedreamLimits } from "./limits.js";
+import { normalizeSeedream } from "./normalize.js";
+import { toSeedream } from "./to-upstream.js";
+
+/** Family A of the interface: Seedream models on Volcengine Ark or BytePlus ModelArk. */
+export const seedream: Family = {
+  name: "seedream",
+  defaultBaseUrl: "https://ark.cn-beijing.volces.com/api/v3",
+  operations: new Set(["generate"]),
+  reportsTokens: true,
+  findLimits: findSeedreamLimits,
+  normalize: normalizeSeedream,
+  toUpstream: toSeedream,
+  fromUpstream: fromSeedream,
+  toFailure: toSeedreamFailure,
+};

@@ -1,0 +1,11 @@
+import type { ImageRequest } from "../../image-request.js";
+import type { UpstreamCall } from "../family.js";
+
+/** The call of Ark's image operation. */
+export function toSeedream(request: ImageRequest, upstreamModel: string): UpstreamCall {
+  return {
+    path: "/images/generations",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ model: upstreamModel, ...request.upstreamFields }),
+  };
+}

@@ -1,0 +1,145 @@
+import { createTransport } from "#transport";
+import { createPriceList } from "./billing/pricing.js";
+import type { UsageRecord } from "./billing/usage-record.js";
+import { checkOptions } from "./check-options.js";
+import { GatewayError } from "./errors.js";
+import type { GatewayRequest, GatewayResponse } from "./exchange.js";
+import { consoleLogger, type Logger } from "./logger.js";
+import { DEFAULT_MAX_ANSWER_BYTES, DEFAULT_MAX_JSON_BYTES, type GatewayOptions } from "./options.js";
+import { type PipelineParts, runPipeline } from "./pipeline.js";
+import { createAuthenticator, findByHash } from "./request/authenticate.js";
+import { createRouteMatcher } from "./request/match-route.js";
+import { renderError } from "./response/error-response.js";
+import { createChannel } from "./routing/channel.js";
+import { createModelResolver } from "./routing/resolve-model.js";
+import { createFetchTransport } from "./upstream/fetch-transport.js";
+import type { Transport } from "./upstream/transport.js";
+import { toWebResponse } from "./web-response.js";
+
+/** An image-generation gateway. */
+export interface Gateway {
+  /** What stands before every path of the gateway; `""` when nothing does. */
+  readonly basePath: string;
+  /** Answers any request; a path that is not the gateway's with 404. Never rejects. */
+  fetch(request: Request): Promise<Response>;
+  /**
+   * For adapters: answers a request of one of the gateway's paths, and gives `null` at once, with
+   * nothing read, for any other path, so that the host can go on. The promise never rejects.
+   */
+  handle(request: GatewayRequest): Promise<GatewayResponse> | null;
+  /** Takes no new request, waits for those under way, and ends the connections to the providers. */
+  close(): Promise<void>;
+}
+
+/** Time, chance and transport, for tests that need them fixed. */
+export interface Environment {
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** A number from 0 up to, not including, 1. */
+  readonly random: () => number;
+  readonly createId: () => string;
+  readonly transport: Transport;
+}
+
+/**
+ * Builds a gateway: validates the options once and wires the parts.
+ *
+ * @throws GatewayOptionsError with every problem of the options and its path
+ * @example
+ * ```ts
+ * import { createGateway } from "@calotype/core";
+ *
+ * const gateway = createGateway({
+ *   models: { "seedream-4-5-251128": { family: "seedream" } },
+ *   channels: [
+ *     {
+ *       id: "ark",
+ *       family: "seedream",
+ *       apiKey: process.env.ARK_API_KEY,
+ *       modelMapping: { "seedream-4-5-251128": "doubao-seedream-4-5-251128" },
+ *     },
+ *   ],
+ *   apiKeys: [{ id: "me", key: process.env.CALOTYPE_API_KEY }],
+ * });
+ * const response = await gateway.fetch(new Request("http://localhost/v1/images/generations", { method: "POST" }));
+ * // response.status === 401
+ * ```
+ */
+export function createGateway(options: GatewayOptions, environment: Partial<Environment> = {}): Gateway {
+  const parts = createParts(options, environment);
+  const basePath = options.basePath ?? "";
+  const matchRoute = createRouteMatcher(basePath);
+  const underWay = new Set<Promise<unknown>>();
+  let closed = false;
+
+  const handle: Gateway["handle"] = (request) => {
+    const operation = matchRoute(request.url);
+    if (operation === undefined) return null;
+    if (closed) return Promise.resolve(renderError(closedError(), parts.createId()));
+    const answer = runPipeline(parts, operation, request);
+    underWay.add(answer);
+    void answer.finally(() => underWay.delete(answer));
+    return answer;
+  };
+
+  return {
+    basePath,
+    handle,
+    async fetch(request) {
+      const answer = handle(request);
+      return toWebResponse(answer === null ? renderError(notFoundError(), parts.createId()) : await answer);
+    },
+    async close() {
+      closed = true;
+      await Promise.all(underWay);
+      await parts.transport.close();
+    },
+  };
+}
+
+function createParts(options: GatewayOptions, environment: Partial<Environment>): PipelineParts {
+  const families = checkOptions(options);
+  const logger = options.logger ?? consoleLogger;
+  const channels = options.channels.flatMap((channel) => {
+    const family = families.get(channel.family);
+    return family === undefined ? [] : [createChannel(channel, family)];
+  });
+  return {
+    authenticate: createAuthenticator(options.authenticate ?? findByHash(options.apiKeys ?? [])),
+    resolveModel: createModelResolver(options.models, families, channels),
+    prices: options.billing && createPriceList(options.billing),
+    responseFormat: options.responseFormat,
+    maxJsonBytes: options.bodyLimits?.json ?? DEFAULT_MAX_JSON_BYTES,
+    maxAnswerBytes: options.maxAnswerBytes ?? DEFAULT_MAX_ANSWER_BYTES,
+    report: createReporter(options.onUsage, logger),
+    logger,
+    now: environment.now ?? Date.now,
+    random: environment.random ?? Math.random,
+    createId: environment.createId ?? (() => `req_${crypto.randomUUID().replaceAll("-", "")}`),
+    transport:
+      environment.transport ?? (options.fetch ? createFetchTransport(options.fetch) : createTransport()),
+  };
+}
+
+/** Hands records to the operator's function; a failing one is logged and breaks no request. */
+function createReporter(onUsage: GatewayOptions["onUsage"], logger: Logger): PipelineParts["report"] {
+  const report = async (record: UsageRecord): Promise<void> => {
+    if (record.unpriced === true) {
+      logger.warn({ requestId: record.id, model: record.model }, "No tokens were reported: the charge is 0.");
+    }
+    try {
+      await onUsage?.(record);
+    } catch (error) {
+      logger.error({ requestId: record.id, err: error }, "onUsage failed.");
+    }
+  };
+  return (record) => void report(record);
+}
+
+function notFoundError(): GatewayError {
+  return new GatewayError("not_found", "No such path. The gateway serves POST /v1/images/generations.");
+}
+
+function closedError(): GatewayError {
+  return new GatewayError("gateway_closed", "This server is shutting down.", { retryAfterSeconds: 1 });
+}

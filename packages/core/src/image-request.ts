@@ -1,0 +1,95 @@
+import type { JsonObject } from "./json.js";
+
+/**
+ * What was asked for, named after the endpoint: `generate` is `/v1/images/generations`, `edit` is
+ * `/v1/images/edits`, `native` is `/api/v3/images/generations`.
+ */
+export type Operation = "generate" | "edit" | "native";
+
+/** How the images of an answer are delivered: as temporary links or as base64 text. */
+export type ResponseFormat = "url" | "b64_json";
+
+/** Who holds the API key of a request. */
+export interface Caller {
+  /** Names the caller in usage records and logs. Not secret. */
+  readonly id: string;
+  /** The price group, a key of `billing.group_ratio`. Default `"default"`. */
+  readonly group?: string | undefined;
+  /** Service models the caller may use, series (`image-edit*`) included. Default: all. */
+  readonly models?: readonly string[] | undefined;
+  /** Response format for requests that name none. Wins over the model's and the gateway's. */
+  readonly responseFormat?: ResponseFormat | undefined;
+}
+
+/** A request that was understood and found valid, before a channel is chosen. */
+export interface ImageRequest {
+  readonly operation: Operation;
+  /** The service model name, as the client sent it. */
+  readonly model: string;
+  readonly prompt: string;
+  /** Reference images in the order that counts: `http(s)` URLs or data URLs. */
+  readonly images: readonly string[];
+  /** The largest number of images that the provider may make of it, and so the most it can cost. */
+  readonly maxImages: number;
+  readonly responseFormat: ResponseFormat;
+  readonly stream: boolean;
+  /** What the provider gets, in its own spelling and without `model`. */
+  readonly upstreamFields: JsonObject;
+  /** Fields of the client that are known and have no meaning here; named in `x-calotype-ignored`. */
+  readonly ignored: readonly string[];
+}
+
+/**
+ * What the provider says it made and used. Spelled as in the interface, everywhere.
+ * Each number is a whole number of at least 0; what the provider did not report is absent.
+ */
+export interface Usage {
+  /** Images generated successfully. */
+  readonly generated_images?: number;
+  /** Image tokens. */
+  readonly output_tokens?: number;
+  /** All tokens. */
+  readonly total_tokens?: number;
+}
+
+/** One image of an answer. Fields of the provider beyond these are kept. */
+export interface ResultImage {
+  readonly url?: string;
+  readonly b64_json?: string;
+  /** The actual size, `<width>x<height>`. */
+  readonly size?: string;
+  readonly [field: string]: unknown;
+}
+
+/** One image of a batch that could not be made. */
+export interface ResultError {
+  /** Its place in the batch, from 0. */
+  readonly index: number;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** An answer of a provider, understood. */
+export interface ImageResult {
+  readonly images: readonly ResultImage[];
+  /** Images of the batch that failed while others may have been made. */
+  readonly errors: readonly ResultError[];
+  /** Why there is no image at all, in the provider's words, when it says so for the whole answer. */
+  readonly failure?: { readonly code: string; readonly message: string } | undefined;
+  /** Absent when the provider reported nothing that can be used. */
+  readonly usage?: Usage | undefined;
+  /** The provider's request id as it stands in the body. */
+  readonly upstreamRequestId?: string | undefined;
+  /** Top-level fields of the `/v1` answer beside `created`, `data` and `extra`. */
+  readonly fields: JsonObject;
+  /** Seconds since 1970, as the provider gave it. */
+  readonly created?: number | undefined;
+  /** What stands in `extra` of the `/v1` answer; `extra.errors` is added to it. */
+  readonly extra?: JsonObject | undefined;
+}
+
+/** The channel that took a request, and the name by which it knows the model. */
+export interface SentTo {
+  readonly channel: string;
+  readonly upstreamModel: string;
+}

@@ -1,0 +1,71 @@
+import { invalidRequest } from "../errors.js";
+
+/** The sizes that a model takes. What is absent is not checked. */
+export interface SizeLimits {
+  /** Names such as `2K`, in any letter case. */
+  readonly presets?: readonly string[] | undefined;
+  /** Exactly these sizes, each `[width, height]`. */
+  readonly list?: readonly (readonly [number, number])[] | undefined;
+  /** Width times height. */
+  readonly totalPixels?: { readonly min: number; readonly max: number } | undefined;
+  /** Pixels of each side. */
+  readonly side?: { readonly min: number; readonly max: number } | undefined;
+  /** The longer side divided by the shorter one is at most this. */
+  readonly maxAspectRatio?: number | undefined;
+}
+
+/** How a family writes sizes. */
+export interface SizeStyle {
+  readonly separator: "x" | "*";
+  /** The name of the field, for messages. */
+  readonly param: string;
+}
+
+/**
+ * Checks a size against a model's limits.
+ *
+ * @throws GatewayError `invalid_request_error` that lists what is allowed
+ */
+export function checkSize(size: string, limits: SizeLimits, style: SizeStyle): void {
+  if (limits.presets?.some((preset) => preset.toLowerCase() === size.toLowerCase())) return;
+  const pixels = parsePixels(size, style.separator);
+  if (pixels !== undefined && isAllowed(pixels, limits)) return;
+  throw invalidRequest(
+    `${style.param} ${JSON.stringify(size.slice(0, 32))} is not supported by this model: send ${describe(limits, style.separator)}.`,
+    style.param,
+  );
+}
+
+function parsePixels(size: string, separator: "x" | "*"): readonly [number, number] | undefined {
+  const [width = "", height = "", ...more] = size.split(separator);
+  const isNumber = /^[1-9]\d{0,5}$/;
+  if (more.length > 0 || !isNumber.test(width) || !isNumber.test(height)) return undefined;
+  return [Number(width), Number(height)];
+}
+
+function isAllowed([width, height]: readonly [number, number], limits: SizeLimits): boolean {
+  const { list, totalPixels, side, maxAspectRatio } = limits;
+  return (
+    (list === undefined || list.some((allowed) => allowed[0] === width && allowed[1] === height)) &&
+    within(width * height, totalPixels) &&
+    within(width, side) &&
+    within(height, side) &&
+    (maxAspectRatio === undefined || Math.max(width / height, height / width) <= maxAspectRatio)
+  );
+}
+
+function describe(limits: SizeLimits, separator: string): string {
+  const { presets = [], list, totalPixels, side, maxAspectRatio } = limits;
+  const sizes = list?.map(([width, height]) => `${width}${separator}${height}`) ?? [];
+  const rules = [
+    totalPixels && `${totalPixels.min} to ${totalPixels.max} pixels in all`,
+    side && `sides of ${side.min} to ${side.max} pixels`,
+    maxAspectRatio && `an aspect ratio between 1:${maxAspectRatio} and ${maxAspectRatio}:1`,
+  ].filter((rule) => typeof rule === "string");
+  const free = rules.length > 0 ? [`<width>${separator}<height> with ${rules.join(" and ")}`] : [];
+  return [...presets, ...sizes, ...free].join(", or ");
+}
+
+function within(value: number, range: SizeLimits["side"]): boolean {
+  return range === undefined || (value >= range.min && value <= range.max);
+}

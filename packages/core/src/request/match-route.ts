@@ -1,0 +1,20 @@
+import type { Operation } from "../image-request.js";
+
+const PATHS: readonly (readonly [string, Operation])[] = [["/v1/images/generations", "generate"]];
+
+/** Finds the operation that a URL asks for, or `undefined` when its path is none of the gateway's. */
+export type RouteMatcher = (url: string) => Operation | undefined;
+
+/** A matcher for the paths of the interface under a base path (`""` or `/ai`). */
+export function createRouteMatcher(basePath: string): RouteMatcher {
+  const operations = new Map(PATHS.map(([path, operation]) => [basePath + path, operation]));
+  return (url) => operations.get(pathOf(url));
+}
+
+/** The path of an absolute URL or of one that begins at the root, without query and fragment. */
+function pathOf(url: string): string {
+  const start = url.startsWith("/") ? 0 : url.indexOf("/", url.indexOf("://") + 3);
+  if (start === -1) return "/";
+  const end = url.slice(start).search(/[?#]/);
+  return end === -1 ? url.slice(start) : url.slice(start, start + end);
+}

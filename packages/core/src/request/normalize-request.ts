@@ -1,0 +1,34 @@
+import { invalidRequest } from "../errors.js";
+import type { Caller, ImageRequest, Operation, ResponseFormat } from "../image-request.js";
+import type { JsonObject } from "../json.js";
+import type { ResolvedModel } from "../routing/resolve-model.js";
+
+/** What a body is read with. */
+export interface RequestContext {
+  readonly operation: Operation;
+  readonly model: ResolvedModel;
+  readonly caller: Caller;
+  /** The gateway's default response format. */
+  readonly responseFormat: ResponseFormat | undefined;
+}
+
+/**
+ * A body of `/v1` as its model's family understands it. A field that is `null` counts as absent.
+ *
+ * @throws GatewayError `invalid_request_error`
+ */
+export function normalizeRequest(body: JsonObject, context: RequestContext): ImageRequest {
+  const { operation, model, caller } = context;
+  if (!model.family.operations.has(operation)) {
+    throw invalidRequest(`The model ${model.name} is served at /v1/images/generations only.`, "model");
+  }
+  const fields = Object.fromEntries(
+    Object.entries(body).filter(([name, value]) => name !== "model" && value !== null),
+  );
+  return model.family.normalize(fields, {
+    operation,
+    model: model.name,
+    limits: model.limits,
+    defaultResponseFormat: caller.responseFormat ?? model.responseFormat ?? context.responseFormat,
+  });
+}

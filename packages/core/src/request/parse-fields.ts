@@ -1,0 +1,25 @@
+import type { z } from "zod";
+import { invalidRequest } from "../errors.js";
+import type { JsonObject } from "../json.js";
+
+/**
+ * Checks fields against a schema and gives them typed. Messages of the schema continue the
+ * field's name: `must be a whole number`.
+ *
+ * @throws GatewayError `invalid_request_error` that names the first wrong field
+ */
+export function parseFields<Schema extends z.ZodType>(schema: Schema, fields: JsonObject): z.output<Schema> {
+  const parsed = schema.safeParse(fields);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const param = formatPath(issue?.path ?? []);
+  throw invalidRequest(`${param} ${issue?.message ?? "is not valid"}.`, param);
+}
+
+/** `["image", 2]` as `image[2]`. */
+export function formatPath(path: readonly PropertyKey[]): string {
+  return path.reduce<string>((text, key) => {
+    if (typeof key === "number") return `${text}[${key}]`;
+    return text === "" ? String(key) : `${text}.${String(key)}`;
+  }, "");
+}

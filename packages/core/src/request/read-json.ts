@@ -1,0 +1,80 @@
+import { GatewayError, invalidRequest } from "../errors.js";
+import type { GatewayRequest } from "../exchange.js";
+import { isJsonObject, type JsonObject } from "../json.js";
+import { checkJsonStructure } from "./check-json-structure.js";
+import { readBody } from "./read-body.js";
+
+const MAX_DEPTH = 32;
+
+/**
+ * The JSON object in a request's body: strict UTF-8, at most 32 levels deep, no top-level key
+ * twice, at most `maxBytes`. A body that the host parsed already is taken as it is.
+ *
+ * @throws GatewayError 400, 413, 415, or `body_already_read`
+ */
+export async function readJson(request: GatewayRequest, maxBytes: number): Promise<JsonObject> {
+  checkContentType(request.headers.get("content-type"));
+  const value = await readValue(request, maxBytes);
+  if (!isJsonObject(value)) throw invalidRequest("The body must be a JSON object.");
+  return value;
+}
+
+async function readValue(request: GatewayRequest, maxBytes: number): Promise<unknown> {
+  const { parsedBody } = request;
+  if (typeof parsedBody === "string") return parseText(parsedBody);
+  if (parsedBody instanceof Uint8Array) return parseBytes(parsedBody);
+  if (parsedBody !== undefined) return parsedBody;
+  if (request.bodyConsumed === true) throw bodyAlreadyRead();
+  checkContentEncoding(request.headers.get("content-encoding"));
+  return parseBytes(await readBody(request, maxBytes));
+}
+
+function parseBytes(bytes: Uint8Array): unknown {
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new GatewayError("invalid_request_error", "The body is not valid UTF-8.", { cause });
+  }
+  return parseText(text);
+}
+
+function parseText(text: string): unknown {
+  if (text.trim() === "") throw invalidRequest("The body is empty; send a JSON object.");
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new GatewayError("invalid_request_error", "The body is not valid JSON.", { cause });
+  }
+  checkJsonStructure(text, MAX_DEPTH);
+  return value;
+}
+
+function checkContentType(header: string | null): void {
+  const [type = "", ...parameters] = (header ?? "").toLowerCase().split(";");
+  const isJson = /^application\/(?:[\w.-]+\+)?json$/.test(type.trim());
+  const charset = parameters
+    .map((parameter) => /^\s*charset="?([^"\s]+)"?\s*$/.exec(parameter)?.[1])
+    .find(Boolean);
+  if (!isJson || (charset !== undefined && charset !== "utf-8" && charset !== "utf8")) {
+    throw new GatewayError(
+      "unsupported_media_type",
+      "This endpoint takes JSON in UTF-8: send the header Content-Type: application/json.",
+    );
+  }
+}
+
+function checkContentEncoding(header: string | null): void {
+  if (header !== null && header.trim() !== "" && header.trim().toLowerCase() !== "identity") {
+    throw new GatewayError("unsupported_media_type", "Send the body without Content-Encoding.");
+  }
+}
+
+function bodyAlreadyRead(): GatewayError {
+  return new GatewayError(
+    "body_already_read",
+    "A body parser of this server took the request's body before the image gateway. The operator must mount the gateway before it.",
+    { shouldRetry: false },
+  );
+}

@@ -1,0 +1,84 @@
+import type { Family } from "../families/family.js";
+import { createSeriesMap } from "../series.js";
+import type { Timeouts } from "../upstream/transport.js";
+
+/** One configured account at a provider. */
+export interface ChannelOptions {
+  /** Names the channel in usage records and logs. */
+  id: string;
+  /** The wire format it speaks: `seedream`, `qwen-image`, or the name of a family of yours. */
+  family: string;
+  /** The provider's key. Sent to the provider only; never logged. */
+  apiKey: string | undefined;
+  /**
+   * As the provider's own SDK takes it, such as `https://ark.cn-beijing.volces.com/api/v3`; an
+   * address without a path gets the family's. `https`, or `http` on loopback. Default: the family's.
+   */
+  baseUrl?: string | undefined;
+  /**
+   * Service model to the provider's model or endpoint id. A series maps to one name, or, when both
+   * end in `*`, name by name (`"image-edit*": "qwen-image-edit*"`). Default: every model of the
+   * family under its own name.
+   */
+  modelMapping?: Record<string, string> | undefined;
+  /** Channels of the highest number are tried first. Default 0. */
+  priority?: number | undefined;
+  /** Share of the traffic among channels of one priority. Default 1. */
+  weight?: number | undefined;
+  /** Headers sent to the provider beside those of the family. */
+  headers?: Record<string, string> | undefined;
+  /** Milliseconds. Default: connect 10 s, first byte 900 s, idle 300 s. */
+  timeouts?: Partial<Timeouts> | undefined;
+  /** Send a request again on another channel even where an image may have been made. Default false. */
+  retryUnsafe?: boolean | undefined;
+}
+
+/** A channel, ready to send to. */
+export interface Channel {
+  readonly id: string;
+  readonly family: Family;
+  readonly apiKey: string;
+  /** Without a slash at its end. */
+  readonly baseUrl: string;
+  readonly priority: number;
+  readonly weight: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly timeouts: Timeouts;
+  readonly retryUnsafe: boolean;
+  /** The provider's name of a service model, or `undefined` when the channel does not serve it. */
+  toUpstreamModel(model: string): string | undefined;
+}
+
+const DEFAULT_TIMEOUTS: Timeouts = { connectMs: 10_000, firstByteMs: 900_000, idleMs: 300_000 };
+
+/** A channel from validated options. */
+export function createChannel(options: ChannelOptions, family: Family): Channel {
+  return {
+    id: options.id,
+    family,
+    apiKey: options.apiKey ?? "",
+    baseUrl: toBaseUrl(options.baseUrl ?? family.defaultBaseUrl, family.defaultBaseUrl),
+    priority: options.priority ?? 0,
+    weight: options.weight ?? 1,
+    headers: options.headers ?? {},
+    timeouts: { ...DEFAULT_TIMEOUTS, ...options.timeouts },
+    retryUnsafe: options.retryUnsafe ?? false,
+    toUpstreamModel: createModelMapping(options.modelMapping),
+  };
+}
+
+/** An address without a path gets the path of the family's own. */
+function toBaseUrl(address: string, defaultBaseUrl: string): string {
+  const url = new URL(address);
+  const path = url.pathname === "/" ? new URL(defaultBaseUrl).pathname : url.pathname;
+  return url.origin + path.replace(/\/+$/, "");
+}
+
+function createModelMapping(mapping: Record<string, string> | undefined): Channel["toUpstreamModel"] {
+  if (mapping === undefined) return (model) => model;
+  const names = createSeriesMap(mapping);
+  return (model) => {
+    const match = names.find(model);
+    return match && (match.value.endsWith("*") ? match.value.slice(0, -1) + match.rest : match.value);
+  };
+}

@@ -1,0 +1,75 @@
+import { GatewayError, invalidRequest } from "../errors.js";
+import type { Family } from "../families/family.js";
+import type { ModelLimits } from "../families/model-limits.js";
+import type { Caller, ResponseFormat } from "../image-request.js";
+import { createSeriesMap, includesName } from "../series.js";
+import type { Channel } from "./channel.js";
+
+/** A service model of the operator. */
+export interface ModelOptions {
+  /** The wire format behind it: `seedream`, `qwen-image`, or the name of a family of yours. */
+  family: string;
+  /** The name of a row of the family's limits, or a row of your own. Default: the row of the service name, if any. */
+  limits?: string | ModelLimits | undefined;
+  /** Response format for requests that name none. The caller's default wins over it. */
+  responseFormat?: ResponseFormat | undefined;
+}
+
+/** A model that a caller may use, and who can make its images. */
+export interface ResolvedModel {
+  /** The service model name. */
+  readonly name: string;
+  readonly family: Family;
+  readonly limits: ModelLimits | undefined;
+  readonly responseFormat: ResponseFormat | undefined;
+  /** The channels that serve it; at least one. */
+  readonly channels: readonly Channel[];
+}
+
+/** Finds the model that a body asks for. @throws GatewayError when there is none for this caller. */
+export type ModelResolver = (model: unknown, caller: Caller) => ResolvedModel;
+
+/** A resolver over validated options. */
+export function createModelResolver(
+  models: Readonly<Record<string, ModelOptions>>,
+  families: ReadonlyMap<string, Family>,
+  channels: readonly Channel[],
+): ModelResolver {
+  const table = createSeriesMap(models);
+  return (model, caller) => {
+    const name = readModelName(model);
+    const options = table.find(name)?.value;
+    const family = options && families.get(options.family);
+    const serving = channels.filter(
+      (channel) => channel.family === family && channel.toUpstreamModel(name) !== undefined,
+    );
+    if (options === undefined || family === undefined || serving.length === 0) {
+      throw new GatewayError("model_not_found", `The model ${name.slice(0, 128)} does not exist.`, {
+        param: "model",
+      });
+    }
+    if (caller.models !== undefined && !includesName(caller.models, name)) {
+      throw new GatewayError("model_not_allowed", `This API key may not use the model ${name}.`, {
+        param: "model",
+      });
+    }
+    return {
+      name,
+      family,
+      limits: findLimits(options.limits, name, family),
+      responseFormat: options.responseFormat,
+      channels: serving,
+    };
+  };
+}
+
+function readModelName(model: unknown): string {
+  if (model === undefined || model === null || model === "")
+    throw invalidRequest("model is required", "model");
+  if (typeof model !== "string") throw invalidRequest("model must be a text.", "model");
+  return model;
+}
+
+function findLimits(limits: ModelOptions["limits"], name: string, family: Family): ModelLimits | undefined {
+  return typeof limits === "object" ? limits : family.findLimits(limits ?? name);
+}

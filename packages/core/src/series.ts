@@ -1,0 +1,40 @@
+/** What a name matched: the entry, and the part of the name that its `*` stood for. */
+export interface SeriesMatch<T> {
+  readonly value: T;
+  /** The part of the name that `*` stood for; empty for an exact entry. */
+  readonly rest: string;
+}
+
+/** A table whose keys are names or series of names. */
+export interface SeriesMap<T> {
+  find(name: string): SeriesMatch<T> | undefined;
+}
+
+/** True for a key that names a series, such as `image-edit*`. */
+export function isSeries(key: string): boolean {
+  return key.endsWith("*");
+}
+
+/** A table in which an exact name wins, then the longest prefix (`image-2.0-pro*` before `image-2.0*`). */
+export function createSeriesMap<T>(entries: Readonly<Record<string, T>>): SeriesMap<T> {
+  const exact = new Map<string, SeriesMatch<T>>();
+  const series: { prefix: string; value: T }[] = [];
+  for (const [key, value] of Object.entries(entries)) {
+    if (isSeries(key)) series.push({ prefix: key.slice(0, -1), value });
+    else exact.set(key, { value, rest: "" });
+  }
+  series.sort((a, b) => b.prefix.length - a.prefix.length);
+  return {
+    find(name) {
+      const match = exact.get(name);
+      if (match !== undefined) return match;
+      const found = series.find(({ prefix }) => name.startsWith(prefix));
+      return found && { value: found.value, rest: name.slice(found.prefix.length) };
+    },
+  };
+}
+
+/** True when a list of names and series holds the name. */
+export function includesName(names: readonly string[], name: string): boolean {
+  return names.some((key) => (isSeries(key) ? name.startsWith(key.slice(0, -1)) : key === name));
+}

@@ -1,0 +1,12 @@
+import type { UpstreamFailure, UpstreamFailureKind } from "../upstream-failure.js";
+import type { TransportError } from "./transport.js";
+
+/** Why one attempt failed: the provider's refusal, or what became of the connection. */
+export interface AttemptFailure extends Omit<UpstreamFailure, "kind"> {
+  readonly kind: UpstreamFailureKind | TransportError["reason"];
+  /** The HTTP status, when the provider answered. */
+  readonly status?: number | undefined;
+  /** Seconds, from the provider's `retry-after`. */
+  readonly retryAfterSeconds?: number | undefined;
+  readonly cause?: unknown;
+}

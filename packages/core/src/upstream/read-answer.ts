@@ -1,0 +1,62 @@
+import { GatewayError } from "../errors.js";
+import { isJsonObject, type JsonObject } from "../json.js";
+import { TransportError, type TransportResponse } from "./transport.js";
+import { toUpstreamError } from "./upstream-error.js";
+
+/** Error answers are short; what stands past this is not read. */
+const MAX_ERROR_BYTES = 64 * 1024;
+
+/**
+ * The JSON object of a successful answer.
+ *
+ * @throws GatewayError `upstream_invalid_response` when it is cut, larger than `maxBytes`, or not a
+ * JSON object; `upstream_timeout` when it stalls.
+ */
+export async function readAnswer(response: TransportResponse, maxBytes: number): Promise<JsonObject> {
+  let text: string | undefined;
+  try {
+    text = await readText(response.body, maxBytes);
+  } catch (cause) {
+    if (!(cause instanceof TransportError)) throw cause;
+    throw toUpstreamError({ kind: cause.reason, cause });
+  }
+  if (text === undefined) throw invalid(`The provider's answer is larger than ${maxBytes} bytes.`);
+  const value = parseObject(text);
+  if (value === undefined) throw invalid("The provider's answer is not a JSON object.");
+  return value;
+}
+
+/** The JSON object of an error answer, or `undefined` when it is none; the status stands either way. */
+export async function readErrorBody(response: TransportResponse): Promise<JsonObject | undefined> {
+  try {
+    return parseObject((await readText(response.body, MAX_ERROR_BYTES)) ?? "");
+  } catch (error) {
+    if (error instanceof TransportError) return undefined;
+    throw error;
+  }
+}
+
+async function readText(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string | undefined> {
+  const decoder = new TextDecoder();
+  let length = 0;
+  let text = "";
+  for await (const chunk of body) {
+    length += chunk.length;
+    if (length > maxBytes) return undefined;
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function invalid(message: string): GatewayError {
+  return new GatewayError("upstream_invalid_response", message, { shouldRetry: false });
+}

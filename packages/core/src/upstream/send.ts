@@ -1,0 +1,70 @@
+import type { JsonObject } from "../json.js";
+import { maskSecrets } from "../mask-secrets.js";
+import type { UpstreamFailure } from "../upstream-failure.js";
+import type { AttemptFailure } from "./attempt-failure.js";
+import { readErrorBody } from "./read-answer.js";
+import { type Timeouts, type Transport, TransportError, type TransportResponse } from "./transport.js";
+
+/** Where an attempt goes: the part of a channel that sending needs. */
+export interface Destination {
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly timeouts: Timeouts;
+}
+
+/** What is sent: a family's call. */
+export interface Call {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** How one attempt ended: with the head of a successful answer, or with the reason it failed. */
+export type AttemptOutcome =
+  | { readonly ok: true; readonly response: TransportResponse }
+  | { readonly ok: false; readonly failure: AttemptFailure };
+
+/** Sends a call to one destination, once. `classify` is the family's reading of an error answer. */
+export async function sendOnce(
+  transport: Transport,
+  call: Call,
+  to: Destination,
+  classify: (status: number, body: JsonObject | undefined) => UpstreamFailure,
+): Promise<AttemptOutcome> {
+  let response: TransportResponse;
+  try {
+    response = await transport.send({
+      url: to.baseUrl + call.path,
+      headers: { ...call.headers, ...to.headers, authorization: `Bearer ${to.apiKey}` },
+      body: call.body,
+      timeouts: to.timeouts,
+    });
+  } catch (cause) {
+    if (!(cause instanceof TransportError)) throw cause;
+    return { ok: false, failure: { kind: cause.reason, cause } };
+  }
+  if (response.status >= 200 && response.status < 300) return { ok: true, response };
+  return { ok: false, failure: await readFailure(response, to, classify) };
+}
+
+async function readFailure(
+  response: TransportResponse,
+  to: Destination,
+  classify: (status: number, body: JsonObject | undefined) => UpstreamFailure,
+): Promise<AttemptFailure> {
+  const failure = classify(response.status, await readErrorBody(response));
+  return {
+    ...failure,
+    message: failure.message && maskSecrets(failure.message, [to.apiKey]),
+    status: response.status,
+    requestId: response.headers.get("x-request-id") ?? failure.requestId,
+    retryAfterSeconds: readRetryAfter(response.headers.get("retry-after")),
+  };
+}
+
+/** `retry-after` in seconds; a date is not used by these providers. */
+function readRetryAfter(header: string | null): number | undefined {
+  const seconds = Number(header ?? Number.NaN);
+  return Number.isFinite(seconds) && seconds >= 0 ? Math.ceil(seconds) : undefined;
+}

@@ -1,0 +1,50 @@
+import type { HeaderReader } from "../exchange.js";
+
+/** How long a provider may take, in milliseconds. */
+export interface Timeouts {
+  /** To accept the connection. */
+  readonly connectMs: number;
+  /** From the request sent to the first byte of the answer; images take a minute and more. */
+  readonly firstByteMs: number;
+  /** Between two pieces of the answer. */
+  readonly idleMs: number;
+}
+
+/** One POST to a provider. */
+export interface TransportRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly timeouts: Timeouts;
+}
+
+/** The head of a provider's answer; the body is read to its end or abandoned by leaving the loop. */
+export interface TransportResponse {
+  readonly status: number;
+  readonly headers: HeaderReader;
+  /** Fails with a {@link TransportError} when it is cut or stalls. */
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+/** The way to the providers. */
+export interface Transport {
+  /** @throws TransportError */
+  send(request: TransportRequest): Promise<TransportResponse>;
+  /** Ends idle connections; requests under way finish. */
+  close(): Promise<void>;
+}
+
+/** Why a provider could not be heard. */
+export class TransportError extends Error {
+  override readonly name = "TransportError";
+  readonly reason: "unreachable" | "timeout" | "broken";
+
+  /**
+   * @param reason `unreachable`: no connection, so nothing was sent; `timeout`: sent, and no answer
+   * in time; `broken`: sent, and the connection ended before the answer did.
+   */
+  constructor(reason: TransportError["reason"], cause: unknown) {
+    super(`The provider's connection: ${reason}`, { cause });
+    this.reason = reason;
+  }
+}

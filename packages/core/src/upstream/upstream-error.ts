@@ -1,0 +1,58 @@
+import { type ErrorCode, GatewayError } from "../errors.js";
+import type { AttemptFailure } from "./attempt-failure.js";
+
+interface Rendering {
+  readonly code: ErrorCode;
+  /** For the client, when the provider gave no message. */
+  readonly message: string;
+  /** False when a repeat could be charged twice or cannot help. */
+  readonly repeatable: boolean;
+}
+
+const RENDERINGS: Readonly<Record<AttemptFailure["kind"], Rendering>> = {
+  content: { code: "upstream_rejected", message: "The provider refused the request.", repeatable: true },
+  credential: {
+    code: "upstream_authentication_failed",
+    message:
+      "No channel of this model is accepted by its provider at the moment. The operator has been told.",
+    repeatable: false,
+  },
+  rate: { code: "upstream_rate_limited", message: "The provider's rate limit is reached.", repeatable: true },
+  quota: {
+    code: "upstream_quota_exceeded",
+    message: "The provider account's quota is used up.",
+    repeatable: false,
+  },
+  overload: { code: "upstream_error", message: "The provider is overloaded.", repeatable: true },
+  server: { code: "upstream_error", message: "The provider failed.", repeatable: false },
+  unreachable: { code: "upstream_unreachable", message: "The provider cannot be reached.", repeatable: true },
+  timeout: { code: "upstream_timeout", message: "The provider did not answer in time.", repeatable: false },
+  broken: {
+    code: "upstream_invalid_response",
+    message: "The provider's answer broke off.",
+    repeatable: false,
+  },
+};
+
+const DEFAULT_RETRY_AFTER_SECONDS = 5;
+
+/**
+ * The error that a client sees for a failed attempt. The provider's code and message are kept, but
+ * for a refused key, which is the operator's affair.
+ */
+export function toUpstreamError(failure: AttemptFailure): GatewayError {
+  const { code, message, repeatable } = RENDERINGS[failure.kind];
+  const ours = failure.kind === "credential";
+  const waits = failure.kind === "rate";
+  return new GatewayError(code, ours ? message : (failure.message ?? message), {
+    status: failure.kind === "content" ? failure.status : undefined,
+    upstreamCode: ours ? undefined : failure.code,
+    param: ours ? undefined : failure.param,
+    upstreamRequestId: failure.requestId,
+    retryAfterSeconds: waits
+      ? (failure.retryAfterSeconds ?? DEFAULT_RETRY_AFTER_SECONDS)
+      : failure.retryAfterSeconds,
+    shouldRetry: repeatable ? undefined : false,
+    cause: failure.cause,
+  });
+}
