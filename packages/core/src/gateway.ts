@@ -27,6 +27,8 @@ export interface Gateway {
    * nothing read, for any other path, so that the host can go on. The promise never rejects.
    */
   handle(request: GatewayRequest): Promise<GatewayResponse> | null;
+  /** The answer for a path that nobody serves, for hosts that have none of their own. */
+  notFound(): GatewayResponse;
   /** Takes no new request, waits for those under way, and ends the connections to the providers. */
   close(): Promise<void>;
 }
@@ -82,12 +84,14 @@ export function createGateway(options: GatewayOptions, environment: Partial<Envi
     return answer;
   };
 
+  const notFound = (): GatewayResponse => renderError(notFoundError(), parts.createId());
+
   return {
     basePath,
     handle,
+    notFound,
     async fetch(request) {
-      const answer = handle(request);
-      return toWebResponse(answer === null ? renderError(notFoundError(), parts.createId()) : await answer);
+      return toWebResponse(await (handle(request) ?? notFound()));
     },
     async close() {
       closed = true;

@@ -1,1 +1,3 @@
-export {};
+export { handleNodeRequest } from "./handle-node-request.js";
+export type { HostRequest } from "./node-request.js";
+export { type NodeHandler, toNodeHandler } from "./to-node-handler.js";

@@ -1,0 +1,18 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Gateway } from "@calotype/core";
+import { type HostRequest, toGatewayRequest } from "./node-request.js";
+import { sendResponse } from "./send-response.js";
+
+/**
+ * For adapters of frameworks over `node:http`: answers a request of one of the gateway's paths on
+ * its socket, and gives `null` at once, with nothing read or written, for any other path.
+ */
+export function handleNodeRequest(
+  gateway: Pick<Gateway, "handle">,
+  req: IncomingMessage,
+  res: ServerResponse,
+  host: HostRequest = {},
+): Promise<void> | null {
+  const answer = gateway.handle(toGatewayRequest(req, res, host));
+  return answer && answer.then((response) => sendResponse(req, res, response));
+}

@@ -1,0 +1,56 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { GatewayRequest, HeaderReader } from "@calotype/core";
+
+/** What a framework knows of a request beyond the socket's. */
+export interface HostRequest {
+  /** The path as the gateway should see it, without a mount path. Default: the socket's own. */
+  readonly url?: string;
+  /** What a body parser made of the body. Counts only when the bytes were really taken. */
+  readonly parsedBody?: unknown;
+}
+
+/**
+ * A socket's request in the shape the gateway reads. Nothing is copied: the body is the socket's
+ * own stream, and the abort signal is made when it is first asked for.
+ */
+export function toGatewayRequest(
+  req: IncomingMessage,
+  res: ServerResponse,
+  host: HostRequest,
+): GatewayRequest {
+  // A parser that did not take the bytes may still have set an empty body (body-parser 1 does).
+  const taken = req.readableDidRead;
+  let signal: AbortSignal | undefined;
+  return {
+    method: req.method ?? "GET",
+    url: host.url ?? req.url ?? "/",
+    headers: toHeaderReader(req),
+    // Leaving the loop early must not destroy the socket: the refusal is still to be written to it.
+    body: taken ? null : { [Symbol.asyncIterator]: () => req.iterator({ destroyOnReturn: false }) },
+    parsedBody: taken ? host.parsedBody : undefined,
+    bodyConsumed: taken,
+    get signal() {
+      signal ??= abortWhenClientLeaves(res);
+      return signal;
+    },
+  };
+}
+
+function toHeaderReader({ headers }: IncomingMessage): HeaderReader {
+  return {
+    get(name) {
+      const value = headers[name.toLowerCase()];
+      return Array.isArray(value) ? value.join(", ") : (value ?? null);
+    },
+  };
+}
+
+function abortWhenClientLeaves(res: ServerResponse): AbortSignal {
+  const controller = new AbortController();
+  const abortIfUnanswered = (): void => {
+    if (!res.writableFinished) controller.abort();
+  };
+  if (res.destroyed) abortIfUnanswered();
+  else res.once("close", abortIfUnanswered);
+  return controller.signal;
+}

@@ -1,0 +1,78 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { GatewayResponse } from "@calotype/core";
+import { drainUpload } from "./drain-upload.js";
+
+/**
+ * Writes the gateway's answer to the socket: a complete body in one write, a produced one chunk by
+ * chunk as fast as the client reads it. Headers that the host set on the response stay.
+ */
+export async function sendResponse(
+  req: IncomingMessage,
+  res: ServerResponse,
+  { status, headers, body }: GatewayResponse,
+): Promise<void> {
+  if (typeof body === "string" || body instanceof Uint8Array) {
+    if (!canAnswer(res)) return;
+    const withLength = { ...headers, "content-length": String(Buffer.byteLength(body)) };
+    if (req.complete) res.writeHead(status, withLength).end(body);
+    else await answerDuringUpload(req, res.writeHead(status, { ...withLength, connection: "close" }), body);
+    return;
+  }
+  if (!canAnswer(res)) {
+    await body[Symbol.asyncIterator]().return?.();
+    return;
+  }
+  res.writeHead(status, headers).flushHeaders();
+  await sendChunks(res, body);
+}
+
+/** False when the client left or another handler has answered. */
+function canAnswer(res: ServerResponse): boolean {
+  return !res.destroyed && !res.headersSent;
+}
+
+/**
+ * A refusal while the client is still sending. Closing at once would reset the connection before
+ * the client has read the answer, so the rest of the upload is taken in for a moment.
+ */
+async function answerDuringUpload(
+  req: IncomingMessage,
+  res: ServerResponse,
+  body: string | Uint8Array,
+): Promise<void> {
+  res.write(body);
+  await drainUpload(req);
+  res.end();
+}
+
+/**
+ * Writes chunks with backpressure. When the client leaves, the loop is left, and the body is told so
+ * by the `return` of its iterator. A body that fails resets the connection: the client must not
+ * take what it has for the whole.
+ */
+async function sendChunks(res: ServerResponse, body: AsyncIterable<Uint8Array>): Promise<void> {
+  try {
+    for await (const chunk of body) {
+      if (res.destroyed) break;
+      if (!res.write(chunk)) await drainedOrClosed(res);
+    }
+  } catch {
+    // Whoever made the body has reported why it failed; here only the client is told.
+    res.destroy();
+  }
+  if (!res.destroyed) res.end();
+}
+
+function drainedOrClosed(res: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = (): void => {
+      res.off("drain", settle);
+      res.off("close", settle);
+      resolve();
+    };
+    res.on("drain", settle);
+    res.on("close", settle);
+    // A client that left before the listeners stood will never be heard again.
+    if (res.destroyed) settle();
+  });
+}
