@@ -1,6 +1,7 @@
 import { DEFAULT_GROUP } from "./billing/pricing.js";
 import type { Family } from "./families/family.js";
 import { builtInFamilies } from "./families/registry.js";
+import { isJsonObject } from "./json.js";
 import type { GatewayOptions } from "./options.js";
 import { gatewayOptionsSchema } from "./options-schema.js";
 import { formatPath } from "./request/parse-fields.js";
@@ -26,24 +27,42 @@ export class GatewayOptionsError extends Error {
 }
 
 /**
- * Checks the options whole and gives the families they may name.
+ * Checks the options whole and gives the families they may name. What spans several options is
+ * checked where each of them has its shape, so that one run finds as much as can be found.
  *
  * @throws GatewayOptionsError
  */
 export function checkOptions(options: GatewayOptions): ReadonlyMap<string, Family> {
   const parsed = gatewayOptionsSchema.safeParse(options);
-  if (!parsed.success) throw new GatewayOptionsError(parsed.error.issues.flatMap(toProblems));
-  const families = new Map(
-    [...builtInFamilies, ...(options.families ?? [])].map((family) => [family.name, family]),
-  );
-  const problems = [
-    ...checkAccess(options),
-    ...checkFamilies(options, families),
-    ...checkChannels(options),
-    ...checkPrices(options, families),
-  ];
+  const issues = parsed.error?.issues ?? [];
+  const problems = issues.flatMap(toProblems);
+  if (!isJsonObject(options)) throw new GatewayOptionsError(problems);
+  const broken = new Set(issues.filter((issue) => !isLocal(issue)).map(({ path }) => path[0]));
+  const isSound = (...parts: (keyof GatewayOptions)[]): boolean => !parts.some((part) => broken.has(part));
+  const extra = isSound("families") ? (options.families ?? []) : [];
+  const families = new Map([...builtInFamilies, ...extra].map((family) => [family.name, family]));
+  problems.push(...checkAccess(options));
+  if (isSound("models", "channels", "families")) {
+    problems.push(...checkFamilies(options, families), ...checkChannels(options));
+    if (isSound("billing", "apiKeys")) problems.push(...checkPrices(options, families));
+  }
   if (problems.length > 0) throw new GatewayOptionsError(problems);
   return families;
+}
+
+const LOCAL_CHANNEL_OPTIONS: ReadonlySet<PropertyKey | undefined> = new Set([
+  "apiKey",
+  "baseUrl",
+  "headers",
+  "priority",
+  "retryUnsafe",
+  "timeouts",
+  "weight",
+]);
+
+/** True for an issue that no other option depends on, such as a missing key. */
+function isLocal({ path }: Issue): boolean {
+  return path[0] === "channels" && LOCAL_CHANNEL_OPTIONS.has(path[2]);
 }
 
 interface Issue {

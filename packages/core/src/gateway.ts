@@ -5,6 +5,7 @@ import { checkOptions } from "./check-options.js";
 import { GatewayError } from "./errors.js";
 import type { GatewayRequest, GatewayResponse } from "./exchange.js";
 import { consoleLogger, type Logger } from "./logger.js";
+import { createSecretMask } from "./mask-secrets.js";
 import { DEFAULT_MAX_ANSWER_BYTES, DEFAULT_MAX_JSON_BYTES, type GatewayOptions } from "./options.js";
 import { type PipelineParts, runPipeline } from "./pipeline.js";
 import { createAuthenticator, findByHash } from "./request/authenticate.js";
@@ -77,14 +78,14 @@ export function createGateway(options: GatewayOptions, environment: Partial<Envi
   const handle: Gateway["handle"] = (request) => {
     const operation = matchRoute(request.url);
     if (operation === undefined) return null;
-    if (closed) return Promise.resolve(renderError(closedError(), parts.createId()));
+    if (closed) return Promise.resolve(renderError(closedError(), parts.createId(), parts.mask));
     const answer = runPipeline(parts, operation, request);
     underWay.add(answer);
     void answer.finally(() => underWay.delete(answer));
     return answer;
   };
 
-  const notFound = (): GatewayResponse => renderError(notFoundError(), parts.createId());
+  const notFound = (): GatewayResponse => renderError(notFoundError(), parts.createId(), parts.mask);
 
   return {
     basePath,
@@ -116,6 +117,7 @@ function createParts(options: GatewayOptions, environment: Partial<Environment>)
     maxJsonBytes: options.bodyLimits?.json ?? DEFAULT_MAX_JSON_BYTES,
     maxAnswerBytes: options.maxAnswerBytes ?? DEFAULT_MAX_ANSWER_BYTES,
     report: createReporter(options.onUsage, logger),
+    mask: createSecretMask(channels.map((channel) => channel.apiKey)),
     logger,
     now: environment.now ?? Date.now,
     random: environment.random ?? Math.random,

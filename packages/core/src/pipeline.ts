@@ -3,6 +3,7 @@ import { GatewayError, isGatewayError } from "./errors.js";
 import type { GatewayRequest, GatewayResponse } from "./exchange.js";
 import { type GenerateParts, generateImages } from "./generate-images.js";
 import type { Operation, ResponseFormat } from "./image-request.js";
+import type { SecretMask } from "./mask-secrets.js";
 import type { Authenticator } from "./request/authenticate.js";
 import { normalizeRequest } from "./request/normalize-request.js";
 import { readJson } from "./request/read-json.js";
@@ -19,6 +20,8 @@ export interface PipelineParts extends GenerateParts {
   readonly responseFormat: ResponseFormat | undefined;
   readonly maxJsonBytes: number;
   readonly createId: () => string;
+  /** Takes every channel's key out of an error's text. */
+  readonly mask: SecretMask;
 }
 
 /** One request from its arrival to its answer. Never rejects: every failure is an answer. */
@@ -48,12 +51,16 @@ export async function runPipeline(
     const now = Math.floor(parts.now() / 1000);
     return renderImages(result, { requestId: id, now, ignored: imageRequest.ignored });
   } catch (error) {
-    if (isGatewayError(error)) return renderError(error, id);
+    if (isGatewayError(error)) return renderError(error, id, parts.mask);
     parts.logger.error(
       { requestId: id, err: error },
       "A request failed in the gateway or in a function of yours.",
     );
-    return renderError(new GatewayError("internal_error", "The gateway failed.", { cause: error }), id);
+    return renderError(
+      new GatewayError("internal_error", "The gateway failed.", { cause: error }),
+      id,
+      parts.mask,
+    );
   }
 }
 

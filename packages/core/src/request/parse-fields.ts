@@ -16,10 +16,12 @@ export function parseFields<Schema extends z.ZodType>(schema: Schema, fields: Js
   throw invalidRequest(`${param} ${issue?.message ?? "is not valid"}.`, param);
 }
 
-/** `["image", 2]` as `image[2]`. */
+/** `["image", 2]` as `image[2]`, `["models", "image-2.0*"]` as `models["image-2.0*"]`. */
 export function formatPath(path: readonly PropertyKey[]): string {
   return path.reduce<string>((text, key) => {
     if (typeof key === "number") return `${text}[${key}]`;
-    return text === "" ? String(key) : `${text}.${String(key)}`;
+    const name = String(key);
+    if (!/^[\w-]+$/.test(name)) return `${text}[${JSON.stringify(name)}]`;
+    return text === "" ? name : `${text}.${name}`;
   }, "");
 }

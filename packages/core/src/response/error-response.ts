@@ -1,12 +1,12 @@
 import type { GatewayError } from "../errors.js";
 import type { GatewayResponse } from "../exchange.js";
-import { maskSecrets } from "../mask-secrets.js";
+import type { SecretMask } from "../mask-secrets.js";
 
 /** The only place where an error becomes an answer. The provider's code stands in for ours where it gave one. */
-export function renderError(error: GatewayError, requestId: string): GatewayResponse {
+export function renderError(error: GatewayError, requestId: string, mask: SecretMask): GatewayResponse {
   const body = {
     error: {
-      message: maskSecrets(error.message),
+      message: mask(error.message),
       type: error.type,
       code: error.upstreamCode ?? (error.status === 400 ? "invalid_request_error" : error.code),
       param: error.param ?? null,

@@ -1,5 +1,4 @@
 import type { JsonObject } from "../json.js";
-import { maskSecrets } from "../mask-secrets.js";
 import type { UpstreamFailure } from "../upstream-failure.js";
 import type { AttemptFailure } from "./attempt-failure.js";
 import { readErrorBody } from "./read-answer.js";
@@ -45,18 +44,16 @@ export async function sendOnce(
     return { ok: false, failure: { kind: cause.reason, cause } };
   }
   if (response.status >= 200 && response.status < 300) return { ok: true, response };
-  return { ok: false, failure: await readFailure(response, to, classify) };
+  return { ok: false, failure: await readFailure(response, classify) };
 }
 
 async function readFailure(
   response: TransportResponse,
-  to: Destination,
   classify: (status: number, body: JsonObject | undefined) => UpstreamFailure,
 ): Promise<AttemptFailure> {
   const failure = classify(response.status, await readErrorBody(response));
   return {
     ...failure,
-    message: failure.message && maskSecrets(failure.message, [to.apiKey]),
     status: response.status,
     requestId: response.headers.get("x-request-id") ?? failure.requestId,
     retryAfterSeconds: readRetryAfter(response.headers.get("retry-after")),
