@@ -1,0 +1,114 @@
+import type { Fault } from "./faults/fault.js";
+import { readLimited } from "./http/read-limited.js";
+import { isJsonObject, parseJson } from "./json.js";
+import type { Provider } from "./provider.js";
+import { Refusal } from "./refusal.js";
+import type { Services } from "./services.js";
+import { hangUntilAborted, sleep } from "./sleep.js";
+
+/** Fourteen references of 30 MB do not fit; nobody should have to send them to this machine. */
+const maxBodyBytes = 128 * 1024 * 1024;
+
+interface Arrival {
+  readonly request: Request;
+  readonly origin: string;
+  readonly requestId: string;
+  readonly body: unknown;
+  readonly isTooLarge: boolean;
+}
+
+/** The path of a generation request, the same with both providers: record, check the key, meet a fault, generate. */
+export async function answerCall(
+  provider: Provider,
+  request: Request,
+  origin: string,
+  services: Services,
+): Promise<Response> {
+  const startedAt = performance.now();
+  const requestId = provider.createRequestId(services);
+  const bytes = await readLimited(request.body, maxBodyBytes);
+  const bodyText = bytes?.toString("utf8") ?? "";
+  const body = parseJson(bodyText);
+  recordRequest({ request, route: provider.name, services, body, bodyText });
+
+  const arrival = { request, origin, requestId, body, isTooLarge: bytes === undefined };
+  const response = await answerOrRefuse(provider, arrival, services);
+  response.headers.set("x-request-id", requestId);
+  if (provider.costTimeHeader !== undefined) {
+    response.headers.set(provider.costTimeHeader, String(Math.round(performance.now() - startedAt)));
+  }
+  return response;
+}
+
+interface Arrived {
+  readonly request: Request;
+  readonly route: Provider["name"] | "link" | "unknown";
+  readonly services: Services;
+  readonly body?: unknown;
+  readonly bodyText?: string;
+}
+
+export function recordRequest({ request, route, services, body, bodyText = "" }: Arrived): void {
+  const { method, url } = request;
+  const headers = Object.fromEntries(request.headers);
+  services.recorder.record({
+    route,
+    method,
+    url,
+    headers,
+    body,
+    bodyText,
+    receivedAt: services.settings.now(),
+  });
+}
+
+async function answerOrRefuse(provider: Provider, arrival: Arrival, services: Services): Promise<Response> {
+  try {
+    return await answer(provider, arrival, services);
+  } catch (error) {
+    if (error instanceof Refusal) return provider.renderRefusal(error, arrival.requestId);
+    throw error;
+  }
+}
+
+async function answer(provider: Provider, arrival: Arrival, services: Services): Promise<Response> {
+  const { request, body, requestId, origin } = arrival;
+  if (!isKeyAccepted(request, provider.acceptedKeys(services))) throw provider.wrongKey();
+  const fault = services.faults.take(provider.name, isJsonObject(body) ? body.model : undefined);
+  await sleep(fault.latencyMs ?? 0, request.signal);
+  if (fault.hang === true) return hangUntilAborted(request.signal);
+  refuseByFault(provider, fault);
+  if (fault.emptyBody === true) return new Response(null, { status: fault.status ?? 200 });
+  if (arrival.isTooLarge) throw provider.bodyTooLarge();
+  if (!isJsonObject(body)) throw provider.bodyNotJson();
+  const { headers, signal } = request;
+  const response = await provider.generate({ requestId, origin, headers, body, fault, signal }, services);
+  return fault.malformedJson === true ? breakOff(response, fault.status) : response;
+}
+
+function isKeyAccepted(request: Request, accepted: readonly string[] | undefined): boolean {
+  const key = /^Bearer\s+(\S.*)$/i.exec(request.headers.get("authorization") ?? "")?.[1]?.trim();
+  return key !== undefined && (accepted === undefined || accepted.includes(key));
+}
+
+function refuseByFault(provider: Provider, fault: Fault): void {
+  if (fault.wrongKey === true) throw provider.wrongKey();
+  const { code, status, message, retryAfterSeconds } = fault;
+  const hasOtherOutcome =
+    fault.malformedJson ?? fault.emptyBody ?? fault.streamErrorAfterImages !== undefined;
+  if (hasOtherOutcome || (code === undefined && status === undefined)) return;
+  throw new Refusal({
+    code: code ?? provider.codeForStatus(status ?? 500),
+    status,
+    message,
+    retryAfterSeconds,
+  });
+}
+
+/** The same answer, cut in the middle of its JSON: of a stream, in the middle of its first event. */
+async function breakOff(response: Response, status = response.status): Promise<Response> {
+  const text = await response.text();
+  const end = text.indexOf("\n\n");
+  const half = Math.floor((end === -1 ? text.length : end) / 2);
+  return new Response(text.slice(0, half), { status, headers: response.headers });
+}

@@ -1,0 +1,57 @@
+import type { ReferencePicture } from "../pictures/recipe.js";
+import type { ProviderCall } from "../provider.js";
+import { BadReference, type ReferenceProblem } from "../references/bad-reference.js";
+import { downloadFor } from "../references/download.js";
+import { loadReference, type ReferenceRules } from "../references/load-reference.js";
+import type { Refusal } from "../refusal.js";
+import type { Services } from "../services.js";
+import type { DashscopeModel } from "./models.js";
+import { dashscopeRefusal, invalidParameter } from "./refusals.js";
+
+const maxReferences = 3;
+const maxBytes = 10 * 1024 * 1024;
+
+export function checkReferenceCount(count: number, { minReferences }: DashscopeModel): void {
+  if (count < minReferences || count > maxReferences) {
+    throw invalidParameter(`The content should contain ${minReferences} to ${maxReferences} images`);
+  }
+}
+
+/** The images of the message, downloaded or decoded and measured. `oss://` is accepted unseen. */
+export async function readReferences(
+  images: readonly string[],
+  call: ProviderCall,
+  services: Services,
+): Promise<ReferencePicture[]> {
+  const rules: ReferenceRules = {
+    maxBytes,
+    needsLowerCaseMediaType: false,
+    otherSchemes: ["oss:"],
+    download: downloadFor(call, services),
+  };
+  return Promise.all(images.map((image) => readOne(image, rules)));
+}
+
+async function readOne(image: string, rules: ReferenceRules): Promise<ReferencePicture> {
+  try {
+    return await loadReference(image, rules);
+  } catch (error) {
+    if (error instanceof BadReference) throw refusalFor(error.problem);
+    throw error;
+  }
+}
+
+function refusalFor(problem: ReferenceProblem): Refusal {
+  switch (problem) {
+    case "empty":
+    case "not-a-link":
+    case "broken-base64":
+      return dashscopeRefusal("InvalidURL");
+    case "not-an-image":
+      return dashscopeRefusal("BadRequest.UnsupportedFileFormat");
+    case "too-large":
+      return dashscopeRefusal("BadRequest.TooLarge");
+    case "unreachable":
+      return dashscopeRefusal("InvalidParameter.DataInspection");
+  }
+}

@@ -1,0 +1,56 @@
+import type { FaultControl } from "./faults/fault-control.js";
+import { applyDefaults, type EmulatorOptions } from "./options.js";
+import type { RecordedRequest } from "./recorder.js";
+import { createRouter } from "./router.js";
+import { type EmulatorServer, type ListenOptions, listen } from "./server.js";
+import { createServices } from "./services.js";
+
+/** Both providers on this machine. */
+export interface Emulator {
+  /**
+   * Answers a request as the provider would, by its path: `/api/v3/images/generations` (Ark),
+   * `/api/v1/services/aigc/multimodal-generation/generation` (DashScope), result links, `/_emulator/…`.
+   */
+  fetch(request: Request): Promise<Response>;
+  /** Serves `fetch` on a port of this machine. */
+  listen(options?: ListenOptions): Promise<EmulatorServer>;
+  readonly faults: FaultControl;
+  /** The latest requests, oldest first: at most 1000 of them and 128 MiB. Keys are recorded as sent. */
+  readonly requests: readonly RecordedRequest[];
+  /** Forgets faults, recorded requests and result links. */
+  reset(): void;
+}
+
+/**
+ * Creates an emulator of Volcengine Ark and Alibaba Cloud DashScope. Nothing is opened, read or loaded
+ * before its first use.
+ *
+ * @example
+ * ```ts
+ * import { createEmulator } from "@calotype/emulator";
+ *
+ * const server = await createEmulator().listen();
+ * const response = await fetch(`${server.arkBaseUrl}/images/generations`, {
+ *   method: "POST",
+ *   headers: { authorization: "Bearer any-key", "content-type": "application/json" },
+ *   body: JSON.stringify({ model: "doubao-seedream-4-5-251128", prompt: "一只橘猫" }),
+ * });
+ * console.log(await response.json()); // { model, created, data: [{ url, size: "2048x2048" }], usage }
+ * await server.close();
+ * ```
+ */
+export function createEmulator(options: EmulatorOptions = {}): Emulator {
+  const services = createServices(applyDefaults(options));
+  const route = createRouter(services);
+  return {
+    fetch: (request) => route(request, options.origin ?? new URL(request.url).origin),
+    listen: (listenOptions) => listen(route, listenOptions),
+    faults: services.faults,
+    requests: services.recorder.requests,
+    reset() {
+      services.faults.clear();
+      services.recorder.clear();
+      services.recipes.clear();
+    },
+  };
+}

@@ -1,0 +1,77 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import type { ProviderName } from "../provider.js";
+
+/** A result link before it is signed: which file, from when (seconds since the epoch) and how long it lives. */
+export interface LinkDetails {
+  readonly provider: ProviderName;
+  readonly origin: string;
+  /** The file's name: the picture's id and the format as its ending. */
+  readonly file: string;
+  readonly issuedAt: number;
+  readonly ttlSeconds: number;
+}
+
+export type LinkState = "valid" | "expired" | "tampered";
+
+export const linkFolders = { ark: "/ark-results/", dashscope: "/dashscope-results/" } as const;
+
+/** Not a secret: what the signature proves is that nobody changed the expiry. */
+const signingKey = "calotype-emulator";
+
+/** A link in the form of the provider's own object store: TOS for Ark, OSS for DashScope. */
+export function signLink(details: LinkDetails): string {
+  const url = new URL(linkFolders[details.provider] + details.file, details.origin);
+  if (details.provider === "ark") signForTos(url, details);
+  else signForOss(url, details);
+  return url.href;
+}
+
+/** Whether a link may be followed at this time (milliseconds since the epoch). */
+export function checkLink(url: URL, provider: ProviderName, now: number): LinkState {
+  const [signatureName, expiresAt] =
+    provider === "ark"
+      ? (["X-Tos-Signature", readTosExpiry(url)] as const)
+      : (["Signature", Number(url.searchParams.get("Expires") ?? Number.NaN)] as const);
+  const given = url.searchParams.get(signatureName) ?? "";
+  if (!isSame(given, signatureOf(url, signatureName))) return "tampered";
+  return now / 1000 < expiresAt ? "valid" : "expired";
+}
+
+function signForTos(url: URL, details: LinkDetails): void {
+  url.searchParams.set("X-Tos-Algorithm", "TOS4-HMAC-SHA256");
+  url.searchParams.set("X-Tos-Date", compactDate(details.issuedAt));
+  url.searchParams.set("X-Tos-Expires", String(details.ttlSeconds));
+  url.searchParams.set("X-Tos-SignedHeaders", "host");
+  url.searchParams.set("X-Tos-Signature", signatureOf(url, "X-Tos-Signature"));
+}
+
+function signForOss(url: URL, details: LinkDetails): void {
+  url.searchParams.set("Expires", String(details.issuedAt + details.ttlSeconds));
+  url.searchParams.set("OSSAccessKeyId", "emulator");
+  url.searchParams.set("Signature", signatureOf(url, "Signature"));
+}
+
+/** `20261121T093000Z`, as TOS writes dates. */
+function compactDate(seconds: number): string {
+  return `${new Date(seconds * 1000).toISOString().slice(0, 19).replaceAll(/[-:]/g, "")}Z`;
+}
+
+function readTosExpiry(url: URL): number {
+  const parts = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(url.searchParams.get("X-Tos-Date") ?? "");
+  if (parts === null) return Number.NaN;
+  const [year, month, day, hour, minute, second] = parts.slice(1);
+  const issuedAt = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`) / 1000;
+  return issuedAt + Number(url.searchParams.get("X-Tos-Expires") ?? Number.NaN);
+}
+
+/** Over the path and every parameter but the signature, in their order. */
+function signatureOf(url: URL, signatureName: string): string {
+  const signed = new URLSearchParams(url.searchParams);
+  signed.delete(signatureName);
+  return createHmac("sha256", signingKey).update(`${url.pathname}?${signed.toString()}`).digest("hex");
+}
+
+function isSame(given: string, expected: string): boolean {
+  const [left, right] = [Buffer.from(given), Buffer.from(expected)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}

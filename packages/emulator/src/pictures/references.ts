@@ -1,0 +1,65 @@
+import type { OverlayOptions } from "sharp";
+import { loadSharp } from "./fonts.js";
+import type { PictureRecipe, ReferencePicture } from "./recipe.js";
+
+interface Frame {
+  readonly left: number;
+  readonly top: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** The references as white-framed prints in the upper part of the picture, in the order they were sent. */
+export async function drawReferences(recipe: PictureRecipe): Promise<OverlayOptions[]> {
+  return Promise.all(
+    recipe.references.map(async (reference, index) => drawPrint(reference, placePrint(recipe, index))),
+  );
+}
+
+/** Prints in as many columns as makes them largest, each in the middle of its cell. */
+function placePrint(recipe: PictureRecipe, index: number): Frame {
+  const count = recipe.references.length;
+  const gap = Math.round(Math.min(recipe.width, recipe.height) * 0.04);
+  const area = { width: recipe.width - gap * 2, height: Math.round(recipe.height * 0.52) - gap };
+  const columns = bestColumns(count, area.width / area.height);
+  const rows = Math.ceil(count / columns);
+  const cell = { width: Math.floor(area.width / columns), height: Math.floor(area.height / rows) };
+  return {
+    left: gap + cell.width * (index % columns) + Math.round(gap / 2),
+    top: gap + cell.height * Math.floor(index / columns) + Math.round(gap / 2),
+    width: Math.max(1, cell.width - gap),
+    height: Math.max(1, cell.height - gap),
+  };
+}
+
+function bestColumns(count: number, areaRatio: number): number {
+  const smallestSide = (columns: number) => Math.min(areaRatio / columns, 1 / Math.ceil(count / columns));
+  const candidates = Array.from({ length: count }, (_, index) => index + 1);
+  return candidates.reduce(
+    (best, columns) => (smallestSide(columns) > smallestSide(best) ? columns : best),
+    1,
+  );
+}
+
+async function drawPrint(reference: ReferencePicture, frame: Frame): Promise<OverlayOptions> {
+  const sharp = await loadSharp();
+  const border = Math.max(1, Math.round(Math.min(frame.width, frame.height) * 0.025));
+  const room = {
+    width: Math.max(1, frame.width - border * 2),
+    height: Math.max(1, frame.height - border * 2),
+  };
+  const scale = Math.min(room.width / reference.width, room.height / reference.height);
+  const width = Math.max(1, Math.floor(reference.width * scale));
+  const height = Math.max(1, Math.floor(reference.height * scale));
+  const input = await sharp(reference.thumbnail)
+    .resize(width, height, { fit: "fill" })
+    .flatten({ background: "#fff" })
+    .extend({ top: border, bottom: border, left: border, right: border, background: "#fff" })
+    .png({ compressionLevel: 0 })
+    .toBuffer();
+  return {
+    input,
+    left: frame.left + Math.floor((frame.width - width) / 2) - border,
+    top: frame.top + Math.floor((frame.height - height) / 2) - border,
+  };
+}

@@ -1,0 +1,102 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
+import { sendResponse } from "./http/send-response.js";
+import type { Router } from "./router.js";
+
+export interface ListenOptions {
+  /** Default 0: any free port. */
+  port?: number;
+  /** Default `127.0.0.1`: this machine only. */
+  host?: string;
+}
+
+/** A running emulator. */
+export interface EmulatorServer {
+  /** Such as `http://127.0.0.1:40123`. */
+  readonly url: string;
+  /** What stands for `https://ark.cn-beijing.volces.com/api/v3`. */
+  readonly arkBaseUrl: string;
+  /** What stands for `https://dashscope.aliyuncs.com/api/v1`. */
+  readonly dashscopeBaseUrl: string;
+  /** Stops it and ends every open connection, also of requests that hang. */
+  close(): Promise<void>;
+}
+
+export async function listen(route: Router, options: ListenOptions = {}): Promise<EmulatorServer> {
+  const { port = 0, host = "127.0.0.1" } = options;
+  const server = createServer();
+  await startListening(server, port, host);
+  const url = addressOf(server);
+  server.on("request", (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    // Bound to every interface, only the client knows by which name it can reach us.
+    const origin = isWildcard(host) ? `http://${incoming.headers.host ?? new URL(url).host}` : url;
+    void answer(route, { incoming, outgoing, origin });
+  });
+  return {
+    url,
+    arkBaseUrl: `${url}/api/v3`,
+    dashscopeBaseUrl: `${url}/api/v1`,
+    close: () => stop(server),
+  };
+}
+
+interface Exchange {
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
+  readonly origin: string;
+}
+
+/** Never throws: whatever goes wrong ends this one connection. */
+async function answer(route: Router, { incoming, outgoing, origin }: Exchange): Promise<void> {
+  const left = new AbortController();
+  outgoing.on("close", () => left.abort());
+  outgoing.on("error", () => left.abort());
+  try {
+    const response = await route(toRequest(incoming, origin, left.signal), origin);
+    await sendResponse(response, outgoing);
+  } catch {
+    if (outgoing.headersSent || left.signal.aborted) outgoing.destroy();
+    else outgoing.writeHead(500).end();
+  }
+}
+
+function toRequest(incoming: IncomingMessage, origin: string, signal: AbortSignal): Request {
+  const { method = "GET", url = "/", headersDistinct } = incoming;
+  const headers = new Headers();
+  for (const [name, values = []] of Object.entries(headersDistinct)) {
+    for (const value of values) headers.append(name, value);
+  }
+  const hasBody = method !== "GET" && method !== "HEAD";
+  // "//host/path" must stay a path of ours.
+  const target = new URL(origin + (url.startsWith("/") ? url : "/"));
+  if (!hasBody) return new Request(target, { method, headers, signal });
+  return new Request(target, { method, headers, signal, body: Readable.toWeb(incoming), duplex: "half" });
+}
+
+function startListening(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+function addressOf(server: Server): string {
+  const { address, port, family } = server.address() as AddressInfo; // a TCP server that listens has one
+  const host = isWildcard(address) ? "127.0.0.1" : address;
+  return `http://${family === "IPv6" && host === address ? `[${host}]` : host}:${port}`;
+}
+
+function isWildcard(host: string): boolean {
+  return host === "0.0.0.0" || host === "::";
+}
+
+function stop(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

@@ -1,0 +1,28 @@
+import { createFaultControl, type FaultSource } from "./faults/fault-control.js";
+import { createRecipeStore, type RecipeStore } from "./links/recipe-store.js";
+import type { Settings } from "./options.js";
+import { createPainter, type Painter } from "./pictures/painter.js";
+import { createRandom, type Random } from "./random.js";
+import { createRecorder, type Recorder } from "./recorder.js";
+
+/** What the parts of one emulator share. */
+export interface Services {
+  readonly settings: Settings;
+  readonly random: Random;
+  readonly faults: FaultSource;
+  readonly recorder: Recorder;
+  readonly recipes: RecipeStore;
+  readonly draw: Painter;
+}
+
+export function createServices(settings: Settings): Services {
+  return {
+    settings,
+    random: createRandom(settings.seed),
+    // A sequence of its own: the luck of faults must not depend on how many ids were drawn before.
+    faults: createFaultControl(createRandom(settings.seed + 1)),
+    recorder: createRecorder(),
+    recipes: createRecipeStore(),
+    draw: createPainter(settings.pictures),
+  };
+}
