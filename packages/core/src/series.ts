@@ -1,5 +1,5 @@
 /** What a name matched: the entry, and the part of the name that its `*` stood for. */
-export interface SeriesMatch<T> {
+interface SeriesMatch<T> {
   readonly value: T;
   /** The part of the name that `*` stood for; empty for an exact entry. */
   readonly rest: string;

@@ -34,7 +34,7 @@ async function collect(body: AsyncIterable<Uint8Array>, maxBytes: number): Promi
 }
 
 /** One array of all chunks; no copy where there is only one. */
-export function concat(chunks: readonly Uint8Array[], length: number): Uint8Array {
+function concat(chunks: readonly Uint8Array[], length: number): Uint8Array {
   const [first] = chunks;
   if (chunks.length === 1 && first !== undefined) return first;
   const whole = new Uint8Array(length);
