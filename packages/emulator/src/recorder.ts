@@ -30,16 +30,16 @@ const maxCharacters = 128 * 1024 * 1024;
 export function createRecorder(): Recorder {
   const requests: RecordedRequest[] = [];
   let characters = 0;
-  const dropOldest = () => {
-    characters -= requests.shift()?.bodyText.length ?? 0;
-  };
   return {
     requests,
     record(request) {
       requests.push(request);
       characters += request.bodyText.length;
-      while (requests.length > maxRequests || (characters > maxCharacters && requests.length > 1))
-        dropOldest();
+      for (const oldest of requests.slice(0, -1)) {
+        if (requests.length <= maxRequests && characters <= maxCharacters) break;
+        requests.shift();
+        characters -= oldest.bodyText.length;
+      }
     },
     clear() {
       requests.length = 0;

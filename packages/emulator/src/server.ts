@@ -1,5 +1,4 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { sendResponse } from "./http/send-response.js";
 import type { Router } from "./router.js";
@@ -85,9 +84,10 @@ function startListening(server: Server, port: number, host: string): Promise<voi
 }
 
 function addressOf(server: Server): string {
-  const { address, port, family } = server.address() as AddressInfo; // a TCP server that listens has one
-  const host = isWildcard(address) ? "127.0.0.1" : address;
-  return `http://${family === "IPv6" && host === address ? `[${host}]` : host}:${port}`;
+  const bound = server.address();
+  if (bound === null || typeof bound === "string") throw new Error("The server does not listen on a port.");
+  const host = isWildcard(bound.address) ? "127.0.0.1" : bound.address;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${bound.port}`;
 }
 
 function isWildcard(host: string): boolean {

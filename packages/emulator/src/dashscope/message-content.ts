@@ -30,7 +30,7 @@ function readText(items: readonly unknown[]): string {
     throw invalidParameter("The content should contain exactly one text");
   }
   if (only.trim() === "") throw dashscopeRefusal("BadRequest.EmptyInput");
-  return [...only].slice(0, maxPromptCharacters).join("");
+  return Array.from(only).slice(0, maxPromptCharacters).join("");
 }
 
 function readImage(item: unknown): string[] {

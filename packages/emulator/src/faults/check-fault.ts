@@ -42,7 +42,7 @@ export function checkFault(value: unknown): Fault {
   if (!isJsonObject(value)) throw new TypeError("A fault must be an object.");
   for (const [name, given] of Object.entries(value)) checkField(name, given);
   checkTogether(value);
-  return value as Fault; // every field was checked against the table above
+  return value;
 }
 
 function checkField(name: string, given: unknown): void {

@@ -1,4 +1,7 @@
-/** The whole body, or `undefined` when it is larger than `maxBytes`; the rest of it is then not read. */
+/**
+ * The whole body, or `undefined` when it is larger than `maxBytes`. The rest is then read and dropped: a client
+ * that is still sending would see a broken connection instead of the answer.
+ */
 export async function readLimited(
   body: ReadableStream<Uint8Array> | null,
   maxBytes: number,
@@ -8,8 +11,8 @@ export async function readLimited(
   let size = 0;
   for await (const chunk of body) {
     size += chunk.byteLength;
-    if (size > maxBytes) return undefined;
-    chunks.push(chunk);
+    if (size > maxBytes) chunks.length = 0;
+    else chunks.push(chunk);
   }
-  return Buffer.concat(chunks, size);
+  return size > maxBytes ? undefined : Buffer.concat(chunks, size);
 }

@@ -10,7 +10,7 @@ export function drawBackground(recipe: PictureRecipe): string {
   const byPrompt = createRandom(recipe.promptHash);
   const random = createRandom(recipe.promptHash ^ (recipe.seed + recipe.index * 7919));
   const drawScene = scenes[Math.floor(byPrompt() * scenes.length)] ?? drawHills;
-  const palette = choosePalette(byPrompt() * 360, byPrompt);
+  const palette = choosePalette(byPrompt);
   const { width, height } = recipe;
   return (
     drawSky(width, height, palette) +

@@ -11,7 +11,7 @@ export function drawCaption(recipe: PictureRecipe): string {
   const detailSize = fitDetail(recipe, width - 2 * (margin + padding), Math.round(short * 0.026));
   const text = fitText(toDrawable(recipe.prompt), {
     width: width - 2 * (margin + padding),
-    height: height * 0.36,
+    height: height * (recipe.references.length > 0 ? 0.24 : 0.36), // the upper half belongs to the references
     largestFont: Math.round(short * 0.072),
     smallestFont: Math.round(short * 0.032),
   });
@@ -34,7 +34,7 @@ export function drawCaption(recipe: PictureRecipe): string {
     opacity: 0.72,
   });
   const panel = `<rect x="${margin}" y="${top}" width="${width - 2 * margin}" height="${panelHeight}" rx="${padding}" fill="#10131c" fill-opacity="0.62"/>`;
-  return panel + lines.join("") + detail + drawBatchNumber(recipe, short, margin);
+  return panel + lines.join("") + detail + drawBatchNumber(recipe);
 }
 
 function describe(recipe: PictureRecipe): string {
@@ -45,10 +45,9 @@ function fitDetail(recipe: PictureRecipe, width: number, wanted: number): number
   return Math.max(6, Math.min(wanted, Math.floor(width / measure(describe(recipe)))));
 }
 
-function drawBatchNumber(recipe: PictureRecipe, short: number, margin: number): string {
+function drawBatchNumber(recipe: PictureRecipe): string {
   if (recipe.count <= 1) return "";
-  const fontSize = Math.round(short * 0.06);
-  const [boxWidth, boxHeight] = [Math.round(fontSize * 2.8), Math.round(fontSize * 1.6)];
+  const { margin, fontSize, boxWidth, boxHeight } = batchNumberBox(recipe);
   const left = recipe.width - margin - boxWidth;
   const label = svgText(`${recipe.index + 1} / ${recipe.count}`, {
     x: left + Math.round(boxWidth / 2),
@@ -58,4 +57,17 @@ function drawBatchNumber(recipe: PictureRecipe, short: number, margin: number): 
     anchor: "middle",
   });
   return `<rect x="${left}" y="${margin}" width="${boxWidth}" height="${boxHeight}" rx="${Math.round(boxHeight / 2)}" fill="#10131c" fill-opacity="0.62"/>${label}`;
+}
+
+function batchNumberBox({ width, height }: PictureRecipe) {
+  const short = Math.min(width, height);
+  const fontSize = Math.round(short * 0.05);
+  const [boxWidth, boxHeight] = [Math.round(fontSize * 3), Math.round(fontSize * 1.6)];
+  return { margin: Math.round(short * 0.04), fontSize, boxWidth, boxHeight };
+}
+
+/** How much of the top the place in the batch takes, in pixels. */
+export function heightOfBatchNumber(recipe: PictureRecipe): number {
+  const { margin, boxHeight } = batchNumberBox(recipe);
+  return recipe.count <= 1 ? 0 : margin + boxHeight;
 }

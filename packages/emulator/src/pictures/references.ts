@@ -1,4 +1,5 @@
 import type { OverlayOptions } from "sharp";
+import { heightOfBatchNumber } from "./caption.js";
 import { loadSharp } from "./fonts.js";
 import type { PictureRecipe, ReferencePicture } from "./recipe.js";
 
@@ -20,13 +21,14 @@ export async function drawReferences(recipe: PictureRecipe): Promise<OverlayOpti
 function placePrint(recipe: PictureRecipe, index: number): Frame {
   const count = recipe.references.length;
   const gap = Math.round(Math.min(recipe.width, recipe.height) * 0.04);
-  const area = { width: recipe.width - gap * 2, height: Math.round(recipe.height * 0.52) - gap };
+  const top = Math.max(Math.round(gap / 2), heightOfBatchNumber(recipe));
+  const area = { width: recipe.width - gap, height: Math.round(recipe.height * 0.54) - top };
   const columns = bestColumns(count, area.width / area.height);
   const rows = Math.ceil(count / columns);
   const cell = { width: Math.floor(area.width / columns), height: Math.floor(area.height / rows) };
   return {
-    left: gap + cell.width * (index % columns) + Math.round(gap / 2),
-    top: gap + cell.height * Math.floor(index / columns) + Math.round(gap / 2),
+    left: gap + cell.width * (index % columns),
+    top: top + Math.round(gap / 2) + cell.height * Math.floor(index / columns),
     width: Math.max(1, cell.width - gap),
     height: Math.max(1, cell.height - gap),
   };
