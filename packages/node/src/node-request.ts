@@ -18,8 +18,9 @@ export function toGatewayRequest(
   res: ServerResponse,
   host: HostRequest,
 ): GatewayRequest {
-  // A parser that did not take the bytes may still have set an empty body (body-parser 1 does).
-  const taken = req.readableDidRead;
+  // A parser that did not take the bytes may still have set an empty body (body-parser 1 does). A
+  // stream that flows loses its bytes to whoever made it flow before the gateway comes to read them.
+  const taken = req.readableDidRead || req.readableFlowing === true;
   let signal: AbortSignal | undefined;
   return {
     method: req.method ?? "GET",

@@ -1,0 +1,28 @@
+import { describe } from "vitest";
+import type { AdapterHost } from "./adapter-suite/adapter-host.js";
+import { describeAnswers } from "./adapter-suite/describe-answers.js";
+import { describeConnections } from "./adapter-suite/describe-connections.js";
+import { describeLargeBodies } from "./adapter-suite/describe-large-bodies.js";
+import { describeLeavingClients } from "./adapter-suite/describe-leaving-clients.js";
+import { describeMountPaths } from "./adapter-suite/describe-mount-paths.js";
+import { describeParsers } from "./adapter-suite/describe-parsers.js";
+import { describePaths } from "./adapter-suite/describe-paths.js";
+import { describeUploads } from "./adapter-suite/describe-uploads.js";
+import { useProviders } from "./support/use-providers.js";
+
+/** What a gateway does in every host. Each host calls it once, in a file of a few lines. */
+export function describeAdapter(host: AdapterHost): void {
+  describe(`a gateway in ${host.name}`, () => {
+    const providers = useProviders();
+    describeAnswers(host, providers);
+    describePaths(host, providers);
+    describeParsers(host, providers);
+    describeLargeBodies(host, providers);
+    if (host.hasMountPaths) describeMountPaths(host, providers);
+    if (host.hasSocket) {
+      describeConnections(host, providers);
+      describeUploads(host, providers);
+      describeLeavingClients(host, providers);
+    }
+  });
+}

@@ -1,0 +1,44 @@
+import { describe, expect, it } from "vitest";
+import { toComparable } from "../support/comparable.js";
+import { jsonCall, SEEDREAM_BODY } from "../support/image-calls.js";
+import { sendByFetch } from "../support/send-by-fetch.js";
+import { type Providers, startGateway } from "../support/test-gateway.js";
+import type { AdapterHost } from "./adapter-host.js";
+import { BODY_LIMIT, EXCHANGES } from "./exchanges.js";
+import { mountFor } from "./mount-for.js";
+import { countImages, readErrorCode } from "./read-answer.js";
+
+/** What is answered: the same on every host as by `gateway.fetch`. */
+export function describeAnswers(host: AdapterHost, providers: () => Providers): void {
+  describe("answers", () => {
+    it.each(EXCHANGES)("$behaviour", async ({ call, fault, status, code, headers = {} }) => {
+      const { gateway } = startGateway(providers(), { bodyLimits: { json: BODY_LIMIT } });
+      if (fault !== undefined) providers().emulator.faults.add(fault);
+      const mounted = await mountFor(host, gateway);
+
+      const answer = await mounted.send(call);
+
+      expect({ status: answer.status, code: readErrorCode(answer) }).toEqual({ status, code });
+      expect(countImages(answer)).toBe(status === 200 ? 1 : 0);
+      const { headers: ours } = toComparable(answer);
+      expect(ours).toEqual({
+        "content-type": "application/json",
+        "cache-control": "no-store",
+        "x-request-id": "<our id>",
+        ...headers,
+      });
+      expect(toComparable(answer)).toEqual(toComparable(await sendByFetch(gateway, call)));
+    });
+
+    it("records what was made, under the id that the client saw", async () => {
+      const { gateway, records } = startGateway(providers());
+      const mounted = await mountFor(host, gateway);
+
+      const answer = await mounted.send(jsonCall(SEEDREAM_BODY));
+
+      expect(records).toMatchObject([
+        { id: answer.headers["x-request-id"], caller: "tester", status: 200, images: 1, charge: "0.03" },
+      ]);
+    });
+  });
+}

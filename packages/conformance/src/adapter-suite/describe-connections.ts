@@ -1,0 +1,44 @@
+import { Agent } from "node:http";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { open, readAnswer } from "../support/http-client.js";
+import { CALLER_HEADERS, GENERATIONS, SEEDREAM_BODY } from "../support/image-calls.js";
+import { CALLER_KEY, type Providers, startGateway } from "../support/test-gateway.js";
+import type { AdapterHost } from "./adapter-host.js";
+import { mountFor } from "./mount-for.js";
+
+/** What only a client on a socket can see. */
+export function describeConnections(host: AdapterHost, providers: () => Providers): void {
+  describe("connections", () => {
+    it("carry no body in answer to HEAD", async () => {
+      const { gateway } = startGateway(providers());
+      const mounted = await mountFor(host, gateway);
+
+      const answer = await mounted.send({
+        method: "HEAD",
+        path: GENERATIONS,
+        headers: { authorization: `Bearer ${CALLER_KEY}` },
+      });
+
+      expect(answer.status).toBe(405);
+      expect(answer.headers["allow"]).toBe("POST");
+      expect(answer.text).toBe("");
+    });
+
+    it("are used again after an image and after a refusal", async () => {
+      const { gateway } = startGateway(providers());
+      const { url } = await mountFor(host, gateway);
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      onTestFinished(() => agent.destroy());
+      const exchange = async (body: unknown) => {
+        const outgoing = open(url, { path: GENERATIONS, headers: CALLER_HEADERS }, agent);
+        outgoing.end(JSON.stringify(body));
+        const { status } = await readAnswer(outgoing);
+        return { status, reused: outgoing.reusedSocket };
+      };
+
+      expect(await exchange(SEEDREAM_BODY)).toEqual({ status: 200, reused: false });
+      expect(await exchange({})).toEqual({ status: 400, reused: true });
+      expect(await exchange(SEEDREAM_BODY)).toEqual({ status: 200, reused: true });
+    });
+  });
+}

@@ -1,0 +1,23 @@
+import { expect, it } from "vitest";
+import { createBitmap } from "../support/create-bitmap.js";
+import { jsonCall, SEEDREAM_BODY } from "../support/image-calls.js";
+import { type Providers, startGateway } from "../support/test-gateway.js";
+import type { AdapterHost } from "./adapter-host.js";
+import { mountFor } from "./mount-for.js";
+import { countImages } from "./read-answer.js";
+
+/** Bodies as large as reference images make them. */
+export function describeLargeBodies(host: AdapterHost, providers: () => Providers): void {
+  it("takes 30 MB of JSON with a data URL in it, byte for byte", { timeout: 30_000 }, async () => {
+    const { gateway } = startGateway(providers());
+    const { send } = await mountFor(host, gateway);
+    const image = `data:image/bmp;base64,${createBitmap(2800, 2800).toString("base64")}`;
+    expect(image.length).toBeGreaterThan(30_000_000);
+
+    const answer = await send(jsonCall({ ...SEEDREAM_BODY, image }));
+
+    expect(countImages(answer)).toBe(1);
+    const [request] = providers().emulator.requests;
+    expect(request?.bodyText.includes(image)).toBe(true);
+  });
+}

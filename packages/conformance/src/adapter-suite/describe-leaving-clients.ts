@@ -1,0 +1,83 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { describe, expect, it, vi } from "vitest";
+import { open } from "../support/http-client.js";
+import { CALLER_HEADERS, GENERATIONS, jsonCall, SEEDREAM_BODY } from "../support/image-calls.js";
+import { type Providers, startGateway } from "../support/test-gateway.js";
+import type { AdapterHost } from "./adapter-host.js";
+import { mountFor } from "./mount-for.js";
+
+const CALL = { path: GENERATIONS, headers: CALLER_HEADERS };
+
+/** Clients that leave before their answer. */
+export function describeLeavingClients(host: AdapterHost, providers: () => Providers): void {
+  describe("a client that leaves before its answer", () => {
+    it("is charged once the provider has answered, and the next one is served", async () => {
+      const { gateway, records } = startGateway(providers());
+      const mounted = await mountFor(host, gateway);
+      providers().emulator.faults.add({ latencyMs: 300, times: 1 });
+
+      await leaveAfterSending(mounted.url, providers);
+      expect(records).toEqual([]);
+      const next = await mounted.send(jsonCall(SEEDREAM_BODY));
+      await vi.waitFor(() => expect(records).toHaveLength(2));
+
+      expect(next.status).toBe(200);
+      expect(records.map(({ status, images, charge }) => ({ status, images, charge }))).toEqual([
+        { status: 200, images: 1, charge: "0.03" },
+        { status: 200, images: 1, charge: "0.03" },
+      ]);
+      expect(new Set(records.map(({ id }) => id)).size).toBe(2);
+    });
+
+    it("costs nothing when it leaves before its request is sent", async () => {
+      const asked = Promise.withResolvers<void>();
+      const { gateway, records } = startGateway(providers(), {
+        apiKeys: undefined,
+        authenticate: async () => {
+          asked.resolve();
+          await pause(50);
+          return { id: "tester" };
+        },
+      });
+      const { url } = await mountFor(host, gateway);
+      const outgoing = open(url, CALL);
+      outgoing.on("error", () => {});
+      outgoing.end(JSON.stringify(SEEDREAM_BODY));
+      await asked.promise;
+      outgoing.destroy();
+
+      await gateway.close();
+
+      expect(providers().emulator.requests).toEqual([]);
+      expect(records).toEqual([]);
+    });
+
+    it("is recorded when the provider never answers, and holds up nobody", async () => {
+      const timeouts = { connectMs: 1000, firstByteMs: 300, idleMs: 300 };
+      const { arkBaseUrl } = providers().server;
+      const { gateway, records } = startGateway(providers(), {
+        models: { [SEEDREAM_BODY.model]: { family: "seedream" } },
+        channels: [{ id: "ark", family: "seedream", apiKey: "channel-key", baseUrl: arkBaseUrl, timeouts }],
+        billing: undefined,
+      });
+      const mounted = await mountFor(host, gateway);
+      providers().emulator.faults.add({ hang: true, times: 1 });
+
+      await leaveAfterSending(mounted.url, providers);
+      const next = await mounted.send(jsonCall(SEEDREAM_BODY));
+      expect(next.status).toBe(200);
+      await vi.waitFor(() => expect(records).toHaveLength(2), 3000);
+
+      expect(records.map(({ status }) => status)).toEqual([200, 504]);
+    });
+  });
+}
+
+/** Sends a request and drops the connection when the provider has it. */
+async function leaveAfterSending(url: string, providers: () => Providers): Promise<void> {
+  const outgoing = open(url, CALL);
+  outgoing.on("error", () => {});
+  outgoing.end(JSON.stringify(SEEDREAM_BODY));
+  await vi.waitFor(() => expect(providers().emulator.requests).toHaveLength(1), { interval: 5 });
+  outgoing.destroy();
+}

@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import { jsonCall, SEEDREAM_BODY } from "../support/image-calls.js";
+import { type Providers, startGateway } from "../support/test-gateway.js";
+import { type AdapterHost, OWN_ANSWER } from "./adapter-host.js";
+import { mountFor } from "./mount-for.js";
+
+const CALL = jsonCall(SEEDREAM_BODY);
+
+/** A mount path of the host counts as base path. */
+export function describeMountPaths(host: AdapterHost, providers: () => Providers): void {
+  describe("below a path of the host", () => {
+    it.each([
+      { at: "/ai", basePath: undefined, path: "/ai/v1/images/generations" },
+      { at: "/ai/", basePath: undefined, path: "/ai/v1/images/generations" },
+      { at: "/ai", basePath: "/ai", path: "/ai/v1/images/generations" },
+      { at: "/ai", basePath: "/pictures", path: "/ai/pictures/v1/images/generations" },
+      { at: "/", basePath: "/ai", path: "/ai/v1/images/generations" },
+    ])("mounted at $at with the base path $basePath it serves $path", async ({ at, basePath, path }) => {
+      const { gateway } = startGateway(providers(), { basePath });
+      const { send } = await mountFor(host, gateway, { at });
+
+      expect((await send({ ...CALL, path })).status).toBe(200);
+      expect(providers().emulator.requests).toHaveLength(1);
+    });
+
+    it.each([
+      { at: "/ai", basePath: undefined, path: "/v1/images/generations" },
+      { at: "/ai", basePath: "/ai", path: "/v1/images/generations" },
+      { at: "/ai", basePath: "/pictures", path: "/ai/v1/images/generations" },
+    ])(
+      "mounted at $at with the base path $basePath it leaves $path alone",
+      async ({ at, basePath, path }) => {
+        const { gateway } = startGateway(providers(), { basePath });
+        const { send } = await mountFor(host, gateway, { at });
+
+        expect((await send({ ...CALL, path })).text).toBe(OWN_ANSWER);
+        expect(providers().emulator.requests).toEqual([]);
+      },
+    );
+  });
+}

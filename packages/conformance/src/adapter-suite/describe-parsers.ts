@@ -1,0 +1,93 @@
+import { gzipSync } from "node:zlib";
+import { describe, expect, it } from "vitest";
+import { toComparable } from "../support/comparable.js";
+import type { Call } from "../support/http-client.js";
+import { CALLER_HEADERS, GENERATIONS, jsonCall, SEEDREAM_BODY } from "../support/image-calls.js";
+import { sendByFetch } from "../support/send-by-fetch.js";
+import { type Providers, startGateway } from "../support/test-gateway.js";
+import type { AdapterHost, Before } from "./adapter-host.js";
+import { mountFor } from "./mount-for.js";
+import { readErrorCode } from "./read-answer.js";
+
+const text = JSON.stringify(SEEDREAM_BODY);
+const CALLS: readonly { readonly what: string; readonly call: Call }[] = [
+  { what: "a body with a length", call: jsonCall(SEEDREAM_BODY) },
+  {
+    what: "a body in chunks",
+    call: { path: GENERATIONS, headers: CALLER_HEADERS, body: [text.slice(0, 9), text.slice(9)] },
+  },
+  { what: "a refused request", call: jsonCall({ ...SEEDREAM_BODY, size: "1x1" }) },
+];
+
+const PARSERS: readonly Before[] = ["json-parser", "raw-parser", "text-parser", "form-parser"];
+
+/** What the host's own readers of bodies leave of them. */
+export function describeParsers(host: AdapterHost, providers: () => Providers): void {
+  const mount = async (before: Before) => {
+    const { gateway } = startGateway(providers());
+    return { gateway, mounted: await mountFor(host, gateway, { before }) };
+  };
+
+  describe.each(PARSERS.filter((before) => host.befores.includes(before)))("behind a %s", (before) => {
+    it.each(CALLS)("gives the same answer to $what", async ({ call }) => {
+      const { gateway, mounted } = await mount(before);
+
+      const answer = await mounted.send(call);
+
+      expect(toComparable(answer)).toEqual(toComparable(await sendByFetch(gateway, call)));
+    });
+
+    it("refuses what is not declared as JSON", async () => {
+      const { mounted } = await mount(before);
+
+      const answer = await mounted.send({
+        ...jsonCall(SEEDREAM_BODY, { "content-type": "text/plain" }),
+      });
+
+      expect(answer.status).toBe(415);
+    });
+  });
+
+  describe.each(host.befores.filter((before) => before === "json-parser"))("behind a %s", (before) => {
+    it("takes what the host has unpacked", async () => {
+      const { mounted } = await mount(before);
+
+      const answer = await mounted.send({
+        path: GENERATIONS,
+        headers: { ...CALLER_HEADERS, "content-encoding": "gzip" },
+        body: gzipSync(text),
+      });
+
+      expect(answer.status).toBe(200);
+    });
+  });
+
+  describe.each(host.befores.filter((before) => before === "eats-body" || before === "listens-to-body"))(
+    "behind a handler that %s",
+    (before) => {
+      it.each(CALLS)("says so at once instead of waiting for $what", async ({ call }) => {
+        const { mounted } = await mount(before);
+
+        const answer = await mounted.send(call);
+
+        expect(answer.status).toBe(500);
+        expect(readErrorCode(answer)).toBe("body_already_read");
+        expect(answer.headers["x-should-retry"]).toBe("false");
+        expect(providers().emulator.requests).toEqual([]);
+      });
+    },
+  );
+
+  describe.each(host.befores.filter((before) => before === "sets-header"))(
+    "behind a handler that %s",
+    (before) => {
+      it("keeps the host's header on the answer", async () => {
+        const { mounted } = await mount(before);
+
+        const answer = await mounted.send(jsonCall(SEEDREAM_BODY));
+
+        expect(answer.headers).toMatchObject({ "x-host": "yes", "content-type": "application/json" });
+      });
+    },
+  );
+}

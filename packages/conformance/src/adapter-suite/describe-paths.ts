@@ -1,0 +1,48 @@
+import { describe, expect, it } from "vitest";
+import { jsonCall, SEEDREAM_BODY } from "../support/image-calls.js";
+import { type Providers, startGateway } from "../support/test-gateway.js";
+import { type AdapterHost, OWN_ANSWER } from "./adapter-host.js";
+import { mountFor } from "./mount-for.js";
+
+const CALL = jsonCall(SEEDREAM_BODY);
+
+const ELSEWHERE = {
+  "own-handler": { status: 200, text: OWN_ANSWER },
+  "gateway-404": { status: 404, text: expect.stringContaining('"code":"not_found"') },
+};
+
+/** Which paths are the gateway's, and what becomes of the others. */
+export function describePaths(host: AdapterHost, providers: () => Providers): void {
+  describe("paths", () => {
+    it.each([
+      ["GET", "/health"],
+      ["POST", "/"],
+      ["POST", "/v1/images"],
+      ["POST", "/v1/images/generations/"],
+      ["POST", "/v1/images/generations/extra"],
+      ["POST", "/V1/IMAGES/GENERATIONS"],
+      ["POST", "//v1/images/generations"],
+    ])("leaves %s %s to others", async (method, path) => {
+      const { gateway } = startGateway(providers());
+      const { send } = await mountFor(host, gateway);
+
+      const answer = await send({ ...CALL, method, path, ...(method === "GET" && { body: undefined }) });
+
+      expect(answer).toMatchObject(ELSEWHERE[host.otherPaths]);
+      expect(providers().emulator.requests).toEqual([]);
+    });
+
+    it("serves below its base path only", async () => {
+      const { gateway } = startGateway(providers(), { basePath: "/ai" });
+      const { send } = await mountFor(host, gateway);
+
+      const below = await send({ ...CALL, path: "/ai/v1/images/generations" });
+      const beside = await send(CALL);
+
+      expect(below.headers["content-type"]).toBe("application/json");
+      expect(below.status).toBe(200);
+      expect(providers().emulator.requests).toHaveLength(1);
+      expect(beside.text).not.toContain('"data"');
+    });
+  });
+}

@@ -1,0 +1,203 @@
+import type { Fault } from "@calotype/emulator";
+import type { Call } from "../support/http-client.js";
+import {
+  CALLER_HEADERS,
+  GENERATIONS,
+  jsonCall,
+  QWEN_IMAGE_BODY,
+  SEEDREAM_BODY,
+} from "../support/image-calls.js";
+import { CALLER_KEY } from "../support/test-gateway.js";
+
+/** A call and what every host answers to it. */
+export interface Exchange {
+  readonly behaviour: string;
+  readonly call: Call;
+  /** What goes wrong at the provider. */
+  readonly fault?: Fault;
+  readonly status: number;
+  /** `error.code`, of a refusal. */
+  readonly code?: string;
+  /** Headers of the answer beside those that every answer has. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const body = JSON.stringify(SEEDREAM_BODY);
+const json = { "content-type": "application/json" };
+const challenge = { "www-authenticate": "Bearer" };
+
+/** The body limit of the gateway that these exchanges are held with. */
+export const BODY_LIMIT = 64 * 1024;
+
+const generations: readonly Exchange[] = [
+  { behaviour: "makes an image of family A", call: jsonCall(SEEDREAM_BODY), status: 200 },
+  { behaviour: "makes an image of family B", call: jsonCall(QWEN_IMAGE_BODY), status: 200 },
+  {
+    behaviour: "takes a body that comes in chunks",
+    call: { path: GENERATIONS, headers: CALLER_HEADERS, body: [body.slice(0, 20), body.slice(20)] },
+    status: 200,
+  },
+  {
+    behaviour: "takes a query and does not read it",
+    call: { ...jsonCall(SEEDREAM_BODY), path: `${GENERATIONS}?api-version=2026-01-01` },
+    status: 200,
+  },
+  {
+    behaviour: "names the fields that had no effect",
+    call: jsonCall({ ...SEEDREAM_BODY, quality: "hd", user: null }),
+    status: 200,
+    headers: { "x-calotype-ignored": "quality" },
+  },
+];
+
+const keys: readonly Exchange[] = [
+  {
+    behaviour: "takes a bearer scheme in lower case",
+    call: jsonCall(SEEDREAM_BODY, { authorization: `bearer ${CALLER_KEY}` }),
+    status: 200,
+  },
+  {
+    behaviour: "refuses a request without a key",
+    call: { path: GENERATIONS, headers: json, body },
+    status: 401,
+    code: "invalid_api_key",
+    headers: challenge,
+  },
+  {
+    behaviour: "refuses a wrong key",
+    call: jsonCall(SEEDREAM_BODY, { authorization: "Bearer somebody-elses" }),
+    status: 401,
+    code: "invalid_api_key",
+    headers: challenge,
+  },
+  {
+    behaviour: "looks at the key before the body",
+    call: { path: GENERATIONS, headers: json, body: "{" },
+    status: 401,
+    code: "invalid_api_key",
+    headers: challenge,
+  },
+];
+
+const methods: readonly Exchange[] = ["GET", "PUT", "PATCH", "DELETE", "OPTIONS"].map((method) => ({
+  behaviour: `refuses the method ${method} and names the one to send`,
+  call: { method, path: GENERATIONS, headers: { authorization: `Bearer ${CALLER_KEY}` } },
+  status: 405,
+  code: "method_not_allowed",
+  headers: { allow: "POST" },
+}));
+
+const bodies: readonly Exchange[] = [
+  {
+    behaviour: "refuses a body that is declared too large",
+    call: jsonCall({ ...SEEDREAM_BODY, prompt: "x".repeat(BODY_LIMIT) }),
+    status: 413,
+    code: "request_too_large",
+  },
+  {
+    behaviour: "refuses a body in chunks that grows too large",
+    call: { path: GENERATIONS, headers: CALLER_HEADERS, body: ['{"prompt":"', "x".repeat(BODY_LIMIT), '"}'] },
+    status: 413,
+    code: "request_too_large",
+  },
+  {
+    behaviour: "refuses a body that is not declared as JSON",
+    call: { path: GENERATIONS, headers: { ...CALLER_HEADERS, "content-type": "text/plain" }, body },
+    status: 415,
+    code: "unsupported_media_type",
+  },
+  {
+    behaviour: "refuses JSON in another encoding than UTF-8",
+    call: jsonCall(SEEDREAM_BODY, { "content-type": "application/json; charset=utf-16" }),
+    status: 415,
+    code: "unsupported_media_type",
+  },
+  {
+    behaviour: "refuses a compressed body",
+    call: jsonCall(SEEDREAM_BODY, { "content-encoding": "gzip" }),
+    status: 415,
+    code: "unsupported_media_type",
+  },
+  {
+    behaviour: "refuses an empty body",
+    call: { path: GENERATIONS, headers: CALLER_HEADERS },
+    status: 400,
+    code: "invalid_request_error",
+  },
+  {
+    behaviour: "refuses a body that is not JSON",
+    call: { path: GENERATIONS, headers: CALLER_HEADERS, body: body.slice(0, -1) },
+    status: 400,
+    code: "invalid_request_error",
+  },
+  {
+    behaviour: "refuses a request without a model",
+    call: jsonCall({ prompt: "a red fox" }),
+    status: 400,
+    code: "invalid_request_error",
+  },
+  {
+    behaviour: "refuses a model that nobody serves",
+    call: jsonCall({ model: "unheard-of", prompt: "a red fox" }),
+    status: 404,
+    code: "model_not_found",
+  },
+];
+
+const providerFailures: readonly Exchange[] = [
+  {
+    behaviour: "passes on what the provider says of the request",
+    call: jsonCall(SEEDREAM_BODY),
+    fault: { code: "InputTextSensitiveContentDetected" },
+    status: 400,
+    code: "InputTextSensitiveContentDetected",
+  },
+  {
+    behaviour: "passes on what the other provider says of the request",
+    call: jsonCall(QWEN_IMAGE_BODY),
+    fault: { provider: "dashscope", code: "DataInspectionFailed" },
+    status: 400,
+    code: "DataInspectionFailed",
+  },
+  {
+    behaviour: "passes on the provider's rate limit and when to come again",
+    call: jsonCall(SEEDREAM_BODY),
+    fault: { code: "ModelAccountIpmRateLimitExceeded", retryAfterSeconds: 7 },
+    status: 429,
+    code: "ModelAccountIpmRateLimitExceeded",
+    headers: { "retry-after": "7" },
+  },
+  {
+    behaviour: "tells clients not to repeat what the provider may have made",
+    call: jsonCall(SEEDREAM_BODY),
+    fault: { code: "InternalServiceError" },
+    status: 502,
+    code: "InternalServiceError",
+    headers: { "x-should-retry": "false" },
+  },
+  {
+    behaviour: "keeps a refused channel key to itself",
+    call: jsonCall(SEEDREAM_BODY),
+    fault: { wrongKey: true },
+    status: 401,
+    code: "upstream_authentication_failed",
+    headers: { "x-should-retry": "false" },
+  },
+  {
+    behaviour: "answers for a provider whose answer is broken",
+    call: jsonCall(SEEDREAM_BODY),
+    fault: { malformedJson: true },
+    status: 502,
+    code: "upstream_invalid_response",
+    headers: { "x-should-retry": "false" },
+  },
+];
+
+/** Everything that must be the same on every host. */
+export const EXCHANGES: readonly Exchange[] = [
+  ...generations,
+  ...keys,
+  ...methods,
+  ...bodies,
+  ...providerFailures,
+];

@@ -1,0 +1,30 @@
+import type { Answer } from "./http-client.js";
+
+/** What a server adds to every answer, whatever the handler says. */
+const OF_THE_SERVER: ReadonlySet<string> = new Set([
+  "connection",
+  "content-length",
+  "date",
+  "keep-alive",
+  "transfer-encoding",
+  "x-powered-by",
+]);
+
+/** An answer as every host must give it: without the server's own headers, ids, times and links masked. */
+export function toComparable({ status, headers, text }: Answer): Answer {
+  const ours = Object.entries(headers).filter(([name]) => !OF_THE_SERVER.has(name));
+  return {
+    status,
+    headers: Object.fromEntries(ours.map(([name, value]) => [name, maskVariable(value)])),
+    text: maskVariable(text),
+  };
+}
+
+function maskVariable(text: string): string {
+  return text
+    .replaceAll(/req_[\da-f]{32}/g, "<our id>")
+    .replaceAll(/"created":\d+/g, '"created":<time>')
+    .replaceAll(/"url":"http[^"]+"/g, '"url":"<link>"')
+    .replaceAll(/"((?:upstream_)?request_id)":"[^"]+"/g, '"$1":"<provider\'s id>"')
+    .replaceAll(/Request id: \w+/g, "Request id: <provider's id>");
+}

@@ -1,0 +1,69 @@
+import { createGateway, type Gateway, type GatewayOptions, type UsageRecord } from "@calotype/core";
+import { createEmulator, type Emulator, type EmulatorOptions, type EmulatorServer } from "@calotype/emulator";
+import { onTestFinished } from "vitest";
+
+export const CALLER_KEY = "caller-key-1";
+export const CHANNEL_KEY = "channel-key-1";
+/** A service model of family A, and what the channel calls it. */
+export const SEEDREAM = "seedream-4-0-250828";
+/** A service model of family B. */
+export const QWEN_IMAGE = "image-max";
+
+/** Both providers on a socket. */
+export interface Providers {
+  readonly emulator: Emulator;
+  readonly server: EmulatorServer;
+}
+
+export async function startProviders(options: EmulatorOptions = { pictures: "tiny" }): Promise<Providers> {
+  const emulator = createEmulator(options);
+  return { emulator, server: await emulator.listen() };
+}
+
+/** A real gateway in front of the emulated providers, and what it told its operator. */
+export interface TestGateway {
+  readonly gateway: Gateway;
+  readonly records: readonly UsageRecord[];
+  /** Every line of the log, as it would be printed. */
+  readonly logLines: readonly string[];
+}
+
+/** A gateway that ends with the test. Options given here replace those of the same name. */
+export function startGateway({ server }: Providers, options: Partial<GatewayOptions> = {}): TestGateway {
+  const records: UsageRecord[] = [];
+  const logLines: string[] = [];
+  const log = (fields: object, message: string): void => {
+    logLines.push(JSON.stringify({ message, ...fields }));
+  };
+  const gateway = createGateway({
+    models: { [SEEDREAM]: { family: "seedream" }, [QWEN_IMAGE]: { family: "qwen-image" } },
+    channels: [
+      {
+        id: "ark",
+        family: "seedream",
+        apiKey: CHANNEL_KEY,
+        baseUrl: server.arkBaseUrl,
+        modelMapping: { [SEEDREAM]: "doubao-seedream-4-0-250828" },
+      },
+      {
+        id: "dashscope",
+        family: "qwen-image",
+        apiKey: CHANNEL_KEY,
+        baseUrl: server.dashscopeBaseUrl,
+        modelMapping: { [QWEN_IMAGE]: "qwen-image-max" },
+      },
+    ],
+    apiKeys: [{ id: "tester", key: CALLER_KEY }],
+    billing: {
+      model_details: {
+        [SEEDREAM]: { pricing_mode: "per-request", model_price: "0.03" },
+        [QWEN_IMAGE]: { pricing_mode: "per-request", model_price: "0.075" },
+      },
+    },
+    onUsage: (record) => records.push(record),
+    logger: { warn: log, error: log },
+    ...options,
+  });
+  onTestFinished(() => gateway.close());
+  return { gateway, records, logLines };
+}
