@@ -1,0 +1,100 @@
+import type { Emulator } from "../emulator.js";
+
+/** Bodies are what the tests are about, so they are read by path and compared as data. */
+export interface Answer<Body> {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly body: Body;
+}
+
+export interface ErrorFields {
+  readonly code: string;
+  readonly message: string;
+  readonly param: string;
+  readonly type: string;
+}
+
+export interface ArkBody {
+  readonly model: string;
+  readonly created: number;
+  readonly data: readonly { url?: string; b64_json?: string; size?: string; error?: ErrorFields }[];
+  readonly usage?: { generated_images: number; output_tokens: number; total_tokens: number };
+  readonly error: ErrorFields;
+}
+
+export interface DashscopeBody {
+  readonly output: {
+    readonly choices: readonly {
+      finish_reason: string;
+      message: { role: string; content: readonly { image?: string; text?: string }[] };
+    }[];
+    readonly task_metric: { TOTAL: number; SUCCEEDED: number; FAILED: number };
+  };
+  readonly usage?: { width: number; height: number; image_count?: number };
+  readonly request_id: string;
+  readonly code?: string;
+  readonly message?: string;
+}
+
+export const arkUrl = "http://emulator.test/api/v3/images/generations";
+export const dashscopeUrl = "http://emulator.test/api/v1/services/aigc/multimodal-generation/generation";
+
+const key = { authorization: "Bearer a-key" };
+
+/** Of Ark: the 4.5 model and a prompt, unless the fields say otherwise. */
+export function askArk(emulator: Emulator, fields: object = {}, headers: Record<string, string> = key) {
+  const body = { model: "doubao-seedream-4-5-251128", prompt: "a fox", ...fields };
+  return post<ArkBody>(emulator, arkUrl, body, headers);
+}
+
+interface DashscopeWish {
+  readonly model?: string;
+  readonly text?: string;
+  readonly images?: readonly string[];
+  readonly parameters?: object;
+}
+
+/** Of DashScope: the 2.0 model and a text, unless the wish says otherwise. */
+export function askDashscope(
+  emulator: Emulator,
+  wish: DashscopeWish = {},
+  headers: Record<string, string> = key,
+) {
+  const { model = "qwen-image-2.0", text = "a fox", images = [], parameters } = wish;
+  const content = [...images.map((image) => ({ image })), { text }];
+  const body = { model, input: { messages: [{ role: "user", content }] }, parameters };
+  return post<DashscopeBody>(emulator, dashscopeUrl, body, headers);
+}
+
+/** A body that is a string is sent as it is. */
+export async function post<Body>(
+  emulator: Emulator,
+  url: string,
+  body: unknown,
+  headers: Record<string, string> = key,
+): Promise<Answer<Body>> {
+  const response = await emulator.fetch(
+    new Request(url, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: typeof body === "string" ? body : JSON.stringify(body),
+    }),
+  );
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, body: parse<Body>(text) };
+}
+
+/** Streams and broken bodies parse to an empty object; their tests look at `text`. */
+function parse<Body>(text: string): Body {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return JSON.parse("{}");
+  }
+}
+
+export async function download(emulator: Emulator, url: string | undefined): Promise<Response> {
+  if (url === undefined) throw new Error("There is no link.");
+  return emulator.fetch(new Request(url));
+}

@@ -1,0 +1,80 @@
+import sharp from "sharp";
+import type { Emulator } from "../emulator.js";
+import { download } from "./ask.js";
+
+/** A plain picture as a data URL. */
+export async function dataUrl(
+  options: {
+    width?: number;
+    height?: number;
+    color?: string;
+    format?: "png" | "jpeg" | "webp" | "gif" | "tiff";
+  } = {},
+): Promise<string> {
+  const { width = 64, height = 64, color = "#e02020", format = "png" } = options;
+  const bytes = await sharp({ create: { width, height, channels: 3, background: color } })
+    .toFormat(format)
+    .toBuffer();
+  return `data:image/${format};base64,${bytes.toString("base64")}`;
+}
+
+/** A 24-bit Windows bitmap of one colour. */
+export function bmp(width: number, height: number): Buffer {
+  const bytesPerRow = Math.ceil((width * 3) / 4) * 4;
+  const bytes = Buffer.alloc(54 + bytesPerRow * height, 0x20);
+  bytes.write("BM", 0, "latin1");
+  bytes.writeUInt32LE(54, 10);
+  bytes.writeUInt32LE(40, 14);
+  bytes.writeInt32LE(width, 18);
+  bytes.writeInt32LE(height, 22);
+  bytes.writeUInt16LE(1, 26);
+  bytes.writeUInt16LE(24, 28);
+  bytes.writeUInt32LE(0, 30);
+  return bytes;
+}
+
+/** What a viewer would say of the picture behind a link. */
+export async function inspectLink(emulator: Emulator, url: string | undefined) {
+  const response = await download(emulator, url);
+  return inspect(Buffer.from(await response.arrayBuffer()));
+}
+
+export async function inspect(bytes: Buffer) {
+  const { data, info } = await sharp(bytes).raw().toBuffer({ resolveWithObject: true });
+  const { format } = await sharp(bytes).metadata();
+  return { format, width: info.width, height: info.height, channels: info.channels, pixels: data };
+}
+
+type Inspected = Awaited<ReturnType<typeof inspect>>;
+
+/** How many pixels differ between two pictures of one size, in a part given by shares of their sides. */
+export function countDifferences(
+  one: Inspected,
+  other: Inspected,
+  part: { left: number; top: number; right: number; bottom: number },
+): number {
+  let count = 0;
+  for (let y = Math.floor(part.top * one.height); y < part.bottom * one.height; y += 1) {
+    for (let x = Math.floor(part.left * one.width); x < part.right * one.width; x += 1) {
+      const at = (y * one.width + x) * one.channels;
+      if (Math.abs((one.pixels[at] ?? 0) - (other.pixels[at] ?? 0)) > 24) count += 1;
+    }
+  }
+  return count;
+}
+
+/** How many pixels are about this colour. */
+export function countColor(
+  picture: Inspected,
+  [red, green, blue]: readonly [number, number, number],
+): number {
+  let count = 0;
+  for (let at = 0; at < picture.pixels.length; at += picture.channels) {
+    const distance =
+      Math.abs((picture.pixels[at] ?? 0) - red) +
+      Math.abs((picture.pixels[at + 1] ?? 0) - green) +
+      Math.abs((picture.pixels[at + 2] ?? 0) - blue);
+    if (distance < 40) count += 1;
+  }
+  return count;
+}
