@@ -1,0 +1,171 @@
+import { posix } from "node:path";
+import { describe, expect, it } from "vitest";
+import { findCycle } from "./support/find-cycle.js";
+import { readImports } from "./support/read-imports.js";
+import { findFiles, readText } from "./support/workspace.js";
+
+/** Packages of ours that each package may import. A package that is not listed may import none. */
+const ALLOWED: Readonly<Record<string, readonly string[]>> = {
+  core: [],
+  emulator: [],
+  node: ["core"],
+  express: ["node", "core"],
+  koa: ["node", "core"],
+  next: ["core"],
+  sqlite: ["core"],
+  postgres: ["core"],
+  redis: ["core"],
+  studio: ["core"],
+};
+
+/** Folders of core that do not know one another. */
+const APART = ["billing", "families", "upstream", "response"];
+
+/** The files of core that touch what not every runtime has. */
+const RUNTIME_BOUND: Readonly<Record<string, readonly string[]>> = {
+  undici: ["upstream/transport-node.ts"],
+  busboy: ["request/read-multipart.ts"],
+};
+
+const isTest = (path: string): boolean => path.endsWith(".test.ts");
+const SOURCES = findFiles("packages/*/src/**/*.ts").filter(
+  (path) => !isTest(path) && !path.startsWith("packages/conformance/"),
+);
+const PACKAGES = findFiles("packages/*/package.json")
+  .map((path) => path.split("/")[1] ?? "")
+  .filter((name) => name !== "conformance");
+const CORE = SOURCES.filter((path) => path.startsWith("packages/core/src/"));
+
+/** Every import of the given files as `[file, specifier]`. */
+const importsOf = (files: readonly string[]): [string, string][] =>
+  files.flatMap((file) => readImports(readText(file)).map((name): [string, string] => [file, name]));
+
+describe.each(PACKAGES)("the package %s", (name) => {
+  const allowed = new Set(ALLOWED[name]?.map((other) => `@calotype/${other}`));
+
+  const ownSources = SOURCES.filter((path) => path.startsWith(`packages/${name}/`));
+
+  it("imports no package of ours that it may not know", () => {
+    expect(ownSources).not.toEqual([]);
+    const ours = importsOf(ownSources).filter(([, specifier]) => specifier.startsWith("@calotype/"));
+
+    expect(ours.filter(([, specifier]) => !allowed.has(toPackage(specifier)))).toEqual([]);
+  });
+
+  it("depends on the packages of ours that it imports, and on no other that it may not know", () => {
+    const manifest = JSON.parse(readText(`packages/${name}/package.json`)) as Record<
+      string,
+      object | undefined
+    >;
+    const declared = ["dependencies", "peerDependencies", "optionalDependencies"]
+      .flatMap((field) => Object.keys(manifest[field] ?? {}))
+      .filter((dependency) => dependency.startsWith("@calotype/"));
+    const imported = importsOf(ownSources)
+      .map(([, specifier]) => specifier)
+      .filter((specifier) => specifier.startsWith("@calotype/"))
+      .map(toPackage);
+
+    expect(declared.filter((dependency) => !allowed.has(dependency))).toEqual([]);
+    expect(imported.filter((dependency) => !declared.includes(dependency))).toEqual([]);
+  });
+
+  it("reaches other packages by their names, not by paths", () => {
+    const outside = importsOf(ownSources).filter(
+      ([file, specifier]) =>
+        specifier.startsWith(".") && !resolve(file, specifier).startsWith(`packages/${name}/src/`),
+    );
+
+    expect(outside).toEqual([]);
+  });
+
+  it("imports in no circle, types included", () => {
+    const graph = new Map(
+      ownSources.map((file) => [
+        file,
+        readImports(readText(file))
+          .filter((specifier) => specifier.startsWith("."))
+          .map((specifier) => resolve(file, specifier)),
+      ]),
+    );
+
+    expect(findCycle(graph)).toBeUndefined();
+  });
+});
+
+describe("core", () => {
+  it.each(APART)("keeps %s apart from the other parts", (part) => {
+    const others = APART.filter((other) => other !== part).map((other) => `packages/core/src/${other}/`);
+    const files = CORE.filter((path) => path.startsWith(`packages/core/src/${part}/`));
+    expect(files).not.toEqual([]);
+
+    const crossing = importsOf(files).filter(([file, specifier]) =>
+      others.some((other) => resolve(file, specifier).startsWith(other)),
+    );
+
+    expect(crossing).toEqual([]);
+  });
+
+  it.each(Object.entries(RUNTIME_BOUND))("uses %s in one place", (dependency, places) => {
+    const users = importsOf(CORE)
+      .filter(([, specifier]) => specifier === dependency)
+      .map(([file]) => file.replace("packages/core/src/", ""));
+
+    expect(users.filter((file) => !places.includes(file))).toEqual([]);
+  });
+
+  it("uses Node's own modules in the transport of Node only", () => {
+    const users = importsOf(CORE)
+      .filter(([, specifier]) => specifier.startsWith("node:"))
+      .map(([file]) => file);
+
+    expect(users.filter((file) => file !== "packages/core/src/upstream/transport-node.ts")).toEqual([]);
+  });
+});
+
+describe("all sources", () => {
+  it("name files that exist, so that no import escapes these tests", () => {
+    const missing = importsOf(SOURCES).filter(
+      ([file, specifier]) => specifier.startsWith(".") && !SOURCES.includes(resolve(file, specifier)),
+    );
+
+    expect(missing).toEqual([]);
+  });
+});
+
+describe("the reader of imports", () => {
+  it.each([
+    ['import { a } from "./a.js";', ["./a.js"]],
+    ['import type { A } from "./a.js";', ["./a.js"]],
+    ['import {\n  a,\n  type B,\n} from "./a.js";\nimport b from "b";', ["./a.js", "b"]],
+    ['export * from "./a.js";\nexport type { B } from "./b.js";', ["./a.js", "./b.js"]],
+    ['import "./a.js";', ["./a.js"]],
+    ['const a = await import("./a.js");\ntype A = import("./b.js").A;', ["./a.js", "./b.js"]],
+    [' * import { a } from "./a.js";\n/* import("b") */\n// import("c")\nexport const a = "x";', []],
+    ['export const a = 1;\nexport function b() { return "from"; }\nimport c from "c";', ["c"]],
+  ])("reads %j", (source, imports) => {
+    expect(readImports(source)).toEqual(imports);
+  });
+});
+
+describe("the finder of circles", () => {
+  it.each([
+    [{ a: ["b"], b: ["c"], c: [] }, undefined],
+    [{ a: ["b", "c"], b: ["c"], c: [] }, undefined],
+    [{ a: ["b"], b: ["c"], c: ["b"] }, ["b", "c", "b"]],
+    [{ a: ["a"] }, ["a", "a"]],
+  ])("finds in %j the circle %j", (graph, cycle) => {
+    expect(findCycle(new Map(Object.entries(graph)))).toEqual(cycle);
+  });
+});
+
+/** The package of a specifier such as `@calotype/core/billing`. */
+function toPackage(specifier: string): string {
+  return specifier.split("/").slice(0, 2).join("/");
+}
+
+/** The source file that a relative import names. */
+function resolve(file: string, specifier: string): string {
+  return specifier.startsWith(".")
+    ? posix.join(posix.dirname(file), specifier).replace(/\.js$/, ".ts")
+    : specifier;
+}
