@@ -32,12 +32,24 @@ export async function answerCall(
   recordRequest({ request, route: provider.name, services, body, bodyText });
 
   const arrival = { request, origin, requestId, body, isTooLarge: bytes === undefined };
-  const response = await answerOrRefuse(provider, arrival, services);
+  const response = await holding(request, () => answerOrRefuse(provider, arrival, services));
   response.headers.set("x-request-id", requestId);
   if (provider.costTimeHeader !== undefined) {
     response.headers.set(provider.costTimeHeader, String(Math.round(performance.now() - startedAt)));
   }
   return response;
+}
+
+const held = new Set<Request>();
+
+/** Keeps a request from becoming garbage while it hangs: nobody could tell it then that the client left. */
+async function holding(request: Request, task: () => Promise<Response>): Promise<Response> {
+  held.add(request);
+  try {
+    return await task();
+  } finally {
+    held.delete(request);
+  }
 }
 
 interface Arrived {
@@ -81,8 +93,7 @@ async function answer(provider: Provider, arrival: Arrival, services: Services):
   if (fault.emptyBody === true) return new Response(null, { status: fault.status ?? 200 });
   if (arrival.isTooLarge) throw provider.bodyTooLarge();
   if (!isJsonObject(body)) throw provider.bodyNotJson();
-  const { headers, signal } = request;
-  const response = await provider.generate({ requestId, origin, headers, body, fault, signal }, services);
+  const response = await provider.generate({ requestId, origin, request, body, fault }, services);
   return fault.malformedJson === true ? breakOff(response, fault.status) : response;
 }
 

@@ -11,12 +11,14 @@ export interface ProviderCall {
   readonly requestId: string;
   /** Where result links point. */
   readonly origin: string;
-  readonly headers: Headers;
+  /**
+   * For its headers and its `signal`, which is aborted when the client leaves. Keep the request, not the signal
+   * alone: once a request is garbage, Node no longer tells its signal.
+   */
+  readonly request: Request;
   readonly body: JsonObject;
   /** The flaws that the answer is to have. */
   readonly fault: Fault;
-  /** Aborted when the client leaves. */
-  readonly signal: AbortSignal;
 }
 
 /** What differs between the two providers. The path of a request is the same: `answer-call.ts`. */

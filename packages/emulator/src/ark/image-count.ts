@@ -71,7 +71,7 @@ const numeral = `(\\d{1,2}|${Object.keys(numerals)
   .join("|")})`;
 const inChinese = new RegExp(`${numeral}\\s*(?:张|幅|副|组图|个画面)`);
 const inEnglish = new RegExp(
-  `(?<![\\w.])${numeral}\\s+(?:[a-z-]+\\s+){0,2}(?:images?|pictures?|photos?|illustrations?|drawings?|posters?|variations?|frames?|panels?)\\b`,
+  `(?<![\\w.:：])${numeral}\\s+(?:[a-z-]+\\s+){0,2}(?:images?|pictures?|photos?|illustrations?|drawings?|posters?|variations?|frames?|panels?)\\b`,
   "i",
 );
 

@@ -21,7 +21,7 @@ export async function* makeImages(
 ): AsyncGenerator<ImageOutcome> {
   for (let index = 0; index < request.count; index += 1) {
     // oxlint-disable-next-line no-await-in-loop -- one after another is how the provider draws them
-    await sleep(services.settings.millisecondsPerImage, call.signal);
+    await sleep(services.settings.millisecondsPerImage, call.request.signal);
     const failure = failureOf(index, request, call);
     if (failure === undefined) {
       // oxlint-disable-next-line no-await-in-loop -- likewise

@@ -12,7 +12,7 @@ import { renderAnswer } from "./render-answer.js";
 /** `POST /api/v1/services/aigc/multimodal-generation/generation`. */
 export async function handleGeneration(call: ProviderCall, services: Services): Promise<Response> {
   const request = await readDashscopeRequest(call, services);
-  await sleep(services.settings.millisecondsPerImage * request.n, call.signal);
+  await sleep(services.settings.millisecondsPerImage * request.n, call.request.signal);
   const failed = call.fault.failImages?.filter(({ index }) => index < request.n) ?? [];
   const failedIndexes = new Set(failed.map(({ index }) => index));
   if (failedIndexes.size === request.n) {

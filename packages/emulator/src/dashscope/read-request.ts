@@ -21,8 +21,8 @@ export async function readDashscopeRequest(
   call: ProviderCall,
   services: Services,
 ): Promise<DashscopeRequest> {
-  const { body, headers } = call;
-  if (headers.get("x-dashscope-async") === "enable") {
+  const { body, request } = call;
+  if (request.headers.get("x-dashscope-async") === "enable") {
     throw dashscopeRefusal("AccessDenied", "current user api does not support asynchronous calls.");
   }
   if (typeof body.model !== "string" || body.model === "") throw invalidParameter("");

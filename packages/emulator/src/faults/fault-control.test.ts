@@ -3,6 +3,15 @@ import { createEmulator } from "../emulator.js";
 import { arkUrl, askArk, askDashscope } from "../test-support/ask.js";
 import type { Fault } from "./fault.js";
 
+/** What twenty requests meet of a fault that strikes every other one. */
+async function strike(seed: number): Promise<number[]> {
+  const emulator = createEmulator({ seed });
+  emulator.faults.add({ status: 500, probability: 0.5 });
+  const answers: number[] = [];
+  for (let request = 0; request < 20; request += 1) answers.push((await askArk(emulator)).status);
+  return answers;
+}
+
 describe("faults", () => {
   it("are met in the order they were added, as often as they say", async () => {
     const emulator = createEmulator();
@@ -34,13 +43,6 @@ describe("faults", () => {
   });
 
   it("of a probability strike reproducibly under one seed", async () => {
-    const strike = async (seed: number) => {
-      const emulator = createEmulator({ seed });
-      emulator.faults.add({ status: 500, probability: 0.5 });
-      const answers = [];
-      for (let request = 0; request < 20; request += 1) answers.push((await askArk(emulator)).status);
-      return answers;
-    };
     const statuses = await strike(7);
     expect(new Set(statuses)).toEqual(new Set([200, 500]));
     expect(await strike(7)).toEqual(statuses);

@@ -12,7 +12,7 @@ export function downloadFor(call: ProviderCall, services: Services) {
     const owner = url.origin === call.origin ? providerOfLink(url.pathname) : undefined;
     if (owner !== undefined) return readImage(await serveLink(new Request(url), owner, services), maxBytes);
     if (!isLoopback(url.hostname)) return undefined;
-    return readImage(await openLoopback(url, call.signal), maxBytes);
+    return readImage(await openLoopback(url, call.request.signal), maxBytes);
   };
 }
 

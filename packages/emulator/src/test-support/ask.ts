@@ -1,4 +1,5 @@
 import type { Emulator } from "../emulator.js";
+import { parseJson } from "../json.js";
 
 /** Bodies are what the tests are about, so they are read by path and compared as data. */
 export interface Answer<Body> {
@@ -82,16 +83,13 @@ export async function post<Body>(
     }),
   );
   const text = await response.text();
-  return { status: response.status, headers: response.headers, text, body: parse<Body>(text) };
-}
-
-/** Streams and broken bodies parse to an empty object; their tests look at `text`. */
-function parse<Body>(text: string): Body {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return JSON.parse("{}");
-  }
+  // Streams and broken bodies stand as an empty object; their tests look at `text`.
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: JSON.parse(parseJson(text) === undefined ? "{}" : text),
+  };
 }
 
 export async function download(emulator: Emulator, url: string | undefined): Promise<Response> {
