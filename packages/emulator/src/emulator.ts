@@ -10,8 +10,9 @@ export interface Emulator {
   /**
    * Answers a request as the provider would, by its path: `/api/v3/images/generations` (Ark),
    * `/api/v1/services/aigc/multimodal-generation/generation` (DashScope), result links, `/_emulator/…`.
+   * Takes what the global `fetch` takes, so it can stand in its place.
    */
-  fetch(request: Request): Promise<Response>;
+  fetch(input: Request | URL | string, init?: RequestInit): Promise<Response>;
   /** Serves `fetch` on a port of this machine. */
   listen(options?: ListenOptions): Promise<EmulatorServer>;
   readonly faults: FaultControl;
@@ -43,7 +44,10 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
   const services = createServices(applyDefaults(options));
   const route = createRouter(services);
   return {
-    fetch: (request) => route(request, options.origin ?? new URL(request.url).origin),
+    fetch(input, init) {
+      const request = input instanceof Request && init === undefined ? input : new Request(input, init);
+      return route(request, options.origin ?? new URL(request.url).origin);
+    },
     listen: (listenOptions) => listen(route, listenOptions),
     faults: services.faults,
     requests: services.recorder.requests,

@@ -6,7 +6,7 @@ export interface PixelSize {
   readonly height: number;
 }
 
-export const defaultSize: PixelSize = { width: 2048, height: 2048 };
+const defaultSize: PixelSize = { width: 2048, height: 2048 };
 
 /** The sizes that the model chooses from when it is given a preset. */
 const presetSizes: Readonly<Record<ArkPreset, readonly string[]>> = {

@@ -1,3 +1,6 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { createEmulator } from "../emulator.js";
 import { arkUrl, askArk, askDashscope } from "../test-support/ask.js";
@@ -85,6 +88,22 @@ describe("faults", () => {
     const answer = emulator.fetch(new Request(arkUrl, { ...init, signal: AbortSignal.timeout(50) }));
     await expect(answer).rejects.toThrow("left");
     expect(emulator.requests).toHaveLength(1);
+  });
+
+  it("that hang hear the client leave even after a garbage collection", async () => {
+    setFlagsFromString("--expose-gc");
+    const collectGarbage: () => void = runInNewContext("gc");
+    const emulator = createEmulator();
+    emulator.faults.add({ hang: true });
+    const leave = new AbortController();
+    const headers = { authorization: "Bearer k" };
+    const answer = emulator.fetch(arkUrl, { method: "POST", headers, body: "{}", signal: leave.signal });
+    for (let round = 0; round < 5; round += 1) {
+      await nextTurn();
+      collectGarbage();
+    }
+    leave.abort();
+    await expect(answer).rejects.toThrow("left");
   });
 
   it("end with clear, and with reset", async () => {

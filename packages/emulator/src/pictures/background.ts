@@ -3,13 +3,19 @@ import { choosePalette, type Palette } from "./palette.js";
 import type { PictureRecipe } from "./recipe.js";
 import { drawDunes, drawHills, drawSea, drawTowers, type Scene } from "./scenes.js";
 
-const scenes: readonly Scene[] = [drawHills, drawSea, drawDunes, drawTowers];
+/** The words that call for a scene; a prompt with none of them gets any. */
+const scenes: readonly (readonly [Scene, RegExp])[] = [
+  [drawSea, /\b(?:sea|ocean|waves?|lake|river)\b|海|浪|湖|江/i],
+  [drawTowers, /\b(?:city|cities|towers?|skyline|street|building)s?\b|城|楼|街/i],
+  [drawDunes, /\b(?:desert|dunes?|sand)\b|沙/i],
+  [drawHills, /\b(?:hills?|mountains?|forest|valley)\b|山|林/i],
+];
 
 /** A landscape of the recipe's size as SVG: the prompt chooses scene and hue, seed and index the shapes. */
 export function drawBackground(recipe: PictureRecipe): string {
   const byPrompt = createRandom(recipe.promptHash);
   const random = createRandom(recipe.promptHash ^ (recipe.seed + recipe.index * 7919));
-  const drawScene = scenes[Math.floor(byPrompt() * scenes.length)] ?? drawHills;
+  const drawScene = chooseScene(recipe.prompt, byPrompt);
   const palette = choosePalette(byPrompt);
   const { width, height } = recipe;
   return (
@@ -17,6 +23,12 @@ export function drawBackground(recipe: PictureRecipe): string {
     drawSun(width, height, palette, random) +
     drawScene({ width, height, palette, random })
   );
+}
+
+function chooseScene(prompt: string, random: Random): Scene {
+  const [anyScene] = scenes[Math.floor(random() * scenes.length)] ?? [drawHills];
+  const [named] = scenes.find(([, words]) => words.test(prompt)) ?? [anyScene];
+  return named;
 }
 
 function drawSky(width: number, height: number, palette: Palette): string {

@@ -9,8 +9,8 @@ export interface Palette {
   layer(depth: number): string;
 }
 
-/** From blue over violet and red to yellow: a green sky looks ill. */
-const skyHues = { from: 185, span: 225 };
+/** From blue over violet and red to orange: a green or a mustard sky looks ill. */
+const skyHues = { from: 185, span: 205 };
 
 /** A warm or cool light over land of the opposite hue. */
 export function choosePalette(random: Random): Palette {

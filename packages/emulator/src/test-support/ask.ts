@@ -9,7 +9,7 @@ export interface Answer<Body> {
   readonly body: Body;
 }
 
-export interface ErrorFields {
+interface ErrorFields {
   readonly code: string;
   readonly message: string;
   readonly param: string;
