@@ -46,13 +46,16 @@ async function answerDuringUpload(
 }
 
 /**
- * Writes chunks with backpressure. When the client leaves, the loop is left, and the body is told so
- * by the `return` of its iterator. A body that fails resets the connection: the client must not
- * take what it has for the whole.
+ * Writes chunks with backpressure. A client that leaves ends the body by the `return` of its
+ * iterator, at once even where the next chunk is minutes away. A body that fails resets the
+ * connection: the client must not take what it has for the whole.
  */
 async function sendChunks(res: ServerResponse, body: AsyncIterable<Uint8Array>): Promise<void> {
+  const chunks = body[Symbol.asyncIterator]();
+  const stop = (): void => void chunks.return?.().catch(ignoreFailedReturn);
+  res.once("close", stop);
   try {
-    for await (const chunk of body) {
+    for await (const chunk of { [Symbol.asyncIterator]: () => chunks }) {
       if (res.destroyed) break;
       if (!res.write(chunk)) await drainedOrClosed(res);
     }
@@ -60,8 +63,12 @@ async function sendChunks(res: ServerResponse, body: AsyncIterable<Uint8Array>):
     // Whoever made the body has reported why it failed; here only the client is told.
     res.destroy();
   }
+  res.off("close", stop);
   if (!res.destroyed) res.end();
 }
+
+/** Nobody reads on; the failure is of no use to anyone here. */
+function ignoreFailedReturn(): void {}
 
 function drainedOrClosed(res: ServerResponse): Promise<void> {
   return new Promise((resolve) => {

@@ -1,0 +1,66 @@
+import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Gateway, GatewayResponse } from "@calotype/core";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { toNodeHandler } from "./to-node-handler.js";
+
+const NOT_FOUND: GatewayResponse = { status: 404, headers: { "x-from": "gateway" }, body: "no such path" };
+const UNWRITABLE: GatewayResponse = { status: 200, headers: { "x-broken": "line\nbreak" }, body: "" };
+
+describe("a path that is not the gateway's", () => {
+  it("is answered with the gateway's 404 where there is no next handler", async () => {
+    const url = await serve(toNodeHandler(createGateway(() => null)));
+
+    const response = await fetch(url);
+
+    expect(response.status).toBe(404);
+    expect(response.headers.get("x-from")).toBe("gateway");
+    expect(await response.text()).toBe("no such path");
+  });
+
+  it("goes to the next handler where there is one", async () => {
+    const handler = toNodeHandler(createGateway(() => null));
+    const url = await serve((req, res) => handler(req, res, (error) => res.end(`next: ${String(error)}`)));
+
+    expect(await (await fetch(url)).text()).toBe("next: undefined");
+  });
+});
+
+describe("an answer that cannot be written", () => {
+  it("goes to the next handler as an error", async () => {
+    const handler = toNodeHandler(createGateway(async () => UNWRITABLE));
+    const url = await serve((req, res) => handler(req, res, (error) => res.end(`next: ${String(error)}`)));
+
+    expect(await (await fetch(url)).text()).toMatch(/^next: TypeError.*x-broken/);
+  });
+
+  it("ends the connection where there is no next handler", async () => {
+    const url = await serve(toNodeHandler(createGateway(async () => UNWRITABLE)));
+
+    await expect(fetch(url)).rejects.toThrow("fetch failed");
+  });
+});
+
+/** A gateway whose only own part is \`handle\`. */
+function createGateway(handle: Gateway["handle"]): Gateway {
+  return {
+    basePath: "",
+    handle,
+    notFound: () => NOT_FOUND,
+    fetch: () => Promise.reject(new Error("The adapter must not ask for Web objects.")),
+    close: async () => {},
+  };
+}
+
+/** Serves on a free port until the test ends. */
+async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const { port } = server.address() as AddressInfo;
+  return `http://127.0.0.1:${port}`;
+}
