@@ -8,8 +8,10 @@ export type SecretMask = (text: string) => string;
  * quote the key they refuse.
  */
 export function createSecretMask(secrets: readonly string[]): SecretMask {
+  // The longest first: of a key that begins with another one, no rest may stay.
+  const longestFirst = secrets.toSorted((a, b) => b.length - a.length);
   return (text) => {
-    const masked = secrets.reduce((rest, secret) => rest.replaceAll(secret, "***"), text);
+    const masked = longestFirst.reduce((rest, secret) => rest.replaceAll(secret, "***"), text);
     return masked.replace(KEY_LIKE, "***");
   };
 }

@@ -1,0 +1,310 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Usage } from "../image-request.js";
+import { calculateCharge } from "./calculate-charge.js";
+import type { ModelDetails } from "./model-details.js";
+
+const perRequest = (model_price: string | number, decimal_places?: number): ModelDetails => ({
+  pricing_mode: "per-request",
+  model_price,
+  decimal_places,
+});
+
+const perToken = (
+  output_token_price: string,
+  input_token_price?: string,
+  decimal_places?: number,
+): ModelDetails => ({
+  pricing_mode: "per-token",
+  output_token_price,
+  input_token_price,
+  decimal_places,
+});
+
+describe("a charge per request", () => {
+  it.each<[string, ModelDetails, Usage | undefined, string | number | undefined, string]>([
+    ["price × images × ratio", perRequest("0.04"), { generated_images: 4 }, "0.8", "0.128"],
+    ["one image where nothing was reported", perRequest("0.04"), undefined, "1", "0.04"],
+    ["one image where only tokens were reported", perRequest("0.04"), { total_tokens: 9 }, "1", "0.04"],
+    ["nothing for an explicit 0", perRequest("0.04"), { generated_images: 0 }, "1", "0"],
+    ["a ratio of 1 by default", perRequest("0.04"), { generated_images: 2 }, undefined, "0.08"],
+    ["nothing at a ratio of 0", perRequest("0.04"), { generated_images: 2 }, "0", "0"],
+    ["nothing at a price of 0", perRequest("0"), { generated_images: 2 }, "1.5", "0"],
+    ["numbers as their shortest text", perRequest(0.1), { generated_images: 3 }, 0.1, "0.03"],
+    ["small numbers without an exponent", perRequest(1e-7), { generated_images: 1 }, "1", "0.0000001"],
+    [
+      "large numbers without an exponent",
+      perRequest(1e21),
+      { generated_images: 2 },
+      "1",
+      "2000000000000000000000",
+    ],
+    [
+      "every digit",
+      perRequest("0.123456789012345678"),
+      { generated_images: 3 },
+      "1.1",
+      "0.4074074037407407374",
+    ],
+    [
+      "leading and trailing zeros as what they mean",
+      perRequest("00.0400"),
+      { generated_images: 1 },
+      "01.0",
+      "0.04",
+    ],
+    ["rounded half up", perRequest("0.005", 2), { generated_images: 1 }, "1", "0.01"],
+    ["rounded down below half", perRequest("0.00499", 2), { generated_images: 1 }, "1", "0"],
+    ["rounded half up, not to even", perRequest("0.025", 2), { generated_images: 1 }, "1", "0.03"],
+    ["rounded once, at the end", perRequest("0.004", 2), { generated_images: 3 }, "1", "0.01"],
+    ["rounded to whole units", perRequest("0.5", 0), { generated_images: 1 }, "1", "1"],
+    ["no zeros added by the rounding", perRequest("2", 2), { generated_images: 1 }, "1", "2"],
+  ])("is %s", (_what, details, usage, group_ratio, amount) => {
+    expect(calculateCharge({ details, usage, group_ratio }).amount).toBe(amount);
+  });
+
+  it("says where each number came from", () => {
+    expect(
+      calculateCharge({ details: perRequest("0.045", 2), usage: { generated_images: 3 }, group_ratio: "0.9" })
+        .derivation,
+    ).toEqual({
+      pricing_mode: "per-request",
+      count: 3,
+      count_source: "generated_images",
+      model_price: "0.045",
+      group_ratio: "0.9",
+      exact: "0.1215",
+      decimal_places: 2,
+    });
+    expect(calculateCharge({ details: perRequest("1"), usage: undefined }).derivation).toMatchObject({
+      count: 1,
+      count_source: "default",
+    });
+  });
+});
+
+describe("a charge per token", () => {
+  it.each<[string, ModelDetails, Usage | undefined, string, string]>([
+    [
+      "output tokens per million",
+      perToken("5"),
+      { output_tokens: 16_384, total_tokens: 16_384 },
+      "1",
+      "0.08192",
+    ],
+    [
+      "other tokens at their price",
+      perToken("5", "2"),
+      { output_tokens: 1_000, total_tokens: 1_500 },
+      "1",
+      "0.006",
+    ],
+    [
+      "other tokens free by default",
+      perToken("5"),
+      { output_tokens: 1_000, total_tokens: 1_500 },
+      "1",
+      "0.005",
+    ],
+    ["the total as output where only it came", perToken("5", "2"), { total_tokens: 1_000 }, "1", "0.005"],
+    ["the output where only it came", perToken("5", "2"), { output_tokens: 1_000 }, "1", "0.005"],
+    [
+      "no negative rest where the total is below",
+      perToken("5", "2"),
+      { output_tokens: 9, total_tokens: 1 },
+      "1",
+      "0.000045",
+    ],
+    ["times the ratio", perToken("5"), { output_tokens: 1_000_000 }, "0.5", "2.5"],
+    ["nothing for explicit zeros", perToken("5", "2"), { output_tokens: 0, total_tokens: 0 }, "1", "0"],
+    ["nothing where no tokens came", perToken("5", "2"), { generated_images: 3 }, "1", "0"],
+    ["nothing where nothing came", perToken("5", "2"), undefined, "1", "0"],
+    [
+      "rounded once, half up",
+      perToken("5", "0", 6),
+      { output_tokens: 1, total_tokens: 1 },
+      "0.1",
+      "0.000001",
+    ],
+    [
+      "exact for a token of a tiny price",
+      perToken("0.000000000000000001"),
+      { output_tokens: 1 },
+      "1",
+      "0.000000000000000000000001",
+    ],
+  ])("is %s", (_what, details, usage, group_ratio, amount) => {
+    expect(calculateCharge({ details, usage, group_ratio }).amount).toBe(amount);
+  });
+
+  it.each<[Usage | undefined, boolean]>([
+    [undefined, true],
+    [{ generated_images: 1 }, true],
+    [{ output_tokens: 0 }, false],
+    [{ total_tokens: 5 }, false],
+  ])("of %j is marked unpriced: %s", (usage, unpriced) => {
+    expect(calculateCharge({ details: perToken("5"), usage }).derivation).toMatchObject({ unpriced });
+  });
+});
+
+describe("junk", () => {
+  const usage = { generated_images: 1 };
+
+  it.each([
+    "-1",
+    "+1",
+    "",
+    " ",
+    "1 ",
+    " 1",
+    "1.",
+    ".5",
+    "1e3",
+    "1e1000000000",
+    "1E-5",
+    "0x10",
+    "NaN",
+    "Infinity",
+    "1,5",
+    "1_000",
+    "١",
+    "9".repeat(31),
+    `0.${"1".repeat(31)}`,
+    -1,
+    -0.5,
+    Number.NaN,
+    Infinity,
+    -Infinity,
+    1e300,
+    5e-324,
+    null,
+    true,
+    {},
+    ["1"],
+  ])("%j is no price, no ratio and no token price", (junk) => {
+    const value = junk as string;
+    expect(() => calculateCharge({ details: perRequest(value), usage })).toThrow(/^model_price must be/);
+    expect(() => calculateCharge({ details: perRequest("1"), usage, group_ratio: value })).toThrow(
+      /^group_ratio must be/,
+    );
+    expect(() => calculateCharge({ details: perToken(value), usage })).toThrow(/^output_token_price must be/);
+  });
+
+  it.each([-1, 0.5, Number.NaN, Infinity, 2 ** 53, "1", null, true, 1n])(
+    "a count of %s is refused",
+    (junk) => {
+      const count = junk as number;
+      expect(() => calculateCharge({ details: perRequest("1"), usage: { generated_images: count } })).toThrow(
+        RangeError,
+      );
+      expect(() => calculateCharge({ details: perToken("1"), usage: { output_tokens: count } })).toThrow(
+        RangeError,
+      );
+      expect(() => calculateCharge({ details: perToken("1"), usage: { total_tokens: count } })).toThrow(
+        RangeError,
+      );
+    },
+  );
+
+  it.each([-1, 0.5, 31, Number.NaN, "2", 1e9])("decimal_places of %s are refused", (junk) => {
+    expect(() => calculateCharge({ details: perRequest("1", junk as number), usage })).toThrow(
+      /^decimal_places must be/,
+    );
+  });
+
+  it.each(["free", undefined, "__proto__"])("pricing_mode %s is refused", (pricing_mode) => {
+    const details = { pricing_mode, model_price: "1" } as unknown as ModelDetails;
+    expect(() => calculateCharge({ details, usage })).toThrow(/^pricing_mode must be/);
+  });
+});
+
+/** A number as numerator over a power of ten, for an oracle that shares no code with what it judges. */
+interface Rational {
+  readonly digits: bigint;
+  readonly places: number;
+}
+
+function toRational(text: string): Rational {
+  const [whole = "", fraction = ""] = text.split(".");
+  return { digits: BigInt(whole + fraction), places: fraction.length };
+}
+
+const times = (a: Rational, b: Rational): Rational => ({
+  digits: a.digits * b.digits,
+  places: a.places + b.places,
+});
+
+function plus(a: Rational, b: Rational): Rational {
+  const places = Math.max(a.places, b.places);
+  const scaled = ({ digits, places: own }: Rational): bigint => digits * 10n ** BigInt(places - own);
+  return { digits: scaled(a) + scaled(b), places };
+}
+
+function roundHalfUp({ digits, places }: Rational, to: number | undefined): Rational {
+  if (to === undefined || to >= places) return { digits, places };
+  const unit = 10n ** BigInt(places - to);
+  return { digits: (digits + unit / 2n) / unit, places: to };
+}
+
+function toText({ digits, places }: Rational): string {
+  const text = digits.toString().padStart(places + 1, "0");
+  const whole = text.slice(0, text.length - places);
+  const fraction = text.slice(text.length - places).replace(/0+$/, "");
+  return fraction === "" ? whole : `${whole}.${fraction}`;
+}
+
+describe("against rational arithmetic", () => {
+  const decimal = fc
+    .tuple(fc.stringMatching(/^\d{1,12}$/), fc.option(fc.stringMatching(/^\d{1,18}$/), { nil: undefined }))
+    .map(([whole, fraction]) => (fraction === undefined ? whole : `${whole}.${fraction}`));
+  const count = fc.option(fc.oneof(fc.integer({ min: 0, max: 20 }), fc.maxSafeNat()), { nil: undefined });
+  const places = fc.option(fc.integer({ min: 0, max: 30 }), { nil: undefined });
+
+  it("charges per request are exact", () => {
+    fc.assert(
+      fc.property(decimal, decimal, count, places, (price, ratio, images, decimal_places) => {
+        const exact = times(times(toRational(price), toRational(ratio)), toRational(String(images ?? 1)));
+        const { amount } = calculateCharge({
+          details: { pricing_mode: "per-request", model_price: price, decimal_places },
+          usage: images === undefined ? {} : { generated_images: images },
+          group_ratio: ratio,
+        });
+        expect(amount).toBe(toText(roundHalfUp(exact, decimal_places)));
+      }),
+      { numRuns: 10_000, seed: 20_261_121 },
+    );
+  });
+
+  it("charges per token are exact", () => {
+    fc.assert(
+      fc.property(
+        decimal,
+        decimal,
+        decimal,
+        fc.maxSafeNat(),
+        count,
+        places,
+        (output, input, ratio, made, total, decimal_places) => {
+          const other = Math.max(0, (total ?? made) - made);
+          const sum = plus(
+            times(toRational(output), toRational(String(made))),
+            times(toRational(input), toRational(String(other))),
+          );
+          const exact = times(times(sum, { digits: 1n, places: 6 }), toRational(ratio));
+          const { amount } = calculateCharge({
+            details: {
+              pricing_mode: "per-token",
+              output_token_price: output,
+              input_token_price: input,
+              decimal_places,
+            },
+            usage: { output_tokens: made, ...(total !== undefined && { total_tokens: total }) },
+            group_ratio: ratio,
+          });
+          expect(amount).toBe(toText(roundHalfUp(exact, decimal_places)));
+        },
+      ),
+      { numRuns: 10_000, seed: 20_261_121 },
+    );
+  });
+});

@@ -1,0 +1,103 @@
+import { describe, expect, it } from "vitest";
+import { createPriceList } from "./pricing.js";
+import { type Order, type Outcome, settle } from "./settle.js";
+
+const prices = createPriceList({
+  model_details: {
+    byImage: { pricing_mode: "per-request", model_price: "0.04" },
+    byToken: { pricing_mode: "per-token", output_token_price: "5" },
+  },
+});
+
+const order = (model: string | undefined): Order => ({
+  id: "req_1",
+  receivedAt: Date.UTC(2026, 10, 21, 3, 4, 5, 6),
+  caller: "me",
+  group: "default",
+  model: model ?? "free",
+  operation: "generate",
+  price: model === undefined ? undefined : prices.find(model, "default"),
+});
+
+const sentTo = { channel: "ark-1", upstreamModel: "ep-1" };
+
+const outcome = (rest: Partial<Outcome>): Outcome => ({
+  status: 200,
+  images: 1,
+  endedAt: order(undefined).receivedAt + 1_500,
+  ...rest,
+});
+
+describe("settle", () => {
+  it.each<[string, string | undefined, Partial<Outcome>, string | null, boolean | undefined]>([
+    [
+      "images by what was reported",
+      "byImage",
+      { images: 2, usage: { generated_images: 3 } },
+      "0.12",
+      undefined,
+    ],
+    ["one where images came and no count", "byImage", { images: 2 }, "0.04", undefined],
+    [
+      "nothing where no image came and nothing was reported",
+      "byImage",
+      { images: 0, status: 502 },
+      "0",
+      undefined,
+    ],
+    [
+      "what was reported though no image came",
+      "byImage",
+      { images: 0, usage: { generated_images: 1 } },
+      "0.04",
+      undefined,
+    ],
+    ["nothing for a reported 0", "byImage", { images: 0, usage: { generated_images: 0 } }, "0", undefined],
+    ["tokens", "byToken", { usage: { output_tokens: 16_384 } }, "0.08192", undefined],
+    ["nothing, marked, where tokens are missing", "byToken", { usage: { generated_images: 1 } }, "0", true],
+    [
+      "nothing, unmarked, where tokens are missing and nothing was made",
+      "byToken",
+      { images: 0 },
+      "0",
+      undefined,
+    ],
+    ["no charge at all without billing", undefined, { usage: { generated_images: 3 } }, null, undefined],
+  ])("charges %s", (_what, model, rest, charge, unpriced) => {
+    const record = settle(order(model), sentTo, outcome(rest));
+    expect(record.charge).toBe(charge);
+    expect(record.unpriced).toBe(unpriced);
+  });
+
+  it("is plain data that names who, what, where and how long", () => {
+    const record = settle(
+      order("byImage"),
+      sentTo,
+      outcome({ usage: { generated_images: 1 }, upstreamRequestId: "0217" }),
+    );
+    expect(JSON.parse(JSON.stringify(record))).toEqual({
+      id: "req_1",
+      time: "2026-11-21T03:04:05.006Z",
+      caller: "me",
+      group: "default",
+      model: "byImage",
+      upstreamModel: "ep-1",
+      channel: "ark-1",
+      operation: "generate",
+      status: 200,
+      images: 1,
+      usage: { generated_images: 1 },
+      charge: "0.04",
+      derivation: {
+        pricing_mode: "per-request",
+        count: 1,
+        count_source: "generated_images",
+        model_price: "0.04",
+        group_ratio: "1",
+        exact: "0.04",
+      },
+      durationMs: 1_500,
+      upstreamRequestId: "0217",
+    });
+  });
+});

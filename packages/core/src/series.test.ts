@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest";
+import { createSeriesMap, includesName, isSeries } from "./series.js";
+
+describe("createSeriesMap", () => {
+  const table = createSeriesMap({
+    "image-2.0*": "series",
+    "image-2.0-pro*": "longer series",
+    "image-2.0-pro-x": "exact",
+    "*": "anything",
+  });
+
+  it.each([
+    ["image-2.0-pro-x", "exact", ""],
+    ["image-2.0-pro-y", "longer series", "-y"],
+    ["image-2.0-pro", "longer series", ""],
+    ["image-2.0", "series", ""],
+    ["image-2.0-lite", "series", "-lite"],
+    ["image-2", "anything", "image-2"],
+    ["__proto__", "anything", "__proto__"],
+    ["image-2.0*", "series", "*"],
+  ])("finds %s as %s with the rest %j", (name, value, rest) => {
+    expect(table.find(name)).toEqual({ value, rest });
+  });
+
+  it.each(["other", "constructor", "__proto__", "toString", ""])(
+    "finds nothing for %j in a table without it",
+    (name) => {
+      expect(createSeriesMap({ "image-*": 1, image: 2 }).find(name)).toBeUndefined();
+    },
+  );
+
+  it("does not depend on the order of the entries", () => {
+    expect(createSeriesMap({ "a-b*": 2, "a*": 1 }).find("a-bc")?.value).toBe(2);
+    expect(createSeriesMap({ "a*": 1, "a-b*": 2 }).find("a-bc")?.value).toBe(2);
+  });
+});
+
+describe("isSeries", () => {
+  it.each([
+    ["image-edit*", true],
+    ["*", true],
+    ["image-edit", false],
+    ["image*edit", false],
+    ["", false],
+  ])("%j → %s", (name, expected) => {
+    expect(isSeries(name)).toBe(expected);
+  });
+});
+
+describe("includesName", () => {
+  it.each([
+    [["image-edit*"], "image-edit-plus", true],
+    [["image-edit*"], "image-edi", false],
+    [["a", "b"], "b", true],
+    [["a", "b"], "c", false],
+    [["image-edit"], "image-edit-plus", false],
+    [[], "a", false],
+  ])("%j holds %s: %s", (names, name, expected) => {
+    expect(includesName(names, name)).toBe(expected);
+  });
+});

@@ -1,0 +1,155 @@
+import type { UsageRecord } from "../billing/usage-record.js";
+import { createGateway, type Environment, type Gateway } from "../gateway.js";
+import { isJsonObject, type JsonObject } from "../json.js";
+import type { GatewayOptions } from "../options.js";
+
+/** The keys that no answer, log or record may show. */
+export const CALLER_KEY = "caller-canary-b1946ac9";
+export const ARK_KEY = "ark-canary-7d793037";
+export const DASHSCOPE_KEY = "dashscope-canary-0a076734";
+
+export const GENERATIONS = "http://gateway.test/v1/images/generations";
+
+/** What a provider got. */
+export interface SentCall {
+  readonly url: string;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly body: JsonObject;
+}
+
+/** A provider: its answer to a call, or a throw for a connection that fails. */
+export type Provider = (call: SentCall) => Response | Promise<Response>;
+
+/** What a client got. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** Empty when the text is no JSON object. */
+  readonly body: JsonObject;
+}
+
+export interface LogLine {
+  readonly level: "warn" | "error";
+  readonly fields: object;
+  readonly message: string;
+}
+
+/** A gateway whose providers, operator and client are the test. */
+export interface TestGateway {
+  readonly gateway: Gateway;
+  readonly calls: readonly SentCall[];
+  readonly records: readonly UsageRecord[];
+  readonly logs: readonly LogLine[];
+  /** Posts JSON (or a text or bytes as they are) with the caller's key. */
+  post(body: unknown, headers?: Record<string, string>): Promise<Answer>;
+}
+
+export const ARK_ANSWER = {
+  model: "ep-20260101-abcde",
+  created: 1_763_683_200,
+  data: [{ url: "https://ark.test/1.png", size: "2048x2048" }],
+  usage: { generated_images: 1, output_tokens: 16_384, total_tokens: 16_384 },
+};
+
+export const DASHSCOPE_ANSWER = {
+  output: {
+    choices: [
+      {
+        finish_reason: "stop",
+        message: { role: "assistant", content: [{ image: "https://dashscope.test/1.png" }] },
+      },
+    ],
+  },
+  usage: { width: 1328, height: 1328, image_count: 1 },
+  request_id: "b1a2",
+};
+
+/** Both providers in good health. */
+export const healthyProvider: Provider = ({ url }) =>
+  Response.json(url.includes("multimodal-generation") ? DASHSCOPE_ANSWER : ARK_ANSWER);
+
+/** What `fetch` throws when nothing listens. */
+export function refusedConnection(): TypeError {
+  return new TypeError("fetch failed", {
+    cause: Object.assign(new Error("refused"), { code: "ECONNREFUSED" }),
+  });
+}
+
+/** Models of both families, with and without a row of limits, and one channel for each family. */
+export function createTestGateway(
+  provider: Provider = healthyProvider,
+  options: Partial<GatewayOptions> = {},
+  environment: Partial<Environment> = {},
+): TestGateway {
+  const calls: SentCall[] = [];
+  const records: UsageRecord[] = [];
+  const logs: LogLine[] = [];
+  const gateway = createGateway(
+    {
+      models: {
+        "seedream-5-0-260128": { family: "seedream" },
+        "seedream-4-5-251128": { family: "seedream" },
+        "seedream-4-0-250828": { family: "seedream" },
+        doodle: { family: "seedream" },
+        "image-2.0*": { family: "qwen-image" },
+        "image-max": { family: "qwen-image" },
+        "image-plus": { family: "qwen-image" },
+        "image-edit*": { family: "qwen-image" },
+        sketch: { family: "qwen-image" },
+      },
+      channels: [
+        { id: "ark", family: "seedream", apiKey: ARK_KEY },
+        { id: "bailian", family: "qwen-image", apiKey: DASHSCOPE_KEY },
+      ],
+      apiKeys: [{ id: "me", key: CALLER_KEY }],
+      onUsage: (record) => void records.push(record),
+      logger: {
+        warn: (fields, message) => void logs.push({ level: "warn", fields, message }),
+        error: (fields, message) => void logs.push({ level: "error", fields, message }),
+      },
+      fetch: async (url, init) => {
+        const text = typeof init.body === "string" ? init.body : "";
+        const call = { url, headers: new Headers(init.headers), text, body: toObject(text) };
+        calls.push(call);
+        return await provider(call);
+      },
+      ...options,
+    },
+    environment,
+  );
+  const post: TestGateway["post"] = async (body, headers = {}) =>
+    readAnswer(await gateway.fetch(createPost(body, headers)));
+  return { gateway, calls, records, logs, post };
+}
+
+/** A POST of the caller; an object is sent as JSON, a text or bytes as they are. */
+export function createPost(body: unknown, headers: Record<string, string> = {}): Request {
+  return new Request(GENERATIONS, {
+    method: "POST",
+    headers: { authorization: `Bearer ${CALLER_KEY}`, "content-type": "application/json", ...headers },
+    body: typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body),
+  });
+}
+
+export async function readAnswer(response: Response): Promise<Answer> {
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, body: toObject(text) };
+}
+
+/** The error envelope that a refused field gets. */
+export function refusal(param: string): object {
+  return {
+    error: { type: "invalid_request_error", code: "invalid_request_error", param },
+  };
+}
+
+function toObject(text: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
