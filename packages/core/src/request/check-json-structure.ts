@@ -1,4 +1,4 @@
-import { invalidRequest } from "../errors.js";
+import { type GatewayError, invalidRequest } from "../errors.js";
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -8,6 +8,39 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
+
+/**
+ * Checks, before anything is built of a text, that it holds at most so many values: some megabytes
+ * of `[` or of `{},` become gigabytes once parsed. The text need not be JSON.
+ *
+ * @throws GatewayError `invalid_request_error`
+ */
+export function checkValueCount(text: string, maxValues: number): void {
+  let values = 0;
+  for (let index = 0; index < text.length; index++) {
+    switch (text.charCodeAt(index)) {
+      case QUOTE:
+        index = endOfString(text, index);
+        break;
+      case COMMA:
+      case OPEN_BRACE:
+      case OPEN_BRACKET:
+        values++;
+        if (values > maxValues) throw tooManyValues(maxValues);
+        break;
+    }
+  }
+}
+
+/** The error of a body that holds more values than are read. */
+export function tooManyValues(maxValues: number): GatewayError {
+  return invalidRequest(`The body holds more than ${maxValues} values.`);
+}
+
+/** The error of a body that is nested deeper than is read. */
+export function tooDeep(maxDepth: number): GatewayError {
+  return invalidRequest(`The body is nested deeper than ${maxDepth} levels.`);
+}
 
 /**
  * Checks what `JSON.parse` lets pass, in a text that it has accepted: nesting deeper than
@@ -32,7 +65,7 @@ export function checkJsonStructure(text: string, maxDepth: number): void {
       case OPEN_BRACE:
       case OPEN_BRACKET:
         depth++;
-        if (depth > maxDepth) throw invalidRequest(`The body is nested deeper than ${maxDepth} levels.`);
+        if (depth > maxDepth) throw tooDeep(maxDepth);
         keyFollows = depth === 1 && text.charCodeAt(index) === OPEN_BRACE;
         break;
       case CLOSE_BRACE:
@@ -53,8 +86,8 @@ export function checkJsonStructure(text: string, maxDepth: number): void {
 /** The index of the quote that ends the string which begins at `start`. Long strings are jumped over. */
 function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
-  while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
-  return end;
+  while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  return end === -1 ? text.length : end;
 }
 
 function isEscaped(text: string, index: number): boolean {

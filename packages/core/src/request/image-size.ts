@@ -62,8 +62,10 @@ function describe(limits: SizeLimits, separator: string): string {
     side && `sides of ${side.min} to ${side.max} pixels`,
     maxAspectRatio && `an aspect ratio between 1:${maxAspectRatio} and ${maxAspectRatio}:1`,
   ].filter((rule) => typeof rule === "string");
-  const free = rules.length > 0 ? [`<width>${separator}<height> with ${rules.join(" and ")}`] : [];
-  return [...presets, ...sizes, ...free].join(", or ");
+  const named = [...presets, ...sizes];
+  if (rules.length === 0 && named.length > 0) return named.join(", or ");
+  const withRules = rules.length > 0 ? ` with ${rules.join(" and ")}` : "";
+  return [...named, `<width>${separator}<height>${withRules}`].join(", or ");
 }
 
 function within(value: number, range: SizeLimits["side"]): boolean {

@@ -9,6 +9,8 @@ export interface QwenImageContent {
   /** The client's `input`, when it sent one: its unknown fields are forwarded. */
   readonly input?: MessagesFields["input"];
   readonly parameters: QwenImageParameters;
+  /** The field that a parameter came from, for messages. */
+  readonly paramOf: (name: "n" | "size") => string;
   readonly responseFormat: ResponseFormat | undefined;
   readonly stream: boolean;
   readonly ignored: readonly string[];

@@ -12,10 +12,10 @@ import { readShorthand } from "./read-shorthand.js";
 
 /** The body of a client, in the standard structure or in the shorthand, checked. */
 export function normalizeQwenImage(fields: JsonObject, context: NormalizeContext): ImageRequest {
-  const standard = "input" in fields;
-  const content = standard ? readMessages(fields) : readShorthand(fields);
+  const content = "input" in fields ? readMessages(fields) : readShorthand(fields);
   if (content.stream) throw invalidRequest("stream is not offered for this model: leave it out.", "stream");
-  checkLimits(content, context.limits, standard ? "parameters." : "");
+  checkReferences(content, context.limits);
+  checkParameters(content, context.limits);
   const images = content.images.map(({ value, param }) =>
     toReferenceImage(value, param, REFERENCE_MEDIA_TYPES),
   );
@@ -49,20 +49,27 @@ function toInput(content: QwenImageContent, images: readonly string[]): JsonObje
   return { ...content.input, messages };
 }
 
-function checkLimits(content: QwenImageContent, limits: ModelLimits | undefined, prefix: string): void {
-  const { n, size } = content.parameters;
+function checkReferences(content: QwenImageContent, limits: ModelLimits | undefined): void {
   const { min = 0, max = MAX_REFERENCES } = limits?.references ?? {};
   const count = content.images.length;
   if (count < min || count > max) {
-    const param = prefix === "" ? "image" : "input.messages[0].content";
+    const param = content.input === undefined ? "image" : "input.messages[0].content";
     throw invalidRequest(`This model takes ${min} to ${max} reference images, not ${count}.`, param);
   }
+}
+
+function checkParameters(
+  { parameters: { n, size }, paramOf }: QwenImageContent,
+  limits: ModelLimits | undefined,
+): void {
   const most = limits?.maxImages;
   if (n !== undefined && most !== undefined && n > most) {
-    throw invalidRequest(`${prefix}n asks for ${n} images; this model makes at most ${most}.`, `${prefix}n`);
+    const param = paramOf("n");
+    throw invalidRequest(`${param} asks for ${n} images; this model makes at most ${most}.`, param);
   }
-  if (size === undefined || limits?.size === undefined) return;
-  if (limits.size === "none")
-    throw invalidRequest(`${prefix}size is not supported by this model.`, `${prefix}size`);
-  checkSize(size, limits.size, { separator: "*", param: `${prefix}size` });
+  if (size === undefined) return;
+  const param = paramOf("size");
+  if (limits?.size === "none") throw invalidRequest(`${param} is not supported by this model.`, param);
+  // Without a row of limits any size goes, but in this form only.
+  checkSize(size, limits?.size ?? {}, { separator: "*", param });
 }

@@ -32,6 +32,7 @@ export function readMessages(fields: JsonObject): QwenImageContent {
     ...readContent(parsed),
     input: parsed.input,
     parameters: parsed.parameters ?? {},
+    paramOf: (name) => `parameters.${name}`,
     responseFormat: parsed.response_format,
     stream: parsed.stream ?? false,
     ignored: Object.keys(fields).filter((name) => !FORWARDED.has(name)),

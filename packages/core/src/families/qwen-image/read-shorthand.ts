@@ -41,6 +41,7 @@ export function readShorthand(fields: JsonObject): QwenImageContent {
       ...moved,
       ...parsed.parameters,
     },
+    paramOf: (name) => (parsed.parameters?.[name] === undefined ? name : `parameters.${name}`),
     responseFormat: parsed.response_format,
     stream: parsed.stream ?? false,
     ignored: [...ignored, ...Object.keys(known).filter((name) => !UNDERSTOOD.has(name))],

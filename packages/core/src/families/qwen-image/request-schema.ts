@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { imageList } from "../image-list.js";
 
 const text = z.string({ error: (issue) => (issue.input === undefined ? "is required" : "must be a text") });
 const filled = text.min(1, "must not be empty");
@@ -6,16 +7,34 @@ const wholeNumber = z.int("must be a whole number");
 const responseFormat = z.enum(["url", "b64_json"], 'must be "url" or "b64_json"').optional();
 const stream = z.boolean("must be true or false").optional();
 
+/** Items past these are not looked at; four make a full request. */
+const MAX_CONTENT_ITEMS = 100;
+
+interface ListRules {
+  readonly isList: string;
+  readonly fits: (length: number) => boolean;
+  readonly hasLength: string;
+}
+
+/** A list whose length is checked before its elements: a million wrong ones would become a million issues. */
+function listOf<Element extends z.ZodType>(element: Element, { isList, fits, hasLength }: ListRules) {
+  return z
+    .custom<z.input<Element>[]>(Array.isArray, { error: isList, abort: true })
+    .refine((list) => fits(list.length), hasLength)
+    .pipe(z.array(element));
+}
+
+/** Parameters that the shorthand takes at the top level, too. */
+const sharedParameters = {
+  watermark: z.boolean("must be true or false").optional(),
+  prompt_extend: z.boolean("must be true or false").optional(),
+  negative_prompt: text.optional(),
+};
+
 /** The parameters that are interpreted here; everything else in `parameters` is forwarded as it came. */
 const parameters = z
   .looseObject(
-    {
-      size: text.optional(),
-      n: wholeNumber.min(1, "must be at least 1").optional(),
-      watermark: z.boolean("must be true or false").optional(),
-      prompt_extend: z.boolean("must be true or false").optional(),
-      negative_prompt: text.optional(),
-    },
+    { size: text.optional(), n: wholeNumber.min(1, "must be at least 1").optional(), ...sharedParameters },
     'must be an object such as {"size": "1328*1328"}',
   )
   .optional();
@@ -25,7 +44,11 @@ const contentItem = z.looseObject({ text: filled.optional(), image: filled.optio
 const message = z.looseObject(
   {
     role: z.literal("user", 'must be "user"'),
-    content: z.array(contentItem, "must be a list of {text} and {image} items"),
+    content: listOf(contentItem, {
+      isList: "must be a list of {text} and {image} items",
+      fits: (length) => length <= MAX_CONTENT_ITEMS,
+      hasLength: "must hold one text item and at most three image items",
+    }),
   },
   "must be an object with role and content",
 );
@@ -37,9 +60,11 @@ export const messagesRequestSchema = z.looseObject({
     .min(1, "must not be empty: keep a placeholder text in it, the content stands in input.messages"),
   input: z.looseObject(
     {
-      messages: z
-        .array(message, "is required: a list of one message")
-        .length(1, "must hold exactly one message"),
+      messages: listOf(message, {
+        isList: "is required: a list of one message",
+        fits: (length) => length === 1,
+        hasLength: "must hold exactly one message",
+      }),
     },
     "must be an object with messages",
   ),
@@ -51,11 +76,10 @@ export const messagesRequestSchema = z.looseObject({
 /** The shorthand of OpenAI's clients: no `input`, everything at the top level. */
 export const shorthandRequestSchema = z.looseObject({
   prompt: filled,
-  image: z
-    .union([text, z.array(text).min(1)], "must be a URL or data URL, or a list of at least one of them")
-    .optional(),
+  image: imageList.optional(),
   n: wholeNumber.optional(),
   size: text.optional(),
+  ...sharedParameters,
   parameters,
   response_format: responseFormat,
   stream,
