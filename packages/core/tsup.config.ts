@@ -4,6 +4,8 @@ export default defineConfig({
   entry: {
     index: "src/index.ts",
     "billing/index": "src/billing/index.ts",
+    "families/index": "src/families/index.ts",
+    sse: "src/sse.ts",
     "upstream/transport-node": "src/upstream/transport-node.ts",
     "upstream/transport-fetch": "src/upstream/transport-fetch.ts",
   },

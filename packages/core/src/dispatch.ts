@@ -17,9 +17,16 @@ export interface DispatchParts {
   readonly random: () => number;
 }
 
+/** A channel took the request and answers with success. */
+export interface Answered {
+  readonly ok: true;
+  readonly sentTo: SentTo;
+  readonly response: TransportResponse;
+}
+
 /** How the attempts ended. `sentTo` is absent when the request reached no provider. */
 export type DispatchOutcome =
-  | { readonly ok: true; readonly sentTo: SentTo; readonly response: TransportResponse }
+  | Answered
   | { readonly ok: false; readonly sentTo: SentTo | undefined; readonly error: GatewayError };
 
 /** Sends a request to one channel after another until one answers, or none may be tried any more. */

@@ -75,6 +75,8 @@ export interface GatewayErrorDetails {
   /** The provider's error code; the envelope shows it as `error.code`. */
   readonly upstreamCode?: string | undefined;
   readonly upstreamRequestId?: string | undefined;
+  /** The provider's own error body, JSON; the native endpoint answers with it. */
+  readonly upstreamBody?: string | undefined;
   /** Seconds after which a repeat makes sense; sent as `retry-after`. */
   readonly retryAfterSeconds?: number | undefined;
   /** `false` where a repeat could be charged twice or is pointless; sent as `x-should-retry: false`. */
@@ -104,6 +106,7 @@ export class GatewayError extends Error {
   readonly param: string | undefined;
   readonly upstreamCode: string | undefined;
   readonly upstreamRequestId: string | undefined;
+  readonly upstreamBody: string | undefined;
   readonly retryAfterSeconds: number | undefined;
   readonly shouldRetry: false | undefined;
   readonly headers: Readonly<Record<string, string>>;
@@ -119,6 +122,7 @@ export class GatewayError extends Error {
     this.param = details.param;
     this.upstreamCode = details.upstreamCode;
     this.upstreamRequestId = details.upstreamRequestId;
+    this.upstreamBody = details.upstreamBody;
     this.retryAfterSeconds = details.retryAfterSeconds;
     this.shouldRetry = details.shouldRetry;
     this.headers = details.headers ?? {};

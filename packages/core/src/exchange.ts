@@ -25,6 +25,8 @@ export interface GatewayRequest {
   readonly bodyConsumed?: boolean;
   /** Aborted when the client leaves. A provider call once sent runs on. */
   readonly signal: AbortSignal;
+  /** Keeps the host alive for work that goes on after the answer, where a host needs that. */
+  readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
 }
 
 /** The body of an answer: complete, or produced as it is read. */

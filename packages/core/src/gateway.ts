@@ -1,4 +1,5 @@
 import { createTransport } from "#transport";
+import { createBackgroundReads } from "./background-reads.js";
 import { createPriceList } from "./billing/pricing.js";
 import type { UsageRecord } from "./billing/usage-record.js";
 import { checkOptions } from "./check-options.js";
@@ -6,7 +7,7 @@ import { GatewayError } from "./errors.js";
 import type { GatewayRequest, GatewayResponse } from "./exchange.js";
 import { consoleLogger, type Logger } from "./logger.js";
 import { createSecretMask } from "./mask-secrets.js";
-import { DEFAULT_MAX_ANSWER_BYTES, DEFAULT_MAX_JSON_BYTES, type GatewayOptions } from "./options.js";
+import { DEFAULT_BODY_LIMITS, DEFAULT_MAX_ANSWER_BYTES, type GatewayOptions } from "./options.js";
 import { type PipelineParts, runPipeline } from "./pipeline.js";
 import { createAuthenticator, findByHash } from "./request/authenticate.js";
 import { createRouteMatcher } from "./request/match-route.js";
@@ -21,8 +22,12 @@ import { toWebResponse } from "./web-response.js";
 export interface Gateway {
   /** What stands before every path of the gateway; `""` when nothing does. */
   readonly basePath: string;
-  /** Answers any request; a path that is not the gateway's with 404. Never rejects. */
-  fetch(request: Request): Promise<Response>;
+  /**
+   * Answers any request; a path that is not the gateway's with 404. Never rejects.
+   *
+   * @param host `waitUntil` of hosts that stop a process with its answer, such as Workers
+   */
+  fetch(request: Request, host?: Pick<GatewayRequest, "waitUntil">): Promise<Response>;
   /**
    * For adapters: answers a request of one of the gateway's paths, and gives `null` at once, with
    * nothing read, for any other path, so that the host can go on. The promise never rejects.
@@ -30,7 +35,7 @@ export interface Gateway {
   handle(request: GatewayRequest): Promise<GatewayResponse> | null;
   /** The answer for a path that nobody serves, for hosts that have none of their own. */
   notFound(): GatewayResponse;
-  /** Takes no new request, waits for those under way, and ends the connections to the providers. */
+  /** Takes no new request, waits until those under way are settled, and ends the connections to the providers. */
   close(): Promise<void>;
 }
 
@@ -43,6 +48,9 @@ export interface Environment {
   readonly createId: () => string;
   readonly transport: Transport;
 }
+
+/** Streams that are read on after their clients left. */
+const BACKGROUND_READS = { streams: 1_000, ms: 900_000 };
 
 /**
  * Builds a gateway: validates the options once and wires the parts.
@@ -69,40 +77,51 @@ export interface Environment {
  * ```
  */
 export function createGateway(options: GatewayOptions, environment: Partial<Environment> = {}): Gateway {
-  const parts = createParts(options, environment);
+  const underWay = new Set<Promise<unknown>>();
+  const track = (work: Promise<unknown>): void => {
+    underWay.add(work);
+    void work.finally(() => underWay.delete(work));
+  };
+  const parts = createParts(options, environment, track);
   const basePath = options.basePath ?? "";
   const matchRoute = createRouteMatcher(basePath);
-  const underWay = new Set<Promise<unknown>>();
   let closed = false;
+
+  const refuse = (error: GatewayError): GatewayResponse =>
+    renderError(error, { id: parts.createId(), mask: parts.mask });
 
   const handle: Gateway["handle"] = (request) => {
     const operation = matchRoute(request.url);
     if (operation === undefined) return null;
-    if (closed) return Promise.resolve(renderError(closedError(), parts.createId(), parts.mask));
+    if (closed) return Promise.resolve(refuse(closedError()));
     const answer = runPipeline(parts, operation, request);
-    underWay.add(answer);
-    void answer.finally(() => underWay.delete(answer));
+    track(answer);
+    request.waitUntil?.(answer);
     return answer;
   };
-
-  const notFound = (): GatewayResponse => renderError(notFoundError(), parts.createId(), parts.mask);
 
   return {
     basePath,
     handle,
-    notFound,
-    async fetch(request) {
-      return toWebResponse(await (handle(request) ?? notFound()));
+    notFound: () => refuse(notFoundError()),
+    async fetch(request, { waitUntil } = {}) {
+      const { method, url, headers, body, signal } = request;
+      const answer = handle({ method, url, headers, body, signal, waitUntil });
+      return toWebResponse(await (answer ?? refuse(notFoundError())));
     },
     async close() {
       closed = true;
-      await Promise.all(underWay);
+      while (underWay.size > 0) await Promise.all(underWay);
       await parts.transport.close();
     },
   };
 }
 
-function createParts(options: GatewayOptions, environment: Partial<Environment>): PipelineParts {
+function createParts(
+  options: GatewayOptions,
+  environment: Partial<Environment>,
+  track: PipelineParts["track"],
+): PipelineParts {
   const families = checkOptions(options);
   const logger = options.logger ?? consoleLogger;
   const channels = options.channels.flatMap((channel) => {
@@ -114,7 +133,14 @@ function createParts(options: GatewayOptions, environment: Partial<Environment>)
     resolveModel: createModelResolver(options.models, families, channels),
     prices: options.billing && createPriceList(options.billing),
     responseFormat: options.responseFormat,
-    maxJsonBytes: options.bodyLimits?.json ?? DEFAULT_MAX_JSON_BYTES,
+    bodyLimits: {
+      json: options.bodyLimits?.json ?? DEFAULT_BODY_LIMITS.json,
+      form: options.bodyLimits?.form ?? DEFAULT_BODY_LIMITS.form,
+      file: options.bodyLimits?.file ?? DEFAULT_BODY_LIMITS.file,
+    },
+    heartbeatMs: options.heartbeatSeconds && options.heartbeatSeconds * 1000,
+    backgroundReads: createBackgroundReads(BACKGROUND_READS),
+    track,
     maxAnswerBytes: options.maxAnswerBytes ?? DEFAULT_MAX_ANSWER_BYTES,
     report: createReporter(options.onUsage, logger),
     mask: createSecretMask(channels.map((channel) => channel.apiKey)),
@@ -143,7 +169,10 @@ function createReporter(onUsage: GatewayOptions["onUsage"], logger: Logger): Pip
 }
 
 function notFoundError(): GatewayError {
-  return new GatewayError("not_found", "No such path. The gateway serves POST /v1/images/generations.");
+  return new GatewayError(
+    "not_found",
+    "No such path. The gateway serves POST /v1/images/generations, /v1/images/edits and /api/v3/images/generations.",
+  );
 }
 
 function closedError(): GatewayError {

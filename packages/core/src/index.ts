@@ -9,7 +9,13 @@ export {
   isGatewayError,
 } from "./errors.js";
 export type { GatewayRequest, GatewayResponse, GatewayResponseBody, HeaderReader } from "./exchange.js";
-export type { Family, NormalizeContext, UpstreamCall } from "./families/family.js";
+export type {
+  Family,
+  NormalizeContext,
+  StreamReader,
+  StreamResult,
+  UpstreamCall,
+} from "./families/family.js";
 export type { ModelLimits } from "./families/model-limits.js";
 export { createGateway, type Environment, type Gateway } from "./gateway.js";
 export type {
@@ -24,9 +30,10 @@ export type {
 } from "./image-request.js";
 export type { JsonObject } from "./json.js";
 export type { Logger } from "./logger.js";
-export type { BodyLimits, GatewayOptions } from "./options.js";
+export type { GatewayOptions } from "./options.js";
 export { type ApiKeyOptions, type Authenticate, hashApiKey } from "./request/authenticate.js";
 export type { SizeLimits } from "./request/image-size.js";
+export type { BodyLimits } from "./request/read-fields.js";
 export type { ChannelOptions } from "./routing/channel.js";
 export type { ModelOptions } from "./routing/resolve-model.js";
 export type { Fetch } from "./upstream/fetch-transport.js";

@@ -1,5 +1,8 @@
 const KEY_LIKE = /\b(?:sk|ak|ark)-[\w-]{8,}|\bBearer\s+[\w.~+/=-]{8,}/gi;
 
+/** Shorter ones are placeholders, such as `none`, and would take words out of the text. */
+const MIN_SECRET_LENGTH = 8;
+
 /** Takes keys out of a text that is about to be shown. */
 export type SecretMask = (text: string) => string;
 

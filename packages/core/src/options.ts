@@ -4,15 +4,10 @@ import type { Family } from "./families/family.js";
 import type { ResponseFormat } from "./image-request.js";
 import type { Logger } from "./logger.js";
 import type { ApiKeyOptions, Authenticate } from "./request/authenticate.js";
+import type { BodyLimits } from "./request/read-fields.js";
 import type { ChannelOptions } from "./routing/channel.js";
 import type { ModelOptions } from "./routing/resolve-model.js";
 import type { Fetch } from "./upstream/fetch-transport.js";
-
-/** How large a request's body may be, in bytes. */
-export interface BodyLimits {
-  /** JSON bodies, data URLs included. Default 64 MiB. */
-  json?: number | undefined;
-}
 
 /** Everything that `createGateway` takes. Wrong options fail at start, every problem listed with its path. */
 export interface GatewayOptions {
@@ -30,9 +25,12 @@ export interface GatewayOptions {
   billing?: BillingOptions | undefined;
   /** Response format for requests that name none, below the caller's and the model's. Default: the provider's, `url`. */
   responseFormat?: ResponseFormat | undefined;
-  bodyLimits?: BodyLimits | undefined;
+  /** How large a request's body may be, in bytes. */
+  bodyLimits?: { [Kind in keyof BodyLimits]?: number | undefined } | undefined;
   /** The largest JSON answer of a provider that is read, in bytes. Default 256 MiB. */
   maxAnswerBytes?: number | undefined;
+  /** Sends a comment into a stream that was silent for so many seconds. Default: none. */
+  heartbeatSeconds?: number | undefined;
   /** Families beside the built-in `seedream` and `qwen-image`. */
   families?: Family[] | undefined;
   /** Called once for each request that reached a provider. What it throws is logged and breaks no request. */
@@ -43,5 +41,6 @@ export interface GatewayOptions {
   fetch?: Fetch | undefined;
 }
 
-export const DEFAULT_MAX_JSON_BYTES = 64 * 1024 * 1024;
-export const DEFAULT_MAX_ANSWER_BYTES = 256 * 1024 * 1024;
+const MIB = 1024 * 1024;
+export const DEFAULT_BODY_LIMITS: BodyLimits = { json: 64 * MIB, form: 64 * MIB, file: 30 * MIB };
+export const DEFAULT_MAX_ANSWER_BYTES = 256 * MIB;

@@ -1,27 +1,26 @@
 import { DEFAULT_GROUP, type PriceList } from "./billing/pricing.js";
 import { GatewayError, isGatewayError } from "./errors.js";
 import type { GatewayRequest, GatewayResponse } from "./exchange.js";
-import { type GenerateParts, generateImages } from "./generate-images.js";
 import type { Operation, ResponseFormat } from "./image-request.js";
-import type { SecretMask } from "./mask-secrets.js";
+import type { JobParts } from "./job.js";
 import type { Authenticator } from "./request/authenticate.js";
 import { normalizeRequest } from "./request/normalize-request.js";
-import { readJson } from "./request/read-json.js";
+import { type BodyLimits, readFields } from "./request/read-fields.js";
 import { renderError } from "./response/error-response.js";
-import { renderImages } from "./response/images-response.js";
 import type { ModelResolver } from "./routing/resolve-model.js";
+import { runJob } from "./run-job.js";
 
 /** What the pipeline is wired from, once, by `createGateway`. */
-export interface PipelineParts extends GenerateParts {
+export interface PipelineParts extends JobParts {
   readonly authenticate: Authenticator;
   readonly resolveModel: ModelResolver;
   /** `undefined` without `billing`. */
   readonly prices: PriceList | undefined;
   readonly responseFormat: ResponseFormat | undefined;
-  readonly maxJsonBytes: number;
+  readonly bodyLimits: Required<BodyLimits>;
   readonly createId: () => string;
-  /** Takes every channel's key out of an error's text. */
-  readonly mask: SecretMask;
+  /** Holds `gateway.close()` until the work is done. */
+  readonly track: (work: Promise<unknown>) => void;
 }
 
 /** One request from its arrival to its answer. Never rejects: every failure is an answer. */
@@ -35,9 +34,9 @@ export async function runPipeline(
   try {
     checkMethod(request.method);
     const caller = await parts.authenticate(request.headers);
-    const body = await readJson(request, parts.maxJsonBytes);
-    const model = parts.resolveModel(body["model"], caller);
-    const imageRequest = normalizeRequest(body, {
+    const fields = await readFields(request, operation, parts.bodyLimits);
+    const model = parts.resolveModel(fields["model"], caller, operation);
+    const imageRequest = normalizeRequest(fields, {
       operation,
       model,
       caller,
@@ -47,20 +46,19 @@ export async function runPipeline(
     const price = parts.prices?.find(model.name, group);
     checkPresence(request.signal);
     const order = { id, receivedAt, caller: caller.id, group, model: model.name, operation, price };
-    const result = await generateImages(parts, imageRequest, model, order);
-    const now = Math.floor(parts.now() / 1000);
-    return renderImages(result, { requestId: id, now, ignored: imageRequest.ignored });
+    const keepAlive = (work: Promise<unknown>): void => {
+      parts.track(work);
+      request.waitUntil?.(work);
+    };
+    return await runJob(parts, { id, request: imageRequest, model, order, keepAlive });
   } catch (error) {
-    if (isGatewayError(error)) return renderError(error, id, parts.mask);
+    const context = { id, mask: parts.mask, native: operation === "native" };
+    if (isGatewayError(error)) return renderError(error, context);
     parts.logger.error(
       { requestId: id, err: error },
       "A request failed in the gateway or in a function of yours.",
     );
-    return renderError(
-      new GatewayError("internal_error", "The gateway failed.", { cause: error }),
-      id,
-      parts.mask,
-    );
+    return renderError(new GatewayError("internal_error", "The gateway failed.", { cause: error }), context);
   }
 }
 

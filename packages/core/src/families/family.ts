@@ -1,4 +1,4 @@
-import type { ImageRequest, ImageResult, Operation, ResponseFormat } from "../image-request.js";
+import type { ImageRequest, ImageResult, Operation, ResponseFormat, Usage } from "../image-request.js";
 import type { JsonObject } from "../json.js";
 import type { UpstreamFailure } from "../upstream-failure.js";
 import type { ModelLimits } from "./model-limits.js";
@@ -22,6 +22,23 @@ export interface UpstreamCall {
   readonly body: string;
 }
 
+/** Reads what the events of one stream say was made and used. */
+export interface StreamReader {
+  read(event: { readonly event?: string | undefined; readonly data: string }): void;
+  /** What is known so far; at the end of the stream, what is charged. */
+  result(): StreamResult;
+}
+
+/** What came over a stream. */
+export interface StreamResult {
+  /** Images that came. */
+  readonly images: number;
+  /** `undefined` when nothing was made as far as the stream tells. */
+  readonly usage: Usage | undefined;
+  /** The error that ended the stream, in the provider's words. */
+  readonly failure: { readonly code: string; readonly message: string } | undefined;
+}
+
 /**
  * One provider's wire format. A family knows bodies and codes, and nothing of sockets, money or
  * channels. Every function is pure.
@@ -37,13 +54,16 @@ export interface Family {
   /** The row of the limits table that a name finds, if any. */
   findLimits(name: string): ModelLimits | undefined;
   /**
-   * Fields of a client (`model` and `null`s taken out) to a valid request.
+   * Fields of a client to a valid request. `model` is taken out, and so are `null`s, but for the
+   * operation `native`, whose fields are as the client sent them.
    * @throws GatewayError `invalid_request_error`
    */
   normalize(fields: JsonObject, context: NormalizeContext): ImageRequest;
   toUpstream(request: ImageRequest, upstreamModel: string): UpstreamCall;
   /** A successful answer of the provider (HTTP 200, a JSON object). */
   fromUpstream(body: JsonObject, request: ImageRequest): ImageResult;
+  /** A reader for one stream of events. Absent when the provider streams nothing. */
+  readStream?(): StreamReader;
   /** An error answer of the provider. `body` is its parsed JSON, or `undefined` when it is none. */
   toFailure(status: number, body: JsonObject | undefined): UpstreamFailure;
 }

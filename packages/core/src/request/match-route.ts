@@ -1,6 +1,10 @@
 import type { Operation } from "../image-request.js";
 
-const PATHS: readonly (readonly [string, Operation])[] = [["/v1/images/generations", "generate"]];
+const PATHS: readonly (readonly [string, Operation])[] = [
+  ["/v1/images/generations", "generate"],
+  ["/v1/images/edits", "edit"],
+  ["/api/v3/images/generations", "native"],
+];
 
 /** Finds the operation that a URL asks for, or `undefined` when its path is none of the gateway's. */
 export type RouteMatcher = (url: string) => Operation | undefined;

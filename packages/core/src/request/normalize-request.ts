@@ -13,7 +13,7 @@ export interface RequestContext {
 }
 
 /**
- * A body of `/v1` as its model's family understands it. A field that is `null` counts as absent.
+ * A body as its model's family understands it. On `/v1` a field that is `null` counts as absent.
  *
  * @throws GatewayError `invalid_request_error`
  */
@@ -22,8 +22,9 @@ export function normalizeRequest(body: JsonObject, context: RequestContext): Ima
   if (!model.family.operations.has(operation)) {
     throw invalidRequest(`The model ${model.name} is served at /v1/images/generations only.`, "model");
   }
+  const forwardsNull = operation === "native";
   const fields = Object.fromEntries(
-    Object.entries(body).filter(([name, value]) => name !== "model" && value !== null),
+    Object.entries(body).filter(([name, value]) => name !== "model" && (forwardsNull || value !== null)),
   );
   return model.family.normalize(fields, {
     operation,

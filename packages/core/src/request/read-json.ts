@@ -1,14 +1,17 @@
 import { GatewayError, invalidRequest } from "../errors.js";
 import type { GatewayRequest } from "../exchange.js";
 import { isJsonObject, type JsonObject } from "../json.js";
-import { checkJsonStructure } from "./check-json-structure.js";
+import { checkJsonStructure, checkValueCount } from "./check-json-structure.js";
+import { checkJsonValue } from "./check-json-value.js";
 import { readBody } from "./read-body.js";
 
 const MAX_DEPTH = 32;
+/** Far above what any request needs; what stands past it costs more to read than to send. */
+const MAX_VALUES = 100_000;
 
 /**
  * The JSON object in a request's body: strict UTF-8, at most 32 levels deep, no top-level key
- * twice, at most `maxBytes`. A body that the host parsed already is taken as it is.
+ * twice, at most `maxBytes`. A body that the host parsed already is held to the same depth.
  *
  * @throws GatewayError 400, 413, 415, or `body_already_read`
  */
@@ -23,7 +26,10 @@ async function readValue(request: GatewayRequest, maxBytes: number): Promise<unk
   const { parsedBody } = request;
   if (typeof parsedBody === "string") return parseText(parsedBody);
   if (parsedBody instanceof Uint8Array) return parseBytes(parsedBody);
-  if (parsedBody !== undefined) return parsedBody;
+  if (parsedBody !== undefined) {
+    checkJsonValue(parsedBody, { maxDepth: MAX_DEPTH, maxValues: MAX_VALUES });
+    return parsedBody;
+  }
   if (request.bodyConsumed === true) throw bodyAlreadyRead();
   checkContentEncoding(request.headers.get("content-encoding"));
   return parseBytes(await readBody(request, maxBytes));
@@ -41,6 +47,7 @@ function parseBytes(bytes: Uint8Array): unknown {
 
 function parseText(text: string): unknown {
   if (text.trim() === "") throw invalidRequest("The body is empty; send a JSON object.");
+  checkValueCount(text, MAX_VALUES);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -71,7 +78,7 @@ function checkContentEncoding(header: string | null): void {
   }
 }
 
-function bodyAlreadyRead(): GatewayError {
+export function bodyAlreadyRead(): GatewayError {
   return new GatewayError(
     "body_already_read",
     "A body parser of this server took the request's body before the image gateway. The operator must mount the gateway before it.",

@@ -1,5 +1,5 @@
 import type { Family } from "../families/family.js";
-import { createSeriesMap } from "../series.js";
+import { createSeriesMap, isSeries } from "../series.js";
 import type { Timeouts } from "../upstream/transport.js";
 
 /** One configured account at a provider. */
@@ -47,6 +47,8 @@ export interface Channel {
   readonly retryUnsafe: boolean;
   /** The provider's name of a service model, or `undefined` when the channel does not serve it. */
   toUpstreamModel(model: string): string | undefined;
+  /** The service models that its mapping gives this provider's name; a series where many have it. */
+  findServiceModels(upstreamModel: string): readonly string[];
 }
 
 const DEFAULT_TIMEOUTS: Timeouts = { connectMs: 10_000, firstByteMs: 900_000, idleMs: 300_000 };
@@ -64,6 +66,7 @@ export function createChannel(options: ChannelOptions, family: Family): Channel 
     timeouts: { ...DEFAULT_TIMEOUTS, ...options.timeouts },
     retryUnsafe: options.retryUnsafe ?? false,
     toUpstreamModel: createModelMapping(options.modelMapping),
+    findServiceModels: (upstreamModel) => findKeys(options.modelMapping ?? {}, upstreamModel),
   };
 }
 
@@ -79,6 +82,14 @@ function createModelMapping(mapping: Record<string, string> | undefined): Channe
   const names = createSeriesMap(mapping);
   return (model) => {
     const match = names.find(model);
-    return match && (match.value.endsWith("*") ? match.value.slice(0, -1) + match.rest : match.value);
+    return match && (isSeries(match.value) ? match.value.slice(0, -1) + match.rest : match.value);
   };
+}
+
+function findKeys(mapping: Record<string, string>, upstreamModel: string): readonly string[] {
+  return Object.entries(mapping).flatMap(([key, target]) => {
+    if (!isSeries(target)) return target === upstreamModel ? [key] : [];
+    const prefix = target.slice(0, -1);
+    return upstreamModel.startsWith(prefix) ? [key.slice(0, -1) + upstreamModel.slice(prefix.length)] : [];
+  });
 }

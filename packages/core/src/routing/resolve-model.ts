@@ -1,8 +1,8 @@
 import { GatewayError, invalidRequest } from "../errors.js";
 import type { Family } from "../families/family.js";
 import type { ModelLimits } from "../families/model-limits.js";
-import type { Caller, ResponseFormat } from "../image-request.js";
-import { createSeriesMap, includesName } from "../series.js";
+import type { Caller, Operation, ResponseFormat } from "../image-request.js";
+import { createSeriesMap, includesName, isSeries } from "../series.js";
 import type { Channel } from "./channel.js";
 
 /** A service model of the operator. */
@@ -26,8 +26,13 @@ export interface ResolvedModel {
   readonly channels: readonly Channel[];
 }
 
-/** Finds the model that a body asks for. @throws GatewayError when there is none for this caller. */
-export type ModelResolver = (model: unknown, caller: Caller) => ResolvedModel;
+/**
+ * Finds the model that a body asks for, by its service name; for the operation `native` also by an
+ * identifier of the provider's that a channel maps to.
+ *
+ * @throws GatewayError when there is none for this caller
+ */
+export type ModelResolver = (model: unknown, caller: Caller, operation: Operation) => ResolvedModel;
 
 /** A resolver over validated options. */
 export function createModelResolver(
@@ -36,30 +41,47 @@ export function createModelResolver(
   channels: readonly Channel[],
 ): ModelResolver {
   const table = createSeriesMap(models);
-  return (model, caller) => {
-    const name = readModelName(model);
+
+  const findByServiceName = (name: string): ResolvedModel | undefined => {
     const options = table.find(name)?.value;
     const family = options && families.get(options.family);
+    if (options === undefined || family === undefined) return undefined;
     const serving = channels.filter(
       (channel) => channel.family === family && channel.toUpstreamModel(name) !== undefined,
     );
-    if (options === undefined || family === undefined || serving.length === 0) {
+    if (serving.length === 0) return undefined;
+    const { limits, responseFormat } = options;
+    return { name, family, limits: findLimits(limits, name, family), responseFormat, channels: serving };
+  };
+
+  const findByIdentifier = (identifier: string): ResolvedModel | undefined => {
+    const names = new Set(channels.flatMap((channel) => channel.findServiceModels(identifier)));
+    const [name = "", ...others] = names;
+    if (others.length > 0 || isSeries(name)) {
+      throw invalidRequest(
+        `Several models stand behind ${identifier}: send the service model's name.`,
+        "model",
+      );
+    }
+    const found = findByServiceName(name);
+    const mapped = found?.channels.filter((channel) => channel.toUpstreamModel(name) === identifier) ?? [];
+    return found && mapped.length > 0 ? { ...found, channels: mapped } : undefined;
+  };
+
+  return (model, caller, operation) => {
+    const name = readModelName(model);
+    const found = findByServiceName(name) ?? (operation === "native" ? findByIdentifier(name) : undefined);
+    if (found === undefined) {
       throw new GatewayError("model_not_found", `The model ${name.slice(0, 128)} does not exist.`, {
         param: "model",
       });
     }
-    if (caller.models !== undefined && !includesName(caller.models, name)) {
+    if (caller.models !== undefined && !includesName(caller.models, found.name)) {
       throw new GatewayError("model_not_allowed", `This API key may not use the model ${name}.`, {
         param: "model",
       });
     }
-    return {
-      name,
-      family,
-      limits: findLimits(options.limits, name, family),
-      responseFormat: options.responseFormat,
-      channels: serving,
-    };
+    return found;
   };
 }
 

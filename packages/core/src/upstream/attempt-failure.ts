@@ -8,5 +8,7 @@ export interface AttemptFailure extends Omit<UpstreamFailure, "kind"> {
   readonly status?: number | undefined;
   /** Seconds, from the provider's `retry-after`. */
   readonly retryAfterSeconds?: number | undefined;
+  /** The provider's error body as it came, when it is JSON. */
+  readonly body?: string | undefined;
   readonly cause?: unknown;
 }

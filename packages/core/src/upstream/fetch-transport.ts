@@ -24,6 +24,7 @@ export function createFetchTransport(fetch: Fetch): Transport {
           status: response.status,
           headers: response.headers,
           body: readWithin(response.body, timeouts.idleMs),
+          cancel: () => deadline.abort(),
         };
       } catch (error) {
         throw toTransportError(error, deadline.signal.aborted);

@@ -6,13 +6,19 @@ import { toUpstreamError } from "./upstream-error.js";
 /** Error answers are short; what stands past this is not read. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
+/** A JSON object as it came, and parsed. */
+export interface JsonAnswer {
+  readonly text: string;
+  readonly value: JsonObject;
+}
+
 /**
  * The JSON object of a successful answer.
  *
  * @throws GatewayError `upstream_invalid_response` when it is cut, larger than `maxBytes`, or not a
  * JSON object; `upstream_timeout` when it stalls.
  */
-export async function readAnswer(response: TransportResponse, maxBytes: number): Promise<JsonObject> {
+export async function readAnswer(response: TransportResponse, maxBytes: number): Promise<JsonAnswer> {
   let text: string | undefined;
   try {
     text = await readText(response.body, maxBytes);
@@ -23,13 +29,15 @@ export async function readAnswer(response: TransportResponse, maxBytes: number):
   if (text === undefined) throw invalid(`The provider's answer is larger than ${maxBytes} bytes.`);
   const value = parseObject(text);
   if (value === undefined) throw invalid("The provider's answer is not a JSON object.");
-  return value;
+  return { text, value };
 }
 
-/** The JSON object of an error answer, or `undefined` when it is none; the status stands either way. */
-export async function readErrorBody(response: TransportResponse): Promise<JsonObject | undefined> {
+/** An error answer, or `undefined` when it is no JSON object; the status stands either way. */
+export async function readErrorAnswer(response: TransportResponse): Promise<JsonAnswer | undefined> {
   try {
-    return parseObject((await readText(response.body, MAX_ERROR_BYTES)) ?? "");
+    const text = (await readText(response.body, MAX_ERROR_BYTES)) ?? "";
+    const value = parseObject(text);
+    return value && { text, value };
   } catch (error) {
     if (error instanceof TransportError) return undefined;
     throw error;

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../json.js";
 import type { UpstreamFailure } from "../upstream-failure.js";
 import type { AttemptFailure } from "./attempt-failure.js";
-import { readErrorBody } from "./read-answer.js";
+import { readErrorAnswer } from "./read-answer.js";
 import { type Timeouts, type Transport, TransportError, type TransportResponse } from "./transport.js";
 
 /** Where an attempt goes: the part of a channel that sending needs. */
@@ -51,9 +51,11 @@ async function readFailure(
   response: TransportResponse,
   classify: (status: number, body: JsonObject | undefined) => UpstreamFailure,
 ): Promise<AttemptFailure> {
-  const failure = classify(response.status, await readErrorBody(response));
+  const answer = await readErrorAnswer(response);
+  const failure = classify(response.status, answer?.value);
   return {
     ...failure,
+    body: answer?.text,
     status: response.status,
     requestId: response.headers.get("x-request-id") ?? failure.requestId,
     retryAfterSeconds: readRetryAfter(response.headers.get("retry-after")),

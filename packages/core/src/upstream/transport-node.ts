@@ -43,6 +43,7 @@ export function createTransport(): Transport {
           status: response.statusCode,
           headers: { get: (name) => readHeader(response.headers[name.toLowerCase()]) },
           body: withTransportErrors(response.body),
+          cancel: () => void response.body.destroy(),
         };
       } catch (error) {
         throw toTransportError(error);

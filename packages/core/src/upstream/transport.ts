@@ -24,6 +24,8 @@ export interface TransportResponse {
   readonly headers: HeaderReader;
   /** Fails with a {@link TransportError} when it is cut or stalls. */
   readonly body: AsyncIterable<Uint8Array>;
+  /** Gives the answer up: the connection ends, and a pending read fails. */
+  readonly cancel: () => void;
 }
 
 /** The way to the providers. */

@@ -49,6 +49,7 @@ export function toUpstreamError(failure: AttemptFailure): GatewayError {
     upstreamCode: ours ? undefined : failure.code,
     param: ours ? undefined : failure.param,
     upstreamRequestId: failure.requestId,
+    upstreamBody: ours ? undefined : failure.body,
     retryAfterSeconds: waits
       ? (failure.retryAfterSeconds ?? DEFAULT_RETRY_AFTER_SECONDS)
       : failure.retryAfterSeconds,

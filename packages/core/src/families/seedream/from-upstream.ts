@@ -1,6 +1,7 @@
 import type { ImageRequest, ImageResult, ResultError, ResultImage, Usage } from "../../image-request.js";
 import { isJsonObject, type JsonObject } from "../../json.js";
 import { readCount, readText } from "../read-values.js";
+import { readSeedreamUsage } from "./usage.js";
 
 /** An answer of Ark: the items that failed are taken out of `data`, the model gets its service name. */
 export function fromSeedream(body: JsonObject, request: ImageRequest): ImageResult {
@@ -11,7 +12,7 @@ export function fromSeedream(body: JsonObject, request: ImageRequest): ImageResu
     errors: items.flatMap((item, index) => (isImage(item) ? [] : [toResultError(item, index)])),
     fields: { model: request.model, ...fields },
     failure: isJsonObject(error) ? readError(error) : undefined,
-    usage: isJsonObject(fields["usage"]) ? readUsage(fields["usage"]) : undefined,
+    usage: readUsage(fields["usage"]),
     created: readCount(created),
   };
 }
@@ -32,12 +33,8 @@ function readError(error: JsonObject): { code: string; message: string } {
   };
 }
 
-/** Counts that the provider reported; `undefined` when it reported none that can be used. */
-function readUsage(reported: JsonObject): Usage | undefined {
-  const usage = Object.fromEntries(
-    ["generated_images", "output_tokens", "total_tokens"]
-      .map((name) => [name, readCount(reported[name])] as const)
-      .filter(([, count]) => count !== undefined),
-  );
+/** `undefined` when the provider reported nothing that can be used. */
+function readUsage(reported: unknown): Usage | undefined {
+  const usage = isJsonObject(reported) ? readSeedreamUsage(reported) : {};
   return Object.keys(usage).length === 0 ? undefined : usage;
 }

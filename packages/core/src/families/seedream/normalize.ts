@@ -18,6 +18,12 @@ const DEFAULT_SIZES: ReadonlySet<unknown> = new Set(["auto", "adaptive"]);
 export function normalizeSeedream(fields: JsonObject, context: NormalizeContext): ImageRequest {
   const { known, ignored } = splitOpenAiOnly(fields);
   const parsed = parseFields(seedreamRequestSchema, known);
+  if (parsed.stream === true && context.operation === "edit") {
+    throw invalidRequest(
+      "stream is not offered for forms: send JSON with image to /v1/images/generations.",
+      "stream",
+    );
+  }
   const images = readImages(parsed.image);
   const sequential = applyImageCount(parsed.n, parsed);
   const maxImages = countMaxImages(sequential, images.length, totalOf(context.limits));

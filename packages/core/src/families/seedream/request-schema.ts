@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { imageList } from "../image-list.js";
 
 const text = z.string({ error: (issue) => (issue.input === undefined ? "is required" : "must be a text") });
 const wholeNumber = z.int("must be a whole number");
@@ -14,9 +15,7 @@ export const seedreamRequestSchema = z.looseObject({
   response_format: z.enum(["url", "b64_json"], 'must be "url" or "b64_json"').optional(),
   output_format: text.optional(),
   watermark: z.boolean("must be true or false").optional(),
-  image: z
-    .union([text, z.array(text).min(1)], "must be a URL or data URL, or a list of at least one of them")
-    .optional(),
+  image: imageList.optional(),
   seed: wholeNumber.optional(),
   guidance_scale: z.number("must be a number").optional(),
   sequential_image_generation: z.enum(["auto", "disabled"], 'must be "auto" or "disabled"').optional(),
@@ -28,6 +27,21 @@ export const seedreamRequestSchema = z.looseObject({
     .optional(),
   stream: z.boolean("must be true or false").optional(),
   optimize_prompt_options: z.looseObject({}, 'must be an object such as {"mode": "fast"}').optional(),
+});
+
+/** The fields that the native endpoint interprets; `null` is forwarded like any other value. */
+export const nativeRequestSchema = z.looseObject({
+  prompt: text.min(1, "must not be empty"),
+  image: z.unknown(),
+  response_format: z.unknown(),
+  sequential_image_generation: z.enum(["auto", "disabled"], 'must be "auto" or "disabled"').nullish(),
+  sequential_image_generation_options: z
+    .looseObject(
+      { max_images: wholeNumber.min(1, "must be at least 1").nullish() },
+      'must be an object such as {"max_images": 4}',
+    )
+    .nullish(),
+  stream: z.boolean("must be true or false").nullish(),
 });
 
 /** The interpreted fields of family A, checked. */

@@ -3,17 +3,21 @@ import { toSeedreamFailure } from "./from-error.js";
 import { fromSeedream } from "./from-upstream.js";
 import { findSeedreamLimits } from "./limits.js";
 import { normalizeSeedream } from "./normalize.js";
+import { normalizeNative } from "./normalize-native.js";
+import { readSeedreamStream } from "./stream-events.js";
 import { toSeedream } from "./to-upstream.js";
 
 /** Family A of the interface: Seedream models on Volcengine Ark or BytePlus ModelArk. */
 export const seedream: Family = {
   name: "seedream",
   defaultBaseUrl: "https://ark.cn-beijing.volces.com/api/v3",
-  operations: new Set(["generate"]),
+  operations: new Set(["generate", "edit", "native"]),
   reportsTokens: true,
   findLimits: findSeedreamLimits,
-  normalize: normalizeSeedream,
+  normalize: (fields, context) =>
+    context.operation === "native" ? normalizeNative(fields, context) : normalizeSeedream(fields, context),
   toUpstream: toSeedream,
   fromUpstream: fromSeedream,
+  readStream: readSeedreamStream,
   toFailure: toSeedreamFailure,
 };

@@ -1,0 +1,66 @@
+import { settle } from "./billing/settle.js";
+import type { Answered } from "./dispatch.js";
+import { GatewayError, isGatewayError } from "./errors.js";
+import type { GatewayResponse } from "./exchange.js";
+import type { ImageResult } from "./image-request.js";
+import type { Job, JobParts } from "./job.js";
+import { renderImages } from "./response/images-response.js";
+import { renderNative } from "./response/native-response.js";
+import { readAnswer } from "./upstream/read-answer.js";
+
+/**
+ * Reads a provider's JSON answer to its end, settles it, and renders it for the endpoint.
+ *
+ * @throws GatewayError when no image came
+ */
+export async function answerJson(parts: JobParts, job: Job, answered: Answered): Promise<GatewayResponse> {
+  const { text, result, error } = await complete(parts, job, answered);
+  parts.report(
+    settle(job.order, answered.sentTo, {
+      status: error?.status ?? 200,
+      errorCode: error?.upstreamCode ?? error?.code,
+      images: result?.images.length ?? 0,
+      usage: result?.usage,
+      upstreamRequestId: error?.upstreamRequestId ?? result?.upstreamRequestId,
+      endedAt: parts.now(),
+    }),
+  );
+  const { id, request } = job;
+  // The native endpoint passes every JSON answer on, one without an image too.
+  if (request.operation === "native" && text !== undefined)
+    return renderNative(text, { id, ignored: request.ignored });
+  if (error !== undefined) throw error;
+  return renderImages(result, { id, ignored: request.ignored, now: Math.floor(parts.now() / 1000) });
+}
+
+/** An answer with images, or an error; one without an image is an error that may come with usage. */
+type Completion =
+  | { readonly text: string; readonly result: ImageResult; readonly error?: undefined }
+  | { readonly text?: string; readonly result?: ImageResult; readonly error: GatewayError };
+
+async function complete(
+  parts: JobParts,
+  { model, request }: Job,
+  { response }: Answered,
+): Promise<Completion> {
+  const headerId = response.headers.get("x-request-id") ?? undefined;
+  try {
+    const { text, value } = await readAnswer(response, parts.maxAnswerBytes);
+    const answer = model.family.fromUpstream(value, request);
+    const result = { ...answer, upstreamRequestId: headerId ?? answer.upstreamRequestId };
+    return result.images.length > 0 ? { text, result } : { text, result, error: noImageError(result) };
+  } catch (error) {
+    if (isGatewayError(error)) return { error };
+    const message = "The provider's answer could not be read.";
+    return { error: new GatewayError("internal_error", message, { cause: error, shouldRetry: false }) };
+  }
+}
+
+function noImageError(result: ImageResult): GatewayError {
+  const reason = result.failure ?? result.errors[0];
+  return new GatewayError("upstream_no_image", reason?.message ?? "The provider answered without an image.", {
+    upstreamCode: reason?.code,
+    upstreamRequestId: result.upstreamRequestId,
+    shouldRetry: false,
+  });
+}

@@ -1,0 +1,62 @@
+import type { Usage } from "../../image-request.js";
+import { isJsonObject, type JsonObject } from "../../json.js";
+import type { StreamReader, StreamResult } from "../family.js";
+import { readText } from "../read-values.js";
+import { readSeedreamUsage } from "./usage.js";
+
+/** Pixels that make one token, by Ark's own formula. */
+const PIXELS_PER_TOKEN = 256;
+
+/**
+ * Reads Ark's events. `completed` carries the usage of the whole stream; where it never comes, the
+ * images that came are counted, and their tokens follow from their sizes.
+ */
+export function readSeedreamStream(): StreamReader {
+  let images = 0;
+  let pixels = 0;
+  let completed: Usage | undefined;
+  let failure: StreamResult["failure"];
+  return {
+    read({ event, data }) {
+      const body = parseData(data);
+      const type = readText(body["type"]) ?? event;
+      if (type === "image_generation.partial_succeeded") {
+        images++;
+        pixels += countPixels(body["size"]);
+      } else if (type === "image_generation.completed") {
+        completed = isJsonObject(body["usage"]) ? readSeedreamUsage(body["usage"]) : {};
+      } else if (isJsonObject(body["error"]) && type !== "image_generation.partial_failed") {
+        failure = toFailure(body["error"]);
+      }
+    },
+    result: () => ({ images, usage: completed ?? countUsage(images, pixels), failure }),
+  };
+}
+
+/** Not every `data` is JSON: `[DONE]` is not, and an event's picture may be left out of it. */
+function parseData(data: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(data);
+    return isJsonObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+function countPixels(size: unknown): number {
+  const [, width, height] = /^(\d{1,5})x(\d{1,5})$/.exec(readText(size) ?? "") ?? [];
+  return Number(width ?? 0) * Number(height ?? 0);
+}
+
+function countUsage(images: number, pixels: number): Usage | undefined {
+  if (images === 0) return undefined;
+  const tokens = Math.floor(pixels / PIXELS_PER_TOKEN);
+  return { generated_images: images, ...(tokens > 0 && { output_tokens: tokens, total_tokens: tokens }) };
+}
+
+function toFailure(error: JsonObject): NonNullable<StreamResult["failure"]> {
+  return {
+    code: readText(error["code"]) ?? "upstream_error",
+    message: readText(error["message"]) ?? "The provider failed.",
+  };
+}

@@ -1,0 +1,121 @@
+import { Buffer } from "node:buffer";
+import type { Readable } from "node:stream";
+import type { Busboy } from "busboy";
+import { GatewayError, invalidRequest } from "../errors.js";
+
+/** What a form may weigh, in bytes. */
+export interface FormLimits {
+  readonly form: number;
+  readonly file: number;
+}
+
+/** One part of a form. */
+export type FormPart =
+  | { readonly name: string; readonly text: string }
+  | { readonly name: string; readonly bytes: Buffer };
+
+/**
+ * Feeds a body to a parser with backpressure and collects its parts in the order they came.
+ *
+ * @throws GatewayError the first thing that is wrong with the form, as soon as it shows
+ */
+export async function collectForm(
+  body: AsyncIterable<Uint8Array> | null,
+  parser: Busboy,
+  limits: FormLimits,
+): Promise<readonly FormPart[]> {
+  const collector = startCollecting(parser, limits);
+  try {
+    await Promise.race([feed(body, parser, limits.form), collector.failed]);
+    return await Promise.race([collector.parts, collector.failed]);
+  } finally {
+    // Ends file streams that wait for more, too; after a whole form it does nothing.
+    parser.destroy();
+  }
+}
+
+interface Collector {
+  /** The parts, once the form has ended. */
+  readonly parts: Promise<readonly FormPart[]>;
+  /** Rejects with the first problem; never resolves. */
+  readonly failed: Promise<never>;
+}
+
+function startCollecting(parser: Busboy, limits: FormLimits): Collector {
+  const { promise: failed, reject: fail } = Promise.withResolvers<never>();
+  // A form may fail after its reader has gone on to another problem.
+  failed.catch(() => undefined);
+  const parts: Promise<FormPart>[] = [];
+  parser.on("file", (name, stream) => {
+    const part = collectFile(name, stream, limits.file);
+    part.catch(fail);
+    parts.push(part);
+  });
+  parser.on("field", (name, text, { nameTruncated, valueTruncated }) => {
+    if (nameTruncated) fail(invalidRequest("The form has a field name of more than 256 bytes."));
+    if (valueTruncated) fail(tooLarge(`The form is larger than ${limits.form} bytes.`));
+    parts.push(Promise.resolve({ name, text }));
+  });
+  for (const event of ["partsLimit", "filesLimit", "fieldsLimit"] as const) {
+    parser.on(event, () => fail(invalidRequest("The form has too many parts.")));
+  }
+  const ended = new Promise<void>((resolve) => {
+    parser.on("close", resolve);
+  });
+  parser.on("error", (cause) => {
+    fail(
+      new GatewayError("invalid_request_error", "The form is malformed or was cut on its way.", { cause }),
+    );
+  });
+  return { parts: ended.then(() => Promise.all(parts)), failed };
+}
+
+function collectFile(
+  name: string,
+  stream: Readable & { truncated?: boolean },
+  maxBytes: number,
+): Promise<FormPart> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+    stream.on("limit", () => reject(tooLarge(`The file in ${name} is larger than ${maxBytes} bytes.`)));
+    stream.on("error", reject);
+    stream.on("end", () => resolve({ name, bytes: Buffer.concat(chunks) }));
+  });
+}
+
+async function feed(body: AsyncIterable<Uint8Array> | null, parser: Busboy, maxBytes: number): Promise<void> {
+  let length = 0;
+  for await (const chunk of readable(body)) {
+    length += chunk.length;
+    if (length > maxBytes) throw tooLarge(`The form is larger than ${maxBytes} bytes.`);
+    if (parser.destroyed) return;
+    if (!parser.write(chunk)) await drained(parser);
+  }
+  parser.end();
+}
+
+/** A body whose failing means that the client left. */
+async function* readable(body: AsyncIterable<Uint8Array> | null): AsyncIterable<Uint8Array> {
+  try {
+    if (body !== null) yield* body;
+  } catch (cause) {
+    throw new GatewayError("client_closed_request", "The body ended before it was complete.", { cause });
+  }
+}
+
+function drained(parser: Busboy): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = (): void => {
+      parser.off("drain", settle);
+      parser.off("close", settle);
+      resolve();
+    };
+    parser.on("drain", settle);
+    parser.on("close", settle);
+  });
+}
+
+function tooLarge(message: string): GatewayError {
+  return new GatewayError("request_too_large", message);
+}

@@ -1,0 +1,24 @@
+import type { GatewayRequest } from "../exchange.js";
+import type { Operation } from "../image-request.js";
+import type { JsonObject } from "../json.js";
+import { readJson } from "./read-json.js";
+import { readMultipart } from "./read-multipart.js";
+
+/** How large a request's body may be, in bytes. */
+export interface BodyLimits {
+  /** JSON bodies, data URLs included. Default 64 MiB. */
+  readonly json: number;
+  /** A multipart form, files included. Default 64 MiB. */
+  readonly form: number;
+  /** One file of a form. Default 30 MiB. */
+  readonly file: number;
+}
+
+/** The fields of a request, from JSON or, at the edits endpoint, from a form whose images become data URLs. */
+export function readFields(
+  request: GatewayRequest,
+  operation: Operation,
+  limits: BodyLimits,
+): Promise<JsonObject> {
+  return operation === "edit" ? readMultipart(request, limits) : readJson(request, limits.json);
+}

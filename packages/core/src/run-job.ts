@@ -1,0 +1,37 @@
+import { answerJson } from "./answer-json.js";
+import { answerStream } from "./answer-stream.js";
+import { settle } from "./billing/settle.js";
+import { type DispatchOutcome, dispatch } from "./dispatch.js";
+import type { GatewayResponse } from "./exchange.js";
+import type { Job, JobParts } from "./job.js";
+
+/**
+ * Sends a job to a provider and answers with what came: JSON or a stream, whichever was asked for. A
+ * job that reached a provider leaves exactly one usage record, whatever came of it.
+ *
+ * @throws GatewayError when no image came
+ */
+export async function runJob(parts: JobParts, job: Job): Promise<GatewayResponse> {
+  const outcome = await dispatch(job.request, job.model, parts);
+  if (!outcome.ok) throw settleFailure(parts, job, outcome);
+  const contentType = outcome.response.headers.get("content-type") ?? "";
+  return contentType.startsWith("text/event-stream")
+    ? answerStream(parts, job, outcome)
+    : answerJson(parts, job, outcome);
+}
+
+function settleFailure(parts: JobParts, job: Job, outcome: Extract<DispatchOutcome, { ok: false }>): Error {
+  const { error, sentTo } = outcome;
+  if (sentTo !== undefined) {
+    parts.report(
+      settle(job.order, sentTo, {
+        status: error.status,
+        errorCode: error.upstreamCode ?? error.code,
+        images: 0,
+        upstreamRequestId: error.upstreamRequestId,
+        endedAt: parts.now(),
+      }),
+    );
+  }
+  return error;
+}
