@@ -54,9 +54,9 @@ async function answer(route: Router, { incoming, outgoing, origin }: Exchange): 
   try {
     const response = await route(toRequest(incoming, origin, left.signal), origin);
     await sendResponse(response, outgoing);
-  } catch {
+  } catch (error) {
     if (outgoing.headersSent || left.signal.aborted) outgoing.destroy();
-    else outgoing.writeHead(500).end();
+    else outgoing.writeHead(500).end(`The emulator failed: ${String(error)}`);
   }
 }
 

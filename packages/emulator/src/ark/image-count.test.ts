@@ -11,6 +11,7 @@ it.each([
   ["a 2 panel comic", 2],
   ["one image", 1],
   ["a fox", undefined],
+  ["一张桌子上的两只猫", undefined],
   ["16:9 image", undefined],
   ["version 4.5 images", undefined],
   ["0 images", undefined],

@@ -69,7 +69,7 @@ const numerals: Readonly<Record<string, number>> = {
 const numeral = `(\\d{1,2}|${Object.keys(numerals)
   .toSorted((a, b) => b.length - a.length)
   .join("|")})`;
-const inChinese = new RegExp(`${numeral}\\s*(?:张|幅|副|组图|个画面)`);
+const inChinese = new RegExp(`${numeral}\\s*(?:张(?!桌|椅|床|脸|嘴|纸)|幅|组图|个画面)`);
 const inEnglish = new RegExp(
   `(?<![\\w.:：])${numeral}\\s+(?:[a-z-]+\\s+){0,2}(?:images?|pictures?|photos?|illustrations?|drawings?|posters?|variations?|frames?|panels?)\\b`,
   "i",

@@ -12,6 +12,7 @@ describe("a fault is refused", () => {
     ["a probability of 2", { probability: 2 }, "from 0 to 1"],
     ["a negative latency", { latencyMs: -1 }, '"latencyMs" must be'],
     ["an endless latency", { latencyMs: Infinity }, '"latencyMs" must be'],
+    ["a fraction of a second in Retry-After", { retryAfterSeconds: 0.5 }, "a whole number"],
     ["a status below 200", { status: 100 }, "200 to 599"],
     ["hang as text", { hang: "yes" }, '"hang" must be true'],
     ["a flag that is false", { omitDone: false }, "true or absent"],

@@ -19,7 +19,7 @@ const rules: Readonly<Record<keyof Fault, Rule>> = {
   code: text,
   status: [(value) => isCount(value) && value >= 200 && value <= 599, "an HTTP status from 200 to 599"],
   message: text,
-  retryAfterSeconds: duration,
+  retryAfterSeconds: count,
   wrongKey: flag,
   hang: flag,
   malformedJson: flag,
