@@ -4,9 +4,9 @@ import { createSecretMask } from "./mask-secrets.js";
 describe("createSecretMask", () => {
   it.each([
     ["a given secret", ["5f4dcc3b-5aa7"], "key 5f4dcc3b-5aa7 is wrong", "key *** is wrong"],
-    ["a secret at every place", ["s3cret"], "s3crets3cret and s3cret", "****** and ***"],
-    ["a secret that begins with another one", ["abcd", "abcdefgh"], "key abcdefgh.", "key ***."],
-    ["a secret of signs that regular expressions know", ["a.*$&(b"], "key a.*$&(b!", "key ***!"],
+    ["a secret at every place", ["s3cret-8"], "s3cret-8s3cret-8 and s3cret-8", "****** and ***"],
+    ["a secret that begins with another one", ["abcdefgh", "abcdefghijkl"], "key abcdefghijkl.", "key ***."],
+    ["a secret of signs that regular expressions know", ["a.*$&(b+c"], "key a.*$&(b+c!", "key ***!"],
     ["what looks like a key", [], "Incorrect key sk-abcdefgh12345.", "Incorrect key ***."],
     ["a bearer token", [], "sent Bearer abc.def-ghi_jkl=", "sent ***"],
     ["a bearer token in any case", [], "sent BEARER   0123456789", "sent ***"],
@@ -17,9 +17,13 @@ describe("createSecretMask", () => {
   it.each(["image size must be at least 3686400 pixels", "a risk-free task-oriented bearer", "sk-short", ""])(
     "leaves %j alone",
     (text) => {
-      expect(createSecretMask(["s3cret"])(text)).toBe(text);
+      expect(createSecretMask(["s3cret-8"])(text)).toBe(text);
     },
   );
+
+  it("leaves the words alone that hold a placeholder key", () => {
+    expect(createSecretMask(["none", "k"])("There is none known.")).toBe("There is none known.");
+  });
 
   it.each([
     ["spaces after Bearer", `Bearer${" ".repeat(1_000_000)}`],
@@ -28,7 +32,7 @@ describe("createSecretMask", () => {
     ["many halves", "sk-a ".repeat(200_000)],
   ])("takes a megabyte of %s in no time", (_what, text) => {
     const start = performance.now();
-    createSecretMask(["s3cret"])(text);
+    createSecretMask(["s3cret-8"])(text);
     expect(performance.now() - start).toBeLessThan(500);
   });
 });

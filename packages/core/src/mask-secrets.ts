@@ -12,7 +12,9 @@ export type SecretMask = (text: string) => string;
  */
 export function createSecretMask(secrets: readonly string[]): SecretMask {
   // The longest first: of a key that begins with another one, no rest may stay.
-  const longestFirst = secrets.toSorted((a, b) => b.length - a.length);
+  const longestFirst = secrets
+    .filter((secret) => secret.length >= MIN_SECRET_LENGTH)
+    .toSorted((a, b) => b.length - a.length);
   return (text) => {
     const masked = longestFirst.reduce((rest, secret) => rest.replaceAll(secret, "***"), text);
     return masked.replace(KEY_LIKE, "***");
