@@ -2,6 +2,7 @@ import { settle } from "./billing/settle.js";
 import type { Answered } from "./dispatch.js";
 import { GatewayError, isGatewayError } from "./errors.js";
 import type { GatewayResponse } from "./exchange.js";
+import { fetchAsBase64 } from "./fetch-as-base64.js";
 import type { ImageResult } from "./image-request.js";
 import type { Job, JobParts } from "./job.js";
 import { renderImages } from "./response/images-response.js";
@@ -30,7 +31,11 @@ export async function answerJson(parts: JobParts, job: Job, answered: Answered):
   if (request.operation === "native" && text !== undefined)
     return renderNative(text, { id, ignored: request.ignored });
   if (error !== undefined) throw error;
-  return renderImages(result, { id, ignored: request.ignored, now: Math.floor(parts.now() / 1000) });
+  const images =
+    request.responseFormat === "b64_json"
+      ? await fetchAsBase64(result, answered.channel, parts.transport)
+      : result;
+  return renderImages(images, { id, ignored: request.ignored, now: Math.floor(parts.now() / 1000) });
 }
 
 /** An answer with images, or an error; one without an image is an error that may come with usage. */

@@ -55,6 +55,7 @@ const LOCAL_CHANNEL_OPTIONS: ReadonlySet<PropertyKey | undefined> = new Set([
   "baseUrl",
   "headers",
   "priority",
+  "resultHosts",
   "retryUnsafe",
   "timeouts",
   "weight",

@@ -20,6 +20,7 @@ export interface DispatchParts {
 /** A channel took the request and answers with success. */
 export interface Answered {
   readonly ok: true;
+  readonly channel: Channel;
   readonly sentTo: SentTo;
   readonly response: TransportResponse;
 }
@@ -47,7 +48,7 @@ export async function dispatch(
     const outcome = await sendOnce(parts.transport, call, channel, (status, body) =>
       channel.family.toFailure(status, body),
     );
-    if (outcome.ok) return { ok: true, sentTo, response: outcome.response };
+    if (outcome.ok) return { ok: true, channel, sentTo, response: outcome.response };
     const { failure } = outcome;
     if (failure.kind !== "unreachable") reached = sentTo;
     // A refused key is the least telling failure: with any other, that one is answered.

@@ -105,8 +105,18 @@ export function createGateway(options: GatewayOptions, environment: Partial<Envi
     handle,
     notFound: () => refuse(notFoundError()),
     async fetch(request, { waitUntil } = {}) {
-      const { method, url, headers, body, signal } = request;
-      const answer = handle({ method, url, headers, body, signal, waitUntil });
+      const { method, url, headers, body } = request;
+      const answer = handle({
+        method,
+        url,
+        headers,
+        body,
+        // A signal follows the client only as long as its Request is held.
+        get signal() {
+          return request.signal;
+        },
+        waitUntil,
+      });
       return toWebResponse(await (answer ?? refuse(notFoundError())));
     },
     async close() {

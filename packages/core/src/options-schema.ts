@@ -55,6 +55,7 @@ const channel = z.strictObject({
   timeouts: z
     .strictObject({ connectMs: milliseconds, firstByteMs: milliseconds, idleMs: milliseconds })
     .optional(),
+  resultHosts: z.array(name).optional(),
   retryUnsafe: z.boolean().optional(),
 });
 

@@ -29,6 +29,8 @@ export interface ChannelOptions {
   headers?: Record<string, string> | undefined;
   /** Milliseconds. Default: connect 10 s, first byte 900 s, idle 300 s. */
   timeouts?: Partial<Timeouts> | undefined;
+  /** Hosts of result links that may have an address of a private network. Default: none. */
+  resultHosts?: string[] | undefined;
   /** Send a request again on another channel even where an image may have been made. Default false. */
   retryUnsafe?: boolean | undefined;
 }
@@ -44,6 +46,7 @@ export interface Channel {
   readonly weight: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly timeouts: Timeouts;
+  readonly resultHosts: readonly string[];
   readonly retryUnsafe: boolean;
   /** The provider's name of a service model, or `undefined` when the channel does not serve it. */
   toUpstreamModel(model: string): string | undefined;
@@ -64,6 +67,7 @@ export function createChannel(options: ChannelOptions, family: Family): Channel 
     weight: options.weight ?? 1,
     headers: options.headers ?? {},
     timeouts: { ...DEFAULT_TIMEOUTS, ...options.timeouts },
+    resultHosts: options.resultHosts ?? [],
     retryUnsafe: options.retryUnsafe ?? false,
     toUpstreamModel: createModelMapping(options.modelMapping),
     findServiceModels: (upstreamModel) => findKeys(options.modelMapping ?? {}, upstreamModel),

@@ -1,4 +1,4 @@
-import { type Transport, TransportError, type TransportResponse } from "./transport.js";
+import { type Timeouts, type Transport, TransportError, type TransportResponse } from "./transport.js";
 
 /** The part of `fetch` that the gateway calls. */
 export type Fetch = (input: string, init: RequestInit) => Promise<Response>;
@@ -9,33 +9,33 @@ export type Fetch = (input: string, init: RequestInit) => Promise<Response>;
  */
 export function createFetchTransport(fetch: Fetch): Transport {
   return {
-    async send({ url, headers, body, timeouts }): Promise<TransportResponse> {
-      const deadline = new AbortController();
-      const timer = setTimeout(() => deadline.abort(), timeouts.connectMs + timeouts.firstByteMs);
-      try {
-        const response = await fetch(url, {
-          method: "POST",
-          headers: { ...headers },
-          body,
-          redirect: "manual",
-          signal: deadline.signal,
-        });
-        return {
-          status: response.status,
-          headers: response.headers,
-          body: readWithin(response.body, timeouts.idleMs),
-          cancel: () => deadline.abort(),
-        };
-      } catch (error) {
-        throw toTransportError(error, deadline.signal.aborted);
-      } finally {
-        clearTimeout(timer);
-      }
-    },
+    send: ({ url, headers, body, timeouts }) =>
+      exchange(fetch, url, { method: "POST", headers: { ...headers }, body }, timeouts),
+    download: ({ url, timeouts }) => exchange(fetch, url, {}, timeouts),
     async close() {
       // The runtime owns the connections of its fetch.
     },
   };
+}
+
+async function exchange(
+  fetch: Fetch,
+  url: string,
+  init: RequestInit,
+  timeouts: Timeouts,
+): Promise<TransportResponse> {
+  const controller = new AbortController();
+  const cancel = (): void => controller.abort();
+  const timer = setTimeout(cancel, timeouts.connectMs + timeouts.firstByteMs);
+  try {
+    const response = await fetch(url, { ...init, redirect: "manual", signal: controller.signal });
+    const body = readWithin(response.body, timeouts.idleMs);
+    return { status: response.status, headers: response.headers, body, cancel };
+  } catch (error) {
+    throw toTransportError(error, controller.signal.aborted);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** The chunks of a body; one that is later than `idleMs` ends it with an error. */

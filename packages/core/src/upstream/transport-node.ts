@@ -1,5 +1,6 @@
-import { Agent, request as send } from "undici";
-import { type Transport, TransportError, type TransportResponse } from "./transport.js";
+import { Agent, request } from "undici";
+import { guardedLookup } from "./guarded-lookup.js";
+import { type Timeouts, type Transport, TransportError, type TransportResponse } from "./transport.js";
 
 /** Codes of failures before a connection stood, when nothing can have been sent. */
 const UNREACHABLE: ReadonlySet<unknown> = new Set([
@@ -22,37 +23,54 @@ const TIMED_OUT: ReadonlySet<unknown> = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND
 
 /** The transport of Node: `undici` on agents of its own, one for each connect timeout. */
 export function createTransport(): Transport {
-  const agents = new Map<number, Agent>();
-  const agentFor = (connectMs: number): Agent => {
-    const agent = agents.get(connectMs) ?? new Agent({ connect: { timeout: connectMs } });
-    agents.set(connectMs, agent);
-    return agent;
-  };
+  const open = createAgents((connectMs) => new Agent({ connect: { timeout: connectMs } }));
+  const guarded = createAgents(
+    (connectMs) => new Agent({ connect: { timeout: connectMs, lookup: guardedLookup } }),
+  );
   return {
-    async send({ url, headers, body, timeouts }): Promise<TransportResponse> {
-      try {
-        const response = await send(url, {
-          method: "POST",
-          dispatcher: agentFor(timeouts.connectMs),
-          headers,
-          body,
-          headersTimeout: timeouts.firstByteMs,
-          bodyTimeout: timeouts.idleMs,
-        });
-        return {
-          status: response.statusCode,
-          headers: { get: (name) => readHeader(response.headers[name.toLowerCase()]) },
-          body: withTransportErrors(response.body),
-          cancel: () => void response.body.destroy(),
-        };
-      } catch (error) {
-        throw toTransportError(error);
-      }
-    },
+    send: ({ url, headers, body, timeouts }) =>
+      exchange(url, { method: "POST", dispatcher: open.get(timeouts), headers, body, ...toUndici(timeouts) }),
+    download: ({ url, timeouts, publicOnly }) =>
+      exchange(url, { dispatcher: (publicOnly ? guarded : open).get(timeouts), ...toUndici(timeouts) }),
     async close() {
-      await Promise.all([...agents.values()].map((agent) => agent.close()));
+      await Promise.all([open.close(), guarded.close()]);
     },
   };
+}
+
+interface Agents {
+  get(timeouts: Timeouts): Agent;
+  close(): Promise<unknown>;
+}
+
+function createAgents(create: (connectMs: number) => Agent): Agents {
+  const agents = new Map<number, Agent>();
+  return {
+    get({ connectMs }) {
+      const agent = agents.get(connectMs) ?? create(connectMs);
+      agents.set(connectMs, agent);
+      return agent;
+    },
+    close: () => Promise.all([...agents.values()].map((agent) => agent.close())),
+  };
+}
+
+function toUndici({ firstByteMs, idleMs }: Timeouts): { headersTimeout: number; bodyTimeout: number } {
+  return { headersTimeout: firstByteMs, bodyTimeout: idleMs };
+}
+
+async function exchange(url: string, options: Parameters<typeof request>[1]): Promise<TransportResponse> {
+  try {
+    const { statusCode, headers, body } = await request(url, options);
+    return {
+      status: statusCode,
+      headers: { get: (name) => readHeader(headers[name.toLowerCase()]) },
+      body: withTransportErrors(body),
+      cancel: () => void body.destroy(),
+    };
+  } catch (error) {
+    throw toTransportError(error);
+  }
 }
 
 async function* withTransportErrors(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {

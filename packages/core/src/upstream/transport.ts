@@ -28,10 +28,20 @@ export interface TransportResponse {
   readonly cancel: () => void;
 }
 
+/** A GET of a result link. Redirects are not followed. */
+export interface DownloadRequest {
+  readonly url: string;
+  readonly timeouts: Timeouts;
+  /** Refuse names with an address that is not public, where the runtime shows addresses (Node does). */
+  readonly publicOnly: boolean;
+}
+
 /** The way to the providers. */
 export interface Transport {
   /** @throws TransportError */
   send(request: TransportRequest): Promise<TransportResponse>;
+  /** @throws TransportError */
+  download(request: DownloadRequest): Promise<TransportResponse>;
   /** Ends idle connections; requests under way finish. */
   close(): Promise<void>;
 }

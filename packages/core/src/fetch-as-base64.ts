@@ -1,0 +1,49 @@
+import { Buffer } from "node:buffer";
+import type { ImageResult, ResultError, ResultImage } from "./image-request.js";
+import { DownloadError, downloadImage, type ResultSource } from "./upstream/download-image.js";
+import type { Transport } from "./upstream/transport.js";
+
+/**
+ * A result whose every image holds `b64_json`: images that the provider gives as links only are
+ * downloaded. One that cannot be stays as `url`, with an entry in `errors`: it was made and is charged.
+ */
+export async function fetchAsBase64(
+  result: ImageResult,
+  source: ResultSource,
+  transport: Transport,
+): Promise<ImageResult> {
+  const outcomes = await Promise.all(
+    result.images.map((image, index) => fetchImage(image, index, source, transport)),
+  );
+  return {
+    ...result,
+    images: outcomes.map(({ image }) => image),
+    errors: [...result.errors, ...outcomes.flatMap(({ error }) => error ?? [])],
+  };
+}
+
+interface FetchedImage {
+  readonly image: ResultImage;
+  readonly error?: ResultError;
+}
+
+async function fetchImage(
+  image: ResultImage,
+  index: number,
+  source: ResultSource,
+  transport: Transport,
+): Promise<FetchedImage> {
+  const { url, ...rest } = image;
+  if (image.b64_json !== undefined || url === undefined) return { image };
+  try {
+    return {
+      image: {
+        ...rest,
+        b64_json: Buffer.concat(await downloadImage(transport, url, source)).toString("base64"),
+      },
+    };
+  } catch (error) {
+    if (!(error instanceof DownloadError)) throw error;
+    return { image, error: { index, code: "image_download_failed", message: error.message } };
+  }
+}

@@ -1,0 +1,88 @@
+import { isPublicAddress, readLiteralAddress } from "./public-address.js";
+import type { Timeouts, Transport, TransportResponse } from "./transport.js";
+
+/** Whose result links are fetched, and which addresses beside the public ones they may have. */
+export interface ResultSource {
+  /** Plain http is allowed only for links of this origin, and only on loopback. */
+  readonly baseUrl: string;
+  /** Hosts that may have an address of a private network. */
+  readonly resultHosts: readonly string[];
+}
+
+/** The link was refused, or did not give an image. The message is fit for the client. */
+export class DownloadError extends Error {
+  override readonly name = "DownloadError";
+}
+
+const MAX_IMAGE_BYTES = 64 * 1024 * 1024;
+const MAX_DOWNLOAD_MS = 60_000;
+const TIMEOUTS: Timeouts = { connectMs: 10_000, firstByteMs: 30_000, idleMs: 30_000 };
+
+/**
+ * The bytes behind a provider's result link. The link comes from outside, so it is fetched without
+ * any key, over https from public addresses only, without following redirects, and within bounds.
+ *
+ * @throws DownloadError
+ */
+export async function downloadImage(
+  transport: Transport,
+  link: string,
+  source: ResultSource,
+): Promise<readonly Uint8Array[]> {
+  const url = checkLink(link, source);
+  let response: TransportResponse;
+  try {
+    response = await transport.download({
+      url: url.href,
+      timeouts: TIMEOUTS,
+      publicOnly: !isTrusted(url, source),
+    });
+  } catch (cause) {
+    throw new DownloadError("The image could not be downloaded.", { cause });
+  }
+  if (response.status !== 200) {
+    response.cancel();
+    throw new DownloadError(`The image's link answered with status ${response.status}.`);
+  }
+  return readWithin(response);
+}
+
+function checkLink(link: string, source: ResultSource): URL {
+  const url = URL.canParse(link) ? new URL(link) : undefined;
+  const isSecure = url?.protocol === "https:" || (url?.protocol === "http:" && isOwnLoopback(url, source));
+  if (url === undefined || !isSecure) throw new DownloadError("The image's link is not an https link.");
+  const literal = readLiteralAddress(url.hostname);
+  if (literal !== undefined && !isPublicAddress(literal) && !isTrusted(url, source)) {
+    throw new DownloadError("The image's link leads to an address that is not public.");
+  }
+  return url;
+}
+
+/** An emulator on this machine serves its links where it serves its API. */
+function isOwnLoopback(url: URL, { baseUrl }: ResultSource): boolean {
+  return new URL(baseUrl).protocol === "http:" && url.origin === new URL(baseUrl).origin;
+}
+
+function isTrusted(url: URL, source: ResultSource): boolean {
+  return source.resultHosts.includes(url.hostname) || isOwnLoopback(url, source);
+}
+
+async function readWithin(response: TransportResponse): Promise<readonly Uint8Array[]> {
+  const timer = setTimeout(response.cancel, MAX_DOWNLOAD_MS);
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of response.body) {
+      length += chunk.length;
+      if (length > MAX_IMAGE_BYTES) break;
+      chunks.push(chunk);
+    }
+  } catch (cause) {
+    throw new DownloadError("The download of the image broke off.", { cause });
+  } finally {
+    clearTimeout(timer);
+  }
+  if (length > MAX_IMAGE_BYTES) throw new DownloadError(`The image is larger than ${MAX_IMAGE_BYTES} bytes.`);
+  if (length === 0) throw new DownloadError("The image's link gave nothing.");
+  return chunks;
+}
