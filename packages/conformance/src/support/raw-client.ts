@@ -1,0 +1,70 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { onTestFinished } from "vitest";
+import type { Answer, Call } from "./http-client.js";
+
+/** A client that does just what it is told: no library that stops sending, or reads, by itself. */
+export interface RawClient {
+  readonly socket: Socket;
+  /** What has arrived, once it is a whole answer. Rejects when the connection breaks before that. */
+  readonly answer: () => Promise<Answer>;
+}
+
+/** Opens a connection and sends the head of a call. Nothing is read before `answer` is asked for. */
+export async function openRaw(
+  origin: string,
+  { method = "POST", path, headers = {} }: Call,
+): Promise<RawClient> {
+  const { hostname, port } = new URL(origin);
+  const socket = connect(Number(port), hostname);
+  onTestFinished(() => void socket.destroy());
+  await once(socket, "connect");
+  // A server may reset the connection of a client that goes on sending; `answer` tells whether too early.
+  socket.on("error", () => {});
+  const lines = Object.entries({ host: hostname, ...headers }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  );
+  socket.write(`${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n`);
+  return { socket, answer: () => readWholeAnswer(socket) };
+}
+
+/** Sends a piece of a chunked body every few milliseconds, whatever comes back, until the connection ends. */
+export function sendEndlessly(socket: Socket): { readonly sentBytes: () => number } {
+  const chunk = toChunk(Buffer.alloc(16 * 1024, 0x20));
+  let sent = 0;
+  const timer = setInterval(() => {
+    socket.write(chunk);
+    sent += chunk.length;
+  }, 2);
+  socket.once("close", () => clearInterval(timer));
+  return { sentBytes: () => sent };
+}
+
+/** A piece of a body as it stands in a chunked one. */
+export function toChunk(piece: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from("\r\n")]);
+}
+
+function readWholeAnswer(socket: Socket): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    let received = "";
+    socket.setEncoding("utf8").on("data", (text) => {
+      received += String(text);
+      const answer = parseAnswer(received);
+      if (answer !== undefined) resolve(answer);
+    });
+    const fail = (): void => reject(new Error(`The connection ended after: ${received}`));
+    socket.once("close", fail);
+    if (socket.destroyed) fail();
+  });
+}
+
+function parseAnswer(received: string): Answer | undefined {
+  const [head = "", text] = received.split("\r\n\r\n", 2);
+  const [statusLine = "", ...lines] = head.split("\r\n");
+  const headers = Object.fromEntries(
+    lines.map((line) => [line.split(":", 1)[0]?.toLowerCase(), line.slice(line.indexOf(":") + 1).trim()]),
+  );
+  if (text === undefined || Buffer.byteLength(text) < Number(headers["content-length"])) return undefined;
+  return { status: Number(statusLine.split(" ")[1]), headers, text };
+}
