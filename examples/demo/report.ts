@@ -1,5 +1,4 @@
 import type { StepResult } from "./run-step.ts";
-import type { Step } from "./tour.ts";
 
 const HEADINGS = ["model", "operation", "channel", "images", "size", "time", "usage", "charge"];
 
@@ -35,12 +34,28 @@ function formatCharge({ charge, derivation }: StepResult["record"]): string {
 }
 
 /** The shell line that makes the same call. */
-export function formatCurl(step: Step, baseUrl: string, apiKey: string): string {
-  const body = JSON.stringify(step.request).replaceAll("'", "'\\''");
+export function formatCurl({ step }: StepResult, baseUrl: string, apiKey: string, picture?: string): string {
+  const authorization = `-H 'Authorization: Bearer ${apiKey}'`;
+  if (step.kind === "edit") {
+    const fields = Object.entries(step.request).map(([name, value]) => `-F ${quote(`${name}=${value}`)}`);
+    return [`curl -sS ${baseUrl}/images/edits`, authorization, ...fields, `-F image=@${picture}`].join(
+      " \\\n  ",
+    );
+  }
+  const body = step.kind === "stream" ? { ...step.request, stream: true } : step.request;
   return [
-    `curl -sS ${baseUrl}/images/generations`,
-    `-H 'Authorization: Bearer ${apiKey}'`,
+    `curl -sS${step.kind === "stream" ? "N" : ""} ${baseUrl}/images/generations`,
+    authorization,
     "-H 'Content-Type: application/json'",
-    `-d '${body}'`,
+    `-d ${quote(JSON.stringify(body))}`,
   ].join(" \\\n  ");
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** How much of a stream has arrived: `██░░ 2 of 4`. */
+export function formatProgress(count: number, total: number): string {
+  return `${"█".repeat(count)}${"░".repeat(Math.max(0, total - count))} ${count} of ${total}`;
 }

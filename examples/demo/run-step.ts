@@ -1,14 +1,14 @@
 import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import type { UsageRecord } from "@calotype/core";
 import { imageSize } from "image-size";
-import type OpenAI from "openai";
 import type { Image } from "openai/resources/images";
+import { type CallContext, callGateway } from "./call-gateway.ts";
 import type { App } from "./start-app.ts";
 import type { Step } from "./tour.ts";
 
 /** What one step made: the files, and what the gateway recorded of it. */
 export interface StepResult {
+  readonly step: Step;
   readonly files: readonly string[];
   /** Width and height as they stand in the picture's own bytes. */
   readonly size: string;
@@ -16,25 +16,25 @@ export interface StepResult {
   readonly record: UsageRecord;
 }
 
-/** Makes the call with the official client, and saves its pictures as `<number>-<name>-<index>.<type>`. */
+/** Makes the call and saves its pictures as `<prefix>-<name>-<index>.<type>`. */
 export async function runStep(
-  client: OpenAI,
-  app: App,
-  { step, number, folder }: { step: Step; number: number; folder: string },
+  step: Step,
+  context: CallContext,
+  { app, prefix }: { readonly app: App; readonly prefix: string },
 ): Promise<StepResult> {
   const startedAt = performance.now();
-  const { data: answer, request_id: requestId } = await client.images.generate(step.request).withResponse();
+  const { images, requestId } = await callGateway(step, context);
   const seconds = (performance.now() - startedAt) / 1000;
-  const pictures = await Promise.all((answer.data ?? []).map(readPicture));
+  const pictures = await Promise.all(images.map(readPicture));
   const files = await Promise.all(
     pictures.map(async (bytes, index) => {
       const suffix = pictures.length > 1 ? `-${index + 1}` : "";
-      const path = join(folder, `${number}-${step.file}${suffix}.${imageSize(bytes).type}`);
+      const path = `${prefix}-${step.file}${suffix}.${imageSize(bytes).type}`;
       await writeFile(path, bytes);
       return path;
     }),
   );
-  return { files, size: describeSizes(pictures), seconds, record: await app.findRecord(requestId ?? "") };
+  return { step, files, size: describeSizes(pictures), seconds, record: await app.findRecord(requestId) };
 }
 
 /** Links live for a day only; whoever wants to keep a picture downloads it now. */

@@ -1,15 +1,27 @@
-import type { ImageGenerateParamsNonStreaming } from "openai/resources/images";
+import type { ImageGenerateParamsBase } from "openai/resources/images";
 
-/** One call of the tour. */
-export interface Step {
+interface StepBase {
   readonly title: string;
   /** The picture's file name, without number and ending. */
   readonly file: string;
-  readonly request: ImageGenerateParamsNonStreaming;
 }
+
+/** One call of the tour. */
+export type Step = StepBase &
+  (
+    | { readonly kind: "generate"; readonly request: ImageGenerateParamsBase }
+    | { readonly kind: "stream"; readonly request: ImageGenerateParamsBase }
+    | {
+        readonly kind: "edit";
+        readonly request: { readonly model: string; readonly prompt: string; readonly size: string };
+        /** The picture to upload, by the name of the step that made it. */
+        readonly picture: string;
+      }
+  );
 
 export const tour: readonly Step[] = [
   {
+    kind: "generate",
     title: "Text to image",
     file: "camera",
     request: {
@@ -18,6 +30,7 @@ export const tour: readonly Step[] = [
     },
   },
   {
+    kind: "generate",
     title: "A batch of four",
     file: "seasons",
     request: {
@@ -28,16 +41,19 @@ export const tour: readonly Step[] = [
     },
   },
   {
+    kind: "generate",
     title: "A wide preset",
     file: "coast",
     request: { model: "seedream-5-0-lite-260128", prompt: "A rocky coast in the fog, 16:9", size: "2K" },
   },
   {
+    kind: "generate",
     title: "A tall size",
     file: "tower",
     request: { model: "seedream-4-0-250828", prompt: "A lighthouse seen from its foot", size: "1024x1536" },
   },
   {
+    kind: "generate",
     title: "As base64",
     file: "teapot",
     request: {
@@ -48,6 +64,29 @@ export const tour: readonly Step[] = [
     },
   },
   {
+    kind: "stream",
+    title: "A stream of four",
+    file: "moon",
+    request: {
+      model: "seedream-4-5-251128",
+      prompt: "Four phases of the moon over a lake",
+      n: 4,
+      size: "2K",
+    },
+  },
+  {
+    kind: "edit",
+    title: "An edit of an uploaded picture",
+    file: "camera-evening",
+    request: {
+      model: "seedream-4-5-251128",
+      prompt: "The same camera in the evening, lamp light",
+      size: "2K",
+    },
+    picture: "camera",
+  },
+  {
+    kind: "generate",
     title: "Qwen-Image, Chinese text",
     file: "poster",
     request: {

@@ -5,6 +5,7 @@ import { createLineSplitter } from "./split-lines.js";
 export interface SseEvent {
   readonly event?: string | undefined;
   readonly data: string;
+  /** The last id that the stream gave, with this event or before it. */
   readonly id?: string | undefined;
 }
 
@@ -23,9 +24,13 @@ const MAX_EVENT_CHARACTERS = 1024 * 1024;
  * holds more than one event, and of that at most about a megabyte.
  */
 export function createSseReader(onEvent: (event: SseEvent) => void): SseReader {
+  let lastId: string | undefined;
   let isTooLarge = false;
   const parser = createParser({
-    onEvent: ({ event, data, id }) => onEvent({ event, data, id }),
+    onEvent: ({ event, data, id }) => {
+      lastId = id ?? lastId;
+      onEvent({ event, data, id: lastId });
+    },
     onError: ({ type }) => {
       isTooLarge ||= type === "max-buffer-size-exceeded";
     },
