@@ -58,6 +58,7 @@ export function relaySse(
   const reader = createSseReader((event) => options.onEvent?.(event));
   let pending: Promise<IteratorResult<Uint8Array>> | undefined;
   let end: Promise<void> | undefined;
+  let isAbandoned = false;
 
   const finish = (how: RelayEnd): Promise<void> => {
     end ??= Promise.resolve(options.onEnd?.(how));
@@ -96,7 +97,7 @@ export function relaySse(
   };
 
   const next = async (): Promise<IteratorResult<Uint8Array>> => {
-    if (end !== undefined) return { done: true, value: undefined };
+    if (end !== undefined || isAbandoned) return { done: true, value: undefined };
     pending ??= pull();
     if (
       options.heartbeatMs !== undefined &&
@@ -121,7 +122,8 @@ export function relaySse(
     },
     next,
     async return() {
-      if (end !== undefined) return { done: true, value: undefined };
+      if (end !== undefined || isAbandoned) return { done: true, value: undefined };
+      isAbandoned = true;
       if (options.onAbandoned === undefined) await giveUp();
       else options.onAbandoned({ readToEnd, giveUp });
       return { done: true, value: undefined };
