@@ -5,6 +5,7 @@ import type { GatewayResponse } from "./exchange.js";
 import { fetchAsBase64 } from "./fetch-as-base64.js";
 import type { ImageResult } from "./image-request.js";
 import type { Job, JobParts } from "./job.js";
+import type { SecretMask } from "./mask-secrets.js";
 import { renderImages } from "./response/images-response.js";
 import { renderNative } from "./response/native-response.js";
 import { readAnswer } from "./upstream/read-answer.js";
@@ -45,20 +46,35 @@ type Completion =
 
 async function complete(
   parts: JobParts,
-  { model, request }: Job,
+  { id, model, request }: Job,
   { response }: Answered,
 ): Promise<Completion> {
   const headerId = response.headers.get("x-request-id") ?? undefined;
   try {
     const { text, value } = await readAnswer(response, parts.maxAnswerBytes);
-    const answer = model.family.fromUpstream(value, request);
+    const answer = maskErrors(model.family.fromUpstream(value, request), parts.mask);
     const result = { ...answer, upstreamRequestId: headerId ?? answer.upstreamRequestId };
     return result.images.length > 0 ? { text, result } : { text, result, error: noImageError(result) };
   } catch (error) {
     if (isGatewayError(error)) return { error };
+    parts.logger.error({ requestId: id, err: error }, "A provider's answer could not be read.");
     const message = "The provider's answer could not be read.";
     return { error: new GatewayError("internal_error", message, { cause: error, shouldRetry: false }) };
   }
+}
+
+/** Providers quote the key they refuse, also in answers of HTTP 200. */
+function maskErrors(result: ImageResult, mask: SecretMask): ImageResult {
+  const maskReason = <Reason extends { code: string; message: string }>(reason: Reason): Reason => ({
+    ...reason,
+    code: mask(reason.code),
+    message: mask(reason.message),
+  });
+  return {
+    ...result,
+    errors: result.errors.map(maskReason),
+    failure: result.failure && maskReason(result.failure),
+  };
 }
 
 function noImageError(result: ImageResult): GatewayError {

@@ -3,6 +3,7 @@ import type { Answered } from "./dispatch.js";
 import { GatewayError } from "./errors.js";
 import type { GatewayResponse } from "./exchange.js";
 import type { StreamResult } from "./families/family.js";
+import type { SentTo } from "./image-request.js";
 import type { Job, JobParts } from "./job.js";
 import { toEnvelope } from "./response/error-response.js";
 import { type RelayEnd, relaySse } from "./response/relay-sse.js";
@@ -20,8 +21,7 @@ export function answerStream(parts: JobParts, job: Job, { response, sentTo }: An
   const reader = job.model.family.readStream?.();
   if (reader === undefined) {
     response.cancel();
-    const message = "The provider answered with a stream, which this model does not offer.";
-    throw new GatewayError("upstream_invalid_response", message, { shouldRetry: false });
+    throw settleUnreadable(parts, job, sentTo);
   }
   const settled = Promise.withResolvers<void>();
   job.keepAlive(settled.promise);
@@ -51,6 +51,14 @@ export function answerStream(parts: JobParts, job: Job, { response, sentTo }: An
     cancel: response.cancel,
   });
   return renderStream(body, { id: job.id, ignored: job.request.ignored });
+}
+
+function settleUnreadable(parts: JobParts, job: Job, sentTo: SentTo): GatewayError {
+  const message = "The provider answered with a stream, which this model does not offer.";
+  const error = new GatewayError("upstream_invalid_response", message, { shouldRetry: false });
+  const { status, code } = error;
+  parts.report(settle(job.order, sentTo, { status, errorCode: code, images: 0, endedAt: parts.now() }));
+  return error;
 }
 
 function findErrorCode({ failure }: StreamResult, end: RelayEnd): string | undefined {

@@ -4,6 +4,7 @@ import { builtInFamilies } from "./families/registry.js";
 import { isJsonObject } from "./json.js";
 import type { GatewayOptions } from "./options.js";
 import { gatewayOptionsSchema } from "./options-schema.js";
+import { type ApiKeyOptions, hashApiKey } from "./request/authenticate.js";
 import { formatPath } from "./request/parse-fields.js";
 import { createSeriesMap, isSeries } from "./series.js";
 
@@ -42,6 +43,7 @@ export function checkOptions(options: GatewayOptions): ReadonlyMap<string, Famil
   const extra = isSound("families") ? (options.families ?? []) : [];
   const families = new Map([...builtInFamilies, ...extra].map((family) => [family.name, family]));
   problems.push(...checkAccess(options));
+  if (isSound("apiKeys")) problems.push(...checkApiKeys(options.apiKeys ?? []));
   if (isSound("models", "channels", "families")) {
     problems.push(...checkFamilies(options, families), ...checkChannels(options));
     if (isSound("billing", "apiKeys")) problems.push(...checkPrices(options, families));
@@ -79,6 +81,15 @@ function toProblems(issue: Issue): OptionsProblem[] {
     path: formatPath([...issue.path, key]),
     message: "is not an option",
   }));
+}
+
+function* checkApiKeys(apiKeys: readonly ApiKeyOptions[]): Iterable<OptionsProblem> {
+  const hashes = new Set<string>();
+  for (const [index, { key, hash }] of apiKeys.entries()) {
+    const own = hash?.toLowerCase() ?? hashApiKey(key ?? "");
+    if (hashes.has(own)) yield { path: `apiKeys[${index}]`, message: "has the key of another one" };
+    hashes.add(own);
+  }
 }
 
 function* checkAccess({ apiKeys, authenticate }: GatewayOptions): Iterable<OptionsProblem> {

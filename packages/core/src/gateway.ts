@@ -5,7 +5,7 @@ import type { UsageRecord } from "./billing/usage-record.js";
 import { checkOptions } from "./check-options.js";
 import { GatewayError } from "./errors.js";
 import type { GatewayRequest, GatewayResponse } from "./exchange.js";
-import { consoleLogger, type Logger } from "./logger.js";
+import { consoleLogger, createSafeLogger, type Logger } from "./logger.js";
 import { createSecretMask } from "./mask-secrets.js";
 import { DEFAULT_BODY_LIMITS, DEFAULT_MAX_ANSWER_BYTES, type GatewayOptions } from "./options.js";
 import { type PipelineParts, runPipeline } from "./pipeline.js";
@@ -111,6 +111,7 @@ export function createGateway(options: GatewayOptions, environment: Partial<Envi
         url,
         headers,
         body,
+        bodyConsumed: request.bodyUsed,
         // A signal follows the client only as long as its Request is held.
         get signal() {
           return request.signal;
@@ -133,7 +134,7 @@ function createParts(
   track: PipelineParts["track"],
 ): PipelineParts {
   const families = checkOptions(options);
-  const logger = options.logger ?? consoleLogger;
+  const logger = createSafeLogger(options.logger ?? consoleLogger);
   const channels = options.channels.flatMap((channel) => {
     const family = families.get(channel.family);
     return family === undefined ? [] : [createChannel(channel, family)];
@@ -152,7 +153,7 @@ function createParts(
     backgroundReads: createBackgroundReads(BACKGROUND_READS),
     track,
     maxAnswerBytes: options.maxAnswerBytes ?? DEFAULT_MAX_ANSWER_BYTES,
-    report: createReporter(options.onUsage, logger),
+    report: createReporter(options.onUsage, logger, track),
     mask: createSecretMask(channels.map((channel) => channel.apiKey)),
     logger,
     now: environment.now ?? Date.now,
@@ -163,8 +164,15 @@ function createParts(
   };
 }
 
-/** Hands records to the operator's function; a failing one is logged and breaks no request. */
-function createReporter(onUsage: GatewayOptions["onUsage"], logger: Logger): PipelineParts["report"] {
+/**
+ * Hands records to the operator's function; a failing one is logged and breaks no request, a slow
+ * one is waited for by `gateway.close()`.
+ */
+function createReporter(
+  onUsage: GatewayOptions["onUsage"],
+  logger: Logger,
+  track: PipelineParts["track"],
+): PipelineParts["report"] {
   const report = async (record: UsageRecord): Promise<void> => {
     if (record.unpriced === true) {
       logger.warn({ requestId: record.id, model: record.model }, "No tokens were reported: the charge is 0.");
@@ -175,7 +183,7 @@ function createReporter(onUsage: GatewayOptions["onUsage"], logger: Logger): Pip
       logger.error({ requestId: record.id, err: error }, "onUsage failed.");
     }
   };
-  return (record) => void report(record);
+  return (record) => track(report(record));
 }
 
 function notFoundError(): GatewayError {

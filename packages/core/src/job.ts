@@ -3,7 +3,6 @@ import type { Order } from "./billing/settle.js";
 import type { UsageRecord } from "./billing/usage-record.js";
 import type { DispatchParts } from "./dispatch.js";
 import type { ImageRequest } from "./image-request.js";
-import type { SecretMask } from "./mask-secrets.js";
 import type { ResolvedModel } from "./routing/resolve-model.js";
 
 /** A request that was understood, on its way to a provider and back. */
@@ -27,6 +26,4 @@ export interface JobParts extends DispatchParts {
   readonly report: (record: UsageRecord) => void;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Takes every channel's key out of an error's text. */
-  readonly mask: SecretMask;
 }

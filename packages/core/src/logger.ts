@@ -11,5 +11,27 @@ export const consoleLogger: Logger = {
 };
 
 function writeLine(level: "warn" | "error", fields: object, message: string): void {
-  globalThis.console.error(JSON.stringify({ level, message, ...fields }));
+  globalThis.console.error(JSON.stringify({ level, message, ...fields }, describeError));
+}
+
+/** Errors have no fields that JSON would write. */
+function describeError(_key: string, value: unknown): unknown {
+  if (!(value instanceof Error)) return value;
+  return { name: value.name, message: value.message, stack: value.stack, cause: value.cause };
+}
+
+/** The operator's logger, of which no failure may fail a request or lose its record. */
+export function createSafeLogger(logger: Logger): Logger {
+  return {
+    warn: (fields, message) => attempt(() => logger.warn(fields, message)),
+    error: (fields, message) => attempt(() => logger.error(fields, message)),
+  };
+}
+
+function attempt(write: () => void): void {
+  try {
+    write();
+  } catch {
+    // There is nobody left to tell.
+  }
 }

@@ -9,7 +9,13 @@ const decimal = z
   .refine((value) => parseDecimal(value) !== undefined, 'must be a decimal of at least 0, such as "0.04"');
 const decimalPlaces = z.int("must be a whole number").min(0).max(30).optional();
 const bytes = z.int("must be a whole number of bytes").min(1, "must be at least 1").optional();
-const milliseconds = z.int("must be a whole number of milliseconds").min(1, "must be at least 1").optional();
+/** A day. Timers that are set past 2^31 milliseconds end at once. */
+const MAX_MILLISECONDS = 86_400_000;
+const milliseconds = z
+  .int("must be a whole number of milliseconds")
+  .min(1, "must be at least 1")
+  .max(MAX_MILLISECONDS, `must be at most ${MAX_MILLISECONDS}, a day`)
+  .optional();
 const asFunction = z.custom<never>((value) => typeof value === "function", "must be a function");
 const range = z.strictObject({ min: z.int().min(0), max: z.int().min(0) });
 
@@ -51,7 +57,12 @@ const channel = z.strictObject({
   modelMapping: z.record(name, name).optional(),
   priority: z.int("must be a whole number").optional(),
   weight: z.number("must be a number").positive("must be above 0").optional(),
-  headers: z.record(z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, "is no header name"), z.string()).optional(),
+  headers: z
+    .record(
+      z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, "is no header name"),
+      z.string("must be a text").regex(/^[\t\x20-\x7e]*$/, "must be a text without line ends"),
+    )
+    .optional(),
   timeouts: z
     .strictObject({ connectMs: milliseconds, firstByteMs: milliseconds, idleMs: milliseconds })
     .optional(),

@@ -38,7 +38,7 @@ export function createPriceList({ model_details, group_ratio }: BillingOptions):
     find(model, group) {
       const found = details.find(model);
       if (found === undefined)
-        throw new GatewayError("model_not_priced", `The model ${model} has no price here.`);
+        throw new GatewayError("model_not_priced", `The model ${model.slice(0, 128)} has no price here.`);
       const ratio = ratios.get(group);
       if (ratio === undefined)
         throw new GatewayError("group_not_priced", `The group ${group} has no price ratio here.`);

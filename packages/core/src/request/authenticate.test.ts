@@ -62,9 +62,9 @@ describe("keys in the options", () => {
   });
 });
 
-describe("the operator's function", () => {
-  const run = (find: Authenticate): Promise<unknown> => createAuthenticator(find)(headers("Bearer k"));
+const run = (find: Authenticate): Promise<unknown> => createAuthenticator(find)(headers("Bearer k"));
 
+describe("the operator's function", () => {
   it("is given the key and the headers", async () => {
     const caller = await createAuthenticator((key, given) => ({ id: `${key} ${given.get("x-team")}` }))(
       new Headers({ authorization: "Bearer k", "x-team": "t" }),

@@ -17,8 +17,7 @@ export function createRouteMatcher(basePath: string): RouteMatcher {
 
 /** The path of an absolute URL or of one that begins at the root, without query and fragment. */
 function pathOf(url: string): string {
-  const start = url.startsWith("/") ? 0 : url.indexOf("/", url.indexOf("://") + 3);
-  if (start === -1) return "/";
-  const end = url.slice(start).search(/[?#]/);
-  return end === -1 ? url.slice(start) : url.slice(start, start + end);
+  const [address = ""] = url.split(/[?#]/, 1);
+  const start = address.startsWith("/") ? 0 : address.indexOf("/", address.indexOf("://") + 3);
+  return start === -1 ? "/" : address.slice(start);
 }

@@ -32,6 +32,11 @@ const read = (sent: Sent, maxBytes = 1_000_000): Promise<unknown> => readJson(to
 const refused = (status: number, message: RegExp): unknown =>
   expect.objectContaining({ status, message: expect.stringMatching(message) });
 
+async function* broken(): AsyncIterable<Uint8Array> {
+  yield encode("{");
+  throw new Error("ECONNRESET");
+}
+
 describe("readJson takes", () => {
   const bytes = encode('{"prompt":"雪 😀"}');
 
@@ -139,15 +144,13 @@ describe("readJson refuses", () => {
   });
 
   it("a connection that breaks in the middle", async () => {
-    async function* broken(): AsyncIterable<Uint8Array> {
-      yield encode("{");
-      throw new Error("ECONNRESET");
-    }
     await expect(readJson({ ...toRequest({}), body: broken() }, 100)).rejects.toEqual(
       refused(499, /before it was complete/),
     );
   });
 });
+
+const nested = (depth: number): string => `{"a":${"[".repeat(depth - 1)}${"]".repeat(depth - 1)}}`;
 
 describe("the limits of readJson", () => {
   const body = '{"a":"12345"}';
@@ -187,8 +190,6 @@ describe("the limits of readJson", () => {
     );
     expect(ended).toBe(true);
   });
-
-  const nested = (depth: number): string => `{"a":${"[".repeat(depth - 1)}${"]".repeat(depth - 1)}}`;
 
   it.each(["body", "parsedBody"] as const)("are 32 levels for %s", async (place) => {
     const value = (depth: number): unknown => (place === "body" ? nested(depth) : JSON.parse(nested(depth)));

@@ -65,12 +65,25 @@ export function createChannel(options: ChannelOptions, family: Family): Channel 
     baseUrl: toBaseUrl(options.baseUrl ?? family.defaultBaseUrl, family.defaultBaseUrl),
     priority: options.priority ?? 0,
     weight: options.weight ?? 1,
-    headers: options.headers ?? {},
-    timeouts: { ...DEFAULT_TIMEOUTS, ...options.timeouts },
+    headers: toLowerCaseNames(options.headers ?? {}),
+    timeouts: toTimeouts(options.timeouts ?? {}),
     resultHosts: options.resultHosts ?? [],
     retryUnsafe: options.retryUnsafe ?? false,
     toUpstreamModel: createModelMapping(options.modelMapping),
     findServiceModels: (upstreamModel) => findKeys(options.modelMapping ?? {}, upstreamModel),
+  };
+}
+
+/** In one spelling, so that the key and the content type of a call replace those of the options. */
+function toLowerCaseNames(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+function toTimeouts({ connectMs, firstByteMs, idleMs }: Partial<Timeouts>): Timeouts {
+  return {
+    connectMs: connectMs ?? DEFAULT_TIMEOUTS.connectMs,
+    firstByteMs: firstByteMs ?? DEFAULT_TIMEOUTS.firstByteMs,
+    idleMs: idleMs ?? DEFAULT_TIMEOUTS.idleMs,
   };
 }
 

@@ -77,9 +77,13 @@ export function createModelResolver(
       });
     }
     if (caller.models !== undefined && !includesName(caller.models, found.name)) {
-      throw new GatewayError("model_not_allowed", `This API key may not use the model ${name}.`, {
-        param: "model",
-      });
+      throw new GatewayError(
+        "model_not_allowed",
+        `This API key may not use the model ${name.slice(0, 128)}.`,
+        {
+          param: "model",
+        },
+      );
     }
     return found;
   };

@@ -43,7 +43,7 @@ export interface TestGateway {
   readonly records: readonly UsageRecord[];
   readonly logs: readonly LogLine[];
   /** Posts JSON (or a text or bytes as they are) with the caller's key. */
-  post(body: unknown, headers?: Record<string, string>): Promise<Answer>;
+  readonly post: (body: unknown, headers?: Record<string, string>) => Promise<Answer>;
 }
 
 export const ARK_ANSWER = {

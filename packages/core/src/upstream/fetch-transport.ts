@@ -1,4 +1,5 @@
 import { type Timeouts, type Transport, TransportError, type TransportResponse } from "./transport.js";
+import { isUnreachableCode } from "./unreachable.js";
 
 /** The part of `fetch` that the gateway calls. */
 export type Fetch = (input: string, init: RequestInit) => Promise<Response>;
@@ -78,6 +79,5 @@ function toTransportError(error: unknown, timedOut: boolean): TransportError {
   if (timedOut) return new TransportError("timeout", error);
   const cause = error instanceof Error ? error.cause : undefined;
   const code = typeof cause === "object" && cause !== null && "code" in cause ? cause.code : undefined;
-  const unreachable = code === "ECONNREFUSED" || code === "ENOTFOUND" || code === "UND_ERR_CONNECT_TIMEOUT";
-  return new TransportError(unreachable ? "unreachable" : "broken", error);
+  return new TransportError(isUnreachableCode(code) ? "unreachable" : "broken", error);
 }

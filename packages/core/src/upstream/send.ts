@@ -40,8 +40,8 @@ export async function sendOnce(
       timeouts: to.timeouts,
     });
   } catch (cause) {
-    if (!(cause instanceof TransportError)) throw cause;
-    return { ok: false, failure: { kind: cause.reason, cause } };
+    // A transport of the operator's may throw anything: what is not known may have been sent.
+    return { ok: false, failure: { kind: cause instanceof TransportError ? cause.reason : "broken", cause } };
   }
   if (response.status >= 200 && response.status < 300) return { ok: true, response };
   return { ok: false, failure: await readFailure(response, classify) };
@@ -64,6 +64,5 @@ async function readFailure(
 
 /** `retry-after` in seconds; a date is not used by these providers. */
 function readRetryAfter(header: string | null): number | undefined {
-  const seconds = Number(header ?? Number.NaN);
-  return Number.isFinite(seconds) && seconds >= 0 ? Math.ceil(seconds) : undefined;
+  return /^\d{1,9}(?:\.\d+)?$/.test(header ?? "") ? Math.ceil(Number(header)) : undefined;
 }

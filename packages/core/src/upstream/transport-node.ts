@@ -1,23 +1,7 @@
 import { Agent, request } from "undici";
 import { guardedLookup } from "./guarded-lookup.js";
 import { type Timeouts, type Transport, TransportError, type TransportResponse } from "./transport.js";
-
-/** Codes of failures before a connection stood, when nothing can have been sent. */
-const UNREACHABLE: ReadonlySet<unknown> = new Set([
-  "UND_ERR_CONNECT_TIMEOUT",
-  "ECONNREFUSED",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "EADDRNOTAVAIL",
-  "CERT_HAS_EXPIRED",
-  "DEPTH_ZERO_SELF_SIGNED_CERT",
-  "SELF_SIGNED_CERT_IN_CHAIN",
-  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
-  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
-  "ERR_TLS_CERT_ALTNAME_INVALID",
-]);
+import { isUnreachableCode } from "./unreachable.js";
 
 const TIMED_OUT: ReadonlySet<unknown> = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"]);
 
@@ -87,6 +71,6 @@ function readHeader(value: string | string[] | undefined): string | null {
 
 function toTransportError(error: unknown): TransportError {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
-  if (UNREACHABLE.has(code)) return new TransportError("unreachable", error);
+  if (isUnreachableCode(code)) return new TransportError("unreachable", error);
   return new TransportError(TIMED_OUT.has(code) ? "timeout" : "broken", error);
 }

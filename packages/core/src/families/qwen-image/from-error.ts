@@ -9,8 +9,6 @@ const KINDS: ReadonlyMap<string | undefined, UpstreamFailureKind> = new Map([
   ["PrepaidBillOverdue", "quota"],
   ["PostpaidBillOverdue", "quota"],
   ["CommodityNotPurchased", "quota"],
-  // 408: the provider gave up on a request it had taken; the client must not send it again.
-  ["RequestTimeOut", "server"],
 ]);
 
 /** An error answer of DashScope: `{"request_id","code","message"}`. */

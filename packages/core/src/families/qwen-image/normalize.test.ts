@@ -27,6 +27,11 @@ async function send(fields: object, model = "image-2.0"): Promise<Outcome> {
 
 const input = (...content: unknown[]): object => ({ messages: [{ role: "user", content }] });
 const standard = (rest: object = {}): object => ({ prompt: "-", input: input({ text: "a fox" }), ...rest });
+
+/** Sent with one image, as every model takes it. */
+const sendEdit = (parameters: object, model: string): Promise<Outcome> =>
+  send(standard({ input: input({ image: A }, { text: "x" }), parameters }), model);
+
 const CONTENT = "input.messages[0].content";
 
 describe("the standard structure", () => {
@@ -424,14 +429,12 @@ describe("the limits", () => {
     ["image-edit", [], ["1024*1024", "512*512"]],
     ["sketch", ["1*1", "99999*1"], ["1x1", "2K", "", "auto"]],
   ])("of sizes for %s", async (model, taken, refused) => {
-    const body = (size: string): object =>
-      standard({ input: input({ image: A }, { text: "x" }), parameters: { size } });
-    for (const size of taken) expect(await send(body(size), model), size).toMatchObject({ status: 200 });
+    for (const size of taken) {
+      expect(await sendEdit({ size }, model)).toMatchObject({ status: 200, sent: { parameters: { size } } });
+    }
     for (const size of refused) {
-      expect(await send(body(size), model), size).toMatchObject({
-        status: 400,
-        body: refusal("parameters.size"),
-      });
+      const { status, body } = await sendEdit({ size }, model);
+      expect({ size, status, body }).toMatchObject({ size, status: 400, body: refusal("parameters.size") });
     }
   });
 
@@ -444,10 +447,11 @@ describe("the limits", () => {
     ["image-edit-plus", 6],
     ["image-edit", 1],
   ])("of images for %s are %i", async (model, most) => {
-    const body = (n: number): object =>
-      standard({ input: input({ image: A }, { text: "x" }), parameters: { n } });
-    expect(await send(body(most), model)).toMatchObject({ status: 200 });
-    expect(await send(body(most + 1), model)).toMatchObject({ status: 400, body: refusal("parameters.n") });
+    expect(await sendEdit({ n: most }, model)).toMatchObject({ status: 200 });
+    expect(await sendEdit({ n: most + 1 }, model)).toMatchObject({
+      status: 400,
+      body: refusal("parameters.n"),
+    });
   });
 
   it.each([
