@@ -1,0 +1,214 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { dirname, join, sep } from "node:path";
+import { createInterface } from "node:readline";
+import sharp from "sharp";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import {
+  createPackedProject,
+  type Manifest,
+  type PackedProject,
+  PUBLISHED,
+} from "./support/packed-project.js";
+import { run } from "./support/run.js";
+import { ROOT } from "./support/workspace.js";
+
+let project: PackedProject;
+beforeAll(() => {
+  project = createPackedProject();
+}, 120_000);
+afterAll(() => project.remove());
+
+const folderOf = (name: string): string => join(project.folder, "node_modules", name);
+const readManifest = (name: string): Manifest =>
+  JSON.parse(readFileSync(join(folderOf(name), "package.json"), "utf8")) as Manifest;
+/** Files of an installed package of ours; it brings no packages of its own. */
+const filesOf = (name: string, pattern = "**/*"): string[] =>
+  globSync(pattern, { cwd: folderOf(name), withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) =>
+      join(entry.parentPath, entry.name)
+        .slice(folderOf(name).length + 1)
+        .replaceAll(sep, "/"),
+    )
+    .toSorted();
+
+describe.each(PUBLISHED)("the tarball of %s", (name) => {
+  it("holds code, declarations, sources and the license, and nothing else", () => {
+    const files = filesOf(name);
+    const stray = files.filter(
+      (file) =>
+        !/^(?:package\.json|README\.md|LICENSE|dist\/.+\.(?:js|js\.map|d\.ts|d\.ts\.map)|src\/.+\.ts)$/.test(
+          file,
+        ),
+    );
+
+    expect(stray).toEqual([]);
+    expect(files).toEqual(
+      expect.arrayContaining(["LICENSE", "dist/index.js", "dist/index.d.ts", "src/index.ts"]),
+    );
+    expect(files.filter((file) => /\.(?:test|spec|bench)\./.test(file))).toEqual([]);
+  });
+
+  it("has no path of the workspace in its package.json", () => {
+    expect(readFileSync(join(folderOf(name), "package.json"), "utf8")).not.toMatch(/workspace:|link:|file:/);
+  });
+
+  it("has every file that its package.json leads to", () => {
+    const { exports = {}, imports = {} } = readManifest(name);
+    const targets = [...leavesOf(exports), ...leavesOf(imports)];
+
+    expect(targets).not.toEqual([]);
+    expect(targets.filter((target) => !existsSync(join(folderOf(name), target)))).toEqual([]);
+  });
+
+  it("maps its code and declarations to sources that are there", () => {
+    const maps = filesOf(name, "dist/**/*.map");
+    const lost = maps.flatMap((map) => {
+      const { sources } = JSON.parse(readFileSync(join(folderOf(name), map), "utf8")) as {
+        sources: string[];
+      };
+      const paths = sources.map((source) => join(folderOf(name), dirname(map), source));
+      return paths.filter((path) => !existsSync(path)).map((path) => `${map}: ${path}`);
+    });
+
+    expect(lost).toEqual([]);
+    expect(filesOf(name, "dist/**/*.js").filter((file) => !maps.includes(`${file}.map`))).toEqual([]);
+    expect(filesOf(name, "dist/**/*.d.ts").filter((file) => !maps.includes(`${file}.map`))).toEqual([]);
+  });
+
+  it("can be required as well as imported, at every entry", () => {
+    const entries = Object.keys(readManifest(name).exports ?? {})
+      .filter((entry) => entry !== "./package.json")
+      .map((entry) => name + entry.slice(1));
+    const script = project.write(
+      "require-all.cjs",
+      `(async () => {
+        for (const entry of ${JSON.stringify(entries)}) {
+          const required = Object.keys(require(entry)).sort();
+          const imported = Object.keys(await import(entry)).sort();
+          if (String(required) !== String(imported)) throw new Error(entry);
+        }
+        console.log("same");
+      })();`,
+    );
+
+    expect(run(process.execPath, [script], project.folder).trim()).toBe("same");
+  });
+});
+
+describe("a project with the tarballs", () => {
+  it("serves an image from an Express app", async () => {
+    const url = await startApp();
+
+    const answer = await fetch(`${url}/ai/v1/images/generations`, {
+      method: "POST",
+      headers: { authorization: "Bearer caller-key", "content-type": "application/json" },
+      body: JSON.stringify({ model: "seedream-4-0-250828", prompt: "a red fox", size: "1280x720" }),
+    });
+
+    expect(answer.status).toBe(200);
+    const { data } = (await answer.json()) as { data: { url: string }[] };
+    const picture = await fetch(data[0]?.url ?? "");
+    const { width, height, format } = await sharp(await picture.bytes()).metadata();
+    expect({ width, height, format }).toEqual({ width: 1280, height: 720, format: "jpeg" });
+  });
+
+  it.each([
+    { resolution: "nodenext", module: "nodenext", lib: ["es2023"] },
+    { resolution: "bundler", module: "esnext", lib: ["es2023", "dom", "dom.iterable"] },
+  ])("compiles with moduleResolution $resolution, declarations of libraries checked", (options) => {
+    const { resolution, module, lib } = options;
+    project.write("consumer.ts", CONSUMER);
+    const config = project.write(
+      `tsconfig.${resolution}.json`,
+      JSON.stringify({
+        compilerOptions: {
+          strict: true,
+          exactOptionalPropertyTypes: true,
+          skipLibCheck: false,
+          noEmit: true,
+          target: "es2023",
+          module,
+          moduleResolution: resolution,
+          lib,
+          types: ["node"],
+        },
+        files: ["consumer.ts"],
+      }),
+    );
+    const tsc = join(ROOT, "node_modules/typescript/bin/tsc");
+
+    expect(run(process.execPath, [tsc, "-p", config], project.folder)).toBe("");
+  });
+
+  it("is told by the compiler when an option is misspelled", () => {
+    project.write("misspelled.ts", CONSUMER.replace("channels:", "channel:"));
+    const tsc = join(ROOT, "node_modules/typescript/bin/tsc");
+    const args = [tsc, "--noEmit", "--strict", "--module", "nodenext", "--types", "node", "misspelled.ts"];
+
+    expect(() => run(process.execPath, args, project.folder)).toThrow(/TS\d+: .*channel/);
+  });
+});
+
+const CONSUMER = `import { createServer } from "node:http";
+import { createGateway, GatewayError, type Gateway, type GatewayOptions, type UsageRecord } from "@calotype/core";
+import { calculateCharge, type Charge } from "@calotype/core/billing";
+import { createEmulator, type Emulator } from "@calotype/emulator";
+import { toExpressHandler } from "@calotype/express";
+import { handleNodeRequest, toNodeHandler } from "@calotype/node";
+import express from "express";
+
+const options: GatewayOptions = {
+  models: { a: { family: "seedream" } },
+  channels: [{ id: "ark", family: "seedream", apiKey: process.env["ARK_API_KEY"] }],
+  authenticate: async (apiKey) => {
+    if (apiKey === "") throw new GatewayError("invalid_api_key", "No key.");
+    return { id: "me" };
+  },
+  onUsage: (record: UsageRecord) => record.charge,
+};
+export const gateway: Gateway = createGateway(options);
+export const charge: Charge = calculateCharge({
+  details: { pricing_mode: "per-request", model_price: "0.04" },
+  usage: { generated_images: 4 },
+});
+export const emulator: Emulator = createEmulator({ pictures: "tiny" });
+export const answer: Promise<Response> = gateway.fetch(new Request("http://localhost/"));
+export const app = express().use("/ai", toExpressHandler(gateway));
+export const server = createServer(toNodeHandler(gateway));
+export const raw = createServer((req, res) => void handleNodeRequest(gateway, req, res));
+`;
+
+const APP = `import { createServer } from "node:http";
+import { createGateway } from "@calotype/core";
+import { createEmulator } from "@calotype/emulator";
+import { toExpressHandler } from "@calotype/express";
+import express from "express";
+
+const providers = await createEmulator().listen();
+const gateway = createGateway({
+  models: { "seedream-4-0-250828": { family: "seedream" } },
+  channels: [{ id: "ark", family: "seedream", apiKey: "channel-key", baseUrl: providers.arkBaseUrl }],
+  apiKeys: [{ id: "me", key: "caller-key" }],
+});
+const server = createServer(express().use("/ai", toExpressHandler(gateway)));
+server.listen(0, "127.0.0.1", () => console.log("http://127.0.0.1:" + server.address().port));
+`;
+
+/** Starts the app of the project in a process of its own and gives its address. */
+async function startApp(): Promise<string> {
+  const app = spawn(process.execPath, [project.write("app.js", APP)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  onTestFinished(() => void app.kill());
+  const [url] = (await once(createInterface(app.stdout), "line")) as [string];
+  return url;
+}
+
+/** Every path that stands at the end of a tree of conditions. */
+function leavesOf(tree: unknown): string[] {
+  if (typeof tree === "string") return [tree];
+  return typeof tree === "object" && tree !== null ? Object.values(tree).flatMap(leavesOf) : [];
+}

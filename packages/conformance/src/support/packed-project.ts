@@ -1,0 +1,70 @@
+import { mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { run } from "./run.js";
+import { findFiles, ROOT, readText } from "./workspace.js";
+
+/** The part of a package.json that is looked at. */
+export interface Manifest {
+  readonly name: string;
+  readonly private?: boolean;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+  readonly exports?: Readonly<Record<string, unknown>>;
+  readonly imports?: Readonly<Record<string, unknown>>;
+}
+
+/** The packages of the workspace that are published. */
+export const PUBLISHED: readonly string[] = findFiles("packages/*/package.json")
+  .map(readManifest)
+  .filter((manifest) => manifest.private !== true)
+  .map(({ name }) => name);
+
+/** A project outside the workspace that has our packages as a user gets them. */
+export interface PackedProject {
+  readonly folder: string;
+  /** Writes a file of the project and gives its path. */
+  readonly write: (name: string, text: string) => string;
+  readonly remove: () => void;
+}
+
+/** Packs every published package and installs the tarballs, with what users have beside them, from the registry. */
+export function createPackedProject(): PackedProject {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "calotype-packed-")));
+  const write = (name: string, text: string): string => {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  };
+  write("package.json", JSON.stringify({ name: "consumer", private: true, type: "module" }));
+  const tarballs = pack(folder);
+  const flags = ["--no-audit", "--no-fund", "--prefer-offline", "--engine-strict"];
+  run("npm", ["install", ...flags, ...tarballs, ...besides()], folder);
+  return { folder, write, remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+function pack(folder: string): string[] {
+  const filters = PUBLISHED.flatMap((name) => ["--filter", name]);
+  run("npx", ["-y", pnpm(), ...filters, "pack", "--pack-destination", folder], ROOT);
+  const tarballs = readdirSync(folder).filter((name) => name.endsWith(".tgz"));
+  return tarballs.map((name) => join(folder, name));
+}
+
+/** The pnpm that the workspace is built with. */
+function pnpm(): string {
+  const version = /pnpm@[\d.]+/.exec(readText("package.json"))?.[0];
+  if (version === undefined) throw new Error("The scripts of the workspace name no pnpm.");
+  return version;
+}
+
+/** What a user's project has beside our packages, in the versions of the workspace. */
+function besides(): string[] {
+  const versions = {
+    ...readManifest("package.json").devDependencies,
+    ...readManifest("packages/conformance/package.json").devDependencies,
+  };
+  return ["express", "@types/express", "@types/node"].map((name) => `${name}@${versions[name]}`);
+}
+
+function readManifest(path: string): Manifest {
+  const manifest: Manifest = JSON.parse(readText(path));
+  return manifest;
+}
