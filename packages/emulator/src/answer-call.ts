@@ -1,7 +1,11 @@
+import { carryBody } from "./faults/carry-body.js";
+import { ConnectionCut } from "./faults/connection-cut.js";
 import type { Fault } from "./faults/fault.js";
 import { readLimited } from "./http/read-limited.js";
 import { isJsonObject, parseJson } from "./json.js";
 import type { Provider } from "./provider.js";
+import { createRandom, randomSeed } from "./random.js";
+import { recordRequest } from "./record-request.js";
 import { Refusal } from "./refusal.js";
 import type { Services } from "./services.js";
 import { hangUntilAborted, sleep } from "./sleep.js";
@@ -52,46 +56,44 @@ async function holding(request: Request, task: () => Promise<Response>): Promise
   }
 }
 
-interface Arrived {
-  readonly request: Request;
-  readonly route: Provider["name"] | "link" | "unknown";
-  readonly services: Services;
-  readonly body?: unknown;
-  readonly bodyText?: string;
-}
-
-export function recordRequest({ request, route, services, body, bodyText = "" }: Arrived): void {
-  const { method, url } = request;
-  const headers = Object.fromEntries(request.headers);
-  services.recorder.record({
-    route,
-    method,
-    url,
-    headers,
-    body,
-    bodyText,
-    receivedAt: services.settings.now(),
-  });
-}
-
 async function answerOrRefuse(provider: Provider, arrival: Arrival, services: Services): Promise<Response> {
+  const { request, body, requestId } = arrival;
+  if (!isKeyAccepted(request, provider.acceptedKeys(services))) {
+    return provider.renderRefusal(provider.wrongKey(), requestId);
+  }
+  const fault = services.faults.take(provider.name, isJsonObject(body) ? body.model : undefined);
+  // A sequence of the request's own: others may be answered at the same time.
+  const random = createRandom(randomSeed(services.faultRandom));
+  const response = await withRefusals(provider, requestId, () =>
+    answer(provider, arrival, { fault, services }),
+  );
+  return fault.body === undefined ? response : carryBody(response, fault.body, { request, random });
+}
+
+async function withRefusals(
+  provider: Provider,
+  requestId: string,
+  task: () => Promise<Response>,
+): Promise<Response> {
   try {
-    return await answer(provider, arrival, services);
+    return await task();
   } catch (error) {
-    if (error instanceof Refusal) return provider.renderRefusal(error, arrival.requestId);
+    if (error instanceof Refusal) return provider.renderRefusal(error, requestId);
     throw error;
   }
 }
 
-async function answer(provider: Provider, arrival: Arrival, services: Services): Promise<Response> {
-  const { request, body, requestId, origin } = arrival;
-  if (!isKeyAccepted(request, provider.acceptedKeys(services))) throw provider.wrongKey();
-  const fault = services.faults.take(provider.name, isJsonObject(body) ? body.model : undefined);
+async function answer(
+  provider: Provider,
+  { request, body, requestId, origin, isTooLarge }: Arrival,
+  { fault, services }: { fault: Fault; services: Services },
+): Promise<Response> {
   await sleep(fault.latencyMs ?? 0, request.signal);
   if (fault.hang === true) return hangUntilAborted(request.signal);
+  if (fault.hangUp === true) throw new ConnectionCut("fetch failed");
   refuseByFault(provider, fault);
   if (fault.emptyBody === true) return new Response(null, { status: fault.status ?? 200 });
-  if (arrival.isTooLarge) throw provider.bodyTooLarge();
+  if (isTooLarge) throw provider.bodyTooLarge();
   if (!isJsonObject(body)) throw provider.bodyNotJson();
   const response = await provider.generate({ requestId, origin, request, body, fault }, services);
   return fault.malformedJson === true ? breakOff(response, fault.status) : response;

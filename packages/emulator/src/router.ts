@@ -1,10 +1,11 @@
-import { answerCall, recordRequest } from "./answer-call.js";
+import { answerCall } from "./answer-call.js";
 import { ark } from "./ark/ark.js";
 import { answerControl, controlPath } from "./control-routes.js";
 import { dashscope } from "./dashscope/dashscope.js";
 import { jsonResponse } from "./http/json-response.js";
 import { providerOfLink, serveLink } from "./links/serve.js";
 import type { Provider } from "./provider.js";
+import { recordRequest } from "./record-request.js";
 import type { Services } from "./services.js";
 
 /** Answers one request; result links in the answer point to `origin`. */

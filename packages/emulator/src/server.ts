@@ -1,5 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { Readable } from "node:stream";
+import { isConnectionCut } from "./faults/connection-cut.js";
+import { resetConnection } from "./http/reset-connection.js";
 import { sendResponse } from "./http/send-response.js";
 import type { Router } from "./router.js";
 
@@ -55,7 +57,8 @@ async function answer(route: Router, { incoming, outgoing, origin }: Exchange): 
     const response = await route(toRequest(incoming, origin, left.signal), origin);
     await sendResponse(response, outgoing);
   } catch (error) {
-    if (outgoing.headersSent || left.signal.aborted) outgoing.destroy();
+    if (isConnectionCut(error)) await resetConnection(outgoing);
+    else if (outgoing.headersSent || left.signal.aborted) outgoing.destroy();
     else outgoing.writeHead(500).end(`The emulator failed: ${String(error)}`);
   }
 }

@@ -10,6 +10,8 @@ export interface Services {
   readonly settings: Settings;
   readonly random: Random;
   readonly faults: FaultSource;
+  /** For the sizes and lengths that a fault leaves to chance. */
+  readonly faultRandom: Random;
   readonly recorder: Recorder;
   readonly recipes: RecipeStore;
   readonly draw: Painter;
@@ -21,6 +23,7 @@ export function createServices(settings: Settings): Services {
     random: createRandom(settings.seed),
     // A sequence of its own: the luck of faults must not depend on how many ids were drawn before.
     faults: createFaultControl(createRandom(settings.seed + 1)),
+    faultRandom: createRandom(settings.seed + 2),
     recorder: createRecorder(),
     recipes: createRecipeStore(),
     draw: createPainter(settings.pictures),

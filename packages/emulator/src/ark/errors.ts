@@ -31,7 +31,8 @@ export function describeError({ code, message }: Failure, requestId: string) {
 export function renderArkRefusal(refusal: Refusal, requestId: string): Response {
   const status = refusal.status ?? statusOf(refusal.code);
   const { code, message } = describeError(refusal, requestId);
-  const type = types[status] ?? (status >= 500 ? "InternalServerError" : "BadRequest");
+  const kind = status < 400 ? statusOf(refusal.code) : status; // an error under a 200 keeps its own type
+  const type = types[kind] ?? (kind >= 500 ? "InternalServerError" : "BadRequest");
   const body = { error: { code, message, param: refusal.param, type } };
   return jsonResponse(body, status, retryAfter(refusal.retryAfterSeconds));
 }

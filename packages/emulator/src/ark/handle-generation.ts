@@ -1,3 +1,5 @@
+import type { Fault } from "../faults/fault.js";
+import { spoilUsage } from "../faults/spoil-usage.js";
 import { jsonResponse } from "../http/json-response.js";
 import type { ProviderCall } from "../provider.js";
 import { Refusal } from "../refusal.js";
@@ -10,7 +12,7 @@ import { usageOf } from "./usage.js";
 
 /** `POST /api/v3/images/generations`. */
 export async function handleGeneration(call: ProviderCall, services: Services): Promise<Response> {
-  const request = await readArkRequest(call, services);
+  const request = spoilRequest(await readArkRequest(call, services), call.fault);
   if (request.stream) return streamGeneration(request, call, services);
   const outcomes: ImageOutcome[] = [];
   for await (const outcome of makeImages(request, call, services)) outcomes.push(outcome);
@@ -21,8 +23,13 @@ export async function handleGeneration(call: ProviderCall, services: Services): 
     created: Math.floor(services.settings.now() / 1000),
     data: outcomes.map((outcome) => toElement(outcome, request, call.requestId)),
     ...(request.searches ? { tools: [{ type: "web_search" }] } : {}),
-    ...(call.fault.omitUsage === true ? {} : { usage: usageOf(made, request) }),
+    ...spoilUsage(usageOf(made, request), call.fault),
   });
+}
+
+function spoilRequest(request: ArkRequest, { answerAs, noImages }: Fault): ArkRequest {
+  const stream = answerAs === undefined ? request.stream : answerAs === "stream";
+  return { ...request, stream, count: noImages === true ? 0 : request.count };
 }
 
 function toElement(outcome: ImageOutcome, request: ArkRequest, requestId: string) {

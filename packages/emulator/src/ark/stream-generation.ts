@@ -1,3 +1,5 @@
+import { spoilUsage } from "../faults/spoil-usage.js";
+import { eventStream } from "../http/event-stream.js";
 import type { ProviderCall } from "../provider.js";
 import type { Services } from "../services.js";
 import { describeError } from "./errors.js";
@@ -7,10 +9,7 @@ import { usageOf } from "./usage.js";
 
 /** Server-sent events: one per image, `completed`, `[DONE]`. */
 export function streamGeneration(request: ArkRequest, call: ProviderCall, services: Services): Response {
-  const events = writeEvents(request, call, services);
-  return new Response(ReadableStream.from(encode(events)), {
-    headers: { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" },
-  });
+  return eventStream(writeEvents(request, call, services), call.fault.stream);
 }
 
 async function* writeEvents(
@@ -30,9 +29,11 @@ async function* writeEvents(
     if ("image" in outcome) made += 1;
     if (outcome.index + 1 === fault.streamErrorAfterImages) return yield streamError(call);
   }
-  const usage = fault.omitUsage === true ? {} : { usage: usageOf(made, request) };
   const tools = request.searches ? { tools: [{ type: "web_search" }] } : {};
-  yield event("image_generation.completed", { ...common, ...tools, ...usage });
+  const end = { ...common, ...tools, ...spoilUsage(usageOf(made, request), fault) };
+  for (let count = 0; count < (fault.stream?.completedEvents ?? 1); count += 1) {
+    yield event("image_generation.completed", end);
+  }
   if (fault.omitDone !== true) yield "data: [DONE]\n\n";
 }
 
@@ -56,9 +57,4 @@ function streamError({ fault, requestId }: ProviderCall): string {
     requestId,
   );
   return `event: error\ndata: ${JSON.stringify({ error })}\n\n`;
-}
-
-async function* encode(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
-  const encoder = new TextEncoder();
-  for await (const text of texts) yield encoder.encode(text);
 }

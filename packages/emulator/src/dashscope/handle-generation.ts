@@ -1,3 +1,4 @@
+import { eventStream } from "../http/event-stream.js";
 import { jsonResponse } from "../http/json-response.js";
 import { publishPicture } from "../links/publish.js";
 import { writeRecipe } from "../pictures/recipe.js";
@@ -18,8 +19,15 @@ export async function handleGeneration(call: ProviderCall, services: Services): 
   if (failedIndexes.size === request.n) {
     throw new Refusal({ code: failed[0]?.code ?? "DataInspectionFailed", message: failed[0]?.message });
   }
-  const urls = makeImages(request, failedIndexes, { call, services });
-  return jsonResponse(renderAnswer({ request, urls, failed: failedIndexes.size }, call));
+  const urls = call.fault.noImages === true ? [] : makeImages(request, failedIndexes, { call, services });
+  const answer = renderAnswer({ request, urls, failed: failedIndexes.size }, call);
+  return call.fault.answerAs === "stream" ? streamAnswer(answer, call) : jsonResponse(answer);
+}
+
+/** No image model answers so unless a fault says it: the form is that of DashScope's text models. */
+function streamAnswer(answer: object, { fault }: ProviderCall): Response {
+  const event = `id:1\nevent:result\n:HTTP_STATUS/200\ndata:${JSON.stringify(answer)}\n\n`;
+  return eventStream(ReadableStream.from([event]), fault.stream);
 }
 
 interface Context {

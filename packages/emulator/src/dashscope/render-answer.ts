@@ -1,3 +1,4 @@
+import { spoilUsage } from "../faults/spoil-usage.js";
 import type { ProviderCall } from "../provider.js";
 import type { DashscopeRequest } from "./read-request.js";
 
@@ -24,7 +25,7 @@ export function renderAnswer({ request, urls, failed }: Made, { fault, requestId
       })),
       task_metric: { TOTAL: request.n, SUCCEEDED: urls.length, FAILED: failed },
     },
-    ...(fault.omitUsage === true ? {} : { usage: { width, height, [countName]: urls.length } }),
+    ...spoilUsage({ width, height, [countName]: urls.length }, fault),
     request_id: requestId,
   };
 }

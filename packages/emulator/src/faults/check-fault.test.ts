@@ -18,6 +18,25 @@ describe("a fault is refused", () => {
     ["a flag that is false", { omitDone: false }, "true or absent"],
     ["images by number alone", { failImages: [1] }, "{ index, code?, message? }"],
     ["two outcomes", { hang: true, emptyBody: true }, "only one of hang, emptyBody"],
+    ["two outcomes of the connection", { hang: true, hangUp: true }, "only one of hang, hangUp"],
+    ["a latency longer than timers run", { latencyMs: 2 ** 31 }, '"latencyMs" must be'],
+    ["an unknown form", { answerAs: "xml" }, '"answerAs" must be "json" or "stream"'],
+    ["a body that is none", { body: 5 }, '"body" must be an object'],
+    ["a field that bodies lack", { body: { cut: 5 } }, '"body" has no field "cut". Its fields: delayMs,'],
+    ["chunks of nothing", { body: { chunkBytes: 0 } }, '"body.chunkBytes" must be a whole number, 1 or more'],
+    ["no chunk sizes", { body: { chunkBytes: [] } }, '"body.chunkBytes" must be a list of whole numbers'],
+    ["a chunk size of 0 in a list", { body: { chunkBytes: [5, 0] } }, '"body.chunkBytes" must be a list'],
+    ["a range upside down", { body: { pauseMs: { min: 5, max: 1 } } }, "or a range { min, max }"],
+    ["half a range", { body: { delayMs: { max: 1 } } }, '"body.delayMs" must be'],
+    ["a range of more fields", { body: { delayMs: { min: 0, max: 1, step: 1 } } }, '"body.delayMs" must be'],
+    ["a cut in the middle of a byte", { body: { cutAfterBytes: 1.5 } }, '"body.cutAfterBytes" must be'],
+    ["an unknown line end", { stream: { lineEnd: "\n" } }, '"stream.lineEnd" must be "crlf" or "cr"'],
+    ["half a completed", { stream: { completedEvents: 0.5 } }, '"stream.completedEvents" must be'],
+    ["a keep-alive without a pause", { stream: { keepAliveMs: 0 } }, '"stream.keepAliveMs" must be'],
+    ["usage that is a list", { usage: [] }, '"usage" must be an object of JSON values'],
+    ["usage that is no JSON", { usage: { tokens: 1n } }, '"usage" must be an object of JSON values'],
+    ["usage that can do things", { usage: { tokens: () => 1 } }, '"usage" must be an object of JSON values'],
+    ["usage there and not", { usage: {}, omitUsage: true }, "only one of omitUsage, usage"],
     ["a code that nobody has", { code: "Teapot" }, 'give a "status"'],
   ])("that is %s", (_name, fault, message) => {
     expect(() => checkFault(fault)).toThrow(TypeError);
@@ -31,6 +50,10 @@ describe("a fault is taken", () => {
     [{ provider: undefined, latencyMs: 0.5 }],
     [{ code: "Teapot", status: 418 }],
     [{ failImages: [{ index: 0 }, { index: 2, code: "InternalServiceError", message: "x" }] }],
+    [{ body: { delayMs: 0, chunkBytes: [1, 2], pauseMs: { min: 0, max: 5 }, cutAfterBytes: 0 } }],
+    [{ body: { chunkBytes: { min: 1, max: 1 } }, stream: undefined }],
+    [{ stream: { cutAfterEvents: 1.5, completedEvents: 2, lineEnd: "cr", comments: true, keepAliveMs: 5 } }],
+    [{ usage: { generated_images: "2", output_tokens: -1, total_tokens: 1e300, extra: { a: null } } }],
   ])("%j", (fault) => {
     expect(checkFault(fault)).toBe(fault);
   });

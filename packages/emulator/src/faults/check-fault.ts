@@ -1,32 +1,74 @@
 import { isArkErrorCode } from "../ark/error-codes.js";
 import { isDashscopeErrorCode } from "../dashscope/error-codes.js";
 import { isJsonObject, type JsonObject } from "../json.js";
+import type { BodyFault } from "./body-fault.js";
 import type { Fault } from "./fault.js";
+import {
+  amount,
+  count,
+  duration,
+  flag,
+  isCount,
+  isFiniteNumber,
+  isText,
+  must,
+  objectOf,
+  oneOf,
+  type Rule,
+  text,
+} from "./rule.js";
+import type { StreamFault } from "./stream-fault.js";
 
-type Rule = readonly [isRight: (value: unknown) => boolean, expected: string];
+/** So that a fault has no field without a rule. */
+type RulesFor<Fields> = Readonly<Record<keyof Fields, Rule>>;
 
-const text: Rule = [(value) => typeof value === "string" && value !== "", "a non-empty string"];
-const flag: Rule = [(value) => value === true, "true or absent"];
-const count: Rule = [isCount, "a whole number, 0 or more"];
-const duration: Rule = [(value) => isFiniteNumber(value) && value >= 0, "a number, 0 or more"];
+const maxCompletedEvents = 100;
+const listOfSizes = must(
+  (value) => Array.isArray(value) && value.length > 0 && value.every((size) => isCount(size) && size > 0),
+  "a list of whole numbers, 1 or more",
+);
 
-const rules: Readonly<Record<keyof Fault, Rule>> = {
-  provider: [(value) => value === "ark" || value === "dashscope", '"ark" or "dashscope"'],
+const bodyRules: RulesFor<BodyFault> = {
+  delayMs: amount(0),
+  chunkBytes: (value, path) => (Array.isArray(value) ? listOfSizes : amount(1))(value, path),
+  pauseMs: amount(0),
+  cutAfterBytes: amount(0),
+};
+
+const streamRules: RulesFor<StreamFault> = {
+  cutAfterEvents: must((value) => isFiniteNumber(value) && value >= 0, "a number, 0 or more"),
+  completedEvents: must(
+    (value) => isCount(value) && value <= maxCompletedEvents,
+    `a whole number from 0 to ${maxCompletedEvents}`,
+  ),
+  lineEnd: oneOf("crlf", "cr"),
+  comments: flag,
+  keepAliveMs: must((value) => isFiniteNumber(value) && value >= 1, "a number, 1 or more"),
+};
+
+const rules: RulesFor<Fault> = {
+  provider: oneOf("ark", "dashscope"),
   model: text,
-  times: [(value) => isCount(value) && value > 0, "a whole number, 1 or more"],
-  probability: [(value) => isFiniteNumber(value) && value >= 0 && value <= 1, "a number from 0 to 1"],
+  times: must((value) => isCount(value) && value > 0, "a whole number, 1 or more"),
+  probability: must((value) => isFiniteNumber(value) && value >= 0 && value <= 1, "a number from 0 to 1"),
   latencyMs: duration,
   code: text,
-  status: [(value) => isCount(value) && value >= 200 && value <= 599, "an HTTP status from 200 to 599"],
+  status: must((value) => isCount(value) && value >= 200 && value <= 599, "an HTTP status from 200 to 599"),
   message: text,
   retryAfterSeconds: count,
   wrongKey: flag,
   hang: flag,
+  hangUp: flag,
   malformedJson: flag,
   emptyBody: flag,
+  answerAs: oneOf("json", "stream"),
+  body: objectOf(bodyRules),
+  stream: objectOf(streamRules),
   expiredLinks: flag,
-  failImages: [isListOfFailedImages, "a list of { index, code?, message? }"],
+  failImages: must(isListOfFailedImages, "a list of { index, code?, message? }"),
+  noImages: flag,
   omitUsage: flag,
+  usage: must(isJsonData, "an object of JSON values"),
   streamErrorAfterImages: count,
   omitDone: flag,
   unknownEvents: flag,
@@ -35,48 +77,34 @@ const rules: Readonly<Record<keyof Fault, Rule>> = {
   rewrittenPrompt: text,
 };
 
-const exclusive = ["wrongKey", "hang", "malformedJson", "emptyBody"] as const;
+/** Of each of these lists a fault has one at most. */
+const exclusive = [
+  ["wrongKey", "hang", "hangUp", "malformedJson", "emptyBody"],
+  ["malformedJson", "stream"],
+  ["failImages", "noImages"],
+  ["omitUsage", "usage"],
+] as const satisfies readonly (readonly (keyof Fault)[])[];
 
 /** Returns the value as a fault, or throws a `TypeError` that says what is wrong with it. */
 export function checkFault(value: unknown): Fault {
-  if (!isJsonObject(value)) throw new TypeError("A fault must be an object.");
-  for (const [name, given] of Object.entries(value)) checkField(name, given);
-  checkTogether(value);
-  return value;
-}
-
-function checkField(name: string, given: unknown): void {
-  if (!isFaultField(name)) {
-    throw new TypeError(`A fault has no field "${name}". Its fields: ${Object.keys(rules).join(", ")}.`);
-  }
-  const [isRight, expected] = rules[name];
-  if (given !== undefined && !isRight(given)) {
-    throw new TypeError(`The fault's "${name}" must be ${expected}.`);
-  }
+  objectOf(rules)(value, "");
+  const fault = isJsonObject(value) ? value : {};
+  checkTogether(fault);
+  return fault;
 }
 
 function checkTogether(fault: JsonObject): void {
-  const outcomes = exclusive.filter((name) => fault[name] !== undefined);
-  if (outcomes.length > 1) throw new TypeError(`A fault has only one of ${outcomes.join(", ")}.`);
+  for (const names of exclusive) {
+    const given = names.filter((name) => fault[name] !== undefined);
+    if (given.length > 1) throw new TypeError(`A fault has only one of ${given.join(", ")}.`);
+  }
   if (typeof fault.code === "string" && fault.status === undefined && !isKnownCode(fault.code)) {
     throw new TypeError(`Neither provider has the code "${fault.code}": give a "status" with it.`);
   }
 }
 
-function isFaultField(name: string): name is keyof Fault {
-  return Object.hasOwn(rules, name);
-}
-
 function isKnownCode(code: string): boolean {
   return isArkErrorCode(code) || isDashscopeErrorCode(code);
-}
-
-function isFiniteNumber(value: unknown): value is number {
-  return typeof value === "number" && Number.isFinite(value);
-}
-
-function isCount(value: unknown): value is number {
-  return isFiniteNumber(value) && Number.isInteger(value) && value >= 0;
 }
 
 function isListOfFailedImages(value: unknown): boolean {
@@ -86,5 +114,15 @@ function isListOfFailedImages(value: unknown): boolean {
 function isFailedImage(value: unknown): boolean {
   if (!isJsonObject(value) || !isCount(value.index)) return false;
   const { code, message } = value;
-  return (code === undefined || text[0](code)) && (message === undefined || text[0](message));
+  return (code === undefined || isText(code)) && (message === undefined || isText(message));
+}
+
+/** Whether it can be kept and written as JSON: no functions, no bigints, no circles. */
+function isJsonData(value: unknown): boolean {
+  if (!isJsonObject(value)) return false;
+  try {
+    return typeof JSON.stringify(structuredClone(value)) === "string";
+  } catch {
+    return false;
+  }
 }

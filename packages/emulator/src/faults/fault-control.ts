@@ -35,7 +35,7 @@ export function createFaultControl(random: Random): FaultSource {
   };
   return {
     add(...faults) {
-      active.push(...faults.map((fault) => ({ ...checkFault(fault) })));
+      active.push(...faults.map((fault) => structuredClone(checkFault(fault))));
     },
     clear() {
       active = [];

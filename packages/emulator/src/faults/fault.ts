@@ -1,6 +1,8 @@
 import type { ArkErrorCode } from "../ark/error-codes.js";
 import type { DashscopeErrorCode } from "../dashscope/error-codes.js";
 import type { ProviderName } from "../provider.js";
+import type { BodyFault } from "./body-fault.js";
+import type { StreamFault } from "./stream-fault.js";
 
 /** One image of a batch that is not made. */
 export interface FailedImage {
@@ -36,7 +38,7 @@ export interface Fault {
 
   /** The request is refused with this code; status and message come from the provider's table. */
   code?: FaultCode;
-  /** The request is refused with this HTTP status; `200` gives DashScope's error under a 200. */
+  /** The request is refused with this HTTP status. With `code` and 200 the error stands in a successful answer. */
   status?: number;
   /** In place of the table's message. Ark's request id is appended. */
   message?: string;
@@ -47,18 +49,30 @@ export interface Fault {
 
   /** Nothing is answered until the client leaves. */
   hang?: true;
+  /** The connection is reset before anything is answered; `fetch` fails. */
+  hangUp?: true;
 
   /** The JSON, or the first event of a stream, breaks off in the middle. `status` applies. */
   malformedJson?: true;
   /** The answer has no body. `status` applies: with 404 it is the empty one that Ark is known for. */
   emptyBody?: true;
+  /** The form of the answer, whatever `stream` asked for: JSON in place of events, or the reverse. */
+  answerAs?: "json" | "stream";
+  /** How the bytes travel: late, in pieces, slowly, or cut off. Of refusals as well. */
+  body?: BodyFault;
+  /** How the events of a stream are sent: cut off, without an end, with other line ends, with comments. */
+  stream?: StreamFault;
 
   /** The result links of the answer have expired already. */
   expiredLinks?: true;
   /** These images of the batch fail, the others are made. */
   failImages?: readonly FailedImage[];
+  /** The answer succeeds without any image, and counts none. */
+  noImages?: true;
   /** The answer, and the stream's `completed`, carry no `usage`. */
   omitUsage?: true;
+  /** Put over the fields of `usage`, of any type: `{ generated_images: "2", total_tokens: -1 }`. */
+  usage?: Readonly<Record<string, unknown>>;
 
   /** Ark: the stream breaks with `event: error` (of `code` and `message`) after so many images. */
   streamErrorAfterImages?: number;
