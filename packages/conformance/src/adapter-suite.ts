@@ -7,6 +7,7 @@ import { describeLeavingClients } from "./adapter-suite/describe-leaving-clients
 import { describeMountPaths } from "./adapter-suite/describe-mount-paths.js";
 import { describeParsers } from "./adapter-suite/describe-parsers.js";
 import { describePaths } from "./adapter-suite/describe-paths.js";
+import { describeStreams } from "./adapter-suite/describe-streams.js";
 import { describeUploads } from "./adapter-suite/describe-uploads.js";
 import { useProviders } from "./support/use-providers.js";
 
@@ -21,6 +22,7 @@ export function describeAdapter(host: AdapterHost): void {
     if (host.hasMountPaths) describeMountPaths(host, providers);
     if (host.hasSocket) {
       describeConnections(host, providers);
+      describeStreams(host);
       describeUploads(host, providers);
       describeLeavingClients(host, providers);
     }

@@ -1,6 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { toComparable } from "../support/comparable.js";
+import { editCall } from "../support/edit-call.js";
 import type { Call } from "../support/http-client.js";
 import { CALLER_HEADERS, GENERATIONS, jsonCall, SEEDREAM_BODY } from "../support/image-calls.js";
 import { sendByFetch } from "../support/send-by-fetch.js";
@@ -19,7 +20,10 @@ const CALLS: readonly { readonly what: string; readonly call: Call }[] = [
   { what: "a refused request", call: jsonCall({ ...SEEDREAM_BODY, size: "1x1" }) },
 ];
 
-const PARSERS: readonly Before[] = ["json-parser", "raw-parser", "text-parser", "form-parser"];
+/** Parsers that take only what is theirs, and parsers that take everything. */
+const SELECTIVE: readonly Before[] = ["json-parser", "form-parser"];
+const GREEDY: readonly Before[] = ["raw-parser", "text-parser"];
+const PARSERS: readonly Before[] = [...SELECTIVE, ...GREEDY];
 
 /** What the host's own readers of bodies leave of them. */
 export function describeParsers(host: AdapterHost, providers: () => Providers): void {
@@ -45,6 +49,28 @@ export function describeParsers(host: AdapterHost, providers: () => Providers): 
       });
 
       expect(answer.status).toBe(415);
+    });
+  });
+
+  describe.each(host.befores.filter((before) => SELECTIVE.includes(before)))("behind a %s", (before) => {
+    it("gives the same answer to a form with files", async () => {
+      const { gateway, mounted } = await mount(before);
+
+      const answer = await mounted.send(editCall());
+
+      expect(answer.status).toBe(200);
+      expect(toComparable(answer)).toEqual(toComparable(await sendByFetch(gateway, editCall())));
+    });
+  });
+
+  describe.each(host.befores.filter((before) => GREEDY.includes(before)))("behind a %s", (before) => {
+    it("says at once that the files of a form are gone", async () => {
+      const { mounted } = await mount(before);
+
+      const answer = await mounted.send(editCall());
+
+      expect(answer.status).toBe(500);
+      expect(readErrorCode(answer)).toBe("body_already_read");
     });
   });
 

@@ -1,4 +1,5 @@
 import type { Fault } from "@calotype/emulator";
+import { editCall } from "../support/edit-call.js";
 import type { Call } from "../support/http-client.js";
 import {
   CALLER_HEADERS,
@@ -18,7 +19,9 @@ export interface Exchange {
   readonly status: number;
   /** `error.code`, of a refusal. */
   readonly code?: string;
-  /** Headers of the answer beside those that every answer has. */
+  /** Images of the answer. Default: one with 200, none otherwise. */
+  readonly images?: number;
+  /** Headers of the answer beside those that every answer has, or in their place. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -47,6 +50,60 @@ const generations: readonly Exchange[] = [
     call: jsonCall({ ...SEEDREAM_BODY, quality: "hd", user: null }),
     status: 200,
     headers: { "x-calotype-ignored": "quality" },
+  },
+];
+
+const streamed = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-cache, no-transform",
+  "x-accel-buffering": "no",
+};
+
+const twoKites = { ...SEEDREAM_BODY, prompt: "two paper kites", n: 2, stream: true };
+
+const streams: readonly Exchange[] = [
+  {
+    behaviour: "relays the provider's events",
+    call: jsonCall(twoKites),
+    status: 200,
+    images: 2,
+    headers: streamed,
+  },
+  {
+    behaviour: "relays the event with which the provider breaks off",
+    call: jsonCall(twoKites),
+    fault: { streamErrorAfterImages: 1 },
+    status: 200,
+    images: 1,
+    headers: streamed,
+  },
+  {
+    behaviour: "answers a failure before the first event as one without a stream",
+    call: jsonCall(twoKites),
+    fault: { code: "InputTextSensitiveContentDetected" },
+    status: 400,
+    code: "InputTextSensitiveContentDetected",
+  },
+];
+
+const otherEndpoints: readonly Exchange[] = [
+  { behaviour: "edits the image of a form", call: editCall(), status: 200 },
+  {
+    behaviour: "refuses a form without an image",
+    call: editCall({ image: false }),
+    status: 400,
+    code: "invalid_request_error",
+  },
+  {
+    behaviour: "passes native requests on",
+    call: { ...jsonCall(SEEDREAM_BODY), path: "/api/v3/images/generations" },
+    status: 200,
+  },
+  {
+    behaviour: "passes the provider's own error on to native requests",
+    call: { ...jsonCall({ ...SEEDREAM_BODY, size: "1x1" }), path: "/api/v3/images/generations" },
+    status: 400,
+    code: "InvalidParameter",
   },
 ];
 
@@ -196,6 +253,8 @@ const providerFailures: readonly Exchange[] = [
 /** Everything that must be the same on every host. */
 export const EXCHANGES: readonly Exchange[] = [
   ...generations,
+  ...streams,
+  ...otherEndpoints,
   ...keys,
   ...methods,
   ...bodies,

@@ -2,13 +2,18 @@ import type { Answer } from "../support/http-client.js";
 
 /** The `error.code` of an answer, or `undefined` when it has none. */
 export function readErrorCode(answer: Answer): unknown {
-  return readField(readField(parse(answer), "error"), "code");
+  return isStream(answer) ? undefined : readField(readField(parse(answer), "error"), "code");
 }
 
-/** How many images an answer holds. */
+/** How many images an answer holds, or how many the events of a stream bring. */
 export function countImages(answer: Answer): number {
+  if (isStream(answer)) return answer.text.split("event: image_generation.partial_succeeded\n").length - 1;
   const images = readField(parse(answer), "data");
   return Array.isArray(images) ? images.length : 0;
+}
+
+function isStream({ headers }: Answer): boolean {
+  return headers["content-type"]?.startsWith("text/event-stream") === true;
 }
 
 function parse({ text }: Answer): unknown {

@@ -39,11 +39,7 @@ export function open(
 
 /** The answer to a request, read to its end. Rejects when the connection breaks before it. */
 export async function readAnswer(outgoing: ClientRequest): Promise<Answer> {
-  const incoming = await new Promise<IncomingMessage>((resolve, reject) => {
-    outgoing.once("response", resolve);
-    // Stays: a server that refuses an upload may reset the connection after its answer was read.
-    outgoing.on("error", reject);
-  });
+  const incoming = await responseTo(outgoing);
   return {
     status: incoming.statusCode ?? 0,
     headers: Object.fromEntries(
@@ -51,6 +47,15 @@ export async function readAnswer(outgoing: ClientRequest): Promise<Answer> {
     ),
     text: await text(incoming),
   };
+}
+
+/** The head of the answer to a request. Rejects when the connection breaks before it. */
+export function responseTo(outgoing: ClientRequest): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    outgoing.once("response", resolve);
+    // Stays: a server that refuses an upload may reset the connection after its answer was read.
+    outgoing.on("error", reject);
+  });
 }
 
 function isList(body: Call["body"]): body is readonly string[] {

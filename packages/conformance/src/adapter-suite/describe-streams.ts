@@ -1,0 +1,63 @@
+import { once } from "node:events";
+import { describe, expect, it, vi } from "vitest";
+import { open, responseTo } from "../support/http-client.js";
+import { CALLER_HEADERS, GENERATIONS, jsonCall, SEEDREAM_BODY } from "../support/image-calls.js";
+import { startGateway } from "../support/test-gateway.js";
+import { useProviders } from "../support/use-providers.js";
+import type { AdapterHost } from "./adapter-host.js";
+import { mountFor } from "./mount-for.js";
+
+const MS_PER_IMAGE = 150;
+const BODY = { ...SEEDREAM_BODY, prompt: "three paper kites", n: 3, stream: true };
+
+/** Streams whose images take their time. */
+export function describeStreams(host: AdapterHost): void {
+  describe("streams", () => {
+    const providers = useProviders({ pictures: "tiny", millisecondsPerImage: MS_PER_IMAGE });
+
+    const startStream = async () => {
+      const { gateway, records } = startGateway(providers());
+      const mounted = await mountFor(host, gateway);
+      const outgoing = open(mounted.url, { path: GENERATIONS, headers: CALLER_HEADERS });
+      outgoing.on("error", () => {});
+      outgoing.end(JSON.stringify(BODY));
+      const incoming = await responseTo(outgoing);
+      incoming.setEncoding("utf8");
+      return { records, mounted, outgoing, incoming };
+    };
+
+    it("bring each image while the next is being made", async () => {
+      const { incoming, records } = await startStream();
+      const arrivals: { readonly name: string; readonly at: number }[] = [];
+      for await (const text of incoming) {
+        const names = String(text).matchAll(/^event: image_generation\.(\w+)$/gm);
+        arrivals.push(...[...names].map(([, name = ""]) => ({ name, at: performance.now() })));
+      }
+
+      expect(arrivals.map(({ name }) => name)).toEqual([
+        "partial_succeeded",
+        "partial_succeeded",
+        "partial_succeeded",
+        "completed",
+      ]);
+      const [first, second, third] = arrivals.map(({ at }) => at);
+      expect(Number(second) - Number(first)).toBeGreaterThan(MS_PER_IMAGE / 2);
+      expect(Number(third) - Number(second)).toBeGreaterThan(MS_PER_IMAGE / 2);
+      // The stream ends after its record is written.
+      expect(records).toMatchObject([{ status: 200, images: 3, charge: "0.09" }]);
+    });
+
+    it("are charged whole when the client leaves after the first image, and the next one is served", async () => {
+      const { incoming, outgoing, records, mounted } = await startStream();
+      await once(incoming, "data");
+      incoming.on("error", () => {});
+      outgoing.destroy();
+
+      const next = await mounted.send(jsonCall(SEEDREAM_BODY));
+      await vi.waitFor(() => expect(records).toHaveLength(2), 3000);
+
+      expect(next.status).toBe(200);
+      expect(new Set(records.map(({ charge }) => charge))).toEqual(new Set(["0.03", "0.09"]));
+    });
+  });
+}

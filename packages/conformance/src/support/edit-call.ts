@@ -1,0 +1,34 @@
+import { createBitmap } from "./create-bitmap.js";
+import type { Call } from "./http-client.js";
+import { CALLER_KEY, SEEDREAM } from "./test-gateway.js";
+
+const BOUNDARY = "----calotype-form";
+
+/** A picture of 32 by 32 pixels, uncompressed, so that no library is needed to make it. */
+const PICTURE = createBitmap(32, 32);
+
+/** A call of `/v1/images/edits` with one picture in its form, or with none. */
+export function editCall({ image = true } = {}): Call {
+  const fields = Object.entries({ model: SEEDREAM, prompt: "at night", size: "1K" });
+  const file = [
+    Buffer.from(`${part("image", '; filename="猫.bmp"')}content-type: image/bmp\r\n\r\n`),
+    PICTURE,
+    Buffer.from("\r\n"),
+  ];
+  return {
+    path: "/v1/images/edits",
+    headers: {
+      authorization: `Bearer ${CALLER_KEY}`,
+      "content-type": `multipart/form-data; boundary=${BOUNDARY}`,
+    },
+    body: Buffer.concat([
+      ...fields.map(([name, value]) => Buffer.from(`${part(name)}\r\n${value}\r\n`)),
+      ...(image ? file : []),
+      Buffer.from(`--${BOUNDARY}--\r\n`),
+    ]),
+  };
+}
+
+function part(name: string, more = ""): string {
+  return `--${BOUNDARY}\r\ncontent-disposition: form-data; name="${name}"${more}\r\n`;
+}
