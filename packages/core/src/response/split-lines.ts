@@ -2,7 +2,8 @@ const LF = 0x0a;
 const CR = 0x0d;
 /** Of a longer line the first and the last so many bytes are kept, and what lies between is dropped. */
 const KEPT_BYTES = 8 * 1024;
-const NOTHING = new Uint8Array();
+/** A byte order mark is the parser's affair; a decoder that drops it would drop one on every line. */
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** Cuts chunks into lines, wherever the chunks are cut themselves. */
 export interface LineSplitter {
@@ -17,33 +18,20 @@ export interface LineSplitter {
  * whole when the middle of one long string is what is missing.
  */
 export function createLineSplitter(onLine: (line: string) => void): LineSplitter {
-  // A byte order mark is the parser's affair; a decoder that drops it would drop one on every line.
-  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-  let head = NOTHING;
-  let tail = NOTHING;
+  let held: PartialLine | undefined;
   let isAfterCr = false;
 
   const endLine = (rest: Uint8Array): void => {
-    if (head.length === 0 && rest.length <= 2 * KEPT_BYTES) return onLine(decoder.decode(rest));
-    hold(rest);
-    const line = decoder.decode(join(head, tail));
-    head = NOTHING;
-    tail = NOTHING;
-    onLine(line);
-  };
-
-  /** Copies: the chunk goes on to the client, who may take its memory away. */
-  const hold = (part: Uint8Array): void => {
-    const forHead = part.subarray(0, KEPT_BYTES - head.length);
-    if (forHead.length > 0) head = join(head, forHead);
-    const forTail = part.subarray(forHead.length);
-    if (forTail.length >= KEPT_BYTES) tail = forTail.slice(-KEPT_BYTES);
-    else if (forTail.length > 0) tail = join(tail, forTail).slice(-KEPT_BYTES);
+    if (held === undefined && rest.length <= 2 * KEPT_BYTES) return onLine(decoder.decode(rest));
+    const line = held ?? createPartialLine();
+    held = undefined;
+    line.add(rest);
+    onLine(line.decode());
   };
 
   return {
     get atLineStart() {
-      return head.length === 0;
+      return held === undefined;
     },
     push(chunk) {
       if (chunk.length === 0) return;
@@ -55,14 +43,61 @@ export function createLineSplitter(onLine: (line: string) => void): LineSplitter
         const end = lf === -1 || (cr !== -1 && cr < lf) ? cr : lf;
         endLine(chunk.subarray(start, end));
         start = end + 1;
+        // The LF of a CRLF ends no line of its own, be it in the next chunk.
         if (end === cr && start === lf) start++;
-        isAfterCr = end === cr && start === chunk.length;
+        else isAfterCr = end === cr && start === chunk.length;
         if (lf !== -1 && lf < start) lf = chunk.indexOf(LF, start);
         if (cr !== -1 && cr < start) cr = chunk.indexOf(CR, start);
       }
-      if (start < chunk.length) hold(chunk.subarray(start));
+      if (start === chunk.length) return;
+      held ??= createPartialLine();
+      held.add(chunk.subarray(start));
     },
   };
+}
+
+/** A line of which the end is to come. Holds copies: a chunk goes on to the client, who may take its memory away. */
+interface PartialLine {
+  add(part: Uint8Array): void;
+  decode(): string;
+}
+
+function createPartialLine(): PartialLine {
+  const head = new Uint8Array(KEPT_BYTES);
+  /** A ring: the byte at `n` of what follows the head stands at `n % KEPT_BYTES`. */
+  const tail = new Uint8Array(KEPT_BYTES);
+  let length = 0;
+
+  const addToTail = (part: Uint8Array): void => {
+    const kept = part.subarray(-KEPT_BYTES);
+    const place = (length - KEPT_BYTES + part.length - kept.length) % KEPT_BYTES;
+    const upToEnd = kept.subarray(0, KEPT_BYTES - place);
+    tail.set(upToEnd, place);
+    tail.set(kept.subarray(upToEnd.length), 0);
+    length += part.length;
+  };
+
+  return {
+    add(part) {
+      const forHead = part.subarray(0, Math.max(0, KEPT_BYTES - length));
+      head.set(forHead, length % KEPT_BYTES);
+      length += forHead.length;
+      if (part.length > forHead.length) addToTail(part.subarray(forHead.length));
+    },
+    decode() {
+      if (length <= KEPT_BYTES) return decoder.decode(head.subarray(0, length));
+      if (length <= 2 * KEPT_BYTES) return decoder.decode(join(head, tail.subarray(0, length - KEPT_BYTES)));
+      const oldest = length % KEPT_BYTES;
+      const end = join(tail.subarray(oldest), tail.subarray(0, oldest));
+      return withoutCutEscape(decoder.decode(head)) + decoder.decode(end);
+    },
+  };
+}
+
+/** What follows a backslash belongs to it: JSON that is cut between them is none any more. */
+function withoutCutEscape(head: string): string {
+  const [, backslashes = "", escape = ""] = /(\\+)(u[\da-f]{0,3})?$/i.exec(head) ?? [];
+  return backslashes.length % 2 === 1 ? head.slice(0, -1 - escape.length) : head;
 }
 
 function join(a: Uint8Array, b: Uint8Array): Uint8Array<ArrayBuffer> {
