@@ -36,11 +36,14 @@ export function checkSize(size: string, limits: SizeLimits, style: SizeStyle): v
   );
 }
 
+const PIXELS = {
+  x: /^([1-9]\d{0,5})x([1-9]\d{0,5})$/,
+  "*": /^([1-9]\d{0,5})\*([1-9]\d{0,5})$/,
+} as const;
+
 function parsePixels(size: string, separator: "x" | "*"): readonly [number, number] | undefined {
-  const [width = "", height = "", ...more] = size.split(separator);
-  const isNumber = /^[1-9]\d{0,5}$/;
-  if (more.length > 0 || !isNumber.test(width) || !isNumber.test(height)) return undefined;
-  return [Number(width), Number(height)];
+  const match = PIXELS[separator].exec(size);
+  return match === null ? undefined : [Number(match[1]), Number(match[2])];
 }
 
 function isAllowed([width, height]: readonly [number, number], limits: SizeLimits): boolean {

@@ -1,0 +1,280 @@
+import { describe, expect, it } from "vitest";
+import { checkOptions, GatewayOptionsError, type OptionsProblem } from "./check-options.js";
+import type { GatewayOptions } from "./options.js";
+import { hashApiKey } from "./request/authenticate.js";
+
+const GOOD: GatewayOptions = {
+  models: { a: { family: "seedream" }, "b*": { family: "qwen-image" } },
+  channels: [
+    { id: "ark", family: "seedream", apiKey: "k1" },
+    { id: "bailian", family: "qwen-image", apiKey: "k2" },
+  ],
+  apiKeys: [{ id: "me", key: "secret" }],
+};
+
+function problemsOf(options: unknown): readonly OptionsProblem[] {
+  try {
+    checkOptions(options as GatewayOptions);
+    return [];
+  } catch (error) {
+    if (error instanceof GatewayOptionsError) return error.problems;
+    throw error;
+  }
+}
+
+const pathsOf = (options: unknown): readonly string[] => problemsOf(options).map(({ path }) => path);
+
+const withChannel = (channel: object): object => ({
+  ...GOOD,
+  channels: [{ ...GOOD.channels[0], ...channel }, GOOD.channels[1]],
+});
+
+const perRequest = { pricing_mode: "per-request", model_price: "1" };
+const perToken = { pricing_mode: "per-token", output_token_price: "1" };
+
+describe("options are taken", () => {
+  it.each<[string, object]>([
+    ["as few as possible", GOOD],
+    ["with a function for the keys", { ...GOOD, apiKeys: undefined, authenticate: () => null }],
+    ["with hashes", { ...GOOD, apiKeys: [{ id: "me", hash: hashApiKey("x") }] }],
+    [
+      "with every option of a channel",
+      withChannel({
+        baseUrl: "https://x.example/v3",
+        modelMapping: { a: "ep" },
+        priority: -1,
+        weight: 0.5,
+        headers: { "X-Team": "a\tb" },
+        timeouts: { connectMs: 1, firstByteMs: 86_400_000 },
+        retryUnsafe: true,
+      }),
+    ],
+    ["with plain http on loopback", withChannel({ baseUrl: "http://127.0.0.1:1/x" })],
+    ["with prices", { ...GOOD, billing: { model_details: { a: perToken, "b*": perRequest } } }],
+    [
+      "with a price for all",
+      { ...GOOD, billing: { model_details: { "*": perRequest }, group_ratio: { default: 0.5 } } },
+    ],
+    [
+      "with a row of limits",
+      {
+        ...GOOD,
+        models: {
+          ...GOOD.models,
+          a: {
+            family: "seedream",
+            limits: {
+              size: { presets: ["S"], list: [[1, 2]], totalPixels: { min: 1, max: 2 } },
+              maxImages: 1,
+            },
+          },
+        },
+      },
+    ],
+    ["with a base path", { ...GOOD, basePath: "/ai/images-v1" }],
+  ])("%s", (_what, options) => {
+    expect(problemsOf(options)).toEqual([]);
+  });
+});
+
+describe("options are refused", () => {
+  it.each<[string, unknown, readonly string[]]>([
+    ["of another type", "x", [""]],
+    ["null", null, [""]],
+    ["a list", [], [""]],
+    ["with an unknown name", { ...GOOD, model: {} }, ["model"]],
+    ["without access", { ...GOOD, apiKeys: undefined }, ["apiKeys"]],
+    ["with two ways of access", { ...GOOD, authenticate: () => null }, ["apiKeys"]],
+    ["with a base path that ends in a slash", { ...GOOD, basePath: "/ai/" }, ["basePath"]],
+    ["with a base path of one slash", { ...GOOD, basePath: "/" }, ["basePath"]],
+    ["without channels", { ...GOOD, channels: [] }, ["channels"]],
+    [
+      "with an unknown family",
+      { ...GOOD, models: { a: { family: "dall-e" } } },
+      ["models.a.family", "models.a"],
+    ],
+    [
+      "with a channel of an unknown family",
+      withChannel({ family: "dall-e" }),
+      ["channels[0].family", "models.a"],
+    ],
+    ["without a channel's key", withChannel({ apiKey: undefined }), ["channels[0].apiKey"]],
+    ["with a key of two lines", withChannel({ apiKey: "a\nb" }), ["channels[0].apiKey"]],
+    ["with a key of no ASCII", withChannel({ apiKey: "schlüssel" }), ["channels[0].apiKey"]],
+    ["with plain http", withChannel({ baseUrl: "http://example.com" }), ["channels[0].baseUrl"]],
+    [
+      "with http that only looks like loopback",
+      withChannel({ baseUrl: "http://127.0.0.1.example.com" }),
+      ["channels[0].baseUrl"],
+    ],
+    [
+      "with a query in the address",
+      withChannel({ baseUrl: "https://example.com/?x" }),
+      ["channels[0].baseUrl"],
+    ],
+    [
+      "with a name in the address",
+      withChannel({ baseUrl: "https://me@example.com/" }),
+      ["channels[0].baseUrl"],
+    ],
+    ["with no address", withChannel({ baseUrl: "example.com" }), ["channels[0].baseUrl"]],
+    [
+      "with a header name of two words",
+      withChannel({ headers: { "x y": "1" } }),
+      ['channels[0].headers["x y"]'],
+    ],
+    ["with a header of two lines", withChannel({ headers: { x: "1\r\ny: 2" } }), ["channels[0].headers.x"]],
+    ["with weight 0", withChannel({ weight: 0 }), ["channels[0].weight"]],
+    ["with endless weight", withChannel({ weight: Infinity }), ["channels[0].weight"]],
+    ["with half a priority", withChannel({ priority: 0.5 }), ["channels[0].priority"]],
+    ["with timeout 0", withChannel({ timeouts: { idleMs: 0 } }), ["channels[0].timeouts.idleMs"]],
+    [
+      "with a timeout that timers cannot hold",
+      withChannel({ timeouts: { firstByteMs: 3e9 } }),
+      ["channels[0].timeouts.firstByteMs"],
+    ],
+    [
+      "with a name mapped to a series",
+      withChannel({ modelMapping: { a: "ep*" } }),
+      ["channels[0].modelMapping.a"],
+    ],
+    ["with a model that no channel serves", withChannel({ modelMapping: { other: "ep" } }), ["models.a"]],
+    [
+      "with a series that no channel serves",
+      {
+        ...GOOD,
+        models: { "c*": { family: "qwen-image" } },
+        channels: [{ ...GOOD.channels[1], modelMapping: { "b*": "x" } }],
+      },
+      ['models["c*"]'],
+    ],
+    [
+      "with two channels of one name",
+      { ...GOOD, channels: [...GOOD.channels, GOOD.channels[0]] },
+      ["channels[2].id"],
+    ],
+    [
+      "with a row of limits that is none",
+      { ...GOOD, models: { ...GOOD.models, a: { family: "seedream", limits: "seedream-9" } } },
+      ["models.a.limits"],
+    ],
+    ["with a caller without a key", { ...GOOD, apiKeys: [{ id: "me" }] }, ["apiKeys[0]"]],
+    [
+      "with a caller with key and hash",
+      { ...GOOD, apiKeys: [{ id: "me", key: "k", hash: hashApiKey("k") }] },
+      ["apiKeys[0]"],
+    ],
+    ["with a hash that is none", { ...GOOD, apiKeys: [{ id: "me", hash: "abc" }] }, ["apiKeys[0].hash"]],
+    [
+      "with one key for two callers",
+      {
+        ...GOOD,
+        apiKeys: [
+          { id: "me", key: "k" },
+          { id: "you", hash: hashApiKey("k").toUpperCase() },
+        ],
+      },
+      ["apiKeys[1]"],
+    ],
+    [
+      "with a model without a price",
+      { ...GOOD, billing: { model_details: { "b*": perRequest } } },
+      ["billing.model_details.a"],
+    ],
+    [
+      "with tokens where none are reported",
+      { ...GOOD, billing: { model_details: { a: perToken, "b*": perToken } } },
+      ['billing.model_details["b*"]'],
+    ],
+    [
+      "with a caller of an unknown group",
+      {
+        ...GOOD,
+        apiKeys: [{ id: "me", key: "k", group: "vip" }],
+        billing: { model_details: { "*": perRequest } },
+      },
+      ["apiKeys[0].group"],
+    ],
+    [
+      "with an unknown way of pricing",
+      { ...GOOD, billing: { model_details: { "*": { pricing_mode: "free" } } } },
+      ['billing.model_details["*"].pricing_mode'],
+    ],
+    [
+      "with a negative price",
+      { ...GOOD, billing: { model_details: { "*": { ...perRequest, model_price: -1 } } } },
+      ['billing.model_details["*"].model_price'],
+    ],
+    [
+      "with a price that is NaN",
+      { ...GOOD, billing: { model_details: { "*": { ...perRequest, model_price: Number.NaN } } } },
+      ['billing.model_details["*"].model_price'],
+    ],
+    [
+      "with an exponent bomb",
+      { ...GOOD, billing: { model_details: { "*": { ...perRequest, model_price: "1e1000000000" } } } },
+      ['billing.model_details["*"].model_price'],
+    ],
+    [
+      "with a ratio that is a word",
+      { ...GOOD, billing: { model_details: { "*": perRequest }, group_ratio: { default: "half" } } },
+      ["billing.group_ratio.default"],
+    ],
+    [
+      "with 31 decimal places",
+      { ...GOOD, billing: { model_details: { "*": { ...perRequest, decimal_places: 31 } } } },
+      ['billing.model_details["*"].decimal_places'],
+    ],
+    ["with a response format of its own", { ...GOOD, responseFormat: "png" }, ["responseFormat"]],
+    [
+      "with a limit of 0 bytes",
+      { ...GOOD, bodyLimits: { json: 0 }, maxAnswerBytes: 0 },
+      ["bodyLimits.json", "maxAnswerBytes"],
+    ],
+    ["with onUsage that is no function", { ...GOOD, onUsage: {} }, ["onUsage"]],
+    ["with a logger that cannot warn", { ...GOOD, logger: { error: () => {} } }, ["logger"]],
+  ])("%s", (_what, options, paths) => {
+    expect(pathsOf(options)).toEqual(paths);
+  });
+
+  it("with every problem at once", () => {
+    const options = {
+      ...GOOD,
+      basePath: "x",
+      nonsense: 1,
+      channels: [
+        { id: "", family: "seedream", apiKey: undefined, weight: -1 },
+        { ...GOOD.channels[1], surprise: 1 },
+      ],
+      apiKeys: [{ id: "me" }, { key: "k" }],
+      authenticate: () => null,
+      billing: { model_details: { a: { ...perRequest, model_price: "-1" } } },
+    };
+    expect(pathsOf(options).toSorted()).toEqual(
+      [
+        "apiKeys",
+        "apiKeys[0]",
+        "apiKeys[1].id",
+        "basePath",
+        "billing.model_details.a.model_price",
+        "channels[0].apiKey",
+        "channels[0].id",
+        "channels[0].weight",
+        "channels[1].surprise",
+        "nonsense",
+      ].toSorted(),
+    );
+  });
+
+  it("in a message of one line for each, without a key", () => {
+    const { message } = new GatewayOptionsError(
+      problemsOf({ ...GOOD, apiKeys: [{ id: "me", key: "my secret key" }], basePath: "x" }),
+    );
+    expect(message.split("\n")).toEqual([
+      "The options of the gateway are wrong:",
+      "  basePath must begin with a slash and end without one, such as /ai",
+      "  apiKeys[0].key must be letters, digits and signs without spaces",
+    ]);
+    expect(message).not.toContain("secret");
+  });
+});

@@ -1,0 +1,231 @@
+import { describe, expect, it } from "vitest";
+import type { GatewayOptions } from "./options.js";
+import {
+  ARK_ANSWER,
+  createTestGateway,
+  type Provider,
+  refusedConnection,
+  type TestGateway,
+} from "./testing/test-gateway.js";
+
+type Behaviour =
+  | "ok"
+  | "refused"
+  | "reset"
+  | "cut"
+  | "html"
+  | number
+  | readonly [status: number, code: string];
+
+const answers: Record<Extract<Behaviour, string>, () => Response> = {
+  ok: () => Response.json(ARK_ANSWER),
+  refused: () => {
+    throw refusedConnection();
+  },
+  reset: () => {
+    throw new TypeError("fetch failed", { cause: Object.assign(new Error("reset"), { code: "ECONNRESET" }) });
+  },
+  cut: () =>
+    new Response(
+      new ReadableStream({
+        start: (controller) => controller.enqueue(new TextEncoder().encode('{"data":[')),
+        pull: (controller) => controller.error(new TypeError("terminated")),
+      }),
+    ),
+  html: () => new Response("<html>", { headers: { "content-type": "text/html" } }),
+};
+
+function behave(behaviour: Behaviour): Response {
+  if (typeof behaviour === "string") return answers[behaviour]();
+  const [status, code] = typeof behaviour === "number" ? [behaviour, "SomeCode"] : behaviour;
+  return Response.json({ error: { code, message: `It is ${status}.` } }, { status });
+}
+
+/** One channel for each behaviour, tried in this order. */
+function createChain(
+  behaviours: readonly Behaviour[],
+  options: { readonly retryUnsafe?: boolean } & Partial<GatewayOptions> = {},
+): TestGateway {
+  const { retryUnsafe, ...rest } = options;
+  const provider: Provider = ({ headers }) =>
+    behave(behaviours[Number(headers.get("authorization")?.slice("Bearer key-".length))] ?? "ok");
+  return createTestGateway(provider, {
+    models: { m: { family: "seedream" } },
+    channels: behaviours.map((_, index) => ({
+      id: `channel-${index}`,
+      family: "seedream",
+      apiKey: `key-${index}`,
+      priority: -index,
+      retryUnsafe,
+    })),
+    billing: { model_details: { m: { pricing_mode: "per-request", model_price: "0.1" } } },
+    ...rest,
+  });
+}
+
+const body = { model: "m", prompt: "x" };
+
+describe("a second channel", () => {
+  it.each<[Behaviour]>([[401], [403], [429], [503], ["refused"], [[404, "ModelNotOpen"]]])(
+    "is tried after %j",
+    async (first) => {
+      const { post, calls, records } = createChain([first, "ok"]);
+      expect(await post(body)).toMatchObject({ status: 200 });
+      expect(calls.map(({ headers }) => headers.get("authorization"))).toEqual([
+        "Bearer key-0",
+        "Bearer key-1",
+      ]);
+      expect(records).toMatchObject([{ channel: "channel-1", status: 200, charge: "0.1" }]);
+    },
+  );
+
+  it.each<[Behaviour, number]>([
+    [400, 400],
+    [404, 404],
+    [500, 502],
+    [502, 502],
+    [504, 502],
+    [408, 502],
+    ["reset", 502],
+    ["cut", 502],
+    ["html", 502],
+    [[429, "QuotaExceeded"], 429],
+    [[429, "SetLimitExceeded"], 429],
+  ])("is not tried after %j, which is answered with %i", async (first, status) => {
+    const { post, calls, records } = createChain([first, "ok"]);
+    expect(await post(body)).toMatchObject({ status });
+    expect(calls).toHaveLength(1);
+    expect(records).toMatchObject([{ channel: "channel-0", status, charge: "0" }]);
+  });
+
+  it.each<[Behaviour]>([[500], [502], ["reset"]])(
+    "is tried after %j where the operator takes a doubled image",
+    async (first) => {
+      const { post, records } = createChain([first, "ok"], { retryUnsafe: true });
+      expect(await post(body)).toMatchObject({ status: 200 });
+      expect(records).toMatchObject([{ channel: "channel-1", status: 200 }]);
+    },
+  );
+
+  it.each<[Behaviour]>([[400], [[429, "QuotaExceeded"]], ["cut"], ["html"]])(
+    "is never tried after %j",
+    async (first) => {
+      const { post, calls } = createChain([first, "ok"], { retryUnsafe: true });
+      await post(body);
+      expect(calls).toHaveLength(1);
+    },
+  );
+
+  it("is tried once at most, each", async () => {
+    const { post, calls } = createChain([429, 503, "refused", 401]);
+    expect((await post(body)).status).toBe(502);
+    expect(new Set(calls.map(({ headers }) => headers.get("authorization"))).size).toBe(4);
+    expect(calls).toHaveLength(4);
+  });
+});
+
+describe("when every channel fails", () => {
+  it("because our keys are refused, the client reads 401 and the operator is told", async () => {
+    const { post, logs, records } = createChain([401, 403, [404, "ModelNotOpen"]]);
+    const answer = await post(body);
+    expect(answer.status).toBe(401);
+    expect(answer.headers.get("x-should-retry")).toBe("false");
+    expect(answer.body).toEqual({
+      error: {
+        message:
+          "No channel of this model is accepted by its provider at the moment. The operator has been told.",
+        type: "authentication_error",
+        code: "upstream_authentication_failed",
+        param: null,
+      },
+    });
+    expect(logs.map(({ level }) => level)).toEqual(["error", "error", "error"]);
+    expect(logs[0]?.fields).toMatchObject({
+      channel: "channel-0",
+      reason: "credential",
+      status: 401,
+      code: "SomeCode",
+    });
+    expect(records).toMatchObject([{ channel: "channel-2", status: 401, charge: "0" }]);
+  });
+
+  it.each<[string, readonly Behaviour[], number, string | null, string | null]>([
+    ["rate", [429, 429], 429, null, "5"],
+    ["rate before keys", [429, 401], 429, null, "5"],
+    ["rate after keys", [401, 429], 429, null, "5"],
+    ["overload", [503, 503], 502, null, null],
+    ["no connection", ["refused", "refused"], 502, null, null],
+  ])("the answer tells of %s", async (_what, behaviours, status, shouldRetry, retryAfter) => {
+    const { headers, ...answer } = await createChain(behaviours).post(body);
+    expect({
+      status: answer.status,
+      retry: headers.get("x-should-retry"),
+      after: headers.get("retry-after"),
+    }).toEqual({
+      status,
+      retry: shouldRetry,
+      after: retryAfter,
+    });
+  });
+
+  it.each<[readonly Behaviour[]]>([[["reset", "refused"]], [["reset", 429]], [[500, 503, 401]]])(
+    "%j forbids a repeat, since an image may have been made",
+    async (behaviours) => {
+      const answer = await createChain(behaviours, { retryUnsafe: true }).post(body);
+      expect(answer.headers.get("x-should-retry")).toBe("false");
+    },
+  );
+
+  it("with no connection at all, no record is left", async () => {
+    const { post, records } = createChain(["refused", "refused"]);
+    expect(await post(body)).toMatchObject({
+      status: 502,
+      body: { error: { type: "upstream_error", code: "upstream_unreachable" } },
+    });
+    expect(records).toEqual([]);
+  });
+
+  it.each([
+    ["7", "7"],
+    ["0", "0"],
+    ["1.2", "2"],
+    ["-1", "5"],
+    ["", "5"],
+    [" ", "5"],
+    ["1e300", "5"],
+    ["0x10", "5"],
+    ["Infinity", "5"],
+    ["Wed, 21 Oct 2026 07:28:00 GMT", "5"],
+  ])("retry-after %j of the provider becomes %s", async (header, expected) => {
+    const { post } = createTestGateway(
+      () => new Response("", { status: 429, headers: { "retry-after": header } }),
+    );
+    expect((await post({ model: "doodle", prompt: "x" })).headers.get("retry-after")).toBe(expected);
+  });
+});
+
+describe("a transport that is not ours", () => {
+  it("may throw anything, and what it throws counts as sent", async () => {
+    const { post, calls, records, logs } = createTestGateway(() => {
+      throw new RangeError("a bug");
+    });
+    expect(await post({ model: "doodle", prompt: "x" })).toMatchObject({
+      status: 502,
+      body: { error: { code: "upstream_invalid_response" } },
+    });
+    expect(calls).toHaveLength(1);
+    expect(records).toMatchObject([{ status: 502, images: 0 }]);
+    expect(logs).toMatchObject([{ level: "warn", fields: { reason: "broken", err: expect.any(Error) } }]);
+  });
+
+  it("may throw without being a transport's error", async () => {
+    const transport = {
+      send: () => Promise.reject(new Error("a bug")),
+      download: () => Promise.reject(new Error("a bug")),
+      close: () => Promise.resolve(),
+    };
+    const { post, records } = createTestGateway(undefined, {}, { transport });
+    expect((await post({ model: "doodle", prompt: "x" })).status).toBe(502);
+    expect(records).toMatchObject([{ status: 502 }]);
+  });
+});

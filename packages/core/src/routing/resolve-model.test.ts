@@ -1,0 +1,93 @@
+import { describe, expect, it } from "vitest";
+import { createTestGateway } from "../testing/test-gateway.js";
+
+const options = {
+  models: {
+    "image-edit*": { family: "qwen-image" },
+    "seedream-4-0-250828": { family: "seedream" },
+    half: { family: "seedream" },
+  },
+  channels: [
+    {
+      id: "ark",
+      family: "seedream",
+      apiKey: "k",
+      modelMapping: { "seedream-4-0-250828": "ep-1", half: "ep-2" },
+    },
+    {
+      id: "bailian",
+      family: "qwen-image",
+      apiKey: "k",
+      modelMapping: { "image-edit-p*": "qwen-image-edit-p*" },
+    },
+  ],
+};
+
+describe("the model of a request", () => {
+  it("goes out under the name of the channel, and nothing else does", async () => {
+    const { post, calls } = createTestGateway(undefined, options);
+    await post({ model: "image-edit-plus", prompt: "x", image: "https://x/y" });
+    expect(calls[0]?.body["model"]).toBe("qwen-image-edit-plus");
+    expect(calls[0]?.url).toBe(
+      "https://dashscope.aliyuncs.com/api/v1/services/aigc/multimodal-generation/generation",
+    );
+    expect(calls[0]?.headers.get("authorization")).toBe("Bearer k");
+  });
+
+  it.each([
+    [undefined, 400, "model is required"],
+    [null, 400, "model is required"],
+    ["", 400, "model is required"],
+    [5, 400, "model must be a text."],
+    [["seedream-4-0-250828"], 400, "model must be a text."],
+    [{}, 400, "model must be a text."],
+    ["gpt-image-1", 404, "The model gpt-image-1 does not exist."],
+    ["Seedream-4-0-250828", 404, "The model Seedream-4-0-250828 does not exist."],
+    [" half", 404, "The model  half does not exist."],
+    ["__proto__", 404, "The model __proto__ does not exist."],
+    ["constructor", 404, "The model constructor does not exist."],
+    ["image-edit-max", 404, "The model image-edit-max does not exist."],
+    ["ep-1", 404, "The model ep-1 does not exist."],
+    ["x".repeat(1_000), 404, `The model ${"x".repeat(128)} does not exist.`],
+  ])("%j is refused", async (model, status, message) => {
+    const { post, calls } = createTestGateway(undefined, options);
+    const answer = await post({ model, prompt: "x" });
+    expect(answer.status).toBe(status);
+    expect(answer.body).toEqual({
+      error: {
+        message,
+        type: "invalid_request_error",
+        code: status === 404 ? "model_not_found" : "invalid_request_error",
+        param: "model",
+      },
+    });
+    expect(calls).toEqual([]);
+  });
+
+  it.each([
+    [["half"], "half", 200],
+    [["h*"], "half", 200],
+    [["*"], "half", 200],
+    [[], "half", 403],
+    [["seedream*"], "half", 403],
+    [undefined, "half", 200],
+  ])("with %j allowed to the caller, %s is answered with %i", async (models, model, status) => {
+    const { post } = createTestGateway(undefined, {
+      ...options,
+      apiKeys: undefined,
+      authenticate: () => ({ id: "me", models }),
+    });
+    const answer = await post({ model, prompt: "x" });
+    expect(answer.status).toBe(status);
+    expect(answer.body["error"] ?? "none").toEqual(
+      status === 200
+        ? "none"
+        : {
+            message: "This API key may not use the model half.",
+            type: "permission_error",
+            code: "model_not_allowed",
+            param: "model",
+          },
+    );
+  });
+});

@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import { seedream } from "../families/seedream/seedream.js";
+import { type Channel, createChannel } from "./channel.js";
+import { selectChannel } from "./select-channel.js";
+
+const channel = (id: string, priority?: number, weight?: number): Channel =>
+  createChannel({ id, family: "seedream", apiKey: "k", priority, weight }, seedream);
+
+describe("selectChannel", () => {
+  it("finds none among none", () => {
+    expect(selectChannel([], () => 0)).toBeUndefined();
+  });
+
+  it("takes from the highest priority only", () => {
+    const candidates = [channel("low", -1, 1_000), channel("high", 2, 0.001), channel("middle", 0, 1_000)];
+    for (const point of [0, 0.5, 0.999999]) expect(selectChannel(candidates, () => point)?.id).toBe("high");
+  });
+
+  it.each([
+    [0, "a"],
+    [0.0999, "a"],
+    [0.1, "b"],
+    [0.3999, "b"],
+    [0.4, "c"],
+    [0.999999999, "c"],
+    // A careless source of chance.
+    [1, "c"],
+  ])("at %d takes %s of weights 1, 3 and 6", (point, id) => {
+    const candidates = [channel("a", 0, 1), channel("b", 0, 3), channel("c", 0, 6)];
+    expect(selectChannel(candidates, () => point)?.id).toBe(id);
+  });
+
+  it("gives each its share", () => {
+    const candidates = [channel("a", 1, 1), channel("b", 1, 3), channel("c", 0, 9)];
+    const runs = 10_000;
+    const points = Array.from({ length: runs }, (_, index) => (index + 0.5) / runs);
+    const taken = points.map((point) => selectChannel(candidates, () => point)?.id);
+    expect(taken.filter((id) => id === "a")).toHaveLength(2_500);
+    expect(taken.filter((id) => id === "b")).toHaveLength(7_500);
+  });
+});

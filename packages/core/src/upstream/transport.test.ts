@@ -1,0 +1,195 @@
+import type { RequestListener, ServerResponse } from "node:http";
+import { afterEach, describe, expect, it } from "vitest";
+import { findClosedUrl, type LoopbackServer, startServer } from "../testing/start-server.js";
+import type { Timeouts, Transport, TransportResponse } from "./transport.js";
+import { createTransport as createFetchTransport } from "./transport-fetch.js";
+import { createTransport as createNodeTransport } from "./transport-node.js";
+
+const PATIENT: Timeouts = { connectMs: 5_000, firstByteMs: 5_000, idleMs: 5_000 };
+
+const cleanUps: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
+});
+
+async function serve(listener: RequestListener): Promise<LoopbackServer> {
+  const server = await startServer(listener);
+  cleanUps.push(server.close);
+  return server;
+}
+
+async function readText({ body }: TransportResponse): Promise<string> {
+  const chunks = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+const failure = (reason: string): unknown => expect.objectContaining({ name: "TransportError", reason });
+
+describe.each([
+  ["undici", createNodeTransport],
+  ["the global fetch", createFetchTransport],
+])("the transport over %s", (_name, create) => {
+  const open = (): Transport => {
+    const transport = create();
+    cleanUps.push(() => transport.close());
+    return transport;
+  };
+
+  const send = (
+    url: string,
+    timeouts: Partial<Timeouts> = {},
+    transport = open(),
+  ): Promise<TransportResponse> =>
+    transport.send({
+      url: `${url}/path?x=1`,
+      headers: { "content-type": "application/json", authorization: "Bearer k" },
+      body: '{"prompt":"雪"}',
+      timeouts: { ...PATIENT, ...timeouts },
+    });
+
+  it("posts the body with its headers and gives the answer", async () => {
+    const server = await serve((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on("data", (chunk: Buffer) => chunks.push(chunk));
+      request.on("end", () => {
+        const { method, url, headers } = request;
+        response.writeHead(201, { "X-Request-Id": "r1", "content-type": "application/json" });
+        response.end(
+          JSON.stringify({
+            method,
+            url,
+            type: headers["content-type"],
+            key: headers.authorization,
+            length: headers["content-length"],
+            body: Buffer.concat(chunks).toString(),
+          }),
+        );
+      });
+    });
+    const response = await send(server.url);
+    expect(response.status).toBe(201);
+    expect(response.headers.get("x-request-id")).toBe("r1");
+    expect(response.headers.get("X-REQUEST-ID")).toBe("r1");
+    expect(response.headers.get("x-absent")).toBeNull();
+    expect(JSON.parse(await readText(response))).toEqual({
+      method: "POST",
+      url: "/path?x=1",
+      type: "application/json",
+      key: "Bearer k",
+      length: "16",
+      body: '{"prompt":"雪"}',
+    });
+  });
+
+  it("fails as unreachable where nothing listens", async () => {
+    await expect(send(await findClosedUrl())).rejects.toEqual(failure("unreachable"));
+  });
+
+  it("fails as unreachable where the name is none", async () => {
+    await expect(send("http://calotype.invalid")).rejects.toEqual(failure("unreachable"));
+  });
+
+  it("fails as broken when the connection is reset before an answer", async () => {
+    const server = await serve((request) => void request.socket.resetAndDestroy());
+    await expect(send(server.url)).rejects.toEqual(failure("broken"));
+  });
+
+  it("fails as broken when the server hangs up before an answer", async () => {
+    const server = await serve((request) => void request.socket.end());
+    await expect(send(server.url)).rejects.toEqual(failure("broken"));
+  });
+
+  it("fails as broken when the answer is no HTTP", async () => {
+    const server = await serve((request) => void request.socket.end("hello\r\n\r\n"));
+    await expect(send(server.url)).rejects.toEqual(failure("broken"));
+  });
+
+  it("fails as timed out when no answer begins", async () => {
+    const server = await serve(() => {});
+    await expect(send(server.url, { connectMs: 100, firstByteMs: 100 })).rejects.toEqual(failure("timeout"));
+  });
+
+  it("fails as broken in the body when it is cut", async () => {
+    const server = await serve((_request, response) => {
+      response.writeHead(200, { "content-length": "100" });
+      response.write("half", () => setTimeout(() => response.destroy(), 20));
+    });
+    const response = await send(server.url);
+    expect(response.status).toBe(200);
+    await expect(readText(response)).rejects.toEqual(failure("broken"));
+  });
+
+  it("fails as timed out in the body when it stalls", async () => {
+    const server = await serve((_request, response) => {
+      response.writeHead(200);
+      response.write("half");
+    });
+    await expect(readText(await send(server.url, { idleMs: 100 }))).rejects.toEqual(failure("timeout"));
+  });
+
+  it("follows no redirect", async () => {
+    const paths: (string | undefined)[] = [];
+    const server = await serve(({ url }, response) => {
+      paths.push(url);
+      response.writeHead(302, { location: "/elsewhere" }).end();
+    });
+    expect((await send(server.url)).status).toBe(302);
+    expect(paths).toEqual(["/path?x=1"]);
+  });
+
+  it("sends one request after another over the connections that stand", async () => {
+    const server = await serve((request, response) => {
+      request.on("end", () => response.end("ok")).resume();
+    });
+    const transport = open();
+    for (let count = 0; count < 10; count++) {
+      expect(await readText(await send(server.url, {}, transport))).toBe("ok");
+    }
+    expect(server.connections()).toBeLessThanOrEqual(2);
+  });
+
+  it("gives the connection up when its reader leaves an endless answer", async () => {
+    const closed = Promise.withResolvers<void>();
+    const server = await serve((_request, response) => {
+      response.on("close", () => closed.resolve());
+      pour(response);
+    });
+    for await (const chunk of (await send(server.url)).body) {
+      expect(chunk.length).toBeGreaterThan(0);
+      break;
+    }
+    await expect(closed.promise).resolves.toBeUndefined();
+  });
+
+  it("gives the connection up when it is cancelled", async () => {
+    const closed = Promise.withResolvers<void>();
+    const server = await serve((_request, response) => {
+      response.on("close", () => closed.resolve());
+      response.writeHead(200);
+      response.write("half");
+    });
+    const response = await send(server.url);
+    const reading = readText(response);
+    response.cancel();
+    await expect(reading).rejects.toEqual(expect.objectContaining({ name: "TransportError" }));
+    await expect(closed.promise).resolves.toBeUndefined();
+  });
+
+  it("can be closed twice", async () => {
+    const transport = create();
+    await transport.close();
+    await expect(transport.close()).resolves.not.toThrow();
+  });
+});
+
+/** Writes for as long as somebody reads. */
+function pour(response: ServerResponse): void {
+  const chunk = Buffer.alloc(64 * 1024);
+  const more = (): void => {
+    while (!response.destroyed && response.write(chunk));
+    if (!response.destroyed) response.once("drain", more);
+  };
+  more();
+}
