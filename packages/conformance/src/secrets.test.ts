@@ -1,0 +1,95 @@
+import type { Fault } from "@calotype/emulator";
+import { describe, expect, it } from "vitest";
+import type { Answer, Call } from "./support/http-client.js";
+import { jsonCall, QWEN_IMAGE_BODY, SEEDREAM_BODY } from "./support/image-calls.js";
+import { sendByFetch } from "./support/send-by-fetch.js";
+import { CALLER_KEY, CHANNEL_KEY, startGateway } from "./support/test-gateway.js";
+import { useProviders } from "./support/use-providers.js";
+
+const QUOTED = `Incorrect API key provided: ${CHANNEL_KEY}.`;
+const PICTURE = Buffer.from("not a picture, and nobody's business").toString("base64");
+
+const CALLS: readonly { readonly kind: string; readonly call: Call }[] = [
+  { kind: "JSON of family A", call: jsonCall(SEEDREAM_BODY) },
+  { kind: "JSON of family B", call: jsonCall(QWEN_IMAGE_BODY) },
+  { kind: "a stream", call: jsonCall({ ...SEEDREAM_BODY, stream: true }) },
+  { kind: "a native request", call: { ...jsonCall(SEEDREAM_BODY), path: "/api/v3/images/generations" } },
+];
+
+const FAILURES: readonly { readonly failure: string; readonly fault: Fault }[] = [
+  { failure: "nothing fails", fault: { latencyMs: 0 } },
+  { failure: "the key is refused", fault: { wrongKey: true } },
+  { failure: "a refusal of the key quotes it", fault: { status: 401, message: QUOTED } },
+  { failure: "a refusal of the account quotes the key", fault: { status: 403, message: QUOTED } },
+  { failure: "a refusal of the request quotes the key", fault: { status: 400, message: QUOTED } },
+  { failure: "a rate limit quotes the key", fault: { status: 429, message: QUOTED } },
+  { failure: "a failure of the provider quotes the key", fault: { status: 500, message: QUOTED } },
+  { failure: "an overload quotes the key", fault: { status: 503, message: QUOTED } },
+  {
+    failure: "an image fails and the reason quotes the key",
+    fault: { failImages: [{ index: 0, message: QUOTED }] },
+  },
+  { failure: "the answer is broken", fault: { malformedJson: true } },
+  { failure: "the answer is empty", fault: { emptyBody: true } },
+];
+
+describe.each(CALLS)("$kind", ({ kind, call }) => {
+  const providers = useProviders();
+  // What stands inside the events of a stream is relayed as it came, byte by byte.
+  const failures = FAILURES.filter(({ fault }) => kind !== "a stream" || fault.failImages === undefined);
+
+  it.each(failures)("shows no key to anybody when $failure", async ({ fault }) => {
+    const { gateway, records, logLines } = startGateway(providers());
+    providers().emulator.faults.add(fault);
+
+    const answer = await sendByFetch(gateway, call);
+
+    expect(providers().emulator.requests).toHaveLength(1);
+    expect(textOf(answer)).not.toContain(CHANNEL_KEY);
+    expect(textOf(answer)).not.toContain(CALLER_KEY);
+    expect(`${JSON.stringify(records)}${logLines.join("\n")}`).not.toContain(CHANNEL_KEY);
+    expect(`${JSON.stringify(records)}${logLines.join("\n")}`).not.toContain(CALLER_KEY);
+    expect(JSON.stringify(providers().emulator.requests)).not.toContain(CALLER_KEY);
+  });
+});
+
+describe("a gateway that fails", () => {
+  const providers = useProviders();
+
+  it.each([
+    { what: "an unknown model", fields: { model: CALLER_KEY.toUpperCase() } },
+    { what: "a wrong size", fields: { size: "1x1" } },
+    { what: "a reference that is no image", fields: { image: `data:image/png;base64,${PICTURE}` } },
+    { what: "a reference of another type", fields: { image: `data:text/plain;base64,${PICTURE}` } },
+    { what: "a reference that is not base64", fields: { image: `data:image/png;base64,${PICTURE}!` } },
+  ])("shows neither the caller's key nor the pictures for $what", async ({ fields }) => {
+    const { gateway, records, logLines } = startGateway(providers());
+
+    const answer = await sendByFetch(gateway, jsonCall({ ...SEEDREAM_BODY, ...fields }));
+
+    expect(answer.status).toBeGreaterThanOrEqual(400);
+    const shown = [textOf(answer), JSON.stringify(records), ...logLines].join("\n");
+    expect(shown).not.toContain(CALLER_KEY);
+    expect(shown).not.toContain(PICTURE.slice(0, 20));
+  });
+
+  it("does not log the key that an operator's own check fails on", async () => {
+    const { gateway, logLines } = startGateway(providers(), {
+      apiKeys: undefined,
+      authenticate: () => {
+        throw new Error("The database is away.");
+      },
+    });
+
+    const answer = await sendByFetch(gateway, jsonCall(SEEDREAM_BODY));
+
+    expect(answer.status).toBe(500);
+    expect(logLines).toHaveLength(1);
+    expect([textOf(answer), ...logLines].join("\n")).not.toContain(CALLER_KEY);
+    expect(textOf(answer)).not.toContain("database");
+  });
+});
+
+function textOf({ headers, text }: Answer): string {
+  return JSON.stringify(headers) + text;
+}
