@@ -33,7 +33,7 @@ export interface RelayOptions {
   readonly cancel?: (() => void) | undefined;
 }
 
-const HEARTBEAT = new TextEncoder().encode(": keep-alive\n\n");
+const HEARTBEAT = ": keep-alive\n\n";
 
 /**
  * Relays a stream of server-sent events: bytes go through untouched, chunk by chunk as the reader
@@ -60,9 +60,23 @@ export function relaySse(
   let end: Promise<void> | undefined;
   let isAbandoned = false;
 
+  const tellEnd = async (how: RelayEnd): Promise<void> => {
+    await options.onEnd?.(how);
+  };
+
   const finish = (how: RelayEnd): Promise<void> => {
-    end ??= Promise.resolve(options.onEnd?.(how));
+    end ??= tellEnd(how);
     return end;
+  };
+
+  /** Ends the source. Nobody waits for it: a generator ends only after its pending read. */
+  const stop = async (): Promise<void> => {
+    try {
+      options.cancel?.();
+      await chunks.return?.();
+    } catch {
+      // It is given up; how it failed is of no use to anyone.
+    }
   };
 
   /** The next chunk, read for its events; at the end and at a failure whoever waits is told first. */
@@ -73,6 +87,8 @@ export function relaySse(
       else reader.push(result.value);
       return result;
     } catch (error) {
+      // Also when it was `onEvent` that failed, and the source would go on.
+      void stop();
       await finish({ reason: "failed", error });
       throw error;
     }
@@ -92,7 +108,7 @@ export function relaySse(
 
   const giveUp = async (): Promise<void> => {
     const ended = finish({ reason: "abandoned" });
-    options.cancel?.();
+    void stop();
     await ended;
   };
 
@@ -104,7 +120,7 @@ export function relaySse(
       !reader.isInsideEvent &&
       !(await isSettledWithin(pending, options.heartbeatMs))
     ) {
-      return { done: false, value: HEARTBEAT };
+      return { done: false, value: new TextEncoder().encode(HEARTBEAT) };
     }
     try {
       return await pending;
@@ -116,11 +132,18 @@ export function relaySse(
     }
   };
 
+  let turn: Promise<unknown> = Promise.resolve();
+
   return {
     [Symbol.asyncIterator]() {
       return this;
     },
-    next,
+    /** One after another, as a generator does it: of two that ask at once each gets a chunk of its own. */
+    next() {
+      const result = turn.then(next);
+      turn = result.catch(() => undefined);
+      return result;
+    },
     async return() {
       if (end !== undefined || isAbandoned) return { done: true, value: undefined };
       isAbandoned = true;

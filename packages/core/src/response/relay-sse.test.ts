@@ -1,0 +1,395 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { createScriptedSource, endedSource, type ScriptedSource } from "../testing/scripted-source.js";
+import { type AbandonedStream, type RelayEnd, type RelayOptions, relaySse } from "./relay-sse.js";
+
+const EVENT = "event: greeting\ndata: hello\n\n";
+const HALF = "event: greeting\ndata: hel";
+const BROKEN = new Error("The provider hung up.");
+
+/** A relay over a scripted source, with everything that it told. */
+function relay(source: ScriptedSource, options: RelayOptions = {}) {
+  const events: string[] = [];
+  const ends: RelayEnd[] = [];
+  const stream = relaySse(source.body, {
+    onEvent: ({ data }) => void events.push(data),
+    onEnd: (end) => void ends.push(end),
+    ...options,
+  });
+  const next = async (): Promise<string | undefined> => {
+    const { done, value } = await stream.next();
+    return done === true ? undefined : new TextDecoder().decode(value);
+  };
+  return { stream, next, events, ends };
+}
+
+async function readAll(stream: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+const renderFailure = (error: unknown): string => `event: error\ndata: ${String(error)}\n\n`;
+
+describe("a stream that is relayed", () => {
+  it("has the very bytes of its source, whatever they are", async () => {
+    const bytes = Uint8Array.from({ length: 5_000 }, (_, index) => (index * 89) % 256);
+    const source = endedSource();
+    source.send(bytes);
+    const pieces = createScriptedSource();
+    for (let start = 0; start < bytes.length; start += 77) pieces.send(bytes.subarray(start, start + 77));
+    pieces.end();
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of relaySse(pieces.body)) chunks.push(chunk);
+    expect(Buffer.concat(chunks).equals(bytes)).toBe(true);
+    expect(chunks).toHaveLength(Math.ceil(bytes.length / 77));
+  });
+
+  it("passes [DONE] and unknown events on", async () => {
+    const text = `event: image_generation.partial_image\ndata: {}\n\ndata: [DONE]\n\n`;
+    const { stream, events } = relay(endedSource(text));
+    expect(await readAll(stream)).toBe(text);
+    expect(events).toEqual(["{}", "[DONE]"]);
+  });
+
+  it("gives the first chunk before the source has the second", async () => {
+    const source = createScriptedSource(EVENT);
+    const { next, events, ends } = relay(source);
+    expect(await next()).toBe(EVENT);
+    expect(source.asked()).toBe(1);
+    expect(events).toEqual(["hello"]);
+    source.send(EVENT);
+    expect(await next()).toBe(EVENT);
+    source.end();
+    expect(await next()).toBeUndefined();
+    expect(ends).toEqual([{ reason: "complete" }]);
+  });
+
+  it("asks its source for nothing that nobody reads", async () => {
+    const source = createScriptedSource(EVENT, EVENT, EVENT);
+    const { next } = relay(source);
+    await pause(2);
+    expect(source.asked()).toBe(0);
+    await next();
+    await pause(2);
+    expect(source.asked()).toBe(1);
+    await next();
+    await pause(2);
+    expect(source.asked()).toBe(2);
+  });
+
+  it("has told an event before its bytes go out", async () => {
+    const order: string[] = [];
+    const source = endedSource(EVENT);
+    for await (const chunk of relaySse(source.body, { onEvent: () => void order.push("event") }))
+      order.push(`chunk of ${chunk.length}`);
+    expect(order).toEqual(["event", `chunk of ${EVENT.length}`]);
+  });
+
+  it("ends only after onEnd has resolved", async () => {
+    const committed = Promise.withResolvers<void>();
+    const { stream } = relay(endedSource(EVENT), { onEnd: () => committed.promise });
+    const text = readAll(stream);
+    const first = await Promise.race([text, pause(20, "waits")]);
+    expect(first).toBe("waits");
+    committed.resolve();
+    expect(await text).toBe(EVENT);
+  });
+
+  it("gives two that ask at once a chunk each", async () => {
+    const { next } = relay(endedSource("data: 1\n\n", "data: 2\n\n"));
+    expect(await Promise.all([next(), next(), next(), next()])).toEqual([
+      "data: 1\n\n",
+      "data: 2\n\n",
+      undefined,
+      undefined,
+    ]);
+  });
+
+  it("ends for good", async () => {
+    const { stream, next, ends } = relay(endedSource(EVENT));
+    await readAll(stream);
+    expect(await next()).toBeUndefined();
+    expect(await stream.return?.()).toEqual({ done: true, value: undefined });
+    expect(ends).toEqual([{ reason: "complete" }]);
+  });
+});
+
+describe("a source that breaks off", () => {
+  it.each([
+    ["before its first byte", []],
+    ["between events", [EVENT]],
+    ["after a comment", [EVENT, ": waiting\n"]],
+    ["after a CRLF whose LF was to come", ["data: hello\r\n\r"]],
+  ])("%s ends with the event that renderFailure makes", async (_when, pieces) => {
+    const source = createScriptedSource(...pieces);
+    source.fail(BROKEN);
+    const { stream, next, ends } = relay(source, { renderFailure });
+    expect(await readAll(stream)).toBe(`${pieces.join("")}${renderFailure(BROKEN)}`);
+    expect(await next()).toBeUndefined();
+    expect(ends).toEqual([{ reason: "failed", error: BROKEN }]);
+  });
+
+  it.each([
+    ["in a line", HALF],
+    ["after a line of an event", "event: greeting\n"],
+    ["after the data", "data: x\n"],
+    ["inside a character", new Uint8Array([0xe9])],
+    ["in a comment", ": wait"],
+    ["in a name, after an event", `${EVENT}ev`],
+  ])("%s throws, so that no half event is completed", async (_when, piece) => {
+    const source = createScriptedSource();
+    source.send(piece);
+    source.fail(BROKEN);
+    const { stream, next, ends } = relay(source, { renderFailure });
+    await next();
+    await expect(stream.next()).rejects.toBe(BROKEN);
+    expect(await next()).toBeUndefined();
+    expect(ends).toEqual([{ reason: "failed", error: BROKEN }]);
+  });
+
+  it("throws without renderFailure also between events", async () => {
+    const source = createScriptedSource(EVENT);
+    source.fail(BROKEN);
+    const { stream, ends } = relay(source);
+    await expect(readAll(stream)).rejects.toBe(BROKEN);
+    expect(ends).toEqual([{ reason: "failed", error: BROKEN }]);
+  });
+
+  it("inside an event by ending is passed on as it is", async () => {
+    const { stream, events, ends } = relay(endedSource(HALF), { renderFailure });
+    expect(await readAll(stream)).toBe(HALF);
+    expect(events).toEqual([]);
+    expect(ends).toEqual([{ reason: "complete" }]);
+  });
+});
+
+describe("a reader that leaves", () => {
+  it.each([
+    ["before the first chunk", 0],
+    ["in mid-stream", 1],
+  ])("%s ends the source, and onEnd hears of it once", async (_when, chunks) => {
+    const source = createScriptedSource(EVENT, EVENT, EVENT);
+    const cancel = vi.fn<() => void>();
+    const { stream, next, ends } = relay(source, { cancel });
+    for (let index = 0; index < chunks; index++) await next();
+    await stream.return?.();
+    await stream.return?.();
+    expect(await next()).toBeUndefined();
+    expect(ends).toEqual([{ reason: "abandoned" }]);
+    expect(cancel).toHaveBeenCalledTimes(1);
+    expect(source.asked()).toBe(chunks);
+  });
+
+  it("ends a source that knows no cancel", async () => {
+    const source = createScriptedSource(EVENT, EVENT);
+    for await (const chunk of relaySse(source.body)) {
+      expect(chunk).toHaveLength(EVENT.length);
+      break;
+    }
+    await vi.waitFor(() => expect(source.isEnded()).toBe(true));
+  });
+
+  it("while a chunk is awaited ends at once where the source can be cancelled", async () => {
+    const source = createScriptedSource();
+    const { stream, next, ends } = relay(source, { cancel: () => source.fail(BROKEN) });
+    const pending = next();
+    await pause(2);
+    await stream.return?.();
+    expect(ends).toEqual([{ reason: "abandoned" }]);
+    await expect(pending).rejects.toBe(BROKEN);
+  });
+
+  it("while a chunk is awaited that never comes does not wait for it", async () => {
+    const { stream, ends } = relay(createScriptedSource());
+    void stream.next();
+    await pause(2);
+    await stream.return?.();
+    expect(ends).toEqual([{ reason: "abandoned" }]);
+  });
+
+  it("leaves its stream to onAbandoned, which may read it to its end", async () => {
+    const source = createScriptedSource(EVENT);
+    const abandoned: AbandonedStream[] = [];
+    const { stream, next, events, ends } = relay(source, {
+      onAbandoned: (rest) => void abandoned.push(rest),
+    });
+    await next();
+    await stream.return?.();
+    await stream.return?.();
+    expect(abandoned).toHaveLength(1);
+    expect(ends).toEqual([]);
+    const read = abandoned[0]?.readToEnd();
+    source.send("data: second\n\n");
+    source.send("data: third\n\n");
+    await pause(2);
+    expect(ends).toEqual([]);
+    source.end();
+    await read;
+    expect(events).toEqual(["hello", "second", "third"]);
+    expect(ends).toEqual([{ reason: "complete" }]);
+    expect(await next()).toBeUndefined();
+  });
+
+  it("while a chunk is awaited loses no event to the one that reads on", async () => {
+    const source = createScriptedSource();
+    const abandoned: AbandonedStream[] = [];
+    const { stream, events, ends } = relay(source, { onAbandoned: (rest) => void abandoned.push(rest) });
+    void stream.next();
+    await pause(2);
+    await stream.return?.();
+    const read = abandoned[0]?.readToEnd();
+    source.send("data: first\n\n");
+    source.send("data: second\n\n");
+    source.end();
+    await read;
+    expect(events).toEqual(["first", "second"]);
+    expect(ends).toEqual([{ reason: "complete" }]);
+  });
+
+  it("is told of a failure in the rest, which readToEnd swallows", async () => {
+    const source = createScriptedSource(EVENT);
+    const abandoned: AbandonedStream[] = [];
+    const { stream, ends } = relay(source, { onAbandoned: (rest) => void abandoned.push(rest) });
+    await stream.return?.();
+    source.fail(BROKEN);
+    await abandoned[0]?.readToEnd();
+    expect(ends).toEqual([{ reason: "failed", error: BROKEN }]);
+  });
+
+  it("has a stream that is given up while it is read to its end", async () => {
+    const source = createScriptedSource(EVENT);
+    const abandoned: AbandonedStream[] = [];
+    const { stream, events, ends } = relay(source, {
+      onAbandoned: (rest) => void abandoned.push(rest),
+      cancel: () => source.fail(BROKEN),
+    });
+    await stream.return?.();
+    const read = abandoned[0]?.readToEnd();
+    await pause(2);
+    await abandoned[0]?.giveUp();
+    await read;
+    expect(events).toEqual(["hello"]);
+    expect(ends).toEqual([{ reason: "abandoned" }]);
+    await vi.waitFor(() => expect(source.isEnded()).toBe(true));
+  });
+});
+
+describe("a function of the caller's that fails", () => {
+  it("ends the stream and its source when it is onEvent, and onEnd hears of it once", async () => {
+    const source = createScriptedSource(EVENT, EVENT);
+    const onEvent = (): void => {
+      throw BROKEN;
+    };
+    const { stream, next, ends } = relay(source, { onEvent });
+    await expect(stream.next()).rejects.toBe(BROKEN);
+    expect(await next()).toBeUndefined();
+    expect(ends).toEqual([{ reason: "failed", error: BROKEN }]);
+    await vi.waitFor(() => expect(source.isEnded()).toBe(true));
+  });
+
+  it.each([
+    [
+      "at once",
+      () => {
+        throw BROKEN;
+      },
+    ],
+    ["later", () => Promise.reject(BROKEN)],
+  ])("is asked only once when it is onEnd and fails %s", async (_when, fail) => {
+    const onEnd = vi.fn<(end: RelayEnd) => void | Promise<void>>(fail);
+    const { stream } = relay(endedSource(EVENT), { onEnd });
+    await expect(readAll(stream)).rejects.toBe(BROKEN);
+    expect(await stream.next()).toEqual({ done: true, value: undefined });
+    expect(onEnd).toHaveBeenCalledTimes(1);
+  });
+});
+
+describe("a heartbeat", () => {
+  const BEAT = ": keep-alive\n\n";
+
+  beforeEach(() => {
+    vi.useFakeTimers();
+    return () => vi.useRealTimers();
+  });
+
+  it("goes out after each silence between events, and no byte is lost", async () => {
+    const source = createScriptedSource(EVENT);
+    const { next, events } = relay(source, { heartbeatMs: 1_000 });
+    expect(await next()).toBe(EVENT);
+    for (let beats = 0; beats < 3; beats++) {
+      const beat = next();
+      await vi.advanceTimersByTimeAsync(1_000);
+      expect(await beat).toBe(BEAT);
+    }
+    expect(source.asked()).toBe(2);
+    const chunk = next();
+    await vi.advanceTimersByTimeAsync(999);
+    source.send("data: late\n\n");
+    expect(await chunk).toBe("data: late\n\n");
+    expect(events).toEqual(["hello", "late"]);
+  });
+
+  it("goes out before the first event", async () => {
+    const { next } = relay(createScriptedSource(), { heartbeatMs: 1_000 });
+    const beat = next();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await beat).toBe(BEAT);
+  });
+
+  it.each(["data: hel", "data: hello\n", "data: hello\r\n", ": com"])(
+    "never goes out after %j",
+    async (piece) => {
+      const source = createScriptedSource(piece);
+      const { next } = relay(source, { heartbeatMs: 1_000 });
+      await next();
+      const chunk = next();
+      await vi.advanceTimersByTimeAsync(60_000);
+      source.send("\n\n");
+      expect(await chunk).toBe("\n\n");
+    },
+  );
+
+  it("survives a reader that takes its memory away", async () => {
+    const { stream } = relay(createScriptedSource(), { heartbeatMs: 1_000 });
+    for (let beats = 0; beats < 2; beats++) {
+      const beat = stream.next();
+      await vi.advanceTimersByTimeAsync(1_000);
+      const { value } = await beat;
+      expect(new TextDecoder().decode(value)).toBe(BEAT);
+      value?.fill(0);
+    }
+  });
+
+  it("leaves no timer behind", async () => {
+    const { stream } = relay(endedSource(EVENT, EVENT), { heartbeatMs: 1_000 });
+    await readAll(stream);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("leaves a failure to nobody when the reader leaves after it", async () => {
+    const source = createScriptedSource();
+    const { stream, next, ends } = relay(source, { heartbeatMs: 1_000, cancel: () => source.fail(BROKEN) });
+    const beat = next();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await beat).toBe(BEAT);
+    await stream.return?.();
+    await vi.advanceTimersByTimeAsync(1_000);
+    // An unhandled rejection would end the run here.
+    vi.useRealTimers();
+    await pause(5);
+    expect(ends).toEqual([{ reason: "abandoned" }]);
+  });
+
+  it("is followed by the failure that came while it was sent", async () => {
+    const source = createScriptedSource(EVENT);
+    const { next } = relay(source, { heartbeatMs: 1_000, renderFailure: () => "data: failed\n\n" });
+    await next();
+    const beat = next();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await beat).toBe(BEAT);
+    source.fail(BROKEN);
+    expect(await next()).toBe("data: failed\n\n");
+    expect(await next()).toBeUndefined();
+  });
+});
