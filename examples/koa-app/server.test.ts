@@ -1,0 +1,62 @@
+import { fileURLToPath } from "node:url";
+import { type RunningExample, startExample } from "@calotype/example-options/testing";
+import OpenAI from "openai";
+import { afterAll, beforeAll, expect, it } from "vitest";
+
+const MODEL = "seedream-4-5-251128";
+
+let app: RunningExample;
+let client: OpenAI;
+beforeAll(async () => {
+  app = await startExample(fileURLToPath(new URL("server.ts", import.meta.url)));
+  client = new OpenAI({ baseURL: app.baseUrl, apiKey: app.apiKey, maxRetries: 0 });
+}, 20_000);
+afterAll(() => app.stop());
+
+it("says that its pictures are emulated, on stderr", () => {
+  expect(app.errors()).toContain("emulated pictures");
+  expect(app.lines).toEqual([expect.stringMatching(/^calotype listens on http:\/\/localhost:\d+\/v1$/)]);
+});
+
+it("makes an image for the official client and prints its usage record", async () => {
+  const { data, response } = await client.images
+    .generate({ model: MODEL, prompt: "an oak tree", size: "2048x2048" })
+    .withResponse();
+
+  const [image] = data.data ?? [];
+  expect((await fetch(image?.url ?? "")).headers.get("content-type")).toMatch(/^image\//);
+  expect(await app.findRecord(response.headers.get("x-request-id"))).toMatchObject({
+    model: MODEL,
+    caller: "default",
+    operation: "generate",
+    usage: { generated_images: 1 },
+    charge: "0.25",
+  });
+});
+
+it("streams the images of a batch as they come", async () => {
+  const { data: events, response } = await client.images
+    .generate({
+      model: MODEL,
+      prompt: "Three pictures of an oak tree, a season each",
+      n: 3,
+      size: "2048x2048",
+      stream: true,
+    })
+    .withResponse();
+  const types: string[] = [];
+  for await (const event of events) types.push(event.type);
+
+  expect(types).toEqual([
+    ...Array.from({ length: 3 }, () => "image_generation.partial_succeeded"),
+    "image_generation.completed",
+  ]);
+  expect(await app.findRecord(response.headers.get("x-request-id"))).toMatchObject({
+    usage: { generated_images: 3 },
+    charge: "0.75",
+  });
+});
+
+it("ends when it is stopped", async () => {
+  expect(await app.stop()).toBe(0);
+});

@@ -1,0 +1,87 @@
+import { readFileSync } from "node:fs";
+import type { ChannelOptions, GatewayOptions } from "@calotype/core";
+
+/** Variables by name, such as `process.env`. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The options of the example apps from their environment: CALOTYPE_API_KEY, ARK_BASE_URL, ARK_API_KEY,
+ * DASHSCOPE_BASE_URL, DASHSCOPE_API_KEY, and CALOTYPE_CONFIG, a JSON file whose options replace those
+ * below, each as a whole. A provider is used when its address or its key is set.
+ */
+export function readOptions(env: Environment): GatewayOptions {
+  const config = readConfig(env);
+  const { ark, dashscope } = findLiveProviders(env);
+  const offered = [toArkChannel(env), toDashscopeChannel(env)];
+  const channels = config.channels ?? offered.filter(({ id }) => (id === "ark" ? ark : dashscope));
+  const models = offered
+    .filter(({ family }) => channels.some((channel) => channel.family === family))
+    .flatMap(({ family, modelMapping = {} }) =>
+      Object.keys(modelMapping).map((model) => [model, { family }] as const),
+    );
+  return {
+    models: Object.fromEntries(models),
+    apiKeys: [{ id: "default", key: env["CALOTYPE_API_KEY"] || undefined }],
+    billing: { model_details: PRICES },
+    onUsage: (record) => console.log(JSON.stringify(record)),
+    ...config,
+    channels,
+  };
+}
+
+/** The options of the file that CALOTYPE_CONFIG names. */
+export function readConfig({ CALOTYPE_CONFIG: path }: Environment): Partial<GatewayOptions> {
+  return path ? JSON.parse(readFileSync(path, "utf8")) : {};
+}
+
+/** Which providers the environment names. */
+export function findLiveProviders(env: Environment): { ark: boolean; dashscope: boolean } {
+  return {
+    ark: Boolean(env["ARK_BASE_URL"] || env["ARK_API_KEY"]),
+    dashscope: Boolean(env["DASHSCOPE_BASE_URL"] || env["DASHSCOPE_API_KEY"]),
+  };
+}
+
+const SEEDREAMS = ["seedream-5-0-lite-260128", "seedream-4-5-251128", "seedream-4-0-250828"];
+
+function toArkChannel(env: Environment): ChannelOptions {
+  // BytePlus, the international site of Ark, names the same models without "doubao-".
+  const prefix = env["ARK_BASE_URL"]?.includes("bytepluses.com") ? "" : "doubao-";
+  return {
+    id: "ark",
+    family: "seedream",
+    apiKey: env["ARK_API_KEY"] || "none",
+    baseUrl: env["ARK_BASE_URL"] || undefined,
+    modelMapping: Object.fromEntries(SEEDREAMS.map((model) => [model, prefix + model])),
+  };
+}
+
+function toDashscopeChannel(env: Environment): ChannelOptions {
+  return {
+    id: "dashscope",
+    family: "qwen-image",
+    apiKey: env["DASHSCOPE_API_KEY"] || "none",
+    baseUrl: env["DASHSCOPE_BASE_URL"] || undefined,
+    modelMapping: {
+      "image-2.0*": "qwen-image-2.0*",
+      "image-max": "qwen-image-max",
+      "image-plus": "qwen-image-plus",
+      "image-edit*": "qwen-image-edit*",
+    },
+  };
+}
+
+const perImage = (model_price: string) => ({ pricing_mode: "per-request" as const, model_price });
+
+const PRICES = {
+  "seedream-5-0-lite-260128": perImage("0.22"),
+  "seedream-4-5-251128": perImage("0.25"),
+  "seedream-4-0-250828": perImage("0.2"),
+  "image-2.0*": perImage("0.2"),
+  "image-2.0-pro*": perImage("0.5"),
+  "image-max": perImage("0.5"),
+  "image-plus": perImage("0.2"),
+  "image-edit*": perImage("0.3"),
+  "image-edit-max*": perImage("0.5"),
+  "image-edit-plus*": perImage("0.2"),
+};

@@ -1,0 +1,80 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import type { UsageRecord } from "@calotype/core";
+
+/** An example app, running as a process of its own against the emulator. */
+export interface RunningExample {
+  /** What OpenAI clients take as their base URL. */
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  /** Every line of its stdout so far. */
+  readonly lines: readonly string[];
+  /** What it wrote to stderr so far. */
+  readonly errors: () => string;
+  /** The usage record of a request, by the id that the client saw. Waits for it for two seconds. */
+  findRecord(requestId: string | null): Promise<UsageRecord>;
+  /** Stops it as a terminal or a supervisor does, and gives its exit code. */
+  stop(): Promise<number | null>;
+}
+
+/** The variables that the examples read; none of the user's own may reach a test. */
+const UNSET = {
+  ARK_API_KEY: "",
+  ARK_BASE_URL: "",
+  CALOTYPE_API_KEY: "",
+  CALOTYPE_CONFIG: "",
+  DASHSCOPE_API_KEY: "",
+  DASHSCOPE_BASE_URL: "",
+};
+
+/** Starts an example on a free port with no provider set, and waits until it says that it listens. */
+export async function startExample(
+  script: string,
+  env: Record<string, string> = {},
+): Promise<RunningExample> {
+  const child = spawn(process.execPath, [script], {
+    env: { ...process.env, ...UNSET, PORT: "0", ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const exited = once(child, "exit");
+  let errors = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));
+  const lines: string[] = [];
+  const listening = new Promise<string>((resolve) => {
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      lines.push(line);
+      if (line.startsWith("calotype listens on ")) resolve(line.slice(line.indexOf("http")));
+    });
+  });
+  const failed = exited.then(() =>
+    Promise.reject(new Error(`The example ended before it listened: ${errors}`)),
+  );
+  failed.catch(() => undefined);
+  return {
+    baseUrl: await Promise.race([listening, failed]),
+    apiKey: "sk-local",
+    lines,
+    errors: () => errors,
+    findRecord: (requestId) => findRecord(lines, requestId),
+    async stop() {
+      child.kill("SIGTERM");
+      await exited;
+      return child.exitCode;
+    },
+  };
+}
+
+async function findRecord(lines: readonly string[], requestId: string | null): Promise<UsageRecord> {
+  for (let waits = 0; waits < 200; waits++) {
+    const records = lines.filter((line) => line.startsWith("{")).map(toRecord);
+    const record = records.find(({ id }) => id === requestId);
+    if (record !== undefined) return record;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error(`No usage record of ${requestId} came.`);
+}
+
+function toRecord(line: string): UsageRecord {
+  return JSON.parse(line);
+}
