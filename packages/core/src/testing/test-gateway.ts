@@ -9,6 +9,7 @@ export const ARK_KEY = "ark-canary-7d793037";
 export const DASHSCOPE_KEY = "dashscope-canary-0a076734";
 
 export const GENERATIONS = "http://gateway.test/v1/images/generations";
+export const NATIVE = "http://gateway.test/api/v3/images/generations";
 
 /** What a provider got. */
 export interface SentCall {
@@ -44,6 +45,8 @@ export interface TestGateway {
   readonly logs: readonly LogLine[];
   /** Posts JSON (or a text or bytes as they are) with the caller's key. */
   readonly post: (body: unknown, headers?: Record<string, string>) => Promise<Answer>;
+  /** The same, to the native endpoint. */
+  readonly postNative: (body: unknown) => Promise<Answer>;
 }
 
 export const ARK_ANSWER = {
@@ -121,7 +124,9 @@ export function createTestGateway(
   );
   const post: TestGateway["post"] = async (body, headers = {}) =>
     readAnswer(await gateway.fetch(createPost(body, headers)));
-  return { gateway, calls, records, logs, post };
+  const postNative: TestGateway["postNative"] = async (body) =>
+    readAnswer(await gateway.fetch(new Request(NATIVE, createPost(body))));
+  return { gateway, calls, records, logs, post, postNative };
 }
 
 /** A POST of the caller; an object is sent as JSON, a text or bytes as they are. */

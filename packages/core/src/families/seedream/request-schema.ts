@@ -32,8 +32,8 @@ export const seedreamRequestSchema = z.looseObject({
 /** The fields that the native endpoint interprets; `null` is forwarded like any other value. */
 export const nativeRequestSchema = z.looseObject({
   prompt: text.min(1, "must not be empty"),
-  image: z.unknown(),
-  response_format: z.unknown(),
+  image: z.unknown().optional(),
+  response_format: z.unknown().optional(),
   sequential_image_generation: z.enum(["auto", "disabled"], 'must be "auto" or "disabled"').nullish(),
   sequential_image_generation_options: z
     .looseObject(
