@@ -229,3 +229,43 @@ describe("a transport that is not ours", () => {
     expect(records).toMatchObject([{ status: 502 }]);
   });
 });
+
+describe("over many requests", () => {
+  it("a channel whose key is refused is left alone until it is probed, and used again when it recovers", async () => {
+    let isRefused = true;
+    let now = 1_800_000_000_000;
+    const provider: Provider = ({ headers }) =>
+      behave(headers.get("authorization") === "Bearer key-0" && isRefused ? 401 : "ok");
+    const { gateway, post, records } = createTestGateway(
+      provider,
+      {
+        models: { m: { family: "seedream" } },
+        channels: [0, 1].map((index) => ({
+          id: `channel-${index}`,
+          family: "seedream",
+          apiKey: `key-${index}`,
+          priority: -index,
+        })),
+        billing: undefined,
+      },
+      { now: () => now },
+    );
+    for (let requests = 0; requests < 5; requests++) expect((await post(body)).status).toBe(200);
+    expect(records.map(({ channel }) => channel)).toEqual(Array.from({ length: 5 }, () => "channel-1"));
+    expect(gateway.status().channels).toMatchObject([
+      { id: "channel-0", state: "cooling", reason: "credential" },
+      { id: "channel-1", state: "ready" },
+    ]);
+    isRefused = false;
+    now += 5_000;
+    await post(body);
+    expect(records.at(-1)?.channel).toBe("channel-0");
+    expect(gateway.status().channels[0]).toEqual({ id: "channel-0", state: "ready" });
+  });
+
+  it("an outage of every channel is not answered with a multiple of the traffic", async () => {
+    const { calls, post } = createChain([503, 503, 503, 503]);
+    for (let requests = 0; requests < 50; requests++) await post(body);
+    expect(calls.length).toBeLessThanOrEqual(50 + 10);
+  });
+});

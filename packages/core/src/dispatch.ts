@@ -1,13 +1,16 @@
 import type { GatewayError } from "./errors.js";
+import type { UpstreamCall } from "./families/family.js";
 import type { ImageRequest, SentTo } from "./image-request.js";
 import type { Logger } from "./logger.js";
 import type { SecretMask } from "./mask-secrets.js";
 import type { Channel } from "./routing/channel.js";
+import type { ChannelHealth } from "./routing/channel-health.js";
 import type { ResolvedModel } from "./routing/resolve-model.js";
+import type { RetryBudget } from "./routing/retry-budget.js";
 import { selectChannel } from "./routing/select-channel.js";
 import type { AttemptFailure } from "./upstream/attempt-failure.js";
 import { maySendAgain } from "./upstream/retry-policy.js";
-import { sendOnce } from "./upstream/send.js";
+import { type AttemptOutcome, sendOnce } from "./upstream/send.js";
 import type { Transport, TransportResponse } from "./upstream/transport.js";
 import { toUpstreamError } from "./upstream/upstream-error.js";
 import type { UpstreamFailure } from "./upstream-failure.js";
@@ -17,6 +20,10 @@ export interface DispatchParts {
   readonly transport: Transport;
   readonly logger: Logger;
   readonly random: () => number;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly health: ChannelHealth;
+  readonly retryBudget: RetryBudget;
   /** Takes every channel's key out of an error's text. */
   readonly mask: SecretMask;
 }
@@ -43,23 +50,47 @@ export async function dispatch(
   const untried = new Set(model.channels);
   let reached: SentTo | undefined;
   let worst: AttemptFailure | undefined;
+  const selection = {
+    now: parts.now(),
+    random: parts.random,
+    readyAt: (id: string) => parts.health.readyAt(id),
+  };
+  parts.retryBudget.countRequest();
   for (;;) {
-    const channel = selectChannel([...untried], parts.random);
+    const channel = selectChannel([...untried], selection);
     if (channel === undefined) break;
     untried.delete(channel);
     const sentTo = { channel: channel.id, upstreamModel: channel.toUpstreamModel(model.name) ?? model.name };
-    const call = channel.family.toUpstream(request, sentTo.upstreamModel);
-    const outcome = await sendOnce(parts.transport, call, channel, (status, body) =>
-      maskFailure(channel.family.toFailure(status, body), parts.mask),
-    );
+    const outcome = await attempt(channel, channel.family.toUpstream(request, sentTo.upstreamModel), parts);
     if (outcome.ok) return { ok: true, channel, sentTo, response: outcome.response };
     const { failure } = outcome;
     if (failure.kind !== "unreachable") reached = sentTo;
     if (worst === undefined || weigh(failure) >= weigh(worst)) worst = failure;
     reportChannelFailure(channel, failure, parts.logger);
     if (!maySendAgain(failure.kind, channel.retryUnsafe)) break;
+    if (untried.size > 0 && !parts.retryBudget.take()) break;
   }
   return { ok: false, sentTo: reached, error: toUpstreamError(worst ?? { kind: "unreachable" }) };
+}
+
+/** Sends once, and tells the channel's health how it went. */
+async function attempt(
+  channel: Channel,
+  call: UpstreamCall,
+  { transport, health, mask }: DispatchParts,
+): Promise<AttemptOutcome> {
+  const begun = health.begin(channel.id);
+  try {
+    const outcome = await sendOnce(transport, call, channel, (status, body) =>
+      maskFailure(channel.family.toFailure(status, body), mask),
+    );
+    if (outcome.ok) begun.succeeded();
+    else begun.failed(outcome.failure);
+    return outcome;
+  } catch (error) {
+    begun.failed({ kind: "broken", cause: error });
+    throw error;
+  }
 }
 
 /** Providers quote the key they refuse, and what they say goes into answers, records and logs. */

@@ -13,7 +13,9 @@ import { createAuthenticator, findByHash } from "./request/authenticate.js";
 import { createRouteMatcher } from "./request/match-route.js";
 import { renderError } from "./response/error-response.js";
 import { createChannel } from "./routing/channel.js";
+import { type ChannelStatus, createChannelHealth, DEFAULT_HEALTH_POLICY } from "./routing/channel-health.js";
 import { createModelResolver } from "./routing/resolve-model.js";
+import { createRetryBudget, DEFAULT_RETRY_BUDGET } from "./routing/retry-budget.js";
 import { createFetchTransport } from "./upstream/fetch-transport.js";
 import type { Transport } from "./upstream/transport.js";
 import { toWebResponse } from "./web-response.js";
@@ -35,8 +37,15 @@ export interface Gateway {
   handle(request: GatewayRequest): Promise<GatewayResponse> | null;
   /** The answer for a path that nobody serves, for hosts that have none of their own. */
   notFound(): GatewayResponse;
+  /** How the channels are, in the order of the options. */
+  status(): GatewayStatus;
   /** Takes no new request, waits until those under way are settled, and ends the connections to the providers. */
   close(): Promise<void>;
+}
+
+/** What `gateway.status()` tells. */
+export interface GatewayStatus {
+  readonly channels: readonly ChannelStatus[];
 }
 
 /** Time, chance and transport, for tests that need them fixed. */
@@ -120,6 +129,7 @@ export function createGateway(options: GatewayOptions, environment: Partial<Envi
       });
       return toWebResponse(await (answer ?? refuse(notFoundError())));
     },
+    status: () => ({ channels: options.channels.map(({ id }) => parts.health.status(id)) }),
     async close() {
       closed = true;
       while (underWay.size > 0) await Promise.all(underWay);
@@ -134,6 +144,7 @@ function createParts(
   track: PipelineParts["track"],
 ): PipelineParts {
   const families = checkOptions(options);
+  const now = environment.now ?? Date.now;
   const logger = createSafeLogger(options.logger ?? consoleLogger);
   const channels = options.channels.flatMap((channel) => {
     const family = families.get(channel.family);
@@ -156,7 +167,9 @@ function createParts(
     report: createReporter(options.onUsage, logger, track),
     mask: createSecretMask(channels.map((channel) => channel.apiKey)),
     logger,
-    now: environment.now ?? Date.now,
+    now,
+    health: createChannelHealth(now, DEFAULT_HEALTH_POLICY),
+    retryBudget: createRetryBudget(now, DEFAULT_RETRY_BUDGET),
     random: environment.random ?? Math.random,
     createId: environment.createId ?? (() => `req_${crypto.randomUUID().replaceAll("-", "")}`),
     transport:

@@ -17,7 +17,7 @@ export type {
   UpstreamCall,
 } from "./families/family.js";
 export type { ModelLimits } from "./families/model-limits.js";
-export { createGateway, type Environment, type Gateway } from "./gateway.js";
+export { createGateway, type Environment, type Gateway, type GatewayStatus } from "./gateway.js";
 export type {
   Caller,
   ImageRequest,
@@ -35,6 +35,7 @@ export { type ApiKeyOptions, type Authenticate, hashApiKey } from "./request/aut
 export type { SizeLimits } from "./request/image-size.js";
 export type { BodyLimits } from "./request/read-fields.js";
 export type { ChannelOptions } from "./routing/channel.js";
+export type { ChannelStatus } from "./routing/channel-health.js";
 export type { ModelOptions } from "./routing/resolve-model.js";
 export type { Fetch } from "./upstream/fetch-transport.js";
 export type { Timeouts, Transport, TransportRequest, TransportResponse } from "./upstream/transport.js";

@@ -24,6 +24,4 @@ export interface JobParts extends DispatchParts {
   readonly backgroundReads: BackgroundReads;
   /** Hands a usage record to the operator. Never throws. */
   readonly report: (record: UsageRecord) => void;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
 }

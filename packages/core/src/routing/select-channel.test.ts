@@ -1,19 +1,28 @@
 import { describe, expect, it } from "vitest";
 import { seedream } from "../families/seedream/seedream.js";
 import { type Channel, createChannel } from "./channel.js";
-import { selectChannel } from "./select-channel.js";
+import { type SelectionContext, selectChannel } from "./select-channel.js";
 
 const channel = (id: string, priority?: number, weight?: number): Channel =>
   createChannel({ id, family: "seedream", apiKey: "k", priority, weight }, seedream);
 
+/** Every channel is well. */
+const well = (point: number): SelectionContext => ({ now: 1_000, random: () => point, readyAt: () => 0 });
+
+/** Some are not: their times to be tried again. */
+const unwell = (times: Record<string, number>): SelectionContext => ({
+  ...well(0.5),
+  readyAt: (id) => times[id] ?? 0,
+});
+
 describe("selectChannel", () => {
   it("finds none among none", () => {
-    expect(selectChannel([], () => 0)).toBeUndefined();
+    expect(selectChannel([], well(0))).toBeUndefined();
   });
 
   it("takes from the highest priority only", () => {
     const candidates = [channel("low", -1, 1_000), channel("high", 2, 0.001), channel("middle", 0, 1_000)];
-    for (const point of [0, 0.5, 0.999999]) expect(selectChannel(candidates, () => point)?.id).toBe("high");
+    for (const point of [0, 0.5, 0.999999]) expect(selectChannel(candidates, well(point))?.id).toBe("high");
   });
 
   it.each([
@@ -27,15 +36,30 @@ describe("selectChannel", () => {
     [1, "c"],
   ])("at %d takes %s of weights 1, 3 and 6", (point, id) => {
     const candidates = [channel("a", 0, 1), channel("b", 0, 3), channel("c", 0, 6)];
-    expect(selectChannel(candidates, () => point)?.id).toBe(id);
+    expect(selectChannel(candidates, well(point))?.id).toBe(id);
   });
 
   it("gives each its share", () => {
     const candidates = [channel("a", 1, 1), channel("b", 1, 3), channel("c", 0, 9)];
     const runs = 10_000;
     const points = Array.from({ length: runs }, (_, index) => (index + 0.5) / runs);
-    const taken = points.map((point) => selectChannel(candidates, () => point)?.id);
+    const taken = points.map((point) => selectChannel(candidates, well(point))?.id);
     expect(taken.filter((id) => id === "a")).toHaveLength(2_500);
     expect(taken.filter((id) => id === "b")).toHaveLength(7_500);
+  });
+
+  it.each([
+    ["the other of its tier", { a: 1_001 }, "b"],
+    ["the next tier when all of one cool", { a: 1_001, b: 2_000 }, "c"],
+    ["a channel whose time has come", { a: 1_000, b: 2_000 }, "a"],
+    ["the one that is ready first when all cool", { a: 3_000, b: 2_000, c: 4_000 }, "b"],
+    ["not the one that is probed", { a: Number.POSITIVE_INFINITY, b: 9_000, c: 9_001 }, "b"],
+  ])("takes %s", (_what, times, id) => {
+    const candidates = [channel("a", 1), channel("b", 1), channel("c", 0)];
+    expect(selectChannel(candidates, unwell(times))?.id).toBe(id);
+  });
+
+  it("tries the only channel there is, whatever its state", () => {
+    expect(selectChannel([channel("a")], unwell({ a: Number.POSITIVE_INFINITY }))?.id).toBe("a");
   });
 });
