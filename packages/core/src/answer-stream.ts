@@ -2,7 +2,6 @@ import { settle } from "./billing/settle.js";
 import type { Answered } from "./dispatch.js";
 import { GatewayError } from "./errors.js";
 import type { GatewayResponse } from "./exchange.js";
-import type { StreamResult } from "./families/family.js";
 import type { SentTo } from "./image-request.js";
 import type { Job, JobParts } from "./job.js";
 import { toEnvelope } from "./response/error-response.js";
@@ -29,20 +28,17 @@ export function answerStream(parts: JobParts, job: Job, { response, sentTo }: An
   const body = relaySse(response.body, {
     onEvent: (event) => reader.read(event),
     onEnd: (end) => {
-      const result = reader.result();
-      const { images, usage } = result;
-      const errorCode = findErrorCode(result, end);
-      parts.report(
-        settle(job.order, sentTo, {
-          status: 200,
-          errorCode,
-          images,
-          usage,
-          upstreamRequestId,
-          endedAt: parts.now(),
-        }),
-      );
-      settled.resolve();
+      try {
+        const { images, usage, failure } = reader.result();
+        const errorCode = failure === undefined ? findErrorCode(end) : parts.mask(failure.code);
+        const endedAt = parts.now();
+        const outcome = { status: 200, errorCode, images, usage, upstreamRequestId, endedAt };
+        parts.report(settle(job.order, sentTo, outcome));
+      } catch (error) {
+        parts.logger.error({ requestId: job.id, err: error }, "A stream could not be settled.");
+      } finally {
+        settled.resolve();
+      }
     },
     onAbandoned: (stream) => void parts.backgroundReads.start(stream),
     renderFailure: (error) =>
@@ -61,8 +57,7 @@ function settleUnreadable(parts: JobParts, job: Job, sentTo: SentTo): GatewayErr
   return error;
 }
 
-function findErrorCode({ failure }: StreamResult, end: RelayEnd): string | undefined {
-  if (failure !== undefined) return failure.code;
+function findErrorCode(end: RelayEnd): string | undefined {
   if (end.reason === "failed") return toStreamError(end.error).code;
   return end.reason === "abandoned" ? "client_closed_request" : undefined;
 }

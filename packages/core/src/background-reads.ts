@@ -16,9 +16,10 @@ export function createBackgroundReads(limits: {
     async start({ readToEnd, giveUp }) {
       if (running >= limits.streams) return giveUp();
       running++;
-      const timer = setTimeout(() => void giveUp(), limits.ms);
+      const { promise: givenUp, resolve } = Promise.withResolvers<void>();
+      const timer = setTimeout(() => resolve(giveUp()), limits.ms);
       try {
-        await readToEnd();
+        await Promise.race([readToEnd(), givenUp]);
       } finally {
         clearTimeout(timer);
         running--;

@@ -15,7 +15,7 @@ export async function runJob(parts: JobParts, job: Job): Promise<GatewayResponse
   const outcome = await dispatch(job.request, job.model, parts);
   if (!outcome.ok) throw settleFailure(parts, job, outcome);
   const contentType = outcome.response.headers.get("content-type") ?? "";
-  return contentType.startsWith("text/event-stream")
+  return /^text\/event-stream\b/i.test(contentType)
     ? answerStream(parts, job, outcome)
     : answerJson(parts, job, outcome);
 }

@@ -25,8 +25,8 @@ export function readSeedreamStream(): StreamReader {
         pixels += countPixels(body["size"]);
       } else if (type === "image_generation.completed") {
         completed = isJsonObject(body["usage"]) ? readSeedreamUsage(body["usage"]) : {};
-      } else if (isJsonObject(body["error"]) && type !== "image_generation.partial_failed") {
-        failure = toFailure(body["error"]);
+      } else if (type !== "image_generation.partial_failed" && isFailure(type, body)) {
+        failure = toFailure(body);
       }
     },
     result: () => ({ images, usage: completed ?? countUsage(images, pixels), failure }),
@@ -54,9 +54,15 @@ function countUsage(images: number, pixels: number): Usage | undefined {
   return { generated_images: images, ...(tokens > 0 && { output_tokens: tokens, total_tokens: tokens }) };
 }
 
-function toFailure(error: JsonObject): NonNullable<StreamResult["failure"]> {
+function isFailure(type: string | undefined, body: JsonObject): boolean {
+  return type === "error" || Boolean(body["error"]);
+}
+
+/** `{"error":{"code","message"}}`, or whatever else an error event holds. */
+function toFailure(body: JsonObject): NonNullable<StreamResult["failure"]> {
+  const error = isJsonObject(body["error"]) ? body["error"] : body;
   return {
     code: readText(error["code"]) ?? "upstream_error",
-    message: readText(error["message"]) ?? "The provider failed.",
+    message: readText(error["message"]) ?? readText(body["error"]) ?? "The provider failed.",
   };
 }

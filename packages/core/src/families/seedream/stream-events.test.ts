@@ -1,0 +1,152 @@
+import { describe, expect, it } from "vitest";
+import type { StreamResult } from "../family.js";
+import { readSeedreamStream } from "./stream-events.js";
+
+type Event = readonly [event: string | undefined, data: unknown];
+
+function read(...events: readonly Event[]): StreamResult {
+  const reader = readSeedreamStream();
+  for (const [event, data] of events) {
+    reader.read({ event, data: typeof data === "string" ? data : JSON.stringify(data) });
+  }
+  return reader.result();
+}
+
+const succeeded = (size?: unknown): Event => [
+  "image_generation.partial_succeeded",
+  {
+    type: "image_generation.partial_succeeded",
+    model: "m",
+    created: 1,
+    image_index: 0,
+    url: "https://x",
+    size,
+  },
+];
+const failed: Event = [
+  "image_generation.partial_failed",
+  { type: "image_generation.partial_failed", image_index: 1, error: { code: "Sensitive", message: "No." } },
+];
+const completed = (usage?: unknown): Event => [
+  "image_generation.completed",
+  { type: "image_generation.completed", model: "m", created: 1, usage },
+];
+
+describe("the usage of a stream", () => {
+  const all = { generated_images: 2, output_tokens: 300, total_tokens: 400 };
+
+  it.each<[string, readonly Event[], Partial<StreamResult>]>([
+    ["nothing at all", [], { images: 0, usage: undefined }],
+    ["completed", [succeeded("1x1"), completed(all)], { images: 1, usage: all }],
+    ["completed alone", [completed(all)], { images: 0, usage: all }],
+    ["completed with 0 images", [completed({ generated_images: 0 })], { usage: { generated_images: 0 } }],
+    ["completed without usage", [succeeded("16x16"), completed()], { images: 1, usage: {} }],
+    ["completed with usage null", [succeeded("16x16"), completed(null)], { images: 1, usage: {} }],
+    [
+      "completed without generated_images",
+      [succeeded("16x16"), completed({ output_tokens: 7 })],
+      { images: 1, usage: { output_tokens: 7 } },
+    ],
+    [
+      "completed with junk for counts",
+      [completed({ generated_images: "2", output_tokens: -1, total_tokens: 1.5 })],
+      { usage: {} },
+    ],
+    [
+      "two completed: the last counts, not their sum",
+      [completed({ generated_images: 9 }), completed({ generated_images: 2 })],
+      { usage: { generated_images: 2 } },
+    ],
+    [
+      "an image after completed",
+      [completed({ generated_images: 1 }), succeeded("16x16")],
+      { images: 1, usage: { generated_images: 1 } },
+    ],
+    [
+      "no completed: the images that came, and tokens from their sizes",
+      [succeeded("2048x2048"), succeeded("16x17")],
+      { images: 2, usage: { generated_images: 2, output_tokens: 16_385, total_tokens: 16_385 } },
+    ],
+    [
+      "no completed: tokens are rounded once, for all images together",
+      [succeeded("10x20"), succeeded("10x20")],
+      { usage: { generated_images: 2, output_tokens: 1, total_tokens: 1 } },
+    ],
+    ["no completed and no size", [succeeded()], { images: 1, usage: { generated_images: 1 } }],
+    ["no completed and junk sizes", [succeeded("2K"), succeeded(5)], { usage: { generated_images: 2 } }],
+    ["failed images only", [failed], { images: 0, usage: undefined, failure: undefined }],
+    ["an image and a failed one", [succeeded("16x16"), failed], { images: 1, failure: undefined }],
+    [
+      "[DONE] and texts",
+      [
+        [undefined, "[DONE]"],
+        ["x", "hello"],
+        ["y", ""],
+      ],
+      { images: 0, usage: undefined },
+    ],
+    [
+      "data that is no object",
+      [
+        [undefined, "[1]"],
+        [undefined, "null"],
+        [undefined, "5"],
+      ],
+      { usage: undefined },
+    ],
+    [
+      "an event without a type in its data",
+      [["image_generation.partial_succeeded", { size: "16x16" }]],
+      { images: 1, usage: { generated_images: 1, output_tokens: 1, total_tokens: 1 } },
+    ],
+    [
+      "an event whose data cannot be read",
+      [["image_generation.partial_succeeded", '{"b64_json":"…']],
+      { images: 1, usage: { generated_images: 1 } },
+    ],
+    [
+      "data whose event has no name",
+      [[undefined, { type: "image_generation.completed", usage: all }]],
+      { usage: all },
+    ],
+    [
+      "an event that is not known",
+      [["image_generation.partial_image", { usage: all }]],
+      { usage: undefined },
+    ],
+  ])("%s", (_what, events, expected) => {
+    expect(read(...events)).toMatchObject(expected);
+  });
+});
+
+describe("the failure of a stream", () => {
+  it.each<[string, Event, StreamResult["failure"]]>([
+    [
+      "an error event",
+      ["error", { error: { code: "Internal", message: "No." } }],
+      { code: "Internal", message: "No." },
+    ],
+    [
+      "an error without a name",
+      [undefined, { error: { code: "Internal", message: "No." } }],
+      { code: "Internal", message: "No." },
+    ],
+    [
+      "a code beside the type",
+      ["error", { type: "error", code: "Internal", message: "No." }],
+      { code: "Internal", message: "No." },
+    ],
+    ["an error that is a text", ["error", { error: "No." }], { code: "upstream_error", message: "No." }],
+    [
+      "an error of a type of its own",
+      ["error", { type: "image_generation.failed", error: { code: "X" } }],
+      { code: "X", message: "The provider failed." },
+    ],
+    ["a text", ["error", "boom"], { code: "upstream_error", message: "The provider failed." }],
+    ["nothing", ["error", ""], { code: "upstream_error", message: "The provider failed." }],
+    ["a null beside an unknown event", ["x", { error: null }], undefined],
+    ["an image that failed", failed, undefined],
+  ])("%s", (_what, event, failure) => {
+    expect(read(event).failure).toEqual(failure);
+  });
+});
