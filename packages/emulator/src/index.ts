@@ -9,4 +9,4 @@ export type { StreamFault } from "./faults/stream-fault.js";
 export type { EmulatorOptions } from "./options.js";
 export type { ProviderName } from "./provider.js";
 export type { RecordedRequest } from "./recorder.js";
-export type { EmulatorServer, ListenOptions } from "./server.js";
+export type { AnsweredRequest, EmulatorServer, ListenOptions } from "./server.js";

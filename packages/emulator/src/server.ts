@@ -10,6 +10,19 @@ export interface ListenOptions {
   port?: number;
   /** Default `127.0.0.1`: this machine only. */
   host?: string;
+  /** Called when a request is over: answered in full, cut off, or left by its client. For logs. */
+  onAnswered?: (answered: AnsweredRequest) => void;
+}
+
+/** One request that is over. */
+export interface AnsweredRequest {
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  /** Of the headers that were sent; `undefined` when none were. */
+  readonly status: number | undefined;
+  /** From its headers to its end. */
+  readonly milliseconds: number;
 }
 
 /** A running emulator. */
@@ -25,13 +38,14 @@ export interface EmulatorServer {
 }
 
 export async function listen(route: Router, options: ListenOptions = {}): Promise<EmulatorServer> {
-  const { port = 0, host = "127.0.0.1" } = options;
+  const { port = 0, host = "127.0.0.1", onAnswered } = options;
   const server = createServer();
   await startListening(server, port, host);
   const url = addressOf(server);
   server.on("request", (incoming: IncomingMessage, outgoing: ServerResponse) => {
     // Bound to every interface, only the client knows by which name it can reach us.
     const origin = isWildcard(host) ? `http://${incoming.headers.host ?? new URL(url).host}` : url;
+    if (onAnswered !== undefined) reportEnd(incoming, outgoing, onAnswered);
     void answer(route, { incoming, outgoing, origin });
   });
   return {
@@ -61,6 +75,19 @@ async function answer(route: Router, { incoming, outgoing, origin }: Exchange): 
     else if (outgoing.headersSent || left.signal.aborted) outgoing.destroy();
     else outgoing.writeHead(500).end(`The emulator failed: ${String(error)}`);
   }
+}
+
+function reportEnd(
+  { method = "", url = "" }: IncomingMessage,
+  outgoing: ServerResponse,
+  onAnswered: (answered: AnsweredRequest) => void,
+): void {
+  const startedAt = performance.now();
+  outgoing.once("close", () => {
+    const status = outgoing.headersSent ? outgoing.statusCode : undefined;
+    const [path = ""] = url.split("?");
+    onAnswered({ method, path, status, milliseconds: performance.now() - startedAt });
+  });
 }
 
 function toRequest(incoming: IncomingMessage, origin: string, signal: AbortSignal): Request {

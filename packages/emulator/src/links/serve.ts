@@ -8,6 +8,11 @@ export function providerOfLink(pathname: string): ProviderName | undefined {
   return pathname.startsWith(linkFolders.dashscope) ? "dashscope" : undefined;
 }
 
+/** Whether the emulator has the picture of this link, whichever name it was asked by when it made the link. */
+export function isKept(url: URL, { recipes }: Services): boolean {
+  return recipes.find(idOf(url)) !== undefined;
+}
+
 /** The picture behind a result link. Like the object stores, it asks for no key and ignores one that is sent. */
 export async function serveLink(
   request: Request,
@@ -20,8 +25,7 @@ export async function serveLink(
   if (state === "tampered") return storeError(403, "SignatureDoesNotMatch");
   if (state === "expired") return storeError(403, "AccessDenied", "Request has expired.");
 
-  const [id = ""] = url.pathname.slice(linkFolders[provider].length).split(".");
-  const recipe = services.recipes.find(id);
+  const recipe = services.recipes.find(idOf(url));
   if (recipe === undefined) return storeError(404, "NoSuchKey");
   const picture = await services.draw(recipe);
   const headers = {
@@ -30,6 +34,10 @@ export async function serveLink(
     "cache-control": "private, max-age=3600",
   };
   return new Response(request.method === "HEAD" ? null : new Uint8Array(picture), { headers });
+}
+
+function idOf({ pathname }: URL): string {
+  return /([^/.]*)[^/]*$/.exec(pathname)?.[1] ?? "";
 }
 
 function storeError(status: number, code: string, message = code): Response {

@@ -1,5 +1,5 @@
 import { readLimited } from "../http/read-limited.js";
-import { providerOfLink, serveLink } from "../links/serve.js";
+import { isKept, providerOfLink, serveLink } from "../links/serve.js";
 import type { ProviderCall } from "../provider.js";
 import type { Services } from "../services.js";
 import { BadReference } from "./bad-reference.js";
@@ -9,8 +9,10 @@ const timeoutMs = 10_000;
 /** Opens links of this machine, and nothing else: the emulator is never a way into somebody's network. */
 export function downloadFor(call: ProviderCall, services: Services) {
   return async (url: URL, maxBytes: number): Promise<Buffer | undefined> => {
-    const owner = url.origin === call.origin ? providerOfLink(url.pathname) : undefined;
-    if (owner !== undefined) return readImage(await serveLink(new Request(url), owner, services), maxBytes);
+    const owner = providerOfLink(url.pathname);
+    const isOwn = url.origin === call.origin || isKept(url, services);
+    if (owner !== undefined && isOwn)
+      return readImage(await serveLink(new Request(url), owner, services), maxBytes);
     if (!isLoopback(url.hostname)) return undefined;
     return readImage(await openLoopback(url, call.request.signal), maxBytes);
   };
