@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Usage } from "../image-request.js";
 import { createPriceList } from "./pricing.js";
 import { type Order, type Outcome, settle } from "./settle.js";
 
@@ -99,5 +100,23 @@ describe("settle", () => {
       durationMs: 1_500,
       upstreamRequestId: "0217",
     });
+  });
+});
+
+describe("settle, with what a family of the operator's reports", () => {
+  it.each([
+    ["a text", "4"],
+    ["a negative number", -1],
+    ["a fraction", 1.5],
+    ["more than a double counts", 1e21],
+    ["null", null],
+  ])("charges one image where generated_images is %s, and loses no record", (_what, junk) => {
+    const usage = { generated_images: junk } as unknown as Usage;
+    const record = settle(
+      order("byImage"),
+      { channel: "ch", upstreamModel: "um" },
+      { status: 200, images: 1, usage, endedAt: 1 },
+    );
+    expect(record).toMatchObject({ charge: "0.04", usage: {} });
   });
 });

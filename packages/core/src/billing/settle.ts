@@ -32,7 +32,9 @@ export interface Outcome {
  * what the provider reported, and nothing where it reported nothing.
  */
 export function settle(order: Order, sentTo: SentTo, outcome: Outcome): UsageRecord {
-  const charge = chargeOutcome(order.price, outcome);
+  const usage = outcome.usage && keepCounts(outcome.usage);
+  const nothingMade = outcome.images === 0 && usage === undefined;
+  const charge = nothingMade ? undefined : order.price?.charge(usage);
   return {
     id: order.id,
     time: new Date(order.receivedAt).toISOString(),
@@ -45,7 +47,7 @@ export function settle(order: Order, sentTo: SentTo, outcome: Outcome): UsageRec
     status: outcome.status,
     ...(outcome.errorCode !== undefined && { errorCode: outcome.errorCode }),
     images: outcome.images,
-    ...(outcome.usage !== undefined && { usage: outcome.usage }),
+    ...(usage !== undefined && { usage }),
     charge: order.price === undefined ? null : (charge?.amount ?? "0"),
     ...(charge !== undefined && { derivation: charge.derivation }),
     ...(isUnpriced(charge) && { unpriced: true }),
@@ -59,7 +61,12 @@ function isUnpriced(charge: Charge | undefined): boolean {
   return charge?.derivation.pricing_mode === "per-token" && charge.derivation.unpriced;
 }
 
-function chargeOutcome(price: Price | undefined, outcome: Outcome): Charge | undefined {
-  const nothingMade = outcome.images === 0 && outcome.usage === undefined;
-  return nothingMade ? undefined : price?.charge(outcome.usage);
+/** Whatever a family reports, a charge is made of whole numbers of at least 0 and of nothing else. */
+function keepCounts(usage: Usage): Usage {
+  const { generated_images, output_tokens, total_tokens } = usage;
+  return Object.fromEntries(
+    Object.entries({ generated_images, output_tokens, total_tokens }).filter(
+      ([, count]) => Number.isSafeInteger(count) && Number(count) >= 0,
+    ),
+  );
 }

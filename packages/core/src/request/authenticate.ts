@@ -47,6 +47,9 @@ export function createAuthenticator(find: Authenticate): Authenticator {
     }
     const caller = await find(apiKey, headers);
     if (!caller) throw refused("Wrong API key.");
+    // Without it nobody could be charged. It is the operator's function that is wrong, not the client.
+    if (typeof caller.id !== "string" || caller.id === "")
+      throw new TypeError("authenticate gave a caller without id.");
     return caller;
   };
 }

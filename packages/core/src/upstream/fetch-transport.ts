@@ -27,15 +27,15 @@ async function exchange(
 ): Promise<TransportResponse> {
   const controller = new AbortController();
   const cancel = (): void => controller.abort();
-  const timer = setTimeout(cancel, timeouts.connectMs + timeouts.firstByteMs);
   try {
-    const response = await fetch(url, { ...init, redirect: "manual", signal: controller.signal });
+    // Not every `fetch` heeds its signal, so the wait ends without it too.
+    const sent = fetch(url, { ...init, redirect: "manual", signal: controller.signal });
+    const response = await within(sent, timeouts.connectMs + timeouts.firstByteMs);
     const body = readWithin(response.body, timeouts.idleMs);
     return { status: response.status, headers: response.headers, body, cancel };
   } catch (error) {
-    throw toTransportError(error, controller.signal.aborted);
-  } finally {
-    clearTimeout(timer);
+    cancel();
+    throw error;
   }
 }
 
@@ -58,15 +58,16 @@ async function* readWithin(
   }
 }
 
-async function within<T>(read: Promise<T>, idleMs: number): Promise<T> {
+/** What a promise gives, if it does so in time. @throws TransportError */
+async function within<T>(work: Promise<T>, ms: number): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new TransportError("timeout", undefined)), idleMs);
+    timer = setTimeout(() => reject(new TransportError("timeout", undefined)), ms);
   });
   try {
-    return await Promise.race([read, late]);
+    return await Promise.race([work, late]);
   } catch (error) {
-    throw error instanceof TransportError ? error : toTransportError(error, false);
+    throw error instanceof TransportError ? error : toTransportError(error);
   } finally {
     clearTimeout(timer);
   }
@@ -75,8 +76,7 @@ async function within<T>(read: Promise<T>, idleMs: number): Promise<T> {
 /** A body that already failed has told so to its reader. */
 function ignoreCancelled(): void {}
 
-function toTransportError(error: unknown, timedOut: boolean): TransportError {
-  if (timedOut) return new TransportError("timeout", error);
+function toTransportError(error: unknown): TransportError {
   const cause = error instanceof Error ? error.cause : undefined;
   const code = typeof cause === "object" && cause !== null && "code" in cause ? cause.code : undefined;
   return new TransportError(isUnreachableCode(code) ? "unreachable" : "broken", error);

@@ -1,10 +1,14 @@
 import { GatewayError } from "../errors.js";
 import { isJsonObject, type JsonObject } from "../json.js";
+import { checkJsonValue } from "../request/check-json-value.js";
 import { TransportError, type TransportResponse } from "./transport.js";
 import { toUpstreamError } from "./upstream-error.js";
 
 /** Error answers are short; what stands past this is not read. */
 const MAX_ERROR_BYTES = 64 * 1024;
+
+/** Far beyond any real answer; a deeper one would overflow `JSON.stringify` after it was settled. */
+const ANSWER_LIMITS = { maxDepth: 64, maxValues: 1_000_000 };
 
 /** A JSON object as it came, and parsed. */
 export interface JsonAnswer {
@@ -59,6 +63,7 @@ async function readText(body: AsyncIterable<Uint8Array>, maxBytes: number): Prom
 function parseObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);
+    checkJsonValue(value, ANSWER_LIMITS);
     return isJsonObject(value) ? value : undefined;
   } catch {
     return undefined;

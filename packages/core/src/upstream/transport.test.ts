@@ -1,6 +1,7 @@
 import type { RequestListener, ServerResponse } from "node:http";
 import { afterEach, describe, expect, it } from "vitest";
 import { findClosedUrl, type LoopbackServer, startServer } from "../testing/start-server.js";
+import { createFetchTransport as createTransportOver } from "./fetch-transport.js";
 import type { Timeouts, Transport, TransportResponse } from "./transport.js";
 import { createTransport as createFetchTransport } from "./transport-fetch.js";
 import { createTransport as createNodeTransport } from "./transport-node.js";
@@ -193,3 +194,16 @@ function pour(response: ServerResponse): void {
   };
   more();
 }
+
+describe("the transport over a fetch of the operator's", () => {
+  it("ends the wait for one that heeds no signal", async () => {
+    const transport = createTransportOver(() => new Promise(() => undefined));
+    const request = {
+      url: "http://localhost/",
+      headers: {},
+      body: "{}",
+      timeouts: { ...PATIENT, connectMs: 10, firstByteMs: 10 },
+    };
+    await expect(transport.send(request)).rejects.toEqual(failure("timeout"));
+  });
+});

@@ -70,6 +70,13 @@ function checkCounts(
   limits: ModelLimits | undefined,
 ): void {
   const maxReferences = limits?.references?.max ?? MAX_REFERENCES;
+  const minReferences = limits?.references?.min ?? 0;
+  if (references < minReferences) {
+    throw invalidRequest(
+      `image holds ${references} reference images; this model needs ${minReferences}.`,
+      "image",
+    );
+  }
   if (references > maxReferences) {
     throw invalidRequest(
       `image holds ${references} reference images; at most ${maxReferences} are allowed.`,
