@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "../errors.js";
+import type { Caller } from "../image-request.js";
 import { type Authenticate, createAuthenticator, findByHash, hashApiKey } from "./authenticate.js";
 
 const headers = (authorization?: string): Headers =>
@@ -96,6 +97,13 @@ describe("the operator's function", () => {
     ).rejects.toBe(error);
     await expect(run(() => Promise.reject(error))).rejects.toBe(error);
   });
+
+  it.each([{}, { id: "" }, { id: 7 }])(
+    "fails with the caller %j, who could not be charged",
+    async (caller) => {
+      await expect(run(() => caller as Caller)).rejects.toThrow("without id");
+    },
+  );
 
   it("is not asked where no key came", async () => {
     let asked = 0;
