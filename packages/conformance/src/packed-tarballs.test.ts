@@ -17,7 +17,7 @@ import { ROOT } from "./support/workspace.js";
 let project: PackedProject;
 beforeAll(() => {
   project = createPackedProject();
-}, 120_000);
+}, 180_000);
 afterAll(() => project.remove());
 
 const folderOf = (name: string): string => join(project.folder, "node_modules", name);
@@ -56,8 +56,8 @@ describe.each(PUBLISHED)("the tarball of %s", (name) => {
   });
 
   it("has every file that its package.json leads to", () => {
-    const { exports = {}, imports = {} } = readManifest(name);
-    const targets = [...leavesOf(exports), ...leavesOf(imports)];
+    const { exports = {}, imports = {}, bin = {} } = readManifest(name);
+    const targets = [exports, imports, bin].flatMap(leavesOf);
 
     expect(targets).not.toEqual([]);
     expect(targets.filter((target) => !existsSync(join(folderOf(name), target)))).toEqual([]);

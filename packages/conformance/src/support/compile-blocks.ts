@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { copyFileSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { CodeBlock } from "./extract-code.js";
 import { ROOT } from "./workspace.js";
 
@@ -16,32 +16,52 @@ const COMPILER_OPTIONS = {
 
 /**
  * Compiles every block as a module of its own, all in one run, and gives what is wrong as
- * `README.md:42:5 error TS2322: …`, the line being that of the document.
+ * `README.md:42:5 error TS2322: …`, the line being that of the document. A block of a package may import
+ * what that package may, itself too; one of the root what this package may.
  */
 export function compileBlocks(blocks: readonly CodeBlock[]): string[] {
   rmSync(FOLDER, { recursive: true, force: true });
-  mkdirSync(FOLDER, { recursive: true });
-  const paths = new Map(blocks.map((block, index) => [`${index}.ts`, block.path]));
-  const extended = { extends: "../../../tsconfig.base.json", compilerOptions: COMPILER_OPTIONS };
-  writeFileSync(join(FOLDER, "tsconfig.json"), JSON.stringify({ ...extended, files: [...paths.keys()] }));
-  for (const [index, { line, code }] of blocks.entries()) {
+  const files = new Map(blocks.map((block, index) => [`${findHome(block.path)}/${index}.ts`, block]));
+  for (const home of new Set(blocks.map(({ path }) => findHome(path)))) imitatePackage(home);
+  for (const [file, { line, code }] of files) {
     // The empty lines give the code the line numbers that it has in the document.
-    writeFileSync(join(FOLDER, `${index}.ts`), "\n".repeat(line - 1) + code);
+    writeFileSync(join(FOLDER, file), "\n".repeat(line - 1) + code);
   }
+  const extended = { extends: "../../../tsconfig.base.json", compilerOptions: COMPILER_OPTIONS };
+  writeFileSync(join(FOLDER, "tsconfig.json"), JSON.stringify({ ...extended, files: [...files.keys()] }));
+  const problems = compile().map((report) => locate(report, blocks));
+  rmSync(FOLDER, { recursive: true });
+  return problems;
+}
+
+/** The package whose imports a block of this file may use. */
+function findHome(path: string): string {
+  return /^packages\/([^/]+)\//.exec(path)?.[1] ?? "conformance";
+}
+
+/** A folder in which imports are resolved as in the package, its own name included. */
+function imitatePackage(name: string): void {
+  const [from, to] = [join(ROOT, "packages", name), join(FOLDER, name)];
+  mkdirSync(to, { recursive: true });
+  copyFileSync(join(from, "package.json"), join(to, "package.json"));
+  for (const folder of ["node_modules", "dist"]) {
+    if (existsSync(join(from, folder))) symlinkSync(join(from, folder), join(to, folder), "junction");
+  }
+}
+
+/** The lines that the compiler prints. */
+function compile(): string[] {
   const tsc = join(ROOT, "node_modules/typescript/bin/tsc");
   const { stdout, stderr, error } = spawnSync(process.execPath, [tsc, "-p", FOLDER, "--pretty", "false"], {
     encoding: "utf8",
   });
   if (error !== undefined) throw error;
-  return `${stdout}${stderr}`
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => locate(line, paths));
+  return `${stdout}${stderr}`.split("\n").filter((line) => line !== "");
 }
 
-function locate(report: string, paths: ReadonlyMap<string, string>): string {
-  const found = /^(.+)\((\d+),(\d+)\): (.*)$/.exec(report);
+function locate(report: string, blocks: readonly CodeBlock[]): string {
+  const found = /(\d+)\.ts\((\d+),(\d+)\): (.*)$/.exec(report);
   if (found === null) return report;
-  const [, file = "", line, column, message] = found;
-  return `${paths.get(basename(file)) ?? file}:${line}:${column} ${message}`;
+  const [, index, line, column, message] = found;
+  return `${blocks[Number(index)]?.path ?? report}:${line}:${column} ${message}`;
 }

@@ -9,15 +9,20 @@ export interface Manifest {
   readonly name: string;
   readonly private?: boolean;
   readonly devDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
+  readonly bin?: Readonly<Record<string, string>>;
   readonly exports?: Readonly<Record<string, unknown>>;
   readonly imports?: Readonly<Record<string, unknown>>;
 }
 
-/** The packages of the workspace that are published. */
-export const PUBLISHED: readonly string[] = findFiles("packages/*/package.json")
+const MANIFESTS: readonly Manifest[] = findFiles("packages/*/package.json")
   .map(readManifest)
-  .filter((manifest) => manifest.private !== true)
-  .map(({ name }) => name);
+  .filter((manifest) => manifest.private !== true);
+
+/** The packages of the workspace that are published. */
+export const PUBLISHED: readonly string[] = MANIFESTS.map(({ name }) => name);
+
+const OWN_MANIFEST = "packages/conformance/package.json";
 
 /** A project outside the workspace that has our packages as a user gets them. */
 export interface PackedProject {
@@ -55,13 +60,18 @@ function pnpm(): string {
   return version;
 }
 
-/** What a user's project has beside our packages, in the versions of the workspace. */
+/** What a user's project has beside our packages, and what some of their entries ask for, in our versions. */
 function besides(): string[] {
-  const versions = {
-    ...readManifest("package.json").devDependencies,
-    ...readManifest("packages/conformance/package.json").devDependencies,
-  };
-  return ["express", "@types/express", "@types/node"].map((name) => `${name}@${versions[name]}`);
+  const optional = MANIFESTS.flatMap(({ peerDependenciesMeta = {} }) => Object.keys(peerDependenciesMeta));
+  const versions: Record<string, string> = {};
+  for (const { devDependencies } of [
+    readManifest("package.json"),
+    readManifest(OWN_MANIFEST),
+    ...MANIFESTS,
+  ]) {
+    Object.assign(versions, devDependencies);
+  }
+  return ["express", "@types/express", "@types/node", ...optional].map((name) => `${name}@${versions[name]}`);
 }
 
 function readManifest(path: string): Manifest {
