@@ -1,0 +1,5 @@
+import type { NextConfig } from "next";
+
+export default {
+  transpilePackages: ["@calotype/example-options"],
+} satisfies NextConfig;
