@@ -42,15 +42,9 @@ describe("an answer that cannot be written", () => {
   });
 });
 
-/** A gateway whose only own part is \`handle\`. */
-function createGateway(handle: Gateway["handle"]): Gateway {
-  return {
-    basePath: "",
-    handle,
-    notFound: () => NOT_FOUND,
-    fetch: () => Promise.reject(new Error("The adapter must not ask for Web objects.")),
-    close: async () => {},
-  };
+/** What a handler asks of a gateway. */
+function createGateway(handle: Gateway["handle"]): Parameters<typeof toNodeHandler>[0] {
+  return { handle, notFound: () => NOT_FOUND };
 }
 
 /** Serves on a free port until the test ends. */

@@ -28,7 +28,7 @@ export type NodeHandler = (
  * createServer(toNodeHandler(gateway)).listen(8787);
  * ```
  */
-export function toNodeHandler(gateway: Gateway): NodeHandler {
+export function toNodeHandler(gateway: Pick<Gateway, "handle" | "notFound">): NodeHandler {
   return (req, res, next) => {
     const handled = handleNodeRequest(gateway, req, res);
     if (handled === null && next !== undefined) return next();

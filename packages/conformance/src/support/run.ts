@@ -17,4 +17,4 @@ export function run(program: string, args: readonly string[], cwd: string): stri
 }
 
 /** The Node that runs the tests comes first, whatever the machine has. */
-export const PATH_WITH_THIS_NODE = [dirname(process.execPath), process.env["PATH"]].join(delimiter);
+const PATH_WITH_THIS_NODE = [dirname(process.execPath), process.env["PATH"]].join(delimiter);
