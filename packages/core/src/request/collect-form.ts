@@ -14,6 +14,8 @@ export type FormPart =
   | { readonly name: string; readonly text: string }
   | { readonly name: string; readonly bytes: Buffer };
 
+const MAX_NAME_LENGTH = 256;
+
 /**
  * Feeds a body to a parser with backpressure and collects its parts in the order they came.
  *
@@ -43,18 +45,17 @@ interface Collector {
 
 function startCollecting(parser: Busboy, limits: FormLimits): Collector {
   const { promise: failed, reject: fail } = Promise.withResolvers<never>();
-  // A form may fail after its reader has gone on to another problem.
-  failed.catch(() => undefined);
   const parts: Promise<FormPart>[] = [];
   parser.on("file", (name, stream) => {
+    checkName(name, fail);
     const part = collectFile(name, stream, limits.file);
     part.catch(fail);
     parts.push(part);
   });
-  parser.on("field", (name, text, { nameTruncated, valueTruncated }) => {
-    if (nameTruncated) fail(invalidRequest("The form has a field name of more than 256 bytes."));
-    if (valueTruncated) fail(tooLarge(`The form is larger than ${limits.form} bytes.`));
-    parts.push(Promise.resolve({ name, text }));
+  parser.on("field", (name, text: string | undefined) => {
+    checkName(name, fail);
+    if (text === undefined) fail(invalidRequest(`The form's field ${name} is not in UTF-8.`, name));
+    else parts.push(Promise.resolve({ name, text }));
   });
   for (const event of ["partsLimit", "filesLimit", "fieldsLimit"] as const) {
     parser.on(event, () => fail(invalidRequest("The form has too many parts.")));
@@ -67,7 +68,19 @@ function startCollecting(parser: Busboy, limits: FormLimits): Collector {
       new GatewayError("invalid_request_error", "The form is malformed or was cut on its way.", { cause }),
     );
   });
-  return { parts: ended.then(() => Promise.all(parts)), failed };
+  const collected = ended.then(() => Promise.all(parts));
+  // A form may fail after its reader has gone on to another problem; then nobody listens.
+  failed.catch(() => undefined);
+  collected.catch(() => undefined);
+  return { parts: collected, failed };
+}
+
+/** The parser tells nameless parts as parts of the name `undefined`, and bounds no name. */
+function checkName(name: string | undefined, fail: (error: GatewayError) => void): void {
+  if (name === undefined) fail(invalidRequest("The form has a part without a name."));
+  else if (name.length > MAX_NAME_LENGTH) {
+    fail(invalidRequest(`The form has a part whose name is longer than ${MAX_NAME_LENGTH} characters.`));
+  }
 }
 
 function collectFile(

@@ -1,5 +1,6 @@
-import { invalidRequest } from "../errors.js";
+import { type GatewayError, invalidRequest } from "../errors.js";
 import { isJsonObject, type JsonObject } from "../json.js";
+import { checkJsonStructure, checkValueCount } from "./check-json-structure.js";
 import type { FormPart } from "./collect-form.js";
 import { detectImageType } from "./image-type.js";
 
@@ -68,7 +69,8 @@ const OBJECTS: ReadonlySet<string> = new Set([
 function addField(fields: JsonObject, name: string, text: string): void {
   const [, object, key] = /^(\w+)\[(\w+)\]$/.exec(name) ?? [];
   if (object !== undefined && key !== undefined && OBJECTS.has(object)) {
-    const value = isJsonObject(fields[object]) ? fields[object] : {};
+    const value = Object.hasOwn(fields, object) ? fields[object] : {};
+    if (!isJsonObject(value)) throw givenTwice(object);
     define(value, key, toNumber(text), name);
     fields[object] = value;
   } else {
@@ -77,8 +79,12 @@ function addField(fields: JsonObject, name: string, text: string): void {
 }
 
 function define(target: JsonObject, key: string, value: unknown, name: string): void {
-  if (Object.hasOwn(target, key)) throw invalidRequest(`The form has the field ${name} twice.`, name);
+  if (Object.hasOwn(target, key)) throw givenTwice(name);
   Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
+}
+
+function givenTwice(name: string): GatewayError {
+  return invalidRequest(`The form has the field ${name} twice.`, name);
 }
 
 /** What stays a text here although it should be a number is refused where the field is checked. */
@@ -97,10 +103,18 @@ function toBoolean(text: string): boolean | string {
   return text === "false" ? false : text;
 }
 
+/** Bounds of an object that a field holds, as for a body of JSON. */
+const MAX_VALUES = 1_000;
+const MAX_DEPTH = 32;
+
 function toObject(name: string, text: string): unknown {
+  checkValueCount(text, MAX_VALUES);
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch {
     throw invalidRequest(`${name} must be a JSON object, such as {"max_images": 4}.`, name);
   }
+  checkJsonStructure(text, MAX_DEPTH);
+  return value;
 }

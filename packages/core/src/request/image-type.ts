@@ -3,12 +3,14 @@ interface Signature {
   /** Where it stands in the file. */
   readonly at: number;
   readonly bytes: string;
+  /** What the file begins with, where that is something else. */
+  readonly container?: string;
 }
 
 const SIGNATURES: readonly Signature[] = [
   { mediaType: "image/png", at: 0, bytes: "\x89PNG\r\n\x1a\n" },
   { mediaType: "image/jpeg", at: 0, bytes: "\xff\xd8\xff" },
-  { mediaType: "image/webp", at: 8, bytes: "WEBP" },
+  { mediaType: "image/webp", at: 8, bytes: "WEBP", container: "RIFF" },
   { mediaType: "image/gif", at: 0, bytes: "GIF8" },
   { mediaType: "image/bmp", at: 0, bytes: "BM" },
   { mediaType: "image/tiff", at: 0, bytes: "II*\0" },
@@ -24,5 +26,7 @@ const SIGNATURES: readonly Signature[] = [
 /** The media type that an image's first bytes show, or `undefined` for what is no image known here. */
 export function detectImageType(bytes: Uint8Array): string | undefined {
   const start = String.fromCharCode(...bytes.subarray(0, 16));
-  return SIGNATURES.find((signature) => start.startsWith(signature.bytes, signature.at))?.mediaType;
+  return SIGNATURES.find(
+    ({ at, bytes: mark, container = "" }) => start.startsWith(mark, at) && start.startsWith(container),
+  )?.mediaType;
 }

@@ -72,7 +72,8 @@ function checkContentType(header: string | null): void {
   }
 }
 
-function checkContentEncoding(header: string | null): void {
+/** @throws GatewayError `unsupported_media_type` for a compressed body */
+export function checkContentEncoding(header: string | null): void {
   if (header !== null && header.trim() !== "" && header.trim().toLowerCase() !== "identity") {
     throw new GatewayError("unsupported_media_type", "Send the body without Content-Encoding.");
   }

@@ -1,10 +1,11 @@
+import { Readable } from "node:stream";
 import busboy from "busboy";
 import { GatewayError } from "../errors.js";
 import type { GatewayRequest } from "../exchange.js";
 import type { JsonObject } from "../json.js";
 import { collectForm, type FormLimits } from "./collect-form.js";
 import { toFormFields } from "./form-fields.js";
-import { bodyAlreadyRead } from "./read-json.js";
+import { bodyAlreadyRead, checkContentEncoding } from "./read-json.js";
 
 /**
  * The fields of a multipart form, each with the type it has in JSON, and its images as data URLs in
@@ -20,12 +21,20 @@ export async function readMultipart(request: GatewayRequest, limits: FormLimits)
       "This endpoint takes a form with files: send Content-Type: multipart/form-data. For JSON with image URLs, use /v1/images/generations with image.",
     );
   }
-  if (request.bodyConsumed === true) throw bodyAlreadyRead();
+  checkContentEncoding(request.headers.get("content-encoding"));
+  const body = readableBody(request);
   const declared = Number(request.headers.get("content-length") ?? Number.NaN);
   if (declared > limits.form)
     throw new GatewayError("request_too_large", `The form is larger than ${limits.form} bytes.`);
-  const form = await collectForm(request.body, createParser(contentType, limits), limits);
+  const form = await collectForm(body, createParser(contentType, limits), limits);
   return toFormFields(form);
+}
+
+/** The form's bytes: as they come, or where a parser of the host took them and left them as they were. */
+function readableBody({ body, parsedBody, bodyConsumed }: GatewayRequest): GatewayRequest["body"] {
+  if (parsedBody instanceof Uint8Array) return Readable.from([parsedBody]);
+  if (bodyConsumed === true) throw bodyAlreadyRead();
+  return body;
 }
 
 /** Counts beyond what any form of the interface holds; past them it is refused. */
@@ -38,12 +47,11 @@ function createParser(contentType: string, limits: FormLimits): busboy.Busboy {
       headers: { "content-type": contentType },
       defParamCharset: "utf8",
       limits: {
-        fileSize: limits.file,
-        fieldSize: limits.form,
-        fieldNameSize: 256,
+        // A file that reaches the parser's limit counts as cut.
+        fileSize: limits.file + 1,
+        fieldSize: limits.form + 1,
         files: MAX_FILES,
         fields: MAX_FIELDS,
-        headerPairs: 64,
       },
     });
   } catch (cause) {

@@ -1,0 +1,422 @@
+import { readFileSync } from "node:fs";
+import { setTimeout as pause } from "node:timers/promises";
+import busboy from "busboy";
+import { array, assert, asyncProperty, integer } from "fast-check";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { BOUNDARY, FORM_TYPE, formBytes, inPieces, PNG } from "../testing/form-bytes.js";
+import { collectForm, type FormLimits, type FormPart } from "./collect-form.js";
+
+const LIMITS: FormLimits = { form: 1_000_000, file: 100_000 };
+
+const warnings: Error[] = [];
+const noteWarning = (warning: Error): void => void warnings.push(warning);
+
+beforeEach(() => {
+  process.on("warning", noteWarning);
+});
+
+afterEach(() => {
+  process.off("warning", noteWarning);
+});
+
+interface Collected {
+  readonly parts: readonly FormPart[];
+  readonly parser: busboy.Busboy;
+}
+
+async function collect(
+  body: AsyncIterable<Uint8Array> | null,
+  limits: FormLimits = LIMITS,
+  type = FORM_TYPE,
+): Promise<Collected> {
+  const parser = busboy({
+    headers: { "content-type": type },
+    defParamCharset: "utf8",
+    limits: { fileSize: limits.file + 1, fieldSize: limits.form + 1, files: 3, fields: 4 },
+  });
+  return { parts: await collectForm(body, parser, limits), parser };
+}
+
+/** The error of a form, or a failure when there is none within a second. */
+async function refusalOf(collected: Promise<unknown>): Promise<unknown> {
+  const outcome = await Promise.race([collected.catch((error: unknown) => error), pause(1_000, "no answer")]);
+  return outcome;
+}
+
+const file = (bytes: number): Uint8Array<ArrayBuffer> =>
+  formBytes({ name: "image", filename: "a", content: "x".repeat(bytes) });
+
+/** Sends this much and then neither more nor an end. */
+async function* stalling(bytes: Uint8Array): AsyncGenerator<Uint8Array, void> {
+  yield bytes;
+  await new Promise(() => {});
+}
+
+const refused = (status: number, message: RegExp): unknown =>
+  expect.objectContaining({ name: "GatewayError", status, message: expect.stringMatching(message) });
+
+describe("busboy's cases", () => {
+  interface BusboyCase {
+    readonly what: string;
+    readonly boundary: string;
+    readonly limits?: object;
+    readonly source_b64: readonly string[];
+    readonly expected: readonly (string | BusboyEvent)[];
+  }
+
+  interface BusboyEvent {
+    readonly type?: "field" | "file";
+    readonly name?: string;
+    readonly val?: string;
+    /** Holds base64, in a field of a name that is of no interest. */
+    readonly data?: object;
+    readonly error?: string;
+    readonly err?: string;
+  }
+
+  const cases: readonly BusboyCase[] = JSON.parse(
+    readFileSync(
+      new URL("../../../conformance/fixtures/multipart/busboy-cases.json", import.meta.url),
+      "utf8",
+    ),
+  );
+
+  /** Cases that show what options of busboy do; here they have no such options, and all parts are there. */
+  const ABOUT_OPTIONS: ReadonlySet<string> = new Set([
+    "Fields and files (limits)",
+    "Fields and files (limits: 0 files)",
+    "Fields and (ignored) files",
+    "Skip field parts if no listener",
+    "Parts limit",
+    "Fields limit",
+    "Files limit",
+  ]);
+
+  const bytesOf = ({ source_b64 }: BusboyCase): Uint8Array<ArrayBuffer> =>
+    new Uint8Array(Buffer.concat(source_b64.map((text) => Buffer.from(text, "base64"))));
+
+  const typeOf = ({ boundary }: BusboyCase): string => `multipart/form-data; boundary=${boundary}`;
+
+  const toParts = ({ expected }: BusboyCase): readonly object[] =>
+    expected.flatMap((event) => {
+      if (typeof event === "string" || event.type === undefined) return [];
+      const { name, val, data } = event;
+      return data === undefined
+        ? { name, text: val }
+        : { name, bytes: Buffer.from(String(Object.values(data)[0]), "base64") };
+    });
+
+  const isRefused = ({ expected }: BusboyCase): boolean =>
+    expected.some((event) => typeof event !== "string" && event.error !== undefined);
+
+  it("are complete", () => {
+    expect(cases).toHaveLength(26);
+  });
+
+  describe.each([
+    ["whole", 1_000_000],
+    ["byte by byte", 1],
+    ["in pieces of 7", 7],
+  ])("%s", (_how, size) => {
+    it.each(cases.filter((sample) => !isRefused(sample) && !ABOUT_OPTIONS.has(sample.what)))(
+      "$what: has its parts",
+      async (sample) => {
+        const { parts } = await collect(inPieces(bytesOf(sample), size), LIMITS, typeOf(sample));
+        expect(parts).toEqual(toParts(sample));
+      },
+    );
+
+    it.each(cases.filter(({ what }) => ABOUT_OPTIONS.has(what)))(
+      "$what: has all its parts",
+      async (sample) => {
+        const { parts } = await collect(inPieces(bytesOf(sample), size), LIMITS, typeOf(sample));
+        expect(parts.length).toBeGreaterThanOrEqual(2);
+        expect(parts.map(({ name }) => name)).toEqual(
+          expect.arrayContaining(toParts(sample).map((part) => ("name" in part ? part.name : undefined))),
+        );
+      },
+    );
+
+    it.each(cases.filter(isRefused))("$what: is refused", async (sample) => {
+      const refusal = await refusalOf(collect(inPieces(bytesOf(sample), size), LIMITS, typeOf(sample)));
+      expect(refusal).toEqual(refused(400, /^The form is malformed or was cut on its way\.$/));
+    });
+  });
+});
+
+describe("a form", () => {
+  it("has its parts in the order they were sent, each with its bytes", async () => {
+    const big = Uint8Array.from({ length: 90_000 }, (_, index) => (index * 31) % 256);
+    const form = formBytes(
+      { name: "a", filename: "1", content: big },
+      { name: "t", content: "雪\r\n--x" },
+      { name: "a", filename: "2", content: "" },
+      { name: "é", content: "" },
+    );
+    const { parts } = await collect(inPieces(form, 1_000));
+    expect(parts).toEqual([
+      { name: "a", bytes: Buffer.from(big) },
+      { name: "t", text: "雪\r\n--x" },
+      { name: "a", bytes: Buffer.alloc(0) },
+      { name: "é", text: "" },
+    ]);
+  });
+
+  it("has the same parts however it is cut into chunks", async () => {
+    const form = formBytes(
+      { name: "prompt", content: "a cat" },
+      {
+        name: "image",
+        filename: "a.png",
+        type: "image/png",
+        content: `\r\n--${BOUNDARY.slice(0, -1)}\r\n\r`,
+      },
+    );
+    const { parts } = await collect(inPieces(form));
+    await assert(
+      asyncProperty(array(integer({ min: 1, max: form.length }), { maxLength: 8 }), async (places) => {
+        const cuts = [...places.toSorted((a, b) => a - b), form.length];
+        async function* body() {
+          for (const [index, end] of cuts.entries()) yield form.subarray(cuts[index - 1] ?? 0, end);
+        }
+        expect((await collect(body())).parts).toEqual(parts);
+      }),
+      { numRuns: 60, seed: 3 },
+    );
+  });
+
+  it("that has no part is one without parts", async () => {
+    expect((await collect(inPieces(formBytes()))).parts).toEqual([]);
+  });
+
+  it("may have text before it and after it", async () => {
+    const bytes = Buffer.concat([
+      Buffer.from("before\r\n"),
+      formBytes({ name: "a", content: "1" }),
+      Buffer.from("after"),
+    ]);
+    expect((await collect(inPieces(bytes))).parts).toEqual([{ name: "a", text: "1" }]);
+  });
+
+  it.each(["utf-8", "UTF8", "latin1"])("has fields in %s", async (charset) => {
+    const form = formBytes({ name: "a", type: `text/plain; charset=${charset}`, content: "plain" });
+    expect((await collect(inPieces(form))).parts).toEqual([{ name: "a", text: "plain" }]);
+  });
+
+  it("leaves its parser destroyed and nothing waiting, whole or not", async () => {
+    const whole = await collect(inPieces(formBytes({ name: "a", filename: "a", content: PNG })));
+    expect(whole.parser.destroyed).toBe(true);
+    const parser = busboy({ headers: { "content-type": FORM_TYPE } });
+    const streams: { readonly destroyed: boolean }[] = [];
+    parser.on("file", (_name, stream) => streams.push(stream));
+    const half = formBytes({ name: "a", filename: "a", content: "x".repeat(50_000) }).subarray(0, 20_000);
+    expect(await refusalOf(collectForm(inPieces(half), parser, LIMITS))).toEqual(refused(400, /cut/));
+    expect(parser.destroyed).toBe(true);
+    expect(streams).toMatchObject([{ destroyed: true }]);
+  });
+});
+
+describe("a form that was cut", () => {
+  const form = formBytes(
+    { name: "model", content: "m" },
+    { name: "image", filename: "a.png", type: "image/png", content: PNG },
+    { name: "prompt", content: "a cat" },
+  );
+  /** After the two dashes that end it nothing is missing. */
+  const end = form.length - 2;
+
+  it("anywhere is refused at once", async () => {
+    const answers = new Map<number, unknown>();
+    await Promise.all(
+      Array.from({ length: end }, async (_, length) => {
+        answers.set(length, await refusalOf(collect(inPieces(form.subarray(0, length)))));
+      }),
+    );
+    expect(answers.size).toBe(end);
+    for (const answer of answers.values())
+      expect(answer).toEqual(refused(400, /^The form is malformed or was cut on its way\.$/));
+  });
+
+  it("anywhere and comes byte by byte is refused at once", async () => {
+    const answers = await Promise.all(
+      Array.from({ length: end }, (_, length) => refusalOf(collect(inPieces(form.subarray(0, length), 1)))),
+    );
+    for (const answer of answers) expect(answer).toEqual(refused(400, /cut on its way/));
+  });
+
+  it("in its last line end is whole", async () => {
+    for (const length of [end, end + 1, form.length]) {
+      expect((await collect(inPieces(form.subarray(0, length)))).parts).toHaveLength(3);
+    }
+  });
+
+  it("anywhere by a client that left says so", async () => {
+    for (let length = 0; length < form.length; length += 9) {
+      const cause = new Error("aborted");
+      async function* body() {
+        yield form.subarray(0, length);
+        throw cause;
+      }
+      const refusal = await refusalOf(collect(body()));
+      expect(refusal).toEqual(refused(499, /^The body ended before it was complete\.$/));
+      expect(refusal).toHaveProperty("cause", cause);
+    }
+  });
+
+  it.each([
+    ["no body", null],
+    ["an empty body", inPieces(new Uint8Array())],
+  ])("to %s is refused", async (_what, body) => {
+    expect(await refusalOf(collect(body))).toEqual(refused(400, /cut on its way/));
+  });
+});
+
+describe("a form past a limit", () => {
+  it("takes a file of just the limit, and no byte more", async () => {
+    const limits = { form: 1_000_000, file: 5_000 };
+    expect((await collect(inPieces(file(5_000)), limits)).parts).toHaveLength(1);
+    for (const size of [1, 999, 1_000_000]) {
+      expect(await refusalOf(collect(inPieces(file(5_001), size), limits))).toEqual(
+        refused(413, /^The file in image is larger than 5000 bytes\.$/),
+      );
+    }
+  });
+
+  it("takes a form of just the limit, and no byte more", async () => {
+    const form = file(5_000);
+    expect((await collect(inPieces(form), { form: form.length, file: 9_000 })).parts).toHaveLength(1);
+    for (const size of [1, 999, 1_000_000]) {
+      expect(await refusalOf(collect(inPieces(form, size), { form: form.length - 1, file: 9_000 }))).toEqual(
+        refused(413, new RegExp(`^The form is larger than ${form.length - 1} bytes`)),
+      );
+    }
+  });
+
+  it("is refused as soon as that shows, however much is to come", async () => {
+    let sent = 0;
+    async function* endless() {
+      yield formBytes({ name: "image", filename: "a", content: "x" }).subarray(0, -(BOUNDARY.length + 8));
+      for (;;) {
+        sent++;
+        yield new Uint8Array(10_000);
+        await pause(0);
+      }
+    }
+    expect(await refusalOf(collect(endless(), { form: 10_000_000, file: 50_000 }))).toEqual(
+      refused(413, /file/),
+    );
+    const sentThen = sent;
+    await pause(20);
+    expect(sentThen).toBeLessThan(20);
+    expect(sent).toBeLessThanOrEqual(sentThen + 1);
+  });
+
+  it("is refused at once where its body stalls after the fault", async () => {
+    const named = formBytes({ name: "x".repeat(300), content: "1" });
+    expect(await refusalOf(collect(stalling(named.subarray(0, -4))))).toEqual(
+      refused(400, /name is longer than 256/),
+    );
+  });
+
+  it.each([
+    ["files", { filename: "f", content: "x" }, 4],
+    ["fields", { content: "x" }, 5],
+  ])("has too many %s", async (_what, part, count) => {
+    const parts = Array.from({ length: count }, (_, index) => ({ name: `p${index}`, ...part }));
+    expect(await refusalOf(collect(inPieces(formBytes(...parts))))).toEqual(
+      refused(400, /^The form has too many parts\.$/),
+    );
+    expect((await collect(inPieces(formBytes(...parts.slice(1))))).parts).toHaveLength(count - 1);
+  });
+
+  it.each([
+    ["a file name", { filename: "f" }],
+    ["a field name", {}],
+  ])("has %s that is too long", async (_what, part) => {
+    const named = (length: number) => formBytes({ ...part, name: "n".repeat(length), content: "x" });
+    expect((await collect(inPieces(named(256)))).parts).toHaveLength(1);
+    expect(await refusalOf(collect(inPieces(named(257))))).toEqual(
+      refused(400, /longer than 256 characters/),
+    );
+  });
+
+  it.each([
+    ["a part without a name", { content: "x" }, /^The form has a part without a name\.$/],
+    ["a file without a name", { filename: "f", content: "x" }, /^The form has a part without a name\.$/],
+    [
+      "a charset that is not known",
+      { name: "a", type: "text/plain; charset=gbk", content: "x" },
+      /^The form's field a is not in UTF-8\.$/,
+    ],
+    [
+      "headers past all measure",
+      { name: "a", headers: [`X-Long: ${"x".repeat(20_000)}`], content: "x" },
+      /malformed/,
+    ],
+    [
+      "headers without end",
+      { name: "a", headers: Array.from({ length: 3_000 }, (_, index) => `X-${index}: 1`), content: "x" },
+      /malformed/,
+    ],
+    ["a header that is none", { name: "a", headers: ["no header"], content: "x" }, /malformed/],
+  ])("has %s", async (_what, part, message) => {
+    for (const size of [1, 100_000]) {
+      expect(await refusalOf(collect(inPieces(formBytes(part), size)))).toEqual(refused(400, message));
+    }
+  });
+});
+
+describe("the body of a form", () => {
+  it("is asked for no faster than the parser takes it", async () => {
+    let open = 0;
+    let most = 0;
+    const form = formBytes({ name: "image", filename: "a", content: "x".repeat(90_000) });
+    async function* body() {
+      for await (const piece of inPieces(form, 1_000)) {
+        open++;
+        most = Math.max(most, open);
+        yield piece;
+        open--;
+      }
+    }
+    await collect(body());
+    expect(most).toBe(1);
+  });
+
+  it("may come as slowly as it likes", async () => {
+    const form = formBytes({ name: "a", content: "1" }, { name: "b", filename: "b", content: PNG });
+    async function* body() {
+      for await (const piece of inPieces(form, 60)) {
+        await pause(3);
+        yield piece;
+      }
+    }
+    expect((await collect(body())).parts).toHaveLength(2);
+  });
+
+  it("is held once: no more memory than its files take", async () => {
+    const limits = { form: 200_000_000, file: 100_000_000 };
+    const piece = Buffer.alloc(64 * 1024, 0x78);
+    async function* body() {
+      yield formBytes({ name: "image", filename: "a", content: "" }).subarray(0, -(BOUNDARY.length + 8));
+      // As a socket gives them: each chunk in memory of its own.
+      for (let index = 0; index < 640; index++) yield Buffer.from(piece);
+      yield Buffer.from(`\r\n--${BOUNDARY}--\r\n`);
+    }
+    const before = process.memoryUsage();
+    const { parts } = await collect(body(), limits);
+    const after = process.memoryUsage();
+    const [part] = parts;
+    expect(part && "bytes" in part && part.bytes.length).toBe(640 * 64 * 1024);
+    const held = after.arrayBuffers - before.arrayBuffers;
+    expect(held).toBeLessThan(3 * 640 * 64 * 1024);
+  });
+
+  it("leaves no listener behind, however many chunks it has", async () => {
+    const form = formBytes({ name: "image", filename: "a", content: "x".repeat(99_000) });
+    const { parser } = await collect(inPieces(form, 50));
+    await pause(5);
+    expect(parser.listenerCount("drain")).toBe(0);
+    expect(warnings).toEqual([]);
+  });
+});
