@@ -1,3 +1,4 @@
+import type { Sharp } from "sharp";
 import { describe, expect, it } from "vitest";
 import { countColor, countDifferences, inspect } from "../test-support/pictures.js";
 import { drawPicture } from "./draw.js";
@@ -122,6 +123,26 @@ describe("a picture", () => {
     ] as const) {
       expect(countColor(picture, color)).toBeGreaterThan(5000);
     }
+  });
+
+  it.each<[string, (image: Sharp) => Sharp]>([
+    ["with transparency", (image) => image.ensureAlpha().png()],
+    ["of 16 bits", (image) => image.toColourspace("rgb16").png()],
+    ["as JPEG", (image) => image.jpeg()],
+  ])("shows references %s in their colours", async (_kind, change) => {
+    const sharp = await loadSharp();
+    const image = sharp({ create: { width: 300, height: 200, channels: 3, background: "#20c040" } });
+    const thumbnail = await change(image).toBuffer();
+    const picture = await draw({ references: [{ thumbnail, width: 300, height: 200 }] });
+    expect(countColor(picture, [32, 192, 64])).toBeGreaterThan(5000);
+  });
+
+  it("shows a grey reference in grey", async () => {
+    const sharp = await loadSharp();
+    const image = sharp({ create: { width: 300, height: 200, channels: 3, background: "#808080" } });
+    const thumbnail = await image.greyscale().png().toBuffer();
+    const picture = await draw({ references: [{ thumbnail, width: 300, height: 200 }] });
+    expect(countColor(picture, [128, 128, 128])).toBeGreaterThan(5000);
   });
 
   it.each([

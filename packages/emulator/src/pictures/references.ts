@@ -1,6 +1,6 @@
-import type { OverlayOptions } from "sharp";
 import { heightOfBatchNumber } from "./caption.js";
 import { loadSharp } from "./fonts.js";
+import type { Print } from "./paste-print.js";
 import type { PictureRecipe, ReferencePicture } from "./recipe.js";
 
 interface Frame {
@@ -11,7 +11,7 @@ interface Frame {
 }
 
 /** The references as white-framed prints in the upper part of the picture, in the order they were sent. */
-export async function drawReferences(recipe: PictureRecipe): Promise<OverlayOptions[]> {
+export async function drawReferences(recipe: PictureRecipe): Promise<Print[]> {
   return Promise.all(
     recipe.references.map(async (reference, index) => drawPrint(reference, placePrint(recipe, index))),
   );
@@ -43,7 +43,7 @@ function bestColumns(count: number, areaRatio: number): number {
   );
 }
 
-async function drawPrint(reference: ReferencePicture, frame: Frame): Promise<OverlayOptions> {
+async function drawPrint(reference: ReferencePicture, frame: Frame): Promise<Print> {
   const sharp = await loadSharp();
   const border = Math.max(1, Math.round(Math.min(frame.width, frame.height) * 0.025));
   const room = {
@@ -53,15 +53,18 @@ async function drawPrint(reference: ReferencePicture, frame: Frame): Promise<Ove
   const scale = Math.min(room.width / reference.width, room.height / reference.height);
   const width = Math.max(1, Math.floor(reference.width * scale));
   const height = Math.max(1, Math.floor(reference.height * scale));
-  const input = await sharp(reference.thumbnail)
-    .resize(width, height, { fit: "fill" })
+  const pixels = await sharp(reference.thumbnail)
+    .resize(width, height, { fit: "fill", kernel: "linear" })
     .flatten({ background: "#fff" })
-    .extend({ top: border, bottom: border, left: border, right: border, background: "#fff" })
-    .png({ compressionLevel: 0 })
+    .toColourspace("srgb") // three bytes a pixel, of whichever kind the thumbnail is
+    .raw()
     .toBuffer();
   return {
-    input,
-    left: frame.left + Math.floor((frame.width - width) / 2) - border,
-    top: frame.top + Math.floor((frame.height - height) / 2) - border,
+    pixels,
+    width,
+    height,
+    border,
+    left: frame.left + Math.floor((frame.width - width) / 2),
+    top: frame.top + Math.floor((frame.height - height) / 2),
   };
 }

