@@ -1,4 +1,3 @@
-import { settle } from "./billing/settle.js";
 import type { Answered } from "./dispatch.js";
 import { GatewayError, isGatewayError } from "./errors.js";
 import type { GatewayResponse } from "./exchange.js";
@@ -8,6 +7,7 @@ import type { Job, JobParts } from "./job.js";
 import type { SecretMask } from "./mask-secrets.js";
 import { renderImages } from "./response/images-response.js";
 import { renderNative } from "./response/native-response.js";
+import { settleJob } from "./settle-job.js";
 import { readAnswer } from "./upstream/read-answer.js";
 
 /**
@@ -17,16 +17,13 @@ import { readAnswer } from "./upstream/read-answer.js";
  */
 export async function answerJson(parts: JobParts, job: Job, answered: Answered): Promise<GatewayResponse> {
   const { text, result, error } = await complete(parts, job, answered);
-  parts.report(
-    settle(job.order, answered.sentTo, {
-      status: error?.status ?? 200,
-      errorCode: error?.upstreamCode ?? error?.code,
-      images: result?.images.length ?? 0,
-      usage: result?.usage,
-      upstreamRequestId: error?.upstreamRequestId ?? result?.upstreamRequestId,
-      endedAt: parts.now(),
-    }),
-  );
+  settleJob(parts, job, answered.sentTo, {
+    status: error?.status ?? 200,
+    errorCode: error?.upstreamCode ?? error?.code,
+    images: result?.images.length ?? 0,
+    usage: result?.usage,
+    upstreamRequestId: error?.upstreamRequestId ?? result?.upstreamRequestId,
+  });
   const { id, request } = job;
   // The native endpoint passes every JSON answer on, one without an image too.
   if (request.operation === "native" && text !== undefined)

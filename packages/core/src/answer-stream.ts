@@ -1,4 +1,3 @@
-import { settle } from "./billing/settle.js";
 import type { Answered } from "./dispatch.js";
 import { GatewayError } from "./errors.js";
 import type { GatewayResponse } from "./exchange.js";
@@ -7,6 +6,7 @@ import type { Job, JobParts } from "./job.js";
 import { toEnvelope } from "./response/error-response.js";
 import { type RelayEnd, relaySse } from "./response/relay-sse.js";
 import { renderStream } from "./response/stream-response.js";
+import { settleJob } from "./settle-job.js";
 import { TransportError } from "./upstream/transport.js";
 import { toUpstreamError } from "./upstream/upstream-error.js";
 
@@ -31,9 +31,7 @@ export function answerStream(parts: JobParts, job: Job, { response, sentTo }: An
       try {
         const { images, usage, failure } = reader.result();
         const errorCode = failure === undefined ? findErrorCode(end) : parts.mask(failure.code);
-        const endedAt = parts.now();
-        const outcome = { status: 200, errorCode, images, usage, upstreamRequestId, endedAt };
-        parts.report(settle(job.order, sentTo, outcome));
+        settleJob(parts, job, sentTo, { status: 200, errorCode, images, usage, upstreamRequestId });
       } catch (error) {
         parts.logger.error({ requestId: job.id, err: error }, "A stream could not be settled.");
       } finally {
@@ -53,7 +51,7 @@ function settleUnreadable(parts: JobParts, job: Job, sentTo: SentTo): GatewayErr
   const message = "The provider answered with a stream, which this model does not offer.";
   const error = new GatewayError("upstream_invalid_response", message, { shouldRetry: false });
   const { status, code } = error;
-  parts.report(settle(job.order, sentTo, { status, errorCode: code, images: 0, endedAt: parts.now() }));
+  settleJob(parts, job, sentTo, { status, errorCode: code, images: 0 });
   return error;
 }
 

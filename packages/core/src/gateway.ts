@@ -1,7 +1,6 @@
 import { createTransport } from "#transport";
 import { createBackgroundReads } from "./background-reads.js";
 import { createPriceList } from "./billing/pricing.js";
-import type { UsageRecord } from "./billing/usage-record.js";
 import { checkOptions } from "./check-options.js";
 import { GatewayError } from "./errors.js";
 import type { GatewayRequest, GatewayResponse } from "./exchange.js";
@@ -164,7 +163,7 @@ function createParts(
     backgroundReads: createBackgroundReads(BACKGROUND_READS),
     track,
     maxAnswerBytes: options.maxAnswerBytes ?? DEFAULT_MAX_ANSWER_BYTES,
-    report: createReporter(options.onUsage, logger, track),
+    report: createReporter(options.onUsage, logger),
     mask: createSecretMask(channels.map((channel) => channel.apiKey)),
     logger,
     now,
@@ -177,16 +176,9 @@ function createParts(
   };
 }
 
-/**
- * Hands records to the operator's function; a failing one is logged and breaks no request, a slow
- * one is waited for by `gateway.close()`.
- */
-function createReporter(
-  onUsage: GatewayOptions["onUsage"],
-  logger: Logger,
-  track: PipelineParts["track"],
-): PipelineParts["report"] {
-  const report = async (record: UsageRecord): Promise<void> => {
+/** Hands records to the operator's function; a failing one is logged and breaks no request. */
+function createReporter(onUsage: GatewayOptions["onUsage"], logger: Logger): PipelineParts["report"] {
+  return async (record) => {
     if (record.unpriced === true) {
       logger.warn({ requestId: record.id, model: record.model }, "No tokens were reported: the charge is 0.");
     }
@@ -196,7 +188,6 @@ function createReporter(
       logger.error({ requestId: record.id, err: error }, "onUsage failed.");
     }
   };
-  return (record) => track(report(record));
 }
 
 function notFoundError(): GatewayError {

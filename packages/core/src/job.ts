@@ -22,6 +22,6 @@ export interface JobParts extends DispatchParts {
   /** Comments in quiet streams; `undefined`: none. */
   readonly heartbeatMs: number | undefined;
   readonly backgroundReads: BackgroundReads;
-  /** Hands a usage record to the operator. Never throws. */
-  readonly report: (record: UsageRecord) => void;
+  /** Hands a usage record to the operator. Never rejects. */
+  readonly report: (record: UsageRecord) => Promise<void>;
 }

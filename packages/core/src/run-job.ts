@@ -1,9 +1,9 @@
 import { answerJson } from "./answer-json.js";
 import { answerStream } from "./answer-stream.js";
-import { settle } from "./billing/settle.js";
 import { type DispatchOutcome, dispatch } from "./dispatch.js";
 import type { GatewayResponse } from "./exchange.js";
 import type { Job, JobParts } from "./job.js";
+import { settleJob } from "./settle-job.js";
 
 /**
  * Sends a job to a provider and answers with what came: JSON or a stream, whichever was asked for. A
@@ -23,15 +23,12 @@ export async function runJob(parts: JobParts, job: Job): Promise<GatewayResponse
 function settleFailure(parts: JobParts, job: Job, outcome: Extract<DispatchOutcome, { ok: false }>): Error {
   const { error, sentTo } = outcome;
   if (sentTo !== undefined) {
-    parts.report(
-      settle(job.order, sentTo, {
-        status: error.status,
-        errorCode: error.upstreamCode ?? error.code,
-        images: 0,
-        upstreamRequestId: error.upstreamRequestId,
-        endedAt: parts.now(),
-      }),
-    );
+    settleJob(parts, job, sentTo, {
+      status: error.status,
+      errorCode: error.upstreamCode ?? error.code,
+      images: 0,
+      upstreamRequestId: error.upstreamRequestId,
+    });
   }
   return error;
 }
