@@ -31,7 +31,7 @@ const RUNTIME_BOUND: Readonly<Record<string, readonly string[]>> = {
   "node:net": ["upstream/guarded-lookup.ts"],
   "./guarded-lookup.js": ["upstream/transport-node.ts"],
   busboy: ["request/read-multipart.ts", "request/collect-form.ts"],
-  "node:stream": ["request/collect-form.ts"],
+  "node:stream": ["request/read-multipart.ts", "request/collect-form.ts"],
   "node:buffer": ["request/collect-form.ts", "fetch-as-base64.ts"],
 };
 
