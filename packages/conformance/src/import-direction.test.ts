@@ -35,12 +35,12 @@ const RUNTIME_BOUND: Readonly<Record<string, readonly string[]>> = {
   "node:buffer": ["request/collect-form.ts", "fetch-as-base64.ts"],
 };
 
-const isPublished = (path: string): boolean =>
-  !path.endsWith(".test.ts") && !path.includes("/src/testing/") && !path.startsWith("packages/conformance/");
-const SOURCES = findFiles("packages/*/src/**/*.ts").filter(isPublished);
 const PACKAGES = findFiles("packages/*/package.json")
-  .map((path) => path.split("/")[1] ?? "")
-  .filter((name) => name !== "conformance");
+  .filter((path) => (JSON.parse(readText(path)) as { private?: boolean }).private !== true)
+  .map((path) => path.split("/")[1] ?? "");
+const SOURCES = PACKAGES.flatMap((name) => findFiles(`packages/${name}/src/**/*.ts`)).filter(
+  (path) => !path.endsWith(".test.ts") && !path.includes("/src/testing/"),
+);
 const CORE = SOURCES.filter((path) => path.startsWith("packages/core/src/"));
 
 /** Every import of the given files as `[file, specifier]`. */
