@@ -64,7 +64,8 @@ function isOwnLoopback(url: URL, { baseUrl }: ResultSource): boolean {
 }
 
 function isTrusted(url: URL, source: ResultSource): boolean {
-  return source.resultHosts.includes(url.hostname) || isOwnLoopback(url, source);
+  const isNamed = source.resultHosts.some((host) => host.toLowerCase() === url.hostname);
+  return isNamed || isOwnLoopback(url, source);
 }
 
 async function readWithin(response: TransportResponse): Promise<readonly Uint8Array[]> {
