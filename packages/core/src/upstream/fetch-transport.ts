@@ -78,6 +78,12 @@ function ignoreCancelled(): void {}
 
 function toTransportError(error: unknown): TransportError {
   const cause = error instanceof Error ? error.cause : undefined;
-  const code = typeof cause === "object" && cause !== null && "code" in cause ? cause.code : undefined;
-  return new TransportError(isUnreachableCode(code) ? "unreachable" : "broken", error);
+  return new TransportError(isUnreachable(error) || isUnreachable(cause) ? "unreachable" : "broken", error);
+}
+
+/** Node has the code in the error's cause, Bun in the error itself, Deno words only. */
+function isUnreachable(error: unknown): boolean {
+  if (typeof error !== "object" || error === null) return false;
+  if ("code" in error && isUnreachableCode(error.code)) return true;
+  return "message" in error && /\bclient error \(Connect\)/.test(String(error.message));
 }

@@ -11,13 +11,15 @@ export function createTransport(): Transport {
   const guarded = createAgents(
     (connectMs) => new Agent({ connect: { timeout: connectMs, lookup: guardedLookup } }),
   );
+  let closed: Promise<unknown> | undefined;
   return {
     send: ({ url, headers, body, timeouts }) =>
       exchange(url, { method: "POST", dispatcher: open.get(timeouts), headers, body, ...toUndici(timeouts) }),
     download: ({ url, timeouts, publicOnly }) =>
       exchange(url, { dispatcher: (publicOnly ? guarded : open).get(timeouts), ...toUndici(timeouts) }),
     async close() {
-      await Promise.all([open.close(), guarded.close()]);
+      closed ??= Promise.all([open.close(), guarded.close()]);
+      await closed;
     },
   };
 }
@@ -46,6 +48,8 @@ function toUndici({ firstByteMs, idleMs }: Timeouts): { headersTimeout: number; 
 async function exchange(url: string, options: Parameters<typeof request>[1]): Promise<TransportResponse> {
   try {
     const { statusCode, headers, body } = await request(url, options);
+    // A body given up before it was read raises an error of its own; unheard it would end the process.
+    body.on("error", ignoreError);
     return {
       status: statusCode,
       headers: { get: (name) => readHeader(headers[name.toLowerCase()]) },
@@ -56,6 +60,9 @@ async function exchange(url: string, options: Parameters<typeof request>[1]): Pr
     throw toTransportError(error);
   }
 }
+
+/** Whoever reads the body is told as well. */
+function ignoreError(): void {}
 
 async function* withTransportErrors(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   try {

@@ -1,5 +1,5 @@
 import type { RequestListener, ServerResponse } from "node:http";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { findClosedUrl, type LoopbackServer, startServer } from "../testing/start-server.js";
 import { createFetchTransport as createTransportOver } from "./fetch-transport.js";
 import type { Timeouts, Transport, TransportResponse } from "./transport.js";
@@ -178,12 +178,60 @@ describe.each([
     await expect(closed.promise).resolves.toBeUndefined();
   });
 
+  it("gives the connection up when it is cancelled before its body is read", async () => {
+    const closed = Promise.withResolvers<void>();
+    const server = await serve((_request, response) => {
+      response.on("close", () => closed.resolve());
+      response.writeHead(302, { location: "/elsewhere" });
+      response.write("half");
+    });
+    (await send(server.url)).cancel();
+    await expect(closed.promise).resolves.toBeUndefined();
+  });
+
   it("can be closed twice", async () => {
+    const server = await serve((_request, response) => void response.end("ok"));
     const transport = create();
+    await readText(await send(server.url, {}, transport));
     await transport.close();
     await expect(transport.close()).resolves.not.toThrow();
   });
 });
+
+describe("a fetch that fails before a connection stood", () => {
+  it.each([
+    ["Node", new TypeError("fetch failed", { cause: withCode("ECONNREFUSED") })],
+    ["Bun", withCode("ECONNREFUSED")],
+    [
+      "Deno",
+      new TypeError("fetch failed", {
+        cause: new Error(
+          "error sending request for url (http://x/): client error (Connect): tcp connect error",
+        ),
+      }),
+    ],
+  ])("is known as unreachable in the words of %s", async (_runtime, error) => {
+    const transport = createTransportOver(() => Promise.reject(error));
+    const sent = transport.send({ url: "http://x/", headers: {}, body: "", timeouts: PATIENT });
+    await expect(sent).rejects.toEqual(failure("unreachable"));
+  });
+});
+
+describe("the global fetch", () => {
+  it("is given a body that Deno sends only once, and told not to count the minutes as Bun does", async () => {
+    const fetch = vi.spyOn(globalThis, "fetch").mockResolvedValue(new Response());
+    cleanUps.push(async () => fetch.mockRestore());
+    await createFetchTransport().send({ url: "http://x/", headers: {}, body: "{}", timeouts: PATIENT });
+
+    const [, init] = fetch.mock.calls[0] ?? [];
+    expect(init).toMatchObject({ timeout: false, body: expect.any(Blob) });
+    expect(await new Response(init?.body).text()).toBe("{}");
+  });
+});
+
+function withCode(code: string): Error {
+  return Object.assign(new TypeError(`${code}: unable to connect`), { code });
+}
 
 /** Writes for as long as somebody reads. */
 function pour(response: ServerResponse): void {
