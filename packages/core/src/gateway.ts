@@ -93,7 +93,12 @@ export function createGateway(options: GatewayOptions, environment: Partial<Envi
   const parts = createParts(options, environment, track);
   const basePath = options.basePath ?? "";
   const matchRoute = createRouteMatcher(basePath);
-  let closed = false;
+  let closing: Promise<void> | undefined;
+
+  const finish = async (): Promise<void> => {
+    while (underWay.size > 0) await Promise.all(underWay);
+    await parts.transport.close();
+  };
 
   const refuse = (error: GatewayError): GatewayResponse =>
     renderError(error, { id: parts.createId(), mask: parts.mask });
@@ -101,7 +106,7 @@ export function createGateway(options: GatewayOptions, environment: Partial<Envi
   const handle: Gateway["handle"] = (request) => {
     const operation = matchRoute(request.url);
     if (operation === undefined) return null;
-    if (closed) return Promise.resolve(refuse(closedError()));
+    if (closing !== undefined) return Promise.resolve(refuse(closedError()));
     const answer = runPipeline(parts, operation, request);
     track(answer);
     request.waitUntil?.(answer);
@@ -129,10 +134,9 @@ export function createGateway(options: GatewayOptions, environment: Partial<Envi
       return toWebResponse(await (answer ?? refuse(notFoundError())));
     },
     status: () => ({ channels: options.channels.map(({ id }) => parts.health.status(id)) }),
-    async close() {
-      closed = true;
-      while (underWay.size > 0) await Promise.all(underWay);
-      await parts.transport.close();
+    close() {
+      closing ??= finish();
+      return closing;
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { Usage } from "../image-request.js";
-import { type DecimalInput, formatDecimal, roundCharge, toDecimal } from "./decimal.js";
+import { formatDecimal, roundCharge, toDecimal } from "./decimal.js";
+import type { DecimalInput } from "./decimal-input.js";
 import type { ModelDetails, PerRequestDetails, PerTokenDetails } from "./model-details.js";
 
 /** What {@link calculateCharge} needs. */

@@ -1,4 +1,4 @@
-import type { DecimalInput } from "./decimal.js";
+import type { DecimalInput } from "./decimal-input.js";
 
 /** Charged by image: `model_price × usage.generated_images × group_ratio`. */
 export interface PerRequestDetails {

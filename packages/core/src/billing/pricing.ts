@@ -2,7 +2,7 @@ import { GatewayError } from "../errors.js";
 import type { Usage } from "../image-request.js";
 import { createSeriesMap } from "../series.js";
 import { type Charge, calculateCharge } from "./calculate-charge.js";
-import type { DecimalInput } from "./decimal.js";
+import type { DecimalInput } from "./decimal-input.js";
 import type { ModelDetails } from "./model-details.js";
 
 /** Prices and ratios, in the spelling of the interface's back office. */
