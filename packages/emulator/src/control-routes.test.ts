@@ -20,6 +20,17 @@ describe("control over HTTP", () => {
     expect((await askArk(emulator)).status).toBe(200);
   });
 
+  it("takes faults of the body and the stream", async () => {
+    const emulator = createEmulator();
+    const fault =
+      '{"stream":{"completedEvents":2},"body":{"chunkBytes":[7],"cutAfterBytes":{"min":40,"max":40}}}';
+    expect(await control(emulator, "POST", "faults", fault)).toMatchObject({
+      status: 201,
+      text: `[${fault}]`,
+    });
+    await expect(askArk(emulator, { stream: true })).rejects.toThrow("terminated");
+  });
+
   it("takes a list of faults, all or none of it", async () => {
     const emulator = createEmulator();
     const refused = await control(emulator, "POST", "faults", '[{"status":500},{"status":"500"}]');
@@ -34,6 +45,12 @@ describe("control over HTTP", () => {
     ["nothing", "", "as JSON"],
     ["a number", "5", "must be an object"],
     ["an unknown field", '{"foo":1}', 'no field \\"foo\\"'],
+    [
+      "an unknown field of a group",
+      '{"stream":{"cut":1}}',
+      'stream\\" has no field \\"cut\\". Its fields: cutAfterEvents,',
+    ],
+    ["a wrong field of a group", '{"body":{"chunkBytes":[0]}}', 'body.chunkBytes\\" must be a list of'],
     ["too much", `"${"x".repeat(1024 * 1024)}"`, "at most 1 MiB"],
   ])("refuses %s with a clear 400", async (_name, body, message) => {
     const answer = await control(createEmulator(), "POST", "faults", body);

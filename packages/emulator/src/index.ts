@@ -7,6 +7,6 @@ export type { FailedImage, Fault, FaultCode } from "./faults/fault.js";
 export type { FaultControl } from "./faults/fault-control.js";
 export type { StreamFault } from "./faults/stream-fault.js";
 export type { EmulatorOptions } from "./options.js";
-export type { ProviderName } from "./provider.js";
+export type { ProviderName } from "./provider-name.js";
 export type { RecordedRequest } from "./recorder.js";
 export type { AnsweredRequest, EmulatorServer, ListenOptions } from "./server.js";

@@ -1,10 +1,8 @@
 import type { Fault } from "./faults/fault.js";
 import type { JsonObject } from "./json.js";
+import type { ProviderName } from "./provider-name.js";
 import type { Refusal } from "./refusal.js";
 import type { Services } from "./services.js";
-
-/** `ark`: Volcengine Ark, the Seedream models. `dashscope`: Alibaba Cloud DashScope, the Qwen-Image models. */
-export type ProviderName = "ark" | "dashscope";
 
 /** A request whose key was accepted and whose body is a JSON object. */
 export interface ProviderCall {

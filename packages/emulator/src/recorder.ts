@@ -1,4 +1,4 @@
-import type { ProviderName } from "./provider.js";
+import type { ProviderName } from "./provider-name.js";
 
 /** One request as it arrived, whether it was answered, refused or left hanging. */
 export interface RecordedRequest {

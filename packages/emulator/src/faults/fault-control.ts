@@ -1,6 +1,6 @@
 import { isArkErrorCode } from "../ark/error-codes.js";
 import { isDashscopeErrorCode } from "../dashscope/error-codes.js";
-import type { ProviderName } from "../provider.js";
+import type { ProviderName } from "../provider-name.js";
 import type { Random } from "../random.js";
 import { checkFault } from "./check-fault.js";
 import type { Fault } from "./fault.js";

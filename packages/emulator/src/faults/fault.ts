@@ -1,6 +1,6 @@
 import type { ArkErrorCode } from "../ark/error-codes.js";
 import type { DashscopeErrorCode } from "../dashscope/error-codes.js";
-import type { ProviderName } from "../provider.js";
+import type { ProviderName } from "../provider-name.js";
 import type { BodyFault } from "./body-fault.js";
 import type { StreamFault } from "./stream-fault.js";
 

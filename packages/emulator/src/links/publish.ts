@@ -1,5 +1,6 @@
 import type { PictureRecipe } from "../pictures/recipe.js";
-import type { ProviderCall, ProviderName } from "../provider.js";
+import type { ProviderCall } from "../provider.js";
+import type { ProviderName } from "../provider-name.js";
 import { randomHex } from "../random.js";
 import type { Services } from "../services.js";
 import { signLink } from "./sign.js";

@@ -1,4 +1,4 @@
-import type { ProviderName } from "../provider.js";
+import type { ProviderName } from "../provider-name.js";
 import type { Services } from "../services.js";
 import { checkLink, linkFolders } from "./sign.js";
 

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import type { ProviderName } from "../provider.js";
+import type { ProviderName } from "../provider-name.js";
 
 /** A result link before it is signed: which file, from when (seconds since the epoch) and how long it lives. */
 export interface LinkDetails {
