@@ -16,18 +16,21 @@ import { readAnswer } from "./upstream/read-answer.js";
  * @throws GatewayError when no image came
  */
 export async function answerJson(parts: JobParts, job: Job, answered: Answered): Promise<GatewayResponse> {
+  const { id, request } = job;
   const { text, result, error } = await complete(parts, job, answered);
+  // The native endpoint passes every JSON answer on, one without an image too.
+  const passedOn = request.operation === "native" ? text : undefined;
   settleJob(parts, job, answered.sentTo, {
-    status: error?.status ?? 200,
+    status: passedOn === undefined ? (error?.status ?? 200) : 200,
     errorCode: error?.upstreamCode ?? error?.code,
     images: result?.images.length ?? 0,
     usage: result?.usage,
     upstreamRequestId: error?.upstreamRequestId ?? result?.upstreamRequestId,
   });
-  const { id, request } = job;
-  // The native endpoint passes every JSON answer on, one without an image too.
-  if (request.operation === "native" && text !== undefined)
-    return renderNative(text, { id, ignored: request.ignored });
+  if (passedOn !== undefined) {
+    const body = error === undefined ? passedOn : parts.mask(passedOn);
+    return renderNative(body, { id, ignored: request.ignored });
+  }
   if (error !== undefined) throw error;
   const images =
     request.responseFormat === "b64_json"

@@ -54,9 +54,20 @@ export function createModelResolver(
     return { name, family, limits: findLimits(limits, name, family), responseFormat, channels: serving };
   };
 
+  /** The service models that some channel's mapping gives this name; a series where many have it. */
+  const findNames = (identifier: string): ReadonlySet<string> => {
+    const isBehind = (channel: Channel, name: string): boolean =>
+      table.find(name) !== undefined && channel.toUpstreamModel(name) === identifier;
+    const candidates = Object.keys(models).filter((key) => !isSeries(key));
+    return new Set(
+      channels.flatMap((channel) =>
+        [...candidates, ...channel.findServiceModels(identifier)].filter((name) => isBehind(channel, name)),
+      ),
+    );
+  };
+
   const findByIdentifier = (identifier: string): ResolvedModel | undefined => {
-    const names = new Set(channels.flatMap((channel) => channel.findServiceModels(identifier)));
-    const [name = "", ...others] = names;
+    const [name = "", ...others] = findNames(identifier);
     if (others.length > 0 || isSeries(name)) {
       throw invalidRequest(
         `Several models stand behind ${identifier}: send the service model's name.`,
