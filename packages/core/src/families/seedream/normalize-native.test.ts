@@ -1,70 +1,72 @@
 import { describe, expect, it } from "vitest";
-import { ARK_ANSWER, createTestGateway, refusal } from "../../testing/test-gateway.js";
+import type { JsonObject } from "../../json.js";
+import type { NormalizeContext } from "../family.js";
+import { normalizeNative } from "./normalize-native.js";
 
-const MODEL = "seedream-4-0-250828";
+const CONTEXT: NormalizeContext = {
+  operation: "native",
+  model: "seedream-4-5-251128",
+  limits: undefined,
+  defaultResponseFormat: "b64_json",
+};
 
-describe("a body of the native endpoint", () => {
-  it.each<[string, object]>([
-    ["a prompt alone", {}],
-    ["an image", { image: "https://example.com/a.png" }],
-    ["images that are the provider's to judge", { image: ["file:///x", 5, null] }],
-    ["a size that is the provider's to judge", { size: "1x1" }],
-    [
-      "null for every field",
-      {
-        image: null,
-        size: null,
-        stream: null,
-        sequential_image_generation: null,
-        sequential_image_generation_options: null,
-        response_format: null,
-      },
-    ],
-    [
-      "null for max_images",
-      { sequential_image_generation: "auto", sequential_image_generation_options: { max_images: null } },
-    ],
-    ["fields of OpenAI", { quality: "hd", mask: "x", user: "u" }],
-    ["unknown fields", { future: { deep: [0, false, null] }, constructor: 1 }],
-    [
-      "a batch",
-      { sequential_image_generation: "auto", sequential_image_generation_options: { max_images: 15 } },
-    ],
-  ])("with %s is forwarded as sent", async (_what, fields) => {
-    const { postNative, calls } = createTestGateway();
-    const { status, body } = await postNative({ model: MODEL, prompt: "x", ...fields });
-    expect({ status, body }).toEqual({ status: 200, body: ARK_ANSWER });
-    expect(calls[0]?.body).toEqual({ model: MODEL, prompt: "x", ...fields });
+const normalize = (fields: JsonObject, context: Partial<NormalizeContext> = {}) =>
+  normalizeNative({ prompt: "x", ...fields }, { ...CONTEXT, ...context });
+
+describe("a native body", () => {
+  it("goes out whole but for n", () => {
+    const fields = { prompt: "x", n: 3, size: "any", image: [1, "a"], unknown: null };
+    const { n, ...rest } = fields;
+    expect(normalize(fields)).toMatchObject({ upstreamFields: rest, ignored: ["n"] });
+    expect(normalize(fields).upstreamFields).not.toHaveProperty("n", n);
   });
 
-  it("loses its n, which is named", async () => {
-    const { postNative, calls } = createTestGateway();
-    const { headers } = await postNative({ model: MODEL, prompt: "x", n: "junk" });
-    expect(headers.get("x-calotype-ignored")).toBe("n");
-    expect(calls[0]?.body).toEqual({ model: MODEL, prompt: "x" });
+  it.each<[JsonObject, number]>([
+    [{}, 1],
+    [{ n: 7 }, 1],
+    [{ sequential_image_generation: "disabled", sequential_image_generation_options: { max_images: 9 } }, 1],
+    [{ sequential_image_generation: null, sequential_image_generation_options: { max_images: 9 } }, 1],
+    [{ sequential_image_generation_options: { max_images: 9 } }, 1],
+    [{ sequential_image_generation: "auto" }, 15],
+    [{ sequential_image_generation: "auto", sequential_image_generation_options: null }, 15],
+    [{ sequential_image_generation: "auto", sequential_image_generation_options: { max_images: null } }, 15],
+    [{ sequential_image_generation: "auto", image: "https://x" }, 14],
+    [{ sequential_image_generation: "auto", image: ["a", "b", "c"] }, 12],
+    [{ sequential_image_generation: "auto", image: Array.from({ length: 40 }, () => "a") }, 1],
+    [{ sequential_image_generation: "auto", image: { a: 1 } }, 15],
+    [{ sequential_image_generation: "auto", sequential_image_generation_options: { max_images: 4 } }, 4],
+  ])("of %j makes at most %i images", (fields, maxImages) => {
+    expect(normalize(fields).maxImages).toBe(maxImages);
   });
 
-  it.each<[object, string]>([
-    [{ prompt: undefined }, "prompt"],
-    [{ prompt: "" }, "prompt"],
-    [{ prompt: null }, "prompt"],
-    [{ stream: "true" }, "stream"],
-    [{ sequential_image_generation: "on" }, "sequential_image_generation"],
-    [{ sequential_image_generation_options: [] }, "sequential_image_generation_options"],
-    [
-      { sequential_image_generation_options: { max_images: "2" } },
-      "sequential_image_generation_options.max_images",
-    ],
-    [
-      { sequential_image_generation: "auto", sequential_image_generation_options: { max_images: 16 } },
-      "sequential_image_generation_options.max_images",
-    ],
-  ])("with %j is refused", async (fields, param) => {
-    const { postNative, calls } = createTestGateway();
-    expect(await postNative({ model: MODEL, prompt: "x", ...fields })).toMatchObject({
-      status: 400,
-      body: refusal(param),
-    });
-    expect(calls).toEqual([]);
+  it("is held to the operator's own row of limits", () => {
+    const limits = { maxImages: 4, maxReferencesAndImages: 6 };
+    const auto = { sequential_image_generation: "auto" };
+    expect(
+      normalize({ ...auto, sequential_image_generation_options: { max_images: 4 } }, { limits }).maxImages,
+    ).toBe(4);
+    expect(normalize({ ...auto, image: ["a", "b"] }, { limits }).maxImages).toBe(4);
+    expect(() =>
+      normalize({ ...auto, sequential_image_generation_options: { max_images: 5 } }, { limits }),
+    ).toThrow("asks for 5 images; at most 4 are allowed.");
+  });
+
+  it.each<[JsonObject, string]>([
+    [{}, "url"],
+    [{ response_format: "b64_json" }, "b64_json"],
+    [{ response_format: "url" }, "url"],
+    [{ response_format: 5 }, "url"],
+  ])("of %j is answered with %s, whatever the default", (fields, responseFormat) => {
+    expect(normalize(fields).responseFormat).toBe(responseFormat);
+    expect(normalize(fields).upstreamFields).toEqual({ prompt: "x", ...fields });
+  });
+
+  it.each([
+    [true, true],
+    [false, false],
+    [null, false],
+    [undefined, false],
+  ])("with stream %j asks for a stream: %j", (stream, expected) => {
+    expect(normalize({ stream }).stream).toBe(expected);
   });
 });
