@@ -109,6 +109,22 @@ describe("readMultipart", () => {
     expect(asked).toBe(0);
   });
 
+  it.each([
+    ["65 files", 64, { name: "image", filename: "a", content: PNG }],
+    ["257 fields", 256, { content: "x" }],
+    ["321 parts that say nothing of themselves", 320, undefined],
+  ])("refuses %s, and takes one less", async (_what, most, part) => {
+    const nameless = Buffer.from("------form-boundary-7f3a\r\nX-Nothing: 1\r\n\r\n\r\n");
+    const formOf = (count: number): Uint8Array => {
+      if (part === undefined)
+        return Buffer.concat([...Array.from({ length: count }, () => nameless), formBytes()]);
+      return formBytes(...Array.from({ length: count }, (_, index) => ({ name: `p${index}`, ...part })));
+    };
+    const tooMany = refused(400, /^The form has too many parts\.$/);
+    await expect(read({ body: inPieces(formOf(most + 1)) })).rejects.toEqual(tooMany);
+    await expect(read({ body: inPieces(formOf(most)) })).rejects.toEqual(refused(400, /^model is required$/));
+  });
+
   it.each(["two", "-1", "12"])("does not trust a content-length of %j", async (length) => {
     expect(await read({ headers: new Headers({ "content-length": length }) })).toMatchObject({ model: "m" });
   });

@@ -52,6 +52,8 @@ function createParser(contentType: string, limits: FormLimits): busboy.Busboy {
         fieldSize: limits.form + 1,
         files: MAX_FILES,
         fields: MAX_FIELDS,
+        // Those without a name or a header count, too. The parser cries at its limit, not past it.
+        parts: MAX_FILES + MAX_FIELDS + 1,
       },
     });
   } catch (cause) {
