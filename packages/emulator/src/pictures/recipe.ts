@@ -2,9 +2,12 @@ import { hashText } from "../random.js";
 
 export type PictureFormat = "png" | "jpeg";
 
+/** Of a reference image, in pixels. More is hardly seen in a picture, and recipes keep it in memory. */
+export const thumbnailSide = 640;
+
 /** A reference image, reduced to what a picture shows of it. */
 export interface ReferencePicture {
-  /** An encoded image of at most some hundred pixels a side. */
+  /** The image, encoded, at most `thumbnailSide` a side and in its own size if that is smaller. */
   readonly thumbnail: Buffer;
   /** The size of the image that was sent. */
   readonly width: number;

@@ -1,7 +1,7 @@
 import { heightOfBatchNumber } from "./caption.js";
 import { loadSharp } from "./fonts.js";
 import type { Print } from "./paste-print.js";
-import type { PictureRecipe, ReferencePicture } from "./recipe.js";
+import { type PictureRecipe, type ReferencePicture, thumbnailSide } from "./recipe.js";
 
 interface Frame {
   readonly left: number;
@@ -46,25 +46,37 @@ function bestColumns(count: number, areaRatio: number): number {
 async function drawPrint(reference: ReferencePicture, frame: Frame): Promise<Print> {
   const sharp = await loadSharp();
   const border = Math.max(1, Math.round(Math.min(frame.width, frame.height) * 0.025));
-  const room = {
+  const thumbnail = sharp(reference.thumbnail);
+  const size = sizeOfPrint(reference, {
     width: Math.max(1, frame.width - border * 2),
     height: Math.max(1, frame.height - border * 2),
-  };
-  const scale = Math.min(room.width / reference.width, room.height / reference.height);
-  const width = Math.max(1, Math.floor(reference.width * scale));
-  const height = Math.max(1, Math.floor(reference.height * scale));
-  const pixels = await sharp(reference.thumbnail)
-    .resize(width, height, { fit: "fill", kernel: "linear" })
+  });
+  if (size !== "as it is") thumbnail.resize({ ...size, fit: "fill", kernel: "linear" });
+  const { data, info } = await thumbnail
     .flatten({ background: "#fff" })
     .toColourspace("srgb") // three bytes a pixel, of whichever kind the thumbnail is
     .raw()
-    .toBuffer();
+    .toBuffer({ resolveWithObject: true });
   return {
-    pixels,
-    width,
-    height,
+    pixels: data,
+    width: info.width,
+    height: info.height,
     border,
-    left: frame.left + Math.floor((frame.width - width) / 2),
-    top: frame.top + Math.floor((frame.height - height) / 2),
+    left: frame.left + Math.floor((frame.width - info.width) / 2),
+    top: frame.top + Math.floor((frame.height - info.height) / 2),
+  };
+}
+
+/** Up to here an enlargement shows nothing more, and takes longer than everything else about a print. */
+const leastEnlargement = 1.5;
+
+/** What fills the room. A thumbnail that nearly does is left as it is. */
+function sizeOfPrint({ width, height }: ReferencePicture, room: { width: number; height: number }) {
+  const scale = Math.min(room.width / width, room.height / height);
+  const enlargement = scale / Math.min(1, thumbnailSide / Math.max(width, height));
+  if (enlargement >= 1 && enlargement < leastEnlargement) return "as it is";
+  return {
+    width: Math.max(1, Math.floor(width * scale)),
+    height: Math.max(1, Math.floor(height * scale)),
   };
 }

@@ -1,13 +1,10 @@
 import type { Sharp } from "sharp";
 import { loadSharp } from "../pictures/fonts.js";
 import { drawPlaceholder } from "../pictures/placeholder.js";
-import type { ReferencePicture } from "../pictures/recipe.js";
+import { type ReferencePicture, thumbnailSide } from "../pictures/recipe.js";
 import { BadReference } from "./bad-reference.js";
 import { decodeBmp } from "./decode-bmp.js";
 import { type ImageType, sniffImageType } from "./image-type.js";
-
-/** Larger is never seen in a picture, and recipes keep it in memory. */
-const thumbnailSide = 640;
 
 /** Decodes an image for real: what is none, or is cut off, is a bad reference. */
 export async function measureReference(bytes: Buffer): Promise<ReferencePicture> {
