@@ -36,7 +36,7 @@ export interface ChannelStatus {
 }
 
 /** One attempt on a channel, to be ended once. */
-export interface HealthAttempt {
+interface HealthAttempt {
   succeeded(): void;
   failed(failure: AttemptFailure): void;
 }
