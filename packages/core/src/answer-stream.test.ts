@@ -1,9 +1,11 @@
+import type { ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
-import { describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { seedream } from "./families/index.js";
 import type { Environment } from "./gateway.js";
 import type { GatewayOptions } from "./options.js";
 import { createScriptedSource, endedSource, type ScriptedSource } from "./testing/scripted-source.js";
+import { startServer } from "./testing/start-server.js";
 import {
   ARK_ANSWER,
   ARK_KEY,
@@ -12,6 +14,7 @@ import {
   type TestGateway,
 } from "./testing/test-gateway.js";
 import { type Transport, TransportError } from "./upstream/transport.js";
+import { createTransport } from "./upstream/transport-node.js";
 
 const MODEL = "seedream-4-5-251128";
 const REQUEST = { model: MODEL, prompt: "three cats", stream: true };
@@ -541,5 +544,100 @@ describe("a provider that stops in mid-stream, over fetch", () => {
     await pause(20);
     expect(pulled).toBeLessThanOrEqual(7);
     expect(pulled).toBeGreaterThanOrEqual(5);
+  });
+});
+
+describe("a stream over sockets", () => {
+  const cleanUps: (() => Promise<void>)[] = [];
+
+  afterEach(async () => {
+    for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
+  });
+
+  /** A gateway on Node's own transport, in front of a provider that answers as the test writes. */
+  async function start(write: (response: ServerResponse) => void, idleMs = 5_000) {
+    const closed = Promise.withResolvers<void>();
+    const server = await startServer((request, response) => {
+      request.resume();
+      response.on("close", closed.resolve);
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      write(response);
+    });
+    cleanUps.push(server.close);
+    const channel = {
+      id: "ark",
+      family: "seedream",
+      apiKey: ARK_KEY,
+      baseUrl: `${server.url}/api/v3`,
+      timeouts: { idleMs },
+    };
+    const test = createTestGateway(
+      undefined,
+      {
+        ...pricedAt(BY_REQUEST),
+        fetch: undefined,
+        channels: [
+          channel,
+          { id: "bailian", family: "qwen-image", apiKey: ARK_KEY, baseUrl: `${server.url}/api/v1` },
+        ],
+      },
+      { transport: createTransport() },
+    );
+    cleanUps.push(() => test.gateway.close());
+    return {
+      ...test,
+      ask: (body: object = REQUEST) => test.gateway.fetch(createPost(body)),
+      closed: closed.promise,
+    };
+  }
+
+  it("comes whole", async () => {
+    const text = image(0) + image(1) + completed(usageOf(2, 32_768)) + DONE;
+    const { ask, records } = await start((response) => response.end(text));
+    expect(await (await ask()).text()).toBe(text);
+    expect(records).toMatchObject([{ charge: "0.08", images: 2 }]);
+  });
+
+  it("that is cut between events ends with an error event", async () => {
+    const { ask, records } = await start((response) => response.write(image(0), () => response.destroy()));
+    expect(await (await ask()).text()).toMatch(
+      /\n\nevent: error\ndata: \{"error":.*"upstream_invalid_response".*\}\n\n$/,
+    );
+    expect(records).toMatchObject([{ charge: "0.04", errorCode: "upstream_invalid_response" }]);
+  });
+
+  it("that is cut inside an event breaks off", async () => {
+    const { ask, records } = await start((response) =>
+      response.write(image(0).slice(0, -2), () => response.destroy()),
+    );
+    const answer = await ask();
+    await expect(answer.text()).rejects.toMatchObject({ name: "TransportError", reason: "broken" });
+    expect(records).toMatchObject([{ charge: "0", errorCode: "upstream_invalid_response" }]);
+  });
+
+  it("that stalls is given up after the idle time, and its connection with it", async () => {
+    const { ask, records, closed } = await start((response) => response.write(image(0)), 50);
+    expect(await (await ask()).text()).toContain('"code":"upstream_timeout"');
+    expect(records).toMatchObject([{ charge: "0.04", errorCode: "upstream_timeout" }]);
+    await closed;
+  });
+
+  it("is read to its end after its client left", async () => {
+    const { ask, records } = await start((response) => {
+      response.write(image(0));
+      setTimeout(() => response.end(image(1) + completed(usageOf(2, 32_768))), 60);
+    });
+    const reader = (await ask()).body?.getReader();
+    await reader?.read();
+    await reader?.cancel();
+    expect(records).toEqual([]);
+    await vi.waitFor(() => expect(records).toMatchObject([{ charge: "0.08", images: 2 }]));
+  });
+
+  it("that nobody can read is given up at once, and its connection with it", async () => {
+    const { ask, records, closed } = await start((response) => response.write(image(0)));
+    expect((await ask({ model: "image-max", prompt: "x" })).status).toBe(502);
+    await closed;
+    expect(records).toMatchObject([{ charge: "0", status: 502 }]);
   });
 });
