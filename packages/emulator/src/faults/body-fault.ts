@@ -14,7 +14,7 @@ export interface BodyFault {
   pauseMs?: Amount;
   /**
    * After so many bytes the connection is cut: a reset through `listen()`, an erroring body through `fetch`.
-   * 0 leaves the headers alone. A shorter answer arrives whole.
+   * 0 cuts right after the headers. A shorter answer arrives whole.
    */
   cutAfterBytes?: Amount;
 }
