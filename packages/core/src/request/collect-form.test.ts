@@ -37,9 +37,9 @@ async function collect(
   return { parts: await collectForm(body, parser, limits), parser };
 }
 
-/** The error of a form, or a failure when there is none within a second. */
+/** The error of a form, or a failure when there is none within seconds. */
 async function refusalOf(collected: Promise<unknown>): Promise<unknown> {
-  const outcome = await Promise.race([collected.catch((error: unknown) => error), pause(1_000, "no answer")]);
+  const outcome = await Promise.race([collected.catch((error: unknown) => error), pause(4_000, "no answer")]);
   return outcome;
 }
 
