@@ -1,0 +1,22 @@
+import sharp from "sharp";
+
+/** A small PNG, another one for each colour. */
+export function drawPng(red = 0): Promise<Buffer> {
+  const background = { r: red, g: 80, b: 160 };
+  return sharp({ create: { width: 64, height: 64, channels: 3, background } })
+    .png()
+    .toBuffer();
+}
+
+/** The data URL that a provider gets of a PNG. */
+export function toDataUrl(png: Uint8Array): string {
+  return `data:image/png;base64,${Buffer.from(png).toString("base64")}`;
+}
+
+/** What a picture is, once decoded. Rejects when the bytes are none. */
+export async function decode(picture: Uint8Array) {
+  const { data, info } = await sharp(picture).raw().toBuffer({ resolveWithObject: true });
+  if (data.length === 0) throw new Error("The picture is empty.");
+  const { format } = await sharp(picture).metadata();
+  return { width: info.width, height: info.height, format };
+}
