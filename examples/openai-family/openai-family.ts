@@ -1,23 +1,32 @@
 // A family from outside the package: image models of OpenAI, or of any server that speaks OpenAI's API.
-import {
-  type Family,
-  GatewayError,
-  type ImageRequest,
-  type ImageResult,
-  type JsonObject,
-  type ModelLimits,
-  type NormalizeContext,
-  type ResponseFormat,
-  type ResultImage,
-  type UpstreamCall,
-  type UpstreamFailure,
-  type UpstreamFailureKind,
+import type {
+  Family,
+  ImageRequest,
+  ImageResult,
+  JsonObject,
+  ModelLimits,
+  NormalizeContext,
+  ResponseFormat,
+  ResultImage,
+  UpstreamCall,
+  UpstreamFailure,
+  UpstreamFailureKind,
 } from "@calotype/core";
+import {
+  failureKindOfStatus,
+  invalidRequest,
+  isJsonObject,
+  readCount,
+  readText,
+} from "@calotype/core/families";
 
 const LIMITS: Readonly<Record<string, ModelLimits>> = { "dall-e-3": { maxImages: 1 } };
 const MAX_IMAGES = 10;
 
-/** Codes that mean something else than their HTTP status says. */
+/**
+ * Codes that mean something else than their HTTP status says. `rate`, `credential` and `overload` may be
+ * sent again elsewhere: nothing can have been made.
+ */
 const KINDS: Readonly<Record<string, UpstreamFailureKind>> = {
   billing_hard_limit_reached: "credential",
   insufficient_quota: "quota",
@@ -39,11 +48,11 @@ export const openaiFamily: Family = {
 /** Checks what the gateway and the charge depend on; every other field is the provider's to judge. */
 function normalize(fields: JsonObject, context: NormalizeContext): ImageRequest {
   const { prompt, n = 1, stream = false } = fields;
-  if (typeof prompt !== "string" || prompt === "") throw invalid("prompt is required.", "prompt");
-  if (stream !== false) throw invalid("stream is not offered for this model: leave it out.", "stream");
+  if (typeof prompt !== "string" || prompt === "") throw invalidRequest("prompt is required.", "prompt");
+  if (stream !== false) throw invalidRequest("stream is not offered for this model: leave it out.", "stream");
   const most = context.limits?.maxImages ?? MAX_IMAGES;
   if (typeof n !== "number" || !Number.isInteger(n) || n < 1 || n > most) {
-    throw invalid(`n must be a whole number from 1 to ${most}.`, "n");
+    throw invalidRequest(`n must be a whole number from 1 to ${most}.`, "n");
   }
   const responseFormat = readResponseFormat(fields["response_format"]) ?? context.defaultResponseFormat;
   return {
@@ -61,7 +70,7 @@ function normalize(fields: JsonObject, context: NormalizeContext): ImageRequest 
 
 function readResponseFormat(value: unknown): ResponseFormat | undefined {
   if (value === undefined || value === "url" || value === "b64_json") return value;
-  throw invalid('response_format must be "url" or "b64_json".', "response_format");
+  throw invalidRequest('response_format must be "url" or "b64_json".', "response_format");
 }
 
 function toUpstream({ upstreamFields }: ImageRequest, upstreamModel: string): UpstreamCall {
@@ -75,7 +84,7 @@ function toUpstream({ upstreamFields }: ImageRequest, upstreamModel: string): Up
 /** Images, and the provider's `usage` in the words of the interface: every image of `data` was made. */
 function fromUpstream({ created, data, ...fields }: JsonObject): ImageResult {
   const images = Array.isArray(data) ? data.filter(isImage) : [];
-  const reported = isObject(fields["usage"]) ? fields["usage"] : {};
+  const reported = isJsonObject(fields["usage"]) ? fields["usage"] : {};
   const outputTokens = readCount(reported["output_tokens"]);
   const totalTokens = readCount(reported["total_tokens"]);
   return {
@@ -94,40 +103,16 @@ function fromUpstream({ created, data, ...fields }: JsonObject): ImageResult {
 
 /** `{"error":{"message","type","param","code"}}`; servers that only resemble OpenAI leave some of it out. */
 function toFailure(status: number, body: JsonObject | undefined): UpstreamFailure {
-  const error = isObject(body?.["error"]) ? body["error"] : {};
+  const error = isJsonObject(body?.["error"]) ? body["error"] : {};
   const code = readText(error["code"]) ?? readText(error["type"]);
   return {
-    kind: (code === undefined ? undefined : KINDS[code]) ?? kindOfStatus(status),
+    kind: (code === undefined ? undefined : KINDS[code]) ?? failureKindOfStatus(status),
     code,
     message: readText(error["message"]),
     param: readText(error["param"]),
   };
 }
 
-/** `rate`, `credential` and `overload` may be sent again elsewhere: nothing can have been made. */
-function kindOfStatus(status: number): UpstreamFailureKind {
-  if (status === 401 || status === 403) return "credential";
-  if (status === 429) return "rate";
-  if (status === 503) return "overload";
-  return status >= 400 && status < 500 && status !== 408 ? "content" : "server";
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function isImage(item: unknown): item is ResultImage {
-  return isObject(item) && (readText(item["url"]) ?? readText(item["b64_json"])) !== undefined;
-}
-
-function readCount(value: unknown): number | undefined {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
-}
-
-function readText(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
-}
-
-function invalid(message: string, param: string): GatewayError {
-  return new GatewayError("invalid_request_error", message, { param });
+  return isJsonObject(item) && (readText(item["url"]) ?? readText(item["b64_json"])) !== undefined;
 }

@@ -18,7 +18,7 @@ let project: PackedProject;
 beforeAll(() => {
   project = createPackedProject();
 }, 180_000);
-afterAll(() => project.remove());
+afterAll(() => project.remove(), 60_000);
 
 const folderOf = (name: string): string => join(project.folder, "node_modules", name);
 const readManifest = (name: string): Manifest =>

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { checkOptions, GatewayOptionsError, type OptionsProblem } from "./check-options.js";
+import { seedream } from "./families/seedream/seedream.js";
 import type { GatewayOptions } from "./options.js";
 import { hashApiKey } from "./request/authenticate.js";
 
@@ -276,5 +277,42 @@ describe("options are refused", () => {
       "  apiKeys[0].key must be letters, digits and signs without spaces",
     ]);
     expect(message).not.toContain("secret");
+  });
+});
+
+describe("a family of the operator's", () => {
+  const own = { ...seedream, name: "own" };
+
+  it("is taken when it is whole", () => {
+    expect(pathsOf({ ...GOOD, families: [own] })).toEqual([]);
+  });
+
+  it.each([
+    "name",
+    "defaultBaseUrl",
+    "operations",
+    "reportsTokens",
+    "normalize",
+    "toUpstream",
+    "fromUpstream",
+    "toFailure",
+  ])("is refused without %s", (member) => {
+    expect(pathsOf({ ...GOOD, families: [{ ...own, [member]: undefined }] })).toContain(
+      `families[0].${member}`,
+    );
+  });
+
+  it("does not take the place of another", () => {
+    expect(pathsOf({ ...GOOD, families: [seedream, own, own] })).toEqual([
+      "families[0].name",
+      "families[2].name",
+    ]);
+  });
+
+  it("says what is missing when nothing is given", () => {
+    expect(problemsOf({ apiKeys: GOOD.apiKeys })).toMatchObject([
+      { path: "models", message: "is missing: names and what is behind them" },
+      { path: "channels", message: "is missing: a list of channels" },
+    ]);
   });
 });

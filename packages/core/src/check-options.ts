@@ -42,7 +42,7 @@ export function checkOptions(options: GatewayOptions): ReadonlyMap<string, Famil
   const isSound = (...parts: (keyof GatewayOptions)[]): boolean => !parts.some((part) => broken.has(part));
   const extra = isSound("families") ? (options.families ?? []) : [];
   const families = new Map([...builtInFamilies, ...extra].map((family) => [family.name, family]));
-  problems.push(...checkAccess(options));
+  problems.push(...checkFamilyNames(extra), ...checkAccess(options));
   if (isSound("apiKeys")) problems.push(...checkApiKeys(options.apiKeys ?? []));
   if (isSound("models", "channels", "families")) {
     problems.push(...checkFamilies(options, families), ...checkChannels(options));
@@ -92,6 +92,14 @@ function* checkApiKeys(apiKeys: readonly ApiKeyOptions[]): Iterable<OptionsProbl
   }
 }
 
+function* checkFamilyNames(extra: readonly Family[]): Iterable<OptionsProblem> {
+  const names = new Set(builtInFamilies.map(({ name }) => name));
+  for (const [index, { name }] of extra.entries()) {
+    if (names.has(name)) yield { path: `families[${index}].name`, message: `is taken: ${name}` };
+    names.add(name);
+  }
+}
+
 function* checkAccess({ apiKeys, authenticate }: GatewayOptions): Iterable<OptionsProblem> {
   if ((apiKeys === undefined) === (authenticate === undefined)) {
     yield { path: "apiKeys", message: "or authenticate is needed, and only one of them" };
@@ -107,7 +115,7 @@ function* checkFamilies(
     const found = families.get(family);
     const path = formatPath(["models", model]);
     if (found === undefined) yield { path: `${path}.family`, message: `must be one of ${known}` };
-    else if (typeof limits === "string" && found.findLimits(limits) === undefined) {
+    else if (typeof limits === "string" && found.findLimits?.(limits) === undefined) {
       yield { path: `${path}.limits`, message: `names no row of limits of ${family}` };
     }
   }

@@ -1,10 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
+import { fetchAsBase64 } from "./fetch-as-base64.js";
 import { isJsonObject, type JsonObject } from "./json.js";
 import type { GatewayOptions } from "./options.js";
 import { type LoopbackServer, startServer } from "./testing/start-server.js";
 import { type Answer, createTestGateway, DASHSCOPE_KEY, type TestGateway } from "./testing/test-gateway.js";
+import { createFetchTransport } from "./upstream/fetch-transport.js";
 import { createTransport } from "./upstream/transport-node.js";
 
 const MODEL = "image-2.0";
@@ -197,7 +199,7 @@ describe("b64_json from a provider that gives links", () => {
         failed(2, NOT_PUBLIC),
         failed(3, NOT_PUBLIC),
         failed(4, NOT_PUBLIC),
-        failed(5, "The image could not be downloaded."),
+        failed(5, NOT_PUBLIC),
       ],
     });
     expect(other.connections()).toBe(0);
@@ -213,5 +215,19 @@ describe("b64_json from a provider that gives links", () => {
     // The server speaks no TLS; that it is asked at all is what the option does.
     await ask(startGateway(provider, { resultHosts: ["localhost"] }));
     expect(other.connections()).toBe(1);
+  });
+});
+
+describe("the index of an image that could not be downloaded", () => {
+  it("is its place in the provider's batch, as that of an image that was not made", async () => {
+    const result = {
+      images: [{ url: "http://x/0" }, { url: "http://x/2" }],
+      errors: [{ index: 1, code: "Refused", message: "No." }],
+      fields: {},
+    };
+    const source = { baseUrl: "https://ark.test", resultHosts: [] };
+    const transport = createFetchTransport(() => Promise.reject(new Error("not called")));
+    const { errors } = await fetchAsBase64(result, source, transport);
+    expect(errors.map(({ index }) => index)).toEqual([1, 0, 2]);
   });
 });

@@ -12,14 +12,22 @@ export async function fetchAsBase64(
   source: ResultSource,
   transport: Transport,
 ): Promise<ImageResult> {
+  const places = findPlaces(result);
   const outcomes = await Promise.all(
-    result.images.map((image, index) => fetchImage(image, index, source, transport)),
+    result.images.map((image, index) => fetchImage(image, places[index] ?? index, source, transport)),
   );
   return {
     ...result,
     images: outcomes.map(({ image }) => image),
     errors: [...result.errors, ...outcomes.flatMap(({ error }) => error ?? [])],
   };
+}
+
+/** Where each image stood in the provider's batch, in which images that failed had their places too. */
+function findPlaces({ images, errors }: ImageResult): readonly number[] {
+  const failed = new Set(errors.map(({ index }) => index));
+  const batch = Array.from({ length: images.length + errors.length }, (_, index) => index);
+  return batch.filter((index) => !failed.has(index));
 }
 
 interface FetchedImage {

@@ -110,8 +110,17 @@ const billing = z.strictObject({
   group_ratio: z.record(name, decimal).optional(),
 });
 
-const family = z.custom<never>(
-  (value) => typeof value === "object" && value !== null && "name" in value && "normalize" in value,
+const family = z.looseObject(
+  {
+    name,
+    defaultBaseUrl: z.url("must be an address"),
+    operations: z.instanceof(Set, { error: "must be a Set of operations" }),
+    reportsTokens: z.boolean("must be true or false"),
+    normalize: asFunction,
+    toUpstream: asFunction,
+    fromUpstream: asFunction,
+    toFailure: asFunction,
+  },
   "must be a family",
 );
 
@@ -126,8 +135,8 @@ export const gatewayOptionsSchema = z.strictObject({
     .string()
     .regex(/^(?:\/[\w.~-]+)+$/, "must begin with a slash and end without one, such as /ai")
     .optional(),
-  models: z.record(name, model),
-  channels: z.array(channel).min(1, "must hold at least one channel"),
+  models: z.record(name, model, "is missing: names and what is behind them"),
+  channels: z.array(channel, "is missing: a list of channels").min(1, "must hold at least one channel"),
   apiKeys: z.array(apiKey).optional(),
   authenticate: asFunction.optional(),
   billing: billing.optional(),
@@ -135,7 +144,7 @@ export const gatewayOptionsSchema = z.strictObject({
   bodyLimits: z.strictObject({ json: bytes, form: bytes, file: bytes }).optional(),
   maxAnswerBytes: bytes,
   heartbeatSeconds: z.number("must be a number of seconds").positive("must be above 0").optional(),
-  families: z.array(family).optional(),
+  families: z.array(family, "must be a list of families").optional(),
   onUsage: asFunction.optional(),
   logger: logger.optional(),
   fetch: asFunction.optional(),

@@ -29,7 +29,10 @@ export interface GatewayOptions {
   bodyLimits?: { [Kind in keyof BodyLimits]?: number | undefined } | undefined;
   /** The largest JSON answer of a provider that is read, in bytes. Default 256 MiB. */
   maxAnswerBytes?: number | undefined;
-  /** Sends a comment into a stream that was silent for so many seconds. Default: none. */
+  /**
+   * Sends a comment into a stream that was silent for so many seconds. The silence before the provider's answer
+   * begins is not filled: until then it may still be an error. Default: none.
+   */
   heartbeatSeconds?: number | undefined;
   /** Families beside the built-in `seedream` and `qwen-image`. */
   families?: Family[] | undefined;

@@ -51,8 +51,8 @@ export interface Family {
   readonly operations: ReadonlySet<Operation>;
   /** False when the provider reports no tokens, so that `per-token` pricing is refused at start. */
   readonly reportsTokens: boolean;
-  /** The row of the limits table that a name finds, if any. */
-  findLimits(name: string): ModelLimits | undefined;
+  /** The row of the family's table of limits that a name finds, where it has a table. */
+  findLimits?(name: string): ModelLimits | undefined;
   /**
    * Fields of a client to a valid request. `model` is taken out, and so are `null`s, but for the
    * operation `native`, whose fields are as the client sent them.

@@ -1,6 +1,12 @@
+export { invalidRequest } from "../errors.js";
+export { isJsonObject, type JsonObject } from "../json.js";
+export { toReferenceImage } from "../request/data-url.js";
+export { checkSize, type SizeLimits, type SizeStyle } from "../request/image-size.js";
+export { failureKindOfStatus } from "./failure-kind.js";
 export type { Family, NormalizeContext, StreamReader, StreamResult, UpstreamCall } from "./family.js";
 export type { ModelLimits } from "./model-limits.js";
 export { qwenImage } from "./qwen-image/qwen-image.js";
+export { readCount, readText } from "./read-values.js";
 export { seedream } from "./seedream/seedream.js";
 export type { SequentialFields } from "./seedream/sequential-images.js";
 export { applyImageCount } from "./seedream/sequential-images.js";

@@ -6,6 +6,11 @@ const PATHS: readonly (readonly [string, Operation])[] = [
   ["/api/v3/images/generations", "native"],
 ];
 
+/** Where an operation is served. */
+export function pathOfOperation(operation: Operation): string {
+  return PATHS.find(([, served]) => served === operation)?.[0] ?? "";
+}
+
 /** Finds the operation that a URL asks for, or `undefined` when its path is none of the gateway's. */
 export type RouteMatcher = (url: string) => Operation | undefined;
 

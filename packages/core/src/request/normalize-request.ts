@@ -2,6 +2,7 @@ import { invalidRequest } from "../errors.js";
 import type { Caller, ImageRequest, Operation, ResponseFormat } from "../image-request.js";
 import type { JsonObject } from "../json.js";
 import type { ResolvedModel } from "../routing/resolve-model.js";
+import { pathOfOperation } from "./match-route.js";
 
 /** What a body is read with. */
 export interface RequestContext {
@@ -20,7 +21,8 @@ export interface RequestContext {
 export function normalizeRequest(body: JsonObject, context: RequestContext): ImageRequest {
   const { operation, model, caller } = context;
   if (!model.family.operations.has(operation)) {
-    throw invalidRequest(`The model ${model.name} is served at /v1/images/generations only.`, "model");
+    const paths = [...model.family.operations].map(pathOfOperation).join(" and ");
+    throw invalidRequest(`The model ${model.name} is served at ${paths} only.`, "model");
   }
   const forwardsNull = operation === "native";
   const fields = Object.fromEntries(

@@ -108,5 +108,5 @@ function readModelName(model: unknown): string {
 }
 
 function findLimits(limits: ModelOptions["limits"], name: string, family: Family): ModelLimits | undefined {
-  return typeof limits === "object" ? limits : family.findLimits(limits ?? name);
+  return typeof limits === "object" ? limits : family.findLimits?.(limits ?? name);
 }

@@ -51,11 +51,16 @@ function checkLink(link: string, source: ResultSource): URL {
   const url = URL.canParse(link) ? new URL(link) : undefined;
   const isSecure = url?.protocol === "https:" || (url?.protocol === "http:" && isOwnLoopback(url, source));
   if (url === undefined || !isSecure) throw new DownloadError("The image's link is not an https link.");
-  const literal = readLiteralAddress(url.hostname);
-  if (literal !== undefined && !isPublicAddress(literal) && !isTrusted(url, source)) {
+  if (!isTrusted(url, source) && isPlainlyPrivate(url)) {
     throw new DownloadError("The image's link leads to an address that is not public.");
   }
   return url;
+}
+
+/** What shows without asking a resolver; what a name resolves to is checked when the connection is made. */
+function isPlainlyPrivate({ hostname }: URL): boolean {
+  const literal = readLiteralAddress(hostname);
+  return literal === undefined ? /(?:^|\.)localhost\.?$/.test(hostname) : !isPublicAddress(literal);
 }
 
 /** An emulator on this machine serves its links where it serves its API. */

@@ -23,16 +23,17 @@ export interface JsonAnswer {
  * JSON object; `upstream_timeout` when it stalls.
  */
 export async function readAnswer(response: TransportResponse, maxBytes: number): Promise<JsonAnswer> {
+  const requestId = response.headers.get("x-request-id") ?? undefined;
   let text: string | undefined;
   try {
     text = await readText(response.body, maxBytes);
   } catch (cause) {
     if (!(cause instanceof TransportError)) throw cause;
-    throw toUpstreamError({ kind: cause.reason, cause });
+    throw toUpstreamError({ kind: cause.reason, cause, requestId });
   }
-  if (text === undefined) throw invalid(`The provider's answer is larger than ${maxBytes} bytes.`);
+  if (text === undefined) throw invalid(`The provider's answer is larger than ${maxBytes} bytes.`, requestId);
   const value = parseObject(text);
-  if (value === undefined) throw invalid("The provider's answer is not a JSON object.");
+  if (value === undefined) throw invalid("The provider's answer is not a JSON object.", requestId);
   return { text, value };
 }
 
@@ -70,6 +71,6 @@ function parseObject(text: string): JsonObject | undefined {
   }
 }
 
-function invalid(message: string): GatewayError {
-  return new GatewayError("upstream_invalid_response", message, { shouldRetry: false });
+function invalid(message: string, upstreamRequestId: string | undefined): GatewayError {
+  return new GatewayError("upstream_invalid_response", message, { upstreamRequestId, shouldRetry: false });
 }
