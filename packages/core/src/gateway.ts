@@ -131,7 +131,7 @@ export function createGateway(options: GatewayOptions, environment: Partial<Envi
         },
         waitUntil,
       });
-      return toWebResponse(await (answer ?? refuse(notFoundError())));
+      return toWebResponse(await (answer ?? refuse(notFoundError())), request);
     },
     status: () => ({ channels: options.channels.map(({ id }) => parts.health.status(id)) }),
     close() {

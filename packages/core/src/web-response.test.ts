@@ -1,0 +1,26 @@
+import { describe, expect, it } from "vitest";
+import { CALLER_KEY, createTestGateway, GENERATIONS } from "./testing/test-gateway.js";
+
+const EVENT =
+  'event: image_generation.partial_succeeded\ndata: {"type":"image_generation.partial_succeeded","image_index":0,"url":"https://x","size":"2048x2048"}\n\n';
+
+describe("a stream's Response", () => {
+  it("that its host drops unread when the client leaves is settled all the same", async () => {
+    const { gateway, records } = createTestGateway(
+      () => new Response(EVENT, { headers: { "content-type": "text/event-stream" } }),
+    );
+    const client = new AbortController();
+    const response = await gateway.fetch(
+      new Request(GENERATIONS, {
+        method: "POST",
+        headers: { authorization: `Bearer ${CALLER_KEY}`, "content-type": "application/json" },
+        body: JSON.stringify({ model: "seedream-4-5-251128", prompt: "x", stream: true }),
+        signal: client.signal,
+      }),
+    );
+    expect(response.status).toBe(200);
+    client.abort();
+    await gateway.close();
+    expect(records).toMatchObject([{ status: 200, images: 1 }]);
+  });
+});
