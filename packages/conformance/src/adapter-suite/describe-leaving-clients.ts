@@ -29,6 +29,17 @@ export function describeLeavingClients(host: AdapterHost, providers: () => Provi
       expect(new Set(records.map(({ id }) => id)).size).toBe(2);
     });
 
+    it("is charged for a stream when it leaves before the first event", async () => {
+      const { gateway, records } = startGateway(providers());
+      const mounted = await mountFor(host, gateway);
+      providers().emulator.faults.add({ latencyMs: 300, times: 1 });
+
+      await leaveAfterSending(mounted.url, providers, { ...SEEDREAM_BODY, stream: true });
+      await vi.waitFor(() => expect(records).toHaveLength(1), 3000);
+
+      expect(records).toMatchObject([{ status: 200, images: 1, charge: "0.03" }]);
+    });
+
     it("costs nothing when it leaves before its request is sent", async () => {
       const asked = Promise.withResolvers<void>();
       const { gateway, records } = startGateway(providers(), {
@@ -74,10 +85,14 @@ export function describeLeavingClients(host: AdapterHost, providers: () => Provi
 }
 
 /** Sends a request and drops the connection when the provider has it. */
-async function leaveAfterSending(url: string, providers: () => Providers): Promise<void> {
+async function leaveAfterSending(
+  url: string,
+  providers: () => Providers,
+  body: object = SEEDREAM_BODY,
+): Promise<void> {
   const outgoing = open(url, CALL);
   outgoing.on("error", () => {});
-  outgoing.end(JSON.stringify(SEEDREAM_BODY));
+  outgoing.end(JSON.stringify(body));
   await vi.waitFor(() => expect(providers().emulator.requests).toHaveLength(1), { interval: 5 });
   outgoing.destroy();
 }

@@ -1,0 +1,50 @@
+import { spawnSync } from "node:child_process";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+import type { Gateway } from "@calotype/core";
+import type NextModule from "next";
+import type { AdapterHost } from "../adapter-suite/adapter-host.js";
+import { type Answer, type Call, send } from "../support/http-client.js";
+import { type Listening, listen } from "../support/listen.js";
+
+// Its types tell of a default export under `default`; there is none, its exports are the function.
+const next: typeof NextModule.default = createRequire(import.meta.url)("next");
+
+const FOLDER = fileURLToPath(new URL("../../fixtures/next-app", import.meta.url));
+
+/** Builds the app of the fixtures as a user does, and serves it from this process. */
+export async function startNext(): Promise<Listening> {
+  const bin = fileURLToPath(import.meta.resolve("next/dist/bin/next"));
+  const env = { ...process.env, NODE_ENV: "production" as const, NEXT_TELEMETRY_DISABLED: "1" };
+  const built = spawnSync(process.execPath, [bin, "build"], { cwd: FOLDER, env, encoding: "utf8" });
+  if (built.status !== 0) throw new Error(built.stdout + built.stderr);
+  const app = next({ dev: false, dir: FOLDER });
+  await app.prepare();
+  const handle = app.getRequestHandler();
+  return listen((req, res) => void handle(req, res));
+}
+
+/** A host of the suite from a running app, whose routes ask for the gateway with each request. */
+export function createNextHost(server: () => Listening): AdapterHost {
+  return {
+    name: "Next.js",
+    befores: [],
+    hasSocket: true,
+    hasMountPaths: false,
+    otherPaths: "gateway-404",
+    async mount(gateway: Gateway) {
+      Reflect.set(globalThis, Symbol.for("calotype.test.gateway"), gateway);
+      const { url } = server();
+      return { url, close: async () => {}, send: (call) => sendToNext(url, call) };
+    },
+  };
+}
+
+/** Next.js adds a `vary` of its own to whatever it answers. */
+async function sendToNext(url: string, call: Call): Promise<Answer> {
+  const { headers, ...answer } = await send(url, call);
+  return {
+    ...answer,
+    headers: Object.fromEntries(Object.entries(headers).filter(([name]) => name !== "vary")),
+  };
+}

@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describeAnswers } from "../adapter-suite/describe-answers.js";
+import { describeConnections } from "../adapter-suite/describe-connections.js";
+import { describeLargeBodies } from "../adapter-suite/describe-large-bodies.js";
+import { describeLeavingClients } from "../adapter-suite/describe-leaving-clients.js";
+import { describeStreams } from "../adapter-suite/describe-streams.js";
+import { mountFor } from "../adapter-suite/mount-for.js";
+import { jsonCall, SEEDREAM_BODY } from "../support/image-calls.js";
+import type { Listening } from "../support/listen.js";
+import { startGateway } from "../support/test-gateway.js";
+import { useProviders } from "../support/use-providers.js";
+import { createNextHost, startNext } from "./next-host.js";
+
+let server: Listening;
+beforeAll(async () => {
+  server = await startNext();
+}, 120_000);
+afterAll(() => server?.close());
+
+// Which paths reach a route, and what becomes of an upload that goes on after its answer, is up to Next.js.
+describe("a gateway in Next.js", () => {
+  const providers = useProviders();
+  const host = createNextHost(() => server);
+  describeAnswers(host, providers);
+  describeLargeBodies(host, providers);
+  describeConnections(host, providers);
+  describeStreams(host);
+  describeLeavingClients(host, providers);
+
+  it.each([
+    { basePath: undefined, path: "/v1/images/generations", status: 200 },
+    { basePath: undefined, path: "/v1/images/generations/extra", status: 404 },
+    { basePath: undefined, path: "/ai/v1/images/generations", status: 200 },
+    { basePath: "/ai", path: "/ai/v1/images/generations", status: 200 },
+    { basePath: "/ai", path: "/v1/images/generations", status: 404 },
+    { basePath: "/art", path: "/ai/art/v1/images/generations", status: 200 },
+    { basePath: "/art", path: "/art/v1/images/generations", status: 200 },
+    { basePath: "/art", path: "/ai/v1/images/generations", status: 404 },
+    { basePath: undefined, path: "/exact/v1/images/generations", status: 404 },
+    { basePath: "/exact", path: "/exact/v1/images/generations", status: 200 },
+  ])("answers $path with $status when its base path is $basePath", async ({ basePath, path, status }) => {
+    const { gateway } = startGateway(providers(), { basePath });
+    const { send } = await mountFor(host, gateway);
+
+    expect((await send({ ...jsonCall(SEEDREAM_BODY), path })).status).toBe(status);
+  });
+});
