@@ -1,0 +1,55 @@
+import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { onTestFinished } from "vitest";
+
+/** Why commands of curl cannot be run on this machine, if they cannot. */
+export const curlIsMissing: string | undefined =
+  spawnSync("sh", ["-c", "curl --version"]).status === 0 ? undefined : "This machine has no curl.";
+
+/** What `.curlrc` adds, so that the commands stay as a user types them: the head goes to the error stream. */
+const CURLRC = `silent
+show-error
+noproxy = "*"
+write-out = "%{stderr}%{http_code} %{content_type}"
+`;
+
+/** The shell in which a user types: the variables `BASE_URL` and `API_KEY`, and files in its folder. */
+export interface Shell {
+  readonly run: (command: string) => Promise<CurlAnswer>;
+  readonly start: (command: string) => ChildProcessWithoutNullStreams;
+}
+
+export interface CurlAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string;
+}
+
+/** A shell in a folder of its own with these files, until the test ends. */
+export function openShell(
+  variables: Readonly<Record<"BASE_URL" | "API_KEY", string>>,
+  files: Readonly<Record<string, string | Uint8Array>> = {},
+): Shell {
+  const folder = mkdtempSync(join(tmpdir(), "calotype-curl-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  for (const [name, content] of Object.entries({ ".curlrc": CURLRC, ...files })) {
+    writeFileSync(join(folder, name), content);
+  }
+  const env = { ...process.env, CURL_HOME: folder, ...variables };
+  const start = (command: string): ChildProcessWithoutNullStreams => {
+    const shell = spawn("sh", ["-c", command], { cwd: folder, env });
+    onTestFinished(() => void shell.kill());
+    return shell;
+  };
+  return { start, run: (command) => readAnswer(start(command)) };
+}
+
+async function readAnswer({ stdout, stderr }: ChildProcessWithoutNullStreams): Promise<CurlAnswer> {
+  const [body, head] = await Promise.all([text(stdout), text(stderr)]);
+  const [, status, contentType = ""] = /^(\d{3}) (.*)$/.exec(head) ?? [];
+  if (status === undefined || status === "000") throw new Error(`curl failed: ${head}`);
+  return { status: Number(status), contentType, body };
+}
