@@ -1,0 +1,29 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+const core = fileURLToPath(new URL("../core", import.meta.url));
+
+/** Tests of what only Node's transport does; the README says what Bun does instead. */
+const NODE_ONLY = [
+  "is asked for without the channel's key, or anything else that is not the link's",
+  "is not fetched from another server of this machine, over whatever it is linked",
+  "is looked for at a name of this machine only where the operator allows it",
+  "a stream over sockets that is cut between events ends with an error event",
+  "a stream over sockets that is cut inside an event breaks off",
+];
+
+/** The tests of `packages/core` on Bun, where the way to the providers is the global `fetch`. */
+export default defineConfig({
+  resolve: {
+    alias: [
+      {
+        find: /^(?:#transport|\..*\/transport-node\.js)$/,
+        replacement: `${core}/src/upstream/transport-fetch.ts`,
+      },
+    ],
+  },
+  test: {
+    root: core,
+    testNamePattern: new RegExp(`^(?!.*(?:${NODE_ONLY.join("|")}))`),
+  },
+});

@@ -1,0 +1,72 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ROOT } from "./folders.ts";
+import { runProgram } from "./run-program.ts";
+import type { Runtime } from "./runtime.ts";
+
+/** How the tests of `packages/core` fared on a runtime. */
+export interface CoreTests {
+  readonly passed: number;
+  readonly skipped: number;
+  /** Names of the tests that failed, and of the files that did not load, with their messages. */
+  readonly failed: readonly string[];
+}
+
+/** Of vitest's JSON report, what is read here. */
+interface VitestReport {
+  readonly numPassedTests: number;
+  readonly numPendingTests: number;
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly message: string;
+    readonly assertionResults: readonly {
+      readonly fullName: string;
+      readonly status: string;
+      readonly failureMessages?: readonly string[];
+    }[];
+  }[];
+}
+
+const TIMEOUT_MS = 240_000;
+
+/** Tests share a process, which halves the time; each may take longer, for the machine is shared too. */
+const OPTIONS = ["--no-isolate", "--test-timeout=30000", "--reporter=json"];
+
+/** Runs the tests of `packages/core` on a runtime, with vitest. */
+export async function runCoreTests({ kind, program }: Runtime): Promise<CoreTests> {
+  const folder = await mkdtemp(join(tmpdir(), "calotype-core-tests-"));
+  try {
+    const file = join(folder, "report.json");
+    const which =
+      kind === "bun" ? ["--config=packages/runtimes/core-on-bun.config.ts"] : ["--project=@calotype/core"];
+    const { errors, output } = await runProgram(
+      program,
+      ["node_modules/vitest/vitest.mjs", "run", ...which, ...OPTIONS, `--outputFile=${file}`],
+      { cwd: ROOT, timeoutMs: TIMEOUT_MS },
+    );
+    const report = await readFile(file, "utf8").catch(() => {
+      throw new Error(`vitest wrote no report:\n${output}\n${errors}`);
+    });
+    return summarize(JSON.parse(report));
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+function summarize({ numPassedTests, numPendingTests, testResults }: VitestReport): CoreTests {
+  const broken = testResults.filter(
+    ({ status, assertionResults }) => status === "failed" && assertionResults.length === 0,
+  );
+  const tests = testResults.flatMap(({ assertionResults }) => assertionResults);
+  const failed = tests.filter(({ status }) => status === "failed");
+  return {
+    passed: numPassedTests,
+    skipped: numPendingTests,
+    failed: [
+      ...broken.map(({ name, message }) => `${name}: ${message}`),
+      ...failed.map(({ fullName, failureMessages = [] }) => `${fullName}: ${failureMessages.join(" ")}`),
+    ],
+  };
+}

@@ -1,0 +1,168 @@
+import { createGateway, type Gateway, type GatewayOptions, type UsageRecord } from "@calotype/core";
+import type { Fault } from "@calotype/emulator";
+import { read } from "./expect.ts";
+import type { Host } from "./host.ts";
+import type { ProviderAddresses } from "./provider-addresses.ts";
+
+export const CALLER_KEY = "caller-key-1";
+/** A service model of family A, and what the channel calls it. */
+export const SEEDREAM = "seedream-4-0-250828";
+export const UPSTREAM_SEEDREAM = "doubao-seedream-4-0-250828";
+/** A service model of family B. */
+export const QWEN_IMAGE = "image-max";
+
+export const GENERATIONS = "/v1/images/generations";
+export const EDITS = "/v1/images/edits";
+export const NATIVE = "/api/v3/images/generations";
+
+/** A whole answer, as the runtime's own `fetch` got it. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** `undefined` when the text is no JSON. */
+  readonly body: unknown;
+}
+
+/** A gateway that the runtime serves, and what it told its operator. */
+export interface ServedGateway {
+  readonly gateway: Gateway;
+  /** The address of its base path. */
+  readonly url: string;
+  readonly records: readonly UsageRecord[];
+  readonly logLines: readonly string[];
+  /** Posts JSON, or a form, with the caller's key; by default to `/v1/images/generations`. */
+  readonly post: (body: object, path?: string) => Promise<Answer>;
+  /** Begins a request and gives the answer's head. */
+  readonly send: (path: string, init: RequestInit) => Promise<Response>;
+}
+
+/** What a check works with. */
+export interface Bench {
+  readonly host: Host;
+  readonly addresses: ProviderAddresses;
+  /** Serves a gateway in front of the emulated providers. Options given here replace those of the same name. */
+  readonly serve: (options?: Partial<GatewayOptions>) => ServedGateway;
+  /** Makes the next requests go wrong. */
+  readonly fail: (...faults: readonly Fault[]) => Promise<void>;
+  /** What the providers were asked, oldest first; downloads of result links left out. */
+  readonly asked: () => Promise<readonly unknown[]>;
+  /** Forgets faults and requests, and serves no gateway of before any more. */
+  readonly reset: () => Promise<void>;
+}
+
+export function createBench(host: Host, addresses: ProviderAddresses): Bench {
+  const control = async (method: string, what: string, body?: object): Promise<string> => {
+    const url = `${addresses.emulator}/_emulator/${what}`;
+    const answer = await fetch(url, body ? { method, body: JSON.stringify(body) } : { method });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`The emulator refused: ${text}`);
+    return text;
+  };
+  let count = 0;
+  return {
+    host,
+    addresses,
+    serve: (options) => serveGateway({ host, addresses, name: `c${++count}` }, options),
+    fail: async (...faults) => void (await control("POST", "faults", faults)),
+    asked: async () => {
+      const requests: unknown = JSON.parse(await control("GET", "requests"));
+      return Array.isArray(requests) ? requests.filter((request) => read(request, "route") !== "link") : [];
+    },
+    reset: async () => {
+      host.gateways.clear();
+      await control("DELETE", "faults");
+      await control("DELETE", "requests");
+    },
+  };
+}
+
+interface Place {
+  readonly host: Host;
+  readonly addresses: ProviderAddresses;
+  readonly name: string;
+}
+
+function serveGateway(
+  { host, addresses, name }: Place,
+  options: Partial<GatewayOptions> = {},
+): ServedGateway {
+  const records: UsageRecord[] = [];
+  const logLines: string[] = [];
+  const log = (fields: object, message: string): void => {
+    logLines.push(JSON.stringify({ message, ...fields }));
+  };
+  const gateway = createGateway({
+    basePath: `/${name}`,
+    models: { [SEEDREAM]: { family: "seedream" }, [QWEN_IMAGE]: { family: "qwen-image" } },
+    channels: [seedreamChannel(addresses.emulator), qwenImageChannel(addresses.emulator)],
+    apiKeys: [{ id: "tester", key: CALLER_KEY }],
+    billing: {
+      model_details: {
+        [SEEDREAM]: { pricing_mode: "per-request", model_price: "0.03" },
+        [QWEN_IMAGE]: { pricing_mode: "per-request", model_price: "0.075" },
+      },
+    },
+    onUsage: (record) => records.push(record),
+    logger: { warn: log, error: log },
+    ...options,
+  });
+  host.gateways.set(name, gateway);
+  const url = `${host.origin}/${name}`;
+  const send: ServedGateway["send"] = (path, init) => fetch(url + path, { method: "POST", ...init });
+  return {
+    gateway,
+    url,
+    records,
+    logLines,
+    send,
+    post: async (body, path = GENERATIONS) => readAnswer(await send(path, toInit(body))),
+  };
+}
+
+/** Patience on one machine: what takes longer fails. */
+const TIMEOUTS = { connectMs: 2_000, firstByteMs: 10_000, idleMs: 10_000 };
+
+/** A channel of family A at a provider. */
+export function seedreamChannel(origin: string): GatewayOptions["channels"][number] {
+  return {
+    id: "ark",
+    family: "seedream",
+    apiKey: "channel-key-1",
+    baseUrl: `${origin}/api/v3`,
+    modelMapping: { [SEEDREAM]: UPSTREAM_SEEDREAM },
+    timeouts: TIMEOUTS,
+  };
+}
+
+/** A channel of family B at a provider; its base URL may have a path. */
+export function qwenImageChannel(origin: string, path = "/api/v1"): GatewayOptions["channels"][number] {
+  return {
+    id: "dashscope",
+    family: "qwen-image",
+    apiKey: "channel-key-2",
+    baseUrl: origin + path,
+    modelMapping: { [QWEN_IMAGE]: "qwen-image-max" },
+    timeouts: TIMEOUTS,
+  };
+}
+
+/** A request with the caller's key: a form as it is, anything else as JSON. */
+export function toInit(body: object): RequestInit {
+  const authorization = `Bearer ${CALLER_KEY}`;
+  if (body instanceof FormData) return { headers: { authorization }, body };
+  return { headers: { authorization, "content-type": "application/json" }, body: JSON.stringify(body) };
+}
+
+export async function readAnswer(response: Response): Promise<Answer> {
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, body: parse(text) };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { GENERATIONS, NATIVE, QWEN_IMAGE, SEEDREAM, UPSTREAM_SEEDREAM } from "../bench.ts";
+import type { Check } from "../check.ts";
+import { expectMatch, read, waitFor } from "../expect.ts";
+
+const BODY = { model: SEEDREAM, prompt: "一只橘猫", size: "1K" };
+
+/** Images as JSON, from both families. */
+export const answers: readonly Check[] = [
+  {
+    name: "reaches the provider by the transport of its runtime",
+    async run({ host, addresses, serve, asked }) {
+      const original = globalThis.fetch;
+      let calls = 0;
+      globalThis.fetch = (input, init) => {
+        if (input === `${addresses.emulator}/api/v3/images/generations`) calls++;
+        return original(input, init);
+      };
+      try {
+        expectMatch(await serve().post(BODY), { status: 200 });
+      } finally {
+        globalThis.fetch = original;
+      }
+      expectMatch(calls, host.transport === "fetch" ? 1 : 0, "calls of the global fetch");
+      expectMatch(await asked(), [{ body: { model: UPSTREAM_SEEDREAM, prompt: BODY.prompt } }], "asked");
+    },
+  },
+  {
+    name: "answers with an image as a link",
+    async run({ serve, addresses }) {
+      const { post, records, logLines } = serve();
+      const answer = await post(BODY);
+      expectMatch(answer, {
+        status: 200,
+        body: { model: SEEDREAM, data: [{ url: new RegExp(`^${addresses.emulator}/`) }] },
+      });
+      assert.equal(answer.headers.get("content-type"), "application/json");
+      const record = await waitFor("The record", () => records[0]);
+      expectMatch(record, { id: answer.headers.get("x-request-id"), images: 1, charge: "0.03" }, "record");
+      assert.deepEqual(logLines, []);
+    },
+  },
+  {
+    name: "answers with an image in base64",
+    async run({ serve }) {
+      const answer = await serve().post({ ...BODY, response_format: "b64_json" });
+      expectMatch(answer.status, 200, "status");
+      const image = Buffer.from(String(read(answer.body, "data", 0, "b64_json")), "base64");
+      assert.equal(image.subarray(0, 3).toString("hex"), "ffd8ff", "no JPEG");
+    },
+  },
+  {
+    name: "answers with four images for n 4, charged as four",
+    async run({ serve }) {
+      const { post, records } = serve();
+      const answer = await post({ ...BODY, prompt: "4 images of a fox", n: 4 });
+      const image = { url: /^http/ };
+      expectMatch(answer, { status: 200, body: { data: [image, image, image, image] } });
+      const record = await waitFor("The record", () => records[0]);
+      expectMatch(record, { images: 4, charge: "0.12" }, "record");
+    },
+  },
+  {
+    name: "answers for Qwen-Image in its standard structure",
+    async run({ serve }) {
+      const answer = await serve().post({
+        model: QWEN_IMAGE,
+        prompt: "placeholder",
+        input: { messages: [{ role: "user", content: [{ text: "a red fox" }] }] },
+        parameters: { size: "1328*1328" },
+      });
+      expectMatch(answer, { status: 200, body: { data: [{ url: /^http/ }] } });
+    },
+  },
+  {
+    name: "passes the provider's own answer through on the native endpoint",
+    async run({ serve, asked }) {
+      const answer = await serve().post({ ...BODY, watermark: false, seed: 7 }, NATIVE);
+      expectMatch(answer, { status: 200, body: { model: UPSTREAM_SEEDREAM, data: [{ url: /^http/ }] } });
+      expectMatch(await asked(), [{ body: { watermark: false, seed: 7 } }], "asked");
+    },
+  },
+  {
+    name: "answers ten clients at once, each with its own",
+    async run({ serve }) {
+      const { post } = serve();
+      const sizes = Array.from({ length: 10 }, (_none, index) => `${1024 + 16 * index}x1024`);
+      const all = await Promise.all(sizes.map((size) => post({ ...BODY, size }, GENERATIONS)));
+      for (const [index, { body }] of all.entries()) expectMatch(body, { data: [{ size: sizes[index] }] });
+    },
+  },
+];

@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import type { Answer } from "../bench.ts";
+import { SEEDREAM, seedreamChannel } from "../bench.ts";
+import type { Check } from "../check.ts";
+import { expectMatch, waitFor } from "../expect.ts";
+
+const BODY = { model: SEEDREAM, prompt: "a fox", size: "1K" };
+const models = { [SEEDREAM]: { family: "seedream" } };
+const SHORT = { connectMs: 1_000, firstByteMs: 200, idleMs: 200 };
+
+/** Providers that fail. */
+export const failures: readonly Check[] = [
+  {
+    name: "answers 502 when the provider cannot be reached",
+    async run({ serve, addresses }) {
+      const answer = await serve({ models, channels: [seedreamChannel(addresses.closed)] }).post(BODY);
+      expectMatch(answer, { status: 502, body: { error: { type: "upstream_error" } } });
+    },
+  },
+  {
+    name: "knows that nothing was sent to a provider it cannot reach, and asks the next channel",
+    async run({ serve, addresses }) {
+      const first = { ...seedreamChannel(addresses.closed), id: "closed", priority: 1 };
+      const { post, records } = serve({ models, channels: [first, seedreamChannel(addresses.emulator)] });
+      expectMatch(await post(BODY), { status: 200 });
+      expectMatch(await waitFor("The record", () => records[0]), { channel: "ark", images: 1 }, "record");
+    },
+  },
+  {
+    name: "asks the next channel when the provider's name does not resolve",
+    async run({ serve, addresses }) {
+      const first = { ...seedreamChannel("https://calotype.invalid"), id: "nowhere", priority: 1 };
+      const { post } = serve({ models, channels: [first, seedreamChannel(addresses.emulator)] });
+      expectMatch(await post(BODY), { status: 200 });
+    },
+  },
+  {
+    name: "sends nothing a second time after a connection broke",
+    async run({ serve, fail, asked }) {
+      const { post, records } = serve();
+      // The second request finds the first one's connection open: there a client may be tempted.
+      expectMatch(await post(BODY), { status: 200 });
+      await fail({ hangUp: true, times: 1 });
+      expectNoRepeat(await post(BODY), 502, "upstream_invalid_response");
+      assert.equal((await asked()).length, 2);
+      assert.equal(records.length, 2);
+    },
+  },
+  {
+    name: "answers 504 when the provider's first byte is late",
+    async run({ serve, fail, asked, addresses }) {
+      const channel = { ...seedreamChannel(addresses.emulator), timeouts: SHORT };
+      const { post, records } = serve({ models, channels: [channel] });
+      await fail({ hang: true, times: 1 });
+      expectNoRepeat(await post(BODY), 504, "upstream_timeout");
+      expectMatch(records, [{ status: 504 }], "records");
+      assert.equal((await asked()).length, 1);
+    },
+  },
+  {
+    name: "answers 504 when the provider's answer stalls",
+    async run({ serve, fail, addresses }) {
+      const timeouts = { ...SHORT, firstByteMs: 5_000 };
+      const { post } = serve({ models, channels: [{ ...seedreamChannel(addresses.emulator), timeouts }] });
+      await fail({ body: { chunkBytes: 20, pauseMs: 3_000 }, times: 1 });
+      expectNoRepeat(await post(BODY), 504, "upstream_timeout");
+    },
+  },
+  {
+    name: "answers 502 when the provider's answer is cut",
+    async run({ serve, fail }) {
+      const { post } = serve();
+      await fail({ body: { cutAfterBytes: 40 }, times: 1 });
+      expectNoRepeat(await post(BODY), 502, "upstream_invalid_response");
+    },
+  },
+  {
+    name: "passes a provider's refusal on, with its code and the time to wait",
+    async run({ serve, fail }) {
+      const { post } = serve();
+      const code = "ModelAccountIpmRateLimitExceeded";
+      await fail({ provider: "ark", code, retryAfterSeconds: 2, times: 1 });
+      const answer = await post(BODY);
+      expectMatch(answer, { status: 429, body: { error: { code, type: "rate_limit_error" } } });
+      assert.equal(answer.headers.get("retry-after"), "2");
+    },
+  },
+];
+
+/** An image may have been made: clients are told not to send the request again. */
+function expectNoRepeat(answer: Answer, status: number, code: string): void {
+  expectMatch(answer, { status, body: { error: { type: "upstream_error", code } } });
+  assert.equal(answer.headers.get("x-should-retry"), "false");
+}

@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { type Bench, GENERATIONS, SEEDREAM, type ServedGateway, seedreamChannel, toInit } from "../bench.ts";
+import type { Check } from "../check.ts";
+import { expectMatch, waitFor } from "../expect.ts";
+
+const BODY = { model: SEEDREAM, prompt: "3 images of a kite", size: "1K", n: 3, stream: true };
+
+/** Server-sent events. */
+export const streams: readonly Check[] = [
+  {
+    name: "relays a stream's first event before the second exists",
+    async run({ serve, addresses }) {
+      const channel = { ...seedreamChannel(addresses.scripted), baseUrl: `${addresses.scripted}/stream` };
+      const served = serve({ models: { [SEEDREAM]: { family: "seedream" } }, channels: [channel] });
+      const response = await startStream(served);
+      expectMatch(response.headers.get("content-type"), /^text\/event-stream/, "content-type");
+      const texts = textsOf(response);
+      expectMatch(
+        (await texts.next()).value,
+        /^event: image_generation\.partial_succeeded\n.+\n\n$/,
+        "first",
+      );
+      assert.deepEqual(served.records, []);
+      // Only now does the provider send the second.
+      await fetch(`${addresses.scripted}/go`, { method: "POST" });
+      expectMatch((await texts.next()).value, /^event: image_generation\.completed\n.+\n\n$/, "second");
+      expectMatch((await texts.next()).done, true, "end");
+      expectMatch(served.records, [{ status: 200, images: 1, charge: "0.03" }], "records");
+    },
+  },
+  {
+    name: "settles a stream whole, once, when its client leaves",
+    async run({ serve }) {
+      const served = serve();
+      const leave = new AbortController();
+      const response = await startStream(served, leave.signal);
+      await response.body?.getReader().read();
+      leave.abort();
+      const record = await waitFor("The record", () => served.records[0]);
+      expectMatch(record, { status: 200, images: 3, charge: "0.09" }, "record");
+      await pause(100);
+      assert.equal(served.records.length, 1);
+    },
+  },
+  {
+    name: "settles an answer, once, when its client leaves before it",
+    async run(bench) {
+      const served = bench.serve();
+      await bench.fail({ latencyMs: 600, times: 1 });
+      const leave = new AbortController();
+      const left = startStream(served, leave.signal, { stream: false }).catch(() => undefined);
+      await waitForRequest(bench);
+      leave.abort();
+      await left;
+      assert.deepEqual(served.records, []);
+      const record = await waitFor("The record", () => served.records[0]);
+      expectMatch(record, { status: 200, images: 3 }, "record");
+    },
+  },
+  {
+    name: "ends a stream that breaks off between two events with an error event",
+    async run({ serve, fail }) {
+      const served = serve();
+      await fail({ stream: { cutAfterEvents: 1 }, times: 1 });
+      const text = await (await startStream(served)).text();
+      expectMatch(text, /^event: image_generation\.partial_succeeded\n/, "text");
+      expectMatch(
+        text,
+        /\n\nevent: error\ndata: \{"error":\{"message":.+"code":"upstream_invalid_response".+\}\n\n$/,
+      );
+      expectMatch(
+        served.records,
+        [{ images: 1, charge: "0.03", errorCode: "upstream_invalid_response" }],
+        "records",
+      );
+    },
+  },
+  {
+    name: "breaks a stream off that breaks off inside an event",
+    async run({ serve, fail }) {
+      const served = serve();
+      await fail({ stream: { cutAfterEvents: 1.5 }, times: 1 });
+      const response = await startStream(served);
+      await assert.rejects(response.text(), "the half stream came as a whole one");
+      expectMatch(served.records, [{ images: 1, errorCode: "upstream_invalid_response" }], "records");
+    },
+  },
+  {
+    name: "sends a comment into a stream that is silent",
+    async run({ serve }) {
+      const text = await (await startStream(serve({ heartbeatSeconds: 0.03 }))).text();
+      expectMatch(text, /\n\n: keep-alive\n\n/, "text");
+    },
+  },
+];
+
+function startStream(
+  { send }: ServedGateway,
+  signal: AbortSignal | null = null,
+  fields: object = {},
+): Promise<Response> {
+  return send(GENERATIONS, { ...toInit({ ...BODY, ...fields }), signal });
+}
+
+async function* textsOf(response: Response): AsyncGenerator<string, undefined> {
+  const reader = response.body?.getReader();
+  const decoder = new TextDecoder();
+  for (;;) {
+    const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
+    if (done) return undefined;
+    yield decoder.decode(value, { stream: true });
+  }
+}
+
+/** Waits until the provider has a request. */
+async function waitForRequest({ asked }: Bench): Promise<void> {
+  while ((await asked()).length === 0) await pause(10);
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}

@@ -1,0 +1,33 @@
+import type { Gateway } from "@calotype/core";
+import { WITHOUT_ADDRESSES } from "../cannot.ts";
+import { findGateway } from "../host.ts";
+import { reportSuite } from "./report-suite.ts";
+
+/** What is used of Bun. */
+declare const Bun: {
+  readonly version: string;
+  serve(options: {
+    hostname: string;
+    port: number;
+    /** Seconds without a byte after which a connection is ended; 0: never. Default 10. */
+    idleTimeout: number;
+    fetch(request: Request): Response | Promise<Response>;
+  }): { readonly port: number };
+};
+
+const gateways = new Map<string, Gateway>();
+const { port } = Bun.serve({
+  hostname: "127.0.0.1",
+  port: 0,
+  idleTimeout: 0,
+  fetch: (request) =>
+    findGateway(gateways, request.url)?.fetch(request) ?? new Response(null, { status: 404 }),
+});
+
+await reportSuite({
+  runtime: `Bun ${Bun.version}`,
+  transport: "fetch",
+  origin: `http://127.0.0.1:${port}`,
+  gateways,
+  cannot: WITHOUT_ADDRESSES,
+});

@@ -1,0 +1,56 @@
+import { createBench } from "./bench.ts";
+import type { Check } from "./check.ts";
+import { answers } from "./checks/answers.ts";
+import { closing } from "./checks/closing.ts";
+import { downloads } from "./checks/downloads.ts";
+import { failures } from "./checks/failures.ts";
+import { forms } from "./checks/forms.ts";
+import { refusals } from "./checks/refusals.ts";
+import { streams } from "./checks/streams.ts";
+import type { Host } from "./host.ts";
+import type { ProviderAddresses } from "./provider-addresses.ts";
+
+/** What a gateway does on every runtime, in the order it is checked. */
+export const CHECKS: readonly Check[] = [
+  ...answers,
+  ...downloads,
+  ...forms,
+  ...streams,
+  ...refusals,
+  ...failures,
+  ...closing,
+];
+
+/**
+ * Runs every check in the runtime that calls it, and gives one line for each: `ok <name>`,
+ * `FAILED <name>: <why>` or `left out <name>: <why>`. The last line counts them.
+ */
+export async function* runSuite(host: Host, addresses: ProviderAddresses): AsyncGenerator<string> {
+  const bench = createBench(host, addresses);
+  const counts = { ok: 0, FAILED: 0, "left out": 0 };
+  for (const check of CHECKS) {
+    await bench.reset();
+    const reason = host.cannot[check.name];
+    const problem = reason ?? (await findProblem(() => check.run(bench)));
+    const outcome = reason !== undefined ? "left out" : problem === undefined ? "ok" : "FAILED";
+    counts[outcome]++;
+    yield problem === undefined ? `ok ${check.name}` : `${outcome} ${check.name}: ${problem}`;
+  }
+  yield `${host.runtime}: ${counts.ok} ok, ${counts.FAILED} failed, ${counts["left out"]} left out`;
+}
+
+const MAX_CHECK_MS = 20_000;
+
+async function findProblem(run: () => Promise<void>): Promise<string | undefined> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<string>((resolve) => {
+    timer = setTimeout(() => resolve(`no end within ${MAX_CHECK_MS} ms`), MAX_CHECK_MS);
+  });
+  try {
+    return await Promise.race([run().then(() => undefined), late]);
+  } catch (error) {
+    return (error instanceof Error ? `${error.name}: ${error.message}` : String(error)).replaceAll("\n", " ");
+  } finally {
+    clearTimeout(timer);
+  }
+}
