@@ -12,7 +12,7 @@ import { type App, startApp } from "./start-app.ts";
 import { tour } from "./tour.ts";
 
 const API_KEY = "sk-demo";
-const folder = fileURLToPath(new URL("../../demo-output", import.meta.url));
+const folder = process.env.DEMO_OUTPUT || fileURLToPath(new URL("../../demo-output", import.meta.url));
 
 const emulator = await createEmulator({ seed: 1841, millisecondsPerImage: 150 }).listen();
 try {

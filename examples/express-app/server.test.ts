@@ -1,0 +1,111 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createEmulator, type Emulator, type EmulatorServer } from "@calotype/emulator";
+import { type RunningExample, startExample } from "@calotype/example-options/testing";
+import OpenAI from "openai";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+
+const SERVER = fileURLToPath(new URL("server.ts", import.meta.url));
+const MODELS = [
+  ["seedream-5-0-lite-260128", "doubao-seedream-5-0-lite-260128", "0.22"],
+  ["seedream-4-5-251128", "doubao-seedream-4-5-251128", "0.25"],
+  ["seedream-4-0-250828", "doubao-seedream-4-0-250828", "0.2"],
+  ["image-2.0", "qwen-image-2.0", "0.2"],
+  ["image-2.0-pro", "qwen-image-2.0-pro", "0.5"],
+  ["image-max", "qwen-image-max", "0.5"],
+  ["image-plus", "qwen-image-plus", "0.2"],
+] as const;
+
+let emulator: Emulator;
+let providers: EmulatorServer;
+beforeAll(async () => {
+  emulator = createEmulator({ pictures: "tiny" });
+  providers = await emulator.listen();
+});
+afterAll(() => providers.close());
+
+const running: RunningExample[] = [];
+async function start(environment: Record<string, string>): Promise<{ app: RunningExample; client: OpenAI }> {
+  const app = await startExample(SERVER, { CALOTYPE_API_KEY: "sk-local", ...environment });
+  running.push(app);
+  return { app, client: new OpenAI({ baseURL: app.baseUrl, apiKey: app.apiKey, maxRetries: 0 }) };
+}
+afterEach(async () => {
+  for (const app of running.splice(0)) await app.stop();
+});
+
+describe("the Express app", () => {
+  it("with no provider set draws emulated pictures, says so on stderr, and ends when it is stopped", async () => {
+    const { app, client } = await start({ CALOTYPE_API_KEY: "" });
+    const { data } = await client.images.generate({
+      model: "seedream-4-0-250828",
+      prompt: "an oak",
+      size: "1024x1024",
+    });
+    expect((await fetch(data?.[0]?.url ?? "")).headers.get("content-type")).toMatch(/^image\//);
+    expect(app.errors()).toContain("emulated pictures");
+    expect(app.lines[0]).toMatch(/^calotype listens on http:\/\/localhost:\d+\/v1$/);
+    expect(await app.stop()).toBe(0);
+  });
+
+  it("serves every model under its provider's name, with a price, over bare origins", async () => {
+    const { app, client } = await start({
+      ARK_BASE_URL: providers.url,
+      ARK_API_KEY: "ark-key-of-the-test",
+      DASHSCOPE_BASE_URL: providers.url,
+      DASHSCOPE_API_KEY: "dashscope-key-of-the-test",
+    });
+    for (const [model, upstreamModel, charge] of MODELS) {
+      const { response } = await client.images.generate({ model, prompt: "an oak" }).withResponse();
+      expect(await app.findRecord(response.headers.get("x-request-id"))).toMatchObject({
+        model,
+        upstreamModel,
+        charge,
+      });
+    }
+    const [first] = emulator.requests;
+    expect(first).toMatchObject({ headers: { authorization: "Bearer ark-key-of-the-test" } });
+    expect(app.errors()).toBe("");
+  });
+
+  it("serves only the family whose provider is set", async () => {
+    const { client } = await start({ DASHSCOPE_BASE_URL: providers.dashscopeBaseUrl });
+    await client.images.generate({ model: "image-max", prompt: "an oak" });
+    await expect(client.images.generate({ model: MODELS[0][0], prompt: "an oak" })).rejects.toMatchObject({
+      status: 404,
+    });
+  });
+
+  it("takes each option of CALOTYPE_CONFIG in place of its own", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "calotype-express-"));
+    try {
+      const file = join(folder, "options.json");
+      const options = {
+        models: { drawing: { family: "seedream" } },
+        channels: [
+          {
+            id: "only",
+            family: "seedream",
+            apiKey: "key-of-the-file",
+            baseUrl: providers.arkBaseUrl,
+            modelMapping: { drawing: "doubao-seedream-4-5-251128" },
+          },
+        ],
+        billing: { model_details: { drawing: { pricing_mode: "per-request", model_price: "9.99" } } },
+      };
+      writeFileSync(file, JSON.stringify(options));
+      const { app, client } = await start({ CALOTYPE_CONFIG: file });
+      const { response } = await client.images
+        .generate({ model: "drawing", prompt: "an oak" })
+        .withResponse();
+      expect(await app.findRecord(response.headers.get("x-request-id"))).toMatchObject({
+        channel: "only",
+        charge: "9.99",
+      });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
