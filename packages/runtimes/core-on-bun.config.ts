@@ -3,13 +3,14 @@ import { defineConfig } from "vitest/config";
 
 const core = fileURLToPath(new URL("../core", import.meta.url));
 
-/** Tests of what only Node's transport does; the README says what Bun does instead. */
+/** Tests of what only Node's transport does, the README says what Bun does instead; and of V8's memory. */
 const NODE_ONLY = [
   "is asked for without the channel's key, or anything else that is not the link's",
   "is not fetched from another server of this machine, over whatever it is linked",
   "is looked for at a name of this machine only where the operator allows it",
-  "a stream over sockets that is cut between events ends with an error event",
-  "a stream over sockets that is cut inside an event breaks off",
+  "that is cut between events ends with an error event",
+  "that is cut inside an event breaks off",
+  "takes no more memory however long it goes on",
 ];
 
 /** The tests of `packages/core` on Bun, where the way to the providers is the global `fetch`. */

@@ -66,7 +66,13 @@ function summarize({ numPassedTests, numPendingTests, testResults }: VitestRepor
     skipped: numPendingTests,
     failed: [
       ...broken.map(({ name, message }) => `${name}: ${message}`),
-      ...failed.map(({ fullName, failureMessages = [] }) => `${fullName}: ${failureMessages.join(" ")}`),
+      ...failed.map(
+        ({ fullName, failureMessages = [] }) => `${fullName}: ${firstLineOf(failureMessages[0])}`,
+      ),
     ],
   };
+}
+
+function firstLineOf(message = ""): string {
+  return message.split("\n")[0] ?? "";
 }
