@@ -85,7 +85,10 @@ const apiKey = z
     models: z.array(name).optional(),
     responseFormat,
   })
-  .refine(({ key, hash }) => (key === undefined) !== (hash === undefined), "needs either key or hash; is the environment variable set?");
+  .refine(
+    ({ key, hash }) => (key === undefined) !== (hash === undefined),
+    "needs either key or hash; is the environment variable set?",
+  );
 
 const modelDetails = z.discriminatedUnion(
   "pricing_mode",
