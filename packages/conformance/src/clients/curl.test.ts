@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createBitmap } from "../support/create-bitmap.js";
+import type { Providers } from "../support/test-gateway.js";
 import { useProviders } from "../support/use-providers.js";
 import { curlIsMissing, openShell } from "./support/curl.js";
 import { CAT, CURL_COMMANDS, REFUSED_COMMANDS, STYLE } from "./support/curl-commands.js";
@@ -15,39 +16,9 @@ it("curl is on this machine", ({ skip }) => {
 });
 
 describe.skipIf(curlIsMissing && !isRequired)("curl", () => {
-  const providers = useProviders({ pictures: "tiny", millisecondsPerImage: 50 });
+  const providers = useProviders();
 
-  /** A shell to type commands in, with two pictures and a body in its folder. */
-  async function connect() {
-    const { url, records } = await serve(providers());
-    const [cat, style] = await Promise.all([1, 2].map(drawPng));
-    if (cat === undefined || style === undefined) throw new Error("No picture was drawn.");
-    const body = {
-      model: SEEDREAM,
-      prompt: "the first as subject, the second as style",
-      image: ["https://example.com/a.png", "https://example.com/b.png"],
-      response_format: "b64_json",
-    };
-    const files = {
-      "cat.png": cat,
-      "style.png": style,
-      "body.json": JSON.stringify(body, undefined, 2),
-      "large.bmp": createBitmap(900, 900),
-    };
-    const shell = openShell({ BASE_URL: url, API_KEY: CALLER_KEY }, files);
-    const urls = new Map([
-      [toDataUrl(cat), CAT],
-      [toDataUrl(style), STYLE],
-    ]);
-    /** What the provider got, with names for the data URLs of the files. */
-    const sent = () =>
-      sentUpstream(providers()).map((fields): unknown =>
-        JSON.parse(JSON.stringify(fields), (_key, value: unknown) =>
-          typeof value === "string" ? (urls.get(value) ?? value) : value,
-        ),
-      );
-    return { shell, records, sent };
-  }
+  const connect = () => openShellFor(providers());
 
   it.each(CURL_COMMANDS)("does $what", async ({ command, sent: expected, answer, record }) => {
     const { shell, records, sent } = await connect();
@@ -82,12 +53,16 @@ describe.skipIf(curlIsMissing && !isRequired)("curl", () => {
     expect(status).toBe(200);
     expect(records).toMatchObject([{ operation: "edit", images: 1, charge: "0.03" }]);
   });
+});
+
+describe.skipIf(curlIsMissing && !isRequired)("curl -N", () => {
+  const providers = useProviders({ pictures: "tiny", millisecondsPerImage: 200 });
 
   it.each([
     { path: "/v1/images/generations", operation: "generate" },
     { path: "/api/v3/images/generations", operation: "native" },
-  ])("shows the events of a stream of $path as they come, with -N", async ({ path, operation }) => {
-    const { shell, records } = await connect();
+  ])("shows the events of a stream of $path as they come", async ({ path, operation }) => {
+    const { shell, records } = await openShellFor(providers());
     const { stdout } = shell.start(String.raw`curl -N "$BASE_URL${path}" \
   -H "Authorization: Bearer $API_KEY" \
   -H "Content-Type: application/json" \
@@ -117,3 +92,35 @@ describe.skipIf(curlIsMissing && !isRequired)("curl", () => {
     expect(records).toMatchObject([{ operation, images: 3, charge: "0.09" }]);
   });
 });
+
+/** A shell to type commands in, with two pictures and a body in its folder. */
+async function openShellFor(providers: Providers) {
+  const { url, records } = await serve(providers);
+  const [cat, style] = await Promise.all([1, 2].map(drawPng));
+  if (cat === undefined || style === undefined) throw new Error("No picture was drawn.");
+  const body = {
+    model: SEEDREAM,
+    prompt: "the first as subject, the second as style",
+    image: ["https://example.com/a.png", "https://example.com/b.png"],
+    response_format: "b64_json",
+  };
+  const files = {
+    "cat.png": cat,
+    "style.png": style,
+    "body.json": JSON.stringify(body, undefined, 2),
+    "large.bmp": createBitmap(900, 900),
+  };
+  const shell = openShell({ BASE_URL: url, API_KEY: CALLER_KEY }, files);
+  const urls = new Map([
+    [toDataUrl(cat), CAT],
+    [toDataUrl(style), STYLE],
+  ]);
+  /** What the provider got, with names for the data URLs of the files. */
+  const sent = () =>
+    sentUpstream(providers).map((fields): unknown =>
+      JSON.parse(JSON.stringify(fields), (_key, value: unknown) =>
+        typeof value === "string" ? (urls.get(value) ?? value) : value,
+      ),
+    );
+  return { shell, records, sent };
+}

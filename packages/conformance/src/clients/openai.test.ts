@@ -7,10 +7,10 @@ import { recordForms } from "./support/record-forms.js";
 import { sentUpstream } from "./support/sent-upstream.js";
 import { CALLER_KEY, QWEN_IMAGE, QWEN_IMAGE_2, SEEDREAM, serve } from "./support/serve.js";
 
-const providers = useProviders({ pictures: "tiny", millisecondsPerImage: 40 });
+const providers = useProviders();
 
-async function connect(options: ClientOptions = {}) {
-  const { url, records } = await serve(providers());
+async function connect(options: ClientOptions = {}, of = providers()) {
+  const { url, records } = await serve(of);
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: CALLER_KEY, maxRetries: 0, ...options });
   return { client, records };
 }
@@ -133,9 +133,13 @@ describe("a stream of the openai client", () => {
     expect(error).toBeInstanceOf(Error);
     await vi.waitFor(() => expect(records).toMatchObject([{ images: 1, charge: "0.03" }]));
   });
+});
+
+describe("a slow stream of the openai client", () => {
+  const slowProviders = useProviders({ pictures: "tiny", millisecondsPerImage: 150 });
 
   it("may be left early: every image made is recorded all the same", async () => {
-    const { client, records } = await connect();
+    const { client, records } = await connect({}, slowProviders());
 
     for await (const event of await startBatch(client, 4)) {
       expect(event).toMatchObject({ type: "image_generation.partial_succeeded", image_index: 0 });

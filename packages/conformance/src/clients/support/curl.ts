@@ -22,7 +22,7 @@ export interface Shell {
   readonly start: (command: string) => ChildProcessWithoutNullStreams;
 }
 
-export interface CurlAnswer {
+interface CurlAnswer {
   readonly status: number;
   readonly contentType: string;
   readonly body: string;

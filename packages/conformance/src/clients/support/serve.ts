@@ -17,8 +17,6 @@ export { CALLER_KEY, QWEN_IMAGE, SEEDREAM } from "../../support/test-gateway.js"
 export const BASE64_CALLER_KEY = "caller-key-base64";
 /** A model of family B that makes up to six images. */
 export const QWEN_IMAGE_2 = "image-2.0";
-/** A model of family B that edits. */
-export const QWEN_IMAGE_EDIT = "image-edit-plus";
 
 const CHANNELS: readonly Omit<ChannelOptions, "baseUrl">[] = [
   { id: "ark", family: "seedream", apiKey: CHANNEL_KEY, modelMapping: { "seedream-*": "doubao-seedream-*" } },
