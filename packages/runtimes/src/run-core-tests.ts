@@ -32,7 +32,7 @@ interface VitestReport {
 const TIMEOUT_MS = 240_000;
 
 /** Tests share a process, which halves the time; each may take longer, for the machine is shared too. */
-const OPTIONS = ["--no-isolate", "--test-timeout=30000", "--reporter=json"];
+const OPTIONS = ["--no-isolate", "--max-workers=2", "--test-timeout=30000", "--reporter=json"];
 
 /** Runs the tests of `packages/core` on a runtime, with vitest. */
 export async function runCoreTests({ kind, program }: Runtime): Promise<CoreTests> {
