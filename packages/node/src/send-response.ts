@@ -14,7 +14,7 @@ export async function sendResponse(
   if (typeof body === "string" || body instanceof Uint8Array) {
     if (!canAnswer(res)) return;
     const withLength = { ...headers, "content-length": String(Buffer.byteLength(body)) };
-    if (req.complete) res.writeHead(status, withLength).end(body);
+    if (isUploaded(req)) res.writeHead(status, withLength).end(body);
     else await answerDuringUpload(req, res.writeHead(status, { ...withLength, connection: "close" }), body);
     return;
   }
@@ -29,6 +29,15 @@ export async function sendResponse(
 /** False when the client left or another handler has answered. */
 function canAnswer(res: ServerResponse): boolean {
   return !res.destroyed && !res.headersSent;
+}
+
+/**
+ * True when nothing of the request is still to come. A request answered in the same turn is not yet
+ * `complete` even without a body; it has none without either header (RFC 9112, section 6.3).
+ */
+function isUploaded({ complete, headers }: IncomingMessage): boolean {
+  if (complete) return true;
+  return headers["transfer-encoding"] === undefined && Number(headers["content-length"] ?? 0) === 0;
 }
 
 /**

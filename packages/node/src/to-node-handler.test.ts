@@ -1,6 +1,14 @@
 import { once } from "node:events";
-import { createServer, type RequestListener } from "node:http";
+import {
+  Agent,
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type RequestListener,
+  request,
+} from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import type { Gateway, GatewayResponse } from "@calotype/core";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { toNodeHandler } from "./to-node-handler.js";
@@ -25,6 +33,39 @@ describe("a path that is not the gateway's", () => {
 
     expect(await (await fetch(url)).text()).toBe("next: undefined");
   });
+});
+
+describe("the connection after a 404 that is given at once", () => {
+  it.each([
+    { method: "GET", headers: {} },
+    { method: "POST", headers: { "content-length": "0" } },
+  ])("serves the next request: $method without a body", async ({ method, headers }) => {
+    const url = await serve(toNodeHandler(createGateway(() => null)));
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    onTestFinished(() => agent.destroy());
+    const exchange = async () => {
+      const client = request(url, { agent, method, headers }).end();
+      const [answer] = (await once(client, "response")) as [IncomingMessage];
+      return { text: await text(answer), reused: client.reusedSocket };
+    };
+
+    expect(await exchange()).toEqual({ text: "no such path", reused: false });
+    expect(await exchange()).toEqual({ text: "no such path", reused: true });
+  });
+
+  it.each<OutgoingHttpHeaders>([{ "content-length": "3" }, { "transfer-encoding": "chunked" }])(
+    "is closed while an upload is under way: %o",
+    async (headers) => {
+      const url = await serve(toNodeHandler(createGateway(() => null)));
+      const client = request(url, { agent: false, method: "POST", headers });
+      client.flushHeaders();
+
+      const [answer] = (await once(client, "response")) as [IncomingMessage];
+      expect(answer.headers).toMatchObject({ connection: "close" });
+      client.end("abc");
+      expect(await text(answer)).toBe("no such path");
+    },
+  );
 });
 
 describe("an answer that cannot be written", () => {
