@@ -33,6 +33,13 @@ const withChannel = (channel: object): object => ({
 const perRequest = { pricing_mode: "per-request", model_price: "1" };
 const perToken = { pricing_mode: "per-token", output_token_price: "1" };
 
+const withPrices = (model_details: object, models: object = {}): object => ({
+  models: { "image-edit*": { family: "qwen-image" }, ...models },
+  channels: GOOD.channels,
+  apiKeys: GOOD.apiKeys,
+  billing: { model_details },
+});
+
 describe("options are taken", () => {
   it.each<[string, object]>([
     ["as few as possible", GOOD],
@@ -277,6 +284,41 @@ describe("options are refused", () => {
       "  apiKeys[0].key must be letters, digits and signs without spaces",
     ]);
     expect(message).not.toContain("secret");
+  });
+});
+
+describe("a price by tokens of a family that reports none", () => {
+  it.each<[string, object]>([
+    ["the series itself", { "image-edit*": perToken }],
+    ["a wider series", { "image-*": perToken }],
+    ["everything", { "*": perToken }],
+    ["a narrower series", { "image-edit-p*": perToken }],
+    ["one name of the series", { "image-edit-plus": perToken }],
+    ["the shortest name of the series", { "image-edit": perToken }],
+    [
+      "a wider series, where one name only has a price of its own",
+      { "image-*": perToken, "image-edit": perRequest },
+    ],
+    [
+      "one name, beside a good price of the series",
+      { "image-edit*": perRequest, "image-edit-plus": perToken },
+    ],
+  ])("is refused for %s", (_what, prices) => {
+    expect(problemsOf(withPrices(prices))).toMatchObject([
+      { message: "must be per-request: it prices image-edit*, and qwen-image reports no tokens" },
+    ]);
+  });
+
+  it.each<[string, object, object]>([
+    ["no name of the series", { "image-2*": perToken, "image-edi": perToken }, {}],
+    ["a wider series, when the series has a good price", { "*": perToken, "image-edit*": perRequest }, {}],
+    [
+      "a name that another family makes",
+      { "image-edit*": perRequest, "image-edit-x": perToken },
+      { "image-edit-x": { family: "seedream" } },
+    ],
+  ])("is taken for %s", (_what, prices, models) => {
+    expect(problemsOf(withPrices(prices, models))).toEqual([]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { DEFAULT_GROUP } from "./billing/pricing.js";
+import { type BillingOptions, DEFAULT_GROUP } from "./billing/pricing.js";
 import type { Family } from "./families/family.js";
 import { builtInFamilies } from "./families/registry.js";
 import { isJsonObject } from "./json.js";
@@ -6,7 +6,7 @@ import type { GatewayOptions } from "./options.js";
 import { gatewayOptionsSchema } from "./options-schema.js";
 import { type ApiKeyOptions, hashApiKey } from "./request/authenticate.js";
 import { formatPath } from "./request/parse-fields.js";
-import { createSeriesMap, isSeries } from "./series.js";
+import { covers, createSeriesMap, isSeries, overlaps } from "./series.js";
 
 /** One thing that is wrong with the options. */
 export interface OptionsProblem {
@@ -148,11 +148,8 @@ function* checkChannels({ channels, models }: GatewayOptions): Iterable<OptionsP
 }
 
 /** Whether a mapping can serve a name; a series is served when any of its names may be. */
-function serves(mapping: Record<string, string> | undefined, model: string): boolean {
-  if (mapping === undefined) return true;
-  const prefix = model.slice(0, -1);
-  const inSeries = isSeries(model) && Object.keys(mapping).some((key) => key.startsWith(prefix));
-  return inSeries || createSeriesMap(mapping).find(isSeries(model) ? prefix : model) !== undefined;
+function serves(mapping: Readonly<Record<string, string>> | undefined, model: string): boolean {
+  return mapping === undefined || Object.keys(mapping).some((key) => overlaps(key, model));
 }
 
 function* checkPrices(
@@ -162,20 +159,49 @@ function* checkPrices(
   const { billing, models, apiKeys = [] } = options;
   if (billing === undefined) return;
   const details = createSeriesMap(billing.model_details);
-  for (const [model, { family }] of Object.entries(models)) {
+  for (const model of Object.keys(models)) {
     // The names of a series are priced at the call: some may have prices of their own.
-    const price = isSeries(model) ? billing.model_details[model] : details.find(model)?.value;
-    const path = formatPath(["billing", "model_details", model]);
-    if (price === undefined && !isSeries(model))
+    if (!isSeries(model) && details.find(model) === undefined) {
+      const path = formatPath(["billing", "model_details", model]);
       yield { path, message: "is missing: the model has no price" };
-    if (price?.pricing_mode === "per-token" && families.get(family)?.reportsTokens === false) {
-      yield { path, message: `must be per-request: ${family} reports no tokens` };
     }
   }
+  yield* checkTokenPrices(billing, models, families);
   const groups = billing.group_ratio ?? { [DEFAULT_GROUP]: "1" };
   for (const [index, { group = DEFAULT_GROUP }] of apiKeys.entries()) {
     if (!Object.hasOwn(groups, group)) {
       yield { path: `apiKeys[${index}].group`, message: `names no group of billing.group_ratio: ${group}` };
     }
   }
+}
+
+/** Where no tokens are reported, a price by tokens would charge nothing for any image. */
+function* checkTokenPrices(
+  { model_details }: BillingOptions,
+  models: GatewayOptions["models"],
+  families: ReadonlyMap<string, Family>,
+): Iterable<OptionsProblem> {
+  const prices = Object.keys(model_details);
+  const modelKeys = Object.keys(models);
+  for (const [price, { pricing_mode }] of Object.entries(model_details)) {
+    if (pricing_mode !== "per-token") continue;
+    const model = modelKeys.find(
+      (key) =>
+        families.get(models[key]?.family ?? "")?.reportsTokens === false &&
+        overlaps(price, key) &&
+        // The narrower key wins: a price that stands between the two, or a model that does, takes over.
+        !prices.some((other) => isBetween(other, price, key)) &&
+        !modelKeys.some((other) => isBetween(other, key, price)),
+    );
+    if (model === undefined) continue;
+    yield {
+      path: formatPath(["billing", "model_details", price]),
+      message: `must be per-request: it prices ${model}, and ${models[model]?.family} reports no tokens`,
+    };
+  }
+}
+
+/** Whether a key is narrower than `wide` and still covers all of `narrow`. */
+function isBetween(key: string, wide: string, narrow: string): boolean {
+  return key !== wide && covers(wide, key) && covers(key, narrow);
 }

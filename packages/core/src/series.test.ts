@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createSeriesMap, includesName, isSeries } from "./series.js";
+import { covers, createSeriesMap, includesName, isSeries, overlaps } from "./series.js";
 
 describe("createSeriesMap", () => {
   const table = createSeriesMap({
@@ -44,6 +44,41 @@ describe("isSeries", () => {
     ["", false],
   ])("%j → %s", (name, expected) => {
     expect(isSeries(name)).toBe(expected);
+  });
+});
+
+describe("covers", () => {
+  it.each([
+    ["image-*", "image-edit*", true],
+    ["image-*", "image-edit", true],
+    ["image-*", "image-*", true],
+    ["image-*", "image-", true],
+    ["*", "a*", true],
+    ["*", "a", true],
+    ["a", "a", true],
+    ["image-edit*", "image-*", false],
+    ["image-edit", "image-edit*", false],
+    ["image-", "image-*", false],
+    ["a**", "a*", false],
+    ["a", "b", false],
+  ])("%s all of %s: %s", (outer, inner, expected) => {
+    expect(covers(outer, inner)).toBe(expected);
+  });
+});
+
+describe("overlaps", () => {
+  it.each([
+    ["image-edit*", "image-*", true],
+    ["image-edit*", "image-edit-plus", true],
+    ["image-edit*", "image-edit", true],
+    ["image-edit*", "*", true],
+    ["image-edit", "image-edit", true],
+    ["image-edit*", "image-2*", false],
+    ["image-edit*", "image-edi", false],
+    ["image-edit", "image-edit-plus", false],
+  ])("%s and %s: %s, either way round", (keyA, keyB, expected) => {
+    expect(overlaps(keyA, keyB)).toBe(expected);
+    expect(overlaps(keyB, keyA)).toBe(expected);
   });
 });
 

@@ -15,6 +15,18 @@ export function isSeries(key: string): boolean {
   return key.endsWith("*");
 }
 
+/** True when every name of `inner`, a name or a series, is a name of `outer`. */
+export function covers(outer: string, inner: string): boolean {
+  if (!isSeries(outer)) return outer === inner;
+  const start = isSeries(inner) ? inner.slice(0, -1) : inner;
+  return start.startsWith(outer.slice(0, -1));
+}
+
+/** True when some name belongs to both keys. Series are prefixes, so one of the two then covers the other. */
+export function overlaps(keyA: string, keyB: string): boolean {
+  return covers(keyA, keyB) || covers(keyB, keyA);
+}
+
 /** A table in which an exact name wins, then the longest prefix (`image-2.0-pro*` before `image-2.0*`). */
 export function createSeriesMap<T>(entries: Readonly<Record<string, T>>): SeriesMap<T> {
   const exact = new Map<string, SeriesMatch<T>>();
