@@ -37,6 +37,13 @@ describe("checkSize", () => {
     ["2K", { presets: ["2K"] }, "x", true],
     ["2k", { presets: ["2K"] }, "x", true],
     ["4K", { presets: ["2K"] }, "x", false],
+    ["64x64", { presets: ["1K"] }, "x", false],
+    ["64*64", { presets: ["1K"] }, "*", false],
+    ["10x10", { presets: ["1K"], ...pixels }, "x", true],
+    ["9x9", { presets: ["1K"], ...pixels }, "x", false],
+    ["16x9", { presets: ["1K"], list: [[16, 9]] }, "x", true],
+    ["64x64", { presets: ["1K"], side: { min: 1, max: 64 } }, "x", true],
+    ["64x64", { presets: ["1K"], maxAspectRatio: 2 }, "x", true],
     ["10x10", pixels, "x", true],
     ["9x11", pixels, "x", false],
     ["100x100", pixels, "x", true],
@@ -72,6 +79,7 @@ describe("checkSize", () => {
       "1664*928, or 928*1664",
     ],
     [{ side: { min: 512, max: 2048 } }, "*", "<width>*<height> with sides of 512 to 2048 pixels"],
+    [{ presets: ["1K", "2K"] }, "x", "1K, or 2K"],
     [{}, "*", "<width>*<height>"],
   ])("lists what %j allows", (limits, separator, list) => {
     expect(() => checkSize("huge", limits, { separator, param: "size" })).toThrow(

@@ -1,6 +1,6 @@
 import { invalidRequest } from "../errors.js";
 
-/** The sizes that a model takes. What is absent is not checked. */
+/** The sizes that a model takes. What is absent is not checked; `presets` alone leave no other size. */
 export interface SizeLimits {
   /** Names such as `2K`, in any letter case. */
   readonly presets?: readonly string[] | undefined;
@@ -29,7 +29,7 @@ export interface SizeStyle {
 export function checkSize(size: string, limits: SizeLimits, style: SizeStyle): void {
   if (limits.presets?.some((preset) => preset.toLowerCase() === size.toLowerCase())) return;
   const pixels = parsePixels(size, style.separator);
-  if (pixels !== undefined && isAllowed(pixels, limits)) return;
+  if (pixels !== undefined && !takesPresetsOnly(limits) && isAllowed(pixels, limits)) return;
   throw invalidRequest(
     `${style.param} ${JSON.stringify(size.slice(0, 32))} is not supported by this model: send ${describe(limits, style.separator)}.`,
     style.param,
@@ -55,6 +55,12 @@ function isAllowed([width, height]: readonly [number, number], limits: SizeLimit
     within(height, side) &&
     (maxAspectRatio === undefined || Math.max(width / height, height / width) <= maxAspectRatio)
   );
+}
+
+/** Names and no rule for pixels: a row that says nothing of pixel sizes does not take them. */
+function takesPresetsOnly({ presets = [], list, totalPixels, side, maxAspectRatio }: SizeLimits): boolean {
+  const rules = [list, totalPixels, side, maxAspectRatio];
+  return presets.length > 0 && rules.every((rule) => rule === undefined);
 }
 
 function describe(limits: SizeLimits, separator: string): string {
