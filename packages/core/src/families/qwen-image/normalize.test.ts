@@ -368,15 +368,26 @@ describe("the shorthand of OpenAI's clients", () => {
     expect({ status, sent, ignored }).toEqual({ status: 200, sent: expected, ignored: null });
   });
 
+  it.each<[string, unknown]>([
+    ["a list", [A]],
+    ["one", A],
+    ["none", []],
+  ])("refuses images (%s) instead of making a picture without them", async (_what, images) => {
+    const { status, sent, body } = await send({ prompt: "a fox", images });
+    expect({ status, sent }).toEqual({ status: 400, sent: undefined });
+    expect(body).toMatchObject({
+      error: { param: "images", message: expect.stringContaining("send image,") },
+    });
+  });
+
   it("names what it has no place for", async () => {
     const { sent, ignored } = await send({
       prompt: "a fox",
       quality: "hd",
       user: "u",
       output_format: "png",
-      images: [A],
     });
-    expect(ignored).toBe("quality, user, output_format, images");
+    expect(ignored).toBe("quality, user, output_format");
     expect(sent).toEqual({ input: input({ text: "a fox" }), parameters: {} });
   });
 

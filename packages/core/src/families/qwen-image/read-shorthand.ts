@@ -1,3 +1,4 @@
+import { invalidRequest } from "../../errors.js";
 import type { JsonObject } from "../../json.js";
 import { parseFields } from "../../request/parse-fields.js";
 import { splitOpenAiOnly } from "../openai-only-fields.js";
@@ -21,8 +22,17 @@ const UNDERSTOOD: ReadonlySet<string> = new Set([
 /**
  * A family B request as OpenAI's clients write it: `prompt` and `image` become the message, `n`,
  * `size` and the known parameters go into `parameters`, where what the client put there itself wins.
+ *
+ * @throws GatewayError that names the first wrong field
  */
 export function readShorthand(fields: JsonObject): QwenImageContent {
+  // Left out, it would make a picture of the text alone, and charge for it.
+  if ("images" in fields) {
+    throw invalidRequest(
+      "images is not supported: send image, one reference image or a list of them.",
+      "images",
+    );
+  }
   const { known, ignored } = splitOpenAiOnly(fields);
   const parsed = parseFields(shorthandRequestSchema, known);
   const moved = Object.fromEntries(
