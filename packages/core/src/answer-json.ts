@@ -1,5 +1,5 @@
 import type { Answered } from "./dispatch.js";
-import { GatewayError, isGatewayError } from "./errors.js";
+import { GatewayError, isGatewayError, shownCodeOf } from "./errors.js";
 import type { GatewayResponse } from "./exchange.js";
 import { fetchAsBase64 } from "./fetch-as-base64.js";
 import type { ImageResult } from "./image-request.js";
@@ -22,7 +22,7 @@ export async function answerJson(parts: JobParts, job: Job, answered: Answered):
   const passedOn = request.operation === "native" ? text : undefined;
   settleJob(parts, job, answered.sentTo, {
     status: passedOn === undefined ? (error?.status ?? 200) : 200,
-    errorCode: error?.upstreamCode ?? error?.code,
+    errorCode: error && shownCodeOf(error),
     images: result?.images.length ?? 0,
     usage: result?.usage,
     upstreamRequestId: error?.upstreamRequestId ?? result?.upstreamRequestId,
@@ -39,7 +39,7 @@ export async function answerJson(parts: JobParts, job: Job, answered: Answered):
   return renderImages(images, { id, ignored: request.ignored, now: Math.floor(parts.now() / 1000) });
 }
 
-/** An answer with images, or an error; one without an image is an error that may come with usage. */
+/** An answer with images, or an error; one without an image, or with a failure, is an error that may come with usage. */
 type Completion =
   | { readonly text: string; readonly result: ImageResult; readonly error?: undefined }
   | { readonly text?: string; readonly result?: ImageResult; readonly error: GatewayError };
@@ -54,12 +54,14 @@ async function complete(
     const { text, value } = await readAnswer(response, parts.maxAnswerBytes);
     const answer = maskErrors(model.family.fromUpstream(value, request), parts.mask);
     const result = { ...answer, upstreamRequestId: headerId ?? answer.upstreamRequestId };
-    return result.images.length > 0 ? { text, result } : { text, result, error: noImageError(result) };
+    const isFailed = result.images.length === 0 || result.failure !== undefined;
+    return isFailed ? { text, result, error: noImageError(result) } : { text, result };
   } catch (error) {
     if (isGatewayError(error)) return { error };
     parts.logger.error({ requestId: id, err: error }, "A provider's answer could not be read.");
     const message = "The provider's answer could not be read.";
-    return { error: new GatewayError("internal_error", message, { cause: error, shouldRetry: false }) };
+    const details = { cause: error, upstreamRequestId: headerId, shouldRetry: false } as const;
+    return { error: new GatewayError("internal_error", message, details) };
   }
 }
 

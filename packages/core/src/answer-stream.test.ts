@@ -311,7 +311,15 @@ describe("the answer of a stream", () => {
       const text = await (await ask()).text();
       expect(text.startsWith(image(0))).toBe(true);
       const [, data = ""] = /^event: error\ndata: (.+)\n\n$/.exec(text.slice(image(0).length)) ?? [];
-      expect(JSON.parse(data)).toEqual({ error: { message, type: "upstream_error", code, param: null } });
+      expect(JSON.parse(data)).toEqual({
+        error: {
+          message,
+          type: "upstream_error",
+          code,
+          param: null,
+          upstream_request_id: expect.any(String),
+        },
+      });
     },
   );
 
@@ -408,7 +416,7 @@ describe("gateway.close()", () => {
     expect(await closed).toBe(1);
   });
 
-  it("does not wait for ever for a stream that the operator's family cannot settle", async () => {
+  it("does not wait for ever for a stream that the operator's family cannot read, and records it", async () => {
     const reader = {
       read: () => {},
       result: (): never => {
@@ -424,8 +432,8 @@ describe("gateway.close()", () => {
     });
     expect(await (await ask()).text()).toBe(image(0));
     await gateway.close();
-    expect(records).toEqual([]);
-    expect(logs).toMatchObject([{ level: "error", message: "A stream could not be settled." }]);
+    expect(records).toMatchObject([{ status: 200, errorCode: "internal_error", images: 0, charge: "0" }]);
+    expect(logs).toMatchObject([{ level: "error", message: "The reader of a stream failed." }]);
   });
 });
 

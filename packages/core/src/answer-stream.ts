@@ -1,8 +1,9 @@
 import type { Answered } from "./dispatch.js";
-import { GatewayError } from "./errors.js";
+import { GatewayError, shownCodeOf } from "./errors.js";
 import type { GatewayResponse } from "./exchange.js";
-import type { SentTo } from "./image-request.js";
+import type { StreamReader, StreamResult } from "./families/family.js";
 import type { Job, JobParts } from "./job.js";
+import type { SecretMask } from "./mask-secrets.js";
 import { toEnvelope } from "./response/error-response.js";
 import { type RelayEnd, relaySse } from "./response/relay-sse.js";
 import { renderStream } from "./response/stream-response.js";
@@ -17,49 +18,77 @@ import { toUpstreamError } from "./upstream/upstream-error.js";
  * @throws GatewayError when the family knows no streams, so that nothing could be charged
  */
 export function answerStream(parts: JobParts, job: Job, { response, sentTo }: Answered): GatewayResponse {
-  const reader = job.model.family.readStream?.();
+  const upstreamRequestId = response.headers.get("x-request-id") ?? undefined;
+  const reader = openReader(parts, job);
   if (reader === undefined) {
     response.cancel();
-    throw settleUnreadable(parts, job, sentTo);
+    const error = unreadableError(upstreamRequestId);
+    const { status } = error;
+    settleJob(parts, job, sentTo, { status, errorCode: shownCodeOf(error), images: 0, upstreamRequestId });
+    throw error;
   }
   const settled = Promise.withResolvers<void>();
   job.keepAlive(settled.promise);
-  const upstreamRequestId = response.headers.get("x-request-id") ?? undefined;
   const body = relaySse(response.body, {
     onEvent: (event) => reader.read(event),
     onEnd: (end) => {
-      try {
-        const { images, usage, failure } = reader.result();
-        const errorCode = failure === undefined ? findErrorCode(end) : parts.mask(failure.code);
-        settleJob(parts, job, sentTo, { status: 200, errorCode, images, usage, upstreamRequestId });
-      } catch (error) {
-        parts.logger.error({ requestId: job.id, err: error }, "A stream could not be settled.");
-      } finally {
-        settled.resolve();
-      }
+      const { images, usage, failure } = readResult(reader, end, parts, job);
+      const errorCode = failure === undefined ? findErrorCode(end) : parts.mask(failure.code);
+      settleJob(parts, job, sentTo, { status: 200, errorCode, images, usage, upstreamRequestId });
+      settled.resolve();
     },
     onAbandoned: (stream) => void parts.backgroundReads.start(stream),
-    renderFailure: (error) =>
-      `event: error\ndata: ${JSON.stringify(toEnvelope(toStreamError(error), parts.mask))}\n\n`,
+    renderFailure: (error) => renderErrorEvent(toStreamError(error, upstreamRequestId), parts.mask),
     heartbeatMs: parts.heartbeatMs,
     cancel: response.cancel,
   });
   return renderStream(body, { id: job.id, ignored: job.request.ignored });
 }
 
-function settleUnreadable(parts: JobParts, job: Job, sentTo: SentTo): GatewayError {
+/** A reader of the family's, if it has one and that one opens. */
+function openReader(parts: JobParts, job: Job): StreamReader | undefined {
+  try {
+    return job.model.family.readStream?.();
+  } catch (error) {
+    reportReader(parts, job, error);
+    return undefined;
+  }
+}
+
+/** What the stream gave; a reader that throws must cost neither the stream nor its record. */
+function readResult(reader: StreamReader, end: RelayEnd, parts: JobParts, job: Job): StreamResult {
+  if (end.readError !== undefined) reportReader(parts, job, end.readError);
+  try {
+    return reader.result();
+  } catch (error) {
+    reportReader(parts, job, error);
+    const failure = { code: "internal_error", message: "The stream could not be read." };
+    return { images: 0, usage: undefined, failure };
+  }
+}
+
+function reportReader(parts: JobParts, job: Job, error: unknown): void {
+  parts.logger.error({ requestId: job.id, err: error }, "The reader of a stream failed.");
+}
+
+function unreadableError(upstreamRequestId: string | undefined): GatewayError {
   const message = "The provider answered with a stream, which this model does not offer.";
-  const error = new GatewayError("upstream_invalid_response", message, { shouldRetry: false });
-  const { status, code } = error;
-  settleJob(parts, job, sentTo, { status, errorCode: code, images: 0 });
-  return error;
+  return new GatewayError("upstream_invalid_response", message, { upstreamRequestId, shouldRetry: false });
+}
+
+function renderErrorEvent(error: GatewayError, mask: SecretMask): string {
+  return `event: error\ndata: ${JSON.stringify(toEnvelope(error, mask))}\n\n`;
 }
 
 function findErrorCode(end: RelayEnd): string | undefined {
-  if (end.reason === "failed") return toStreamError(end.error).code;
+  if (end.reason === "failed") return shownCodeOf(toStreamError(end.error, undefined));
   return end.reason === "abandoned" ? "client_closed_request" : undefined;
 }
 
-function toStreamError(cause: unknown): GatewayError {
-  return toUpstreamError({ kind: cause instanceof TransportError ? cause.reason : "broken", cause });
+function toStreamError(cause: unknown, requestId: string | undefined): GatewayError {
+  return toUpstreamError({
+    kind: cause instanceof TransportError ? cause.reason : "broken",
+    cause,
+    requestId,
+  });
 }

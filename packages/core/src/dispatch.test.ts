@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { seedream } from "./families/seedream/seedream.js";
 import type { GatewayOptions } from "./options.js";
 import {
   ARK_ANSWER,
@@ -267,5 +268,37 @@ describe("over many requests", () => {
     const { calls, post } = createChain([503, 503, 503, 503]);
     for (let requests = 0; requests < 50; requests++) await post(body);
     expect(calls.length).toBeLessThanOrEqual(50 + 10);
+  });
+});
+
+describe("a family of the operator's that throws", () => {
+  it.each(["toUpstream", "toFailure"] as const)(
+    "in %s leaves a record and a line in the log",
+    async (member) => {
+      const family = {
+        ...seedream,
+        name: "mine",
+        [member]: () => {
+          throw new Error("A fault of the family.");
+        },
+      };
+      const { post, records, logs } = createTestGateway(() => new Response("{}", { status: 500 }), {
+        families: [family],
+        models: { m: { family: "mine" } },
+        channels: [{ id: "c", family: "mine", apiKey: "key-of-the-channel" }],
+        billing: undefined,
+      });
+      expect((await post(body)).status).toBe(502);
+      expect(records).toMatchObject([{ channel: "c", status: 502 }]);
+      expect(logs[0]).toMatchObject({ level: "error", message: "The family of a channel failed." });
+    },
+  );
+});
+
+describe("a record of several attempts", () => {
+  it("tells of the channel whose failure is answered", async () => {
+    const { post, records } = createChain([500, 429], { retryUnsafe: true });
+    expect((await post(body)).status).toBe(502);
+    expect(records).toMatchObject([{ channel: "channel-0", status: 502 }]);
   });
 });

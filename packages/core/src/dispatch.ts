@@ -1,5 +1,4 @@
 import type { GatewayError } from "./errors.js";
-import type { UpstreamCall } from "./families/family.js";
 import type { ImageRequest, SentTo } from "./image-request.js";
 import type { Logger } from "./logger.js";
 import type { SecretMask } from "./mask-secrets.js";
@@ -13,7 +12,6 @@ import { maySendAgain } from "./upstream/retry-policy.js";
 import { type AttemptOutcome, sendOnce } from "./upstream/send.js";
 import type { Transport, TransportResponse } from "./upstream/transport.js";
 import { toUpstreamError } from "./upstream/upstream-error.js";
-import type { UpstreamFailure } from "./upstream-failure.js";
 
 /** What attempts need of the gateway. */
 export interface DispatchParts {
@@ -24,7 +22,7 @@ export interface DispatchParts {
   readonly now: () => number;
   readonly health: ChannelHealth;
   readonly retryBudget: RetryBudget;
-  /** Takes every channel's key out of an error's text. */
+  /** Takes keys out of what a provider said. */
   readonly mask: SecretMask;
 }
 
@@ -49,59 +47,76 @@ export async function dispatch(
 ): Promise<DispatchOutcome> {
   const untried = new Set(model.channels);
   let reached: SentTo | undefined;
-  let worst: AttemptFailure | undefined;
-  const selection = {
-    now: parts.now(),
-    random: parts.random,
-    readyAt: (id: string) => parts.health.readyAt(id),
-  };
+  let worst: FailedAttempt | undefined;
   parts.retryBudget.countRequest();
   for (;;) {
-    const channel = selectChannel([...untried], selection);
+    const channel = selectChannel([...untried], {
+      now: parts.now(),
+      random: parts.random,
+      readyAt: (id) => parts.health.readyAt(id),
+    });
     if (channel === undefined) break;
     untried.delete(channel);
     const sentTo = { channel: channel.id, upstreamModel: channel.toUpstreamModel(model.name) ?? model.name };
-    const outcome = await attempt(channel, channel.family.toUpstream(request, sentTo.upstreamModel), parts);
+    const outcome = await attempt(channel, request, sentTo.upstreamModel, parts);
     if (outcome.ok) return { ok: true, channel, sentTo, response: outcome.response };
     const { failure } = outcome;
     if (failure.kind !== "unreachable") reached = sentTo;
-    if (worst === undefined || weigh(failure) >= weigh(worst)) worst = failure;
+    if (worst === undefined || weigh(failure) >= weigh(worst.failure)) worst = { failure, sentTo };
     reportChannelFailure(channel, failure, parts.logger);
     if (!maySendAgain(failure.kind, channel.retryUnsafe)) break;
     if (untried.size > 0 && !parts.retryBudget.take()) break;
   }
-  return { ok: false, sentTo: reached, error: toUpstreamError(worst ?? { kind: "unreachable" }) };
+  const { failure, sentTo }: Partial<FailedAttempt> = worst ?? {};
+  return {
+    ok: false,
+    // The channel whose failure is answered, if it was reached; with it the record tells one story.
+    sentTo: failure?.kind === "unreachable" ? reached : sentTo,
+    error: toUpstreamError(failure ?? { kind: "unreachable" }),
+  };
+}
+
+interface FailedAttempt {
+  readonly failure: AttemptFailure;
+  readonly sentTo: SentTo;
 }
 
 /** Sends once, and tells the channel's health how it went. */
 async function attempt(
   channel: Channel,
-  call: UpstreamCall,
-  { transport, health, mask }: DispatchParts,
+  request: ImageRequest,
+  upstreamModel: string,
+  { transport, health, mask, logger }: DispatchParts,
 ): Promise<AttemptOutcome> {
+  const { family } = channel;
   const begun = health.begin(channel.id);
+  let outcome: AttemptOutcome;
   try {
-    const outcome = await sendOnce(transport, call, channel, (status, body) =>
-      maskFailure(channel.family.toFailure(status, body), mask),
-    );
-    if (outcome.ok) begun.succeeded();
-    else begun.failed(outcome.failure);
-    return outcome;
-  } catch (error) {
-    begun.failed({ kind: "broken", cause: error });
-    throw error;
+    const call = family.toUpstream(request, upstreamModel);
+    outcome = await sendOnce(transport, call, channel, (status, body) => family.toFailure(status, body));
+  } catch (cause) {
+    // A family that throws, perhaps after the provider was reached: that must leave a record.
+    logger.error({ channel: channel.id, err: cause }, "The family of a channel failed.");
+    outcome = { ok: false, failure: { kind: "broken", cause } };
   }
+  if (outcome.ok) {
+    begun.succeeded();
+    return outcome;
+  }
+  begun.failed(outcome.failure);
+  return { ok: false, failure: maskFailure(outcome.failure, mask) };
 }
 
 /** Providers quote the key they refuse, and what they say goes into answers, records and logs. */
-function maskFailure(failure: UpstreamFailure, mask: SecretMask): UpstreamFailure {
-  const { code, message, param, requestId } = failure;
+function maskFailure(failure: AttemptFailure, mask: SecretMask): AttemptFailure {
+  const { code, message, param, requestId, body } = failure;
   return {
     ...failure,
     code: code && mask(code),
     message: message && mask(message),
     param: param && mask(param),
     requestId: requestId && mask(requestId),
+    body: body && mask(body),
   };
 }
 

@@ -70,7 +70,7 @@ export type ErrorCode = keyof typeof ERROR_KINDS;
 export interface GatewayErrorDetails {
   /** The field that is wrong, as a path: `sequential_image_generation_options.max_images`. */
   readonly param?: string | undefined;
-  /** Answer with this status instead of the code's own. */
+  /** Answer with this status, 400 to 599, instead of the code's own. */
   readonly status?: number | undefined;
   /** The provider's error code; the envelope shows it as `error.code`. */
   readonly upstreamCode?: string | undefined;
@@ -117,7 +117,7 @@ export class GatewayError extends Error {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     const kind: ErrorKind = ERROR_KINDS[code];
     this.code = code;
-    this.status = details.status ?? kind.status;
+    this.status = readStatus(details.status ?? kind.status);
     this.type = kind.type;
     this.param = details.param;
     this.upstreamCode = details.upstreamCode;
@@ -125,13 +125,28 @@ export class GatewayError extends Error {
     this.upstreamBody = details.upstreamBody;
     this.retryAfterSeconds = details.retryAfterSeconds;
     this.shouldRetry = details.shouldRetry;
-    this.headers = details.headers ?? {};
+    this.headers = readHeaders(details.headers ?? {});
   }
+}
+
+function readStatus(status: number): number {
+  if (Number.isInteger(status) && status >= 400 && status <= 599) return status;
+  throw new RangeError(`The status of an error is a whole number from 400 to 599, not ${status}`);
+}
+
+/** @throws TypeError for a header that no host could send */
+function readHeaders(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.keys(headers).length === 0 ? headers : Object.fromEntries(new Headers(headers));
 }
 
 /** Recognizes a {@link GatewayError} of any copy of this package. */
 export function isGatewayError(value: unknown): value is GatewayError {
   return typeof value === "object" && value !== null && MARK in value;
+}
+
+/** The `error.code` that a client sees: the provider's where it gave one, and one code for every 400 of ours. */
+export function shownCodeOf({ upstreamCode, status, code }: GatewayError): string {
+  return upstreamCode ?? (status === 400 ? "invalid_request_error" : code);
 }
 
 /** A 400 that names the field: `invalid_request_error` with `param`. */

@@ -231,3 +231,23 @@ describe("the index of an image that could not be downloaded", () => {
     expect(errors.map(({ index }) => index)).toEqual([1, 0, 2]);
   });
 });
+
+describe("an answer with more images than any provider makes", () => {
+  it("has fifteen downloaded, four at once, and the others as links", async () => {
+    let running = 0;
+    let most = 0;
+    const transport = createFetchTransport(async () => {
+      running++;
+      most = Math.max(most, running);
+      await pause(1);
+      running--;
+      return new Response("png");
+    });
+    const images = Array.from({ length: 40 }, (_, index) => ({ url: `https://results.test/${index}` }));
+    const source = { baseUrl: "https://ark.test", resultHosts: [] };
+    const result = await fetchAsBase64({ images, errors: [], fields: {} }, source, transport);
+    expect(result.images.filter((image) => "b64_json" in image)).toHaveLength(15);
+    expect(result.errors).toHaveLength(25);
+    expect(most).toBe(4);
+  });
+});

@@ -13,15 +13,25 @@ export async function fetchAsBase64(
   transport: Transport,
 ): Promise<ImageResult> {
   const places = findPlaces(result);
-  const outcomes = await Promise.all(
-    result.images.map((image, index) => fetchImage(image, places[index] ?? index, source, transport)),
-  );
+  const outcomes: FetchedImage[] = [];
+  for (let start = 0; start < result.images.length; start += MAX_DOWNLOADS_AT_ONCE) {
+    const group = result.images.slice(start, start + MAX_DOWNLOADS_AT_ONCE);
+    const fetched = group.map((image, index) =>
+      fetchImage(image, places[start + index] ?? start + index, source, transport),
+    );
+    outcomes.push(...(await Promise.all(fetched)));
+  }
   return {
     ...result,
     images: outcomes.map(({ image }) => image),
     errors: [...result.errors, ...outcomes.flatMap(({ error }) => error ?? [])],
   };
 }
+
+/** No provider makes more of one request; what else an answer lists stays a link. */
+const MAX_IMAGES = 15;
+/** Of up to 64 MiB each. */
+const MAX_DOWNLOADS_AT_ONCE = 4;
 
 /** Where each image stood in the provider's batch, in which images that failed had their places too. */
 function findPlaces({ images, errors }: ImageResult): readonly number[] {
@@ -44,6 +54,7 @@ async function fetchImage(
   const { url, ...rest } = image;
   if (image.b64_json !== undefined || url === undefined) return { image };
   try {
+    if (index >= MAX_IMAGES) throw new DownloadError(`At most ${MAX_IMAGES} images are downloaded.`);
     return {
       image: {
         ...rest,

@@ -5,7 +5,7 @@ import { checkOptions } from "./check-options.js";
 import { GatewayError } from "./errors.js";
 import type { GatewayRequest, GatewayResponse } from "./exchange.js";
 import { consoleLogger, createSafeLogger, type Logger } from "./logger.js";
-import { createSecretMask } from "./mask-secrets.js";
+import { createKeyMask, createSecretMask } from "./mask-secrets.js";
 import { DEFAULT_BODY_LIMITS, DEFAULT_MAX_ANSWER_BYTES, type GatewayOptions } from "./options.js";
 import { type PipelineParts, runPipeline } from "./pipeline.js";
 import { createAuthenticator, findByHash } from "./request/authenticate.js";
@@ -88,7 +88,8 @@ export function createGateway(options: GatewayOptions, environment: Partial<Envi
   const underWay = new Set<Promise<unknown>>();
   const track = (work: Promise<unknown>): void => {
     underWay.add(work);
-    void work.finally(() => underWay.delete(work));
+    const forget = (): void => void underWay.delete(work);
+    work.then(forget, forget);
   };
   const parts = createParts(options, environment, track);
   const basePath = options.basePath ?? "";
@@ -101,7 +102,7 @@ export function createGateway(options: GatewayOptions, environment: Partial<Envi
   };
 
   const refuse = (error: GatewayError): GatewayResponse =>
-    renderError(error, { id: parts.createId(), mask: parts.mask });
+    renderError(error, { id: parts.createId(), mask: parts.maskKeys });
 
   const handle: Gateway["handle"] = (request) => {
     const operation = matchRoute(request.url);
@@ -153,6 +154,7 @@ function createParts(
     const family = families.get(channel.family);
     return family === undefined ? [] : [createChannel(channel, family)];
   });
+  const secrets = channels.flatMap(({ apiKey, headers }) => [apiKey, ...Object.values(headers)]);
   return {
     authenticate: createAuthenticator(options.authenticate ?? findByHash(options.apiKeys ?? [])),
     resolveModel: createModelResolver(options.models, families, channels),
@@ -168,7 +170,8 @@ function createParts(
     track,
     maxAnswerBytes: options.maxAnswerBytes ?? DEFAULT_MAX_ANSWER_BYTES,
     report: createReporter(options.onUsage, logger),
-    mask: createSecretMask(channels.map((channel) => channel.apiKey)),
+    mask: createSecretMask(secrets),
+    maskKeys: createKeyMask(secrets),
     logger,
     now,
     health: createChannelHealth(now, DEFAULT_HEALTH_POLICY),

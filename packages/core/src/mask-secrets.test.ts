@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createSecretMask } from "./mask-secrets.js";
+import { createKeyMask, createSecretMask } from "./mask-secrets.js";
 
 describe("createSecretMask", () => {
   it.each([
@@ -34,5 +34,14 @@ describe("createSecretMask", () => {
     const start = performance.now();
     createSecretMask(["s3cret-8"])(text);
     expect(performance.now() - start).toBeLessThan(500);
+  });
+});
+
+describe("createKeyMask", () => {
+  it("takes out the given secrets, and leaves a model's name alone that looks like a key", () => {
+    const mask = createKeyMask(["s3cret-8-long"]);
+    expect(mask("The model ark-seedream-4-5 is not s3cret-8-long.")).toBe(
+      "The model ark-seedream-4-5 is not ***.",
+    );
   });
 });

@@ -6,17 +6,20 @@ const MIN_SECRET_LENGTH = 8;
 /** Takes keys out of a text that is about to be shown. */
 export type SecretMask = (text: string) => string;
 
-/**
- * A mask for the given secrets wherever they stand, and for whatever looks like a key: providers
- * quote the key they refuse.
- */
-export function createSecretMask(secrets: readonly string[]): SecretMask {
+/** A mask for texts of ours: takes out the given secrets, and leaves names alone that look like keys. */
+export function createKeyMask(secrets: readonly string[]): SecretMask {
   // The longest first: of a key that begins with another one, no rest may stay.
   const longestFirst = secrets
     .filter((secret) => secret.length >= MIN_SECRET_LENGTH)
     .toSorted((a, b) => b.length - a.length);
-  return (text) => {
-    const masked = longestFirst.reduce((rest, secret) => rest.replaceAll(secret, "***"), text);
-    return masked.replace(KEY_LIKE, "***");
-  };
+  return (text) => longestFirst.reduce((rest, secret) => rest.replaceAll(secret, "***"), text);
+}
+
+/**
+ * A mask for texts of providers, who quote the key they refuse: takes out the given secrets, and
+ * whatever looks like a key.
+ */
+export function createSecretMask(secrets: readonly string[]): SecretMask {
+  const maskKeys = createKeyMask(secrets);
+  return (text) => maskKeys(text).replace(KEY_LIKE, "***");
 }

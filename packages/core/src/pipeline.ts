@@ -3,6 +3,7 @@ import { GatewayError, isGatewayError } from "./errors.js";
 import type { GatewayRequest, GatewayResponse } from "./exchange.js";
 import type { Operation, ResponseFormat } from "./image-request.js";
 import type { JobParts } from "./job.js";
+import type { SecretMask } from "./mask-secrets.js";
 import type { Authenticator } from "./request/authenticate.js";
 import { normalizeRequest } from "./request/normalize-request.js";
 import { type BodyLimits, readFields } from "./request/read-fields.js";
@@ -19,6 +20,8 @@ export interface PipelineParts extends JobParts {
   readonly responseFormat: ResponseFormat | undefined;
   readonly bodyLimits: Required<BodyLimits>;
   readonly createId: () => string;
+  /** Takes our keys out of what the gateway says itself. */
+  readonly maskKeys: SecretMask;
   /** Holds `gateway.close()` until the work is done. */
   readonly track: (work: Promise<unknown>) => void;
 }
@@ -52,7 +55,7 @@ export async function runPipeline(
     };
     return await runJob(parts, { id, request: imageRequest, model, order, keepAlive });
   } catch (error) {
-    const context = { id, mask: parts.mask, native: operation === "native" };
+    const context = { id, mask: parts.maskKeys, native: operation === "native" };
     if (isGatewayError(error)) return renderError(error, context);
     parts.logger.error(
       { requestId: id, err: error },

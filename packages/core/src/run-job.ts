@@ -1,6 +1,7 @@
 import { answerJson } from "./answer-json.js";
 import { answerStream } from "./answer-stream.js";
 import { type DispatchOutcome, dispatch } from "./dispatch.js";
+import { shownCodeOf } from "./errors.js";
 import type { GatewayResponse } from "./exchange.js";
 import type { Job, JobParts } from "./job.js";
 import { settleJob } from "./settle-job.js";
@@ -25,7 +26,7 @@ function settleFailure(parts: JobParts, job: Job, outcome: Extract<DispatchOutco
   if (sentTo !== undefined) {
     settleJob(parts, job, sentTo, {
       status: error.status,
-      errorCode: error.upstreamCode ?? error.code,
+      errorCode: shownCodeOf(error),
       images: 0,
       upstreamRequestId: error.upstreamRequestId,
     });

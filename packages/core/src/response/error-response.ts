@@ -1,4 +1,4 @@
-import type { GatewayError } from "../errors.js";
+import { type GatewayError, shownCodeOf } from "../errors.js";
 import type { GatewayResponse } from "../exchange.js";
 import type { SecretMask } from "../mask-secrets.js";
 
@@ -19,7 +19,7 @@ export function toEnvelope(error: GatewayError, mask: SecretMask): ErrorEnvelope
     error: {
       message: mask(error.message),
       type: error.type,
-      code: error.upstreamCode ?? (error.status === 400 ? "invalid_request_error" : error.code),
+      code: shownCodeOf(error),
       param: error.param ?? null,
       upstream_request_id: error.upstreamRequestId,
     },
@@ -36,7 +36,7 @@ export function renderError(
   context: { readonly id: string; readonly mask: SecretMask; readonly native?: boolean },
 ): GatewayResponse {
   const { id, mask, native = false } = context;
-  const own = native && error.upstreamBody !== undefined ? mask(error.upstreamBody) : undefined;
+  const own = native ? error.upstreamBody : undefined;
   return {
     status: error.status,
     headers: {

@@ -1,7 +1,9 @@
 import { createSseReader, type SseEvent } from "./read-sse.js";
 
-/** How a relayed stream ended. */
-export type RelayEnd =
+/** How a relayed stream ended, and the first error that `onEvent` threw, if any: no reader stops the relay. */
+export type RelayEnd = RelayEnding & { readonly readError?: unknown };
+
+type RelayEnding =
   /** The provider's stream came to its end. */
   | { readonly reason: "complete" }
   /** It broke off; the error is the body's. */
@@ -55,16 +57,23 @@ export function relaySse(
   options: RelayOptions = {},
 ): AsyncIterableIterator<Uint8Array> {
   const chunks = source[Symbol.asyncIterator]();
-  const reader = createSseReader((event) => options.onEvent?.(event));
+  let readError: unknown;
+  const reader = createSseReader((event) => {
+    try {
+      options.onEvent?.(event);
+    } catch (error) {
+      readError ??= error;
+    }
+  });
   let pending: Promise<IteratorResult<Uint8Array>> | undefined;
   let end: Promise<void> | undefined;
   let isAbandoned = false;
 
-  const tellEnd = async (how: RelayEnd): Promise<void> => {
-    await options.onEnd?.(how);
+  const tellEnd = async (how: RelayEnding): Promise<void> => {
+    await options.onEnd?.(readError === undefined ? how : { ...how, readError });
   };
 
-  const finish = (how: RelayEnd): Promise<void> => {
+  const finish = (how: RelayEnding): Promise<void> => {
     end ??= tellEnd(how);
     return end;
   };
@@ -87,7 +96,6 @@ export function relaySse(
       else reader.push(result.value);
       return result;
     } catch (error) {
-      // Also when it was `onEvent` that failed, and the source would go on.
       void stop();
       await finish({ reason: "failed", error });
       throw error;
