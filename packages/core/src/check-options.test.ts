@@ -85,6 +85,34 @@ describe("options are taken", () => {
   });
 });
 
+it("takes options that are constant through and through", () => {
+  const options = {
+    basePath: "/ai",
+    models: { a: { family: "seedream", limits: { size: { presets: ["S"], list: [[1, 2]] } } } },
+    channels: [
+      {
+        id: "ark",
+        family: "seedream",
+        apiKey: "k",
+        modelMapping: { a: "ep" },
+        headers: { x: "y" },
+        timeouts: { idleMs: 1 },
+        resultHosts: ["files.example"],
+      },
+    ],
+    apiKeys: [{ id: "me", key: "secret", models: ["a"] }],
+    billing: {
+      model_details: { a: { pricing_mode: "per-request", model_price: "1" } },
+      group_ratio: { default: "1" },
+    },
+    bodyLimits: { json: 1 },
+    families: [],
+  } as const;
+  // The assignment is the test: a list that is not `readonly` in the types does not take these.
+  const taken: GatewayOptions = options;
+  expect(problemsOf(taken)).toEqual([]);
+});
+
 describe("options are refused", () => {
   it.each<[string, unknown, readonly string[]]>([
     ["of another type", "x", [""]],
@@ -243,6 +271,20 @@ describe("options are refused", () => {
     ["with a logger that cannot warn", { ...GOOD, logger: { error: () => {} } }, ["logger"]],
   ])("%s", (_what, options, paths) => {
     expect(pathsOf(options)).toEqual(paths);
+  });
+
+  it.each<[string, object]>([
+    ["apiKey", { apiKey: undefined }],
+    ["baseUrl", { baseUrl: "x" }],
+    ["headers.x", { headers: { x: 1 } }],
+    ["priority", { priority: "1" }],
+    ["resultHosts", { resultHosts: "x" }],
+    ["retryUnsafe", { retryUnsafe: "yes" }],
+    ["timeouts.idleMs", { timeouts: { idleMs: 0 } }],
+    ["weight", { weight: 0 }],
+  ])("with a wrong %s of a channel, and with what spans options beside it", (path, wrong) => {
+    const options = { ...withChannel(wrong), models: { ...GOOD.models, a: { family: "dall-e" } } };
+    expect(pathsOf(options)).toEqual([`channels[0].${path}`, "models.a.family", "models.a"]);
   });
 
   it("with every problem at once", () => {

@@ -6,6 +6,7 @@ import type { GatewayOptions } from "./options.js";
 import { gatewayOptionsSchema } from "./options-schema.js";
 import { type ApiKeyOptions, hashApiKey } from "./request/authenticate.js";
 import { formatPath } from "./request/parse-fields.js";
+import type { ChannelOptions } from "./routing/channel.js";
 import { covers, createSeriesMap, isSeries, overlaps } from "./series.js";
 
 /** One thing that is wrong with the options. */
@@ -52,20 +53,12 @@ export function checkOptions(options: GatewayOptions): ReadonlyMap<string, Famil
   return families;
 }
 
-const LOCAL_CHANNEL_OPTIONS: ReadonlySet<PropertyKey | undefined> = new Set([
-  "apiKey",
-  "baseUrl",
-  "headers",
-  "priority",
-  "resultHosts",
-  "retryUnsafe",
-  "timeouts",
-  "weight",
-]);
+/** The options of a channel that other options are checked against. */
+const SPANNING: ReadonlySet<PropertyKey> = new Set<keyof ChannelOptions>(["id", "family", "modelMapping"]);
 
 /** True for an issue that no other option depends on, such as a missing key. */
-function isLocal({ path }: Issue): boolean {
-  return path[0] === "channels" && LOCAL_CHANNEL_OPTIONS.has(path[2]);
+function isLocal({ path: [list, , option] }: Issue): boolean {
+  return list === "channels" && option !== undefined && !SPANNING.has(option);
 }
 
 interface Issue {

@@ -14,11 +14,11 @@ export interface GatewayOptions {
   /** Stands before every path of the gateway: `/ai` serves `/ai/v1/images/generations`. Default: none. */
   basePath?: string | undefined;
   /** Service model name, or series (`image-edit*`), to what is behind it. An exact name wins, then the longest prefix. */
-  models: Record<string, ModelOptions>;
+  models: Readonly<Record<string, ModelOptions>>;
   /** The accounts that make the images. */
-  channels: ChannelOptions[];
+  channels: readonly ChannelOptions[];
   /** Who may call. Give these, or `authenticate`. */
-  apiKeys?: ApiKeyOptions[] | undefined;
+  apiKeys?: readonly ApiKeyOptions[] | undefined;
   /** The operator's own key check. Give this, or `apiKeys`. */
   authenticate?: Authenticate | undefined;
   /** Prices. Without them nothing is charged, and usage records carry `charge: null`. */
@@ -26,7 +26,7 @@ export interface GatewayOptions {
   /** Response format for requests that name none, below the caller's and the model's. Default: the provider's, `url`. */
   responseFormat?: ResponseFormat | undefined;
   /** How large a request's body may be, in bytes. */
-  bodyLimits?: { [Kind in keyof BodyLimits]?: number | undefined } | undefined;
+  bodyLimits?: { readonly [Kind in keyof BodyLimits]?: number | undefined } | undefined;
   /** The largest JSON answer of a provider that is read, in bytes. Default 256 MiB. */
   maxAnswerBytes?: number | undefined;
   /**
@@ -35,7 +35,7 @@ export interface GatewayOptions {
    */
   heartbeatSeconds?: number | undefined;
   /** Families beside the built-in `seedream` and `qwen-image`. */
-  families?: Family[] | undefined;
+  families?: readonly Family[] | undefined;
   /** Called once for each request that reached a provider. What it throws is logged and breaks no request. */
   onUsage?: ((record: UsageRecord) => unknown) | undefined;
   /** Default: lines of JSON on the error stream. */

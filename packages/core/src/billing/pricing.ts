@@ -8,9 +8,9 @@ import type { ModelDetails } from "./model-details.js";
 /** Prices and ratios, in the spelling of the interface's back office. */
 export interface BillingOptions {
   /** Service model, or series such as `image-edit*`, to its price. An exact name wins, then the longest prefix. */
-  model_details: Record<string, ModelDetails>;
+  model_details: Readonly<Record<string, ModelDetails>>;
   /** Caller group to its ratio. Default `{ default: "1" }`. */
-  group_ratio?: Record<string, DecimalInput> | undefined;
+  group_ratio?: Readonly<Record<string, DecimalInput>> | undefined;
 }
 
 /** The group of a caller that names none. */

@@ -20,17 +20,17 @@ export interface ChannelOptions {
    * end in `*`, name by name (`"image-edit*": "qwen-image-edit*"`). Default: every model of the
    * family under its own name.
    */
-  modelMapping?: Record<string, string> | undefined;
+  modelMapping?: Readonly<Record<string, string>> | undefined;
   /** Channels of the highest number are tried first. Default 0. */
   priority?: number | undefined;
   /** Share of the traffic among channels of one priority. Default 1. */
   weight?: number | undefined;
   /** Headers sent to the provider beside those of the family. */
-  headers?: Record<string, string> | undefined;
+  headers?: Readonly<Record<string, string>> | undefined;
   /** Milliseconds. Default: connect 10 s, first byte 900 s, idle 300 s. */
   timeouts?: Partial<Timeouts> | undefined;
   /** Hosts of result links that may have an address of a private network. Default: none. */
-  resultHosts?: string[] | undefined;
+  resultHosts?: readonly string[] | undefined;
   /** Send a request again on another channel even where an image may have been made. Default false. */
   retryUnsafe?: boolean | undefined;
 }
@@ -75,7 +75,7 @@ export function createChannel(options: ChannelOptions, family: Family): Channel 
 }
 
 /** In one spelling, so that the key and the content type of a call replace those of the options. */
-function toLowerCaseNames(headers: Record<string, string>): Record<string, string> {
+function toLowerCaseNames(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
@@ -94,7 +94,9 @@ function toBaseUrl(address: string, defaultBaseUrl: string): string {
   return url.origin + path.replace(/\/+$/, "");
 }
 
-function createModelMapping(mapping: Record<string, string> | undefined): Channel["toUpstreamModel"] {
+function createModelMapping(
+  mapping: Readonly<Record<string, string>> | undefined,
+): Channel["toUpstreamModel"] {
   if (mapping === undefined) return (model) => model;
   const names = createSeriesMap(mapping);
   return (model) => {
@@ -103,7 +105,7 @@ function createModelMapping(mapping: Record<string, string> | undefined): Channe
   };
 }
 
-function findKeys(mapping: Record<string, string>, upstreamModel: string): readonly string[] {
+function findKeys(mapping: Readonly<Record<string, string>>, upstreamModel: string): readonly string[] {
   return Object.entries(mapping).flatMap(([key, target]) => {
     if (!isSeries(target)) return target === upstreamModel ? [key] : [];
     const prefix = target.slice(0, -1);
