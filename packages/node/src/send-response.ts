@@ -1,15 +1,22 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { GatewayResponse } from "@calotype/core";
 import { drainUpload } from "./drain-upload.js";
+import { waitForDrain } from "./wait-for-drain.js";
+
+interface SendOptions {
+  /** How long a client may take nothing of a produced body, in milliseconds. Default: a minute. */
+  readonly maxStallMs?: number;
+}
 
 /**
  * Writes the gateway's answer to the socket: a complete body in one write, a produced one chunk by
- * chunk as fast as the client reads it. Headers that the host set on the response stay.
+ * chunk as fast as the client reads it, if it reads at all. Headers that the host set on the response stay.
  */
 export async function sendResponse(
   req: IncomingMessage,
   res: ServerResponse,
   { status, headers, body }: GatewayResponse,
+  options: SendOptions = {},
 ): Promise<void> {
   if (typeof body === "string" || body instanceof Uint8Array) {
     if (!canAnswer(res)) return;
@@ -23,7 +30,7 @@ export async function sendResponse(
     return;
   }
   res.writeHead(status, headers).flushHeaders();
-  await sendChunks(res, body);
+  await sendChunks(res, body, options);
 }
 
 /** False when the client left or another handler has answered. */
@@ -55,18 +62,22 @@ async function answerDuringUpload(
 }
 
 /**
- * Writes chunks with backpressure. A client that leaves ends the body by the `return` of its
+ * Writes chunks with backpressure. A client that leaves, or stops reading, ends the body by the `return` of its
  * iterator, at once even where the next chunk is minutes away. A body that fails resets the
  * connection: the client must not take what it has for the whole.
  */
-async function sendChunks(res: ServerResponse, body: AsyncIterable<Uint8Array>): Promise<void> {
+async function sendChunks(
+  res: ServerResponse,
+  body: AsyncIterable<Uint8Array>,
+  { maxStallMs }: SendOptions,
+): Promise<void> {
   const chunks = body[Symbol.asyncIterator]();
   const stop = (): void => void chunks.return?.().catch(ignoreFailedReturn);
   res.once("close", stop);
   try {
     for await (const chunk of { [Symbol.asyncIterator]: () => chunks }) {
       if (res.destroyed) break;
-      if (!res.write(chunk)) await drainedOrClosed(res);
+      if (!res.write(chunk)) await waitForDrain(res, maxStallMs);
     }
   } catch {
     // Whoever made the body has reported why it failed; here only the client is told.
@@ -78,17 +89,3 @@ async function sendChunks(res: ServerResponse, body: AsyncIterable<Uint8Array>):
 
 /** Nobody reads on; the failure is of no use to anyone here. */
 function ignoreFailedReturn(): void {}
-
-function drainedOrClosed(res: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const settle = (): void => {
-      res.off("drain", settle);
-      res.off("close", settle);
-      resolve();
-    };
-    res.on("drain", settle);
-    res.on("close", settle);
-    // A client that left before the listeners stood will never be heard again.
-    if (res.destroyed) settle();
-  });
-}
