@@ -79,6 +79,7 @@ describe("options are taken", () => {
         },
       },
     ],
+    ["with the longest heartbeat", { ...GOOD, heartbeatSeconds: 86_400 }],
     ["with a base path", { ...GOOD, basePath: "/ai/images-v1" }],
   ])("%s", (_what, options) => {
     expect(problemsOf(options)).toEqual([]);
@@ -267,6 +268,12 @@ describe("options are refused", () => {
       { ...GOOD, bodyLimits: { json: 0 }, maxAnswerBytes: 0 },
       ["bodyLimits.json", "maxAnswerBytes"],
     ],
+    [
+      "with a heartbeat that timers cannot hold",
+      { ...GOOD, heartbeatSeconds: 2_592_000 },
+      ["heartbeatSeconds"],
+    ],
+    ["with a heartbeat that is endless", { ...GOOD, heartbeatSeconds: Infinity }, ["heartbeatSeconds"]],
     ["with onUsage that is no function", { ...GOOD, onUsage: {} }, ["onUsage"]],
     ["with a logger that cannot warn", { ...GOOD, logger: { error: () => {} } }, ["logger"]],
   ])("%s", (_what, options, paths) => {
@@ -285,6 +292,82 @@ describe("options are refused", () => {
   ])("with a wrong %s of a channel, and with what spans options beside it", (path, wrong) => {
     const options = { ...withChannel(wrong), models: { ...GOOD.models, a: { family: "dall-e" } } };
     expect(pathsOf(options)).toEqual([`channels[0].${path}`, "models.a.family", "models.a"]);
+  });
+
+  const withLimits = (limits: unknown): object => ({
+    ...GOOD,
+    models: { ...GOOD.models, a: { family: "seedream", limits } },
+  });
+  const LIMITS = "models.a.limits";
+
+  it.each<[string, object, string, string]>([
+    [
+      "a long heartbeat",
+      { ...GOOD, heartbeatSeconds: 86_401 },
+      "heartbeatSeconds",
+      "must be at most 86400, a day",
+    ],
+    [
+      "a base path",
+      { ...GOOD, basePath: 1 },
+      "basePath",
+      "must begin with a slash and end without one, such as /ai",
+    ],
+    ["callers", { ...GOOD, apiKeys: {} }, "apiKeys", "must be a list of keys"],
+    ["limits of bodies", { ...GOOD, bodyLimits: 1 }, "bodyLimits", "must be an object of limits in bytes"],
+    ["prices", { ...GOOD, billing: {} }, "billing.model_details", "is missing: names and their prices"],
+    ["retries", withChannel({ retryUnsafe: "yes" }), "channels[0].retryUnsafe", "must be true or false"],
+    ["hosts", withChannel({ resultHosts: "x" }), "channels[0].resultHosts", "must be a list of names"],
+    ["a host", withChannel({ resultHosts: [1] }), "channels[0].resultHosts[0]", "must be a text"],
+    ["timeouts", withChannel({ timeouts: 5 }), "channels[0].timeouts", "must be an object of milliseconds"],
+    ["headers", withChannel({ headers: [] }), "channels[0].headers", "must be an object of headers"],
+    [
+      "the name of a header",
+      withChannel({ headers: { "x y": "1" } }),
+      'channels[0].headers["x y"]',
+      "is no header name",
+    ],
+    [
+      "a mapping",
+      withChannel({ modelMapping: "x" }),
+      "channels[0].modelMapping",
+      "must be an object of names",
+    ],
+    ["limits", withLimits(1), LIMITS, "must be the name of a row of limits, or a row"],
+    ["an empty row", withLimits(""), LIMITS, "must not be empty"],
+    ["a strange limit", withLimits({ maxPictures: 1 }), `${LIMITS}.maxPictures`, "is not an option"],
+    ["no images", withLimits({ maxImages: 0 }), `${LIMITS}.maxImages`, "must be at least 1"],
+    ["images", withLimits({ maxImages: "2" }), `${LIMITS}.maxImages`, "must be a whole number"],
+    ["references", withLimits({ references: 3 }), `${LIMITS}.references`, "must be {min, max}"],
+    [
+      "references in the wrong order",
+      withLimits({ references: { min: 2, max: 1 } }),
+      `${LIMITS}.references`,
+      "must have a min that is not above its max",
+    ],
+    ["a size", withLimits({ size: "2K" }), `${LIMITS}.size`, 'must be "none" or an object of sizes'],
+    ["presets", withLimits({ size: { presets: "2K" } }), `${LIMITS}.size.presets`, "must be a list of names"],
+    ["a pair", withLimits({ size: { list: [[1]] } }), `${LIMITS}.size.list[0]`, "must be [width, height]"],
+    [
+      "a ratio",
+      withLimits({ size: { maxAspectRatio: 0 } }),
+      `${LIMITS}.size.maxAspectRatio`,
+      "must be at least 1",
+    ],
+    [
+      "sides in the wrong order",
+      withLimits({ size: { side: { min: 2, max: 1 } } }),
+      `${LIMITS}.size.side`,
+      "must have a min that is not above its max",
+    ],
+    [
+      "pixels in the wrong order",
+      withLimits({ size: { totalPixels: { min: 2, max: 1 } } }),
+      `${LIMITS}.size.totalPixels`,
+      "must have a min that is not above its max",
+    ],
+  ])("in words, when %s cannot be read", (_what, options, path, message) => {
+    expect(problemsOf(options)).toEqual([{ path, message }]);
   });
 
   it("with every problem at once", () => {

@@ -66,14 +66,27 @@ interface Issue {
   readonly path: readonly PropertyKey[];
   readonly message: string;
   readonly keys?: readonly string[];
+  /** Of a key of a record: what is wrong with it. */
+  readonly issues?: readonly Issue[];
+  /** Of a union: what each of its alternatives found wrong. */
+  readonly errors?: readonly (readonly Issue[])[];
 }
 
 function toProblems(issue: Issue): OptionsProblem[] {
+  const meant = issue.issues ?? issue.errors?.find((issues) => !issues.some(isOfAnotherType));
+  if (meant !== undefined) {
+    return meant.flatMap((inner) => toProblems({ ...inner, path: [...issue.path, ...inner.path] }));
+  }
   if (issue.code !== "unrecognized_keys") return [{ path: formatPath(issue.path), message: issue.message }];
   return (issue.keys ?? []).map((key) => ({
     path: formatPath([...issue.path, key]),
     message: "is not an option",
   }));
+}
+
+/** True when the value as a whole is not what the alternative of a union is for. */
+function isOfAnotherType({ path, code }: Issue): boolean {
+  return path.length === 0 && (code === "invalid_type" || code === "invalid_value");
 }
 
 function* checkApiKeys(apiKeys: readonly ApiKeyOptions[]): Iterable<OptionsProblem> {

@@ -1,90 +1,142 @@
 import { z } from "zod";
 import { parseDecimal } from "./billing/decimal.js";
+import type { BillingOptions } from "./billing/pricing.js";
+import type { ModelLimits } from "./families/model-limits.js";
 import type { GatewayOptions } from "./options.js";
+import type { ApiKeyOptions } from "./request/authenticate.js";
+import type { SizeLimits } from "./request/image-size.js";
+import type { BodyLimits } from "./request/read-fields.js";
+import type { ChannelOptions } from "./routing/channel.js";
+import type { ModelOptions } from "./routing/resolve-model.js";
+import type { Timeouts } from "./upstream/transport.js";
 
 const name = z.string("must be a text").min(1, "must not be empty");
 const responseFormat = z.enum(["url", "b64_json"], 'must be "url" or "b64_json"').optional();
 const decimal = z
   .union([z.string(), z.number()], 'must be a decimal such as "0.04"')
   .refine((value) => parseDecimal(value) !== undefined, 'must be a decimal of at least 0, such as "0.04"');
-const decimalPlaces = z.int("must be a whole number").min(0).max(30).optional();
+const decimalPlaces = z
+  .int("must be a whole number")
+  .min(0, "must be at least 0")
+  .max(30, "must be at most 30")
+  .optional();
+const BASE_PATH = "must begin with a slash and end without one, such as /ai";
 const bytes = z.int("must be a whole number of bytes").min(1, "must be at least 1").optional();
 /** A day. Timers that are set past 2^31 milliseconds end at once. */
-const MAX_MILLISECONDS = 86_400_000;
+const MAX_SECONDS = 86_400;
+const MAX_MILLISECONDS = MAX_SECONDS * 1000;
 const milliseconds = z
   .int("must be a whole number of milliseconds")
   .min(1, "must be at least 1")
   .max(MAX_MILLISECONDS, `must be at most ${MAX_MILLISECONDS}, a day`)
   .optional();
 const asFunction = z.custom<never>((value) => typeof value === "function", "must be a function");
-const range = z.strictObject({ min: z.int().min(0), max: z.int().min(0) });
+const TRUE_OR_FALSE = "must be true or false";
+const names = z.array(name, "must be a list of names");
 
-const limits = z.strictObject({
-  size: z
-    .union([
-      z.literal("none"),
-      z.strictObject({
-        presets: z.array(name).optional(),
-        list: z.array(z.tuple([z.int().min(1), z.int().min(1)])).optional(),
-        totalPixels: range.optional(),
-        side: range.optional(),
-        maxAspectRatio: z.number().min(1).optional(),
-      }),
-    ])
-    .optional(),
-  references: z.strictObject({ min: z.int().min(0).optional(), max: z.int().min(0) }).optional(),
-  maxImages: z.int().min(1).optional(),
-  maxReferencesAndImages: z.int().min(1).optional(),
-});
+/** A whole number of at least `min`. */
+function whole(min: number) {
+  return z.int("must be a whole number").min(min, `must be at least ${min}`);
+}
 
-const model = z.strictObject({
-  family: name,
-  limits: z.union([name, limits], "must be the name of a row of limits, or a row").optional(),
-  responseFormat,
-});
+function isInOrder({ min = 0, max }: { readonly min?: number | undefined; readonly max: number }): boolean {
+  return min <= max;
+}
+
+const IN_ORDER = "must have a min that is not above its max";
+const range = z
+  .strictObject({ min: whole(0), max: whole(0) }, "must be {min, max}")
+  .refine(isInOrder, IN_ORDER);
+const sizePair = z.tuple([whole(1), whole(1)], "must be [width, height]");
+
+const size = z.strictObject(
+  {
+    presets: names.optional(),
+    list: z.array(sizePair, "must be a list of [width, height]").optional(),
+    totalPixels: range.optional(),
+    side: range.optional(),
+    maxAspectRatio: z.number("must be a number").min(1, "must be at least 1").optional(),
+  } satisfies Record<keyof SizeLimits, z.ZodType>,
+  'must be "none" or an object of sizes',
+);
+
+const limits = z.strictObject(
+  {
+    size: z.union([z.literal("none"), size], 'must be "none" or an object of sizes').optional(),
+    references: z
+      .strictObject({ min: whole(0).optional(), max: whole(0) }, "must be {min, max}")
+      .refine(isInOrder, IN_ORDER)
+      .optional(),
+    maxImages: whole(1).optional(),
+    maxReferencesAndImages: whole(1).optional(),
+  } satisfies Record<keyof ModelLimits, z.ZodType>,
+  "must be the name of a row of limits, or a row",
+);
+
+const model = z.strictObject(
+  {
+    family: name,
+    limits: z.union([name, limits], "must be the name of a row of limits, or a row").optional(),
+    responseFormat,
+  } satisfies Record<keyof ModelOptions, z.ZodType>,
+  "must be an object with family",
+);
 
 const baseUrl = z
   .string("must be a text")
   .refine(isAllowedBaseUrl, "must be an https address (http on loopback only)");
 
-const channel = z.strictObject({
-  id: name,
-  family: name,
-  apiKey: z
-    .string("is missing; is the environment variable set?")
-    .regex(/^[\x21-\x7e]+$/, "must be a key: letters, digits and signs without spaces"),
-  baseUrl: baseUrl.optional(),
-  modelMapping: z.record(name, name).optional(),
-  priority: z.int("must be a whole number").optional(),
-  weight: z.number("must be a number").positive("must be above 0").optional(),
-  headers: z
-    .record(
-      z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, "is no header name"),
-      z.string("must be a text").regex(/^[\t\x20-\x7e]*$/, "must be a text without line ends"),
-    )
-    .optional(),
-  timeouts: z
-    .strictObject({ connectMs: milliseconds, firstByteMs: milliseconds, idleMs: milliseconds })
-    .optional(),
-  resultHosts: z.array(name).optional(),
-  retryUnsafe: z.boolean().optional(),
-});
+const channel = z.strictObject(
+  {
+    id: name,
+    family: name,
+    apiKey: z
+      .string("is missing; is the environment variable set?")
+      .regex(/^[\x21-\x7e]+$/, "must be a key: letters, digits and signs without spaces"),
+    baseUrl: baseUrl.optional(),
+    modelMapping: z.record(name, name, "must be an object of names").optional(),
+    priority: z.int("must be a whole number").optional(),
+    weight: z.number("must be a number").positive("must be above 0").optional(),
+    headers: z
+      .record(
+        z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, "is no header name"),
+        z.string("must be a text").regex(/^[\t\x20-\x7e]*$/, "must be a text without line ends"),
+        "must be an object of headers",
+      )
+      .optional(),
+    timeouts: z
+      .strictObject(
+        { connectMs: milliseconds, firstByteMs: milliseconds, idleMs: milliseconds } satisfies Record<
+          keyof Timeouts,
+          z.ZodType
+        >,
+        "must be an object of milliseconds",
+      )
+      .optional(),
+    resultHosts: names.optional(),
+    retryUnsafe: z.boolean(TRUE_OR_FALSE).optional(),
+  } satisfies Record<keyof ChannelOptions, z.ZodType>,
+  "must be an object with id, family and apiKey",
+);
 
 const apiKey = z
-  .strictObject({
-    id: name,
-    key: z
-      .string("must be a text")
-      .regex(/^[\x21-\x7e]+$/, "must be letters, digits and signs without spaces")
-      .optional(),
-    hash: z
-      .string()
-      .regex(/^[\da-f]{64}$/i, "must be a SHA-256 of 64 hexadecimal digits")
-      .optional(),
-    group: name.optional(),
-    models: z.array(name).optional(),
-    responseFormat,
-  })
+  .strictObject(
+    {
+      id: name,
+      key: z
+        .string("must be a text")
+        .regex(/^[\x21-\x7e]+$/, "must be letters, digits and signs without spaces")
+        .optional(),
+      hash: z
+        .string("must be a SHA-256 of 64 hexadecimal digits")
+        .regex(/^[\da-f]{64}$/i, "must be a SHA-256 of 64 hexadecimal digits")
+        .optional(),
+      group: name.optional(),
+      models: names.optional(),
+      responseFormat,
+    } satisfies Record<keyof ApiKeyOptions, z.ZodType>,
+    "must be an object with id and key or hash",
+  )
   .refine(
     ({ key, hash }) => (key === undefined) !== (hash === undefined),
     "needs either key or hash; is the environment variable set?",
@@ -108,17 +160,20 @@ const modelDetails = z.discriminatedUnion(
   'needs pricing_mode: "per-request" or "per-token"',
 );
 
-const billing = z.strictObject({
-  model_details: z.record(name, modelDetails),
-  group_ratio: z.record(name, decimal).optional(),
-});
+const billing = z.strictObject(
+  {
+    model_details: z.record(name, modelDetails, "is missing: names and their prices"),
+    group_ratio: z.record(name, decimal, "must be an object of groups and their ratios").optional(),
+  } satisfies Record<keyof BillingOptions, z.ZodType>,
+  "must be an object with model_details",
+);
 
 const family = z.looseObject(
   {
     name,
     defaultBaseUrl: z.url("must be an address"),
     operations: z.instanceof(Set, { error: "must be a Set of operations" }),
-    reportsTokens: z.boolean("must be true or false"),
+    reportsTokens: z.boolean(TRUE_OR_FALSE),
     normalize: asFunction,
     toUpstream: asFunction,
     fromUpstream: asFunction,
@@ -132,26 +187,37 @@ const logger = z.custom<never>(
   "must have warn and error functions",
 );
 
-/** The shape of the options; what spans several of them is checked in `check-options.ts`. */
-export const gatewayOptionsSchema = z.strictObject({
+const shape = {
   basePath: z
-    .string()
-    .regex(/^(?:\/[\w.~-]+)+$/, "must begin with a slash and end without one, such as /ai")
+    .string(BASE_PATH)
+    .regex(/^(?:\/[\w.~-]+)+$/, BASE_PATH)
     .optional(),
   models: z.record(name, model, "is missing: names and what is behind them"),
   channels: z.array(channel, "is missing: a list of channels").min(1, "must hold at least one channel"),
-  apiKeys: z.array(apiKey).optional(),
+  apiKeys: z.array(apiKey, "must be a list of keys").optional(),
   authenticate: asFunction.optional(),
   billing: billing.optional(),
   responseFormat,
-  bodyLimits: z.strictObject({ json: bytes, form: bytes, file: bytes }).optional(),
+  bodyLimits: z
+    .strictObject(
+      { json: bytes, form: bytes, file: bytes } satisfies Record<keyof BodyLimits, z.ZodType>,
+      "must be an object of limits in bytes",
+    )
+    .optional(),
   maxAnswerBytes: bytes,
-  heartbeatSeconds: z.number("must be a number of seconds").positive("must be above 0").optional(),
+  heartbeatSeconds: z
+    .number("must be a number of seconds")
+    .positive("must be above 0")
+    .max(MAX_SECONDS, `must be at most ${MAX_SECONDS}, a day`)
+    .optional(),
   families: z.array(family, "must be a list of families").optional(),
   onUsage: asFunction.optional(),
   logger: logger.optional(),
   fetch: asFunction.optional(),
-}) satisfies z.ZodType<unknown, Partial<Record<keyof GatewayOptions, unknown>>>;
+} satisfies Record<keyof GatewayOptions, z.ZodType>;
+
+/** The shape of the options; what spans several of them is checked in `check-options.ts`. */
+export const gatewayOptionsSchema = z.strictObject(shape, "must be an object");
 
 function isAllowedBaseUrl(value: string): boolean {
   if (!URL.canParse(value)) return false;
