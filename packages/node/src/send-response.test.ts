@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, request, type Server } from "node:http";
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
@@ -17,7 +17,7 @@ describe("a client that stops reading without closing", () => {
 
     await vi.waitFor(() => expect(source.ended).toHaveBeenCalled(), 5_000);
     await host.sent();
-    await expect(readSlowly(answer, 0)).rejects.toMatchObject({ code: "ECONNRESET" });
+    await expect(readAtPace(answer, Infinity)).rejects.toMatchObject({ code: "ECONNRESET" });
   });
 
   it("is disconnected also after it has read for a while", async () => {
@@ -72,9 +72,22 @@ describe("a client that reads on", () => {
     const answer = await ask(host);
     const start = performance.now();
 
-    expect(await readSlowly(answer, 4)).toBe(LARGE.length);
+    expect(await readAtPace(answer, LARGE.length / (6 * MAX_STALL_MS))).toBe(LARGE.length);
 
     expect(performance.now() - start).toBeGreaterThan(4 * MAX_STALL_MS);
+    await host.sent();
+  });
+
+  // Over TLS the progress within one write cannot be seen.
+  it("gets a large chunk in small writes", async () => {
+    const host = await serve(produce((index) => (index === 0 ? LARGE : null)));
+    const answer = await ask(host);
+
+    await pause(MAX_STALL_MS / 2);
+    expect(host.buffered()).toBeGreaterThan(0);
+    expect(host.buffered()).toBeLessThan(256 * 1024);
+
+    expect(await readAtPace(answer, Infinity)).toBe(LARGE.length);
     await host.sent();
   });
 
@@ -87,7 +100,7 @@ describe("a client that reads on", () => {
       }),
     );
 
-    expect(await readSlowly(await ask(host), 0)).toBe(2 * LARGE.length);
+    expect(await readAtPace(await ask(host), Infinity)).toBe(2 * LARGE.length);
     await host.sent();
   });
 });
@@ -97,12 +110,16 @@ interface Host {
   readonly server: Server;
   /** Ends when every response so far was sent or given up. */
   readonly sent: () => Promise<unknown>;
+  /** Bytes written to the last response that the system has not taken. */
+  readonly buffered: () => number;
 }
 
 /** Serves these bodies, one to each request, on a free port until the test ends. */
 async function serve(...bodies: AsyncIterable<Uint8Array>[]): Promise<Host> {
   const sent: Promise<void>[] = [];
+  let last: ServerResponse | undefined;
   const server = createServer((req, res) => {
+    last = res;
     const body = bodies[sent.length] ?? "";
     sent.push(sendResponse(req, res, { status: 200, headers: {}, body }, { maxStallMs: MAX_STALL_MS }));
   }).listen(0, "127.0.0.1");
@@ -112,7 +129,12 @@ async function serve(...bodies: AsyncIterable<Uint8Array>[]): Promise<Host> {
     await new Promise((resolve) => server.close(resolve));
   });
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, server, sent: () => Promise.all(sent) };
+  return {
+    url: `http://127.0.0.1:${port}`,
+    server,
+    sent: () => Promise.all(sent),
+    buffered: () => last?.writableLength ?? 0,
+  };
 }
 
 /** An answer of which nothing is read yet. */
@@ -125,12 +147,12 @@ async function ask({ url }: Host): Promise<IncomingMessage> {
   return answer;
 }
 
-/** Reads to the end with a pause after each part; gives the number of bytes. */
-async function readSlowly(answer: IncomingMessage, pauseMs: number): Promise<number> {
+/** Reads to the end, no faster than so; gives the number of bytes. */
+async function readAtPace(answer: IncomingMessage, bytesPerMs: number): Promise<number> {
   let bytes = 0;
   for await (const part of answer as AsyncIterable<Uint8Array>) {
     bytes += part.length;
-    if (pauseMs > 0) await pause(pauseMs);
+    if (bytesPerMs < Infinity) await pause(part.length / bytesPerMs);
   }
   return bytes;
 }

@@ -3,6 +3,12 @@ import type { GatewayResponse } from "@calotype/core";
 import { drainUpload } from "./drain-upload.js";
 import { waitForDrain } from "./wait-for-drain.js";
 
+/**
+ * How much is written at once. Over TLS a write shows no progress before all of it is taken, and an
+ * image of some megabytes may take a slow client longer than it may stall.
+ */
+const MAX_WRITE_BYTES = 64 * 1024;
+
 interface SendOptions {
   /** How long a client may take nothing of a produced body, in milliseconds. Default: a minute. */
   readonly maxStallMs?: number;
@@ -76,8 +82,11 @@ async function sendChunks(
   res.once("close", stop);
   try {
     for await (const chunk of { [Symbol.asyncIterator]: () => chunks }) {
+      for (const part of split(chunk)) {
+        if (res.destroyed) break;
+        if (!res.write(part)) await waitForDrain(res, maxStallMs);
+      }
       if (res.destroyed) break;
-      if (!res.write(chunk)) await waitForDrain(res, maxStallMs);
     }
   } catch {
     // Whoever made the body has reported why it failed; here only the client is told.
@@ -85,6 +94,13 @@ async function sendChunks(
   }
   res.off("close", stop);
   if (!res.destroyed) res.end();
+}
+
+/** A chunk in parts of at most `MAX_WRITE_BYTES`, without copying. */
+function* split(chunk: Uint8Array): Generator<Uint8Array> {
+  for (let start = 0; start < chunk.length; start += MAX_WRITE_BYTES) {
+    yield chunk.subarray(start, start + MAX_WRITE_BYTES);
+  }
 }
 
 /** Nobody reads on; the failure is of no use to anyone here. */

@@ -29,7 +29,7 @@ export function waitForDrain(res: ServerResponse, maxStallMs = MAX_STALL_MS): Pr
 
 /**
  * Destroys the response when its socket stalls, until the returned function is called. The socket's
- * own timeout is the clock, as it alone sees the system take a part of a large write and starts
+ * own timeout is the clock, as it alone sees the system take a part of a write and starts
  * anew; hence a stall may also be noticed one interval late. A timeout set by the host stays.
  */
 function limitStall(res: ServerResponse, maxStallMs: number): () => void {
