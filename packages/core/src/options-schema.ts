@@ -207,7 +207,7 @@ const shape = {
   maxAnswerBytes: bytes,
   heartbeatSeconds: z
     .number("must be a number of seconds")
-    .min(1, "must be at least 1")
+    .positive("must be above 0")
     .max(MAX_SECONDS, `must be at most ${MAX_SECONDS}, a day`)
     .optional(),
   families: z.array(family, "must be a list of families").optional(),

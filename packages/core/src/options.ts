@@ -31,7 +31,7 @@ export interface GatewayOptions {
   maxAnswerBytes?: number | undefined;
   /**
    * Sends a comment into a stream that was silent for so many seconds. The silence before the provider's answer
-   * begins is not filled: until then it may still be an error. 1 to 86400. Default: none.
+   * begins is not filled: until then it may still be an error. Default: none.
    */
   heartbeatSeconds?: number | undefined;
   /** Families beside the built-in `seedream` and `qwen-image`. */
