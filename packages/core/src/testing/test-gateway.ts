@@ -9,10 +9,10 @@ export const ARK_KEY = "ark-canary-7d793037";
 export const DASHSCOPE_KEY = "dashscope-canary-0a076734";
 
 export const GENERATIONS = "http://gateway.test/v1/images/generations";
-export const NATIVE = "http://gateway.test/api/v3/images/generations";
+const NATIVE = "http://gateway.test/api/v3/images/generations";
 
 /** What a provider got. */
-export interface SentCall {
+interface SentCall {
   readonly url: string;
   readonly headers: Headers;
   readonly text: string;
@@ -31,7 +31,7 @@ export interface Answer {
   readonly body: JsonObject;
 }
 
-export interface LogLine {
+interface LogLine {
   readonly level: "warn" | "error";
   readonly fields: object;
   readonly message: string;
@@ -70,7 +70,7 @@ export const DASHSCOPE_ANSWER = {
 };
 
 /** Both providers in good health. */
-export const healthyProvider: Provider = ({ url }) =>
+const healthyProvider: Provider = ({ url }) =>
   Response.json(url.includes("multimodal-generation") ? DASHSCOPE_ANSWER : ARK_ANSWER);
 
 /** What `fetch` throws when nothing listens. */
