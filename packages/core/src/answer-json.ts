@@ -20,13 +20,14 @@ export async function answerJson(parts: JobParts, job: Job, answered: Answered):
   const { text, result, error } = await complete(parts, job, answered);
   // The native endpoint passes every JSON answer on, one without an image too.
   const passedOn = request.operation === "native" ? text : undefined;
-  settleJob(parts, job, answered.sentTo, {
+  const outcome = {
     status: passedOn === undefined ? (error?.status ?? 200) : 200,
     errorCode: error && shownCodeOf(error),
     images: result?.images.length ?? 0,
     usage: result?.usage,
     upstreamRequestId: error?.upstreamRequestId ?? result?.upstreamRequestId,
-  });
+  };
+  job.keepAlive(settleJob(parts, job, answered.sentTo, outcome));
   if (passedOn !== undefined) {
     const body = error === undefined ? passedOn : parts.mask(passedOn);
     return renderNative(body, { id, ignored: request.ignored });

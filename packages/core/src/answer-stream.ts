@@ -24,18 +24,20 @@ export function answerStream(parts: JobParts, job: Job, { response, sentTo }: An
     response.cancel();
     const error = unreadableError(upstreamRequestId);
     const { status } = error;
-    settleJob(parts, job, sentTo, { status, errorCode: shownCodeOf(error), images: 0, upstreamRequestId });
+    const outcome = { status, errorCode: shownCodeOf(error), images: 0, upstreamRequestId };
+    job.keepAlive(settleJob(parts, job, sentTo, outcome));
     throw error;
   }
   const settled = Promise.withResolvers<void>();
+  // Now: when the stream ends, the host's request is over, and Next takes no more work for it.
   job.keepAlive(settled.promise);
   const body = relaySse(response.body, {
     onEvent: (event) => reader.read(event),
     onEnd: (end) => {
       const { images, usage, failure } = readResult(reader, end, parts, job);
       const errorCode = failure === undefined ? findErrorCode(end) : parts.mask(failure.code);
-      settleJob(parts, job, sentTo, { status: 200, errorCode, images, usage, upstreamRequestId });
-      settled.resolve();
+      const outcome = { status: 200, errorCode, images, usage, upstreamRequestId };
+      settled.resolve(settleJob(parts, job, sentTo, outcome));
     },
     onAbandoned: (stream) => void parts.backgroundReads.start(stream),
     renderFailure: (error) => renderErrorEvent(toStreamError(error, upstreamRequestId), parts.mask),

@@ -7,7 +7,7 @@ import type { GatewayRequest, GatewayResponse } from "./exchange.js";
 import { consoleLogger, createSafeLogger, type Logger } from "./logger.js";
 import { createKeyMask, createSecretMask } from "./mask-secrets.js";
 import { DEFAULT_BODY_LIMITS, DEFAULT_MAX_ANSWER_BYTES, type GatewayOptions } from "./options.js";
-import { type PipelineParts, runPipeline } from "./pipeline.js";
+import { holdHost, type PipelineParts, runPipeline } from "./pipeline.js";
 import { createAuthenticator, findByHash } from "./request/authenticate.js";
 import { createRouteMatcher } from "./request/match-route.js";
 import { renderError } from "./response/error-response.js";
@@ -110,7 +110,7 @@ export function createGateway(options: GatewayOptions, environment: Partial<Envi
     if (closing !== undefined) return Promise.resolve(refuse(closedError()));
     const answer = runPipeline(parts, operation, request);
     track(answer);
-    request.waitUntil?.(answer);
+    holdHost(request, answer, parts.logger);
     return answer;
   };
 

@@ -3,6 +3,7 @@ import { GatewayError, isGatewayError } from "./errors.js";
 import type { GatewayRequest, GatewayResponse } from "./exchange.js";
 import type { Operation, ResponseFormat } from "./image-request.js";
 import type { JobParts } from "./job.js";
+import type { Logger } from "./logger.js";
 import type { SecretMask } from "./mask-secrets.js";
 import type { Authenticator } from "./request/authenticate.js";
 import { normalizeRequest } from "./request/normalize-request.js";
@@ -51,7 +52,7 @@ export async function runPipeline(
     const order = { id, receivedAt, caller: caller.id, group, model: model.name, operation, price };
     const keepAlive = (work: Promise<unknown>): void => {
       parts.track(work);
-      request.waitUntil?.(work);
+      holdHost(request, work, parts.logger);
     };
     return await runJob(parts, { id, request: imageRequest, model, order, keepAlive });
   } catch (error) {
@@ -62,6 +63,15 @@ export async function runPipeline(
       "A request failed in the gateway or in a function of yours.",
     );
     return renderError(new GatewayError("internal_error", "The gateway failed.", { cause: error }), context);
+  }
+}
+
+/** A host that takes no work any more must not fail what is done already. */
+export function holdHost({ waitUntil }: GatewayRequest, work: Promise<unknown>, logger: Logger): void {
+  try {
+    waitUntil?.(work);
+  } catch (error) {
+    logger.warn({ err: error }, "The host's waitUntil failed.");
   }
 }
 

@@ -24,12 +24,13 @@ export async function runJob(parts: JobParts, job: Job): Promise<GatewayResponse
 function settleFailure(parts: JobParts, job: Job, outcome: Extract<DispatchOutcome, { ok: false }>): Error {
   const { error, sentTo } = outcome;
   if (sentTo !== undefined) {
-    settleJob(parts, job, sentTo, {
+    const ending = {
       status: error.status,
       errorCode: shownCodeOf(error),
       images: 0,
       upstreamRequestId: error.upstreamRequestId,
-    });
+    };
+    job.keepAlive(settleJob(parts, job, sentTo, ending));
   }
   return error;
 }
