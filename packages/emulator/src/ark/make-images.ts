@@ -20,11 +20,9 @@ export async function* makeImages(
   services: Services,
 ): AsyncGenerator<ImageOutcome> {
   for (let index = 0; index < request.count; index += 1) {
-    // oxlint-disable-next-line no-await-in-loop -- one after another is how the provider draws them
     await sleep(services.settings.millisecondsPerImage, call.request.signal);
     const failure = failureOf(index, request, call);
     if (failure === undefined) {
-      // oxlint-disable-next-line no-await-in-loop -- likewise
       yield { index, image: await makeImage(index, request, call, services) };
     } else {
       yield { index, failure };
