@@ -21,6 +21,8 @@ export async function startApp(environment: Record<string, string>): Promise<App
     env: { ...process.env, CALOTYPE_CONFIG: "", ...environment },
     stdio: ["ignore", "pipe", "inherit"],
   });
+  // Whoever stops the demo in mid-tour stops the app with it; the call under way then fails, and all ends.
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => app.kill(signal));
   const records = new Map<string, UsageRecord>();
   const lines = createInterface({ input: app.stdout });
   const baseUrl = await new Promise<string>((resolve, reject) => {

@@ -53,6 +53,11 @@ const models = [ark, dashscope]
   .filter(({ family }) => channels.some((channel) => channel.family === family))
   .flatMap(({ family, modelMapping = {} }) => Object.keys(modelMapping).map((model) => [model, { family }]));
 
+if (!isEmulated && !env.CALOTYPE_API_KEY && !config.apiKeys) {
+  console.error("Set CALOTYPE_API_KEY: the key that your callers send.");
+  process.exit(1);
+}
+
 const perImage = (model_price: string) => ({ pricing_mode: "per-request" as const, model_price });
 const gateway = createGateway({
   models: Object.fromEntries(models),
