@@ -19,7 +19,7 @@ export interface PipelineParts extends JobParts {
   /** `undefined` without `billing`. */
   readonly prices: PriceList | undefined;
   readonly responseFormat: ResponseFormat | undefined;
-  readonly bodyLimits: Required<BodyLimits>;
+  readonly bodyLimits: BodyLimits;
   readonly createId: () => string;
   /** Takes our keys out of what the gateway says itself. */
   readonly maskKeys: SecretMask;
