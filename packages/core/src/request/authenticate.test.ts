@@ -1,7 +1,22 @@
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "../errors.js";
 import type { Caller } from "../image-request.js";
-import { type Authenticate, createAuthenticator, findByHash, hashApiKey } from "./authenticate.js";
+import {
+  type ApiKeyOptions,
+  type Authenticate,
+  type Authenticator,
+  createAuthenticator,
+  type FindCaller,
+  findByHash,
+  findByOperator,
+  hashApiKey,
+} from "./authenticate.js";
+
+const KEY = "sk-canary-5c1f0e7a";
+const HASHED_KEY = "sk-canary-92b7d3e4";
+const NOW = Date.parse("2026-11-21T09:30:00Z");
+
+const authenticateBy = (find: FindCaller): Authenticator => createAuthenticator(find, () => NOW);
 
 const headers = (authorization?: string): Headers =>
   new Headers(authorization === undefined ? {} : { authorization });
@@ -14,43 +29,43 @@ const refused: unknown = expect.objectContaining({
 });
 
 describe("keys in the options", () => {
-  const authenticate = createAuthenticator(
+  const authenticate = authenticateBy(
     findByHash([
-      { id: "clear", key: "sk-clear", group: "vip", models: ["a*"] },
-      { id: "hashed", hash: hashApiKey("sk-hashed").toUpperCase() },
+      { id: "clear", key: KEY, group: "vip", models: ["a*"] },
+      { id: "hashed", hash: hashApiKey(HASHED_KEY).toUpperCase() },
     ]),
   );
 
   it.each([
-    ["Bearer sk-clear", { id: "clear", group: "vip", models: ["a*"] }],
-    ["bearer sk-clear", { id: "clear" }],
-    ["BEARER   sk-clear  ", { id: "clear" }],
-    ["Bearer sk-hashed", { id: "hashed" }],
-  ])("let %j in", async (authorization, caller) => {
+    ["the key", `Bearer ${KEY}`, { id: "clear", group: "vip", models: ["a*"] }],
+    ["the scheme in lower case", `bearer ${KEY}`, { id: "clear" }],
+    ["the scheme in upper case, and more spaces", `BEARER   ${KEY}  `, { id: "clear" }],
+    ["the key of a hash", `Bearer ${HASHED_KEY}`, { id: "hashed" }],
+  ])("let in %s", async (_what, authorization, caller) => {
     await expect(authenticate(headers(authorization))).resolves.toMatchObject(caller);
   });
 
   it.each([
-    undefined,
-    "",
-    "Bearer",
-    "Bearer ",
-    "sk-clear",
-    "Basic sk-clear",
-    "Bearer: sk-clear",
-    "Bearer sk-clear x",
-    "Bearer sk-clear, Bearer sk-clear",
-    "Bearer SK-CLEAR",
-    "Bearer sk-clear1",
-    `Bearer ${hashApiKey("sk-hashed")}`,
-    `Bearer ${hashApiKey("sk-clear")}`,
-    "Bearer __proto__",
-  ])("keep %j out", async (authorization) => {
+    ["no header", undefined],
+    ["an empty header", ""],
+    ["a scheme alone", "Bearer"],
+    ["a scheme and a space", "Bearer "],
+    ["a key alone", KEY],
+    ["another scheme", `Basic ${KEY}`],
+    ["a colon after the scheme", `Bearer: ${KEY}`],
+    ["a word after the key", `Bearer ${KEY} x`],
+    ["two keys", `Bearer ${KEY}, Bearer ${KEY}`],
+    ["a key in another case", `Bearer ${KEY.toUpperCase()}`],
+    ["a longer key", `Bearer ${KEY}1`],
+    ["the hash of the options", `Bearer ${hashApiKey(HASHED_KEY)}`],
+    ["the hash of a key in clear", `Bearer ${hashApiKey(KEY)}`],
+    ["a name that objects have", "Bearer __proto__"],
+  ])("keep out %s", async (_what, authorization) => {
     await expect(authenticate(headers(authorization))).rejects.toEqual(refused);
   });
 
   it("are not part of the caller", async () => {
-    await expect(authenticate(headers("Bearer sk-clear"))).resolves.toEqual({
+    await expect(authenticate(headers(`Bearer ${KEY}`))).resolves.toEqual({
       id: "clear",
       group: "vip",
       models: ["a*"],
@@ -63,13 +78,57 @@ describe("keys in the options", () => {
   });
 });
 
-const run = (find: Authenticate): Promise<unknown> => createAuthenticator(find)(headers("Bearer k"));
+const expiring = (expiresAt: ApiKeyOptions["expiresAt"]): Promise<Caller> =>
+  authenticateBy(findByHash([{ id: "guest", key: KEY, expiresAt }]))(headers(`Bearer ${KEY}`));
+
+describe("keys that end", () => {
+  it.each([
+    ["a millisecond before", "2026-11-21T09:30:00.001Z"],
+    ["before, in another zone", "2026-11-21T17:31:00+08:00"],
+    ["before, as a Date", new Date(NOW + 1)],
+  ])("let in %s", async (_when, expiresAt) => {
+    await expect(expiring(expiresAt)).resolves.toEqual({ id: "guest", expiresAt });
+  });
+
+  it.each([
+    ["at the moment", "2026-11-21T09:30:00Z"],
+    ["at the moment, in another zone", "2026-11-21T17:30:00+08:00"],
+    ["long after", "1970-01-01T00:00:00Z"],
+    ["after, as a Date", new Date(NOW - 1)],
+    ["whenever the time cannot be read", "soon"],
+  ])("keep out %s", async (_when, expiresAt) => {
+    await expect(expiring(expiresAt)).rejects.toEqual(refused);
+  });
+
+  it("tell their holder so, and nobody else", async () => {
+    const authenticate = authenticateBy(
+      findByHash([{ id: "guest", key: KEY, expiresAt: "2026-11-20T08:00+08:00" }]),
+    );
+    await expect(authenticate(headers(`Bearer ${KEY}`))).rejects.toThrow(
+      "This API key expired at 2026-11-20T00:00:00.000Z.",
+    );
+    await expect(authenticate(headers(`Bearer ${KEY}1`))).rejects.toThrow(/^Wrong API key\.$/);
+  });
+
+  it("end while the gateway runs", async () => {
+    let now = NOW;
+    const find = findByHash([{ id: "guest", key: KEY, expiresAt: new Date(NOW + 1000) }]);
+    const authenticate = createAuthenticator(find, () => now);
+    await expect(authenticate(headers(`Bearer ${KEY}`))).resolves.toMatchObject({ id: "guest" });
+    now += 1000;
+    await expect(authenticate(headers(`Bearer ${KEY}`))).rejects.toEqual(refused);
+  });
+});
+
+const run = (find: Authenticate): Promise<unknown> =>
+  authenticateBy(findByOperator(find))(headers("Bearer k"));
 
 describe("the operator's function", () => {
   it("is given the key and the headers", async () => {
-    const caller = await createAuthenticator((key, given) => ({ id: `${key} ${given.get("x-team")}` }))(
-      new Headers({ authorization: "Bearer k", "x-team": "t" }),
+    const authenticate = authenticateBy(
+      findByOperator((key, given) => ({ id: `${key} ${given.get("x-team")}` })),
     );
+    const caller = await authenticate(new Headers({ authorization: "Bearer k", "x-team": "t" }));
     expect(caller).toEqual({ id: "k t" });
   });
 
@@ -98,19 +157,26 @@ describe("the operator's function", () => {
     await expect(run(() => Promise.reject(error))).rejects.toBe(error);
   });
 
-  it.each([{}, { id: "" }, { id: 7 }])(
-    "fails with the caller %j, who could not be charged",
-    async (caller) => {
-      await expect(run(() => caller as Caller)).rejects.toThrow("without id");
-    },
-  );
+  it("may give a key that ends", async () => {
+    await expect(run(() => ({ id: "me", expiresAt: new Date(NOW + 1) }))).resolves.toMatchObject({
+      id: "me",
+    });
+    await expect(run(() => ({ id: "me", expiresAt: new Date(NOW) }))).rejects.toEqual(refused);
+  });
+
+  it("fails with a caller that could not be charged, or whose bounds cannot be read", async () => {
+    await expect(run(() => ({}) as Caller)).rejects.toThrow(TypeError);
+    await expect(run(() => ({ id: "me", budget: "-1" }))).rejects.toThrow(/budget/);
+  });
 
   it("is not asked where no key came", async () => {
     let asked = 0;
-    const authenticate = createAuthenticator(() => {
-      asked++;
-      return { id: "me" };
-    });
+    const authenticate = authenticateBy(
+      findByOperator(() => {
+        asked++;
+        return { id: "me" };
+      }),
+    );
     await expect(authenticate(headers())).rejects.toEqual(refused);
     expect(asked).toBe(0);
   });

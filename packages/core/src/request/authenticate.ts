@@ -3,6 +3,8 @@ import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { GatewayError } from "../errors.js";
 import type { HeaderReader } from "../exchange.js";
 import type { Caller } from "../image-request.js";
+import { checkCaller } from "./check-caller.js";
+import { parseExpiry } from "./expiry.js";
 
 /** A caller of the gateway and the key it holds: in clear, or better its {@link hashApiKey}. */
 export interface ApiKeyOptions extends Caller {
@@ -21,6 +23,18 @@ export type Authenticate = (
   headers: HeaderReader,
 ) => Caller | null | undefined | Promise<Caller | null | undefined>;
 
+/** A caller that was found, and when its key ends in milliseconds since 1970: `Infinity` for never. */
+export interface FoundCaller {
+  readonly caller: Caller;
+  readonly expiresAt: number;
+}
+
+/** Looks up who holds a key. */
+export type FindCaller = (
+  apiKey: string,
+  headers: HeaderReader,
+) => FoundCaller | undefined | Promise<FoundCaller | undefined>;
+
 /** Who sent a request. @throws GatewayError `invalid_api_key` */
 export type Authenticator = (headers: HeaderReader) => Promise<Caller>;
 
@@ -38,19 +52,28 @@ export function hashApiKey(apiKey: string): string {
   return bytesToHex(sha256(utf8ToBytes(apiKey)));
 }
 
-/** An authenticator over the operator's function, or over a list of keys. */
-export function createAuthenticator(find: Authenticate): Authenticator {
+/** An authenticator over one way to find callers: {@link findByOperator} or {@link findByHash}. */
+export function createAuthenticator(find: FindCaller, now: () => number): Authenticator {
   return async (headers) => {
     const apiKey = readBearer(headers.get("authorization"));
     if (apiKey === undefined) {
       throw refused("No API key: send the header Authorization: Bearer <API_KEY>.");
     }
-    const caller = await find(apiKey, headers);
-    if (!caller) throw refused("Wrong API key.");
-    // Without it nobody could be charged. It is the operator's function that is wrong, not the client.
-    if (typeof caller.id !== "string" || caller.id === "")
-      throw new TypeError("authenticate gave a caller without id.");
-    return caller;
+    const found = await find(apiKey, headers);
+    if (found === undefined) throw refused("Wrong API key.");
+    // Not the other way round: a time that is no number must not let anybody in.
+    if (now() < found.expiresAt) return found.caller;
+    throw refused(`This API key expired at ${new Date(found.expiresAt).toISOString()}.`);
+  };
+}
+
+/** Finds callers by the operator's function, and checks what it gives. */
+export function findByOperator(authenticate: Authenticate): FindCaller {
+  return async (apiKey, headers) => {
+    const caller = await authenticate(apiKey, headers);
+    if (!caller) return undefined;
+    checkCaller(caller);
+    return toFound(caller);
   };
 }
 
@@ -58,11 +81,19 @@ export function createAuthenticator(find: Authenticate): Authenticator {
  * Finds callers by the hash of their key. Only hashes are held and compared, so the time of a
  * look-up tells nothing of a key.
  */
-export function findByHash(apiKeys: readonly ApiKeyOptions[]): Authenticate {
+export function findByHash(apiKeys: readonly ApiKeyOptions[]): FindCaller {
   const callers = new Map(
-    apiKeys.map(({ key, hash, ...caller }) => [hash?.toLowerCase() ?? hashApiKey(key ?? ""), caller]),
+    apiKeys.map(({ key, hash, ...caller }) => [
+      hash?.toLowerCase() ?? hashApiKey(key ?? ""),
+      toFound(caller),
+    ]),
   );
   return (apiKey) => callers.get(hashApiKey(apiKey));
+}
+
+function toFound(caller: Caller): FoundCaller {
+  const { expiresAt } = caller;
+  return { caller, expiresAt: expiresAt === undefined ? Infinity : (parseExpiry(expiresAt) ?? 0) };
 }
 
 function readBearer(header: string | null): string | undefined {
