@@ -6,6 +6,7 @@ export default defineConfig({
     "billing/index": "src/billing/index.ts",
     "families/index": "src/families/index.ts",
     sse: "src/sse.ts",
+    "command/calotype-key": "src/command/calotype-key.ts",
     "upstream/transport-node": "src/upstream/transport-node.ts",
     "upstream/transport-fetch": "src/upstream/transport-fetch.ts",
   },

@@ -1,4 +1,5 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
@@ -98,13 +99,40 @@ describe.each(PUBLISHED)("the tarball of %s", (name) => {
   });
 });
 
+const KEY = "caller-canary-8d2c6b71";
+
 describe("a project with the tarballs", () => {
+  it("makes a key by a command, with its hash", () => {
+    const printed = run("npx", ["--no-install", "calotype-key"], project.folder);
+
+    const key = /^Key +(\S+)$/m.exec(printed)?.[1] ?? "";
+    expect(key.length).toBe(47);
+    expect(printed).toContain(`hash: "${createHash("sha256").update(key).digest("hex")}"`);
+  });
+
+  it("hashes a key from the standard input by a command", () => {
+    const command = join(
+      folderOf("@calotype/core"),
+      readManifest("@calotype/core").bin?.["calotype-key"] ?? "",
+    );
+    const { status, stdout, stderr } = spawnSync(process.execPath, [command, "--hash"], {
+      input: `${KEY}\n`,
+      encoding: "utf8",
+    });
+
+    expect({ status, stdout, stderr }).toEqual({
+      status: 0,
+      stdout: `${createHash("sha256").update(KEY).digest("hex")}\n`,
+      stderr: "",
+    });
+  });
+
   it("serves an image from an Express app", async () => {
     const url = await startApp();
 
     const answer = await fetch(`${url}/ai/v1/images/generations`, {
       method: "POST",
-      headers: { authorization: "Bearer caller-key", "content-type": "application/json" },
+      headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "seedream-4-0-250828", prompt: "a red fox", size: "1280x720" }),
     });
 
@@ -190,8 +218,8 @@ import express from "express";
 const providers = await createEmulator().listen();
 const gateway = createGateway({
   models: { "seedream-4-0-250828": { family: "seedream" } },
-  channels: [{ id: "ark", family: "seedream", apiKey: "channel-key", baseUrl: providers.arkBaseUrl }],
-  apiKeys: [{ id: "me", key: "caller-key" }],
+  channels: [{ id: "ark", family: "seedream", apiKey: "channel-canary-46e0a9f3", baseUrl: providers.arkBaseUrl }],
+  apiKeys: [{ id: "me", key: "${KEY}" }],
 });
 const server = createServer(express().use("/ai", toExpressHandler(gateway)));
 server.listen(0, "127.0.0.1", () => console.log("http://127.0.0.1:" + server.address().port));

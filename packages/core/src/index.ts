@@ -33,6 +33,7 @@ export type { Logger } from "./logger.js";
 export type { GatewayOptions } from "./options.js";
 export { type ApiKeyOptions, type Authenticate, hashApiKey } from "./request/authenticate.js";
 export type { SizeLimits } from "./request/image-size.js";
+export { type MintedApiKey, mintApiKey } from "./request/mint-api-key.js";
 export type { BodyLimits } from "./request/read-fields.js";
 export type { ChannelOptions } from "./routing/channel.js";
 export type { ChannelStatus } from "./routing/channel-health.js";

@@ -1,4 +1,5 @@
-const KEY_LIKE = /\b(?:sk|ak|ark)-[\w-]{8,}|\bBearer\s+[\w.~+/=-]{8,}/gi;
+/** Keys of providers, keys of ours as `mintApiKey` makes them, and whatever is sent as a key. */
+const KEY_LIKE = /\b(?:sk|ak|ark)-[\w-]{8,}|\bcal-[\dA-Z]{43}|\bBearer\s+[\w.~+/=-]{8,}/gi;
 
 /** Shorter ones are placeholders, such as `none`, and would take words out of the text. */
 const MIN_SECRET_LENGTH = 8;

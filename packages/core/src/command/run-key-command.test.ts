@@ -1,0 +1,73 @@
+import { describe, expect, it } from "vitest";
+import { hashApiKey } from "../request/authenticate.js";
+import { runKeyCommand } from "./run-key-command.js";
+
+const KEY = "cal-canary-3e8f91b0";
+
+/** The command in this process, with one line on its standard input. */
+async function run(words: readonly string[], line = "", isTyped = false) {
+  const said = { out: "", err: "", asked: 0 };
+  const code = await runKeyCommand(words, {
+    write: (text) => void (said.out += text),
+    complain: (text) => void (said.err += text),
+    isTyped,
+    readLine: async () => {
+      said.asked++;
+      return line;
+    },
+  });
+  return { code, ...said };
+}
+
+describe("the key command", () => {
+  it("makes a key, and shows it once, its hash and the line for the options", async () => {
+    const { code, out, err, asked } = await run([]);
+    const [key = "", ...more] = out.match(/cal-[\dA-Za-z]{43}/g) ?? [];
+    expect(more).toEqual([]);
+    expect(out).toContain(`Hash  ${hashApiKey(key)}\n`);
+    expect(out).toContain(`hash: "${hashApiKey(key)}"`);
+    expect({ code, err, asked }).toEqual({ code: 0, err: "", asked: 0 });
+  });
+
+  it.each([
+    ["a line", KEY],
+    ["a line of Windows", `${KEY}\r`],
+    ["a line with spaces around", ` ${KEY} `],
+  ])("shows nothing but the hash of the key in %s", async (_what, line) => {
+    expect(await run(["--hash"], line)).toMatchObject({ code: 0, out: `${hashApiKey(KEY)}\n`, err: "" });
+  });
+
+  it("asks for the key where somebody types it", async () => {
+    expect(await run(["--hash"], KEY, true)).toMatchObject({ code: 0, err: "Key, then Enter: " });
+  });
+
+  it.each([
+    ["nothing", ""],
+    ["two words", `${KEY} ${KEY}`],
+    ["letters that no header carries", `${KEY}ü`],
+  ])("takes %s for no key, and does not repeat it", async (_what, line) => {
+    const { code, out, err } = await run(["--hash"], line);
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(err).toContain("one line");
+    expect(err.includes(KEY)).toBe(false);
+  });
+
+  it.each([
+    ["a key in the arguments", ["--hash", KEY]],
+    ["a key as an option's value", [`--hash=${KEY}`]],
+    ["a key alone", [KEY]],
+    ["an unknown option", ["--show"]],
+    ["two options", ["--hash", "--help"]],
+  ])("refuses %s with its help, reads nothing and repeats nothing", async (_what, words) => {
+    const { code, out, err, asked } = await run(words);
+    expect({ code, out, asked }).toEqual({ code: 2, out: "", asked: 0 });
+    expect(err).toContain("Usage: calotype-key");
+    expect(err.includes(KEY)).toBe(false);
+  });
+
+  it.each(["--help", "-h"])("shows its help with %s", async (word) => {
+    const { code, out } = await run([word]);
+    expect(code).toBe(0);
+    expect(out).toContain("--hash");
+  });
+});

@@ -1,0 +1,64 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { createSecretMask } from "../mask-secrets.js";
+import { createAuthenticator, findByHash, hashApiKey } from "./authenticate.js";
+import { mintApiKey } from "./mint-api-key.js";
+
+afterEach(() => vi.restoreAllMocks());
+
+describe("mintApiKey", () => {
+  it("gives a key of one length whose hash lets its holder in", async () => {
+    const { key, hash } = mintApiKey();
+    const isShaped = /^cal-[\dA-Za-z]{43}$/.test(key);
+    expect(isShaped).toBe(true);
+
+    const authenticate = createAuthenticator(findByHash([{ id: "me", hash }]), Date.now);
+    const caller = await authenticate(new Headers({ authorization: `Bearer ${key}` }));
+    expect(caller).toEqual({ id: "me" });
+  });
+
+  it("gives another one each time", () => {
+    const keys = new Set(Array.from({ length: 1000 }, () => mintApiKey().key));
+    expect(keys.size).toBe(1000);
+  });
+
+  it.each([
+    ["the smallest", 0, "0".repeat(43)],
+    ["the largest", 255, "zngLkq68kuSNbFFN8OmiABcs7BQKs6ipsNQXd1L6Hp9".length],
+  ])("writes %s number with all its digits", (_what, byte, expected) => {
+    vi.spyOn(crypto, "getRandomValues").mockImplementation((bytes) => {
+      if (bytes instanceof Uint8Array) bytes.fill(byte);
+      return bytes;
+    });
+    const digits = mintApiKey({ prefix: "" }).key;
+    expect(typeof expected === "string" ? digits : digits.length).toBe(expected);
+  });
+
+  it("writes every bit", () => {
+    const keys = new Set<string>();
+    for (let bit = 0; bit < 256; bit++) {
+      vi.spyOn(crypto, "getRandomValues").mockImplementation((bytes) => {
+        if (bytes instanceof Uint8Array) bytes[bit >> 3] = 1 << (bit & 7);
+        return bytes;
+      });
+      keys.add(mintApiKey().key);
+    }
+    expect(keys.size).toBe(256);
+  });
+
+  it("begins with the prefix that is asked for", () => {
+    const { key, hash } = mintApiKey({ prefix: "acme_live-" });
+    const isShaped = /^acme_live-[\dA-Za-z]{43}$/.test(key);
+    expect(isShaped).toBe(true);
+    expect(hash).toBe(hashApiKey(key));
+  });
+
+  it.each(["a b", "ü", "a\n", '"'])("refuses the prefix %j", (prefix) => {
+    expect(() => mintApiKey({ prefix })).toThrow(TypeError);
+  });
+
+  it("gives keys that are taken out of what a provider says", () => {
+    const mask = createSecretMask([]);
+    const said = Array.from({ length: 200 }, () => mask(`Not ${mintApiKey().key}!`));
+    expect(new Set(said)).toEqual(new Set(["Not ***!"]));
+  });
+});

@@ -1,0 +1,53 @@
+import { bytesToHex } from "@noble/hashes/utils.js";
+import { hashApiKey } from "./authenticate.js";
+
+/** A new key for a caller, and what the gateway is to know of it. */
+export interface MintedApiKey {
+  /** For the caller, who is the only one to keep it. */
+  readonly key: string;
+  /** For `apiKeys[].hash`, or the operator's own table of keys. Not secret. */
+  readonly hash: string;
+}
+
+/** Letters and digits: a double click selects the whole key, and no shell or address changes it. */
+const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const RANDOM_BYTES = 32;
+/** As many digits as the largest number of so many bytes needs. */
+const KEY_DIGITS = 43;
+
+/**
+ * Makes a new API key of 256 random bits: `cal-` and 43 letters and digits.
+ *
+ * @param options.prefix what the key begins with instead: letters, digits, `_`, `.`, `~` and `-`
+ * @throws TypeError for a prefix with other signs
+ * @example
+ * ```ts
+ * import { createGateway, mintApiKey } from "@calotype/core";
+ *
+ * const { key, hash } = mintApiKey();
+ * console.log(`For the caller, shown once: ${key}`);
+ *
+ * const gateway = createGateway({
+ *   models: { "doubao-seedream-4-5-251128": { family: "seedream" } },
+ *   channels: [{ id: "ark", family: "seedream", apiKey: process.env.ARK_API_KEY }],
+ *   apiKeys: [{ id: "web-shop", hash }],
+ * });
+ * ```
+ */
+export function mintApiKey({ prefix = "cal-" }: { readonly prefix?: string } = {}): MintedApiKey {
+  if (!/^[\w.~-]*$/.test(prefix)) {
+    throw new TypeError("The prefix of a key must be letters, digits, _, ., ~ and - only.");
+  }
+  const key = prefix + toDigits(crypto.getRandomValues(new Uint8Array(RANDOM_BYTES)));
+  return { key, hash: hashApiKey(key) };
+}
+
+function toDigits(bytes: Uint8Array): string {
+  let rest = BigInt(`0x${bytesToHex(bytes)}`);
+  let text = "";
+  for (let place = 0; place < KEY_DIGITS; place++) {
+    text = (DIGITS[Number(rest % 62n)] ?? "") + text;
+    rest /= 62n;
+  }
+  return text;
+}
