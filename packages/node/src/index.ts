@@ -1,3 +1,4 @@
 export { handleNodeRequest } from "./handle-node-request.js";
+export { jsonFile } from "./json-file.js";
 export type { HostRequest } from "./node-request.js";
 export { type NodeHandler, toNodeHandler } from "./to-node-handler.js";

@@ -1,0 +1,94 @@
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { pathToFileURL } from "node:url";
+import { inspect } from "node:util";
+import type { GatewayOptions } from "@calotype/core";
+import { afterAll, describe, expect, it } from "vitest";
+import { jsonFile } from "./json-file.js";
+
+const folder = mkdtempSync(join(tmpdir(), "calotype-json-file-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const file = join(folder, "options.json");
+const KEY = "caller-canary-07d4e1c9";
+
+const read = (content: string | Uint8Array): Promise<unknown> => {
+  writeFileSync(file, content);
+  return jsonFile(file)();
+};
+
+describe("jsonFile", () => {
+  it("reads the file at each call", async () => {
+    const source = jsonFile<{ version: number }>(file);
+    writeFileSync(file, '{"version": 1}');
+    expect(await source()).toEqual({ version: 1 });
+    writeFileSync(file, '{"version": 2}');
+    expect(await source()).toEqual({ version: 2 });
+  });
+
+  it.each([
+    ["a path", file],
+    ["a relative path", relative(process.cwd(), file)],
+    ["a URL", pathToFileURL(file)],
+  ])("takes %s", async (_what, path) => {
+    writeFileSync(file, "[1]");
+    expect(await jsonFile(path)()).toEqual([1]);
+  });
+
+  it("fits where options may be read anew", () => {
+    const options: Partial<GatewayOptions> = {
+      models: jsonFile(file),
+      channels: jsonFile(file),
+      apiKeys: jsonFile(file),
+    };
+    expect(Object.values(options)).toEqual(Array.from({ length: 3 }, () => expect.any(Function)));
+  });
+
+  it.each([
+    ["a byte order mark", "\uFEFF{}", {}],
+    ["lines of Windows", '{\r\n"a": 1\r\n}\r\n', { a: 1 }],
+    ["null, which the gateway judges", "null", null],
+    ["a text, which the gateway judges", '"models"', "models"],
+  ])("takes %s", async (_what, content, value) => {
+    expect(await read(content)).toEqual(value);
+  });
+
+  it.each([
+    ["an empty file", "", "is empty"],
+    ["a file of white space", " \n", "is empty"],
+    ["a byte order mark alone", "\uFEFF", "is empty"],
+    ["a file that is cut", '{"a": [1,', "is not JSON: it ends too early."],
+    ["a comma too many", '{\n  "a": 1,\n}\n', "is not JSON: see line 3, column 1."],
+    ["a sign that is missing", '{\r\n  "a": 1\r\n  "b": 2\r\n}', "is not JSON: see line 3, column 3."],
+    ["a comment", "// models\n{}", "is not JSON: see line 1, column 1."],
+    ["UTF-16", Buffer.from("\uFEFF{}", "utf16le"), "is not UTF-8."],
+  ])("names the file and what is wrong for %s", async (_what, content, problem) => {
+    await expect(read(content)).rejects.toThrow(`${file} ${problem}`);
+  });
+
+  it.each([
+    ["a file that is not there", join(folder, "none.json"), "cannot be read: there is no such file."],
+    ["a folder", folder, "cannot be read: it is a folder."],
+  ])("says so of %s", async (_what, path, problem) => {
+    await expect(jsonFile(path)()).rejects.toThrow(`${path} ${problem}`);
+  });
+
+  it("reads no file above 64 MiB", async () => {
+    const large = join(folder, "large.json");
+    writeFileSync(large, "");
+    truncateSync(large, 64 * 1024 * 1024 + 1);
+    await expect(jsonFile(large)()).rejects.toThrow(`${large} is too large: 67108865 bytes`);
+  });
+
+  it.each([
+    ["beside a slip", `[{"key": "${KEY}" x}]`],
+    ["without quotes", `[{"key": ${KEY}}]`],
+    ["in a text that never ends", `[{"key": "${KEY}`],
+    ["as all that is there", KEY],
+  ])("shows no key that stands %s", async (_where, content) => {
+    const error: unknown = await read(content).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(Error);
+    expect(inspect(error, { depth: Infinity, showHidden: true }).includes(KEY)).toBe(false);
+  });
+});

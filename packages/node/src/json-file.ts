@@ -1,0 +1,82 @@
+import { readFile, stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { findJsonError } from "./find-json-error.js";
+
+/** Options are small; what is larger was named by mistake. */
+const MAX_BYTES = 64 * 1024 * 1024;
+
+/**
+ * A JSON file as an option of the gateway that may change: it is read when the gateway starts, and again at
+ * each `gateway.reload()`. What stands in it is checked by the gateway, as if it stood in the options.
+ *
+ * @param path a path, or a `file:` URL; a relative one begins at the working directory of this moment
+ * @returns a function that reads the file anew at each call, and rejects with an `Error` that names the file
+ * when it is not there, too large (64 MiB), no UTF-8, empty or no JSON; content of the file is in no message
+ * @example
+ * ```ts
+ * import { createGateway } from "@calotype/core";
+ * import { jsonFile } from "@calotype/node";
+ *
+ * const gateway = createGateway({
+ *   models: jsonFile("models.json"),
+ *   channels: jsonFile("channels.json"),
+ *   apiKeys: jsonFile("keys.json"),
+ * });
+ * ```
+ */
+export function jsonFile<T>(path: string | URL): () => Promise<T> {
+  const file = typeof path === "string" ? resolve(path) : fileURLToPath(path);
+  return async () => {
+    const text = await readText(file);
+    if (text.trim() === "") throw new Error(`${file} is empty: it must hold JSON.`);
+    try {
+      const value: T = JSON.parse(text);
+      return value;
+    } catch {
+      // Without the cause: it quotes the file, in which keys may stand.
+      throw new Error(`${file} is not JSON: ${describePlace(text, findJsonError(text) ?? 0)}.`);
+    }
+  };
+}
+
+async function readText(file: string): Promise<string> {
+  const bytes = await readBytes(file);
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new Error(`${file} is not UTF-8.`, { cause });
+  }
+}
+
+async function readBytes(file: string): Promise<Uint8Array> {
+  let size: number;
+  try {
+    ({ size } = await stat(file));
+    if (size <= MAX_BYTES) return await readFile(file);
+  } catch (cause) {
+    throw new Error(`${file} cannot be read: ${describeFailure(cause)}.`, { cause });
+  }
+  throw new Error(`${file} is too large: ${size} bytes, and at most ${MAX_BYTES} are read.`);
+}
+
+function describeFailure(error: unknown): string {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  switch (code) {
+    case "ENOENT":
+      return "there is no such file";
+    case "EISDIR":
+      return "it is a folder";
+    case "EACCES":
+    case "EPERM":
+      return "it may not be read by this process";
+    default:
+      return String(code ?? error);
+  }
+}
+
+function describePlace(text: string, at: number): string {
+  if (at === text.length) return "it ends too early";
+  const lines = text.slice(0, at).split("\n");
+  return `see line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`;
+}
