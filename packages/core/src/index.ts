@@ -1,5 +1,5 @@
 export type * from "./billing/index.js";
-export { calculateCharge } from "./billing/index.js";
+export { calculateCharge, createMemoryLedger, estimateCharge, exportRecords } from "./billing/index.js";
 export { GatewayOptionsError, type OptionsProblem } from "./check-options.js";
 export {
   type ErrorCode,
@@ -14,7 +14,6 @@ export type {
   NormalizeContext,
   StreamReader,
   StreamResult,
-  UpstreamCall,
 } from "./families/family.js";
 export type { ModelLimits } from "./families/model-limits.js";
 export { createGateway, type Environment, type Gateway, type GatewayStatus } from "./gateway.js";
@@ -41,4 +40,5 @@ export type { ModelOptions } from "./routing/resolve-model.js";
 export type { Fetch } from "./upstream/fetch-transport.js";
 export type { Timeouts, Transport, TransportRequest, TransportResponse } from "./upstream/transport.js";
 export { TransportError } from "./upstream/transport.js";
+export type { UpstreamCall } from "./upstream-call.js";
 export type { UpstreamFailure, UpstreamFailureKind } from "./upstream-failure.js";

@@ -1,0 +1,112 @@
+import { createBalances } from "./balances.js";
+import { type BoundedRecords, createBoundedRecords } from "./bounded-records.js";
+import { compareText } from "./compare-text.js";
+import type { Hold, Ledger, RecordFilter } from "./ledger.js";
+import { createRecordMatcher } from "./match-records.js";
+import { sumRecords } from "./sum-records.js";
+import { toUnresolvedRecord } from "./unresolved-record.js";
+import type { UsageRecord } from "./usage-record.js";
+
+/** What {@link createMemoryLedger} can be told. */
+export interface MemoryLedgerOptions {
+  /** Milliseconds since 1970. Default `Date.now`. */
+  readonly now?: (() => number) | undefined;
+  /** How many records are kept, at least 1. Default 10,000. */
+  readonly maxRecords?: number | undefined;
+}
+
+/**
+ * A ledger in the memory of this process, for development and for one process that may forget: with
+ * the process ends what it knew of budgets and records.
+ *
+ * Balances are exact for as long as it lives, of every caller that spent something. Of the records it keeps
+ * the newest: past `maxRecords` the oldest goes that was delivered, then one that is out on a lease, and
+ * the oldest undelivered one only where all wait for their delivery. A dropped record is missing in
+ * `records` and `totals`, its charge stays in the balance, and its id is forgotten.
+ *
+ * @throws RangeError when `maxRecords` is no whole number of at least 1.
+ * @example
+ * ```ts
+ * import { createMemoryLedger } from "@calotype/core/billing";
+ *
+ * const ledger = createMemoryLedger({ maxRecords: 100_000 });
+ * const { settled, held } = await ledger.balance("me");
+ * ```
+ */
+export function createMemoryLedger({
+  now = Date.now,
+  maxRecords = 10_000,
+}: MemoryLedgerOptions = {}): Ledger {
+  if (!Number.isSafeInteger(maxRecords) || maxRecords < 1) {
+    throw new RangeError(`maxRecords must be a whole number of at least 1, not ${String(maxRecords)}`);
+  }
+  const balances = createBalances();
+  const holds = new Map<string, Hold>();
+  const records = createBoundedRecords(now, maxRecords);
+
+  function endHold(hold: Hold): void {
+    holds.delete(hold.id);
+    balances.subtract(hold.caller, "held", hold.amount);
+  }
+
+  function keep(record: UsageRecord): void {
+    balances.add(record.caller, "settled", record.charge);
+    records.keep(record);
+  }
+
+  // Every method does its work before it first waits, so each is atomic.
+  return {
+    async hold(hold) {
+      if (holds.has(hold.id) || records.find(hold.id) !== undefined) return { ok: true };
+      const { caller, amount, budget } = hold;
+      if (!balances.hasRoom(caller, amount, budget)) return { ok: false, balance: balances.of(caller) };
+      balances.add(caller, "held", amount);
+      holds.set(hold.id, { ...hold });
+      return { ok: true };
+    },
+    async settle(record) {
+      const known = records.find(record.id);
+      if (known?.state === "settled") return;
+      const hold = holds.get(record.id);
+      keep(structuredClone(record));
+      if (hold !== undefined) endHold(hold);
+      if (known !== undefined) balances.subtract(known.caller, "settled", known.charge);
+    },
+    async release(id) {
+      const hold = holds.get(id);
+      if (hold !== undefined) endHold(hold);
+    },
+    async sweep({ onLost, own = false }) {
+      const lost = [...holds.values()].filter((hold) => own || hold.expiresAt <= now()).toSorted(compareAge);
+      return lost.map((hold) => {
+        const record = toUnresolvedRecord(hold, onLost);
+        endHold(hold);
+        keep(record);
+        return structuredClone(record);
+      });
+    },
+    async takeUndelivered(limit, leaseMs) {
+      return structuredClone(records.take(limit, leaseMs));
+    },
+    async markDelivered(delivered) {
+      for (const record of delivered) records.markDelivered(record);
+    },
+    async balance(caller) {
+      return balances.of(caller);
+    },
+    records: (filter = {}) => readRecords(records, filter),
+    async totals(by, filter = {}) {
+      return sumRecords(records.all().filter(createRecordMatcher(filter)), by);
+    },
+  };
+}
+
+/** The records as they are when the first is asked for. Each is the reader's own copy. */
+async function* readRecords(records: BoundedRecords, filter: RecordFilter): AsyncGenerator<UsageRecord> {
+  const found = records.all().filter(createRecordMatcher(filter)).toSorted(compareAge);
+  for (const record of found) yield structuredClone(record);
+}
+
+function compareAge(one: Hold | UsageRecord, other: Hold | UsageRecord): number {
+  return compareText(one.time, other.time) || compareText(one.id, other.id);
+}
