@@ -1,0 +1,135 @@
+import { describe, expect, it } from "vitest";
+import { holdOf, plainRecordOf, recordOf } from "./entries.js";
+import { type OpenLedger, useLedger } from "./open-ledger.js";
+import { readRecords } from "./read-ledger.js";
+
+const STEPS = ["hold", "settle", "release"] as const;
+type Step = (typeof STEPS)[number];
+
+/** Every sequence of one, two and three steps of which not one settles, and what it comes to. */
+const UNSETTLED: Readonly<Record<string, "held" | "nothing">> = {
+  hold: "held",
+  release: "nothing",
+  "hold hold": "held",
+  "hold release": "nothing",
+  "release hold": "held",
+  "release release": "nothing",
+  "hold hold hold": "held",
+  "hold hold release": "nothing",
+  "hold release hold": "held",
+  "hold release release": "nothing",
+  "release hold hold": "held",
+  "release hold release": "nothing",
+  "release release hold": "held",
+  "release release release": "nothing",
+};
+
+const followedByEach = (sequences: readonly Step[][]): Step[][] =>
+  sequences.flatMap((sequence) => STEPS.map((step) => [...sequence, step]));
+
+const ONE = followedByEach([[]]);
+const TWO = followedByEach(ONE);
+const SEQUENCES = [...ONE, ...TWO, ...followedByEach(TWO)].map((sequence) => {
+  const name = sequence.join(" ");
+  return { sequence, name, end: UNSETTLED[name] ?? ("settled" as const) };
+});
+
+const BALANCES = {
+  held: { settled: "0", held: "0.5" },
+  nothing: { settled: "0", held: "0" },
+  settled: { settled: "0.3", held: "0" },
+};
+
+/** A hold ends once, whatever happens, and a record that was settled is never lost. */
+export function describeEndings(open: OpenLedger): void {
+  describe("a request that is held, settled and released", () => {
+    const bench = useLedger(open);
+
+    it.each(SEQUENCES)("$name: comes to $end", async ({ sequence, end }) => {
+      const { ledger } = bench();
+      const take: Record<Step, () => Promise<unknown>> = {
+        hold: async () => expect(await ledger.hold(holdOf({ id: "req_1" }))).toEqual({ ok: true }),
+        settle: () => ledger.settle(recordOf({ id: "req_1" })),
+        release: () => ledger.release("req_1"),
+      };
+
+      for (const step of sequence) await take[step]();
+
+      expect(await ledger.balance("me")).toEqual(BALANCES[end]);
+      expect(await readRecords(ledger)).toEqual(end === "settled" ? [recordOf({ id: "req_1" })] : []);
+    });
+
+    it("keeps the first of two records", async () => {
+      const { ledger } = bench();
+      await ledger.settle(recordOf({ id: "req_1", charge: "0.1" }));
+      await ledger.settle(recordOf({ id: "req_1", charge: "0.2", caller: "other" }));
+
+      expect(await readRecords(ledger)).toEqual([recordOf({ id: "req_1", charge: "0.1" })]);
+      expect(await ledger.balance("me")).toEqual({ settled: "0.1", held: "0" });
+      expect(await ledger.balance("other")).toEqual({ settled: "0", held: "0" });
+    });
+
+    it("keeps the first of two holds", async () => {
+      const { ledger } = bench();
+      await ledger.hold(holdOf({ id: "req_1", amount: "0.1" }));
+      await ledger.hold(holdOf({ id: "req_1", amount: "0.2", caller: "other" }));
+
+      expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0.1" });
+      expect(await ledger.balance("other")).toEqual({ settled: "0", held: "0" });
+    });
+
+    it("is known: a second hold is ok whatever the budget, open or settled", async () => {
+      const { ledger } = bench();
+      await ledger.hold(holdOf({ id: "req_1" }));
+      expect(await ledger.hold(holdOf({ id: "req_1", budget: "0" }))).toEqual({ ok: true });
+
+      await ledger.settle(recordOf({ id: "req_1" }));
+      expect(await ledger.hold(holdOf({ id: "req_1", budget: "0" }))).toEqual({ ok: true });
+      expect(await ledger.balance("me")).toEqual({ settled: "0.3", held: "0" });
+    });
+
+    it("is settled once where it is settled many times at once", async () => {
+      const { ledger } = bench();
+      await ledger.hold(holdOf({ id: "req_1" }));
+      await Promise.all(Array.from({ length: 50 }, () => ledger.settle(recordOf({ id: "req_1" }))));
+
+      expect(await ledger.balance("me")).toEqual({ settled: "0.3", held: "0" });
+      expect(await readRecords(ledger)).toHaveLength(1);
+    });
+
+    it("ends in one way where it is settled and released at once", async () => {
+      const { ledger } = bench();
+      await ledger.hold(holdOf({ id: "req_1" }));
+      await Promise.all([ledger.release("req_1"), ledger.settle(recordOf({ id: "req_1" }))]);
+
+      expect(await ledger.balance("me")).toEqual({ settled: "0.3", held: "0" });
+    });
+
+    it("keeps a record with the fewest fields as it is", async () => {
+      const { ledger } = bench();
+      const record = plainRecordOf({ id: "req_1", charge: null });
+      await ledger.settle(record);
+
+      expect(await readRecords(ledger)).toStrictEqual([record]);
+    });
+
+    it("keeps a record with every field as it is", async () => {
+      const { ledger } = bench();
+      const record = recordOf({ id: "req_1", errorCode: "upstream_error", unpriced: true });
+      await ledger.settle(record);
+
+      expect(await readRecords(ledger)).toStrictEqual([record]);
+    });
+
+    it("is kept as it was settled, whatever becomes of the object", async () => {
+      const { ledger } = bench();
+      const record = { ...recordOf({ id: "req_1" }), usage: { generated_images: 1 } };
+      await ledger.settle(record);
+      record.usage.generated_images = 2;
+      const [read] = await readRecords(ledger);
+      Object.assign(read ?? {}, { charge: "9" });
+
+      expect(await readRecords(ledger)).toEqual([recordOf({ id: "req_1", usage: { generated_images: 1 } })]);
+    });
+  });
+}

@@ -1,0 +1,171 @@
+import { describe, expect, it } from "vitest";
+import { timeAfterStart } from "./clock.js";
+import { holdOf, recordOf, unresolvedOf } from "./entries.js";
+import { type OpenLedger, useLedger } from "./open-ledger.js";
+import { idsOf, peekUndelivered } from "./read-ledger.js";
+
+const LEASE_MS = 10_000;
+
+/** Every record reaches the operator's function at least once. */
+export function describeOutbox(open: OpenLedger): void {
+  describe("records to be delivered", () => {
+    const bench = useLedger(open);
+
+    async function settleThree(): Promise<void> {
+      for (const at of [1, 2, 3]) {
+        await bench().ledger.settle(recordOf({ id: `req_${at}`, time: timeAfterStart(at) }));
+      }
+    }
+
+    it("are none where nothing was settled", async () => {
+      const { ledger } = bench();
+      await ledger.hold(holdOf({ id: "req_1" }));
+      await ledger.hold(holdOf({ id: "req_2" }));
+      await ledger.release("req_2");
+
+      expect(await ledger.takeUndelivered(10, LEASE_MS)).toEqual([]);
+    });
+
+    it("are what was settled and what was swept, as they stand in the books", async () => {
+      const { ledger } = bench();
+      await ledger.settle(recordOf({ id: "req_1" }));
+      await ledger.hold(holdOf({ id: "req_2", time: timeAfterStart(1) }));
+      await ledger.sweep({ onLost: "charge", own: true });
+
+      expect(await ledger.takeUndelivered(10, LEASE_MS)).toStrictEqual([
+        recordOf({ id: "req_1" }),
+        unresolvedOf({ id: "req_2", time: timeAfterStart(1), charge: "0.5" }),
+      ]);
+    });
+
+    it("are given out the oldest first, at most as many as asked for", async () => {
+      await settleThree();
+      const { ledger } = bench();
+
+      expect(idsOf(await ledger.takeUndelivered(2, LEASE_MS))).toEqual(["req_1", "req_2"]);
+      expect(idsOf(await ledger.takeUndelivered(2, LEASE_MS))).toEqual(["req_3"]);
+    });
+
+    it("are given to nobody else while they are leased, and again after it", async () => {
+      await settleThree();
+      const { ledger, clock } = bench();
+      await ledger.takeUndelivered(10, LEASE_MS);
+
+      clock.advance(LEASE_MS - 1);
+      expect(await ledger.takeUndelivered(10, LEASE_MS)).toEqual([]);
+      clock.advance(1);
+      expect(idsOf(await ledger.takeUndelivered(10, LEASE_MS))).toEqual(["req_1", "req_2", "req_3"]);
+      expect(await ledger.takeUndelivered(10, LEASE_MS)).toEqual([]);
+    });
+
+    it("go before younger ones when their lease has ended", async () => {
+      const { ledger, clock } = bench();
+      await ledger.settle(recordOf({ id: "req_1", time: timeAfterStart(1) }));
+      await ledger.takeUndelivered(10, LEASE_MS);
+      await ledger.settle(recordOf({ id: "req_2", time: timeAfterStart(2) }));
+      clock.advance(LEASE_MS);
+
+      expect(idsOf(await ledger.takeUndelivered(10, LEASE_MS))).toEqual(["req_1", "req_2"]);
+    });
+
+    it("have leases of their own, which end in any order", async () => {
+      await settleThree();
+      const { ledger, clock } = bench();
+      await ledger.takeUndelivered(1, 3_000);
+      await ledger.takeUndelivered(1, 1_000);
+      await ledger.takeUndelivered(1, 2_000);
+
+      clock.advance(1_000);
+      expect(idsOf(await peekUndelivered(ledger))).toEqual(["req_2"]);
+      clock.advance(1_000);
+      expect(idsOf(await peekUndelivered(ledger))).toEqual(["req_2", "req_3"]);
+      clock.advance(1_000);
+      expect(idsOf(await peekUndelivered(ledger))).toEqual(["req_1", "req_2", "req_3"]);
+    });
+
+    it("are not given out again once they are marked", async () => {
+      await settleThree();
+      const { ledger, clock } = bench();
+      const taken = await ledger.takeUndelivered(2, LEASE_MS);
+      await ledger.markDelivered(taken.slice(0, 1));
+      clock.advance(LEASE_MS);
+
+      expect(idsOf(await ledger.takeUndelivered(10, LEASE_MS))).toEqual(["req_2", "req_3"]);
+    });
+
+    it("may be marked after their lease, twice, and through a copy", async () => {
+      await settleThree();
+      const { ledger, clock } = bench();
+      const taken = await ledger.takeUndelivered(10, LEASE_MS);
+      clock.advance(LEASE_MS);
+      await ledger.markDelivered(JSON.parse(JSON.stringify(taken)));
+      await ledger.markDelivered(taken);
+
+      expect(await peekUndelivered(ledger)).toEqual([]);
+    });
+
+    it("are not changed by marks of nothing and of records that are not known", async () => {
+      const { ledger } = bench();
+      await ledger.settle(recordOf({ id: "req_1" }));
+      await ledger.markDelivered([]);
+      await ledger.markDelivered([recordOf({ id: "unknown" })]);
+
+      expect(idsOf(await peekUndelivered(ledger))).toEqual(["req_1"]);
+      expect(await ledger.totals("caller")).toMatchObject([{ key: "me", requests: 1 }]);
+    });
+
+    it("stay in the books when they are delivered, and are not settled again", async () => {
+      const { ledger } = bench();
+      await ledger.settle(recordOf({ id: "req_1" }));
+      await ledger.markDelivered(await ledger.takeUndelivered(10, LEASE_MS));
+      await ledger.settle(recordOf({ id: "req_1" }));
+
+      expect(await peekUndelivered(ledger)).toEqual([]);
+      expect(await ledger.totals("caller")).toMatchObject([{ key: "me", requests: 1 }]);
+    });
+
+    it("are each given to one of those who take at the same time", async () => {
+      const { ledger } = bench();
+      const ids = Array.from({ length: 40 }, (_, at) => `req_${at}`);
+      for (const id of ids) await ledger.settle(recordOf({ id }));
+      const taken = await Promise.all(Array.from({ length: 10 }, () => ledger.takeUndelivered(5, LEASE_MS)));
+
+      expect(idsOf(taken.flat()).toSorted()).toEqual(ids.toSorted());
+    });
+  });
+
+  describe("a record that takes the place of an unresolved one", () => {
+    const bench = useLedger(open);
+
+    it.each<[string, "waits" | "is leased" | "was delivered"]>([
+      ["while that one waits", "waits"],
+      ["while that one is leased", "is leased"],
+      ["after that one was delivered", "was delivered"],
+    ])("is delivered anew, at once, %s", async (_when, before) => {
+      const { ledger, clock } = bench();
+      await ledger.hold(holdOf({ id: "req_1" }));
+      const swept = await ledger.sweep({ onLost: "charge", own: true });
+      if (before !== "waits") await ledger.takeUndelivered(10, LEASE_MS);
+      if (before === "was delivered") await ledger.markDelivered(swept);
+      await ledger.settle(recordOf({ id: "req_1" }));
+
+      expect(await ledger.takeUndelivered(10, LEASE_MS)).toStrictEqual([recordOf({ id: "req_1" })]);
+      clock.advance(LEASE_MS);
+      expect(await peekUndelivered(ledger)).toStrictEqual([recordOf({ id: "req_1" })]);
+    });
+
+    it("is not marked by a mark of the older version", async () => {
+      const { ledger, clock } = bench();
+      await ledger.hold(holdOf({ id: "req_1" }));
+      await ledger.sweep({ onLost: "charge", own: true });
+      const older = await ledger.takeUndelivered(10, LEASE_MS);
+      await ledger.settle(recordOf({ id: "req_1" }));
+      await ledger.markDelivered(older);
+
+      expect(idsOf(await ledger.takeUndelivered(10, LEASE_MS))).toEqual(["req_1"]);
+      await ledger.markDelivered([recordOf({ id: "req_1" })]);
+      clock.advance(LEASE_MS);
+      expect(await peekUndelivered(ledger)).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,162 @@
+import { describe, expect, it } from "vitest";
+import { START, timeAfterStart } from "./clock.js";
+import { HOLD_MS, holdOf, recordOf, unresolvedOf } from "./entries.js";
+import { type OpenLedger, useLedger } from "./open-ledger.js";
+import { idsOf, readRecords } from "./read-ledger.js";
+
+/** Money of a request whose end nobody told does not stay set aside, and its record is not lost. */
+export function describeSweeps(open: OpenLedger): void {
+  describe("a sweep", () => {
+    const bench = useLedger(open);
+
+    it("of nothing comes to nothing", async () => {
+      expect(await bench().ledger.sweep({ onLost: "charge", own: true })).toEqual([]);
+    });
+
+    it("ends the holds that expired, and leaves the others", async () => {
+      const { ledger, clock } = bench();
+      await ledger.hold(holdOf({ id: "req_1", amount: "0.1", expiresAt: START + 1_000 }));
+      await ledger.hold(holdOf({ id: "req_2", amount: "0.2", expiresAt: START + 1_001 }));
+
+      clock.advance(999);
+      expect(await ledger.sweep({ onLost: "release" })).toEqual([]);
+      clock.advance(1);
+      expect(idsOf(await ledger.sweep({ onLost: "release" }))).toEqual(["req_1"]);
+      expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0.2" });
+    });
+
+    it.each<["release" | "charge", string | null, string | null, string]>([
+      ["release", "0.5", "0", "0"],
+      ["charge", "0.5", "0.5", "0.5"],
+      ["release", null, null, "0"],
+      ["charge", null, null, "0"],
+    ])("with onLost %s makes of a hold of %s a charge of %s", async (onLost, amount, charge, settled) => {
+      const { ledger, clock } = bench();
+      await ledger.hold(holdOf({ id: "req_1", amount, budget: "1" }));
+      clock.advance(HOLD_MS);
+      const record = unresolvedOf({ id: "req_1", held: amount, charge });
+
+      expect(await ledger.sweep({ onLost })).toStrictEqual([record]);
+      expect(await readRecords(ledger)).toStrictEqual([record]);
+      expect(await ledger.balance("me")).toEqual({ settled, held: "0" });
+    });
+
+    it("ends open holds of its own when it is told to", async () => {
+      const { ledger } = bench();
+      await ledger.hold(holdOf({ id: "req_1" }));
+
+      expect(await ledger.sweep({ onLost: "release", own: false })).toEqual([]);
+      expect(idsOf(await ledger.sweep({ onLost: "release", own: true }))).toEqual(["req_1"]);
+      expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0" });
+    });
+
+    it("finds nothing a second time", async () => {
+      const { ledger, clock } = bench();
+      await ledger.hold(holdOf({ id: "req_1" }));
+      clock.advance(HOLD_MS);
+      await ledger.sweep({ onLost: "charge" });
+
+      expect(await ledger.sweep({ onLost: "charge" })).toEqual([]);
+      expect(await ledger.sweep({ onLost: "release", own: true })).toEqual([]);
+      expect(await ledger.balance("me")).toEqual({ settled: "0.5", held: "0" });
+    });
+
+    it("ends each hold once where two run at once", async () => {
+      const { ledger, clock } = bench();
+      const ids = Array.from({ length: 20 }, (_, at) => `req_${at}`);
+      for (const id of ids) await ledger.hold(holdOf({ id, amount: "0.1" }));
+      clock.advance(HOLD_MS);
+      const swept = await Promise.all(Array.from({ length: 5 }, () => ledger.sweep({ onLost: "charge" })));
+
+      expect(idsOf(swept.flat()).toSorted()).toEqual(ids.toSorted());
+      expect(await ledger.balance("me")).toEqual({ settled: "2", held: "0" });
+    });
+
+    it("returns records in the order of their time, then id", async () => {
+      const { ledger } = bench();
+      await ledger.hold(holdOf({ id: "b", time: timeAfterStart(2) }));
+      await ledger.hold(holdOf({ id: "c", time: timeAfterStart(1) }));
+      await ledger.hold(holdOf({ id: "a", time: timeAfterStart(2) }));
+
+      expect(idsOf(await ledger.sweep({ onLost: "release", own: true }))).toEqual(["c", "a", "b"]);
+    });
+
+    it("leaves what was settled or released alone", async () => {
+      const { ledger, clock } = bench();
+      await ledger.hold(holdOf({ id: "req_1" }));
+      await ledger.hold(holdOf({ id: "req_2" }));
+      await ledger.settle(recordOf({ id: "req_1" }));
+      await ledger.release("req_2");
+      clock.advance(HOLD_MS);
+
+      expect(await ledger.sweep({ onLost: "charge", own: true })).toEqual([]);
+      expect(await readRecords(ledger)).toEqual([recordOf({ id: "req_1" })]);
+    });
+
+    it("that has not come yet leaves an expired hold set aside", async () => {
+      const { ledger, clock } = bench();
+      await ledger.hold(holdOf({ id: "req_1", amount: "1", budget: "1" }));
+      clock.advance(HOLD_MS);
+
+      expect(await ledger.hold(holdOf({ id: "req_2", amount: "0.1", budget: "1" }))).toMatchObject({
+        ok: false,
+      });
+      await ledger.settle(recordOf({ id: "req_1" }));
+      expect(await readRecords(ledger)).toEqual([recordOf({ id: "req_1" })]);
+    });
+  });
+
+  describe("after a sweep", () => {
+    const bench = useLedger(open);
+
+    it.each(["release", "charge"] as const)(
+      "with onLost %s a late settle takes the unresolved record's place",
+      async (onLost) => {
+        const { ledger } = bench();
+        await ledger.hold(holdOf({ id: "req_1" }));
+        await ledger.sweep({ onLost, own: true });
+        await ledger.settle(recordOf({ id: "req_1", charge: "0.3" }));
+
+        expect(await readRecords(ledger)).toStrictEqual([recordOf({ id: "req_1", charge: "0.3" })]);
+        expect(await ledger.balance("me")).toEqual({ settled: "0.3", held: "0" });
+        expect(await ledger.totals("caller")).toEqual([
+          { key: "me", requests: 1, images: 1, charge: "0.3", unresolved: 0 },
+        ]);
+      },
+    );
+
+    it("a second late settle changes nothing", async () => {
+      const { ledger } = bench();
+      await ledger.hold(holdOf({ id: "req_1" }));
+      await ledger.sweep({ onLost: "charge", own: true });
+      await ledger.settle(recordOf({ id: "req_1", charge: "0.3" }));
+      await ledger.settle(recordOf({ id: "req_1", charge: "0.4" }));
+
+      expect(await ledger.balance("me")).toEqual({ settled: "0.3", held: "0" });
+    });
+
+    it("a late release and a late hold change nothing", async () => {
+      const { ledger } = bench();
+      await ledger.hold(holdOf({ id: "req_1" }));
+      await ledger.sweep({ onLost: "charge", own: true });
+      await ledger.release("req_1");
+
+      expect(await ledger.hold(holdOf({ id: "req_1", budget: "0" }))).toEqual({ ok: true });
+      expect(await readRecords(ledger)).toEqual([unresolvedOf({ id: "req_1", charge: "0.5" })]);
+      expect(await ledger.balance("me")).toEqual({ settled: "0.5", held: "0" });
+    });
+
+    it("what was released has its room in the budget again, what was charged has not", async () => {
+      const { ledger } = bench();
+      await ledger.hold(holdOf({ id: "req_1", amount: "1", budget: "1" }));
+      await ledger.sweep({ onLost: "release", own: true });
+      expect(await ledger.hold(holdOf({ id: "req_2", amount: "1", budget: "1" }))).toEqual({ ok: true });
+      await ledger.sweep({ onLost: "charge", own: true });
+
+      expect(await ledger.hold(holdOf({ id: "req_3", amount: "0.1", budget: "1" }))).toEqual({
+        ok: false,
+        balance: { settled: "1", held: "0" },
+      });
+    });
+  });
+}

@@ -1,0 +1,73 @@
+import type { Hold, SettledRecord, UnresolvedRecord } from "@calotype/core/billing";
+import { START, timeAfterStart } from "./clock.js";
+
+/** Holds of the tests expire so long after the start, where nothing else is said. */
+export const HOLD_MS = 60_000;
+
+/** The hold of a request, of which a test says what matters to it. */
+export function holdOf(rest: Partial<Hold> & Pick<Hold, "id">): Hold {
+  return {
+    time: timeAfterStart(0),
+    caller: "me",
+    group: "default",
+    model: "seedream",
+    operation: "generate",
+    amount: "0.5",
+    expiresAt: START + HOLD_MS,
+    ...rest,
+  };
+}
+
+/** The record of a request that has no optional field. */
+export function plainRecordOf(rest: Partial<SettledRecord> & Pick<SettledRecord, "id">): SettledRecord {
+  return {
+    state: "settled",
+    time: timeAfterStart(0),
+    caller: "me",
+    group: "default",
+    model: "seedream",
+    operation: "generate",
+    channel: "ark-1",
+    upstreamModel: "ep-1",
+    status: 200,
+    images: 1,
+    charge: "0.3",
+    durationMs: 1_500,
+    ...rest,
+  };
+}
+
+/** The record of a request that was answered with what was asked for. */
+export function recordOf(rest: Partial<SettledRecord> & Pick<SettledRecord, "id">): SettledRecord {
+  return plainRecordOf({
+    usage: { generated_images: 1, output_tokens: 16_384, total_tokens: 16_384 },
+    derivation: {
+      pricing_mode: "per-request",
+      count: 1,
+      count_source: "generated_images",
+      model_price: "0.3",
+      group_ratio: "1",
+      exact: "0.3",
+    },
+    upstreamRequestId: "0217",
+    ...rest,
+  });
+}
+
+/** What a sweep makes of {@link holdOf}. */
+export function unresolvedOf(
+  rest: Partial<UnresolvedRecord> & Pick<UnresolvedRecord, "id">,
+): UnresolvedRecord {
+  return {
+    state: "unresolved",
+    time: timeAfterStart(0),
+    caller: "me",
+    group: "default",
+    model: "seedream",
+    operation: "generate",
+    images: 0,
+    charge: "0",
+    held: "0.5",
+    ...rest,
+  };
+}

@@ -1,0 +1,45 @@
+import type { Ledger } from "@calotype/core/billing";
+import { afterEach, beforeEach } from "vitest";
+import { type Clock, createClock } from "./clock.js";
+
+/** A ledger under test. */
+export interface OpenedLedger {
+  readonly ledger: Ledger;
+  /**
+   * Closes the ledger and opens another on the same store, as a process that starts anew. May be called
+   * again, for what it last opened. Absent where nothing outlives the ledger.
+   */
+  readonly reopen?: (() => Promise<Ledger>) | undefined;
+  /** Ends whatever is open, and removes the store. */
+  readonly close?: (() => Promise<void>) | undefined;
+}
+
+/** Opens a fresh, empty ledger whose time is `now`, milliseconds since 1970. */
+export type OpenLedger = (options: { readonly now: () => number }) => OpenedLedger | Promise<OpenedLedger>;
+
+/** What a test uses: a ledger of its own, and its clock. */
+export interface Bench {
+  readonly clock: Clock;
+  readonly ledger: Ledger;
+  readonly reopen: OpenedLedger["reopen"];
+}
+
+/** A fresh ledger for each test of the `describe` that calls it. */
+export function useLedger(open: OpenLedger): () => Bench {
+  let bench: Bench | undefined;
+  let close: OpenedLedger["close"];
+  beforeEach(async () => {
+    const clock = createClock();
+    const opened = await open({ now: clock.now });
+    close = opened.close;
+    bench = { clock, ledger: opened.ledger, reopen: opened.reopen };
+  });
+  afterEach(async () => {
+    bench = undefined;
+    await close?.();
+  });
+  return () => {
+    if (bench === undefined) throw new Error("The ledger is open only while a test runs.");
+    return bench;
+  };
+}
