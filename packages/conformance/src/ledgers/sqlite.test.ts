@@ -1,0 +1,28 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createSqliteLedger, type SqliteLedger } from "@calotype/sqlite";
+import { describeLedger } from "../ledger-suite.js";
+
+describeLedger("in a file of SQLite", ({ now }) => {
+  const folder = mkdtempSync(join(tmpdir(), "calotype-ledger-"));
+  const open = (): SqliteLedger => createSqliteLedger({ path: join(folder, "ledger.db"), now });
+  let ledger = open();
+  return {
+    ledger,
+    reopen: async () => {
+      await ledger.close();
+      ledger = open();
+      return ledger;
+    },
+    close: async () => {
+      await ledger.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+});
+
+describeLedger("in SQLite's memory", ({ now }) => {
+  const ledger = createSqliteLedger({ path: ":memory:", now });
+  return { ledger, close: () => ledger.close() };
+});

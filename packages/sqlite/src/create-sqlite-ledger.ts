@@ -1,0 +1,95 @@
+import type { Ledger } from "@calotype/core/billing";
+import { createBalances } from "./balances.js";
+import { createHolds } from "./holds.js";
+import { openDatabase } from "./open-database.js";
+import { createOutbox } from "./outbox.js";
+import { createOwner, renewRegularly } from "./owner.js";
+import { createRecords } from "./records.js";
+import { createReports } from "./reports.js";
+import { retryWhileBusy } from "./retry-while-busy.js";
+import { createSettlement } from "./settlement.js";
+import { createWriteQueue } from "./write-queue.js";
+
+/** What {@link createSqliteLedger} takes. */
+export interface SqliteLedgerOptions {
+  /** The file, made where it is not there; its folder must exist. `":memory:"` keeps everything in this process. */
+  readonly path: string;
+  /** The clock, milliseconds since 1970. Default `Date.now`. */
+  readonly now?: (() => number) | undefined;
+  /**
+   * A process that gave no sign of life for so many seconds is dead, and its open holds are lost.
+   * Default 30; longer than any pause of the process that you expect.
+   */
+  readonly leaseSeconds?: number | undefined;
+}
+
+/** A ledger in a file. */
+export interface SqliteLedger extends Ledger {
+  /**
+   * Writes what was asked for until now and closes the file; later calls reject. The holds that are still open
+   * are lost at once and not only when the lease has run out: the next `sweep` of any process ends them.
+   */
+  close(): Promise<void>;
+}
+
+/**
+ * The durable ledger of one machine, in one file, which several processes may open at once. What was acknowledged
+ * survives the death of the process and the loss of power. Throws where the file cannot be used.
+ *
+ * @example
+ * ```ts
+ * import { createSqliteLedger } from "@calotype/sqlite";
+ *
+ * const ledger = createSqliteLedger({ path: ":memory:" });
+ * console.log(await ledger.balance("web-shop")); // { settled: "0", held: "0" }
+ * await ledger.close();
+ * ```
+ */
+export function createSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
+  const { path, now = Date.now, leaseSeconds = 30 } = options;
+  if (!(leaseSeconds > 0 && leaseSeconds <= 86_400)) {
+    throw new RangeError(`leaseSeconds must be more than 0 and at most 86400, not ${leaseSeconds}`);
+  }
+  const database = openDatabase(path);
+  const owner = createOwner(database, { now, leaseMs: leaseSeconds * 1000 });
+  const balances = createBalances(database);
+  const records = createRecords(database);
+  const holds = createHolds(database, { balances, owner, hasRecord: (id) => records.has(id) });
+  const settlement = createSettlement({ balances, holds, records, now });
+  const outbox = createOutbox(database, now);
+  const queue = createWriteQueue(database);
+
+  let closing: Promise<void> | undefined;
+  const assertOpen = (): void => {
+    if (closing !== undefined) throw new Error("The ledger is closed.");
+  };
+  const write = async <T>(operation: () => T): Promise<T> => {
+    assertOpen();
+    return await queue.run(operation);
+  };
+  const read = async <T>(query: () => T): Promise<T> =>
+    await retryWhileBusy(() => {
+      assertOpen();
+      return query();
+    });
+  const reports = createReports(database, read);
+  const stopRenewing = renewRegularly(leaseSeconds, async () => await write(() => owner.renew()));
+  const shutDown = async (): Promise<void> => {
+    stopRenewing();
+    // The queue keeps the order, so that when this was written everything was.
+    await queue.run(() => owner.leave()).finally(() => database.close());
+  };
+
+  return {
+    hold: async (hold) => await write(() => holds.open(hold)),
+    settle: async (record) => await write(() => settlement.settle(record)),
+    release: async (id) => await write(() => void holds.end(id)),
+    sweep: async (sweepOptions) => await write(() => settlement.sweep(sweepOptions)),
+    takeUndelivered: async (limit, leaseMs) => await write(() => outbox.take(limit, leaseMs)),
+    markDelivered: async (delivered) => await write(() => outbox.mark(delivered)),
+    balance: async (caller) => await read(() => balances.read(caller)),
+    totals: async (by, filter) => await reports.totals(by, filter),
+    records: (filter) => reports.records(filter),
+    close: async () => await (closing ??= shutDown()),
+  };
+}

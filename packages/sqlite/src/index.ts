@@ -1,0 +1,1 @@
+export { createSqliteLedger, type SqliteLedger, type SqliteLedgerOptions } from "./create-sqlite-ledger.js";
