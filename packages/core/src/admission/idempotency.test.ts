@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readIdempotencyKey, toClaimKey, toFingerprint } from "./idempotency.js";
+import { createClaim, readIdempotencyKey } from "./idempotency.js";
 
 function read(key: string): string | undefined {
   return readIdempotencyKey({ get: (name) => (name === "idempotency-key" ? key : null) });
@@ -52,40 +52,31 @@ describe("readIdempotencyKey", () => {
   });
 });
 
-describe("toClaimKey", () => {
-  const key = toClaimKey("me", "/v1/images/generations", "k");
+describe("createClaim", () => {
+  const REQUEST = { callerId: "me", path: "/v1/images/generations", key: "k", fields: { n: 1 }, leaseMs: 5 };
 
-  it("is short, and the same for the same", () => {
-    expect(key).toMatch(/^[0-9a-f]{64}$/);
-    expect(toClaimKey("me", "/v1/images/generations", "k")).toBe(key);
+  it("is short, and the same for the same request", async () => {
+    const claim = await createClaim(REQUEST);
+    expect(claim).toEqual(await createClaim(structuredClone(REQUEST)));
+    expect(claim.key).toMatch(/^[0-9a-f]{64}$/);
+    expect(claim.leaseMs).toBe(5);
   });
 
   it.each([
-    ["you", "/v1/images/generations", "k"],
-    ["me", "/v1/images/edits", "k"],
-    ["me", "/v1/images/generations", "K"],
-    ['me","/v1/images/generations', "", "k"],
-    ["\ud800", "/v1/images/generations", "k"],
-  ])("is another for another caller, path or key: %j %j %j", (...parts) => {
-    expect(toClaimKey(...parts)).not.toBe(key);
-  });
-});
-
-describe("toFingerprint", () => {
-  it("is the same for the same fields", async () => {
-    const fields = { prompt: "猫", image: ["a", "b"], n: 1 };
-    expect(await toFingerprint(fields)).toMatch(/^[0-9a-f]{64}$/);
-    expect(await toFingerprint(structuredClone(fields))).toBe(await toFingerprint(fields));
+    { callerId: "you" },
+    { path: "/v1/images/edits" },
+    { key: "K" },
+    { callerId: 'me","/v1/images/generations', path: "" },
+    { callerId: "\ud800" },
+  ])("has another key for another caller, path or key: %j", async (other) => {
+    const [first, second] = [await createClaim(REQUEST), await createClaim({ ...REQUEST, ...other })];
+    expect(second.key).not.toBe(first.key);
+    expect(second.fingerprint).toBe(first.fingerprint);
   });
 
-  it.each([{ n: 2 }, { n: "1" }, { n: null }, {}, { n: 1, o: 1 }, { n: { n: 1 } }])(
-    "is another for other fields: %j",
-    async (fields) => {
-      expect(await toFingerprint(fields)).not.toBe(await toFingerprint({ n: 1 }));
-    },
-  );
-
-  it("tells texts apart that UTF-8 cannot write", async () => {
-    expect(await toFingerprint({ prompt: "\ud800" })).not.toBe(await toFingerprint({ prompt: "\ud801" }));
+  it("has the same key for other fields, and another fingerprint", async () => {
+    const [first, second] = [await createClaim(REQUEST), await createClaim({ ...REQUEST, fields: { n: 2 } })];
+    expect(second.key).toBe(first.key);
+    expect(second.fingerprint).not.toBe(first.fingerprint);
   });
 });

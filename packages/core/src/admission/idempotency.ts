@@ -3,6 +3,8 @@ import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { GatewayError, invalidRequest } from "../errors.js";
 import type { HeaderReader } from "../exchange.js";
 import type { JsonObject } from "../json.js";
+import type { IdempotencyClaim } from "./admission-store.js";
+import { toFingerprint } from "./fingerprint.js";
 
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/;
 const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/;
@@ -26,18 +28,25 @@ export function readIdempotencyKey(headers: HeaderReader): string | undefined {
   );
 }
 
-/**
- * Under what a store knows a key: every caller and path has keys of its own. A hash, so that it is short
- * whatever a client sends; of JSON, which keeps the three apart.
- */
-export function toClaimKey(callerId: string, path: string, key: string): string {
-  return bytesToHex(sha256(utf8ToBytes(JSON.stringify([callerId, path, key]))));
+/** What names a request of a client: its key, and the fields that a repeat has again. */
+export interface ClaimedRequest {
+  readonly callerId: string;
+  readonly path: string;
+  /** See {@link readIdempotencyKey}. */
+  readonly key: string;
+  readonly fields: JsonObject;
+  readonly leaseMs: number;
 }
 
-/** The same for the same fields. They can be megabytes: Web Crypto hashes beside the event loop. */
-export async function toFingerprint(fields: JsonObject): Promise<string> {
-  const bytes = new TextEncoder().encode(JSON.stringify(fields));
-  return bytesToHex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
+/** The claim of a request on its key. Every caller and path has keys of its own. */
+export async function createClaim(request: ClaimedRequest): Promise<IdempotencyClaim> {
+  const { callerId, path, key, fields, leaseMs } = request;
+  return { key: toClaimKey(callerId, path, key), fingerprint: await toFingerprint(fields), leaseMs };
+}
+
+/** A hash, so that it is short whatever a client sends; of JSON, which keeps the three apart. */
+function toClaimKey(callerId: string, path: string, key: string): string {
+  return bytesToHex(sha256(utf8ToBytes(JSON.stringify([callerId, path, key]))));
 }
 
 /** An image takes 19 to 60 s, and clients come again twice of their own. */
