@@ -2,14 +2,16 @@ import type { GatewayError } from "./errors.js";
 import type { ImageRequest, SentTo } from "./image-request.js";
 import type { Logger } from "./logger.js";
 import type { SecretMask } from "./mask-secrets.js";
+import { beginRoute } from "./routing/begin-route.js";
 import type { Channel } from "./routing/channel.js";
 import type { ChannelHealth } from "./routing/channel-health.js";
+import { planRoutes, type Route } from "./routing/plan-routes.js";
 import type { ResolvedModel } from "./routing/resolve-model.js";
 import type { RetryBudget } from "./routing/retry-budget.js";
-import { selectChannel } from "./routing/select-channel.js";
-import type { AttemptFailure } from "./upstream/attempt-failure.js";
+import { sendToRoute } from "./send-to-route.js";
+import { type AttemptFailure, maskFailure } from "./upstream/attempt-failure.js";
 import { maySendAgain } from "./upstream/retry-policy.js";
-import { type AttemptOutcome, sendOnce } from "./upstream/send.js";
+import type { AttemptOutcome } from "./upstream/send.js";
 import type { Transport, TransportResponse } from "./upstream/transport.js";
 import { toUpstreamError } from "./upstream/upstream-error.js";
 
@@ -34,10 +36,18 @@ export interface Answered {
   readonly response: TransportResponse;
 }
 
-/** How the attempts ended. `sentTo` is absent when the request reached no provider. */
-export type DispatchOutcome =
-  | Answered
-  | { readonly ok: false; readonly sentTo: SentTo | undefined; readonly error: GatewayError };
+/** No channel answered with success. */
+export interface FailedDispatch {
+  readonly ok: false;
+  /** Absent when the request reached no provider. */
+  readonly sentTo: SentTo | undefined;
+  readonly error: GatewayError;
+  /** True when no image can have been made, so that the client may send the request again. */
+  readonly nothingMade: boolean;
+}
+
+/** How the attempts ended. */
+export type DispatchOutcome = Answered | FailedDispatch;
 
 /** Sends a request to one channel after another until one answers, or none may be tried any more. */
 export async function dispatch(
@@ -45,27 +55,24 @@ export async function dispatch(
   model: ResolvedModel,
   parts: DispatchParts,
 ): Promise<DispatchOutcome> {
-  const untried = new Set(model.channels);
+  const routes = planRoutes(model.channels, parts);
   let reached: SentTo | undefined;
   let worst: FailedAttempt | undefined;
   parts.retryBudget.countRequest();
-  for (;;) {
-    const channel = selectChannel([...untried], {
-      now: parts.now(),
-      random: parts.random,
-      readyAt: (id) => parts.health.readyAt(id),
-    });
-    if (channel === undefined) break;
-    untried.delete(channel);
+  let route = routes.next();
+  while (route !== undefined) {
+    const { channel } = route;
     const sentTo = { channel: channel.id, upstreamModel: channel.toUpstreamModel(model.name) ?? model.name };
-    const outcome = await attempt(channel, request, sentTo.upstreamModel, parts);
+    const outcome = await attempt(route, request, sentTo.upstreamModel, parts);
     if (outcome.ok) return { ok: true, channel, sentTo, response: outcome.response };
     const { failure } = outcome;
     if (failure.kind !== "unreachable") reached = sentTo;
     if (worst === undefined || weigh(failure) >= weigh(worst.failure)) worst = { failure, sentTo };
-    reportChannelFailure(channel, failure, parts.logger);
+    reportFailure(route, failure, parts.logger);
     if (!maySendAgain(failure.kind, channel.retryUnsafe)) break;
-    if (untried.size > 0 && !parts.retryBudget.take()) break;
+    routes.failed(route, failure.kind);
+    route = routes.next();
+    if (route !== undefined && !parts.retryBudget.take()) break;
   }
   const { failure, sentTo }: Partial<FailedAttempt> = worst ?? {};
   return {
@@ -73,6 +80,8 @@ export async function dispatch(
     // The channel whose failure is answered, if it was reached; with it the record tells one story.
     sentTo: failure?.kind === "unreachable" ? reached : sentTo,
     error: toUpstreamError(failure ?? { kind: "unreachable" }),
+    // The failure that weighs most: where an image may have been made, it is that one.
+    nothingMade: failure === undefined || maySendAgain(failure.kind, false),
   };
 }
 
@@ -81,43 +90,21 @@ interface FailedAttempt {
   readonly sentTo: SentTo;
 }
 
-/** Sends once, and tells the channel's health how it went. */
+/** Sends once, and tells the health of the channel and its key how it went. */
 async function attempt(
-  channel: Channel,
+  route: Route,
   request: ImageRequest,
   upstreamModel: string,
   { transport, health, mask, logger }: DispatchParts,
 ): Promise<AttemptOutcome> {
-  const { family } = channel;
-  const begun = health.begin(channel.id);
-  let outcome: AttemptOutcome;
-  try {
-    const call = family.toUpstream(request, upstreamModel);
-    outcome = await sendOnce(transport, call, channel, (status, body) => family.toFailure(status, body));
-  } catch (cause) {
-    // A family that throws, perhaps after the provider was reached: that must leave a record.
-    logger.error({ channel: channel.id, err: cause }, "The family of a channel failed.");
-    outcome = { ok: false, failure: { kind: "broken", cause } };
-  }
+  const begun = beginRoute(health, route);
+  const outcome = await sendToRoute(route, request, { upstreamModel, transport, logger });
   if (outcome.ok) {
     begun.succeeded();
     return outcome;
   }
   begun.failed(outcome.failure);
   return { ok: false, failure: maskFailure(outcome.failure, mask) };
-}
-
-/** Providers quote the key they refuse, and what they say goes into answers, records and logs. */
-function maskFailure(failure: AttemptFailure, mask: SecretMask): AttemptFailure {
-  const { code, message, param, requestId, body } = failure;
-  return {
-    ...failure,
-    code: code && mask(code),
-    message: message && mask(message),
-    param: param && mask(param),
-    requestId: requestId && mask(requestId),
-    body: body && mask(body),
-  };
 }
 
 /**
@@ -130,10 +117,11 @@ function weigh({ kind }: AttemptFailure): number {
 }
 
 /** Tells the operator what only the operator can mend; the client's own faults are not told. */
-function reportChannelFailure(channel: Channel, failure: AttemptFailure, logger: Logger): void {
+function reportFailure({ channel, key }: Route, failure: AttemptFailure, logger: Logger): void {
   if (failure.kind === "content") return;
   const fields = {
     channel: channel.id,
+    ...(channel.keys.length > 1 && { key: key.index }),
     reason: failure.kind,
     status: failure.status,
     code: failure.code,

@@ -35,7 +35,7 @@ export type { SizeLimits } from "./request/image-size.js";
 export { type MintedApiKey, mintApiKey } from "./request/mint-api-key.js";
 export type { BodyLimits } from "./request/read-fields.js";
 export type { ChannelOptions } from "./routing/channel.js";
-export type { ChannelStatus } from "./routing/channel-health.js";
+export type { ChannelStatus, KeyStatus } from "./routing/channel-status.js";
 export type { ModelOptions } from "./routing/resolve-model.js";
 export type { Fetch } from "./upstream/fetch-transport.js";
 export type { Timeouts, Transport, TransportRequest, TransportResponse } from "./upstream/transport.js";

@@ -1,5 +1,6 @@
 import type { ImageRequest, ImageResult, Operation, ResponseFormat, Usage } from "../image-request.js";
 import type { JsonObject } from "../json.js";
+import type { UpstreamCall } from "../upstream-call.js";
 import type { UpstreamFailure } from "../upstream-failure.js";
 import type { ModelLimits } from "./model-limits.js";
 
@@ -12,14 +13,6 @@ export interface NormalizeContext {
   readonly limits: ModelLimits | undefined;
   /** The default response format of the caller, the model or the gateway. */
   readonly defaultResponseFormat: ResponseFormat | undefined;
-}
-
-/** One call of a provider, without address and key. */
-export interface UpstreamCall {
-  /** Appended to the channel's base URL. */
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
 }
 
 /** Reads what the events of one stream say was made and used. */

@@ -1,7 +1,8 @@
 import { array, assert, constantFrom, integer, property, record } from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { AttemptFailure } from "../upstream/attempt-failure.js";
-import { type ChannelHealth, createChannelHealth, DEFAULT_HEALTH_POLICY } from "./channel-health.js";
+import { type ChannelHealth, createChannelHealth } from "./channel-health.js";
+import { DEFAULT_HEALTH_POLICY } from "./health-policy.js";
 
 const POLICY = DEFAULT_HEALTH_POLICY;
 const START = 1_800_000_000_000;
@@ -93,10 +94,10 @@ describe("createChannelHealth", () => {
     clock.now = health.readyAt("a");
     const probe = health.begin("a");
     expect(health.readyAt("a")).toBe(Number.POSITIVE_INFINITY);
-    expect(health.status("a").state).toBe("probing");
+    expect(health.cooldownOf("a")).toMatchObject({ reason: "credential", isProbed: true });
     probe.succeeded();
     expect(health.readyAt("a")).toBe(0);
-    expect(health.status("a")).toEqual({ id: "a", state: "ready" });
+    expect(health.cooldownOf("a")).toBeUndefined();
   });
 
   it("a late success of before does not end a cooldown", () => {
@@ -117,11 +118,10 @@ describe("createChannelHealth", () => {
   it("tells the reason and the next try", () => {
     const { health } = createHealth();
     fail(health, "credential");
-    expect(health.status("a")).toEqual({
-      id: "a",
-      state: "cooling",
+    expect(health.cooldownOf("a")).toEqual({
       reason: "credential",
-      nextTryAt: new Date(START + POLICY.cooldownMs).toISOString(),
+      until: START + POLICY.cooldownMs,
+      isProbed: false,
     });
   });
 

@@ -1,6 +1,7 @@
 import type { Family } from "../families/family.js";
 import { createSeriesMap, isSeries } from "../series.js";
 import type { Timeouts } from "../upstream/transport.js";
+import { createHealthId } from "./health-id.js";
 
 /** One configured account at a provider. */
 export interface ChannelOptions {
@@ -8,8 +9,11 @@ export interface ChannelOptions {
   id: string;
   /** The wire format it speaks: `seedream`, `qwen-image`, or the name of a family of yours. */
   family: string;
-  /** The provider's key. Sent to the provider only; never logged. */
-  apiKey: string | undefined;
+  /**
+   * The provider's key, or several, which take turns and fail one by one. Sent to the provider only;
+   * never logged.
+   */
+  apiKey: string | readonly string[] | undefined;
   /**
    * As the provider's own SDK takes it, such as `https://ark.cn-beijing.volces.com/api/v3`; an
    * address without a path gets the family's. `https`, or `http` on loopback. Default: the family's.
@@ -35,11 +39,23 @@ export interface ChannelOptions {
   retryUnsafe?: boolean | undefined;
 }
 
+/** One of the keys of a channel. */
+export interface ChannelKey {
+  /** Its place in the options, from 0. */
+  readonly index: number;
+  readonly apiKey: string;
+  /** Names its health; where the channel has no other key, that of the channel. */
+  readonly healthId: string;
+}
+
 /** A channel, ready to send to. */
 export interface Channel {
   readonly id: string;
   readonly family: Family;
-  readonly apiKey: string;
+  /** At least one. */
+  readonly keys: readonly ChannelKey[];
+  /** Names the health of what its keys have in common. */
+  readonly healthId: string;
   /** Without a slash at its end. */
   readonly baseUrl: string;
   readonly priority: number;
@@ -58,11 +74,20 @@ const DEFAULT_TIMEOUTS: Timeouts = { connectMs: 10_000, firstByteMs: 900_000, id
 
 /** A channel from validated options. */
 export function createChannel(options: ChannelOptions, family: Family): Channel {
+  const { id, apiKey = "" } = options;
+  const baseUrl = toBaseUrl(options.baseUrl ?? family.defaultBaseUrl, family.defaultBaseUrl);
+  const keys = [apiKey].flat().map((text, index) => ({
+    index,
+    apiKey: text,
+    healthId: createHealthId(id, baseUrl, text),
+  }));
+  const [onlyKey, ...others] = keys;
   return {
-    id: options.id,
+    id,
     family,
-    apiKey: options.apiKey ?? "",
-    baseUrl: toBaseUrl(options.baseUrl ?? family.defaultBaseUrl, family.defaultBaseUrl),
+    keys,
+    healthId: onlyKey && others.length === 0 ? onlyKey.healthId : createHealthId(id, baseUrl),
+    baseUrl,
     priority: options.priority ?? 0,
     weight: options.weight ?? 1,
     headers: toLowerCaseNames(options.headers ?? {}),
@@ -72,6 +97,18 @@ export function createChannel(options: ChannelOptions, family: Family): Channel 
     toUpstreamModel: createModelMapping(options.modelMapping),
     findServiceModels: (upstreamModel) => findKeys(options.modelMapping ?? {}, upstreamModel),
   };
+}
+
+/** What names the health of channels and their keys: for the store of a fleet, and for what is to be kept after a change. */
+export function healthIdsOf(channels: readonly Channel[]): string[] {
+  return channels.flatMap(({ healthId, keys }) =>
+    keys.length === 1 ? [healthId] : [healthId, ...keys.map((key) => key.healthId)],
+  );
+}
+
+/** What no answer, log or record may show. */
+export function secretsOf({ keys, headers }: Channel): string[] {
+  return [...keys.map(({ apiKey }) => apiKey), ...Object.values(headers)];
 }
 
 /** In one spelling, so that the key and the content type of a call replace those of the options. */

@@ -1,9 +1,11 @@
+import type { CallerLimits } from "../admission/caller-limits.js";
 import { GatewayError, invalidRequest } from "../errors.js";
 import type { Family } from "../families/family.js";
 import type { ModelLimits } from "../families/model-limits.js";
 import type { Caller, Operation, ResponseFormat } from "../image-request.js";
 import { createSeriesMap, includesName, isSeries } from "../series.js";
 import type { Channel } from "./channel.js";
+import { rememberFound } from "./remember-found.js";
 
 /** A service model of the operator. */
 export interface ModelOptions {
@@ -13,6 +15,8 @@ export interface ModelOptions {
   limits?: string | ModelLimits | undefined;
   /** Response format for requests that name none. The caller's default wins over it. */
   responseFormat?: ResponseFormat | undefined;
+  /** What each caller may do with this model, beside its limits over all models. */
+  callerLimits?: CallerLimits | undefined;
 }
 
 /** A model that a caller may use, and who can make its images. */
@@ -22,6 +26,7 @@ export interface ResolvedModel {
   readonly family: Family;
   readonly limits: ModelLimits | undefined;
   readonly responseFormat: ResponseFormat | undefined;
+  readonly callerLimits: CallerLimits | undefined;
   /** The channels that serve it; at least one. */
   readonly channels: readonly Channel[];
 }
@@ -41,32 +46,46 @@ export function createModelResolver(
   channels: readonly Channel[],
 ): ModelResolver {
   const table = createSeriesMap(models);
+  const exactNames = Object.keys(models).filter((key) => !isSeries(key));
+  const serves = (channel: Channel, name: string): boolean =>
+    table.find(name)?.value.family === channel.family.name && channel.toUpstreamModel(name) !== undefined;
 
-  const findByServiceName = (name: string): ResolvedModel | undefined => {
+  const findServing = (name: string): ResolvedModel | undefined => {
     const options = table.find(name)?.value;
     const family = options && families.get(options.family);
     if (options === undefined || family === undefined) return undefined;
-    const serving = channels.filter(
-      (channel) => channel.family === family && channel.toUpstreamModel(name) !== undefined,
-    );
+    const serving = channels.filter((channel) => serves(channel, name));
     if (serving.length === 0) return undefined;
-    const { limits, responseFormat } = options;
-    return { name, family, limits: findLimits(limits, name, family), responseFormat, channels: serving };
+    const { limits, responseFormat, callerLimits } = options;
+    return {
+      name,
+      family,
+      limits: findModelLimits(limits, name, family),
+      responseFormat,
+      callerLimits,
+      channels: serving,
+    };
   };
+
+  // However many channels there are, a request costs what those cost that serve its model.
+  const exact = new Map(exactNames.map((name) => [name, findServing(name)]));
+  const findInSeries = rememberFound(findServing);
+  const findByServiceName = (name: string): ResolvedModel | undefined =>
+    exact.has(name) ? exact.get(name) : findInSeries(name);
+
+  const exactNamesBehind = createNameIndex([...exact.values()]);
 
   /** The service models that some channel's mapping gives this name; a series where many have it. */
   const findNames = (identifier: string): ReadonlySet<string> => {
-    const isBehind = (channel: Channel, name: string): boolean =>
-      table.find(name) !== undefined && channel.toUpstreamModel(name) === identifier;
-    const candidates = Object.keys(models).filter((key) => !isSeries(key));
-    return new Set(
-      channels.flatMap((channel) =>
-        [...candidates, ...channel.findServiceModels(identifier)].filter((name) => isBehind(channel, name)),
-      ),
+    const found = channels.flatMap((channel) =>
+      channel
+        .findServiceModels(identifier)
+        .filter((name) => serves(channel, name) && channel.toUpstreamModel(name) === identifier),
     );
+    return new Set([...(exactNamesBehind.get(identifier) ?? []), ...found]);
   };
 
-  const findByIdentifier = (identifier: string): ResolvedModel | undefined => {
+  const findByIdentifier = rememberFound((identifier) => {
     const [name = "", ...others] = findNames(identifier);
     if (others.length > 0 || isSeries(name)) {
       throw invalidRequest(
@@ -77,7 +96,7 @@ export function createModelResolver(
     const found = findByServiceName(name);
     const mapped = found?.channels.filter((channel) => channel.toUpstreamModel(name) === identifier) ?? [];
     return found && mapped.length > 0 ? { ...found, channels: mapped } : undefined;
-  };
+  });
 
   return (model, caller, operation) => {
     const name = readModelName(model);
@@ -107,6 +126,25 @@ function readModelName(model: unknown): string {
   return model;
 }
 
-function findLimits(limits: ModelOptions["limits"], name: string, family: Family): ModelLimits | undefined {
+/** The provider's names to the service models that a channel maps to them. */
+function createNameIndex(
+  models: readonly (ResolvedModel | undefined)[],
+): ReadonlyMap<string, ReadonlySet<string>> {
+  const names = new Map<string, Set<string>>();
+  for (const { name, channels } of models.filter((model) => model !== undefined)) {
+    for (const channel of channels) {
+      const identifier = channel.toUpstreamModel(name) ?? name;
+      names.set(identifier, (names.get(identifier) ?? new Set()).add(name));
+    }
+  }
+  return names;
+}
+
+/** The row of limits of a model: the operator's own, or one of the family's by its name. */
+export function findModelLimits(
+  limits: ModelOptions["limits"],
+  name: string,
+  family: Family,
+): ModelLimits | undefined {
   return typeof limits === "object" ? limits : family.findLimits?.(limits ?? name);
 }

@@ -12,7 +12,7 @@ const well = (point: number): SelectionContext => ({ now: 1_000, random: () => p
 /** Some are not: their times to be tried again. */
 const unwell = (times: Record<string, number>): SelectionContext => ({
   ...well(0.5),
-  readyAt: (id) => times[id] ?? 0,
+  readyAt: ({ id }) => times[id] ?? 0,
 });
 
 describe("selectChannel", () => {

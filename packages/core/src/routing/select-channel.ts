@@ -7,7 +7,7 @@ export interface SelectionContext {
   /** A number from 0 up to, not including, 1. */
   readonly random: () => number;
   /** Milliseconds since 1970 from which a channel may be tried; 0 for one that is well. */
-  readonly readyAt: (id: string) => number;
+  readonly readyAt: (channel: Channel) => number;
 }
 
 /**
@@ -19,7 +19,7 @@ export function selectChannel(
   candidates: readonly Channel[],
   context: SelectionContext,
 ): Channel | undefined {
-  const ready = candidates.filter(({ id }) => context.readyAt(id) <= context.now);
+  const ready = candidates.filter((channel) => context.readyAt(channel) <= context.now);
   if (ready.length === 0) return findLeastBad(candidates, context);
   const priority = Math.max(...ready.map((channel) => channel.priority));
   const tier = ready.filter((channel) => channel.priority === priority);
@@ -34,7 +34,7 @@ export function selectChannel(
 
 function findLeastBad(candidates: readonly Channel[], { readyAt }: SelectionContext): Channel | undefined {
   return candidates.reduce<Channel | undefined>(
-    (best, channel) => (best === undefined || readyAt(channel.id) < readyAt(best.id) ? channel : best),
+    (best, channel) => (best === undefined || readyAt(channel) < readyAt(best) ? channel : best),
     undefined,
   );
 }

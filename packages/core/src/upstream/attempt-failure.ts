@@ -1,3 +1,4 @@
+import type { SecretMask } from "../mask-secrets.js";
 import type { UpstreamFailure, UpstreamFailureKind } from "../upstream-failure.js";
 import type { TransportError } from "./transport.js";
 
@@ -11,4 +12,17 @@ export interface AttemptFailure extends Omit<UpstreamFailure, "kind"> {
   /** The provider's error body as it came, when it is JSON. */
   readonly body?: string | undefined;
   readonly cause?: unknown;
+}
+
+/** Providers quote the key they refuse, and what they say goes into answers, records and logs. */
+export function maskFailure(failure: AttemptFailure, mask: SecretMask): AttemptFailure {
+  const { code, message, param, requestId, body } = failure;
+  return {
+    ...failure,
+    code: code && mask(code),
+    message: message && mask(message),
+    param: param && mask(param),
+    requestId: requestId && mask(requestId),
+    body: body && mask(body),
+  };
 }

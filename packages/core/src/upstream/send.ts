@@ -1,22 +1,16 @@
 import type { JsonObject } from "../json.js";
+import type { UpstreamCall } from "../upstream-call.js";
 import type { UpstreamFailure } from "../upstream-failure.js";
 import type { AttemptFailure } from "./attempt-failure.js";
 import { readErrorAnswer } from "./read-answer.js";
 import { type Timeouts, type Transport, TransportError, type TransportResponse } from "./transport.js";
 
-/** Where an attempt goes: the part of a channel that sending needs. */
+/** Where an attempt goes: the part of a channel that sending needs, and one of its keys. */
 export interface Destination {
   readonly baseUrl: string;
   readonly apiKey: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly timeouts: Timeouts;
-}
-
-/** What is sent: a family's call. */
-export interface Call {
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
 }
 
 /** How one attempt ended: with the head of a successful answer, or with the reason it failed. */
@@ -27,7 +21,7 @@ export type AttemptOutcome =
 /** Sends a call to one destination, once. `classify` is the family's reading of an error answer. */
 export async function sendOnce(
   transport: Transport,
-  call: Call,
+  call: UpstreamCall,
   to: Destination,
   classify: (status: number, body: JsonObject | undefined) => UpstreamFailure,
 ): Promise<AttemptOutcome> {

@@ -1,5 +1,5 @@
 import type { ImageRequest } from "../../image-request.js";
-import type { UpstreamCall } from "../family.js";
+import type { UpstreamCall } from "../../upstream-call.js";
 
 /** The call of DashScope's multimodal generation operation. */
 export function toQwenImage(request: ImageRequest, upstreamModel: string): UpstreamCall {

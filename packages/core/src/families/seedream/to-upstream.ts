@@ -1,5 +1,5 @@
 import type { ImageRequest } from "../../image-request.js";
-import type { UpstreamCall } from "../family.js";
+import type { UpstreamCall } from "../../upstream-call.js";
 
 /** The call of Ark's image operation. */
 export function toSeedream(request: ImageRequest, upstreamModel: string): UpstreamCall {

@@ -1,0 +1,127 @@
+import type { Cooldown } from "../admission/admission-store.js";
+import type { AttemptFailure } from "../upstream/attempt-failure.js";
+import type { HealthPolicy } from "./health-policy.js";
+
+/** What is remembered of a channel or a key. */
+export interface HealthEntry {
+  windowStart: number;
+  attempts: number;
+  failures: number;
+  /** Why it is left alone, and until when; `undefined` while it is well. */
+  cooldown: Cooldown | undefined;
+  /** Times it has cooled since its last success. */
+  level: number;
+  /** Changes with every cooldown and recovery: what began before says nothing of now. */
+  generation: number;
+  isProbed: boolean;
+  /** The end of the cooldown that the fleet was last seen to agree on; 0 without one. */
+  sharedUntil: number;
+  /** The number of its latest attempt among all attempts; 0 before the first. */
+  turn: number;
+}
+
+/** One attempt under way. */
+export interface EntryAttempt {
+  readonly generation: number;
+  /** True for the one attempt that finds out whether what cooled works again. */
+  readonly isProbe: boolean;
+}
+
+export function createEntry(): HealthEntry {
+  return {
+    windowStart: 0,
+    attempts: 0,
+    failures: 0,
+    cooldown: undefined,
+    level: 0,
+    generation: 0,
+    isProbed: false,
+    sharedUntil: 0,
+    turn: 0,
+  };
+}
+
+/** Before it is due, an attempt of a request that had no better choice is no probe: it makes no cooldown longer. */
+export function beginAttempt(entry: HealthEntry, now: number): EntryAttempt {
+  const isProbe = entry.cooldown !== undefined && !entry.isProbed && entry.cooldown.until <= now;
+  if (isProbe) entry.isProbed = true;
+  return { generation: entry.generation, isProbe };
+}
+
+/** Nothing was learnt. */
+export function endAttempt(entry: HealthEntry, { isProbe }: EntryAttempt): void {
+  if (isProbe) entry.isProbed = false;
+}
+
+export function recordSuccess(
+  entry: HealthEntry,
+  attempt: EntryAttempt,
+  now: number,
+  policy: HealthPolicy,
+): void {
+  endAttempt(entry, attempt);
+  if (attempt.generation !== entry.generation) return;
+  if (entry.cooldown !== undefined) recover(entry);
+  count(entry, 0, now, policy);
+}
+
+export function recordFailure(
+  entry: HealthEntry,
+  attempt: EntryAttempt,
+  failure: AttemptFailure,
+  { now, policy }: { readonly now: number; readonly policy: HealthPolicy },
+): void {
+  // The provider is well: it is the request that it refused.
+  if (failure.kind === "content") return recordSuccess(entry, attempt, now, policy);
+  endAttempt(entry, attempt);
+  if (failure.kind === "rate") return coolForRate(entry, failure, now, policy);
+  if (attempt.generation !== entry.generation) return;
+  const isCoolingAlready = entry.cooldown !== undefined && !attempt.isProbe;
+  if (isCoolingAlready) return;
+  count(entry, 1, now, policy);
+  const isRefused = failure.kind === "credential" || failure.kind === "quota";
+  if (attempt.isProbe || isRefused || isFailing(entry, policy)) cool(entry, failure, now, policy);
+}
+
+function recover(entry: HealthEntry): void {
+  const { generation, turn } = entry;
+  Object.assign(entry, createEntry(), { generation: generation + 1, turn });
+}
+
+function coolForRate(
+  entry: HealthEntry,
+  { kind, retryAfterSeconds }: AttemptFailure,
+  now: number,
+  policy: HealthPolicy,
+): void {
+  const ms = retryAfterSeconds === undefined ? policy.rateLimitMs : retryAfterSeconds * 1000;
+  const until = now + Math.min(ms, policy.maxCooldownMs);
+  if (until >= (entry.cooldown?.until ?? 0)) startCooldown(entry, { until, reason: kind });
+}
+
+function cool(entry: HealthEntry, { kind }: AttemptFailure, now: number, policy: HealthPolicy): void {
+  const ms = Math.min(policy.cooldownMs * 2 ** entry.level, policy.maxCooldownMs);
+  entry.level++;
+  entry.attempts = 0;
+  entry.failures = 0;
+  startCooldown(entry, { until: now + ms, reason: kind });
+}
+
+export function startCooldown(entry: HealthEntry, cooldown: Cooldown): void {
+  entry.cooldown = cooldown;
+  entry.generation++;
+}
+
+function count(entry: HealthEntry, failures: 0 | 1, now: number, { windowMs }: HealthPolicy): void {
+  if (now - entry.windowStart >= windowMs) {
+    entry.windowStart = now;
+    entry.attempts = 0;
+    entry.failures = 0;
+  }
+  entry.attempts++;
+  entry.failures += failures;
+}
+
+function isFailing({ attempts, failures }: HealthEntry, { minFailures, failureRate }: HealthPolicy): boolean {
+  return failures >= minFailures && failures / attempts >= failureRate;
+}

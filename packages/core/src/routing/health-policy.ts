@@ -1,0 +1,23 @@
+/** When a channel is left alone, and for how long. Times in milliseconds. */
+export interface HealthPolicy {
+  /** Failures are counted in windows of this length. */
+  readonly windowMs: number;
+  /** So many failures in a window, … */
+  readonly minFailures: number;
+  /** … and at least this share of its attempts, and the channel cools. */
+  readonly failureRate: number;
+  /** The first time to cool; each time without a success between doubles it. */
+  readonly cooldownMs: number;
+  readonly maxCooldownMs: number;
+  /** The time to cool after a 429 without `retry-after`. */
+  readonly rateLimitMs: number;
+}
+
+export const DEFAULT_HEALTH_POLICY: HealthPolicy = {
+  windowMs: 60_000,
+  minFailures: 3,
+  failureRate: 0.5,
+  cooldownMs: 5_000,
+  maxCooldownMs: 600_000,
+  rateLimitMs: 10_000,
+};
