@@ -1,3 +1,20 @@
+export type {
+  AdmissionDecision,
+  AdmissionStore,
+  AdmissionTicket,
+  ConcurrencyLimit,
+  Cooldown,
+  IdempotencyClaim,
+  IdempotencyEnding,
+  StoredAnswer,
+  WindowLimit,
+  WindowState,
+} from "./admission/admission-store.js";
+export type { CallerLimits } from "./admission/caller-limits.js";
+export {
+  createMemoryAdmissionStore,
+  type MemoryAdmissionStoreOptions,
+} from "./admission/memory-admission-store.js";
 export type * from "./billing/index.js";
 export { calculateCharge, createMemoryLedger, estimateCharge, exportRecords } from "./billing/index.js";
 export { GatewayOptionsError, type OptionsProblem } from "./check-options.js";
