@@ -1,6 +1,7 @@
 import type { Usage } from "../image-request.js";
-import { formatDecimal, roundCharge, toDecimal } from "./decimal.js";
+import { type Decimal, formatDecimal, roundCharge, toDecimal } from "./decimal.js";
 import type { DecimalInput } from "./decimal-input.js";
+import { describeValue } from "./describe-value.js";
 import type { ModelDetails, PerRequestDetails, PerTokenDetails } from "./model-details.js";
 
 /** What {@link calculateCharge} needs. */
@@ -16,12 +17,16 @@ export interface ChargeInput {
 export interface PerRequestDerivation {
   readonly pricing_mode: "per-request";
   readonly count: number;
-  /** `default`: the provider gave no `generated_images`, and one request is counted. */
-  readonly count_source: "generated_images" | "default";
+  /**
+   * `generated_images`: the provider reported it. `default`: it did not, and one request is counted. `request`: an
+   * estimate, by the most images that the request may make.
+   */
+  readonly count_source: "generated_images" | "default" | "request";
   readonly model_price: string;
   readonly group_ratio: string;
   /** The charge before rounding. */
   readonly exact: string;
+  /** The places that it was rounded to, half up. Absent: it was not rounded, and the charge is `exact`. */
   readonly decimal_places?: number;
 }
 
@@ -32,13 +37,20 @@ export interface PerRequestDerivation {
 export interface PerTokenDerivation {
   readonly pricing_mode: "per-token";
   readonly output_tokens: number;
-  /** `total_tokens − output_tokens`. */
+  /** `total_tokens − output_tokens`, and 0 where not both were reported. */
   readonly other_tokens: number;
+  /**
+   * Where `output_tokens` came from. `output_tokens`: the provider reported them. `total_tokens`: it reported the total
+   * alone, all of which counts as output. `none`: it reported neither. `request`: an estimate, by the most pixels that
+   * the request may make.
+   */
+  readonly token_source: "output_tokens" | "total_tokens" | "none" | "request";
   readonly output_token_price: string;
   readonly input_token_price: string;
   readonly group_ratio: string;
   /** The charge before rounding. */
   readonly exact: string;
+  /** The places that it was rounded to, half up. Absent: it was not rounded, and the charge is `exact`. */
   readonly decimal_places?: number;
   /** True when the provider reported no tokens, so that nothing could be charged. */
   readonly unpriced: boolean;
@@ -79,12 +91,10 @@ export function calculateCharge({ details, usage, group_ratio = "1" }: ChargeInp
       return chargePerToken(details, usage, ratio);
     default:
       throw new RangeError(
-        `pricing_mode must be "per-request" or "per-token", not ${JSON.stringify((details as { pricing_mode: unknown }).pricing_mode)}`,
+        `pricing_mode must be "per-request" or "per-token", not ${describeValue((details as { pricing_mode: unknown }).pricing_mode)}`,
       );
   }
 }
-
-type Decimal = ReturnType<typeof toDecimal>;
 
 function chargePerRequest(details: PerRequestDetails, usage: Usage | undefined, ratio: Decimal): Charge {
   const price = toDecimal(details.model_price, "model_price");
@@ -111,6 +121,7 @@ function chargePerToken(details: PerTokenDetails, usage: Usage | undefined, rati
   const reportedTotal = toCount(usage?.total_tokens, "total_tokens");
   const outputTokens = reportedOutput ?? reportedTotal ?? 0;
   const otherTokens = Math.max(0, (reportedTotal ?? outputTokens) - outputTokens);
+  const tokenSource = findTokenSource(reportedOutput, reportedTotal);
   const perMillion = outputPrice.times(outputTokens).plus(inputPrice.times(otherTokens));
   const exact = perMillion.times("0.000001").times(ratio);
   return {
@@ -119,19 +130,28 @@ function chargePerToken(details: PerTokenDetails, usage: Usage | undefined, rati
       pricing_mode: "per-token",
       output_tokens: outputTokens,
       other_tokens: otherTokens,
+      token_source: tokenSource,
       output_token_price: formatDecimal(outputPrice),
       input_token_price: formatDecimal(inputPrice),
       group_ratio: formatDecimal(ratio),
       exact: formatDecimal(exact),
       ...rounding(details.decimal_places),
-      unpriced: reportedOutput === undefined && reportedTotal === undefined,
+      unpriced: tokenSource === "none",
     },
   };
 }
 
+function findTokenSource(
+  reportedOutput: number | undefined,
+  reportedTotal: number | undefined,
+): PerTokenDerivation["token_source"] {
+  if (reportedOutput !== undefined) return "output_tokens";
+  return reportedTotal === undefined ? "none" : "total_tokens";
+}
+
 function toCount(value: number | undefined, name: string): number | undefined {
   if (value !== undefined && !(Number.isSafeInteger(value) && value >= 0)) {
-    throw new RangeError(`usage.${name} must be a whole number of at least 0, not ${value}`);
+    throw new RangeError(`usage.${name} must be a whole number of at least 0, not ${describeValue(value)}`);
   }
   return value;
 }
@@ -145,7 +165,9 @@ function toAmount(exact: Decimal, decimalPlaces: number | undefined): string {
     decimalPlaces !== undefined &&
     !(Number.isInteger(decimalPlaces) && decimalPlaces >= 0 && decimalPlaces <= 30)
   ) {
-    throw new RangeError(`decimal_places must be a whole number from 0 to 30, not ${decimalPlaces}`);
+    throw new RangeError(
+      `decimal_places must be a whole number from 0 to 30, not ${describeValue(decimalPlaces)}`,
+    );
   }
   return formatDecimal(roundCharge(exact, decimalPlaces));
 }
