@@ -1,0 +1,209 @@
+import * as fc from "fast-check";
+import { describe, expect, it, vi } from "vitest";
+import type { Usage } from "../image-request.js";
+import {
+  anyCount,
+  anyDecimal,
+  anyDetails,
+  anyPerRequest,
+  anyPerToken,
+  anyUsage,
+} from "../testing/any-charge.js";
+import { expectedAmount, expectedExact, isAtMost, isExactly } from "../testing/expected-charge.js";
+import { add, compare, multiply, type Rational, toRational } from "../testing/rational.js";
+import { type Charge, type ChargeInput, calculateCharge } from "./calculate-charge.js";
+import { estimateCharge } from "./estimate-charge.js";
+import type { PerRequestDetails } from "./model-details.js";
+
+// 100,000 cases take a few seconds, and more on a busy machine.
+vi.setConfig({ testTimeout: 60_000 });
+
+/** What refutes the property, in so many cases that are the same in every run; `undefined` when nothing does. */
+function refute<Values>(cases: number, property: fc.IProperty<Values>): string | undefined {
+  return fc.defaultReportMessage(fc.check(property, { numRuns: cases, seed: 20_261_121 }));
+}
+
+/** True where the function throws a RangeError of a message that a log can hold. */
+function throwsRangeError(run: () => unknown): boolean {
+  try {
+    run();
+    return false;
+  } catch (error) {
+    return error instanceof RangeError && error.message.length < 200;
+  }
+}
+
+const perRequest = (model_price: string | number, decimal_places?: number): PerRequestDetails => ({
+  pricing_mode: "per-request",
+  model_price,
+  decimal_places,
+});
+
+function agrees(input: ChargeInput): boolean {
+  const { amount, derivation } = calculateCharge(input);
+  return isExactly(amount, expectedAmount(input)) && isExactly(derivation.exact, expectedExact(input));
+}
+
+describe("a charge, against arithmetic with fractions", () => {
+  it.each([
+    ["per request", anyPerRequest],
+    ["per token", anyPerToken],
+  ])("%s is exact, and rounded once, half up, to any number of places", (_mode, someDetails) => {
+    const property = fc.property(someDetails, anyUsage, anyDecimal, (details, usage, group_ratio) =>
+      agrees({ details, usage, group_ratio }),
+    );
+    expect(refute(25_000, property)).toBeUndefined();
+  });
+
+  it("is rounded up at the half and down right below it, at every number of places", () => {
+    const property = fc.property(fc.nat(), fc.nat({ max: 28 }), fc.boolean(), (whole, places, isHalf) => {
+      const price = `${whole}.${"0".repeat(places)}${isHalf ? "50" : "49"}`;
+      const { amount } = calculateCharge({ details: perRequest(price, places), usage: undefined });
+      const unit = { numerator: isHalf ? 1n : 0n, denominator: 10n ** BigInt(places) };
+      return isExactly(amount, add(toRational(whole), unit));
+    });
+    expect(refute(5_000, property)).toBeUndefined();
+  });
+
+  it("takes a number as its shortest decimal text, and refuses it where that is too long", () => {
+    const anyNumber = fc.oneof(
+      withExponent(fc.maxSafeNat()),
+      withExponent(fc.nat({ max: 999 })),
+      fc.double({ min: 0, noDefaultInfinity: true, noNaN: true }),
+    );
+    const property = fc.property(anyNumber, anyCount, (number, images) => {
+      const value = toRational(number);
+      const input = { details: perRequest(number), usage: { generated_images: images }, group_ratio: number };
+      return hasTooManyDigits(value)
+        ? throwsRangeError(() => calculateCharge(input))
+        : isExactly(calculateCharge(input).amount, multiply(value, value, toRational(images)));
+    });
+    expect(refute(10_000, property)).toBeUndefined();
+  });
+
+  it("does not depend on zeros before and after the digits", () => {
+    const parts = fc.tuple(fc.nat(), fc.stringMatching(/^\d{6}$/), fc.nat({ max: 20 }), fc.nat({ max: 24 }));
+    const property = fc.property(parts, parts, anyCount, (price, ratio, images) => {
+      const [plain, padded] = [toPlainText, toPaddedText].map((toText) =>
+        calculateCharge({
+          details: perRequest(toText(...price)),
+          usage: { generated_images: images },
+          group_ratio: toText(...ratio),
+        }),
+      );
+      expect(padded).toEqual(plain);
+    });
+    expect(refute(5_000, property)).toBeUndefined();
+  });
+});
+
+function withExponent(digits: fc.Arbitrary<number>): fc.Arbitrary<number> {
+  const exponents = fc.integer({ min: -40, max: 29 });
+  return fc.tuple(digits, exponents).map(([value, exponent]) => Number(`${value}e${exponent}`));
+}
+
+function hasTooManyDigits({ numerator, denominator }: Rational): boolean {
+  return numerator >= 10n ** 30n * denominator || (numerator * 10n ** 30n) % denominator !== 0n;
+}
+
+const toPlainText = (whole: number, fraction: string): string => `${whole}.${fraction}`;
+
+const toPaddedText = (whole: number, fraction: string, before: number, after: number): string =>
+  `${"0".repeat(before)}${whole}.${fraction}${"0".repeat(after)}`;
+
+function report(output: number, other: number): Usage {
+  return { generated_images: output, output_tokens: output, total_tokens: output + other };
+}
+
+describe("a charge, beside another", () => {
+  /** Two numbers whose sum with two others can still be counted. */
+  const anyPart = fc.tuple(fc.nat({ max: 2 ** 51 }), fc.nat({ max: 2 ** 51 }));
+
+  it("is not less for more of anything", () => {
+    const property = fc.property(anyDetails, anyDecimal, anyPart, anyPart, (details, group_ratio, a, b) => {
+      const less = { details, group_ratio, usage: report(...a) };
+      const more = { details, group_ratio, usage: report(a[0] + b[0], a[1] + b[1]) };
+      return isAtMost(calculateCharge(less), calculateCharge(more));
+    });
+    expect(refute(10_000, property)).toBeUndefined();
+  });
+
+  it("adds up to the charge of both together, where nothing is rounded", () => {
+    const property = fc.property(anyDetails, anyDecimal, anyPart, anyPart, (rounded, group_ratio, a, b) => {
+      const details = { ...rounded, decimal_places: undefined };
+      const charge = (output: number, other: number): Rational =>
+        toRational(calculateCharge({ details, group_ratio, usage: report(output, other) }).amount);
+      return compare(add(charge(...a), charge(...b)), charge(a[0] + b[0], a[1] + b[1])) === 0;
+    });
+    expect(refute(5_000, property)).toBeUndefined();
+  });
+});
+
+describe("an estimate", () => {
+  const anyBounds = fc.record({
+    maxImages: fc.integer({ min: 1, max: 15 }),
+    maxPixels: fc.option(fc.integer({ min: 1, max: 36_000_000 }), { nil: undefined }),
+  });
+
+  /** Bounds, and the pixels of the images that were made within them. */
+  const anyMade = anyBounds.chain((request) =>
+    fc.record({
+      request: fc.constant(request),
+      pixels: fc.array(fc.integer({ min: 1, max: request.maxPixels ?? 4096 * 4096 }), {
+        maxLength: request.maxImages,
+        size: "max",
+      }),
+    }),
+  );
+
+  const anyReported = fc.subarray(["generated_images", "output_tokens", "total_tokens"] as const);
+
+  it("is never below the charge for what the request makes, whatever of it is reported", () => {
+    const property = fc.property(
+      fc.tuple(anyDetails, anyDecimal),
+      anyMade,
+      anyReported,
+      ([details, group_ratio], { request, pixels }, reported) => {
+        const tokens = Math.floor(pixels.reduce((sum, ofOne) => sum + ofOne, 0) / 256);
+        const made = { generated_images: pixels.length, output_tokens: tokens, total_tokens: tokens };
+        const usage = Object.fromEntries(reported.map((name) => [name, made[name]]));
+        const charge = calculateCharge({ details, group_ratio, usage });
+        return isAtMost(charge, estimateCharge({ details, group_ratio, request }));
+      },
+    );
+    expect(refute(12_000, property)).toBeUndefined();
+  });
+
+  it("is the charge for all images at their largest, rounded as a charge is", () => {
+    const property = fc.property(anyDetails, anyDecimal, anyBounds, (details, group_ratio, request) => {
+      const tokens = request.maxImages * Math.ceil((request.maxPixels ?? 4096 * 4096) / 256);
+      const usage = { generated_images: request.maxImages, output_tokens: tokens, total_tokens: tokens };
+      const { amount } = estimateCharge({ details, group_ratio, request });
+      return isExactly(amount, expectedAmount({ details, group_ratio, usage }));
+    });
+    expect(refute(3_000, property)).toBeUndefined();
+  });
+});
+
+describe("any value for a price or a ratio", () => {
+  it("is a number or a plain decimal, or is refused in a short message", () => {
+    const anything = fc.oneof(
+      fc.anything({ withBigInt: true, withNullPrototype: true, withObjectString: true }),
+      fc.string({ unit: "binary" }),
+      fc.stringMatching(/^[-+ .\d_exn]{1,8}$/),
+    );
+    const property = fc.property(anything, fc.boolean(), (value, isRatio) => {
+      const text = value as string;
+      const run = (): Charge =>
+        calculateCharge({
+          details: perRequest(isRatio ? "1" : text),
+          usage: undefined,
+          // The default is for a ratio that is absent, not for one that is meant to be refused.
+          group_ratio: isRatio ? (text ?? "absent") : "1",
+        });
+      const isMeant = typeof value === "string" ? /^\d+(?:\.\d+)?$/.test(text) : typeof value === "number";
+      return throwsRangeError(run) || (isMeant && isExactly(run().amount, toRational(text)));
+    });
+    expect(refute(5_000, property)).toBeUndefined();
+  });
+});
