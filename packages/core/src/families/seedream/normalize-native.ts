@@ -3,6 +3,7 @@ import type { ImageRequest } from "../../image-request.js";
 import type { JsonObject } from "../../json.js";
 import { parseFields } from "../../request/parse-fields.js";
 import type { NormalizeContext } from "../family.js";
+import { countMaxPixels } from "./count-max-pixels.js";
 import { MAX_IMAGES } from "./limits.js";
 import { nativeRequestSchema } from "./request-schema.js";
 import { countMaxImages } from "./sequential-images.js";
@@ -33,6 +34,7 @@ export function normalizeNative(fields: JsonObject, context: NormalizeContext): 
     prompt: parsed.prompt,
     images,
     maxImages,
+    maxPixels: countMaxPixels(fields["size"], context.limits),
     responseFormat: parsed.response_format === "b64_json" ? "b64_json" : "url",
     stream: parsed.stream ?? false,
     upstreamFields,

@@ -7,6 +7,7 @@ import { parseFields } from "../../request/parse-fields.js";
 import type { NormalizeContext } from "../family.js";
 import type { ModelLimits } from "../model-limits.js";
 import { splitOpenAiOnly } from "../openai-only-fields.js";
+import { countMaxPixels } from "./count-max-pixels.js";
 import { MAX_IMAGES, MAX_REFERENCES, REFERENCE_MEDIA_TYPES } from "./limits.js";
 import { type SeedreamFields, seedreamRequestSchema } from "./request-schema.js";
 import { applyImageCount, countMaxImages, type SequentialFields } from "./sequential-images.js";
@@ -36,6 +37,7 @@ export function normalizeSeedream(fields: JsonObject, context: NormalizeContext)
     prompt: parsed.prompt,
     images,
     maxImages,
+    maxPixels: countMaxPixels(parsed.size, context.limits),
     responseFormat: responseFormat ?? "url",
     stream: parsed.stream ?? false,
     upstreamFields: {
