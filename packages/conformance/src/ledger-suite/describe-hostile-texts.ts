@@ -1,0 +1,69 @@
+import { describe, expect, it } from "vitest";
+import { timeAfterStart } from "./clock.js";
+import { holdOf, recordOf, unresolvedOf } from "./entries.js";
+import { HOSTILE_TEXTS } from "./hostile-texts.js";
+import { type OpenLedger, useLedger } from "./open-ledger.js";
+import { peekUndelivered, readRecords } from "./read-ledger.js";
+
+const TEXTS = Object.values(HOSTILE_TEXTS);
+
+const inOrderOfBytes = (texts: readonly string[]): string[] =>
+  texts.toSorted((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
+
+/** Ids and names are opaque: whatever text they are, they mean themselves. */
+export function describeHostileTexts(open: OpenLedger): void {
+  describe("an id or a name", () => {
+    const bench = useLedger(open);
+
+    it.each(Object.entries(HOSTILE_TEXTS))("may be %s", async (_what, text) => {
+      const { ledger } = bench();
+      const names = { caller: text, group: text, model: text };
+      const record = recordOf({ ...names, id: text, channel: text, upstreamModel: text, errorCode: text });
+      await ledger.hold(holdOf({ ...names, id: text, budget: "1" }));
+      expect(await ledger.balance(text)).toEqual({ settled: "0", held: "0.5" });
+      expect(await ledger.sweep({ onLost: "release", own: true })).toEqual([
+        unresolvedOf({ ...names, id: text }),
+      ]);
+      await ledger.settle(record);
+
+      expect(await readRecords(ledger, { caller: text, model: text, channel: text })).toStrictEqual([record]);
+      expect(await ledger.balance(text)).toEqual({ settled: "0.3", held: "0" });
+      for (const key of ["caller", "model", "channel"] as const) {
+        expect(await ledger.totals(key)).toMatchObject([{ key: text, charge: "0.3" }]);
+      }
+      const taken = await ledger.takeUndelivered(1, 0);
+      expect(taken).toStrictEqual([record]);
+      await ledger.markDelivered(taken);
+      expect(await peekUndelivered(ledger)).toEqual([]);
+    });
+
+    it("is no other, however alike they look", async () => {
+      const { ledger } = bench();
+      for (const text of TEXTS) await ledger.hold(holdOf({ id: text, caller: text }));
+      for (const text of TEXTS) {
+        expect(await ledger.balance(text)).toEqual({ settled: "0", held: "0.5" });
+        await ledger.release(text);
+        expect(await ledger.balance(text)).toEqual({ settled: "0", held: "0" });
+      }
+    });
+
+    it("has its place by its code points, in records and in totals", async () => {
+      const { ledger } = bench();
+      for (const text of TEXTS) await ledger.settle(recordOf({ id: text, caller: text }));
+
+      const ordered = inOrderOfBytes(TEXTS);
+      expect((await readRecords(ledger)).map(({ id }) => id)).toEqual(ordered);
+      expect((await ledger.totals("caller")).map(({ key }) => key)).toEqual(ordered);
+    });
+
+    it("may stand in what else a record holds", async () => {
+      const { ledger } = bench();
+      const records = TEXTS.map((text, at) =>
+        recordOf({ id: `req_${at}`, time: timeAfterStart(at), errorCode: text, upstreamRequestId: text }),
+      );
+      for (const record of records) await ledger.settle(record);
+
+      expect(await readRecords(ledger)).toStrictEqual(records);
+    });
+  });
+}

@@ -1,0 +1,35 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createClock } from "./clock.js";
+import type { OpenLedger } from "./open-ledger.js";
+import { randomStep } from "./random-steps.js";
+import { observe, type Trial, takeStep } from "./random-trial.js";
+import { ReferenceLedger } from "./reference-ledger.js";
+
+const SEQUENCES = fc.array(randomStep, { minLength: 1, maxLength: 40, size: "max" });
+
+/** Whatever happens to it, in whatever order, a ledger says what the reference says. */
+export function describeRandomUse(open: OpenLedger, runs: number): void {
+  describe("a ledger in random use", () => {
+    it(`agrees with the reference after each step of ${runs} random sequences`, async () => {
+      await fc.assert(
+        fc.asyncProperty(SEQUENCES, async (steps) => {
+          const clock = createClock();
+          const { ledger, close } = await open({ now: clock.now });
+          const trial: Trial = { ledger, reference: new ReferenceLedger(), clock, taken: [] };
+          try {
+            for (const step of steps) {
+              const said = await takeStep(trial, step);
+              expect(said.ledger).toEqual(said.reference);
+              const seen = await observe(trial);
+              expect(seen.ledger).toEqual(seen.reference);
+            }
+          } finally {
+            await close?.();
+          }
+        }),
+        { numRuns: runs, seed: 20_261_121 },
+      );
+    }, 120_000);
+  });
+}

@@ -1,0 +1,180 @@
+import type { RecordFilter, TotalsKey, UsageTotal } from "@calotype/core/billing";
+import { describe, expect, it } from "vitest";
+import { timeAfterStart } from "./clock.js";
+import { holdOf, recordOf } from "./entries.js";
+import { type OpenLedger, useLedger } from "./open-ledger.js";
+import { idsOf, readRecords } from "./read-ledger.js";
+
+const LAST_OF_30TH = "2026-01-30T23:59:59.999Z";
+const FIRST_OF_31ST = "2026-01-31T00:00:00.000Z";
+const FIRST_OF_FEBRUARY = "2026-02-01T00:00:00.000Z";
+
+const line = (
+  key: string,
+  requests: number,
+  images: number,
+  charge: string,
+  unresolved: number,
+): UsageTotal => ({ key, requests, images, charge, unresolved });
+
+/** What the ledger holds can be read by who, what, where and when. */
+export function describeReports(open: OpenLedger): void {
+  const bench = useLedger(open);
+
+  /** Four requests, named in the order of their time and entered in another. */
+  async function enterFour(): Promise<void> {
+    const { ledger } = bench();
+    const qwen = { model: "qwen", channel: "dashscope" };
+    await ledger.settle(
+      recordOf({ id: "b", time: FIRST_OF_31ST, channel: "ark-2", images: 2, charge: "0.2" }),
+    );
+    await ledger.hold(holdOf({ id: "d", time: FIRST_OF_FEBRUARY, model: "qwen", amount: "0.7" }));
+    await ledger.sweep({ onLost: "charge", own: true });
+    await ledger.settle(recordOf({ ...qwen, id: "c", caller: "other", images: 4, charge: null }));
+    await ledger.settle(recordOf({ id: "a", time: LAST_OF_30TH, charge: "0.1" }));
+    await ledger.hold(holdOf({ id: "open", time: FIRST_OF_31ST }));
+  }
+
+  describe("records", () => {
+    it("of an empty ledger are none", async () => {
+      expect(await readRecords(bench().ledger)).toEqual([]);
+    });
+
+    it.each<[RecordFilter, string]>([
+      [{}, "abcd"],
+      [{ caller: undefined, from: undefined }, "abcd"],
+      [{ caller: "me" }, "abd"],
+      [{ caller: "nobody" }, ""],
+      [{ model: "qwen" }, "cd"],
+      [{ channel: "ark-1" }, "a"],
+      [{ channel: "" }, "d"],
+      [{ from: FIRST_OF_31ST }, "bcd"],
+      [{ to: FIRST_OF_31ST }, "a"],
+      [{ from: FIRST_OF_31ST, to: FIRST_OF_FEBRUARY }, "bc"],
+      [{ from: FIRST_OF_31ST, to: FIRST_OF_31ST }, ""],
+      [{ from: FIRST_OF_FEBRUARY, to: FIRST_OF_31ST }, ""],
+      [{ from: "2026-01-31T00:00:00Z" }, "bcd"],
+      [{ to: "2026-01-31T00:00:00Z" }, "a"],
+      [{ from: "2026-01-31", to: "2026-02-01" }, "bc"],
+      [{ from: "2026-01-31T08:00:00+08:00", to: "2026-01-31T19:00:00-05:00" }, "bc"],
+      [{ caller: "me", model: "qwen", from: FIRST_OF_FEBRUARY }, "d"],
+      [{ caller: "other", model: "qwen", channel: "dashscope", to: FIRST_OF_FEBRUARY }, "c"],
+      [{ caller: "other", channel: "ark-1" }, ""],
+    ])("of %j are those that fit it, in the order of their time: %s", async (filter, ids) => {
+      await enterFour();
+
+      expect(idsOf(await readRecords(bench().ledger, filter)).join("")).toBe(ids);
+    });
+
+    it.each<RecordFilter>([{ from: "yesterday" }, { to: "" }])("of %j are refused", async (filter) => {
+      await expect(readRecords(bench().ledger, filter)).rejects.toThrow(/from|to/);
+      await expect(bench().ledger.totals("caller", filter)).rejects.toThrow(/from|to/);
+    });
+
+    it("of one moment are in the order of their ids", async () => {
+      const { ledger } = bench();
+      const ids = ["a", "B", "b", "10", "9", "é", "z"];
+      for (const id of ids) await ledger.settle(recordOf({ id }));
+
+      expect(idsOf(await readRecords(ledger))).toEqual(["10", "9", "B", "a", "b", "z", "é"]);
+    });
+
+    it("are all read where there are thousands, most of one moment", async () => {
+      const { ledger } = bench();
+      const ids = Array.from({ length: 2_500 }, (_, at) => `req_${String(at).padStart(4, "0")}`);
+      await Promise.all(
+        ids.map((id, at) => ledger.settle(recordOf({ id, time: timeAfterStart(Math.floor(at / 2_000)) }))),
+      );
+
+      expect(idsOf(await readRecords(ledger))).toEqual(ids);
+    });
+
+    it("are each read once while others are entered", async () => {
+      const { ledger } = bench();
+      for (const id of ["b", "c", "d"]) await ledger.settle(recordOf({ id }));
+      await ledger.hold(holdOf({ id: "e" }));
+
+      const read: string[] = [];
+      for await (const { id } of ledger.records()) {
+        if (read.length === 0) {
+          await ledger.settle(recordOf({ id: "a" }));
+          await ledger.sweep({ onLost: "charge", own: true });
+        }
+        read.push(id);
+      }
+
+      expect(read.filter((id) => id !== "a" && id !== "e")).toEqual(["b", "c", "d"]);
+      expect(new Set(read).size).toBe(read.length);
+    });
+
+    it("may be left half read, and read by two at once", async () => {
+      const { ledger } = bench();
+      for (const id of ["a", "b", "c"]) await ledger.settle(recordOf({ id }));
+      for await (const { id } of ledger.records()) {
+        expect(id).toBe("a");
+        break;
+      }
+      await ledger.settle(recordOf({ id: "d" }));
+
+      const both = await Promise.all([readRecords(ledger), readRecords(ledger)]);
+      expect(both.map(idsOf)).toEqual([
+        ["a", "b", "c", "d"],
+        ["a", "b", "c", "d"],
+      ]);
+    });
+  });
+
+  describe("totals", () => {
+    it("of an empty ledger have no line", async () => {
+      expect(await bench().ledger.totals("day")).toEqual([]);
+    });
+
+    it.each<[TotalsKey, RecordFilter, UsageTotal[]]>([
+      ["caller", {}, [line("me", 3, 3, "1", 1), line("other", 1, 4, "0", 0)]],
+      ["model", {}, [line("qwen", 2, 4, "0.7", 1), line("seedream", 2, 3, "0.3", 0)]],
+      [
+        "channel",
+        {},
+        [
+          line("", 1, 0, "0.7", 1),
+          line("ark-1", 1, 1, "0.1", 0),
+          line("ark-2", 1, 2, "0.2", 0),
+          line("dashscope", 1, 4, "0", 0),
+        ],
+      ],
+      [
+        "day",
+        {},
+        [
+          line("2026-01-30", 1, 1, "0.1", 0),
+          line("2026-01-31", 2, 6, "0.2", 0),
+          line("2026-02-01", 1, 0, "0.7", 1),
+        ],
+      ],
+      ["model", { caller: "me" }, [line("qwen", 1, 0, "0.7", 1), line("seedream", 2, 3, "0.3", 0)]],
+      [
+        "caller",
+        { from: FIRST_OF_31ST, to: FIRST_OF_FEBRUARY },
+        [line("me", 1, 2, "0.2", 0), line("other", 1, 4, "0", 0)],
+      ],
+      ["day", { channel: "ark-2" }, [line("2026-01-31", 1, 2, "0.2", 0)]],
+      ["caller", { model: "none" }, []],
+    ])("by %s of %j are exact", async (by, filter, lines) => {
+      await enterFour();
+
+      expect(await bench().ledger.totals(by, filter)).toStrictEqual(lines);
+    });
+
+    it("of hundreds of charges are exact", async () => {
+      const { ledger } = bench();
+      await Promise.all(
+        Array.from({ length: 300 }, (_, at) =>
+          ledger.settle(recordOf({ id: `req_${at}`, charge: at % 3 === 0 ? "0.1" : `0.${"0".repeat(24)}1` })),
+        ),
+      );
+
+      expect(await ledger.totals("caller")).toMatchObject([{ charge: `10.${"0".repeat(22)}2` }]);
+      expect(await ledger.balance("me")).toMatchObject({ settled: `10.${"0".repeat(22)}2` });
+    });
+  });
+}

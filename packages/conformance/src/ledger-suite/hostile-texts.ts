@@ -1,0 +1,36 @@
+/**
+ * Texts that a ledger must keep apart and give back as they are. NUL and halves of surrogate pairs are
+ * not among them: PostgreSQL stores neither, and no request's id, caller or model can hold them.
+ */
+export const HOSTILE_TEXTS: Readonly<Record<string, string>> = {
+  "nothing at all": "",
+  "a space": " ",
+  "spaces around": " me ",
+  "another case": "ME",
+  "a quote": "o'neill",
+  "a statement": "x'; DROP TABLE records; --",
+  "double quotes": '"me"',
+  "a backslash": "back\\slash\\",
+  "a template": "${me} {{me}} %s $1 ?1 :me @me",
+  "wildcards of LIKE": "m_%*[a-z]",
+  "line ends": "one\ntwo\r\nthree",
+  "line ends of JavaScript": "one\u2028two\u2029three",
+  "control characters": "\u0001\u001b[31m\u007f",
+  "a zero": "0",
+  "a number": "007",
+  "a number with an exponent": "1e3",
+  "a word of JSON": "null",
+  "a word of JavaScript": "undefined",
+  "the prototype": "__proto__",
+  "the constructor": "constructor",
+  "a method of objects": "hasOwnProperty",
+  "composed é": "\u00e9",
+  "decomposed é": "e\u0301",
+  "the last of the basic plane": "\ufffd",
+  "an emoji": "🖼️",
+  "a family of emoji": "👨‍👩‍👧‍👦",
+  "right to left": "\u202eשלום",
+  Chinese: "图像生成",
+  "ten kilobytes": "x".repeat(10_240),
+  "ten kilobytes of another end": `${"x".repeat(10_239)}y`,
+};

@@ -1,0 +1,70 @@
+import type { Hold, LostPolicy, SettledRecord } from "@calotype/core/billing";
+import * as fc from "fast-check";
+import { START } from "./clock.js";
+import { recordOf } from "./entries.js";
+
+/** One thing that happens to a ledger. */
+export type Step =
+  | { readonly kind: "hold"; readonly hold: Hold; readonly lifetimeMs: number }
+  | { readonly kind: "settle"; readonly record: SettledRecord }
+  | { readonly kind: "release"; readonly id: string }
+  | { readonly kind: "sweep"; readonly onLost: LostPolicy; readonly own: boolean }
+  | { readonly kind: "advance"; readonly ms: number }
+  | { readonly kind: "take"; readonly limit: number; readonly leaseMs: number }
+  /** Marks what one of the earlier steps took. */
+  | { readonly kind: "mark"; readonly batch: number };
+
+export const CALLERS = ["me", "other", "third"] as const;
+
+const HOUR_MS = 3_600_000;
+
+/** Few requests, so that steps meet. What is known of a request is the same whenever it is named. */
+const facts = fc.nat({ max: 8 }).map((at) => ({
+  id: `req_${at}`,
+  time: new Date(START + ((at * 5) % 9) * 7 * HOUR_MS).toISOString(),
+  caller: CALLERS[at % CALLERS.length] ?? "me",
+  group: "default",
+  model: at % 2 === 0 ? "seedream" : "qwen",
+  operation: at % 4 === 0 ? ("edit" as const) : ("generate" as const),
+}));
+
+// Amounts of which some sums meet a budget exactly, and some miss it by a last place.
+const amount = fc.constantFrom("0", "0.1", "0.2", "0.3", "0.07", "1", "0.000000000000000001", null);
+const budget = fc.constantFrom(undefined, "0", "0.3", "0.5", "1", "1.1", "0.999999999999999999", "2");
+const milliseconds = fc.constantFrom(0, 1, 10, 50, 100, 1_000);
+
+export const randomStep: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({ facts, amount, budget, lifetimeMs: milliseconds }).map(
+      ({ facts: known, lifetimeMs, ...money }): Step => ({
+        kind: "hold",
+        hold: { ...known, ...money, expiresAt: 0 },
+        lifetimeMs,
+      }),
+    ),
+  },
+  {
+    weight: 4,
+    arbitrary: fc
+      .record({ facts, charge: amount, channel: fc.constantFrom("ark-1", "ark-2"), images: fc.nat(4) })
+      .map(
+        ({ facts: known, ...rest }): Step => ({ kind: "settle", record: recordOf({ ...known, ...rest }) }),
+      ),
+  },
+  { weight: 2, arbitrary: facts.map(({ id }): Step => ({ kind: "release", id })) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant("sweep" as const),
+      onLost: fc.constantFrom("release" as const, "charge" as const),
+      own: fc.boolean(),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("advance" as const), ms: milliseconds }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant("take" as const), limit: fc.nat(4), leaseMs: milliseconds }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("mark" as const), batch: fc.nat(9) }) },
+);

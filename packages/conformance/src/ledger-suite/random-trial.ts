@@ -1,0 +1,84 @@
+import type { Ledger, TotalsKey, UsageRecord } from "@calotype/core/billing";
+import type { Clock } from "./clock.js";
+import { CALLERS, type Step } from "./random-steps.js";
+import { peekUndelivered, readRecords } from "./read-ledger.js";
+import type { ReferenceLedger } from "./reference-ledger.js";
+
+/** A ledger, the reference it is held against, and what was taken so far. */
+export interface Trial {
+  readonly ledger: Ledger;
+  readonly reference: ReferenceLedger;
+  readonly clock: Clock;
+  readonly taken: (readonly UsageRecord[])[];
+}
+
+/** What both said, to be compared. */
+export interface Answers {
+  readonly ledger: unknown;
+  readonly reference: unknown;
+}
+
+const KEYS: readonly TotalsKey[] = ["caller", "model", "channel", "day"];
+
+/** Does the same to both. */
+export async function takeStep({ ledger, reference, clock, taken }: Trial, step: Step): Promise<Answers> {
+  switch (step.kind) {
+    case "hold": {
+      const hold = { ...step.hold, expiresAt: clock.now() + step.lifetimeMs };
+      return { ledger: await ledger.hold(hold), reference: reference.hold(hold) };
+    }
+    case "settle":
+      return { ledger: await ledger.settle(step.record), reference: reference.settle(step.record) };
+    case "release":
+      return { ledger: await ledger.release(step.id), reference: reference.release(step.id) };
+    case "sweep": {
+      const { onLost, own } = step;
+      return {
+        ledger: await ledger.sweep({ onLost, own }),
+        reference: reference.sweep(clock.now(), onLost, own),
+      };
+    }
+    case "advance":
+      return { ledger: clock.advance(step.ms), reference: undefined };
+    case "take": {
+      const waiting = reference.undelivered(clock.now());
+      const records = await ledger.takeUndelivered(step.limit, step.leaseMs);
+      reference.lease(records, clock.now() + step.leaseMs);
+      taken.push(records);
+      // Which of them are older is for other tests; here, that they are as many, and such as wait.
+      const versions = new Set(records.map(versionOf));
+      return {
+        ledger: { count: records.length, records: records.toSorted(compareIds) },
+        reference: {
+          count: Math.min(step.limit, waiting.length),
+          records: waiting.filter((record) => versions.has(versionOf(record))).toSorted(compareIds),
+        },
+      };
+    }
+    case "mark": {
+      const records = taken[step.batch % taken.length] ?? [];
+      return { ledger: await ledger.markDelivered(records), reference: reference.markDelivered(records) };
+    }
+  }
+}
+
+/** All that can be asked of both. */
+export async function observe({ ledger, reference, clock }: Trial): Promise<Answers> {
+  return {
+    ledger: {
+      balances: await Promise.all(CALLERS.map((caller) => ledger.balance(caller))),
+      records: await readRecords(ledger),
+      totals: await Promise.all(KEYS.map((key) => ledger.totals(key))),
+      undelivered: (await peekUndelivered(ledger)).toSorted(compareIds),
+    },
+    reference: {
+      balances: CALLERS.map((caller) => reference.balance(caller)),
+      records: reference.records(),
+      totals: KEYS.map((key) => reference.totals(key)),
+      undelivered: reference.undelivered(clock.now()).toSorted(compareIds),
+    },
+  };
+}
+
+const versionOf = ({ id, state }: UsageRecord): string => `${id} ${state}`;
+const compareIds = (one: UsageRecord, other: UsageRecord): number => (one.id < other.id ? -1 : 1);

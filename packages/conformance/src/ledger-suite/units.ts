@@ -1,0 +1,15 @@
+/** Amounts as whole numbers of the smallest unit, for sums that share no code with what they judge. */
+const PLACES = 18;
+
+/** `null` counts as 0. */
+export function toUnits(amount: string | null): bigint {
+  const [whole = "0", fraction = ""] = (amount ?? "0").split(".");
+  return BigInt(whole + fraction.padEnd(PLACES, "0"));
+}
+
+/** The plain decimal, without zeros at its end. */
+export function fromUnits(units: bigint): string {
+  const digits = units.toString().padStart(PLACES + 1, "0");
+  const fraction = digits.slice(-PLACES).replace(/0+$/, "");
+  return digits.slice(0, -PLACES) + (fraction === "" ? "" : `.${fraction}`);
+}
