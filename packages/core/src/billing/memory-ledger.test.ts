@@ -1,0 +1,173 @@
+import { describe, expect, it } from "vitest";
+import type { Hold, Ledger } from "./ledger.js";
+import { createMemoryLedger } from "./memory-ledger.js";
+import type { SettledRecord, UsageRecord } from "./usage-record.js";
+
+// What every ledger does is tested in packages/conformance; here, what is this one's own.
+
+const facts = { group: "default", model: "seedream", operation: "generate" } as const;
+
+const holdOf = (id: string, rest: Partial<Hold> = {}): Hold => ({
+  ...facts,
+  id,
+  time: "2026-01-31T12:00:00.000Z",
+  caller: "me",
+  amount: "0.5",
+  expiresAt: Number.POSITIVE_INFINITY,
+  ...rest,
+});
+
+const recordOf = (id: string, rest: Partial<SettledRecord> = {}): SettledRecord => ({
+  ...facts,
+  state: "settled",
+  id,
+  time: "2026-01-31T12:00:00.000Z",
+  caller: "me",
+  channel: "ark-1",
+  upstreamModel: "ep-1",
+  status: 200,
+  images: 1,
+  charge: "0.1",
+  durationMs: 1_500,
+  ...rest,
+});
+
+async function idsOf(ledger: Ledger): Promise<string> {
+  const records: UsageRecord[] = [];
+  for await (const record of ledger.records()) records.push(record);
+  return records.map(({ id }) => id).join("");
+}
+
+/** Settles a request for each letter. */
+async function settleAll(ledger: Ledger, ids: string): Promise<void> {
+  for (const id of ids) await ledger.settle(recordOf(id));
+}
+
+describe("a memory ledger that is full", () => {
+  it("drops the oldest record", async () => {
+    const ledger = createMemoryLedger({ maxRecords: 3 });
+    await settleAll(ledger, "abcde");
+
+    expect(await idsOf(ledger)).toBe("cde");
+    expect(await ledger.totals("caller")).toMatchObject([{ requests: 3, charge: "0.3" }]);
+  });
+
+  it("drops what was delivered before what is leased, and that before what waits", async () => {
+    const ledger = createMemoryLedger({ maxRecords: 4 });
+    await settleAll(ledger, "ab");
+    await ledger.takeUndelivered(1, 60_000);
+    await ledger.markDelivered([recordOf("b")]);
+    await settleAll(ledger, "cd");
+
+    await settleAll(ledger, "e");
+    expect(await idsOf(ledger)).toBe("acde");
+    await settleAll(ledger, "f");
+    expect(await idsOf(ledger)).toBe("cdef");
+    await settleAll(ledger, "g");
+    expect(await idsOf(ledger)).toBe("defg");
+  });
+
+  it("drops of the delivered ones the oldest, whenever it was delivered", async () => {
+    const ledger = createMemoryLedger({ maxRecords: 3 });
+    await settleAll(ledger, "abc");
+    for (const id of "cab") await ledger.markDelivered([recordOf(id)]);
+    await settleAll(ledger, "d");
+
+    expect(await idsOf(ledger)).toBe("bcd");
+  });
+
+  it("keeps balances exact: what it dropped still counts", async () => {
+    const ledger = createMemoryLedger({ maxRecords: 1 });
+    for (let at = 0; at < 100; at++)
+      await ledger.settle(recordOf(`req_${at}`, { caller: `caller_${at % 3}` }));
+
+    expect(await ledger.balance("caller_0")).toEqual({ settled: "3.4", held: "0" });
+    expect(
+      await ledger.hold(holdOf("more", { caller: "caller_1", amount: "0.8", budget: "4" })),
+    ).toMatchObject({
+      ok: false,
+    });
+  });
+
+  it("drops none to replace one", async () => {
+    const ledger = createMemoryLedger({ maxRecords: 2 });
+    await ledger.hold(holdOf("a"));
+    await ledger.sweep({ onLost: "charge", own: true });
+    await settleAll(ledger, "b");
+    await settleAll(ledger, "a");
+
+    expect(await idsOf(ledger)).toBe("ab");
+    expect(await ledger.balance("me")).toEqual({ settled: "0.2", held: "0" });
+  });
+
+  it("drops no open hold", async () => {
+    const ledger = createMemoryLedger({ maxRecords: 1 });
+    for (const id of "abc") await ledger.hold(holdOf(id));
+    await settleAll(ledger, "xyz");
+
+    expect(await ledger.balance("me")).toEqual({ settled: "0.3", held: "1.5" });
+    expect(await ledger.sweep({ onLost: "release", own: true })).toHaveLength(3);
+  });
+
+  it("forgets a delivery whose record it dropped", async () => {
+    const ledger = createMemoryLedger({ maxRecords: 1 });
+    await settleAll(ledger, "a");
+    const taken = await ledger.takeUndelivered(1, 0);
+    await settleAll(ledger, "b");
+    await ledger.markDelivered(taken);
+
+    expect(await ledger.takeUndelivered(9, 0)).toEqual([recordOf("b")]);
+  });
+
+  it.each([0, -1, 1.5, Number.NaN, Infinity])("may not be of %s records", (maxRecords) => {
+    expect(() => createMemoryLedger({ maxRecords })).toThrow(/^maxRecords must be/);
+  });
+});
+
+describe("a memory ledger that is given what is no amount", () => {
+  it("rejects and changes nothing", async () => {
+    const ledger = createMemoryLedger();
+    await ledger.hold(holdOf("a"));
+
+    await expect(ledger.hold(holdOf("b", { amount: "free" }))).rejects.toThrow(/Invalid number/);
+    await expect(ledger.hold(holdOf("b", { budget: "much" }))).rejects.toThrow(/Invalid number/);
+    await expect(ledger.settle(recordOf("a", { charge: "NaN" }))).rejects.toThrow(/Invalid number/);
+
+    expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0.5" });
+    expect(await idsOf(ledger)).toBe("");
+  });
+});
+
+/** Milliseconds for 2,000 requests, each held, settled, taken and marked. */
+async function measure(ledger: Ledger, callers: number): Promise<number> {
+  const begin = performance.now();
+  for (let at = 0; at < 2_000; at++) {
+    const id = `req_${callers}_${at}`;
+    const caller = `caller_${at % callers}`;
+    await ledger.hold(holdOf(id, { caller, budget: "1000000" }));
+    await ledger.settle(recordOf(id, { caller }));
+    await ledger.markDelivered(await ledger.takeUndelivered(1, 60_000));
+  }
+  return performance.now() - begin;
+}
+
+describe("the cost of a request", () => {
+  it("does not grow with callers, open holds, and records that are kept, waiting or leased", async () => {
+    const small = createMemoryLedger();
+    const large = createMemoryLedger({ maxRecords: 100_000 });
+    for (let at = 0; at < 24_000; at++) {
+      const caller = `caller_${at % 10_000}`;
+      await large.settle(recordOf(`old_${at}`, { caller }));
+      if (at < 10_000) await large.hold(holdOf(`open_${at}`, { caller }));
+    }
+    await large.takeUndelivered(8_000, 3_600_000);
+    await large.markDelivered(await large.takeUndelivered(8_000, 3_600_000));
+    await measure(small, 1);
+
+    const ofOne = await measure(small, 1);
+    const ofMany = await measure(large, 10_000);
+
+    // A scan of what is kept would be hundreds of times as slow.
+    expect(ofMany).toBeLessThan(20 * ofOne + 50);
+  });
+});
