@@ -22,4 +22,7 @@ it("tours the gateway, saves the pictures, shows what each call cost, and ends",
   expect(stdout).toMatch(/seedream-4-5-251128 +edit +ark +1 +2048x2048 /);
   expect(stdout).toMatch(/image-2\.0-pro +generate +dashscope +1 +1328x1328 .* 0\.5 = 1 × 0\.5 × 1/);
   expect(stdout.match(/^curl /gm)).toHaveLength(8);
+  // The key of the callers is for the user to type; those of the providers are nobody's business.
+  expect(stdout).toContain("Bearer sk-demo");
+  expect(stdout).not.toMatch(/(?:ark|dashscope)-demo-key/);
 }, 60_000);

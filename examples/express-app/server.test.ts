@@ -18,6 +18,8 @@ const MODELS = [
   ["image-plus", "qwen-image-plus", "0.2"],
 ] as const;
 
+const ARK_KEY = "ark-canary-48d2a70f";
+
 let emulator: Emulator;
 let providers: EmulatorServer;
 beforeAll(async () => {
@@ -28,7 +30,7 @@ afterAll(() => providers.close());
 
 const running: RunningExample[] = [];
 async function start(environment: Record<string, string>): Promise<{ app: RunningExample; client: OpenAI }> {
-  const app = await startExample(SERVER, { CALOTYPE_API_KEY: "sk-local", ...environment });
+  const app = await startExample(SERVER, environment);
   running.push(app);
   return { app, client: new OpenAI({ baseURL: app.baseUrl, apiKey: app.apiKey, maxRetries: 0 }) };
 }
@@ -53,9 +55,9 @@ describe("the Express app", () => {
   it("serves every model under its provider's name, with a price, over bare origins", async () => {
     const { app, client } = await start({
       ARK_BASE_URL: providers.url,
-      ARK_API_KEY: "ark-key-of-the-test",
+      ARK_API_KEY: ARK_KEY,
       DASHSCOPE_BASE_URL: providers.url,
-      DASHSCOPE_API_KEY: "dashscope-key-of-the-test",
+      DASHSCOPE_API_KEY: "dashscope-canary-e6190c4b",
     });
     for (const [model, upstreamModel, charge] of MODELS) {
       const { response } = await client.images.generate({ model, prompt: "an oak" }).withResponse();
@@ -66,7 +68,7 @@ describe("the Express app", () => {
       });
     }
     const [first] = emulator.requests;
-    expect(first).toMatchObject({ headers: { authorization: "Bearer ark-key-of-the-test" } });
+    expect(first).toMatchObject({ headers: { authorization: `Bearer ${ARK_KEY}` } });
     expect(app.errors()).toBe("");
   });
 
@@ -88,7 +90,7 @@ describe("the Express app", () => {
           {
             id: "only",
             family: "seedream",
-            apiKey: "key-of-the-file",
+            apiKey: ARK_KEY,
             baseUrl: providers.arkBaseUrl,
             modelMapping: { drawing: "doubao-seedream-4-5-251128" },
           },

@@ -5,6 +5,9 @@ import OpenAI, { APIError, BadRequestError } from "openai";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openaiFamily } from "./openai-family.ts";
 
+const CALLER_KEY = "caller-canary-e82c3d50";
+const CHANNEL_KEY = "sk-canary-71a9f604";
+
 interface Answer {
   readonly status: number;
   readonly body: object;
@@ -42,12 +45,12 @@ async function connect(answer: Answer) {
       {
         id: "openai",
         family: "openai",
-        apiKey: "sk-of-the-operator",
+        apiKey: CHANNEL_KEY,
         baseUrl: `http://127.0.0.1:${port}/v1`,
         modelMapping: { "pictures-1": "gpt-image-1" },
       },
     ],
-    apiKeys: [{ id: "tester", key: "key-of-the-caller" }],
+    apiKeys: [{ id: "tester", key: CALLER_KEY }],
     billing: {
       model_details: {
         "pictures-1": { pricing_mode: "per-token", output_token_price: "40", input_token_price: "5" },
@@ -58,7 +61,7 @@ async function connect(answer: Answer) {
   });
   const client = new OpenAI({
     baseURL: "http://gateway.test/v1",
-    apiKey: "key-of-the-caller",
+    apiKey: CALLER_KEY,
     maxRetries: 0,
     fetch: (input, init) => gateway.fetch(new Request(input, init)),
   });
@@ -85,7 +88,7 @@ describe("a family from outside the package", () => {
     expect(sent).toEqual([
       {
         url: "/v1/images/generations",
-        authorization: "Bearer sk-of-the-operator",
+        authorization: `Bearer ${CHANNEL_KEY}`,
         body: { model: "gpt-image-1", prompt: "a red fox", n: 2, quality: "low", background: "transparent" },
       },
     ]);

@@ -391,12 +391,12 @@ describe("the answer of a native request", () => {
   });
 
   it.each([
-    [401, { error: { code: "AuthenticationError", message: `The API key ${ARK_KEY} is invalid.` } }],
-    [401, { error: { code: "InvalidAccountStatus", message: "No." } }],
-    [403, { error: { code: "AccountOverdueError", message: "No." } }],
-    [404, { error: { code: "ModelNotOpen", message: "No." } }],
-  ])("is our envelope for a refusal of our account with %i: %j", async (status, body) => {
-    const { answer, logs } = await askPriced(json(JSON.stringify(body), status));
+    [401, "AuthenticationError", `The API key ${ARK_KEY} is invalid.`],
+    [401, "InvalidAccountStatus", "No."],
+    [403, "AccountOverdueError", "No."],
+    [404, "ModelNotOpen", "No."],
+  ])("is our envelope for a refusal of our account with %i %s", async (status, code, message) => {
+    const { answer, logs } = await askPriced(json(JSON.stringify({ error: { code, message } }), status));
     expect(answer.status).toBe(401);
     expect(answer.headers.get("x-should-retry")).toBe("false");
     expect(answer.body).toMatchObject({

@@ -140,13 +140,17 @@ describe.each([
   });
 });
 
+const CALLER_KEY = "caller-canary-3b8e15c9";
+
 /** A real gateway in front of the emulated provider, and the records of its requests. */
 function startGateway(): { gateway: Gateway; records: UsageRecord[] } {
   const records: UsageRecord[] = [];
   const gateway = createGateway({
     models: { [MODEL]: { family: "seedream" } },
-    channels: [{ id: "ark", family: "seedream", apiKey: "ark-key", baseUrl: provider?.arkBaseUrl }],
-    apiKeys: [{ id: "tester", key: "sk-test" }],
+    channels: [
+      { id: "ark", family: "seedream", apiKey: "ark-canary-d04f7b26", baseUrl: provider?.arkBaseUrl },
+    ],
+    apiKeys: [{ id: "tester", key: CALLER_KEY }],
     onUsage: (record) => records.push(record),
   });
   onTestFinished(() => gateway.close());
@@ -155,7 +159,7 @@ function startGateway(): { gateway: Gateway; records: UsageRecord[] } {
 
 function open(url: string, body: unknown, { path = PATH } = {}): ClientRequest {
   const headers = {
-    authorization: "Bearer sk-test",
+    authorization: `Bearer ${CALLER_KEY}`,
     "content-type": "application/json",
     origin: "https://a.test",
   };

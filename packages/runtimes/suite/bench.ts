@@ -4,7 +4,8 @@ import { read } from "./expect.ts";
 import type { Host } from "./host.ts";
 import type { ProviderAddresses } from "./provider-addresses.ts";
 
-export const CALLER_KEY = "caller-key-1";
+export const CALLER_KEY = "caller-canary-c7214e3f";
+const CHANNEL_KEY = "channel-canary-5b90d6a8";
 /** A service model of family A, and what the channel calls it. */
 export const SEEDREAM = "seedream-4-0-250828";
 export const UPSTREAM_SEEDREAM = "doubao-seedream-4-0-250828";
@@ -128,7 +129,7 @@ export function seedreamChannel(origin: string): GatewayOptions["channels"][numb
   return {
     id: "ark",
     family: "seedream",
-    apiKey: "channel-key-1",
+    apiKey: CHANNEL_KEY,
     baseUrl: `${origin}/api/v3`,
     modelMapping: { [SEEDREAM]: UPSTREAM_SEEDREAM },
     timeouts: TIMEOUTS,
@@ -140,7 +141,7 @@ export function qwenImageChannel(origin: string, path = "/api/v1"): GatewayOptio
   return {
     id: "dashscope",
     family: "qwen-image",
-    apiKey: "channel-key-2",
+    apiKey: CHANNEL_KEY,
     baseUrl: origin + path,
     modelMapping: { [QWEN_IMAGE]: "qwen-image-max" },
     timeouts: TIMEOUTS,

@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { open } from "../support/http-client.js";
 import { CALLER_HEADERS, GENERATIONS, jsonCall, SEEDREAM_BODY } from "../support/image-calls.js";
-import { type Providers, startGateway } from "../support/test-gateway.js";
+import { CHANNEL_KEY, type Providers, startGateway } from "../support/test-gateway.js";
 import type { AdapterHost } from "./adapter-host.js";
 import { mountFor } from "./mount-for.js";
 
@@ -68,7 +68,7 @@ export function describeLeavingClients(host: AdapterHost, providers: () => Provi
       const { arkBaseUrl } = providers().server;
       const { gateway, records } = startGateway(providers(), {
         models: { [SEEDREAM_BODY.model]: { family: "seedream" } },
-        channels: [{ id: "ark", family: "seedream", apiKey: "channel-key", baseUrl: arkBaseUrl, timeouts }],
+        channels: [{ id: "ark", family: "seedream", apiKey: CHANNEL_KEY, baseUrl: arkBaseUrl, timeouts }],
         billing: undefined,
       });
       const mounted = await mountFor(host, gateway);

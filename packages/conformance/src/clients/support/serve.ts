@@ -14,7 +14,7 @@ import {
 export { CALLER_KEY, QWEN_IMAGE, SEEDREAM } from "../../support/test-gateway.js";
 
 /** The key of a caller whose answers hold base64 unless a request says otherwise. */
-export const BASE64_CALLER_KEY = "caller-key-base64";
+export const BASE64_CALLER_KEY = "caller-canary-60b2f8d5";
 /** A model of family B that makes up to six images. */
 export const QWEN_IMAGE_2 = "image-2.0";
 
