@@ -105,7 +105,7 @@ const window = record({
   windowMs: constantFrom(WINDOW_MS),
   cost: integer({ min: 1, max: 3 }),
 });
-const place = record({ key: name, limit: integer({ min: 1, max: 2 }), leaseMs: constantFrom(LEASE_MS) });
+const place = record({ key: name, limit: integer({ min: 1, max: 3 }), leaseMs: constantFrom(LEASE_MS) });
 const claim = record({ key: name, fingerprint: constantFrom("x", "y"), leaseMs: constantFrom(LEASE_MS) });
 const ending = constantFrom<IdempotencyEnding["kind"][]>("keep", "mark", "forget");
 const command = oneof(
@@ -118,7 +118,7 @@ const command = oneof(
   }),
   record({ kind: constantFrom("finish" as const), index: integer({ min: 0, max: 9 }), ending }),
   record({ kind: constantFrom("cool" as const), channel: name, ms: integer({ min: -20, max: 200 }) }),
-  record({ kind: constantFrom("advance" as const), ms: integer({ min: 1, max: 80 }) }),
+  record({ kind: constantFrom("advance" as const), ms: constantFrom(1, 10, 25, 49, 50, 100) }),
 );
 type Command = typeof command extends { generate(...args: never[]): { value: infer Value } } ? Value : never;
 
