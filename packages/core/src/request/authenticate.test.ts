@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "../errors.js";
 import type { Caller } from "../image-request.js";
@@ -130,6 +131,16 @@ describe("the operator's function", () => {
     );
     const caller = await authenticate(new Headers({ authorization: "Bearer k", "x-team": "t" }));
     expect(caller).toEqual({ id: "k t" });
+  });
+
+  it("fails without the key that its error quotes", async () => {
+    const database = Object.assign(new Error(`no answer: where key = ${KEY} or hash = ${hashApiKey(KEY)}`), {
+      parameters: [KEY],
+    });
+    const authenticate = authenticateBy(findByOperator(() => Promise.reject(database)));
+    const error: unknown = await authenticate(headers(`Bearer ${KEY}`)).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ message: "no answer: where key = *** or hash = ***" });
+    expect(inspect(error, { depth: Infinity, showHidden: true }).includes(KEY)).toBe(false);
   });
 
   it.each<[string, Authenticate]>([

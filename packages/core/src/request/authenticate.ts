@@ -1,8 +1,10 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
-import { GatewayError } from "../errors.js";
+import { GatewayError, isGatewayError } from "../errors.js";
 import type { HeaderReader } from "../exchange.js";
 import type { Caller } from "../image-request.js";
+import { createKeyMask } from "../mask-secrets.js";
+import { toPlainError } from "../plain-error.js";
 import { checkCaller } from "./check-caller.js";
 import { parseExpiry } from "./expiry.js";
 
@@ -70,11 +72,24 @@ export function createAuthenticator(find: FindCaller, now: () => number): Authen
 /** Finds callers by the operator's function, and checks what it gives. */
 export function findByOperator(authenticate: Authenticate): FindCaller {
   return async (apiKey, headers) => {
-    const caller = await authenticate(apiKey, headers);
+    const caller = await askOperator(authenticate, apiKey, headers);
     if (!caller) return undefined;
     checkCaller(caller);
     return toFound(caller);
   };
+}
+
+/** Errors of databases quote the values of a query; the key is no affair of the log. */
+async function askOperator(
+  authenticate: Authenticate,
+  apiKey: string,
+  headers: HeaderReader,
+): Promise<Caller | null | undefined> {
+  try {
+    return await authenticate(apiKey, headers);
+  } catch (error) {
+    throw isGatewayError(error) ? error : toPlainError(error, createKeyMask([apiKey, hashApiKey(apiKey)]));
+  }
 }
 
 /**

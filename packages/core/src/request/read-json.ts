@@ -51,8 +51,9 @@ function parseText(text: string): unknown {
   let value: unknown;
   try {
     value = JSON.parse(text);
-  } catch (cause) {
-    throw new GatewayError("invalid_request_error", "The body is not valid JSON.", { cause });
+  } catch {
+    // Without the cause: the runtime's message quotes the body, which is nobody's business.
+    throw invalidRequest("The body is not valid JSON.");
   }
   checkJsonStructure(text, MAX_DEPTH);
   return value;

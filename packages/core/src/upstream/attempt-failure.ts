@@ -1,4 +1,5 @@
 import type { SecretMask } from "../mask-secrets.js";
+import { toPlainError } from "../plain-error.js";
 import type { UpstreamFailure, UpstreamFailureKind } from "../upstream-failure.js";
 import type { TransportError } from "./transport.js";
 
@@ -16,7 +17,7 @@ export interface AttemptFailure extends Omit<UpstreamFailure, "kind"> {
 
 /** Providers quote the key they refuse, and what they say goes into answers, records and logs. */
 export function maskFailure(failure: AttemptFailure, mask: SecretMask): AttemptFailure {
-  const { code, message, param, requestId, body } = failure;
+  const { code, message, param, requestId, body, cause } = failure;
   return {
     ...failure,
     code: code && mask(code),
@@ -24,5 +25,7 @@ export function maskFailure(failure: AttemptFailure, mask: SecretMask): AttemptF
     param: param && mask(param),
     requestId: requestId && mask(requestId),
     body: body && mask(body),
+    // An operator's own `fetch` may quote what it was given.
+    cause: cause === undefined ? undefined : toPlainError(cause, mask),
   };
 }

@@ -1,4 +1,5 @@
 import type { HeaderReader } from "../exchange.js";
+import { toPlainError } from "../plain-error.js";
 
 /** How long a provider may take, in milliseconds. */
 export interface Timeouts {
@@ -56,7 +57,11 @@ export class TransportError extends Error {
    * in time; `broken`: sent, and the connection ended before the answer did.
    */
   constructor(reason: TransportError["reason"], cause: unknown) {
-    super(`The provider's connection: ${reason}`, { cause });
+    // What undici and the operator's `fetch` throw may hold the request and its key, or the answer's bytes.
+    super(
+      `The provider's connection: ${reason}`,
+      cause === undefined ? undefined : { cause: toPlainError(cause) },
+    );
     this.reason = reason;
   }
 }
