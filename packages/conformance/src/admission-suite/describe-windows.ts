@@ -1,0 +1,87 @@
+import { describe, expect, it } from "vitest";
+import { type OpenStore, useStore } from "./open-store.js";
+import { countAdmitted, kindOf, SHORT_MS, ticketOf, WINDOW_MS, windowOf } from "./tickets.js";
+
+/** Counts in windows of time. */
+export function describeWindows(open: OpenStore): void {
+  describe("a window", () => {
+    const opened = useStore(open);
+
+    it("lets exactly as many of a thousand at once pass as may", async () => {
+      const { store } = opened();
+      expect(await countAdmitted(store, 1_000, () => ({ windows: [windowOf({ limit: 137 })] }))).toBe(137);
+    });
+
+    it("counts costs to the limit and never past it, and a smaller one still fits", async () => {
+      const { store } = opened();
+      const take = (cost: number) => kindOf(store, { windows: [windowOf({ limit: 10, cost })] });
+      expect([await take(6), await take(5), await take(4), await take(1)]).toEqual([
+        "admitted",
+        "limited",
+        "admitted",
+        "limited",
+      ]);
+    });
+
+    it("tells what is left after the request, and until when it lasts", async () => {
+      const { store, advance, slackMs } = opened();
+      const windows = [windowOf({ limit: 5, cost: 2 })];
+      const first = await store.admit(ticketOf({ windows }));
+      expect(first).toMatchObject({ kind: "admitted", windows: [{ remaining: 3 }] });
+      await advance(SHORT_MS);
+      const second = await store.admit(ticketOf({ windows }));
+      expect(second).toMatchObject({ kind: "admitted", windows: [{ remaining: 1 }] });
+      const third = await store.admit(ticketOf({ windows }));
+      expect(third).toMatchObject({ kind: "limited", limit: windows[0], windows: [{ remaining: 1 }] });
+      for (const decision of [second, third]) {
+        const { resetMs = -1 } = ("windows" in decision && decision.windows[0]) || {};
+        expect(resetMs).toBeLessThanOrEqual(WINDOW_MS - SHORT_MS);
+        expect(resetMs).toBeGreaterThanOrEqual(WINDOW_MS - SHORT_MS - slackMs);
+      }
+    });
+
+    it("begins with the first count in it, ends on time, and the next is whole", async () => {
+      const { store, advance, slackMs } = opened();
+      const windows = [windowOf({ limit: 2, windowMs: SHORT_MS })];
+      await advance(SHORT_MS / 2);
+      expect(await kindOf(store, { windows })).toBe("admitted");
+      await advance(SHORT_MS / 2);
+      expect(await kindOf(store, { windows })).toBe("admitted");
+      expect(await kindOf(store, { windows })).toBe("limited");
+      await advance(Math.max(0, SHORT_MS / 2 - 1 - slackMs));
+      expect(await kindOf(store, { windows })).toBe("limited");
+      await advance(1 + slackMs);
+      expect(await store.admit(ticketOf({ windows }))).toMatchObject({
+        kind: "admitted",
+        windows: [{ remaining: 1 }],
+      });
+    });
+
+    it("is not begun by a request that is refused", async () => {
+      const { store } = opened();
+      const windows = [windowOf({ limit: 10, cost: 11 })];
+      const refusal = { kind: "limited", limit: windows[0], windows: [{ remaining: 10, resetMs: 0 }] };
+      expect(await store.admit(ticketOf({ windows }))).toEqual(refusal);
+      expect(await store.admit(ticketOf({ windows }))).toEqual(refusal);
+    });
+
+    it("keeps its count when a request is over", async () => {
+      const { store } = opened();
+      const ticket = ticketOf({ windows: [windowOf()] });
+      await store.admit(ticket);
+      await store.finish(ticket, { kind: "forget" });
+      expect(await kindOf(store, { windows: [windowOf()] })).toBe("limited");
+    });
+
+    it("is counted by its key: another has its own, and a limit that is raised or lowered counts on", async () => {
+      const { store } = opened();
+      await store.admit(ticketOf({ windows: [windowOf({ limit: 3, cost: 3 })] }));
+      expect(await kindOf(store, { windows: [windowOf({ key: "other" })] })).toBe("admitted");
+      expect(await store.admit(ticketOf({ windows: [windowOf({ limit: 2 })] }))).toMatchObject({
+        kind: "limited",
+        windows: [{ remaining: 0 }],
+      });
+      expect(await kindOf(store, { windows: [windowOf({ limit: 4 })] })).toBe("admitted");
+    });
+  });
+}
