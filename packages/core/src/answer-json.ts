@@ -7,7 +7,6 @@ import type { Job, JobParts } from "./job.js";
 import type { SecretMask } from "./mask-secrets.js";
 import { renderImages } from "./response/images-response.js";
 import { renderNative } from "./response/native-response.js";
-import { settleJob } from "./settle-job.js";
 import { readAnswer } from "./upstream/read-answer.js";
 
 /**
@@ -27,7 +26,7 @@ export async function answerJson(parts: JobParts, job: Job, answered: Answered):
     usage: result?.usage,
     upstreamRequestId: error?.upstreamRequestId ?? result?.upstreamRequestId,
   };
-  job.keepAlive(settleJob(parts, job, answered.sentTo, outcome));
+  await job.booking.settle(answered.sentTo, outcome);
   if (passedOn !== undefined) {
     const body = error === undefined ? passedOn : parts.mask(passedOn);
     return renderNative(body, { id, ignored: request.ignored });
@@ -35,7 +34,10 @@ export async function answerJson(parts: JobParts, job: Job, answered: Answered):
   if (error !== undefined) throw error;
   const images =
     request.responseFormat === "b64_json"
-      ? await fetchAsBase64(result, answered.channel, parts.transport)
+      ? await fetchAsBase64(result, answered.channel, {
+          transport: parts.transport,
+          countBytes: job.countBytes,
+        })
       : result;
   return renderImages(images, { id, ignored: request.ignored, now: Math.floor(parts.now() / 1000) });
 }
@@ -47,12 +49,12 @@ type Completion =
 
 async function complete(
   parts: JobParts,
-  { id, model, request }: Job,
+  { id, model, request, countBytes }: Job,
   { response }: Answered,
 ): Promise<Completion> {
   const headerId = response.headers.get("x-request-id") ?? undefined;
   try {
-    const { text, value } = await readAnswer(response, parts.maxAnswerBytes);
+    const { text, value } = await readAnswer(response, { maxBytes: parts.maxAnswerBytes, countBytes });
     const answer = maskErrors(model.family.fromUpstream(value, request), parts.mask);
     const result = { ...answer, upstreamRequestId: headerId ?? answer.upstreamRequestId };
     const isFailed = result.images.length === 0 || result.failure !== undefined;

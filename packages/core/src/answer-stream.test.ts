@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import type { ModelDetails } from "./billing/model-details.js";
 import { seedream } from "./families/index.js";
 import type { Environment } from "./gateway.js";
 import type { GatewayOptions } from "./options.js";
@@ -43,10 +44,8 @@ const DONE = "data: [DONE]\n\n";
 const BY_REQUEST = { pricing_mode: "per-request", model_price: "0.04" } as const;
 const BY_TOKEN = { pricing_mode: "per-token", output_token_price: "10" } as const;
 
-type ModelPrice = NonNullable<GatewayOptions["billing"]>["model_details"][string];
-
 /** Two models, one of them priced as asked. */
-function pricedAt(price: ModelPrice): Pick<GatewayOptions, "models" | "billing"> {
+function pricedAt(price: ModelDetails): Pick<GatewayOptions, "models" | "billing"> {
   return {
     models: { [MODEL]: { family: "seedream" }, "image-max": { family: "qwen-image" } },
     billing: { model_details: { [MODEL]: price, "image-max": BY_REQUEST } },

@@ -7,7 +7,6 @@ import type { SecretMask } from "./mask-secrets.js";
 import { toEnvelope } from "./response/error-response.js";
 import { type RelayEnd, relaySse } from "./response/relay-sse.js";
 import { renderStream } from "./response/stream-response.js";
-import { settleJob } from "./settle-job.js";
 import { TransportError } from "./upstream/transport.js";
 import { toUpstreamError } from "./upstream/upstream-error.js";
 
@@ -17,27 +16,29 @@ import { toUpstreamError } from "./upstream/upstream-error.js";
  *
  * @throws GatewayError when the family knows no streams, so that nothing could be charged
  */
-export function answerStream(parts: JobParts, job: Job, { response, sentTo }: Answered): GatewayResponse {
+export async function answerStream(
+  parts: JobParts,
+  job: Job,
+  { response, sentTo }: Answered,
+): Promise<GatewayResponse> {
   const upstreamRequestId = response.headers.get("x-request-id") ?? undefined;
   const reader = openReader(parts, job);
   if (reader === undefined) {
     response.cancel();
     const error = unreadableError(upstreamRequestId);
     const { status } = error;
-    const outcome = { status, errorCode: shownCodeOf(error), images: 0, upstreamRequestId };
-    job.keepAlive(settleJob(parts, job, sentTo, outcome));
+    await job.booking.settle(sentTo, { status, errorCode: shownCodeOf(error), images: 0, upstreamRequestId });
     throw error;
   }
-  const settled = Promise.withResolvers<void>();
-  // Now: when the stream ends, the host's request is over, and Next takes no more work for it.
-  job.keepAlive(settled.promise);
   const body = relaySse(response.body, {
     onEvent: (event) => reader.read(event),
     onEnd: (end) => {
       const { images, usage, failure } = readResult(reader, end, parts, job);
-      const errorCode = failure === undefined ? findErrorCode(end) : parts.mask(failure.code);
-      const outcome = { status: 200, errorCode, images, usage, upstreamRequestId };
-      settled.resolve(settleJob(parts, job, sentTo, outcome));
+      const error =
+        failure === undefined ? findError(end) : toReportedError(failure, parts.mask, upstreamRequestId);
+      if (error !== undefined) job.reportError(error);
+      const errorCode = error && shownCodeOf(error);
+      return job.booking.settle(sentTo, { status: 200, errorCode, images, usage, upstreamRequestId });
     },
     onAbandoned: (stream) => void parts.backgroundReads.start(stream),
     renderFailure: (error) => renderErrorEvent(toStreamError(error, upstreamRequestId), parts.mask),
@@ -82,9 +83,22 @@ function renderErrorEvent(error: GatewayError, mask: SecretMask): string {
   return `event: error\ndata: ${JSON.stringify(toEnvelope(error, mask))}\n\n`;
 }
 
-function findErrorCode(end: RelayEnd): string | undefined {
-  if (end.reason === "failed") return shownCodeOf(toStreamError(end.error, undefined));
-  return end.reason === "abandoned" ? "client_closed_request" : undefined;
+function findError(end: RelayEnd): GatewayError | undefined {
+  if (end.reason === "failed") return toStreamError(end.error, undefined);
+  if (end.reason === "complete") return undefined;
+  return new GatewayError(
+    "client_closed_request",
+    "The client left, and the rest of the stream was not read.",
+  );
+}
+
+/** An error that stands in the stream itself. */
+function toReportedError(
+  { code, message }: { readonly code: string; readonly message: string },
+  mask: SecretMask,
+  upstreamRequestId: string | undefined,
+): GatewayError {
+  return new GatewayError("upstream_error", mask(message), { upstreamCode: mask(code), upstreamRequestId });
 }
 
 function toStreamError(cause: unknown, requestId: string | undefined): GatewayError {

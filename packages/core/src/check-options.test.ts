@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { checkOptions, GatewayOptionsError, type OptionsProblem } from "./check-options.js";
 import { seedream } from "./families/seedream/seedream.js";
-import type { GatewayOptions } from "./options.js";
+import type { LoadedOptions } from "./load-options.js";
 import { hashApiKey } from "./request/authenticate.js";
 
-const GOOD: GatewayOptions = {
+const GOOD: LoadedOptions = {
   models: { a: { family: "seedream" }, "b*": { family: "qwen-image" } },
   channels: [
     { id: "ark", family: "seedream", apiKey: "k1" },
@@ -15,7 +15,7 @@ const GOOD: GatewayOptions = {
 
 function problemsOf(options: unknown): readonly OptionsProblem[] {
   try {
-    checkOptions(options as GatewayOptions);
+    checkOptions(options as LoadedOptions);
     return [];
   } catch (error) {
     if (error instanceof GatewayOptionsError) return error.problems;
@@ -110,7 +110,7 @@ it("takes options that are constant through and through", () => {
     families: [],
   } as const;
   // The assignment is the test: a list that is not `readonly` in the types does not take these.
-  const taken: GatewayOptions = options;
+  const taken: LoadedOptions = options;
   expect(problemsOf(taken)).toEqual([]);
 });
 

@@ -1,7 +1,8 @@
-import { type BillingOptions, DEFAULT_GROUP } from "./billing/pricing.js";
+import { DEFAULT_GROUP, type PriceTables } from "./billing/pricing.js";
 import type { Family } from "./families/family.js";
 import { builtInFamilies } from "./families/registry.js";
 import { isJsonObject } from "./json.js";
+import type { LoadedOptions } from "./load-options.js";
 import type { GatewayOptions } from "./options.js";
 import { gatewayOptionsSchema } from "./options-schema.js";
 import { type ApiKeyOptions, hashApiKey } from "./request/authenticate.js";
@@ -34,7 +35,7 @@ export class GatewayOptionsError extends Error {
  *
  * @throws GatewayOptionsError
  */
-export function checkOptions(options: GatewayOptions): ReadonlyMap<string, Family> {
+export function checkOptions(options: LoadedOptions): ReadonlyMap<string, Family> {
   const parsed = gatewayOptionsSchema.safeParse(options);
   const issues = parsed.error?.issues ?? [];
   const problems = issues.flatMap(toProblems);
@@ -106,14 +107,14 @@ function* checkFamilyNames(extra: readonly Family[]): Iterable<OptionsProblem> {
   }
 }
 
-function* checkAccess({ apiKeys, authenticate }: GatewayOptions): Iterable<OptionsProblem> {
+function* checkAccess({ apiKeys, authenticate }: LoadedOptions): Iterable<OptionsProblem> {
   if ((apiKeys === undefined) === (authenticate === undefined)) {
     yield { path: "apiKeys", message: "or authenticate is needed, and only one of them" };
   }
 }
 
 function* checkFamilies(
-  options: GatewayOptions,
+  options: LoadedOptions,
   families: ReadonlyMap<string, Family>,
 ): Iterable<OptionsProblem> {
   const known = [...families.keys()].join(", ");
@@ -131,7 +132,7 @@ function* checkFamilies(
   }
 }
 
-function* checkChannels({ channels, models }: GatewayOptions): Iterable<OptionsProblem> {
+function* checkChannels({ channels, models }: LoadedOptions): Iterable<OptionsProblem> {
   const ids = new Set<string>();
   for (const [index, { id, modelMapping = {} }] of channels.entries()) {
     if (ids.has(id)) yield { path: `channels[${index}].id`, message: `is used twice: ${id}` };
@@ -159,7 +160,7 @@ function serves(mapping: Readonly<Record<string, string>> | undefined, model: st
 }
 
 function* checkPrices(
-  options: GatewayOptions,
+  options: LoadedOptions,
   families: ReadonlyMap<string, Family>,
 ): Iterable<OptionsProblem> {
   const { billing, models, apiKeys = [] } = options;
@@ -183,8 +184,8 @@ function* checkPrices(
 
 /** Where no tokens are reported, a price by tokens would charge nothing for any image. */
 function* checkTokenPrices(
-  { model_details }: BillingOptions,
-  models: GatewayOptions["models"],
+  { model_details }: PriceTables,
+  models: LoadedOptions["models"],
   families: ReadonlyMap<string, Family>,
 ): Iterable<OptionsProblem> {
   const prices = Object.keys(model_details);

@@ -23,6 +23,10 @@ const ERROR_KINDS = {
   upstream_authentication_failed: { status: 401, type: "authentication_error" },
   /** The caller may not use this model. */
   model_not_allowed: { status: 403, type: "permission_error" },
+  /** The caller's budget does not cover what the request may cost. */
+  insufficient_quota: { status: 403, type: "insufficient_quota" },
+  /** The operator's `beforeSend` refused the request. */
+  request_refused: { status: 403, type: "permission_error" },
   /** Billing is on and the operator gave this model no price. */
   model_not_priced: { status: 403, type: "permission_error" },
   /** Billing is on and the operator gave this caller's group no ratio. */
@@ -33,6 +37,12 @@ const ERROR_KINDS = {
   model_not_found: { status: 404, type: "invalid_request_error" },
   /** A path of the gateway, asked with another method than POST. */
   method_not_allowed: { status: 405, type: "invalid_request_error" },
+  /** Another request had this `Idempotency-Key`. */
+  idempotency_conflict: { status: 409, type: "invalid_request_error" },
+  /** The request with this `Idempotency-Key` is still running. */
+  idempotency_in_progress: { status: 409, type: "invalid_request_error" },
+  /** The request with this `Idempotency-Key` was answered, and the answer was not kept: a stream, or too large. */
+  idempotency_not_replayable: { status: 409, type: "invalid_request_error" },
   /** The body is larger than the gateway takes. */
   request_too_large: { status: 413, type: "invalid_request_error" },
   /** The body is of a type or encoding that the endpoint does not take. */
@@ -41,6 +51,8 @@ const ERROR_KINDS = {
   client_closed_request: { status: 499, type: "invalid_request_error" },
   /** The provider refused the request; it is answered with the provider's own 4xx status. */
   upstream_rejected: { status: 400, type: "invalid_request_error" },
+  /** A limit of this gateway on requests, images or requests at once is reached. */
+  rate_limit_exceeded: { status: 429, type: "rate_limit_error" },
   /** The provider's rate limit, on every channel that could be tried. */
   upstream_rate_limited: { status: 429, type: "rate_limit_error" },
   /** The provider account's allowance is used up. */
@@ -57,6 +69,10 @@ const ERROR_KINDS = {
   upstream_unreachable: { status: 502, type: "upstream_error" },
   /** The provider answered with success and without an image. */
   upstream_no_image: { status: 502, type: "upstream_error" },
+  /** The gateway holds as many bytes as it may. */
+  overloaded: { status: 503, type: "server_error" },
+  /** The ledger or the store of limits cannot be reached, or the options are not loaded yet. */
+  gateway_unavailable: { status: 503, type: "server_error" },
   /** The gateway is closing. */
   gateway_closed: { status: 503, type: "server_error" },
   /** The provider did not answer in time; an image may have been made. */

@@ -227,7 +227,7 @@ describe("the index of an image that could not be downloaded", () => {
     };
     const source = { baseUrl: "https://ark.test", resultHosts: [] };
     const transport = createFetchTransport(() => Promise.reject(new Error("not called")));
-    const { errors } = await fetchAsBase64(result, source, transport);
+    const { errors } = await fetchAsBase64(result, source, { transport, countBytes: () => undefined });
     expect(errors.map(({ index }) => index)).toEqual([1, 0, 2]);
   });
 });
@@ -245,7 +245,10 @@ describe("an answer with more images than any provider makes", () => {
     });
     const images = Array.from({ length: 40 }, (_, index) => ({ url: `https://results.test/${index}` }));
     const source = { baseUrl: "https://ark.test", resultHosts: [] };
-    const result = await fetchAsBase64({ images, errors: [], fields: {} }, source, transport);
+    const result = await fetchAsBase64({ images, errors: [], fields: {} }, source, {
+      transport,
+      countBytes: () => undefined,
+    });
     expect(result.images.filter((image) => "b64_json" in image)).toHaveLength(15);
     expect(result.errors).toHaveLength(25);
     expect(most).toBe(4);

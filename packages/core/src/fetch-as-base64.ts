@@ -3,6 +3,13 @@ import type { ImageResult, ResultError, ResultImage } from "./image-request.js";
 import { DownloadError, downloadImage, type ResultSource } from "./upstream/download-image.js";
 import type { Transport } from "./upstream/transport.js";
 
+/** What downloads need of the gateway. */
+export interface DownloadParts {
+  readonly transport: Transport;
+  /** Told of each image that is held. */
+  readonly countBytes: (bytes: number) => void;
+}
+
 /**
  * A result whose every image holds `b64_json`: images that the provider gives as links only are
  * downloaded. One that cannot be stays as `url`, with an entry in `errors`: it was made and is charged.
@@ -10,14 +17,14 @@ import type { Transport } from "./upstream/transport.js";
 export async function fetchAsBase64(
   result: ImageResult,
   source: ResultSource,
-  transport: Transport,
+  parts: DownloadParts,
 ): Promise<ImageResult> {
   const places = findPlaces(result);
   const outcomes: FetchedImage[] = [];
   for (let start = 0; start < result.images.length; start += MAX_DOWNLOADS_AT_ONCE) {
     const group = result.images.slice(start, start + MAX_DOWNLOADS_AT_ONCE);
     const fetched = group.map((image, index) =>
-      fetchImage(image, places[start + index] ?? start + index, source, transport),
+      fetchImage(image, places[start + index] ?? start + index, source, parts),
     );
     outcomes.push(...(await Promise.all(fetched)));
   }
@@ -49,18 +56,15 @@ async function fetchImage(
   image: ResultImage,
   index: number,
   source: ResultSource,
-  transport: Transport,
+  { transport, countBytes }: DownloadParts,
 ): Promise<FetchedImage> {
   const { url, ...rest } = image;
   if (image.b64_json !== undefined || url === undefined) return { image };
   try {
     if (index >= MAX_IMAGES) throw new DownloadError(`At most ${MAX_IMAGES} images are downloaded.`);
-    return {
-      image: {
-        ...rest,
-        b64_json: Buffer.concat(await downloadImage(transport, url, source)).toString("base64"),
-      },
-    };
+    const b64_json = Buffer.concat(await downloadImage(transport, url, source)).toString("base64");
+    countBytes(b64_json.length);
+    return { image: { ...rest, b64_json } };
   } catch (error) {
     if (!(error instanceof DownloadError)) throw error;
     return { image, error: { index, code: "image_download_failed", message: error.message } };

@@ -120,15 +120,21 @@ describe("every answer", () => {
       invalid_api_key: [401, "authentication_error"],
       upstream_authentication_failed: [401, "authentication_error"],
       model_not_allowed: [403, "permission_error"],
+      insufficient_quota: [403, "insufficient_quota"],
+      request_refused: [403, "permission_error"],
       model_not_priced: [403, "permission_error"],
       group_not_priced: [403, "permission_error"],
       not_found: [404, "invalid_request_error"],
       model_not_found: [404, "invalid_request_error"],
       method_not_allowed: [405, "invalid_request_error"],
+      idempotency_conflict: [409, "invalid_request_error"],
+      idempotency_in_progress: [409, "invalid_request_error"],
+      idempotency_not_replayable: [409, "invalid_request_error"],
       request_too_large: [413, "invalid_request_error"],
       unsupported_media_type: [415, "invalid_request_error"],
       client_closed_request: [499, "invalid_request_error"],
       upstream_rejected: [400, "invalid_request_error"],
+      rate_limit_exceeded: [429, "rate_limit_error"],
       upstream_rate_limited: [429, "rate_limit_error"],
       upstream_quota_exceeded: [429, "rate_limit_error"],
       internal_error: [500, "server_error"],
@@ -137,6 +143,8 @@ describe("every answer", () => {
       upstream_invalid_response: [502, "upstream_error"],
       upstream_unreachable: [502, "upstream_error"],
       upstream_no_image: [502, "upstream_error"],
+      overloaded: [503, "server_error"],
+      gateway_unavailable: [503, "server_error"],
       gateway_closed: [503, "server_error"],
       upstream_timeout: [504, "upstream_error"],
     };
@@ -361,7 +369,7 @@ describe("a usage record", () => {
     expect((await post(body)).status).toBe(200);
     await gateway.close();
     expect(logs).toMatchObject([
-      { level: "error", message: "onUsage failed.", fields: { err: expect.any(Error) } },
+      { level: "error", message: "onUsage failed; it is called again.", fields: { err: expect.any(Error) } },
     ]);
   });
 

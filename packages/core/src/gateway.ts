@@ -1,21 +1,20 @@
-import { createTransport } from "#transport";
-import { createBackgroundReads } from "./background-reads.js";
-import { createPriceList } from "./billing/pricing.js";
-import { checkOptions } from "./check-options.js";
+import type { UsageReports } from "./billing/ledger.js";
+import { type Configuration, configure } from "./configuration.js";
 import { GatewayError } from "./errors.js";
 import type { GatewayRequest, GatewayResponse } from "./exchange.js";
-import { consoleLogger, createSafeLogger, type Logger } from "./logger.js";
-import { createKeyMask, createSecretMask } from "./mask-secrets.js";
-import { DEFAULT_BODY_LIMITS, DEFAULT_MAX_ANSWER_BYTES, type GatewayOptions } from "./options.js";
+import type { Operation } from "./image-request.js";
+import { createLastingParts } from "./lasting-parts.js";
+import { loadOptions } from "./load-options.js";
+import { createMaintenance } from "./maintenance.js";
+import type { GatewayOptions } from "./options.js";
 import { holdHost, type PipelineParts, runPipeline } from "./pipeline.js";
-import { createAuthenticator, findByHash } from "./request/authenticate.js";
+import { createReloadable } from "./reloadable.js";
 import { createRouteMatcher } from "./request/match-route.js";
 import { renderError } from "./response/error-response.js";
-import { createChannel } from "./routing/channel.js";
-import { type ChannelStatus, createChannelHealth, DEFAULT_HEALTH_POLICY } from "./routing/channel-health.js";
-import { createModelResolver } from "./routing/resolve-model.js";
-import { createRetryBudget, DEFAULT_RETRY_BUDGET } from "./routing/retry-budget.js";
-import { createFetchTransport } from "./upstream/fetch-transport.js";
+import { healthIdsOf } from "./routing/channel.js";
+import { type ChannelStatus, describeChannel } from "./routing/channel-status.js";
+import { shutDown } from "./shut-down.js";
+import { createUnderWay } from "./under-way.js";
 import type { Transport } from "./upstream/transport.js";
 import { toWebResponse } from "./web-response.js";
 
@@ -36,10 +35,31 @@ export interface Gateway {
   handle(request: GatewayRequest): Promise<GatewayResponse> | null;
   /** The answer for a path that nobody serves, for hosts that have none of their own. */
   notFound(): GatewayResponse;
-  /** How the channels are, in the order of the options. */
+  /** How the channels are, in the order of the options; none before options that take time are read. */
   status(): GatewayStatus;
-  /** Takes no new request, waits until those under way are settled, and ends the connections to the providers. */
-  close(): Promise<void>;
+  /** What was used and charged, and what callers have under way: the ledger, for reading. */
+  readonly usage: UsageReports;
+  /**
+   * Reads the options anew that were given as functions, and takes them over where all are right; requests under
+   * way go on with what they began with. Called once at start it also tells whether such options are right.
+   *
+   * @throws GatewayOptionsError, or what a function threw; then everything stays as it was
+   */
+  reload(): Promise<void>;
+  /**
+   * Takes no new request, waits until those under way are settled, hands the records that wait to `onUsage`, and
+   * ends the connections to the providers. A ledger or a store of yours stays open.
+   */
+  close(options?: CloseOptions): Promise<void>;
+}
+
+/** How long a gateway may take to close. */
+export interface CloseOptions {
+  /**
+   * After so many seconds what is still under way is cut off: its holds become unresolved records, charged as
+   * `billing.onLost` says. Default: no deadline.
+   */
+  readonly deadlineSeconds?: number | undefined;
 }
 
 /** What `gateway.status()` tells. */
@@ -56,9 +76,6 @@ export interface Environment {
   readonly createId: () => string;
   readonly transport: Transport;
 }
-
-/** Streams that are read on after their clients left. */
-const BACKGROUND_READS = { streams: 1_000, ms: 900_000 };
 
 /**
  * Builds a gateway: validates the options once and wires the parts.
@@ -85,37 +102,51 @@ const BACKGROUND_READS = { streams: 1_000, ms: 900_000 };
  * ```
  */
 export function createGateway(options: GatewayOptions, environment: Partial<Environment> = {}): Gateway {
-  const underWay = new Set<Promise<unknown>>();
-  const track = (work: Promise<unknown>): void => {
-    underWay.add(work);
-    const forget = (): void => void underWay.delete(work);
-    work.then(forget, forget);
+  const now = environment.now ?? Date.now;
+  const loaded = loadOptions(options);
+  const first =
+    loaded instanceof Promise ? loaded.then((read) => configure(read, now)) : configure(loaded, now);
+  const underWay = createUnderWay();
+  const lasting = createLastingParts(options, environment, (work) => underWay.track(work));
+  const onLost = options.billing?.onLost ?? "release";
+  const maintenance = createMaintenance({ ...lasting, onLost });
+  const wire = (configuration: Configuration): WiredParts => {
+    lasting.health.retain(healthIdsOf(configuration.channels));
+    return { ...lasting, ...configuration };
   };
-  const parts = createParts(options, environment, track);
-  const basePath = options.basePath ?? "";
-  const matchRoute = createRouteMatcher(basePath);
+  const wired = createReloadable(first instanceof Promise ? first.then(wire) : wire(first), async () =>
+    wire(configure(await loadOptions(options), now)),
+  );
+  const matchRoute = createRouteMatcher(options.basePath ?? "");
   let closing: Promise<void> | undefined;
 
-  const finish = async (): Promise<void> => {
-    while (underWay.size > 0) await Promise.all(underWay);
-    await parts.transport.close();
-  };
-
   const refuse = (error: GatewayError): GatewayResponse =>
-    renderError(error, { id: parts.createId(), mask: parts.maskKeys });
+    renderError(error, { id: lasting.createId(), mask: wired.current?.maskKeys ?? String });
+
+  /** For options that take time to read: a request waits for them. */
+  const runWhenRead = async (operation: Operation, request: GatewayRequest): Promise<GatewayResponse> => {
+    try {
+      return await runPipeline(await wired.get(), operation, request);
+    } catch (error) {
+      lasting.logger.error({ err: error }, "The options could not be read.");
+      return refuse(unreadError());
+    }
+  };
 
   const handle: Gateway["handle"] = (request) => {
     const operation = matchRoute(request.url);
     if (operation === undefined) return null;
     if (closing !== undefined) return Promise.resolve(refuse(closedError()));
-    const answer = runPipeline(parts, operation, request);
-    track(answer);
-    holdHost(request, answer, parts.logger);
+    maintenance.start();
+    const { current } = wired;
+    const answer = current ? runPipeline(current, operation, request) : runWhenRead(operation, request);
+    underWay.track(answer);
+    holdHost(request, answer, lasting.logger);
     return answer;
   };
 
   return {
-    basePath,
+    basePath: options.basePath ?? "",
     handle,
     notFound: () => refuse(notFoundError()),
     async fetch(request, { waitUntil } = {}) {
@@ -134,68 +165,22 @@ export function createGateway(options: GatewayOptions, environment: Partial<Envi
       });
       return toWebResponse(await (answer ?? refuse(notFoundError())), request);
     },
-    status: () => ({ channels: options.channels.map(({ id }) => parts.health.status(id)) }),
-    close() {
-      closing ??= finish();
+    status: () => ({
+      channels: (wired.current?.channels ?? []).map((channel) => describeChannel(channel, lasting.health)),
+    }),
+    usage: lasting.ledger,
+    reload: () => wired.reload(),
+    close({ deadlineSeconds } = {}) {
+      closing ??= shutDown(
+        { ...lasting, underWay, maintenance, onLost },
+        deadlineSeconds === undefined ? undefined : deadlineSeconds * 1000,
+      );
       return closing;
     },
   };
 }
 
-function createParts(
-  options: GatewayOptions,
-  environment: Partial<Environment>,
-  track: PipelineParts["track"],
-): PipelineParts {
-  const families = checkOptions(options);
-  const now = environment.now ?? Date.now;
-  const logger = createSafeLogger(options.logger ?? consoleLogger);
-  const channels = options.channels.flatMap((channel) => {
-    const family = families.get(channel.family);
-    return family === undefined ? [] : [createChannel(channel, family)];
-  });
-  const secrets = channels.flatMap(({ apiKey, headers }) => [apiKey, ...Object.values(headers)]);
-  return {
-    authenticate: createAuthenticator(options.authenticate ?? findByHash(options.apiKeys ?? [])),
-    resolveModel: createModelResolver(options.models, families, channels),
-    prices: options.billing && createPriceList(options.billing),
-    responseFormat: options.responseFormat,
-    bodyLimits: {
-      json: options.bodyLimits?.json ?? DEFAULT_BODY_LIMITS.json,
-      form: options.bodyLimits?.form ?? DEFAULT_BODY_LIMITS.form,
-      file: options.bodyLimits?.file ?? DEFAULT_BODY_LIMITS.file,
-    },
-    heartbeatMs: options.heartbeatSeconds && options.heartbeatSeconds * 1000,
-    backgroundReads: createBackgroundReads(BACKGROUND_READS),
-    track,
-    maxAnswerBytes: options.maxAnswerBytes ?? DEFAULT_MAX_ANSWER_BYTES,
-    report: createReporter(options.onUsage, logger),
-    mask: createSecretMask(secrets),
-    maskKeys: createKeyMask(secrets),
-    logger,
-    now,
-    health: createChannelHealth(now, DEFAULT_HEALTH_POLICY),
-    retryBudget: createRetryBudget(now, DEFAULT_RETRY_BUDGET),
-    random: environment.random ?? Math.random,
-    createId: environment.createId ?? (() => `req_${crypto.randomUUID().replaceAll("-", "")}`),
-    transport:
-      environment.transport ?? (options.fetch ? createFetchTransport(options.fetch) : createTransport()),
-  };
-}
-
-/** Hands records to the operator's function; a failing one is logged and breaks no request. */
-function createReporter(onUsage: GatewayOptions["onUsage"], logger: Logger): PipelineParts["report"] {
-  return async (record) => {
-    if (record.unpriced === true) {
-      logger.warn({ requestId: record.id, model: record.model }, "No tokens were reported: the charge is 0.");
-    }
-    try {
-      await onUsage?.(record);
-    } catch (error) {
-      logger.error({ requestId: record.id, err: error }, "onUsage failed.");
-    }
-  };
-}
+type WiredParts = PipelineParts & Configuration;
 
 function notFoundError(): GatewayError {
   return new GatewayError(
@@ -206,4 +191,14 @@ function notFoundError(): GatewayError {
 
 function closedError(): GatewayError {
   return new GatewayError("gateway_closed", "This server is shutting down.", { retryAfterSeconds: 1 });
+}
+
+function unreadError(): GatewayError {
+  return new GatewayError(
+    "gateway_unavailable",
+    "This server cannot read its options at the moment: try again.",
+    {
+      retryAfterSeconds: 5,
+    },
+  );
 }

@@ -1,3 +1,5 @@
+import type { CallerLimits } from "./admission/caller-limits.js";
+import type { DecimalInput } from "./billing/decimal-input.js";
 import type { JsonObject } from "./json.js";
 
 /**
@@ -19,6 +21,12 @@ export interface Caller {
   readonly models?: readonly string[] | undefined;
   /** Response format for requests that name none. Wins over the model's and the gateway's. */
   readonly responseFormat?: ResponseFormat | undefined;
+  /** ISO 8601 with a time zone, or a Date: from then on the key is refused. Default: never. */
+  readonly expiresAt?: string | Date | undefined;
+  /** All that the caller may ever spend, held money included. A decimal of at least 0. Default: no bound. */
+  readonly budget?: DecimalInput | undefined;
+  /** In place of the gateway's own limits, each for itself. */
+  readonly limits?: CallerLimits | undefined;
 }
 
 /** A request that was understood and found valid, before a channel is chosen. */
@@ -31,6 +39,8 @@ export interface ImageRequest {
   readonly images: readonly string[];
   /** The largest number of images that the provider may make of it, and so the most it can cost. */
   readonly maxImages: number;
+  /** The most pixels that one of the images may have, where the size or the model's limits tell it. */
+  readonly maxPixels?: number | undefined;
   readonly responseFormat: ResponseFormat;
   readonly stream: boolean;
   /** What the provider gets, in its own spelling and without `model`. */

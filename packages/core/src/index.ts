@@ -16,7 +16,13 @@ export {
   type MemoryAdmissionStoreOptions,
 } from "./admission/memory-admission-store.js";
 export type * from "./billing/index.js";
-export { calculateCharge, createMemoryLedger, estimateCharge, exportRecords } from "./billing/index.js";
+export {
+  calculateCharge,
+  createMemoryLedger,
+  estimateCharge,
+  exportRecords,
+  toUnresolvedRecord,
+} from "./billing/index.js";
 export { GatewayOptionsError, type OptionsProblem } from "./check-options.js";
 export {
   type ErrorCode,
@@ -33,7 +39,14 @@ export type {
   StreamResult,
 } from "./families/family.js";
 export type { ModelLimits } from "./families/model-limits.js";
-export { createGateway, type Environment, type Gateway, type GatewayStatus } from "./gateway.js";
+export {
+  type CloseOptions,
+  createGateway,
+  type Environment,
+  type Gateway,
+  type GatewayStatus,
+} from "./gateway.js";
+export type { BeforeSend, ErrorEvent, RequestEvent } from "./hooks.js";
 export type {
   Caller,
   ImageRequest,
@@ -46,7 +59,7 @@ export type {
 } from "./image-request.js";
 export type { JsonObject } from "./json.js";
 export type { Logger } from "./logger.js";
-export type { GatewayOptions } from "./options.js";
+export type { GatewayOptions, IdempotencyOptions } from "./options.js";
 export { type ApiKeyOptions, type Authenticate, hashApiKey } from "./request/authenticate.js";
 export type { SizeLimits } from "./request/image-size.js";
 export { type MintedApiKey, mintApiKey } from "./request/mint-api-key.js";
@@ -54,6 +67,7 @@ export type { BodyLimits } from "./request/read-fields.js";
 export type { ChannelOptions } from "./routing/channel.js";
 export type { ChannelStatus, KeyStatus } from "./routing/channel-status.js";
 export type { ModelOptions } from "./routing/resolve-model.js";
+export type { Source } from "./source.js";
 export type { Fetch } from "./upstream/fetch-transport.js";
 export type { Timeouts, Transport, TransportRequest, TransportResponse } from "./upstream/transport.js";
 export { TransportError } from "./upstream/transport.js";

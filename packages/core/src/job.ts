@@ -1,19 +1,24 @@
 import type { BackgroundReads } from "./background-reads.js";
-import type { Order } from "./billing/settle.js";
-import type { UsageRecord } from "./billing/usage-record.js";
+import type { Booking } from "./booking.js";
 import type { DispatchParts } from "./dispatch.js";
+import type { GatewayError } from "./errors.js";
 import type { ImageRequest } from "./image-request.js";
 import type { ResolvedModel } from "./routing/resolve-model.js";
 
-/** A request that was understood, on its way to a provider and back. */
+/** A request that was understood and admitted, on its way to a provider and back. */
 export interface Job {
   /** The request's id. */
   readonly id: string;
   readonly request: ImageRequest;
   readonly model: ResolvedModel;
-  readonly order: Order;
+  /** Its hold, to be settled or released. */
+  readonly booking: Booking;
   /** Holds the host, and `gateway.close()`, until the work is done. */
   readonly keepAlive: (work: Promise<unknown>) => void;
+  /** Counts bytes of an answer that are held. */
+  readonly countBytes: (bytes: number) => void;
+  /** Tells the operator of a failure that comes after the answer began. */
+  readonly reportError: (error: GatewayError) => void;
 }
 
 /** What a job needs of the gateway. */
@@ -22,6 +27,4 @@ export interface JobParts extends DispatchParts {
   /** Comments in quiet streams; `undefined`: none. */
   readonly heartbeatMs: number | undefined;
   readonly backgroundReads: BackgroundReads;
-  /** Hands a usage record to the operator. Never rejects. */
-  readonly report: (record: UsageRecord) => Promise<void>;
 }

@@ -1,8 +1,9 @@
 import { z } from "zod";
+import type { CallerLimits } from "./admission/caller-limits.js";
 import { parseDecimal } from "./billing/decimal.js";
-import type { BillingOptions } from "./billing/pricing.js";
 import type { ModelLimits } from "./families/model-limits.js";
-import type { GatewayOptions } from "./options.js";
+import type { LoadedBilling, LoadedOptions } from "./load-options.js";
+import type { IdempotencyOptions } from "./options.js";
 import type { ApiKeyOptions } from "./request/authenticate.js";
 import type { SizeLimits } from "./request/image-size.js";
 import type { BodyLimits } from "./request/read-fields.js";
@@ -73,11 +74,21 @@ const limits = z.strictObject(
   "must be the name of a row of limits, or a row",
 );
 
+const limit = whole(1).nullable().optional();
+const callerLimits = z.strictObject(
+  { requestsPerMinute: limit, imagesPerMinute: limit, concurrent: limit } satisfies Record<
+    keyof CallerLimits,
+    z.ZodType
+  >,
+  "must be an object of limits",
+);
+
 const model = z.strictObject(
   {
     family: name,
     limits: z.union([name, limits], "must be the name of a row of limits, or a row").optional(),
     responseFormat,
+    callerLimits: callerLimits.optional(),
   } satisfies Record<keyof ModelOptions, z.ZodType>,
   "must be an object with family",
 );
@@ -86,13 +97,25 @@ const baseUrl = z
   .string("must be a text")
   .refine(isAllowedBaseUrl, "must be an https address (http on loopback only)");
 
+const KEY_MISSING = "is missing; is the environment variable set?";
+const channelKey = z
+  .string(KEY_MISSING)
+  .regex(/^[\x21-\x7e]+$/, "must be a key: letters, digits and signs without spaces");
+const channelKeys = z
+  .array(channelKey)
+  .min(1, "must hold at least one key")
+  .check(({ value, issues }) => {
+    for (const [index, key] of value.entries()) {
+      if (value.indexOf(key) === index) continue;
+      issues.push({ code: "custom", path: [index], message: "is given twice", input: undefined });
+    }
+  });
+
 const channel = z.strictObject(
   {
     id: name,
     family: name,
-    apiKey: z
-      .string("is missing; is the environment variable set?")
-      .regex(/^[\x21-\x7e]+$/, "must be a key: letters, digits and signs without spaces"),
+    apiKey: z.union([channelKey, channelKeys], KEY_MISSING),
     baseUrl: baseUrl.optional(),
     modelMapping: z.record(name, name, "must be an object of names").optional(),
     priority: z.int("must be a whole number").optional(),
@@ -119,6 +142,9 @@ const channel = z.strictObject(
   "must be an object with id, family and apiKey",
 );
 
+const EXPIRES_AT = "must be a Date, or a time with a zone such as 2027-01-31T00:00:00Z";
+const expiresAt = z.union([z.iso.datetime({ offset: true }), z.date()], EXPIRES_AT);
+
 const apiKey = z
   .strictObject(
     {
@@ -134,6 +160,9 @@ const apiKey = z
       group: name.optional(),
       models: names.optional(),
       responseFormat,
+      expiresAt: expiresAt.optional(),
+      budget: decimal.optional(),
+      limits: callerLimits.optional(),
     } satisfies Record<keyof ApiKeyOptions, z.ZodType>,
     "must be an object with id and key or hash",
   )
@@ -164,7 +193,8 @@ const billing = z.strictObject(
   {
     model_details: z.record(name, modelDetails, "is missing: names and their prices"),
     group_ratio: z.record(name, decimal, "must be an object of groups and their ratios").optional(),
-  } satisfies Record<keyof BillingOptions, z.ZodType>,
+    onLost: z.enum(["release", "charge"], 'must be "release" or "charge"').optional(),
+  } satisfies Record<keyof LoadedBilling, z.ZodType>,
   "must be an object with model_details",
 );
 
@@ -187,6 +217,19 @@ const logger = z.custom<never>(
   "must have warn and error functions",
 );
 
+/** An object of the operator's, or a library's, that is only called. */
+function withMethods(...methods: readonly string[]) {
+  return z
+    .custom<never>(
+      (value) =>
+        typeof value === "object" &&
+        value !== null &&
+        methods.every((method) => typeof Reflect.get(value, method) === "function"),
+      `must have the functions ${methods.join(", ")}`,
+    )
+    .optional();
+}
+
 const shape = {
   basePath: z
     .string(BASE_PATH)
@@ -197,6 +240,18 @@ const shape = {
   apiKeys: z.array(apiKey, "must be a list of keys").optional(),
   authenticate: asFunction.optional(),
   billing: billing.optional(),
+  limits: callerLimits.optional(),
+  ledger: withMethods("hold", "settle", "release", "sweep", "takeUndelivered", "markDelivered"),
+  admission: withMethods("admit", "finish", "setCooldown"),
+  idempotency: z
+    .strictObject(
+      {
+        seconds: z.int("must be a whole number of seconds").min(1, "must be at least 1").optional(),
+        maxAnswerBytes: bytes,
+      } satisfies Record<keyof IdempotencyOptions, z.ZodType>,
+      "must be an object with seconds or maxAnswerBytes",
+    )
+    .optional(),
   responseFormat,
   bodyLimits: z
     .strictObject(
@@ -205,16 +260,20 @@ const shape = {
     )
     .optional(),
   maxAnswerBytes: bytes,
+  maxBytesInFlight: bytes,
   heartbeatSeconds: z
     .number("must be a number of seconds")
     .positive("must be above 0")
     .max(MAX_SECONDS, `must be at most ${MAX_SECONDS}, a day`)
     .optional(),
   families: z.array(family, "must be a list of families").optional(),
+  beforeSend: asFunction.optional(),
   onUsage: asFunction.optional(),
+  onError: asFunction.optional(),
+  onRequest: asFunction.optional(),
   logger: logger.optional(),
   fetch: asFunction.optional(),
-} satisfies Record<keyof GatewayOptions, z.ZodType>;
+} satisfies Record<keyof LoadedOptions, z.ZodType>;
 
 /** The shape of the options; what spans several of them is checked in `check-options.ts`. */
 export const gatewayOptionsSchema = z.strictObject(shape, "must be an object");

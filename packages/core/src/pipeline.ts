@@ -1,28 +1,39 @@
+import { type AdmissionParts, admit } from "./admission/admit.js";
+import type { CallerLimits } from "./admission/caller-limits.js";
+import type { Entrance, Visit } from "./admission/entrance.js";
+import { renderReplay } from "./admission/stored-answer.js";
+import { mergeLimits } from "./admission/ticket-limits.js";
+import type { Delivery } from "./billing/delivery.js";
 import { DEFAULT_GROUP, type PriceList } from "./billing/pricing.js";
-import { GatewayError, isGatewayError } from "./errors.js";
+import { GatewayError } from "./errors.js";
 import type { GatewayRequest, GatewayResponse } from "./exchange.js";
+import type { BeforeSend } from "./hooks.js";
 import type { Operation, ResponseFormat } from "./image-request.js";
 import type { JobParts } from "./job.js";
 import type { Logger } from "./logger.js";
-import type { SecretMask } from "./mask-secrets.js";
+import type { IdempotencyOptions } from "./options.js";
 import type { Authenticator } from "./request/authenticate.js";
 import { normalizeRequest } from "./request/normalize-request.js";
 import { type BodyLimits, readFields } from "./request/read-fields.js";
-import { renderError } from "./response/error-response.js";
+import { createRequestReport, type ReportParts } from "./request-report.js";
 import type { ModelResolver } from "./routing/resolve-model.js";
-import { runJob } from "./run-job.js";
+import { runAdmitted } from "./run-admitted.js";
 
-/** What the pipeline is wired from, once, by `createGateway`. */
-export interface PipelineParts extends JobParts {
+/** What the pipeline is wired from, once for each set of options. */
+export interface PipelineParts extends JobParts, AdmissionParts, ReportParts {
   readonly authenticate: Authenticator;
+  readonly entrance: Entrance;
   readonly resolveModel: ModelResolver;
   /** `undefined` without `billing`. */
   readonly prices: PriceList | undefined;
+  /** What each caller may do, unless its own limits say otherwise. */
+  readonly limits: CallerLimits | undefined;
+  readonly idempotency: IdempotencyOptions;
+  readonly delivery: Delivery;
   readonly responseFormat: ResponseFormat | undefined;
   readonly bodyLimits: BodyLimits;
+  readonly beforeSend: BeforeSend | undefined;
   readonly createId: () => string;
-  /** Takes our keys out of what the gateway says itself. */
-  readonly maskKeys: SecretMask;
   /** Holds `gateway.close()` until the work is done. */
   readonly track: (work: Promise<unknown>) => void;
 }
@@ -33,37 +44,67 @@ export async function runPipeline(
   operation: Operation,
   request: GatewayRequest,
 ): Promise<GatewayResponse> {
-  const id = parts.createId();
-  const receivedAt = parts.now();
+  const arrival = { id: parts.createId(), receivedAt: parts.now(), operation };
+  const report = createRequestReport(parts, arrival);
+  let visit: Visit | undefined;
+  let response: GatewayResponse;
   try {
     checkMethod(request.method);
     const caller = await parts.authenticate(request.headers);
-    const fields = await readFields(request, operation, parts.bodyLimits);
+    report.isFrom(caller.id);
+    const callerLimits = mergeLimits(caller.limits, parts.limits);
+    visit = parts.entrance.enter(request, { id: caller.id, concurrent: callerLimits.concurrent });
+    const fields = await readFields(visit.request, operation, parts.bodyLimits);
     const model = parts.resolveModel(fields["model"], caller, operation);
-    const imageRequest = normalizeRequest(fields, {
-      operation,
-      model,
-      caller,
-      responseFormat: parts.responseFormat,
-    });
+    report.isFor(model.name);
+    const { responseFormat } = parts;
+    const imageRequest = normalizeRequest(fields, { operation, model, caller, responseFormat });
     const group = caller.group ?? DEFAULT_GROUP;
     const price = parts.prices?.find(model.name, group);
+    await parts.beforeSend?.(imageRequest, caller);
     checkPresence(request.signal);
-    const order = { id, receivedAt, caller: caller.id, group, model: model.name, operation, price };
-    const keepAlive = (work: Promise<unknown>): void => {
-      parts.track(work);
-      holdHost(request, work, parts.logger);
+    const { headers } = request;
+    const keepAlive = createKeepAlive(parts, request);
+    const order = { ...arrival, caller: caller.id, group, model: model.name, price };
+    const applicant = {
+      request: imageRequest,
+      caller,
+      callerLimits,
+      model,
+      order,
+      headers,
+      fields,
+      keepAlive,
     };
-    return await runJob(parts, { id, request: imageRequest, model, order, keepAlive });
+    const admission = await admit(parts, applicant);
+    if (admission.kind === "replay") {
+      response = renderReplay(admission.answer, arrival.id);
+      visit.leave();
+    } else {
+      const job = {
+        id: arrival.id,
+        request: imageRequest,
+        model,
+        booking: admission.booking,
+        keepAlive,
+        countBytes: (count: number) => visit?.bytes.addAnyway(count),
+        reportError: (error: GatewayError) => report.failed(error),
+      };
+      response = await runAdmitted(parts, { job, admission, visit, report });
+    }
   } catch (error) {
-    const context = { id, mask: parts.maskKeys, native: operation === "native" };
-    if (isGatewayError(error)) return renderError(error, context);
-    parts.logger.error(
-      { requestId: id, err: error },
-      "A request failed in the gateway or in a function of yours.",
-    );
-    return renderError(new GatewayError("internal_error", "The gateway failed.", { cause: error }), context);
+    visit?.leave();
+    response = report.fail(error);
   }
+  report.answered(response);
+  return response;
+}
+
+function createKeepAlive(parts: PipelineParts, request: GatewayRequest): (work: Promise<unknown>) => void {
+  return (work) => {
+    parts.track(work);
+    holdHost(request, work, parts.logger);
+  };
 }
 
 /** A host that takes no work any more must not fail what is done already. */

@@ -24,6 +24,6 @@ export type {
 } from "./ledger.js";
 export { createMemoryLedger, type MemoryLedgerOptions } from "./memory-ledger.js";
 export type { ModelDetails, PerRequestDetails, PerTokenDetails } from "./model-details.js";
-export type { BillingOptions } from "./pricing.js";
+export type { BillingOptions, PriceTables } from "./pricing.js";
 export { toUnresolvedRecord } from "./unresolved-record.js";
 export type { SettledRecord, UnresolvedRecord, UsageRecord } from "./usage-record.js";

@@ -27,6 +27,12 @@ describe("createPriceList", () => {
     expect(prices.find(model, group).charge({ generated_images: 1 }).amount).toBe(amount);
   });
 
+  it("estimates a request by the same price and ratio as it charges it", () => {
+    const price = prices.find("seedream-4-0", "vip");
+    expect(price.estimate({ maxImages: 3 }).amount).toBe("6");
+    expect(price.charge({ generated_images: 3 }).amount).toBe("6");
+  });
+
   it.each(["image-1.0", "seedream-4-0-250828", "toString", "__proto__", ""])(
     "refuses the model %j without a price",
     (model) => {

@@ -1,16 +1,30 @@
 import { GatewayError } from "../errors.js";
 import type { Usage } from "../image-request.js";
 import { createSeriesMap } from "../series.js";
+import type { Source } from "../source.js";
 import { type Charge, calculateCharge } from "./calculate-charge.js";
 import type { DecimalInput } from "./decimal-input.js";
+import { estimateCharge, type RequestBounds } from "./estimate-charge.js";
+import type { LostPolicy } from "./ledger.js";
 import type { ModelDetails } from "./model-details.js";
 
 /** Prices and ratios, in the spelling of the interface's back office. */
 export interface BillingOptions {
   /** Service model, or series such as `image-edit*`, to its price. An exact name wins, then the longest prefix. */
-  model_details: Readonly<Record<string, ModelDetails>>;
+  model_details: Source<Readonly<Record<string, ModelDetails>>>;
   /** Caller group to its ratio. Default `{ default: "1" }`. */
-  group_ratio?: Readonly<Record<string, DecimalInput>> | undefined;
+  group_ratio?: Source<Readonly<Record<string, DecimalInput>>> | undefined;
+  /**
+   * What is charged for a request that was cut off by the death of its process: nothing (`release`), or all that was
+   * held for it (`charge`). Default `release`.
+   */
+  onLost?: LostPolicy | undefined;
+}
+
+/** Prices and ratios as they stand in the back office. */
+export interface PriceTables {
+  readonly model_details: Readonly<Record<string, ModelDetails>>;
+  readonly group_ratio?: Readonly<Record<string, DecimalInput>> | undefined;
 }
 
 /** The group of a caller that names none. */
@@ -18,7 +32,10 @@ export const DEFAULT_GROUP = "default";
 
 /** The price of one model for one group of callers. */
 export interface Price {
+  /** What a request costs that the provider reported on. */
   charge(usage: Usage | undefined): Charge;
+  /** The most that a request can cost, before it is sent. */
+  estimate(request: RequestBounds): Charge;
 }
 
 /** Finds prices; built once from the options. */
@@ -31,7 +48,7 @@ export interface PriceList {
 }
 
 /** A price list from validated options. */
-export function createPriceList({ model_details, group_ratio }: BillingOptions): PriceList {
+export function createPriceList({ model_details, group_ratio }: PriceTables): PriceList {
   const details = createSeriesMap(model_details);
   const ratios = new Map(Object.entries(group_ratio ?? { [DEFAULT_GROUP]: "1" }));
   return {
@@ -42,7 +59,11 @@ export function createPriceList({ model_details, group_ratio }: BillingOptions):
       const ratio = ratios.get(group);
       if (ratio === undefined)
         throw new GatewayError("group_not_priced", `The group ${group} has no price ratio here.`);
-      return { charge: (usage) => calculateCharge({ details: found.value, usage, group_ratio: ratio }) };
+      const terms = { details: found.value, group_ratio: ratio };
+      return {
+        charge: (usage) => calculateCharge({ ...terms, usage }),
+        estimate: (request) => estimateCharge({ ...terms, request }),
+      };
     },
   };
 }

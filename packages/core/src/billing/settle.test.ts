@@ -77,6 +77,7 @@ describe("settle", () => {
       outcome({ usage: { generated_images: 1 }, upstreamRequestId: "0217" }),
     );
     expect(JSON.parse(JSON.stringify(record))).toEqual({
+      state: "settled",
       id: "req_1",
       time: "2026-11-21T03:04:05.006Z",
       caller: "me",

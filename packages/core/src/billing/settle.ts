@@ -1,7 +1,7 @@
 import type { Operation, SentTo, Usage } from "../image-request.js";
 import type { Charge } from "./calculate-charge.js";
 import type { Price } from "./pricing.js";
-import type { UsageRecord } from "./usage-record.js";
+import type { SettledRecord } from "./usage-record.js";
 
 /** What is known of a request before it is sent. */
 export interface Order {
@@ -31,11 +31,12 @@ export interface Outcome {
  * The usage record of one request, with its charge. A request of which no image came is charged
  * what the provider reported, and nothing where it reported nothing.
  */
-export function settle(order: Order, sentTo: SentTo, outcome: Outcome): UsageRecord {
+export function settle(order: Order, sentTo: SentTo, outcome: Outcome): SettledRecord {
   const usage = outcome.usage && keepCounts(outcome.usage);
   const nothingMade = outcome.images === 0 && usage === undefined;
   const charge = nothingMade ? undefined : order.price?.charge(usage);
   return {
+    state: "settled",
     id: order.id,
     time: new Date(order.receivedAt).toISOString(),
     caller: order.caller,

@@ -1,30 +1,36 @@
 import type { Operation, Usage } from "../image-request.js";
 import type { ChargeDerivation } from "./calculate-charge.js";
 
-/** What one request that reached a provider did and cost. Plain data, ready for `JSON.stringify`. */
-export interface UsageRecord {
-  /** The request's id, as the client saw it in `x-request-id`. */
+/** What is known of every request that may have reached a provider. */
+interface RequestFacts {
+  /** The request's id, as the client saw it in `x-request-id`. Stable: a record that is delivered twice has it twice. */
   readonly id: string;
   /** When the request came in, ISO 8601 in UTC. */
   readonly time: string;
   /** The caller's id and price group. */
   readonly caller: string;
   readonly group: string;
-  /** The service model, and what the channel called it. */
+  /** The service model. */
   readonly model: string;
-  readonly upstreamModel: string;
-  readonly channel: string;
   readonly operation: Operation;
+  /** Images that the answer holds. */
+  readonly images: number;
+  /** A decimal string; `null` when the gateway has no `billing`. */
+  readonly charge: string | null;
+}
+
+/** What one request that reached a provider did and cost. */
+export interface SettledRecord extends RequestFacts {
+  readonly state: "settled";
+  /** Who was asked, and what the channel called the model. */
+  readonly channel: string;
+  readonly upstreamModel: string;
   /** The HTTP status that the client was answered with. */
   readonly status: number;
   /** The `error.code` that the client saw, when the request failed. */
   readonly errorCode?: string;
   /** What the provider reported; absent when it reported nothing. */
   readonly usage?: Usage;
-  /** Images that the answer holds. */
-  readonly images: number;
-  /** A decimal string; `null` when the gateway has no `billing`. */
-  readonly charge: string | null;
   /** How the charge came about. Absent when nothing was made and nothing reported, or without `billing`. */
   readonly derivation?: ChargeDerivation;
   /** True when tokens were to be charged and the provider reported none: the charge is 0 and needs a look. */
@@ -34,3 +40,17 @@ export interface UsageRecord {
   /** The provider's id of the request, when it gave one. */
   readonly upstreamRequestId?: string;
 }
+
+/**
+ * A request whose end is not known: its process died, or was closed, before the provider's answer
+ * ended. It may have been sent, and an image may have been made.
+ */
+export interface UnresolvedRecord extends RequestFacts {
+  readonly state: "unresolved";
+  /** What was set aside for it; charged where `billing.onLost` is `"charge"`. */
+  readonly held: string | null;
+  readonly images: 0;
+}
+
+/** One request in the books. Plain data, ready for `JSON.stringify`. */
+export type UsageRecord = SettledRecord | UnresolvedRecord;

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { Readable } from "node:stream";
 import type { Busboy } from "busboy";
-import { GatewayError, invalidRequest } from "../errors.js";
+import { GatewayError, invalidRequest, isGatewayError } from "../errors.js";
 
 /** What a form may weigh, in bytes. */
 export interface FormLimits {
@@ -113,6 +113,7 @@ async function* readable(body: AsyncIterable<Uint8Array> | null): AsyncIterable<
   try {
     if (body !== null) yield* body;
   } catch (cause) {
+    if (isGatewayError(cause)) throw cause;
     throw new GatewayError("client_closed_request", "The body ended before it was complete.", { cause });
   }
 }

@@ -1,5 +1,5 @@
 /** A date, a time and a zone; without the zone it would mean another moment on each machine. */
-const MOMENT = /^(\d{4})-(\d\d)-(\d\d)T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
+const MOMENT = /^(\d{4})-(\d\d)-(\d\d)T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/;
 
 /** The moment that `expiresAt` means, in milliseconds since 1970, or `undefined` when it means none. */
 export function parseExpiry(value: unknown): number | undefined {

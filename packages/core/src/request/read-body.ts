@@ -1,4 +1,4 @@
-import { GatewayError, invalidRequest } from "../errors.js";
+import { GatewayError, invalidRequest, isGatewayError } from "../errors.js";
 import type { GatewayRequest } from "../exchange.js";
 
 /**
@@ -27,7 +27,7 @@ async function collect(body: AsyncIterable<Uint8Array>, maxBytes: number): Promi
       chunks.push(chunk);
     }
   } catch (cause) {
-    if (length > maxBytes) throw cause;
+    if (isGatewayError(cause)) throw cause;
     throw new GatewayError("client_closed_request", "The body ended before it was complete.", { cause });
   }
   return concat(chunks, length);

@@ -1,4 +1,4 @@
-import type { UsageRecord } from "../billing/usage-record.js";
+import type { SettledRecord, UnresolvedRecord } from "../billing/usage-record.js";
 import { createGateway, type Environment, type Gateway } from "../gateway.js";
 import { isJsonObject, type JsonObject } from "../json.js";
 import type { GatewayOptions } from "../options.js";
@@ -41,7 +41,10 @@ interface LogLine {
 export interface TestGateway {
   readonly gateway: Gateway;
   readonly calls: readonly SentCall[];
-  readonly records: readonly UsageRecord[];
+  /** What `onUsage` was told of requests whose end is known. */
+  readonly records: readonly SettledRecord[];
+  /** And of those whose end nobody told. */
+  readonly unresolved: readonly UnresolvedRecord[];
   readonly logs: readonly LogLine[];
   /** Posts JSON (or a text or bytes as they are) with the caller's key. */
   readonly post: (body: unknown, headers?: Record<string, string>) => Promise<Answer>;
@@ -87,7 +90,8 @@ export function createTestGateway(
   environment: Partial<Environment> = {},
 ): TestGateway {
   const calls: SentCall[] = [];
-  const records: UsageRecord[] = [];
+  const records: SettledRecord[] = [];
+  const unresolved: UnresolvedRecord[] = [];
   const logs: LogLine[] = [];
   const gateway = createGateway(
     {
@@ -107,7 +111,7 @@ export function createTestGateway(
         { id: "bailian", family: "qwen-image", apiKey: DASHSCOPE_KEY },
       ],
       apiKeys: [{ id: "me", key: CALLER_KEY }],
-      onUsage: (record) => void records.push(record),
+      onUsage: (record) => void (record.state === "settled" ? records.push(record) : unresolved.push(record)),
       logger: {
         warn: (fields, message) => void logs.push({ level: "warn", fields, message }),
         error: (fields, message) => void logs.push({ level: "error", fields, message }),
@@ -126,7 +130,7 @@ export function createTestGateway(
     readAnswer(await gateway.fetch(createPost(body, headers)));
   const postNative: TestGateway["postNative"] = async (body) =>
     readAnswer(await gateway.fetch(new Request(NATIVE, createPost(body))));
-  return { gateway, calls, records, logs, post, postNative };
+  return { gateway, calls, records, unresolved, logs, post, postNative };
 }
 
 /** A POST of the caller; an object is sent as JSON, a text or bytes as they are. */

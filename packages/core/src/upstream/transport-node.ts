@@ -21,12 +21,16 @@ export function createTransport(): Transport {
       closed ??= Promise.all([open.close(), guarded.close()]);
       await closed;
     },
+    async abort() {
+      await Promise.all([open.destroy(), guarded.destroy()]);
+    },
   };
 }
 
 interface Agents {
   get(timeouts: Timeouts): Agent;
   close(): Promise<unknown>;
+  destroy(): Promise<unknown>;
 }
 
 function createAgents(create: (connectMs: number) => Agent): Agents {
@@ -38,6 +42,7 @@ function createAgents(create: (connectMs: number) => Agent): Agents {
       return agent;
     },
     close: () => Promise.all([...agents.values()].map((agent) => agent.close())),
+    destroy: () => Promise.all([...agents.values()].map((agent) => agent.destroy())),
   };
 }
 

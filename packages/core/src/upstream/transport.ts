@@ -45,6 +45,8 @@ export interface Transport {
   download(request: DownloadRequest): Promise<TransportResponse>;
   /** Ends idle connections; requests under way finish. */
   close(): Promise<void>;
+  /** Ends all connections; requests under way fail. Only where the connections are the transport's own. */
+  abort?(): Promise<void>;
 }
 
 /** Why a provider could not be heard. */

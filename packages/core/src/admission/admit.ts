@@ -1,0 +1,172 @@
+import type { Order } from "../billing/settle.js";
+import { type Booking, type BookingParts, openBooking } from "../booking.js";
+import { GatewayError } from "../errors.js";
+import type { HeaderReader } from "../exchange.js";
+import type { Caller, ImageRequest } from "../image-request.js";
+import type { JsonObject } from "../json.js";
+import { healthIdsOf } from "../routing/channel.js";
+import type { ChannelHealth } from "../routing/channel-health.js";
+import type { ResolvedModel } from "../routing/resolve-model.js";
+import type {
+  AdmissionDecision,
+  AdmissionStore,
+  AdmissionTicket,
+  IdempotencyClaim,
+  IdempotencyEnding,
+  StoredAnswer,
+} from "./admission-store.js";
+import type { CallerLimits } from "./caller-limits.js";
+import { holdCharge } from "./hold-charge.js";
+import {
+  createClaim,
+  createConflictError,
+  createNotReplayableError,
+  createRunningError,
+  readIdempotencyKey,
+} from "./idempotency.js";
+import { createCrowdedError, createLimitedError } from "./limit-errors.js";
+import { toRateLimitHeaders } from "./rate-limit-headers.js";
+import { type TicketLimits, toTicketLimits } from "./ticket-limits.js";
+
+/** What admission needs of the gateway. */
+export interface AdmissionParts extends BookingParts {
+  readonly admission: AdmissionStore;
+  readonly health: ChannelHealth;
+}
+
+/** A request that asks to be let through to a provider. */
+export interface Applicant {
+  readonly request: ImageRequest;
+  readonly caller: Caller;
+  /** The caller's limits over those of the gateway. */
+  readonly callerLimits: CallerLimits;
+  readonly model: ResolvedModel;
+  readonly order: Order;
+  readonly headers: HeaderReader;
+  /** The body as it was read. */
+  readonly fields: JsonObject;
+  readonly keepAlive: (work: Promise<unknown>) => void;
+}
+
+/** What became of an applicant that was not refused. */
+export type Admission =
+  | { readonly kind: "replay"; readonly answer: StoredAnswer }
+  | {
+      readonly kind: "admitted";
+      readonly booking: Booking;
+      /** How the limits stand, for the answer. */
+      readonly headers: Readonly<Record<string, string>>;
+      /** Whether a repeat may be asked for, so that the answer is of use later. */
+      readonly isRepeatable: boolean;
+      /** Gives the places back; once, when the request is over. Never rejects. */
+      finish(ending: IdempotencyEnding): Promise<void>;
+    };
+
+/**
+ * All that is asked of shared state before a request is sent: its idempotency key, the limits and the channels'
+ * cooldowns in one call of the store, then the money in one call of the ledger.
+ *
+ * @throws GatewayError 400, 403, 409, 429, or 503 where store or ledger cannot be reached
+ */
+export async function admit(parts: AdmissionParts, applicant: Applicant): Promise<Admission> {
+  const leaseMs = findLeaseMs(applicant.model);
+  const { callerLimits, caller, model, request } = applicant;
+  const limits = toTicketLimits({
+    callerId: caller.id,
+    callerLimits,
+    model: model.name,
+    modelLimits: model.callerLimits,
+    maxImages: request.maxImages,
+    leaseMs,
+  });
+  const ticket: AdmissionTicket = {
+    id: applicant.order.id,
+    ...limits,
+    idempotency: await claim(applicant, leaseMs),
+    channels: healthIdsOf(model.channels),
+  };
+  const decision = await askStore(parts, ticket);
+  if (decision.kind === "replay") return decision;
+  if (decision.kind !== "admitted") throw toRefusal(decision, limits);
+  parts.health.merge(decision.cooldowns, ticket.channels);
+  const finish = (ending: IdempotencyEnding): Promise<void> => finishTicket(parts, ticket, ending);
+  const headers = toRateLimitHeaders(limits, decision);
+  try {
+    await holdCharge(parts, applicant, leaseMs);
+  } catch (error) {
+    applicant.keepAlive(finish({ kind: "forget" }));
+    throw error;
+  }
+  const booking = openBooking(parts, applicant.order);
+  return { kind: "admitted", booking, headers, isRepeatable: ticket.idempotency !== undefined, finish };
+}
+
+const HOUR_MS = 3_600_000;
+
+/** Longer than any request to these channels can take: holds outlive timeouts. */
+function findLeaseMs({ channels }: ResolvedModel): number {
+  const attempts = channels.map(
+    ({ timeouts }) => timeouts.connectMs + timeouts.firstByteMs + timeouts.idleMs,
+  );
+  return HOUR_MS + Math.max(...attempts);
+}
+
+function claim(
+  { headers, caller, order, fields }: Applicant,
+  leaseMs: number,
+): Promise<IdempotencyClaim> | undefined {
+  const key = readIdempotencyKey(headers);
+  if (key === undefined) return undefined;
+  return createClaim({ callerId: caller.id, path: order.operation, key, fields, leaseMs });
+}
+
+async function askStore(
+  { admission, logger }: AdmissionParts,
+  ticket: AdmissionTicket,
+): Promise<AdmissionDecision> {
+  try {
+    return await admission.admit(ticket);
+  } catch (cause) {
+    logger.error({ requestId: ticket.id, err: cause }, "The store of limits failed.");
+    throw new GatewayError(
+      "gateway_unavailable",
+      "This server cannot count its limits at the moment: try again.",
+      {
+        retryAfterSeconds: 5,
+        cause,
+      },
+    );
+  }
+}
+
+async function finishTicket(
+  { admission, logger }: AdmissionParts,
+  ticket: AdmissionTicket,
+  ending: IdempotencyEnding,
+): Promise<void> {
+  try {
+    await admission.finish(ticket, ending);
+  } catch (error) {
+    logger.error(
+      { requestId: ticket.id, err: error },
+      "The store of limits failed; its places lapse by themselves.",
+    );
+  }
+}
+
+type Refusal = Exclude<AdmissionDecision, { kind: "admitted" | "replay" }>;
+
+function toRefusal(decision: Refusal, limits: TicketLimits): GatewayError {
+  switch (decision.kind) {
+    case "limited":
+      return createLimitedError(limits, decision.limit, decision.windows);
+    case "crowded":
+      return createCrowdedError(limits, decision.limit, decision.windows);
+    case "conflict":
+      return createConflictError();
+    case "running":
+      return createRunningError();
+    case "not_replayable":
+      return createNotReplayableError();
+  }
+}

@@ -1,0 +1,64 @@
+import { formatDecimal, toDecimal } from "../billing/decimal.js";
+import type { Hold, HoldResult, Ledger } from "../billing/ledger.js";
+import type { Order } from "../billing/settle.js";
+import { GatewayError } from "../errors.js";
+import type { Caller, ImageRequest } from "../image-request.js";
+import type { Logger } from "../logger.js";
+
+interface HoldParts {
+  readonly ledger: Ledger;
+  readonly logger: Logger;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+interface HoldContext {
+  readonly order: Order;
+  readonly caller: Caller;
+  readonly request: ImageRequest;
+}
+
+/**
+ * Sets the worst case of a request aside before anything is spent.
+ *
+ * @throws GatewayError `insufficient_quota` where the caller's budget does not cover it,
+ * `gateway_unavailable` where the ledger cannot be reached
+ */
+export async function holdCharge(
+  parts: HoldParts,
+  { order, caller, request }: HoldContext,
+  leaseMs: number,
+): Promise<void> {
+  const { id, receivedAt, group, model, operation, price } = order;
+  const result = await askLedger(parts, {
+    id,
+    time: new Date(receivedAt).toISOString(),
+    caller: caller.id,
+    group,
+    model,
+    operation,
+    amount: price?.estimate(request).amount ?? null,
+    ...(caller.budget !== undefined && { budget: formatDecimal(toDecimal(caller.budget, "budget")) }),
+    expiresAt: parts.now() + leaseMs,
+  });
+  if (!result.ok) {
+    throw new GatewayError(
+      "insufficient_quota",
+      "The budget of this API key does not cover what this request may cost.",
+      { shouldRetry: false },
+    );
+  }
+}
+
+async function askLedger({ ledger, logger }: HoldParts, hold: Hold): Promise<HoldResult> {
+  try {
+    return await ledger.hold(hold);
+  } catch (cause) {
+    logger.error({ requestId: hold.id, err: cause }, "The ledger failed; the request was not sent.");
+    throw new GatewayError(
+      "gateway_unavailable",
+      "This server cannot keep its books at the moment: try again. Nothing was sent or charged.",
+      { retryAfterSeconds: 5, cause },
+    );
+  }
+}

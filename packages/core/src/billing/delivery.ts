@@ -1,0 +1,83 @@
+import type { Logger } from "../logger.js";
+import type { Ledger } from "./ledger.js";
+import type { UsageRecord } from "./usage-record.js";
+
+/** Brings records to the operator's function, each at least once. */
+export interface Delivery {
+  /** Delivers whatever waits. Resolves when all of it was tried; never rejects. */
+  run(): Promise<void>;
+}
+
+/** What a delivery works with. */
+export interface DeliveryParts {
+  readonly ledger: Ledger;
+  /** The operator's function; without it records stay where they are. */
+  readonly send: ((record: UsageRecord) => unknown) | undefined;
+  readonly logger: Logger;
+}
+
+const BATCH = 100;
+/** A record that was not taken in this time, or that failed, is delivered anew after it. */
+const LEASE_MS = 30_000;
+
+/** One delivery at a time in this process; records that come meanwhile are taken in the same run. */
+export function createDelivery({ ledger, send, logger }: DeliveryParts): Delivery {
+  let running: Promise<void> | undefined;
+  let isAsked = false;
+
+  const deliverAll = async (deliver: NonNullable<DeliveryParts["send"]>): Promise<void> => {
+    try {
+      while (isAsked) {
+        isAsked = false;
+        for (;;) {
+          const records = await ledger.takeUndelivered(BATCH, LEASE_MS);
+          if (records.length === 0) break;
+          const delivered = await Promise.all(records.map((record) => attempt(deliver, record, logger)));
+          await ledger.markDelivered(records.filter((_, index) => delivered[index] === true));
+        }
+      }
+    } catch (error) {
+      logger.error({ err: error }, "The ledger failed; records are delivered later.");
+    } finally {
+      running = undefined;
+    }
+  };
+
+  return {
+    run() {
+      if (send === undefined) return Promise.resolve();
+      isAsked = true;
+      running ??= deliverAll(send);
+      return running;
+    },
+  };
+}
+
+/** Whether the operator's function took the record. */
+async function attempt(
+  send: (record: UsageRecord) => unknown,
+  record: UsageRecord,
+  logger: Logger,
+): Promise<boolean> {
+  try {
+    const sent = send(record);
+    if (sent instanceof Promise) await withinLease(sent);
+    return true;
+  } catch (error) {
+    logger.error({ requestId: record.id, err: error }, "onUsage failed; it is called again.");
+    return false;
+  }
+}
+
+/** One that hangs must not hold the others for ever. */
+async function withinLease(sent: Promise<unknown>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error("onUsage did not end in time.")), LEASE_MS);
+  });
+  try {
+    await Promise.race([sent, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

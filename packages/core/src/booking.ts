@@ -1,0 +1,104 @@
+import type { Ledger } from "./billing/ledger.js";
+import { type Order, type Outcome, settle } from "./billing/settle.js";
+import type { SettledRecord } from "./billing/usage-record.js";
+import type { SentTo } from "./image-request.js";
+import type { Logger } from "./logger.js";
+
+/**
+ * How the books of a job were closed. `refused`: with a record, of a request of which no image can
+ * have been made. `lost`: nobody could close them; the hold is left to a sweep of the ledger.
+ */
+export type BookingEnd = "settled" | "refused" | "released" | "lost";
+
+type Ending = Omit<Outcome, "endedAt">;
+
+/** The books of one job: a hold that ends once, whoever ends it first. No method rejects. */
+export interface Booking {
+  /** The job reached a provider. Resolves when its record is durable. */
+  settle(sentTo: SentTo, ending: Ending): Promise<void>;
+  /** The same, where certainly nothing was made. */
+  refuse(sentTo: SentTo, ending: Ending): Promise<void>;
+  /** The job reached nobody. */
+  release(): Promise<void>;
+  /** Nobody will know how it ended. */
+  lose(): void;
+  /** Resolves when the books are closed, after the ledger has it. */
+  readonly ended: Promise<BookingEnd>;
+}
+
+/** What booking needs of the gateway. */
+export interface BookingParts {
+  readonly ledger: Ledger;
+  readonly logger: Logger;
+  /** The books that are open, for a gateway that must end before they are closed. */
+  readonly openBookings: Set<Booking>;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** Opens the books of a job whose hold was made. */
+export function openBooking(parts: BookingParts, order: Order): Booking {
+  const { promise: ended, resolve } = Promise.withResolvers<BookingEnd>();
+  let closing: Promise<void> | undefined;
+  const closeBy = async (write: () => Promise<BookingEnd>): Promise<void> => {
+    const end = await write();
+    parts.openBookings.delete(booking);
+    resolve(end);
+  };
+  const close = (write: () => Promise<BookingEnd>): Promise<void> => {
+    closing ??= closeBy(write);
+    return closing;
+  };
+  const record = async (sentTo: SentTo, ending: Ending, end: BookingEnd): Promise<BookingEnd> => {
+    const settled = settle(order, sentTo, { ...ending, endedAt: parts.now() });
+    if (settled.unpriced === true) reportUnpriced(settled, parts.logger);
+    const isCommitted = await commit(() => parts.ledger.settle(settled), { record: settled }, parts.logger);
+    return isCommitted ? end : "lost";
+  };
+  const booking: Booking = {
+    ended,
+    settle: (sentTo, ending) => close(() => record(sentTo, ending, "settled")),
+    refuse: (sentTo, ending) => close(() => record(sentTo, ending, "refused")),
+    release: () =>
+      close(async () => {
+        const { id } = order;
+        const isCommitted = await commit(() => parts.ledger.release(id), { requestId: id }, parts.logger);
+        return isCommitted ? "released" : "lost";
+      }),
+    lose: () => void close(() => Promise.resolve("lost")),
+  };
+  parts.openBookings.add(booking);
+  return booking;
+}
+
+/** Waits between attempts; in all less than clients wait for the end of an answer. */
+const RETRY_MS: readonly number[] = [50, 250, 1_000, 4_000];
+
+/**
+ * Writes to the ledger until it takes it. One that stays away must not take the images from the
+ * client: the record is logged instead, and the hold is left to a sweep.
+ */
+async function commit(write: () => Promise<void>, fields: object, logger: Logger): Promise<boolean> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      await write();
+      return true;
+    } catch (error) {
+      const waitMs = RETRY_MS[attempt];
+      if (waitMs === undefined) {
+        logger.error(
+          { ...fields, err: error },
+          "The ledger took neither a charge nor a release. Its hold is lost.",
+        );
+        return false;
+      }
+      await new Promise((resolve) => {
+        setTimeout(resolve, waitMs);
+      });
+    }
+  }
+}
+
+function reportUnpriced({ id, model }: SettledRecord, logger: Logger): void {
+  logger.warn({ requestId: id, model }, "No tokens were reported: the charge is 0.");
+}

@@ -1,0 +1,38 @@
+import { createPriceList } from "./billing/pricing.js";
+import { checkOptions } from "./check-options.js";
+import type { LoadedOptions } from "./load-options.js";
+import { createKeyMask, createSecretMask } from "./mask-secrets.js";
+import type { PipelineParts } from "./pipeline.js";
+import { createAuthenticator, findByHash, findByOperator } from "./request/authenticate.js";
+import { type Channel, createChannel, secretsOf } from "./routing/channel.js";
+import { createModelResolver } from "./routing/resolve-model.js";
+
+/** What is made of the options that may change while the gateway runs. */
+export interface Configuration
+  extends Pick<PipelineParts, "authenticate" | "resolveModel" | "prices" | "mask" | "maskKeys"> {
+  /** In the order of the options. */
+  readonly channels: readonly Channel[];
+}
+
+/**
+ * A configuration from options as they were read.
+ *
+ * @throws GatewayOptionsError with every problem and its path
+ */
+export function configure(options: LoadedOptions, now: () => number): Configuration {
+  const families = checkOptions(options);
+  const channels = options.channels.flatMap((channel) => {
+    const family = families.get(channel.family);
+    return family === undefined ? [] : [createChannel(channel, family)];
+  });
+  const { authenticate, apiKeys = [] } = options;
+  const secrets = channels.flatMap(secretsOf);
+  return {
+    channels,
+    authenticate: createAuthenticator(authenticate ? findByOperator(authenticate) : findByHash(apiKeys), now),
+    resolveModel: createModelResolver(options.models, families, channels),
+    prices: options.billing && createPriceList(options.billing),
+    mask: createSecretMask(secrets),
+    maskKeys: createKeyMask(secrets),
+  };
+}

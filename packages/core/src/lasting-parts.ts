@@ -1,0 +1,80 @@
+import { createTransport } from "#transport";
+import { createByteBudget } from "./admission/byte-budget.js";
+import { createEntrance } from "./admission/entrance.js";
+import { createLocalConcurrency } from "./admission/local-concurrency.js";
+import { createMemoryAdmissionStore } from "./admission/memory-admission-store.js";
+import { createBackgroundReads } from "./background-reads.js";
+import { createDelivery } from "./billing/delivery.js";
+import { createMemoryLedger } from "./billing/memory-ledger.js";
+import type { Configuration } from "./configuration.js";
+import { createEvents } from "./events.js";
+import type { Environment } from "./gateway.js";
+import { consoleLogger, createSafeLogger } from "./logger.js";
+import {
+  DEFAULT_BODY_LIMITS,
+  DEFAULT_IDEMPOTENCY,
+  DEFAULT_MAX_ANSWER_BYTES,
+  DEFAULT_MAX_BYTES_IN_FLIGHT,
+  type GatewayOptions,
+} from "./options.js";
+import type { PipelineParts } from "./pipeline.js";
+import { createChannelHealth } from "./routing/channel-health.js";
+import { DEFAULT_HEALTH_POLICY } from "./routing/health-policy.js";
+import { createRetryBudget, DEFAULT_RETRY_BUDGET } from "./routing/retry-budget.js";
+import { createFetchTransport } from "./upstream/fetch-transport.js";
+
+/** What a gateway keeps for its life, whatever of its options is read anew. */
+export type LastingParts = Omit<PipelineParts, keyof Configuration>;
+
+/** Streams that are read on after their clients left. */
+const BACKGROUND_READS = { streams: 1_000, ms: 900_000 };
+
+/** @param track holds `gateway.close()` until the work is done */
+export function createLastingParts(
+  options: GatewayOptions,
+  environment: Partial<Environment>,
+  track: PipelineParts["track"],
+): LastingParts {
+  const now = environment.now ?? Date.now;
+  const logger = createSafeLogger(options.logger ?? consoleLogger);
+  const ledger = options.ledger ?? createMemoryLedger({ now });
+  const admission = options.admission ?? createMemoryAdmissionStore({ now });
+  const budget = createByteBudget(options.maxBytesInFlight ?? DEFAULT_MAX_BYTES_IN_FLIGHT);
+  const tellFleet = (id: string, cooldown: Parameters<typeof admission.setCooldown>[1]): void => {
+    admission.setCooldown(id, cooldown).catch((error: unknown) => {
+      logger.warn({ err: error }, "The store of limits failed; a cooldown is known to this process only.");
+    });
+  };
+  return {
+    now,
+    logger,
+    ledger,
+    admission,
+    track,
+    events: createEvents(options, logger),
+    delivery: createDelivery({ ledger, send: options.onUsage, logger }),
+    openBookings: new Set(),
+    entrance: createEntrance(budget, createLocalConcurrency()),
+    limits: options.limits,
+    idempotency: {
+      seconds: options.idempotency?.seconds ?? DEFAULT_IDEMPOTENCY.seconds,
+      maxAnswerBytes: options.idempotency?.maxAnswerBytes ?? DEFAULT_IDEMPOTENCY.maxAnswerBytes,
+    },
+    responseFormat: options.responseFormat,
+    bodyLimits: {
+      json: options.bodyLimits?.json ?? DEFAULT_BODY_LIMITS.json,
+      form: options.bodyLimits?.form ?? DEFAULT_BODY_LIMITS.form,
+      file: options.bodyLimits?.file ?? DEFAULT_BODY_LIMITS.file,
+    },
+    beforeSend: options.beforeSend,
+    heartbeatMs: options.heartbeatSeconds && options.heartbeatSeconds * 1000,
+    backgroundReads: createBackgroundReads(BACKGROUND_READS),
+    maxAnswerBytes: options.maxAnswerBytes ?? DEFAULT_MAX_ANSWER_BYTES,
+    health: createChannelHealth(now, DEFAULT_HEALTH_POLICY, tellFleet),
+    retryBudget: createRetryBudget(now, DEFAULT_RETRY_BUDGET),
+    random: environment.random ?? Math.random,
+    createId: environment.createId ?? (() => `req_${crypto.randomUUID().replaceAll("-", "")}`),
+    transport:
+      environment.transport ?? (options.fetch ? createFetchTransport(options.fetch) : createTransport()),
+  };
+}

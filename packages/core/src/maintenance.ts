@@ -1,0 +1,59 @@
+import type { Delivery } from "./billing/delivery.js";
+import type { Ledger, LostPolicy } from "./billing/ledger.js";
+import type { Logger } from "./logger.js";
+
+/** What is done now and then while the gateway is in use. */
+export interface Maintenance {
+  /** Begins, if it has not begun. Not at creation: some hosts allow no timer before the first request. */
+  start(): void;
+  stop(): void;
+}
+
+/** What maintenance works with. */
+export interface MaintenanceParts {
+  readonly ledger: Ledger;
+  readonly delivery: Delivery;
+  readonly onLost: LostPolicy;
+  readonly logger: Logger;
+}
+
+const INTERVAL_MS = 10_000;
+
+/** Ends the holds of requests whose process died, and delivers again what the operator's function did not take. */
+export function createMaintenance(parts: MaintenanceParts): Maintenance {
+  let timer: ReturnType<typeof setInterval> | undefined;
+  return {
+    start() {
+      if (timer !== undefined) return;
+      timer = setInterval(() => void maintain(parts), INTERVAL_MS);
+      // A process that has nothing else to do may end.
+      if (typeof timer === "object") timer.unref();
+      void maintain(parts);
+    },
+    stop() {
+      clearInterval(timer);
+    },
+  };
+}
+
+async function maintain({ ledger, delivery, onLost, logger }: MaintenanceParts): Promise<void> {
+  try {
+    const lost = await ledger.sweep({ onLost });
+    if (lost.length > 0) reportLost(lost, onLost, logger);
+    await delivery.run();
+  } catch (error) {
+    logger.error({ err: error }, "The ledger could not be swept; it is tried again.");
+  }
+}
+
+/** Tells of requests that nobody will ever know the end of. */
+export function reportLost(
+  lost: readonly { readonly id: string }[],
+  onLost: LostPolicy,
+  logger: Logger,
+): void {
+  logger.warn(
+    { requestIds: lost.map(({ id }) => id), onLost },
+    "Requests were cut off; their holds became unresolved records.",
+  );
+}

@@ -1,0 +1,84 @@
+import { GatewayError, isGatewayError, shownCodeOf } from "./errors.js";
+import type { Events } from "./events.js";
+import type { GatewayResponse } from "./exchange.js";
+import type { RequestEvent } from "./hooks.js";
+import type { Operation } from "./image-request.js";
+import type { Logger } from "./logger.js";
+import type { SecretMask } from "./mask-secrets.js";
+import { renderError } from "./response/error-response.js";
+
+/** One request, when it came in. */
+export interface Arrival {
+  readonly id: string;
+  /** Milliseconds since 1970. */
+  readonly receivedAt: number;
+  readonly operation: Operation;
+}
+
+/** What is learned of a request on its way, for the operator's events. */
+export interface RequestReport {
+  isFrom(caller: string): void;
+  isFor(model: string): void;
+  /** Tells of a failure and gives the answer to it. Anything but a {@link GatewayError} is a failure of ours. */
+  fail(error: unknown): GatewayResponse;
+  /** Tells of a failure after the answer began. */
+  failed(error: GatewayError): void;
+  /** Tells of the answer. */
+  answered(response: GatewayResponse): void;
+}
+
+/** What reports need of the gateway. */
+export interface ReportParts {
+  readonly events: Events;
+  readonly logger: Logger;
+  /** Takes our keys out of what the gateway says itself. */
+  readonly maskKeys: SecretMask;
+  readonly now: () => number;
+}
+
+/** The report of a request that came in. */
+export function createRequestReport(
+  parts: ReportParts,
+  { id, receivedAt, operation }: Arrival,
+): RequestReport {
+  const time = new Date(receivedAt).toISOString();
+  let subject: Pick<RequestEvent, "caller" | "model"> = {};
+  let errorCode: string | undefined;
+
+  const failed = (error: GatewayError): void => {
+    parts.events.error({ id, time, operation, ...subject, error });
+  };
+
+  return {
+    isFrom(caller) {
+      subject = { ...subject, caller };
+    },
+    isFor(model) {
+      subject = { ...subject, model };
+    },
+    fail(cause) {
+      const error = isGatewayError(cause) ? cause : toInternalError(cause, id, parts.logger);
+      errorCode = shownCodeOf(error);
+      failed(error);
+      return renderError(error, { id, mask: parts.maskKeys, native: operation === "native" });
+    },
+    failed,
+    answered({ status, body }) {
+      parts.events.request({
+        id,
+        time,
+        operation,
+        ...subject,
+        status,
+        ...(errorCode !== undefined && { errorCode }),
+        stream: typeof body !== "string" && !(body instanceof Uint8Array),
+        durationMs: parts.now() - receivedAt,
+      });
+    },
+  };
+}
+
+function toInternalError(cause: unknown, requestId: string, logger: Logger): GatewayError {
+  logger.error({ requestId, err: cause }, "A request failed in the gateway or in a function of yours.");
+  return new GatewayError("internal_error", "The gateway failed.", { cause });
+}

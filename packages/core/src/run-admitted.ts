@@ -1,0 +1,73 @@
+import type { IdempotencyEnding } from "./admission/admission-store.js";
+import type { Admission } from "./admission/admit.js";
+import type { Visit } from "./admission/entrance.js";
+import { toStoredAnswer } from "./admission/stored-answer.js";
+import type { Delivery } from "./billing/delivery.js";
+import type { BookingEnd } from "./booking.js";
+import type { GatewayResponse } from "./exchange.js";
+import type { Job, JobParts } from "./job.js";
+import type { IdempotencyOptions } from "./options.js";
+import type { RequestReport } from "./request-report.js";
+import { afterBody } from "./response/after-body.js";
+import { runJob } from "./run-job.js";
+
+/** What the end of a job needs of the gateway beside what the job needs. */
+interface AdmittedParts extends JobParts {
+  readonly idempotency: IdempotencyOptions;
+  readonly delivery: Delivery;
+}
+
+/** A job that was let through, and what it holds until it is over. */
+export interface AdmittedJob {
+  readonly job: Job;
+  readonly admission: Extract<Admission, { kind: "admitted" }>;
+  readonly visit: Visit;
+  readonly report: RequestReport;
+}
+
+/**
+ * Runs a job to its answer, which may be an error, and gives back what it holds when it is over: with its answer, or
+ * where that is a stream with the end of it. Never rejects.
+ */
+export async function runAdmitted(
+  parts: AdmittedParts,
+  { job, admission, visit, report }: AdmittedJob,
+): Promise<GatewayResponse> {
+  const { booking, headers, isRepeatable } = admission;
+  // From the start: when a stream ends the host's request is over, and Next takes no more work for it.
+  job.keepAlive(booking.ended.then(() => parts.delivery.run()));
+  let answer: GatewayResponse;
+  try {
+    answer = await runJob(parts, job);
+  } catch (error) {
+    // Does nothing where the job has closed its books, as it does unless it breaks.
+    booking.lose();
+    answer = report.fail(error);
+  }
+  const response = { ...answer, headers: { ...answer.headers, ...headers } };
+  const finished = booking.ended.then((end) => admission.finish(toEnding(end, answer, parts.idempotency)));
+  job.keepAlive(finished);
+  if (isComplete(answer)) {
+    // A client that repeats its request once it has the answer finds it kept.
+    if (isRepeatable) await finished;
+    return afterBody(response, () => visit.leave());
+  }
+  visit.bytes.giveBack();
+  job.keepAlive(finished.then(() => visit.leave()));
+  return response;
+}
+
+function isComplete({ body }: GatewayResponse): boolean {
+  return typeof body === "string" || body instanceof Uint8Array;
+}
+
+function toEnding(
+  end: BookingEnd,
+  answer: GatewayResponse,
+  { seconds, maxAnswerBytes }: IdempotencyOptions,
+): IdempotencyEnding {
+  if (end === "released" || end === "refused") return { kind: "forget" };
+  const ttlMs = seconds * 1000;
+  const stored = toStoredAnswer(answer, maxAnswerBytes);
+  return stored === undefined ? { kind: "mark", ttlMs } : { kind: "keep", answer: stored, ttlMs };
+}

@@ -1,0 +1,214 @@
+import { type DispatchOutcome, dispatch } from "../dispatch.js";
+import { seedream } from "../families/seedream/seedream.js";
+import { type Channel, type ChannelOptions, createChannel } from "../routing/channel.js";
+import { type ChannelHealth, createChannelHealth } from "../routing/channel-health.js";
+import { DEFAULT_HEALTH_POLICY } from "../routing/health-policy.js";
+import { createRetryBudget, DEFAULT_RETRY_BUDGET } from "../routing/retry-budget.js";
+import { type Transport, TransportError, type TransportResponse } from "../upstream/transport.js";
+import { createVirtualTime, type VirtualTime } from "./virtual-time.js";
+
+/** What a provider does with a call: the kind of a failure, an image, or a 429 with its `retry-after`. */
+export type Behaviour =
+  | "ok"
+  | "content"
+  | "credential"
+  | "quota"
+  | "rate"
+  | "overload"
+  | "server"
+  | "unreachable"
+  | "timeout"
+  | "broken"
+  | { readonly retryAfterSeconds: number };
+
+/** One call, as the provider saw it. */
+export interface SimulatedCall {
+  /** Of the request, in the order they came. */
+  readonly request: number;
+  readonly channel: string;
+  /** The key's text. */
+  readonly key: string;
+  readonly behaviour: Behaviour;
+  readonly beganAt: number;
+  endedAt: number;
+  /** Whether the key or its channel was known to be unwell when the call began. */
+  readonly wasCooling: boolean;
+}
+
+/** What became of one request. */
+export interface SimulatedRequest {
+  readonly beganAt: number;
+  readonly outcome: DispatchOutcome;
+}
+
+export interface SimulationOptions {
+  readonly channels: readonly Partial<ChannelOptions>[];
+  /** What a channel does with a key at a time, in milliseconds from the start. */
+  readonly behave: (channel: string, key: string, ms: number) => Behaviour;
+  readonly random?: () => number;
+  /** From the call to its answer. */
+  readonly latencyMs?: number;
+}
+
+/** Channels, their providers and time, all of them the test's. */
+export interface Simulation {
+  readonly time: VirtualTime;
+  readonly health: ChannelHealth;
+  readonly channels: readonly Channel[];
+  readonly calls: readonly SimulatedCall[];
+  /** Requests that were not sent again since the retry budget was used up. */
+  readonly refusedRetries: () => number;
+  /** Milliseconds from the start. */
+  readonly elapsed: () => number;
+  /** Sends one request, and lets the time pass until it is answered. */
+  send(): Promise<SimulatedRequest>;
+  /** Sends requests with these gaps between them, in milliseconds, none waiting for another. */
+  sendAll(gaps: readonly number[]): Promise<readonly SimulatedRequest[]>;
+}
+
+const STATUS: Readonly<Record<string, readonly [number, string]>> = {
+  content: [400, "InvalidParameter"],
+  credential: [401, "AuthenticationError"],
+  quota: [429, "QuotaExceeded"],
+  rate: [429, "RateLimitExceeded"],
+  overload: [503, "ServerOverloaded"],
+  server: [500, "InternalServiceError"],
+};
+
+export function simulateChannels(options: SimulationOptions): Simulation {
+  const time = createVirtualTime();
+  const start = time.now();
+  const elapsed = (): number => time.now() - start;
+  const { behave, random = Math.random, latencyMs = 0 } = options;
+  const channels = options.channels.map((channel, index) =>
+    createChannel(
+      {
+        id: `channel-${index}`,
+        family: "seedream",
+        apiKey: `key-${index}`,
+        baseUrl: `https://channel-${index}.test`,
+        ...channel,
+      },
+      seedream,
+    ),
+  );
+  const health = createChannelHealth(time.now, DEFAULT_HEALTH_POLICY);
+  const budget = createRetryBudget(time.now, DEFAULT_RETRY_BUDGET);
+  const calls: SimulatedCall[] = [];
+  let requests = 0;
+  let refused = 0;
+
+  const transportOf = (request: number): Transport => ({
+    async send({ url, headers }) {
+      const channel = new URL(url).hostname.replace(".test", "");
+      const key = headers["authorization"]?.slice("Bearer ".length) ?? "";
+      const call: SimulatedCall = {
+        request,
+        channel,
+        key,
+        behaviour: behave(channel, key, elapsed()),
+        beganAt: elapsed(),
+        endedAt: Number.POSITIVE_INFINITY,
+        wasCooling: isCooling(channels, health, channel, key),
+      };
+      calls.push(call);
+      if (latencyMs > 0) await time.sleep(latencyMs);
+      call.endedAt = elapsed();
+      return answer(call.behaviour);
+    },
+    download: () => Promise.reject(new TransportError("unreachable", undefined)),
+    close: () => Promise.resolve(),
+  });
+
+  const sendOne = async (): Promise<SimulatedRequest> => {
+    const request = requests++;
+    const beganAt = elapsed();
+    const outcome = await dispatch(REQUEST, modelOf(channels), {
+      transport: transportOf(request),
+      logger: { warn: () => {}, error: () => {} },
+      random,
+      now: time.now,
+      health,
+      retryBudget: {
+        countRequest: () => budget.countRequest(),
+        take() {
+          const isTaken = budget.take();
+          if (!isTaken) refused++;
+          return isTaken;
+        },
+      },
+      mask: (text) => text,
+    });
+    return { beganAt, outcome };
+  };
+
+  return {
+    time,
+    health,
+    channels,
+    calls,
+    refusedRetries: () => refused,
+    elapsed,
+    send: () => time.run(sendOne()),
+    sendAll: (gaps) =>
+      time.run(
+        (async () => {
+          const under: Promise<SimulatedRequest>[] = [];
+          for (const gap of gaps) {
+            if (gap > 0) await time.sleep(gap);
+            under.push(sendOne());
+          }
+          return await Promise.all(under);
+        })(),
+      ),
+  };
+}
+
+const REQUEST = seedream.normalize(
+  { prompt: "x" },
+  { operation: "generate", model: "m", limits: undefined, defaultResponseFormat: undefined },
+);
+
+function modelOf(channels: readonly Channel[]): Parameters<typeof dispatch>[1] {
+  return {
+    name: "m",
+    family: seedream,
+    limits: undefined,
+    responseFormat: undefined,
+    callerLimits: undefined,
+    channels,
+  };
+}
+
+function isCooling(channels: readonly Channel[], health: ChannelHealth, id: string, apiKey: string): boolean {
+  const channel = channels.find((other) => other.id === id);
+  const key = channel?.keys.find((other) => other.apiKey === apiKey);
+  return [channel?.healthId, key?.healthId].some(
+    (healthId) => healthId !== undefined && health.cooldownOf(healthId) !== undefined,
+  );
+}
+
+function answer(behaviour: Behaviour): TransportResponse {
+  if (behaviour === "unreachable" || behaviour === "timeout" || behaviour === "broken") {
+    throw new TransportError(behaviour, undefined);
+  }
+  if (behaviour === "ok") return respond(200, "{}", {});
+  if (typeof behaviour === "object") {
+    return respond(429, '{"error":{"code":"RateLimitExceeded"}}', {
+      "retry-after": `${behaviour.retryAfterSeconds}`,
+    });
+  }
+  const [status, code] = STATUS[behaviour] ?? [500, ""];
+  return respond(status, JSON.stringify({ error: { code } }), {});
+}
+
+function respond(status: number, text: string, headers: Record<string, string>): TransportResponse {
+  return {
+    status,
+    headers: { get: (name) => headers[name] ?? null },
+    body: (async function* () {
+      yield new TextEncoder().encode(text);
+    })(),
+    cancel: () => {},
+  };
+}
