@@ -1,0 +1,57 @@
+import { expect, it } from "vitest";
+import { createSqliteLedger } from "./create-sqlite-ledger.js";
+import { holdOf, recordOf, START } from "./testing/entries.js";
+import { spawnSource } from "./testing/spawn-source.js";
+import { temporaryFile } from "./testing/temporary-file.js";
+
+it("two ledgers on one file share a budget exactly", async () => {
+  const path = temporaryFile();
+  const ledgers = [createSqliteLedger({ path }), createSqliteLedger({ path })];
+
+  const results = await Promise.all(
+    Array.from({ length: 100 }, async (_, at) => {
+      const ledger = ledgers[at % 2];
+      return await ledger?.hold(holdOf({ id: `req_${at}`, amount: "0.1", budget: "3" }));
+    }),
+  );
+
+  expect(results.filter((result) => result?.ok)).toHaveLength(30);
+  expect(results.find((result) => result?.ok === false)).toEqual({
+    ok: false,
+    balance: { settled: "0", held: "3" },
+  });
+  await Promise.all(ledgers.map((ledger) => ledger.close()));
+});
+
+it("four processes fill a budget to its last hold and never overdraw it", { timeout: 60_000 }, async () => {
+  const path = temporaryFile();
+  const processes = ["a", "b", "c", "d"].map((name) => spawnSource("spend-budget.ts", [path, name, "70"]));
+  const granted = (await Promise.all(processes.map(({ lines }) => lines))).flat().map(Number);
+
+  // 1,000 asked for 0.1 each.
+  expect(granted).toHaveLength(4);
+  expect(granted.reduce((sum, count) => sum + count, 0)).toBe(700);
+  const ledger = createSqliteLedger({ path });
+  const { settled, held } = await ledger.balance("me");
+  expect(Math.round(Number(settled) * 10) + Math.round(Number(held) * 10)).toBe(700);
+  await ledger.sweep({ onLost: "charge" });
+  expect(await ledger.balance("me")).toEqual({ settled: "70", held: "0" });
+  await ledger.close();
+});
+
+it("an event loop that waits for another process's transaction goes on", async () => {
+  const path = temporaryFile();
+  const ledger = createSqliteLedger({ path });
+  const other = spawnSource("keep-locked.ts", [path, 300]);
+  await other.started;
+  const ticks: number[] = [];
+  const timer = setInterval(() => ticks.push(performance.now()), 10);
+  const began = performance.now();
+  await ledger.settle(recordOf({ id: "req_1", time: new Date(START).toISOString() }));
+  clearInterval(timer);
+
+  expect(performance.now() - began).toBeGreaterThan(100);
+  expect(ticks.length).toBeGreaterThan(5);
+  await ledger.close();
+  await other.lines;
+});

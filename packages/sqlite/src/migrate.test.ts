@@ -1,0 +1,38 @@
+import { DatabaseSync } from "node:sqlite";
+import { expect, it } from "vitest";
+import { migrate } from "./migrate.js";
+import { temporaryFile } from "./testing/temporary-file.js";
+
+const FIRST = "CREATE TABLE a (id TEXT) STRICT; INSERT INTO a VALUES ('kept');";
+const SECOND = "ALTER TABLE a ADD COLUMN b TEXT DEFAULT 'added';";
+
+const versionOf = (database: DatabaseSync): unknown =>
+  database.prepare("PRAGMA user_version").get()?.["user_version"];
+
+it("a file of an older format gets the steps that it lacks, and keeps what it has", () => {
+  const path = temporaryFile();
+  const older = new DatabaseSync(path);
+  migrate(older, [FIRST]);
+  older.close();
+
+  const newer = new DatabaseSync(path);
+  migrate(newer, [FIRST, SECOND]);
+  expect({ ...newer.prepare("SELECT * FROM a").get() }).toEqual({ id: "kept", b: "added" });
+  expect(versionOf(newer)).toBe(2);
+  newer.close();
+});
+
+it("a step that was taken is not taken again", () => {
+  const database = new DatabaseSync(":memory:");
+  migrate(database, [FIRST]);
+  migrate(database, [FIRST]);
+  expect(database.prepare("SELECT id FROM a").all()).toHaveLength(1);
+});
+
+it("a step that fails leaves the file in the format that it had", () => {
+  const database = new DatabaseSync(":memory:");
+  migrate(database, [FIRST]);
+  expect(() => migrate(database, [FIRST, `${SECOND} INSERT INTO nowhere VALUES (1);`])).toThrow("nowhere");
+  expect(versionOf(database)).toBe(1);
+  expect({ ...database.prepare("SELECT * FROM a").get() }).toEqual({ id: "kept" });
+});

@@ -1,0 +1,100 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, it } from "vitest";
+import { createSqliteLedger } from "./create-sqlite-ledger.js";
+import { openDatabase } from "./open-database.js";
+import { recordOf } from "./testing/entries.js";
+import { spawnSource } from "./testing/spawn-source.js";
+import { temporaryFile } from "./testing/temporary-file.js";
+
+/** What opening says; the file must be as it was. */
+function refusalOf(path: string): string {
+  try {
+    openDatabase(path).close();
+  } catch (error) {
+    return String(error);
+  }
+  return "opened";
+}
+
+describe("a file that cannot be used is refused at the start", () => {
+  it("where its folder is missing", () => {
+    const path = join(temporaryFile("missing"), "ledger.db");
+    expect(refusalOf(path)).toBe(
+      `Error: The ledger's file ${path} cannot be used: its folder must exist and let files be made, and the path must not be a folder.`,
+    );
+  });
+
+  it("where the path is a folder", () => {
+    const path = temporaryFile("folder");
+    mkdirSync(path);
+    expect(refusalOf(path)).toContain("must not be a folder");
+  });
+
+  it("where there is no path", () => {
+    expect(refusalOf("")).toContain('path must name the file of the ledger, or be ":memory:"');
+  });
+
+  it("where it is no database", () => {
+    const path = temporaryFile();
+    writeFileSync(path, "id,caller,charge\n".repeat(500));
+    expect(refusalOf(path)).toContain("it is no SQLite database");
+    expect(readFileSync(path, "utf8")).toBe("id,caller,charge\n".repeat(500));
+  });
+
+  it("where its pages are damaged", async () => {
+    const path = temporaryFile();
+    const ledger = createSqliteLedger({ path });
+    await ledger.settle(recordOf({ id: "req_1" }));
+    await ledger.close();
+    const bytes = readFileSync(path);
+    writeFileSync(path, bytes.fill(0xff, 100, 4096));
+    expect(refusalOf(path)).toContain("it is damaged");
+  });
+
+  it("where it is the database of another program, which stays as it was", () => {
+    const path = temporaryFile();
+    const other = new DatabaseSync(path);
+    other.exec("CREATE TABLE holds (id TEXT)");
+    other.close();
+    const before = readFileSync(path);
+    expect(refusalOf(path)).toContain("it is the database of another program");
+    expect(readFileSync(path)).toEqual(before);
+  });
+
+  it("where a newer version wrote it", () => {
+    const path = temporaryFile();
+    const database = openDatabase(path);
+    database.exec("PRAGMA user_version = 99");
+    database.close();
+    expect(refusalOf(path)).toMatch(
+      /newer version of @calotype\/sqlite .* is 99, this one knows \d+\); update/,
+    );
+  });
+
+  it("where it is read-only", () => {
+    const path = temporaryFile();
+    openDatabase(path).close();
+    expect(refusalOf(`file:${path}?mode=ro`)).toContain("it is read-only");
+  });
+});
+
+it("a file waits for the disk with every commit, and lets readers read meanwhile", () => {
+  const database = openDatabase(temporaryFile());
+  const read = (pragma: string): unknown =>
+    Object.values(database.prepare(`PRAGMA ${pragma}`).get() ?? {})[0];
+
+  expect(read("synchronous")).toBe(2);
+  expect(read("journal_mode")).toBe("wal");
+  database.close();
+});
+
+it("processes that start at once with a new file all get it", { timeout: 60_000 }, async () => {
+  const path = temporaryFile();
+  const args = (name: string): string[] => [path, name, "1769860800000", "1", "2"];
+  const processes = ["a", "b", "c", "d", "e", "f"].map((name) => spawnSource("work-and-tell.ts", args(name)));
+  const lines = await Promise.all(processes.map((process) => process.lines));
+
+  expect(lines.map((told) => told.at(-1))).toEqual(Array.from({ length: 6 }, () => "closed"));
+});

@@ -1,0 +1,57 @@
+import type { TotalsKey } from "@calotype/core/billing";
+import { describe, expect, it } from "vitest";
+import { openDatabase } from "./open-database.js";
+import { SELECT_UNDELIVERED } from "./outbox.js";
+import { type SqlQuery, toPageQuery, toTotalsQuery } from "./record-queries.js";
+
+const FROM = "2026-01-01T00:00:00Z";
+const TO = "2026-02-01T00:00:00Z";
+const CURSOR = { time: Date.parse(FROM), id: "req_1" };
+
+/** How SQLite runs a query, in its words. */
+function planOf({ sql, values }: SqlQuery): string {
+  const database = openDatabase(":memory:");
+  const steps = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values);
+  database.close();
+  return steps.map(({ detail }) => String(detail)).join("; ");
+}
+
+describe("a page of records is searched in an index, in its order", () => {
+  it.each([
+    [{}, "records_by_time ((time,id)>(?,?))"],
+    [{ from: FROM, to: TO }, "records_by_time ((time,id)>(?,?) AND time<?)"],
+    [{ caller: "me" }, "records_by_caller (caller=? AND (time,id)>(?,?))"],
+    [{ caller: "me", from: FROM, to: TO }, "records_by_caller (caller=? AND (time,id)>(?,?) AND time<?)"],
+    [{ model: "m", to: TO }, "records_by_model (model=? AND (time,id)>(?,?) AND time<?)"],
+    [{ channel: "c", from: FROM }, "records_by_channel (channel=? AND (time,id)>(?,?))"],
+  ])("%j", (filter, index) => {
+    expect(planOf(toPageQuery(filter, 500, CURSOR))).toBe(`SEARCH records USING INDEX ${index}`);
+  });
+});
+
+describe("totals read no record", () => {
+  it.each<TotalsKey>(["caller", "model", "channel", "day"])("by %s", (by) => {
+    expect(planOf(toTotalsQuery(by, {}))).toMatch(/^SCAN records USING COVERING INDEX records_by_time;/);
+    expect(planOf(toTotalsQuery(by, { from: FROM, to: TO }))).toMatch(
+      /^SEARCH records USING COVERING INDEX records_by_time \(time>\? AND time<\?\);/,
+    );
+  });
+});
+
+describe("totals with a filter search an index", () => {
+  it.each(["caller", "model", "channel"] as const)("by %s", (by) => {
+    expect(planOf(toTotalsQuery("day", { [by]: "x", from: FROM, to: TO }))).toMatch(
+      new RegExp(`^SEARCH records USING INDEX records_by_${by} \\(${by}=\\? AND time>\\? AND time<\\?\\);`),
+    );
+  });
+});
+
+it("undelivered records are found without the delivered ones", () => {
+  expect(planOf({ sql: SELECT_UNDELIVERED, values: [0, 1] })).toMatch(
+    /USING (?:COVERING )?INDEX records_undelivered$/,
+  );
+});
+
+it.each(["from", "to"] as const)("a time that is none is refused by its name: %s", (name) => {
+  expect(() => toPageQuery({ [name]: "yesterday" }, 500)).toThrow(`${name} must be an ISO 8601 time`);
+});
