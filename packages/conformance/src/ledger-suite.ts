@@ -8,6 +8,7 @@ import { describeOutbox } from "./ledger-suite/describe-outbox.js";
 import { describeRandomUse } from "./ledger-suite/describe-random-use.js";
 import { describeReopening } from "./ledger-suite/describe-reopening.js";
 import { describeReports } from "./ledger-suite/describe-reports.js";
+import { describeSharing } from "./ledger-suite/describe-sharing.js";
 import { describeSweeps } from "./ledger-suite/describe-sweeps.js";
 import type { OpenLedger } from "./ledger-suite/open-ledger.js";
 
@@ -33,6 +34,7 @@ export function describeLedger(
     describeHostileTexts(open);
     describeExports(open);
     describeReopening(open);
+    describeSharing(open);
     describeRandomUse(open, randomRuns);
   });
 }

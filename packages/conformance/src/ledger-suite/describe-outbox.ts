@@ -46,6 +46,15 @@ export function describeOutbox(open: OpenLedger): void {
       expect(idsOf(await ledger.takeUndelivered(2, LEASE_MS))).toEqual(["req_3"]);
     });
 
+    it("are the older the earlier they were entered, whenever their requests came in", async () => {
+      const { ledger } = bench();
+      for (const at of [2, 3, 1]) {
+        await ledger.settle(recordOf({ id: `req_${at}`, time: timeAfterStart(at) }));
+      }
+
+      expect(idsOf(await ledger.takeUndelivered(10, LEASE_MS))).toEqual(["req_2", "req_3", "req_1"]);
+    });
+
     it("are given to nobody else while they are leased, and again after it", async () => {
       await settleThree();
       const { ledger, clock } = bench();
@@ -101,6 +110,19 @@ export function describeOutbox(open: OpenLedger): void {
       await ledger.markDelivered(JSON.parse(JSON.stringify(taken)));
       await ledger.markDelivered(taken);
 
+      expect(await peekUndelivered(ledger)).toEqual([]);
+    });
+
+    it("may be marked though nobody has them", async () => {
+      await settleThree();
+      const { ledger, clock } = bench();
+      await ledger.markDelivered([recordOf({ id: "req_2" })]);
+      const taken = await ledger.takeUndelivered(10, LEASE_MS);
+      clock.advance(LEASE_MS);
+      await ledger.takeUndelivered(1, LEASE_MS);
+      await ledger.markDelivered(taken);
+
+      expect(idsOf(taken)).toEqual(["req_1", "req_3"]);
       expect(await peekUndelivered(ledger)).toEqual([]);
     });
 

@@ -10,6 +10,11 @@ export interface OpenedLedger {
    * again, for what it last opened. Absent where nothing outlives the ledger.
    */
   readonly reopen?: (() => Promise<Ledger>) | undefined;
+  /**
+   * Opens one more ledger on the same store, as another process that runs at the same time. Absent where the
+   * store is for one.
+   */
+  readonly join?: (() => Promise<Ledger>) | undefined;
   /** Ends whatever is open, and removes the store. */
   readonly close?: (() => Promise<void>) | undefined;
 }
@@ -22,6 +27,7 @@ export interface Bench {
   readonly clock: Clock;
   readonly ledger: Ledger;
   readonly reopen: OpenedLedger["reopen"];
+  readonly join: OpenedLedger["join"];
 }
 
 /** A fresh ledger for each test of the `describe` that calls it. */
@@ -32,7 +38,7 @@ export function useLedger(open: OpenLedger): () => Bench {
     const clock = createClock();
     const opened = await open({ now: clock.now });
     close = opened.close;
-    bench = { clock, ledger: opened.ledger, reopen: opened.reopen };
+    bench = { clock, ledger: opened.ledger, reopen: opened.reopen, join: opened.join };
   });
   afterEach(async () => {
     bench = undefined;

@@ -1,0 +1,86 @@
+import type { Ledger } from "@calotype/core/billing";
+import { describe, expect, it, type TestContext } from "vitest";
+import { HOLD_MS, holdOf, recordOf } from "./entries.js";
+import { type OpenLedger, useLedger } from "./open-ledger.js";
+import { idsOf, readRecords } from "./read-ledger.js";
+
+/** Processes that share a store keep one set of books. */
+export function describeSharing(open: OpenLedger): void {
+  describe("a ledger that processes share", () => {
+    const bench = useLedger(open);
+
+    async function openTwo({ skip }: TestContext): Promise<readonly [Ledger, Ledger]> {
+      const { ledger, join } = bench();
+      return join === undefined ? skip("the store is for one") : [ledger, await join()];
+    }
+
+    it("shows each what the other did", async (context) => {
+      const [one, other] = await openTwo(context);
+      await one.settle(recordOf({ id: "req_1" }));
+      await other.hold(holdOf({ id: "req_2" }));
+
+      for (const ledger of [one, other]) {
+        expect(await ledger.balance("me")).toEqual({ settled: "0.3", held: "0.5" });
+        expect(await readRecords(ledger)).toEqual([recordOf({ id: "req_1" })]);
+      }
+    });
+
+    it("is never overdrawn by holds of both at once", async (context) => {
+      const both = await openTwo(context);
+      const results = await Promise.all(
+        both.flatMap((ledger, process) =>
+          Array.from({ length: 100 }, (_, at) =>
+            ledger.hold(holdOf({ id: `req_${process}_${at}`, amount: "0.07", budget: "1" })),
+          ),
+        ),
+      );
+
+      expect(results.filter(({ ok }) => ok)).toHaveLength(14);
+      expect(await both[0].balance("me")).toEqual({ settled: "0", held: "0.98" });
+    });
+
+    it("holds and settles an id once, whoever does it", async (context) => {
+      const [one, other] = await openTwo(context);
+      await Promise.all([one.hold(holdOf({ id: "req_1" })), other.hold(holdOf({ id: "req_1" }))]);
+      expect(await one.balance("me")).toEqual({ settled: "0", held: "0.5" });
+      await Promise.all([one.settle(recordOf({ id: "req_1" })), other.settle(recordOf({ id: "req_1" }))]);
+
+      expect(await other.balance("me")).toEqual({ settled: "0.3", held: "0" });
+    });
+
+    it("sweeps as its own what it holds itself, and leaves what the other holds until it expires", async (context) => {
+      const [one, other] = await openTwo(context);
+      await one.hold(holdOf({ id: "req_1" }));
+      await other.hold(holdOf({ id: "req_2" }));
+
+      expect(idsOf(await one.sweep({ onLost: "release", own: true }))).toEqual(["req_1"]);
+      bench().clock.advance(HOLD_MS);
+      expect(idsOf(await one.sweep({ onLost: "release" }))).toEqual(["req_2"]);
+      await other.settle(recordOf({ id: "req_2" }));
+      expect(await one.balance("me")).toEqual({ settled: "0.3", held: "0" });
+    });
+
+    it("is swept once where both sweep at once", async (context) => {
+      const [one, other] = await openTwo(context);
+      const ids = Array.from({ length: 20 }, (_, at) => `req_${at}`);
+      for (const id of ids) await one.hold(holdOf({ id, amount: "0.1" }));
+      bench().clock.advance(HOLD_MS);
+      const swept = await Promise.all([one.sweep({ onLost: "charge" }), other.sweep({ onLost: "charge" })]);
+
+      expect(idsOf(swept.flat()).toSorted()).toEqual(ids.toSorted());
+      expect(await one.balance("me")).toEqual({ settled: "2", held: "0" });
+    });
+
+    it("gives a record to one of those who take, and to the other after the lease", async (context) => {
+      const both = await openTwo(context);
+      const ids = Array.from({ length: 40 }, (_, at) => `req_${at}`);
+      for (const id of ids) await both[0].settle(recordOf({ id }));
+      const takers = [...both, ...both, ...both, ...both];
+      const taken = await Promise.all(takers.map((ledger) => ledger.takeUndelivered(5, 1_000)));
+
+      expect(idsOf(taken.flat()).toSorted()).toEqual(ids.toSorted());
+      bench().clock.advance(1_000);
+      expect(await both[1].takeUndelivered(40, 1_000)).toHaveLength(40);
+    });
+  });
+}
