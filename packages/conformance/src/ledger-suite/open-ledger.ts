@@ -3,7 +3,7 @@ import { afterEach, beforeEach } from "vitest";
 import { type Clock, createClock } from "./clock.js";
 
 /** A ledger under test. */
-export interface OpenedLedger {
+interface OpenedLedger {
   readonly ledger: Ledger;
   /**
    * Closes the ledger and opens another on the same store, as a process that starts anew. May be called
