@@ -1,3 +1,4 @@
+import type { Cooldown } from "../admission/admission-store.js";
 import { type DispatchOutcome, dispatch } from "../dispatch.js";
 import { seedream } from "../families/seedream/seedream.js";
 import { type Channel, type ChannelOptions, createChannel } from "../routing/channel.js";
@@ -31,8 +32,10 @@ export interface SimulatedCall {
   readonly behaviour: Behaviour;
   readonly beganAt: number;
   endedAt: number;
-  /** Whether the key or its channel was known to be unwell when the call began. */
+  /** Whether the key or its channel was known to be unwell when the call began, … */
   readonly wasCooling: boolean;
+  /** … and not yet to be tried again. */
+  readonly wasEarly: boolean;
 }
 
 /** What became of one request. */
@@ -102,6 +105,7 @@ export function simulateChannels(options: SimulationOptions): Simulation {
     async send({ url, headers }) {
       const channel = new URL(url).hostname.replace(".test", "");
       const key = headers["authorization"]?.slice("Bearer ".length) ?? "";
+      const cooldowns = findCooldowns(channels, health, channel, key);
       const call: SimulatedCall = {
         request,
         channel,
@@ -109,7 +113,8 @@ export function simulateChannels(options: SimulationOptions): Simulation {
         behaviour: behave(channel, key, elapsed()),
         beganAt: elapsed(),
         endedAt: Number.POSITIVE_INFINITY,
-        wasCooling: isCooling(channels, health, channel, key),
+        wasCooling: cooldowns.length > 0,
+        wasEarly: cooldowns.some(({ until }) => until > time.now()),
       };
       calls.push(call);
       if (latencyMs > 0) await time.sleep(latencyMs);
@@ -180,12 +185,15 @@ function modelOf(channels: readonly Channel[]): Parameters<typeof dispatch>[1] {
   };
 }
 
-function isCooling(channels: readonly Channel[], health: ChannelHealth, id: string, apiKey: string): boolean {
+function findCooldowns(
+  channels: readonly Channel[],
+  health: ChannelHealth,
+  id: string,
+  apiKey: string,
+): Cooldown[] {
   const channel = channels.find((other) => other.id === id);
   const key = channel?.keys.find((other) => other.apiKey === apiKey);
-  return [channel?.healthId, key?.healthId].some(
-    (healthId) => healthId !== undefined && health.cooldownOf(healthId) !== undefined,
-  );
+  return [channel, key].flatMap((part) => (part && health.cooldownOf(part.healthId)) ?? []);
 }
 
 function answer(behaviour: Behaviour): TransportResponse {
