@@ -138,36 +138,38 @@ describe("a memory ledger that is given what is no amount", () => {
   });
 });
 
-/** Milliseconds for 2,000 requests, each held, settled, taken and marked. */
-async function measure(ledger: Ledger, callers: number): Promise<number> {
-  const begin = performance.now();
-  for (let at = 0; at < 2_000; at++) {
-    const id = `req_${callers}_${at}`;
-    const caller = `caller_${at % callers}`;
-    await ledger.hold(holdOf(id, { caller, budget: "1000000" }));
-    await ledger.settle(recordOf(id, { caller }));
-    await ledger.markDelivered(await ledger.takeUndelivered(1, 60_000));
-  }
-  return performance.now() - begin;
-}
-
 describe("the cost of a request", () => {
+  /** Milliseconds of the fastest of a few rounds, each of 500 requests that are held, settled, taken and marked. */
+  async function measure(ledger: Ledger, callers: number): Promise<number> {
+    const rounds: number[] = [];
+    for (let round = 0; round < 6; round++) {
+      const begin = performance.now();
+      for (let at = 0; at < 500; at++) {
+        const id = `req_${round}_${at}`;
+        const caller = `caller_${at % callers}`;
+        await ledger.hold(holdOf(id, { caller, budget: "1000000" }));
+        await ledger.settle(recordOf(id, { caller }));
+        await ledger.markDelivered(await ledger.takeUndelivered(1, 60_000));
+      }
+      rounds.push(performance.now() - begin);
+    }
+    return Math.min(...rounds);
+  }
+
   it("does not grow with callers, open holds, and records that are kept, waiting or leased", async () => {
-    const small = createMemoryLedger();
     const large = createMemoryLedger({ maxRecords: 100_000 });
-    for (let at = 0; at < 24_000; at++) {
+    for (let at = 0; at < 40_000; at++) {
       const caller = `caller_${at % 10_000}`;
       await large.settle(recordOf(`old_${at}`, { caller }));
       if (at < 10_000) await large.hold(holdOf(`open_${at}`, { caller }));
     }
     await large.takeUndelivered(8_000, 3_600_000);
     await large.markDelivered(await large.takeUndelivered(8_000, 3_600_000));
-    await measure(small, 1);
 
-    const ofOne = await measure(small, 1);
+    const ofOne = await measure(createMemoryLedger(), 1);
     const ofMany = await measure(large, 10_000);
 
-    // A scan of what is kept would be hundreds of times as slow.
-    expect(ofMany).toBeLessThan(20 * ofOne + 50);
+    // One scan of what is kept would make it tens of times as slow.
+    expect(ofMany).toBeLessThan(5 * ofOne);
   });
 });
