@@ -12,6 +12,7 @@ export interface Configuration
   extends Pick<PipelineParts, "authenticate" | "resolveModel" | "prices" | "mask" | "maskKeys"> {
   /** In the order of the options. */
   readonly channels: readonly Channel[];
+  readonly models: LoadedOptions["models"];
 }
 
 /**
@@ -29,6 +30,7 @@ export function configure(options: LoadedOptions, now: () => number): Configurat
   const secrets = channels.flatMap(secretsOf);
   return {
     channels,
+    models: options.models,
     authenticate: createAuthenticator(authenticate ? findByOperator(authenticate) : findByHash(apiKeys), now),
     resolveModel: createModelResolver(options.models, families, channels),
     prices: options.billing && createPriceList(options.billing),

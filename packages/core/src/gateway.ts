@@ -14,6 +14,8 @@ import { renderError } from "./response/error-response.js";
 import { healthIdsOf } from "./routing/channel.js";
 import { type ChannelStatus, describeChannel } from "./routing/channel-status.js";
 import { shutDown } from "./shut-down.js";
+import { type ChannelTest, testChannel } from "./test-channel.js";
+import type { ChannelTestOptions } from "./test-request.js";
 import { createUnderWay } from "./under-way.js";
 import type { Transport } from "./upstream/transport.js";
 import { toWebResponse } from "./web-response.js";
@@ -37,6 +39,13 @@ export interface Gateway {
   notFound(): GatewayResponse;
   /** How the channels are, in the order of the options; none before options that take time are read. */
   status(): GatewayStatus;
+  /**
+   * Asks a channel for one small picture with each of its keys, which the provider charges. A success ends a
+   * cooldown, so that an account that was mended is used again at once.
+   *
+   * @throws GatewayError `model_not_found` where the channel or its model is not known, `invalid_request_error`
+   */
+  test(channel: string, options?: ChannelTestOptions): Promise<ChannelTest>;
   /** What was used and charged, and what callers have under way: the ledger, for reading. */
   readonly usage: UsageReports;
   /**
@@ -168,6 +177,12 @@ export function createGateway(options: GatewayOptions, environment: Partial<Envi
     status: () => ({
       channels: (wired.current?.channels ?? []).map((channel) => describeChannel(channel, lasting.health)),
     }),
+    async test(id, testOptions = {}) {
+      const parts = await wired.get();
+      const channel = parts.channels.find((other) => other.id === id);
+      if (channel === undefined) throw new GatewayError("model_not_found", `There is no channel ${id}.`);
+      return testChannel(channel, testOptions, parts);
+    },
     usage: lasting.ledger,
     reload: () => wired.reload(),
     close({ deadlineSeconds } = {}) {
