@@ -4,6 +4,7 @@ import type {
   IdempotencyEnding,
   StoredAnswer,
 } from "./admission-store.js";
+import { type AgeingMap, createAgeingMap } from "./ageing-map.js";
 import { createSweeper } from "./sweeper.js";
 
 /** How much of the answers to requests with an idempotency key is remembered. */
@@ -50,9 +51,8 @@ interface Lapsing {
 /** Claims and answers, the answers within bounds. Claims of running requests are never dropped for them. */
 export function createClaimedAnswers({ maxAnswers, maxAnswerBytes }: AnswerBounds): ClaimedAnswers {
   const running = new Map<string, Claim>();
-  // Both in the order in which the requests ended, so that the first is the oldest.
-  const ended = new Map<string, Ended>();
-  const answers = new Map<string, StoredAnswer>();
+  const ended = createAgeingMap<Ended>();
+  const answers = createAgeingMap<StoredAnswer>();
   let bytes = 0;
 
   const shrink = (key: string): void => {
@@ -68,19 +68,18 @@ export function createClaimedAnswers({ maxAnswers, maxAnswerBytes }: AnswerBound
     const size = sizeOf(answer);
     // It would push out all others and then itself.
     if (size > maxAnswerBytes) return;
-    answers.set(key, answer);
+    answers.add(key, answer);
     bytes += size;
-    dropFirstWhile(() => bytes > maxAnswerBytes, answers, shrink);
+    dropOldestWhile(() => bytes > maxAnswerBytes, answers, shrink);
   };
   const sweepRunning = createSweeper(running, hasLapsed, (key) => running.delete(key));
-  const sweepEnded = createSweeper(ended, hasLapsed, forget);
 
   return {
     find({ key, fingerprint }, now) {
       const before = findLive(ended, key, now) ?? findLive(running, key, now);
       if (before === undefined) return undefined;
       if (before.fingerprint !== fingerprint) return { kind: "conflict" };
-      if (!ended.has(key)) return { kind: "running" };
+      if (ended.get(key) !== before) return { kind: "running" };
       const answer = answers.get(key);
       return answer === undefined ? { kind: "not_replayable" } : { kind: "replay", answer };
     },
@@ -94,13 +93,15 @@ export function createClaimedAnswers({ maxAnswers, maxAnswerBytes }: AnswerBound
       running.delete(key);
       forget(key);
       if (ending.kind === "forget") return;
-      ended.set(key, { fingerprint, until: now + ending.ttlMs });
+      ended.add(key, { fingerprint, until: now + ending.ttlMs });
       if (ending.kind === "keep") keep(key, ending.answer);
-      dropFirstWhile(() => ended.size > maxAnswers, ended, forget);
+      dropOldestWhile(() => ended.size > maxAnswers, ended, forget);
     },
     sweep(steps, now) {
       sweepRunning(steps, now);
-      sweepEnded(steps, now);
+      // All live equally long, so that the oldest is the first to lapse.
+      let rest = steps;
+      dropOldestWhile((oldest) => rest-- > 0 && hasLapsed(oldest, now), ended, forget);
     },
     get size() {
       return running.size + ended.size;
@@ -116,7 +117,7 @@ function hasLapsed({ until }: Lapsing, now: number): boolean {
 }
 
 function findLive<Value extends Lapsing>(
-  entries: ReadonlyMap<string, Value>,
+  entries: Pick<AgeingMap<Value>, "get">,
   key: string,
   now: number,
 ): Value | undefined {
@@ -124,13 +125,14 @@ function findLive<Value extends Lapsing>(
   return entry === undefined || hasLapsed(entry, now) ? undefined : entry;
 }
 
-function dropFirstWhile(
-  isTooMuch: () => boolean,
-  entries: ReadonlyMap<string, unknown>,
+function dropOldestWhile<Value>(
+  isTooMuch: (oldest: Value) => boolean,
+  entries: AgeingMap<Value>,
   drop: (key: string) => void,
 ): void {
-  for (const key of entries.keys()) {
-    if (!isTooMuch()) return;
+  for (let key = entries.oldest; key !== undefined; key = entries.oldest) {
+    const value = entries.get(key);
+    if (value === undefined || !isTooMuch(value)) return;
     drop(key);
   }
 }
