@@ -26,7 +26,7 @@ export type Authenticate = (
 ) => Caller | null | undefined | Promise<Caller | null | undefined>;
 
 /** A caller that was found, and when its key ends in milliseconds since 1970: `Infinity` for never. */
-export interface FoundCaller {
+interface FoundCaller {
   readonly caller: Caller;
   readonly expiresAt: number;
 }
