@@ -1,5 +1,6 @@
 import { array, assert, constantFrom, integer, property, record } from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { Cooldown } from "../admission/admission-store.js";
 import type { AttemptFailure } from "../upstream/attempt-failure.js";
 import { type ChannelHealth, createChannelHealth } from "./channel-health.js";
 import { DEFAULT_HEALTH_POLICY } from "./health-policy.js";
@@ -178,5 +179,193 @@ describe("createChannelHealth", () => {
         expect(health.readyAt("a")).toBe(0);
       }),
     );
+  });
+});
+
+describe("requests that are sent to a cooling channel for want of a better one", () => {
+  it("make its cooldown no longer before it is due", () => {
+    const { health, clock } = createHealth();
+    fail(health, "credential");
+    for (let requests = 0; requests < 20; requests++) fail(health, "credential");
+    expect(coolsFor(health, clock)).toBe(POLICY.cooldownMs);
+  });
+
+  it("end it when they succeed", () => {
+    const { health } = createHealth();
+    fail(health, "credential");
+    health.begin("a").succeeded();
+    expect(health.readyAt("a")).toBe(0);
+  });
+
+  it("do not make room for a second probe when they fail while one is under way", () => {
+    const { health, clock } = createHealth();
+    fail(health, "credential");
+    clock.now = health.readyAt("a");
+    health.begin("a");
+    fail(health, "server");
+    expect(health.readyAt("a")).toBe(Number.POSITIVE_INFINITY);
+  });
+});
+
+describe("an attempt that says nothing of the channel", () => {
+  it("leaves a channel that is well as it is", () => {
+    const { health } = createHealth();
+    for (let attempts = 0; attempts < 10; attempts++) health.begin("a").abandoned();
+    expect(health.readyAt("a")).toBe(0);
+  });
+
+  it("lets the next one probe", () => {
+    const { health, clock } = createHealth();
+    fail(health, "credential");
+    clock.now = health.readyAt("a");
+    health.begin("a").abandoned();
+    expect(health.readyAt("a")).toBe(clock.now);
+    health.begin("a");
+    expect(health.readyAt("a")).toBe(Number.POSITIVE_INFINITY);
+  });
+});
+
+describe("failures of before a recovery", () => {
+  it("do not count against the channel that works again", () => {
+    const { health, clock } = createHealth();
+    const early = Array.from({ length: 9 }, () => health.begin("a"));
+    fail(health, "credential");
+    clock.now = health.readyAt("a");
+    health.begin("a").succeeded();
+    for (const attempt of early) attempt.failed({ kind: "timeout" });
+    expect(health.readyAt("a")).toBe(0);
+  });
+});
+
+describe("a fleet", () => {
+  type Told = [id: string, cooldown: Cooldown | undefined];
+
+  function createMember(clock: Clock): { health: ChannelHealth; told: Told[] } {
+    const told: Told[] = [];
+    const health = createChannelHealth(
+      () => clock.now,
+      POLICY,
+      (id, cooldown) => void told.push([id, cooldown]),
+    );
+    return { health, told };
+  }
+
+  it("is told when a channel begins to cool, cools for longer, and is well again", () => {
+    const clock = { now: START };
+    const { health, told } = createMember(clock);
+    health.begin("a").succeeded();
+    fail(health, "credential");
+    fail(health, "credential");
+    fail(health, "rate", 60);
+    clock.now += 60_000;
+    health.begin("a").succeeded();
+    health.begin("a").succeeded();
+    expect(told).toEqual([
+      ["a", { until: START + POLICY.cooldownMs, reason: "credential" }],
+      ["a", { until: START + 60_000, reason: "rate" }],
+      ["a", undefined],
+    ]);
+  });
+
+  it("leaves a channel alone that cools elsewhere, probes it when it is due, and does not echo it", () => {
+    const clock = { now: START };
+    const { health, told } = createMember(clock);
+    const cooldown = { until: START + 40_000, reason: "server" };
+    health.merge({ a: cooldown }, ["a", "b"]);
+    expect(health.readyAt("a")).toBe(START + 40_000);
+    expect(health.readyAt("b")).toBe(0);
+    expect(health.cooldownOf("a")).toEqual({ ...cooldown, isProbed: false });
+    clock.now = START + 40_000;
+    const probe = health.begin("a");
+    expect(health.readyAt("a")).toBe(Number.POSITIVE_INFINITY);
+    expect(told).toEqual([]);
+    probe.failed({ kind: "server" });
+    // Elsewhere it had cooled for 5, 10, 20 and 40 seconds.
+    expect(told).toEqual([["a", { until: clock.now + 80_000, reason: "server" }]]);
+  });
+
+  it("tells a recovery that it found itself", () => {
+    const clock = { now: START };
+    const { health, told } = createMember(clock);
+    health.merge({ a: { until: START + 5_000, reason: "server" } }, ["a"]);
+    clock.now += 5_000;
+    health.begin("a").succeeded();
+    expect(told).toEqual([["a", undefined]]);
+    expect(health.readyAt("a")).toBe(0);
+  });
+
+  it("probes at once where a cooldown was ended elsewhere", () => {
+    const clock = { now: START };
+    const { health, told } = createMember(clock);
+    health.merge({ a: { until: START + 600_000, reason: "credential" } }, ["a"]);
+    clock.now += 1_000;
+    health.merge({}, ["b"]);
+    expect(health.readyAt("a")).toBe(START + 600_000);
+    health.merge({}, ["a"]);
+    expect(health.readyAt("a")).toBe(clock.now);
+    health.begin("a");
+    expect(health.readyAt("a")).toBe(Number.POSITIVE_INFINITY);
+    expect(told).toEqual([]);
+  });
+
+  it("keeps a cooldown of its own that the others have not seen yet", () => {
+    const clock = { now: START };
+    const { health } = createMember(clock);
+    fail(health, "credential");
+    health.merge({}, ["a"]);
+    expect(coolsFor(health, clock)).toBe(POLICY.cooldownMs);
+  });
+
+  it("keeps the longer of two cooldowns, and a probe that is under way", () => {
+    const clock = { now: START };
+    const { health } = createMember(clock);
+    fail(health, "rate", 60);
+    health.merge({ a: { until: START + 5_000, reason: "server" } }, ["a"]);
+    expect(health.readyAt("a")).toBe(START + 60_000);
+    clock.now += 60_000;
+    const probe = health.begin("a");
+    health.merge({ a: { until: clock.now + 9_000, reason: "server" } }, ["a"]);
+    probe.succeeded();
+    expect(health.readyAt("a")).toBe(0);
+  });
+
+  it.each([Number.POSITIVE_INFINITY, START + 1e12, Number.NaN, START - 1, -1])(
+    "is not kept from a channel for long by a clock that says %d",
+    (until) => {
+      const clock = { now: START };
+      const { health } = createMember(clock);
+      health.merge({ a: { until, reason: "server" } }, ["a"]);
+      expect(coolsFor(health, clock)).toBeLessThanOrEqual(POLICY.maxCooldownMs);
+      clock.now += POLICY.maxCooldownMs;
+      health.merge({ a: { until, reason: "server" } }, ["a"]);
+      health.begin("a").succeeded();
+      expect(health.readyAt("a")).toBe(0);
+    },
+  );
+
+  it("asks for names as they are", () => {
+    const { health } = createMember({ now: START });
+    health.merge({}, ["__proto__", "constructor"]);
+    expect(health.readyAt("constructor")).toBe(0);
+  });
+});
+
+describe("after the channels have changed", () => {
+  it("those that stayed are as they were, and the others begin afresh", () => {
+    const told: string[] = [];
+    const clock = { now: START };
+    const health = createChannelHealth(
+      () => clock.now,
+      POLICY,
+      (id) => void told.push(id),
+    );
+    const late = health.begin("b");
+    for (const id of ["a", "b"]) health.begin(id).failed({ kind: "credential" });
+    health.retain(["a", "c"]);
+    expect(health.readyAt("a")).toBe(START + POLICY.cooldownMs);
+    expect(health.readyAt("b")).toBe(0);
+    late.failed({ kind: "rate" });
+    expect(health.readyAt("b")).toBe(0);
+    expect(told).toEqual(["a", "b"]);
   });
 });

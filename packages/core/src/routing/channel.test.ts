@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { seedream } from "../families/seedream/seedream.js";
-import { type Channel, type ChannelOptions, createChannel } from "./channel.js";
+import { type Channel, type ChannelOptions, createChannel, healthIdsOf, secretsOf } from "./channel.js";
 
 const create = (options: Partial<ChannelOptions>): Channel =>
   createChannel({ id: "c", family: "seedream", apiKey: "k", ...options }, seedream);
+
+const idsOf = (options: Partial<ChannelOptions>): string[] => healthIdsOf([create(options)]);
 
 describe("the address of a channel", () => {
   it.each([
@@ -67,5 +69,63 @@ describe("the other options of a channel", () => {
       authorization: "x",
       "x-team": "Y",
     });
+  });
+});
+
+describe("the keys of a channel", () => {
+  it("keep their places", () => {
+    const { keys } = create({ apiKey: ["first-key", "second-key"] });
+    expect(keys).toMatchObject([
+      { index: 0, apiKey: "first-key" },
+      { index: 1, apiKey: "second-key" },
+    ]);
+  });
+
+  it("are secrets, and so are the headers", () => {
+    expect(secretsOf(create({ apiKey: ["a", "b"], headers: { "x-team": "c" } }))).toEqual(["a", "b", "c"]);
+    expect(secretsOf(create({}))).toEqual(["k"]);
+  });
+});
+
+describe("the names of a channel's health", () => {
+  it("are one for the channel and its only key, else one for each", () => {
+    expect(idsOf({})).toHaveLength(1);
+    expect(idsOf({ apiKey: ["only"] })).toEqual(idsOf({ apiKey: "only" }));
+    expect(new Set(idsOf({ apiKey: ["a", "b"] })).size).toBe(3);
+  });
+
+  it("begin with the channel's id and hold no key", () => {
+    for (const id of idsOf({ apiKey: ["secret-one", "secret-two"] })) {
+      expect(id).toMatch(/^c@[\da-f]{16}$/);
+    }
+  });
+
+  it("are the same in every process", () => {
+    expect(idsOf({})).toEqual(["c@3845e59a21eb3fef"]);
+  });
+
+  it.each<[string, Partial<ChannelOptions>]>([
+    ["another key", { apiKey: "other" }],
+    ["another address", { baseUrl: "https://proxy.example/x" }],
+    ["another id", { id: "d" }],
+  ])("are others with %s", (_what, options) => {
+    expect(idsOf(options)).not.toEqual(idsOf({}));
+  });
+
+  it("stay with the keys that stay, in whatever place", () => {
+    const before = idsOf({ apiKey: ["a", "b"] });
+    const after = idsOf({ apiKey: ["c", "b", "d"] });
+    expect(after[0]).toBe(before[0]);
+    expect(after[2]).toBe(before[2]);
+    expect(after).not.toContain(before[1]);
+    expect(idsOf({ apiKey: "b" })).toEqual([before[2]]);
+  });
+
+  it.each<[string, Partial<ChannelOptions>]>([
+    ["weights", { weight: 7, priority: 3 }],
+    ["mappings", { modelMapping: { a: "b" } }],
+    ["timeouts", { timeouts: { idleMs: 5 } }],
+  ])("stay with other %s", (_what, options) => {
+    expect(idsOf(options)).toEqual(idsOf({}));
   });
 });

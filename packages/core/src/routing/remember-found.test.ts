@@ -1,0 +1,43 @@
+import { describe, expect, it } from "vitest";
+import { rememberFound } from "./remember-found.js";
+
+function createCounting(): { find: (name: string) => { name: string } | undefined; asked: string[] } {
+  const asked: string[] = [];
+  const find = rememberFound((name) => {
+    asked.push(name);
+    return name.startsWith("none") ? undefined : { name };
+  });
+  return { find, asked };
+}
+
+describe("rememberFound", () => {
+  it("looks once for what it found, and gives the same again", () => {
+    const { find, asked } = createCounting();
+    expect(find("a")).toBe(find("a"));
+    expect(asked).toEqual(["a"]);
+  });
+
+  it("keeps nothing of what it did not find", () => {
+    const { find, asked } = createCounting();
+    expect([find("none"), find("none")]).toEqual([undefined, undefined]);
+    expect(asked).toHaveLength(2);
+  });
+
+  it("keeps the latest thousand names", () => {
+    const { find, asked } = createCounting();
+    for (let index = 0; index <= 1_000; index++) find(`name-${index}`);
+    asked.length = 0;
+    find("name-1");
+    find("name-1000");
+    expect(asked).toEqual([]);
+    find("name-0");
+    expect(asked).toEqual(["name-0"]);
+  });
+
+  it("does not keep names that nobody would give a model", () => {
+    const { find, asked } = createCounting();
+    const name = "x".repeat(257);
+    expect(find(name)).toEqual(find(name));
+    expect(asked).toHaveLength(2);
+  });
+});
