@@ -186,6 +186,7 @@ import { calculateCharge, type Charge } from "@calotype/core/billing";
 import { createEmulator, type Emulator } from "@calotype/emulator";
 import { toExpressHandler } from "@calotype/express";
 import { handleNodeRequest, toNodeHandler } from "@calotype/node";
+import { createSqliteLedger, type SqliteLedger } from "@calotype/sqlite";
 import express from "express";
 
 const options: GatewayOptions = {
@@ -203,6 +204,7 @@ export const charge: Charge = calculateCharge({
   usage: { generated_images: 4 },
 });
 export const emulator: Emulator = createEmulator({ pictures: "tiny" });
+export const ledger: SqliteLedger = createSqliteLedger({ path: ":memory:" });
 export const answer: Promise<Response> = gateway.fetch(new Request("http://localhost/"));
 export const app = express().use("/ai", toExpressHandler(gateway));
 export const server = createServer(toNodeHandler(gateway));

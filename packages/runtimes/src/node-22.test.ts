@@ -1,6 +1,7 @@
 import { describeCoreTests } from "./describe-core-tests.ts";
 import { describeRequire } from "./describe-require.ts";
 import { describeRuntime } from "./describe-runtime.ts";
+import { describeSqliteTests } from "./describe-sqlite-tests.ts";
 import { findInstalled } from "./installed-runtimes.ts";
 
 const runtime = findInstalled("Node 22");
@@ -8,4 +9,5 @@ const runtime = findInstalled("Node 22");
 // The oldest that `engines` allows.
 describeRuntime(runtime, { version: /^Node 22\.19\.0: /, cannot: [] });
 describeCoreTests(runtime);
+describeSqliteTests(runtime);
 describeRequire(runtime);

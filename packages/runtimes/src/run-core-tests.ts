@@ -5,8 +5,8 @@ import { ROOT } from "./folders.ts";
 import { runProgram } from "./run-program.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** How the tests of `packages/core` fared on a runtime. */
-export interface CoreTests {
+/** How the tests of a package fared on a runtime. */
+export interface TestResults {
   readonly passed: number;
   readonly skipped: number;
   /** Names of the tests that failed, and of the files that did not load, with their messages. */
@@ -35,12 +35,16 @@ const TIMEOUT_MS = 240_000;
 const OPTIONS = ["--no-isolate", "--max-workers=2", "--test-timeout=30000", "--reporter=json"];
 
 /** Runs the tests of `packages/core` on a runtime, with vitest. */
-export async function runCoreTests({ kind, program }: Runtime): Promise<CoreTests> {
-  const folder = await mkdtemp(join(tmpdir(), "calotype-core-tests-"));
+export async function runCoreTests(runtime: Runtime): Promise<TestResults> {
+  const onBun = "--config=packages/runtimes/core-on-bun.config.ts";
+  return await runTests(runtime, [runtime.kind === "bun" ? onBun : "--project=@calotype/core"]);
+}
+
+/** Runs the tests that vitest finds with these arguments on a runtime. */
+export async function runTests({ program }: Runtime, which: readonly string[]): Promise<TestResults> {
+  const folder = await mkdtemp(join(tmpdir(), "calotype-tests-"));
   try {
     const file = join(folder, "report.json");
-    const which =
-      kind === "bun" ? ["--config=packages/runtimes/core-on-bun.config.ts"] : ["--project=@calotype/core"];
     const { errors, output } = await runProgram(
       program,
       ["node_modules/vitest/vitest.mjs", "run", ...which, ...OPTIONS, `--outputFile=${file}`],
@@ -55,7 +59,7 @@ export async function runCoreTests({ kind, program }: Runtime): Promise<CoreTest
   }
 }
 
-function summarize({ numPassedTests, numPendingTests, testResults }: VitestReport): CoreTests {
+function summarize({ numPassedTests, numPendingTests, testResults }: VitestReport): TestResults {
   const broken = testResults.filter(
     ({ status, assertionResults }) => status === "failed" && assertionResults.length === 0,
   );

@@ -5,7 +5,7 @@ import { formatMoney } from "./money.js";
 import { readText } from "./read-column.js";
 
 /** How a balance changes; an amount below 0 lowers it. */
-export interface BalanceChange {
+interface BalanceChange {
   readonly settled?: Big;
   readonly held?: Big;
 }

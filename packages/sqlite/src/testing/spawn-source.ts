@@ -8,7 +8,7 @@ const pathOf = (name: string): string => fileURLToPath(new URL(name, import.meta
 /** A program of this folder in a process of its own. */
 export interface SourceProcess {
   readonly child: ChildProcess;
-  /** Resolves when it wrote its first line. */
+  /** Resolves when it wrote its first line, or ended without one. */
   readonly started: Promise<unknown>;
   /** The lines that it wrote, when it has ended, in whatever way. */
   readonly lines: Promise<readonly string[]>;
@@ -20,7 +20,7 @@ export function spawnSource(name: string, args: readonly (string | number)[]): S
   const child = spawn(process.execPath, [...flags, pathOf(name), ...args.map(String)], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  const started = once(child.stdout, "data");
+  const started = Promise.race([once(child.stdout, "data"), once(child, "exit")]);
   const lines = text(child.stdout).then((output) => output.split("\n").filter((line) => line !== ""));
   return { child, started, lines };
 }
