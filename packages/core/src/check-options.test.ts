@@ -137,6 +137,14 @@ describe("options are refused", () => {
     ],
     ["without a channel's key", withChannel({ apiKey: undefined }), ["channels[0].apiKey"]],
     ["with a key of two lines", withChannel({ apiKey: "a\nb" }), ["channels[0].apiKey"]],
+    ["with no key in a list", withChannel({ apiKey: [] }), ["channels[0].apiKey"]],
+    ["with a missing key in a list", withChannel({ apiKey: ["k", undefined] }), ["channels[0].apiKey[1]"]],
+    [
+      "with wrong keys in a list",
+      withChannel({ apiKey: ["k", "a b", ""] }),
+      ["channels[0].apiKey[1]", "channels[0].apiKey[2]"],
+    ],
+    ["with one key twice", withChannel({ apiKey: ["k", "l", "k"] }), ["channels[0].apiKey[2]"]],
     ["with a key of no ASCII", withChannel({ apiKey: "schlüssel" }), ["channels[0].apiKey"]],
     ["with plain http", withChannel({ baseUrl: "http://example.com" }), ["channels[0].baseUrl"]],
     [

@@ -302,3 +302,105 @@ describe("a record of several attempts", () => {
     expect(records).toMatchObject([{ channel: "channel-0", status: 502 }]);
   });
 });
+
+describe("a channel with several keys", () => {
+  /** One channel, and a second one after it; keys are answered by their names. */
+  function createKeys(
+    behaviours: Readonly<Record<string, Behaviour>>,
+    options: { readonly retryUnsafe?: boolean } = {},
+  ): TestGateway & { readonly keysUsed: () => (string | undefined)[] } {
+    const provider: Provider = ({ headers }) =>
+      behave(behaviours[headers.get("authorization")?.slice("Bearer ".length) ?? ""] ?? "ok");
+    const gateway = createTestGateway(provider, {
+      models: { m: { family: "seedream" } },
+      channels: [
+        { id: "several", family: "seedream", apiKey: ["key-a", "key-b", "key-c"], priority: 1, ...options },
+        { id: "other", family: "seedream", apiKey: "key-other" },
+      ],
+      billing: undefined,
+    });
+    const keysUsed = (): (string | undefined)[] =>
+      gateway.calls.map(({ headers }) => headers.get("authorization")?.slice("Bearer ".length));
+    return { ...gateway, keysUsed };
+  }
+
+  it("uses one after another", async () => {
+    const { post, keysUsed } = createKeys({});
+    for (let requests = 0; requests < 7; requests++) await post(body);
+    expect(keysUsed()).toEqual(["key-a", "key-b", "key-c", "key-a", "key-b", "key-c", "key-a"]);
+  });
+
+  it.each<[Behaviour]>([[401], [403], [429], [[404, "ModelNotOpen"]]])(
+    "tries another of its keys after %j, and leaves the first alone",
+    async (first) => {
+      const { gateway, post, keysUsed, logs } = createKeys({ "key-a": first });
+      for (let requests = 0; requests < 3; requests++) expect((await post(body)).status).toBe(200);
+      expect(keysUsed()).toEqual(["key-a", "key-b", "key-c", "key-b"]);
+      expect(gateway.status().channels).toMatchObject([
+        {
+          id: "several",
+          state: "ready",
+          keys: [{ state: "cooling" }, { state: "ready" }, { state: "ready" }],
+        },
+        { id: "other", state: "ready" },
+      ]);
+      expect(logs).toMatchObject([{ fields: { channel: "several", key: 0 } }]);
+    },
+  );
+
+  it.each<[Behaviour]>([[503], ["refused"]])(
+    "tries none of its keys after %j, but another channel",
+    async (all) => {
+      const { post, keysUsed, records } = createKeys({ "key-a": all, "key-b": all, "key-c": all });
+      expect((await post(body)).status).toBe(200);
+      expect(keysUsed()).toEqual(["key-a", "key-other"]);
+      expect(records).toMatchObject([{ channel: "other" }]);
+    },
+  );
+
+  it.each<[Behaviour]>([[500], ["reset"], [400], [[429, "QuotaExceeded"]]])(
+    "tries no other key after %j",
+    async (first) => {
+      const { post, keysUsed } = createKeys({ "key-a": first });
+      expect((await post(body)).status).toBeGreaterThanOrEqual(400);
+      expect(keysUsed()).toEqual(["key-a"]);
+    },
+  );
+
+  it("goes on to the next channel when all of its keys are refused", async () => {
+    const { gateway, post, keysUsed } = createKeys({ "key-a": 401, "key-b": 403, "key-c": 401 });
+    for (let requests = 0; requests < 2; requests++) expect((await post(body)).status).toBe(200);
+    expect(keysUsed()).toEqual(["key-a", "key-b", "key-c", "key-other", "key-other"]);
+    expect(gateway.status().channels[0]).toMatchObject({ state: "cooling", reason: "credential" });
+  });
+
+  it("where an image may have been made, and the operator takes a doubled one, goes on to another channel", async () => {
+    const { post, keysUsed } = createKeys({ "key-a": 500 }, { retryUnsafe: true });
+    expect((await post(body)).status).toBe(200);
+    expect(keysUsed()).toEqual(["key-a", "key-other"]);
+  });
+
+  it("is left alone as a whole when its address fails, whichever key was sent", async () => {
+    const { gateway, post } = createKeys({ "key-a": "refused", "key-b": "refused", "key-c": "refused" });
+    for (let requests = 0; requests < 3; requests++) await post(body);
+    expect(gateway.status().channels[0]).toMatchObject({
+      state: "cooling",
+      reason: "unreachable",
+      keys: [{ state: "ready" }, { state: "ready" }, { state: "ready" }],
+    });
+  });
+
+  it("shows none of them when the provider quotes what it refuses", async () => {
+    const keys = ["canary-9d1c2f7a-one", "canary-9d1c2f7a-two"];
+    const { post, logs } = createTestGateway(
+      ({ headers }) => {
+        const message = `${headers.get("authorization")} is wrong`;
+        return Response.json({ error: { code: "AuthenticationError", message } }, { status: 400 });
+      },
+      { models: { m: { family: "seedream" } }, channels: [{ id: "c", family: "seedream", apiKey: keys }] },
+    );
+    const received = [await post(body), await post(body)];
+    expect(received.map(({ status }) => status)).toEqual([400, 400]);
+    expect(JSON.stringify([received, logs])).not.toContain("canary-9d1c2f7a");
+  });
+});
