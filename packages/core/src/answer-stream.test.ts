@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { ModelDetails } from "./billing/model-details.js";
 import { seedream } from "./families/index.js";
-import type { Environment } from "./gateway.js";
+import type { Environment } from "./environment.js";
 import type { GatewayOptions } from "./options.js";
 import { createScriptedSource, endedSource, type ScriptedSource } from "./testing/scripted-source.js";
 import { startServer } from "./testing/start-server.js";

@@ -1,5 +1,6 @@
 import type { UsageReports } from "./billing/ledger.js";
 import { type Configuration, configure } from "./configuration.js";
+import type { Environment } from "./environment.js";
 import { GatewayError } from "./errors.js";
 import type { GatewayRequest, GatewayResponse } from "./exchange.js";
 import type { Operation } from "./image-request.js";
@@ -17,7 +18,6 @@ import { shutDown } from "./shut-down.js";
 import { type ChannelTest, testChannel } from "./test-channel.js";
 import type { ChannelTestOptions } from "./test-request.js";
 import { createUnderWay } from "./under-way.js";
-import type { Transport } from "./upstream/transport.js";
 import { toWebResponse } from "./web-response.js";
 
 /** An image-generation gateway. */
@@ -74,16 +74,6 @@ export interface CloseOptions {
 /** What `gateway.status()` tells. */
 export interface GatewayStatus {
   readonly channels: readonly ChannelStatus[];
-}
-
-/** Time, chance and transport, for tests that need them fixed. */
-export interface Environment {
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  /** A number from 0 up to, not including, 1. */
-  readonly random: () => number;
-  readonly createId: () => string;
-  readonly transport: Transport;
 }
 
 /**

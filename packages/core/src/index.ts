@@ -24,6 +24,7 @@ export {
   toUnresolvedRecord,
 } from "./billing/index.js";
 export { GatewayOptionsError, type OptionsProblem } from "./check-options.js";
+export type { Environment } from "./environment.js";
 export {
   type ErrorCode,
   type ErrorType,
@@ -42,7 +43,6 @@ export type { ModelLimits } from "./families/model-limits.js";
 export {
   type CloseOptions,
   createGateway,
-  type Environment,
   type Gateway,
   type GatewayStatus,
 } from "./gateway.js";

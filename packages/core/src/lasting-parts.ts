@@ -7,8 +7,8 @@ import { createBackgroundReads } from "./background-reads.js";
 import { createDelivery } from "./billing/delivery.js";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
 import type { Configuration } from "./configuration.js";
+import type { Environment } from "./environment.js";
 import { createEvents } from "./events.js";
-import type { Environment } from "./gateway.js";
 import { consoleLogger, createSafeLogger } from "./logger.js";
 import {
   DEFAULT_BODY_LIMITS,

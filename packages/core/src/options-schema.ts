@@ -5,6 +5,7 @@ import type { ModelLimits } from "./families/model-limits.js";
 import type { LoadedBilling, LoadedOptions } from "./load-options.js";
 import type { IdempotencyOptions } from "./options.js";
 import type { ApiKeyOptions } from "./request/authenticate.js";
+import { parseExpiry } from "./request/expiry.js";
 import type { SizeLimits } from "./request/image-size.js";
 import type { BodyLimits } from "./request/read-fields.js";
 import type { ChannelOptions } from "./routing/channel.js";
@@ -143,7 +144,9 @@ const channel = z.strictObject(
 );
 
 const EXPIRES_AT = "must be a Date, or a time with a zone such as 2027-01-31T00:00:00Z";
-const expiresAt = z.union([z.iso.datetime({ offset: true }), z.date()], EXPIRES_AT);
+const expiresAt = z
+  .union([z.string(), z.date()], EXPIRES_AT)
+  .refine((value) => parseExpiry(value) !== undefined, EXPIRES_AT);
 
 const apiKey = z
   .strictObject(

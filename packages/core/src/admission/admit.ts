@@ -16,17 +16,11 @@ import type {
   StoredAnswer,
 } from "./admission-store.js";
 import type { CallerLimits } from "./caller-limits.js";
+import { toDecisionError } from "./decision-error.js";
 import { holdCharge } from "./hold-charge.js";
-import {
-  createClaim,
-  createConflictError,
-  createNotReplayableError,
-  createRunningError,
-  readIdempotencyKey,
-} from "./idempotency.js";
-import { createCrowdedError, createLimitedError } from "./limit-errors.js";
+import { createClaim, readIdempotencyKey } from "./idempotency.js";
 import { toRateLimitHeaders } from "./rate-limit-headers.js";
-import { type TicketLimits, toTicketLimits } from "./ticket-limits.js";
+import { toTicketLimits } from "./ticket-limits.js";
 
 /** What admission needs of the gateway. */
 export interface AdmissionParts extends BookingParts {
@@ -87,7 +81,7 @@ export async function admit(parts: AdmissionParts, applicant: Applicant): Promis
   };
   const decision = await askStore(parts, ticket);
   if (decision.kind === "replay") return decision;
-  if (decision.kind !== "admitted") throw toRefusal(decision, limits);
+  if (decision.kind !== "admitted") throw toDecisionError(decision, limits);
   parts.health.merge(decision.cooldowns, ticket.channels);
   const finish = (ending: IdempotencyEnding): Promise<void> => finishTicket(parts, ticket, ending);
   const headers = toRateLimitHeaders(limits, decision);
@@ -151,22 +145,5 @@ async function finishTicket(
       { requestId: ticket.id, err: error },
       "The store of limits failed; its places lapse by themselves.",
     );
-  }
-}
-
-type Refusal = Exclude<AdmissionDecision, { kind: "admitted" | "replay" }>;
-
-function toRefusal(decision: Refusal, limits: TicketLimits): GatewayError {
-  switch (decision.kind) {
-    case "limited":
-      return createLimitedError(limits, decision.limit, decision.windows);
-    case "crowded":
-      return createCrowdedError(limits, decision.limit, decision.windows);
-    case "conflict":
-      return createConflictError();
-    case "running":
-      return createRunningError();
-    case "not_replayable":
-      return createNotReplayableError();
   }
 }

@@ -1,5 +1,6 @@
 import type { SettledRecord, UnresolvedRecord } from "../billing/usage-record.js";
-import { createGateway, type Environment, type Gateway } from "../gateway.js";
+import type { Environment } from "../environment.js";
+import { createGateway, type Gateway } from "../gateway.js";
 import { isJsonObject, type JsonObject } from "../json.js";
 import type { GatewayOptions } from "../options.js";
 

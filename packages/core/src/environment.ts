@@ -1,0 +1,11 @@
+import type { Transport } from "./upstream/transport.js";
+
+/** Time, chance and transport, for tests that need them fixed. */
+export interface Environment {
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** A number from 0 up to, not including, 1. */
+  readonly random: () => number;
+  readonly createId: () => string;
+  readonly transport: Transport;
+}
