@@ -13,7 +13,7 @@ export interface ChannelOptions {
    * The provider's key, or several, which take turns and fail one by one. Sent to the provider only;
    * never logged.
    */
-  apiKey: string | readonly string[] | undefined;
+  apiKey: string | readonly (string | undefined)[] | undefined;
   /**
    * As the provider's own SDK takes it, such as `https://ark.cn-beijing.volces.com/api/v3`; an
    * address without a path gets the family's. `https`, or `http` on loopback. Default: the family's.
@@ -76,7 +76,7 @@ const DEFAULT_TIMEOUTS: Timeouts = { connectMs: 10_000, firstByteMs: 900_000, id
 export function createChannel(options: ChannelOptions, family: Family): Channel {
   const { id, apiKey = "" } = options;
   const baseUrl = toBaseUrl(options.baseUrl ?? family.defaultBaseUrl, family.defaultBaseUrl);
-  const keys = [apiKey].flat().map((text, index) => ({
+  const keys = [apiKey].flat().map((text = "", index) => ({
     index,
     apiKey: text,
     healthId: createHealthId(id, baseUrl, text),
