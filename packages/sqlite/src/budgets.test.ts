@@ -23,6 +23,28 @@ it("two ledgers on one file share a budget exactly", async () => {
   await Promise.all(ledgers.map((ledger) => ledger.close()));
 });
 
+it("two ledgers on one file end each lost hold once, and deliver each record once", async () => {
+  const path = temporaryFile();
+  let now = START;
+  const ledgers = [0, 1].map(() => createSqliteLedger({ path, now: () => now }));
+  const ids = Array.from({ length: 40 }, (_, at) => `req_${at}`);
+  for (const id of ids) await ledgers[0]?.hold(holdOf({ id, amount: "0.1", expiresAt: START + 1 }));
+  now++;
+
+  const swept = await Promise.all(ledgers.map((ledger) => ledger.sweep({ onLost: "charge" })));
+  expect(
+    swept
+      .flat()
+      .map(({ id }) => id)
+      .toSorted(),
+  ).toEqual(ids.toSorted());
+  const taken = await Promise.all(ledgers.map((ledger) => ledger.takeUndelivered(25, 1000)));
+  expect(taken.map((records) => records.length)).toEqual(expect.arrayContaining([15, 25]));
+  expect(new Set(taken.flat().map(({ id }) => id)).size).toBe(40);
+  expect(await ledgers[1]?.balance("me")).toEqual({ settled: "4", held: "0" });
+  await Promise.all(ledgers.map((ledger) => ledger.close()));
+});
+
 it("four processes fill a budget to its last hold and never overdraw it", { timeout: 60_000 }, async () => {
   const path = temporaryFile();
   const processes = ["a", "b", "c", "d"].map((name) => spawnSource("spend-budget.ts", [path, name, "70"]));

@@ -72,6 +72,18 @@ it("where the commit fails nobody is told of success", async () => {
   expect(await insert(1)).toBe(1);
 });
 
+it("a full disk is told to those who needed the room, and is over when there is room again", async () => {
+  const { database, queue, insert } = createBench();
+  database.exec("CREATE TABLE large (text TEXT); PRAGMA max_page_count = 5");
+  const tooLarge = queue.run(() => database.prepare("INSERT INTO large VALUES (?)").run("x".repeat(100_000)));
+  const [, failed] = await Promise.allSettled([insert(1), tooLarge]);
+
+  expect(failed).toMatchObject({ reason: { message: "database or disk is full" } });
+  database.exec("PRAGMA max_page_count = 1000");
+  await insert(2);
+  expect(database.prepare("SELECT count(*) AS count FROM large").get()).toMatchObject({ count: 0 });
+});
+
 it("more than a batch is written in the order it was asked for", async () => {
   const { database, insert } = createBench();
   await Promise.all(Array.from({ length: 1000 }, async (_, at) => await insert(at)));

@@ -10,7 +10,7 @@ export interface SourceProcess {
   readonly child: ChildProcess;
   /** Resolves when it wrote its first line, or ended without one. */
   readonly started: Promise<unknown>;
-  /** The lines that it wrote, when it has ended, in whatever way. */
+  /** The lines that it wrote, when it has ended or was killed; rejects when it failed. */
   readonly lines: Promise<readonly string[]>;
 }
 
@@ -21,6 +21,13 @@ export function spawnSource(name: string, args: readonly (string | number)[]): S
     stdio: ["ignore", "pipe", "inherit"],
   });
   const started = Promise.race([once(child.stdout, "data"), once(child, "exit")]);
-  const lines = text(child.stdout).then((output) => output.split("\n").filter((line) => line !== ""));
-  return { child, started, lines };
+  const ended = once(child, "close");
+  const readLines = async (): Promise<readonly string[]> => {
+    const output = await text(child.stdout);
+    await ended;
+    // One that is killed has no exit code.
+    if (child.exitCode !== null && child.exitCode !== 0) throw new Error(`${name} failed.`);
+    return output.split("\n").filter((line) => line !== "");
+  };
+  return { child, started, lines: readLines() };
 }

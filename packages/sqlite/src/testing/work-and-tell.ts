@@ -2,6 +2,7 @@ import { writeSync } from "node:fs";
 import { createSqliteLedger } from "../create-sqlite-ledger.js";
 import { dieAfterWrite } from "./die-after-write.js";
 import { holdOf, recordOf } from "./entries.js";
+import { isToBeReleased } from "./is-to-be-released.js";
 import { createRandom } from "./random.js";
 
 /*
@@ -25,7 +26,7 @@ async function work(worker: number): Promise<void> {
     const id = `${name}-${worker}-${round}`;
     await ledger.hold(holdOf({ id, caller, amount: "0.5", expiresAt: Number.MAX_SAFE_INTEGER }));
     tell("held", id);
-    if (round % 3 === 1) {
+    if (isToBeReleased(id)) {
       await ledger.release(id);
       tell("released", id);
     } else {
