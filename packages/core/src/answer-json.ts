@@ -19,10 +19,12 @@ export async function answerJson(parts: JobParts, job: Job, answered: Answered):
   const { text, result, error } = await complete(parts, job, answered);
   // The native endpoint passes every JSON answer on, one without an image too.
   const passedOn = request.operation === "native" ? text : undefined;
+  const isAnswered = passedOn !== undefined || error === undefined;
   const outcome = {
-    status: passedOn === undefined ? (error?.status ?? 200) : 200,
+    status: isAnswered ? 200 : error.status,
     errorCode: error && shownCodeOf(error),
-    images: result?.images.length ?? 0,
+    // Images beside a failure reach nobody where the answer is an error.
+    images: isAnswered ? (result?.images.length ?? 0) : 0,
     usage: result?.usage,
     upstreamRequestId: error?.upstreamRequestId ?? result?.upstreamRequestId,
   };

@@ -16,6 +16,7 @@ interface HoldContext {
   readonly order: Order;
   readonly caller: Caller;
   readonly request: ImageRequest;
+  readonly keepAlive: (work: Promise<unknown>) => void;
 }
 
 /**
@@ -26,11 +27,11 @@ interface HoldContext {
  */
 export async function holdCharge(
   parts: HoldParts,
-  { order, caller, request }: HoldContext,
+  { order, caller, request, keepAlive }: HoldContext,
   leaseMs: number,
 ): Promise<void> {
   const { id, receivedAt, group, model, operation, price } = order;
-  const result = await askLedger(parts, {
+  const hold = {
     id,
     time: new Date(receivedAt).toISOString(),
     caller: caller.id,
@@ -40,7 +41,8 @@ export async function holdCharge(
     amount: price?.estimate(request).amount ?? null,
     ...(caller.budget !== undefined && { budget: formatDecimal(toDecimal(caller.budget, "budget")) }),
     expiresAt: parts.now() + leaseMs,
-  });
+  };
+  const result = await askLedger(parts, hold, keepAlive);
   if (!result.ok) {
     throw new GatewayError(
       "insufficient_quota",
@@ -50,15 +52,29 @@ export async function holdCharge(
   }
 }
 
-async function askLedger({ ledger, logger }: HoldParts, hold: Hold): Promise<HoldResult> {
+async function askLedger(
+  { ledger, logger }: HoldParts,
+  hold: Hold,
+  keepAlive: HoldContext["keepAlive"],
+): Promise<HoldResult> {
   try {
     return await ledger.hold(hold);
   } catch (cause) {
     logger.error({ requestId: hold.id, err: cause }, "The ledger failed; the request was not sent.");
+    keepAlive(releaseUnsure(ledger, hold.id));
     throw new GatewayError(
       "gateway_unavailable",
       "This server cannot keep its books at the moment: try again. Nothing was sent or charged.",
       { retryAfterSeconds: 5, cause },
     );
+  }
+}
+
+/** The hold may have been made, and its answer lost; one that was not sent must not be charged by `onLost`. */
+async function releaseUnsure(ledger: Ledger, id: string): Promise<void> {
+  try {
+    await ledger.release(id);
+  } catch {
+    // It was told that the ledger failed. A hold that is there all the same is left to a sweep.
   }
 }

@@ -118,6 +118,19 @@ describe("settle, with what a family of the operator's reports", () => {
       { channel: "ch", upstreamModel: "um" },
       { status: 200, images: 1, usage, endedAt: 1 },
     );
-    expect(record).toMatchObject({ charge: "0.04", usage: {} });
+    expect(record.charge).toBe("0.04");
+    expect(record).not.toHaveProperty("usage");
+  });
+
+  it.each([
+    ["nothing but junk", { generated_images: "4", output_tokens: -1, total_tokens: 2.5 }],
+    ["no counts", {}],
+    ["null", null],
+  ])("charges nothing where no image came and the report holds %s", (_what, junk) => {
+    const usage = junk as unknown as Usage;
+    const record = settle(order("byImage"), sentTo, outcome({ images: 0, usage }));
+    expect(record.charge).toBe("0");
+    expect(record).not.toHaveProperty("usage");
+    expect(record).not.toHaveProperty("derivation");
   });
 });

@@ -32,7 +32,7 @@ export interface Outcome {
  * what the provider reported, and nothing where it reported nothing.
  */
 export function settle(order: Order, sentTo: SentTo, outcome: Outcome): SettledRecord {
-  const usage = outcome.usage && keepCounts(outcome.usage);
+  const usage = keepCounts(outcome.usage);
   const nothingMade = outcome.images === 0 && usage === undefined;
   const charge = nothingMade ? undefined : order.price?.charge(usage);
   return {
@@ -62,12 +62,15 @@ function isUnpriced(charge: Charge | undefined): boolean {
   return charge?.derivation.pricing_mode === "per-token" && charge.derivation.unpriced;
 }
 
-/** Whatever a family reports, a charge is made of whole numbers of at least 0 and of nothing else. */
-function keepCounts(usage: Usage): Usage {
+/**
+ * Whatever a family reports, a charge is made of whole numbers of at least 0 and of nothing else. A report without
+ * one is no report.
+ */
+function keepCounts(usage: Usage | undefined): Usage | undefined {
+  if (!usage) return undefined;
   const { generated_images, output_tokens, total_tokens } = usage;
-  return Object.fromEntries(
-    Object.entries({ generated_images, output_tokens, total_tokens }).filter(
-      ([, count]) => Number.isSafeInteger(count) && Number(count) >= 0,
-    ),
+  const counts = Object.entries({ generated_images, output_tokens, total_tokens }).filter(
+    ([, count]) => Number.isSafeInteger(count) && Number(count) >= 0,
   );
+  return counts.length === 0 ? undefined : Object.fromEntries(counts);
 }

@@ -58,6 +58,11 @@ describe("the usage of a stream", () => {
       { usage: { generated_images: 2 } },
     ],
     [
+      "a second completed without counts takes nothing back",
+      [completed(all), completed(), completed({ generated_images: "junk" })],
+      { usage: all },
+    ],
+    [
       "an image after completed",
       [completed({ generated_images: 1 }), succeeded("16x16")],
       { images: 1, usage: { generated_images: 1 } },

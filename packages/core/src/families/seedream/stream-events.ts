@@ -24,7 +24,8 @@ export function readSeedreamStream(): StreamReader {
         images++;
         pixels += countPixels(body["size"]);
       } else if (type === "image_generation.completed") {
-        completed = isJsonObject(body["usage"]) ? readSeedreamUsage(body["usage"]) : {};
+        // Of several the last counts; one without a count takes nothing back.
+        completed = { ...completed, ...(isJsonObject(body["usage"]) && readSeedreamUsage(body["usage"])) };
       } else if (type !== "image_generation.partial_failed" && isFailure(type, body)) {
         failure = toFailure(body);
       }
