@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { createMemoryAdmissionStore } from "./admission/memory-admission-store.js";
 import { seedream } from "./families/seedream/seedream.js";
 import type { GatewayOptions } from "./options.js";
 import {
@@ -402,5 +403,68 @@ describe("a channel with several keys", () => {
     const received = [await post(body), await post(body)];
     expect(received.map(({ status }) => status)).toEqual([400, 400]);
     expect(JSON.stringify([received, logs])).not.toContain("canary-9d1c2f7a");
+  });
+});
+
+describe("two gateways that share a store", () => {
+  const channels = [
+    { id: "dead", family: "seedream", apiKey: "key-dead", priority: 1 },
+    { id: "good", family: "seedream", apiKey: "key-good" },
+  ];
+
+  function createFleet(): { members: TestGateway[]; mend: () => void; pass: (ms: number) => void } {
+    let now = 1_800_000_000_000;
+    let isDead = true;
+    const admission = createMemoryAdmissionStore({ now: () => now });
+    const provider: Provider = ({ headers }) =>
+      behave(isDead && headers.get("authorization") === "Bearer key-dead" ? 401 : "ok");
+    const options = { models: { m: { family: "seedream" } }, channels, billing: undefined, admission };
+    return {
+      members: [0, 1].map(() => createTestGateway(provider, options, { now: () => now })),
+      mend: () => void (isDead = false),
+      pass: (ms) => void (now += ms),
+    };
+  }
+
+  it("leave alone what one of them saw fail, and find out for themselves when it is due", async () => {
+    const { members, mend, pass } = createFleet();
+    const [first, second] = members;
+    await first?.post(body);
+    await second?.post(body);
+    expect(first?.calls).toHaveLength(2);
+    expect(second?.calls).toHaveLength(1);
+    expect(second?.gateway.status().channels[0]).toEqual(first?.gateway.status().channels[0]);
+    mend();
+    pass(5_000);
+    await second?.post(body);
+    expect(second?.records.at(-1)).toMatchObject({ channel: "dead" });
+  });
+
+  it("use it again soon after one of them has tested it with success", async () => {
+    const { members, mend } = createFleet();
+    const [first, second] = members;
+    await first?.post(body);
+    await second?.post(body);
+    mend();
+    expect(await first?.gateway.test("dead")).toMatchObject({ ok: true });
+    await second?.post(body);
+    expect(second?.records.at(-1)).toMatchObject({ channel: "dead" });
+  });
+});
+
+describe("after a reload", () => {
+  it("a channel cools on, and begins afresh with another key", async () => {
+    let apiKey = "key-dead";
+    const { gateway, post } = createTestGateway(
+      ({ headers }) => behave(headers.get("authorization") === "Bearer key-dead" ? 401 : "ok"),
+      { models: { m: { family: "seedream" } }, channels: () => [{ id: "c", family: "seedream", apiKey }] },
+    );
+    expect((await post(body)).status).toBe(401);
+    await gateway.reload();
+    expect(gateway.status().channels).toMatchObject([{ id: "c", state: "cooling" }]);
+    apiKey = "key-good";
+    await gateway.reload();
+    expect(gateway.status().channels).toEqual([{ id: "c", state: "ready" }]);
+    expect((await post(body)).status).toBe(200);
   });
 });

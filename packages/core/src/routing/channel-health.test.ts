@@ -101,6 +101,19 @@ describe("createChannelHealth", () => {
     expect(health.cooldownOf("a")).toBeUndefined();
   });
 
+  it("gives up a probe that does not end, as where a host stopped its request", () => {
+    const { health, clock } = createHealth();
+    fail(health, "credential");
+    clock.now = health.readyAt("a");
+    health.begin("a");
+    clock.now += POLICY.probeMs - 1;
+    expect(health.readyAt("a")).toBe(Number.POSITIVE_INFINITY);
+    clock.now += 1;
+    expect(health.readyAt("a")).toBeLessThanOrEqual(clock.now);
+    health.begin("a").succeeded();
+    expect(health.readyAt("a")).toBe(0);
+  });
+
   it("a late success of before does not end a cooldown", () => {
     const { health, clock } = createHealth();
     const early = health.begin("a");

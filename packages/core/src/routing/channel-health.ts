@@ -5,6 +5,7 @@ import {
   createEntry,
   endAttempt,
   type HealthEntry,
+  isProbed,
   recordFailure,
   recordSuccess,
 } from "./health-entry.js";
@@ -62,11 +63,12 @@ export function createChannelHealth(
   return {
     readyAt(id) {
       const entry = entries.get(id);
-      return entry?.isProbed === true ? Number.POSITIVE_INFINITY : (entry?.cooldown?.until ?? 0);
+      if (entry?.cooldown === undefined) return 0;
+      return isProbed(entry, now()) ? Number.POSITIVE_INFINITY : entry.cooldown.until;
     },
     begin(id) {
       const entry = entryOf(id);
-      const attempt = beginAttempt(entry, now());
+      const attempt = beginAttempt(entry, now(), policy);
       entry.turn = ++turns;
       return {
         succeeded: () => change(id, entry, () => recordSuccess(entry, attempt, now(), policy)),
@@ -77,8 +79,8 @@ export function createChannelHealth(
     },
     turnOf: (id) => entries.get(id)?.turn ?? 0,
     cooldownOf(id) {
-      const { cooldown, isProbed = false } = entries.get(id) ?? {};
-      return cooldown && { ...cooldown, isProbed };
+      const entry = entries.get(id);
+      return entry?.cooldown && { ...entry.cooldown, isProbed: isProbed(entry, now()) };
     },
     merge(cooldowns, asked) {
       for (const id of asked) {

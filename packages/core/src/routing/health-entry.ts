@@ -13,7 +13,8 @@ export interface HealthEntry {
   level: number;
   /** Changes with every cooldown and recovery: what began before says nothing of now. */
   generation: number;
-  isProbed: boolean;
+  /** Until then the probe under way is waited for; 0 without one. */
+  probedUntil: number;
   /** The end of the cooldown that the fleet was last seen to agree on; 0 without one. */
   sharedUntil: number;
   /** The number of its latest attempt among all attempts; 0 before the first. */
@@ -35,22 +36,27 @@ export function createEntry(): HealthEntry {
     cooldown: undefined,
     level: 0,
     generation: 0,
-    isProbed: false,
+    probedUntil: 0,
     sharedUntil: 0,
     turn: 0,
   };
 }
 
+/** True while one attempt is finding out whether what cooled works again. */
+export function isProbed({ probedUntil }: HealthEntry, now: number): boolean {
+  return probedUntil > now;
+}
+
 /** Before it is due, an attempt of a request that had no better choice is no probe: it makes no cooldown longer. */
-export function beginAttempt(entry: HealthEntry, now: number): EntryAttempt {
-  const isProbe = entry.cooldown !== undefined && !entry.isProbed && entry.cooldown.until <= now;
-  if (isProbe) entry.isProbed = true;
+export function beginAttempt(entry: HealthEntry, now: number, { probeMs }: HealthPolicy): EntryAttempt {
+  const isProbe = entry.cooldown !== undefined && entry.cooldown.until <= now && !isProbed(entry, now);
+  if (isProbe) entry.probedUntil = now + probeMs;
   return { generation: entry.generation, isProbe };
 }
 
 /** Nothing was learnt. */
 export function endAttempt(entry: HealthEntry, { isProbe }: EntryAttempt): void {
-  if (isProbe) entry.isProbed = false;
+  if (isProbe) entry.probedUntil = 0;
 }
 
 export function recordSuccess(

@@ -11,6 +11,8 @@ export interface HealthPolicy {
   readonly maxCooldownMs: number;
   /** The time to cool after a 429 without `retry-after`. */
   readonly rateLimitMs: number;
+  /** A probe that has not ended by then is lost: some hosts stop a request and tell nobody. */
+  readonly probeMs: number;
 }
 
 export const DEFAULT_HEALTH_POLICY: HealthPolicy = {
@@ -20,4 +22,5 @@ export const DEFAULT_HEALTH_POLICY: HealthPolicy = {
   cooldownMs: 5_000,
   maxCooldownMs: 600_000,
   rateLimitMs: 10_000,
+  probeMs: 3_600_000,
 };

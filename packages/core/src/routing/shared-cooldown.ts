@@ -1,5 +1,5 @@
 import type { Cooldown } from "../admission/admission-store.js";
-import { type HealthEntry, startCooldown } from "./health-entry.js";
+import { type HealthEntry, isProbed, startCooldown } from "./health-entry.js";
 import type { HealthPolicy } from "./health-policy.js";
 
 /**
@@ -17,7 +17,7 @@ export function adoptCooldown(
   const end = Math.min(until, now + policy.maxCooldownMs);
   const isNews = end > now && end > (entry.cooldown?.until ?? 0);
   // A probe under way here is newer than what is told.
-  if (!isNews || entry.isProbed) return;
+  if (!isNews || isProbed(entry, now)) return;
   startCooldown(entry, { until: end, reason });
   if (reason !== "rate") entry.level = Math.max(entry.level, levelOf(end - now, policy));
 }

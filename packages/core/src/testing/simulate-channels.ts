@@ -39,7 +39,7 @@ export interface SimulatedCall {
 }
 
 /** What became of one request. */
-export interface SimulatedRequest {
+interface SimulatedRequest {
   readonly beganAt: number;
   readonly outcome: DispatchOutcome;
 }
