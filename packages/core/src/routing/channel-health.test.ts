@@ -329,6 +329,15 @@ describe("a fleet", () => {
     expect(coolsFor(health, clock)).toBe(POLICY.cooldownMs);
   });
 
+  it("keeps one of its own that is longer than the one that was ended elsewhere", () => {
+    const clock = { now: START };
+    const { health } = createMember(clock);
+    health.merge({ a: { until: START + 5_000, reason: "server" } }, ["a"]);
+    fail(health, "rate", 60);
+    health.merge({}, ["a"]);
+    expect(coolsFor(health, clock)).toBe(60_000);
+  });
+
   it("keeps the longer of two cooldowns, and a probe that is under way", () => {
     const clock = { now: START };
     const { health } = createMember(clock);
@@ -351,6 +360,7 @@ describe("a fleet", () => {
       expect(coolsFor(health, clock)).toBeLessThanOrEqual(POLICY.maxCooldownMs);
       clock.now += POLICY.maxCooldownMs;
       health.merge({ a: { until, reason: "server" } }, ["a"]);
+      expect(health.readyAt("a")).toBeLessThanOrEqual(clock.now);
       health.begin("a").succeeded();
       expect(health.readyAt("a")).toBe(0);
     },
