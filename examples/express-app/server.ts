@@ -1,16 +1,21 @@
-// An Express app with an image-generation gateway, configured by its environment:
-// PORT, CALOTYPE_API_KEY, ARK_BASE_URL, ARK_API_KEY, DASHSCOPE_BASE_URL, DASHSCOPE_API_KEY, and
-// CALOTYPE_CONFIG, a JSON file whose options replace those below, each as a whole.
-import { readFileSync } from "node:fs";
-import { type ChannelOptions, createGateway, type GatewayOptions } from "@calotype/core";
+// An Express app with an image-generation gateway, configured by its environment: PORT, CALOTYPE_API_KEY,
+// ARK_BASE_URL, ARK_API_KEY, DASHSCOPE_BASE_URL, DASHSCOPE_API_KEY; CALOTYPE_LEDGER, a file in which charges and
+// budgets outlive the process; CALOTYPE_OPERATOR_KEY, which opens GET /operator; and CALOTYPE_CONFIG, a JSON file
+// whose options replace those below, each as a whole.
+import { type ChannelOptions, createGateway, type GatewayOptions, hashApiKey } from "@calotype/core";
 import { createEmulator } from "@calotype/emulator";
 import { toExpressHandler } from "@calotype/express";
+import { jsonFile } from "@calotype/node";
+import { createSqliteLedger } from "@calotype/sqlite";
 import express from "express";
 
+/** Options of the gateway, as far as JSON can write them. */
+interface Config extends Partial<GatewayOptions> {
+  channels?: readonly ChannelOptions[];
+}
+
 const { env } = process;
-const config: Partial<GatewayOptions> = env.CALOTYPE_CONFIG
-  ? JSON.parse(readFileSync(env.CALOTYPE_CONFIG, "utf8"))
-  : {};
+const config = env.CALOTYPE_CONFIG ? await readConfig(env.CALOTYPE_CONFIG).catch(fail) : {};
 
 // A provider is live when its address or its key is set. Without any, both are emulated here.
 const arkIsLive = Boolean(env.ARK_BASE_URL || env.ARK_API_KEY);
@@ -53,11 +58,10 @@ const models = [ark, dashscope]
   .filter(({ family }) => channels.some((channel) => channel.family === family))
   .flatMap(({ family, modelMapping = {} }) => Object.keys(modelMapping).map((model) => [model, { family }]));
 
-if (!isEmulated && !env.CALOTYPE_API_KEY && !config.apiKeys) {
-  console.error("Set CALOTYPE_API_KEY: the key that your callers send.");
-  process.exit(1);
-}
+if (!isEmulated && !env.CALOTYPE_API_KEY && !config.apiKeys)
+  fail("Set CALOTYPE_API_KEY: the key that your callers send.");
 
+const ledger = env.CALOTYPE_LEDGER ? createSqliteLedger({ path: env.CALOTYPE_LEDGER }) : undefined;
 const perImage = (model_price: string) => ({ pricing_mode: "per-request" as const, model_price });
 const gateway = createGateway({
   models: Object.fromEntries(models),
@@ -77,22 +81,52 @@ const gateway = createGateway({
     },
   },
   onUsage: (record) => console.log(JSON.stringify(record)),
+  ledger,
   ...config,
   channels,
 });
 
 const app = express();
 app.use(toExpressHandler(gateway));
+
+// For you alone: what each caller used this month and has spent in all, and how the channels are.
+if (env.CALOTYPE_OPERATOR_KEY) {
+  const operator = hashApiKey(`Bearer ${env.CALOTYPE_OPERATOR_KEY}`);
+  app.get("/operator", async (request, response) => {
+    // Hashes are compared: the time that it takes tells nothing of the key.
+    if (hashApiKey(request.get("authorization") ?? "") !== operator) return void response.sendStatus(401);
+    const month = new Date().toISOString().slice(0, 7);
+    const totals = await gateway.usage.totals("caller", { from: `${month}-01T00:00:00Z` });
+    const balances = await Promise.all(totals.map(({ key }) => gateway.usage.balance(key)));
+    const callers = totals.map((total, index) => ({ ...total, ...balances[index] }));
+    response.json({ callers, ...gateway.status() });
+  });
+}
+
 const server = app.listen(Number(env.PORT || 8787), (error) => {
-  if (error) throw error;
+  if (error) fail(error);
   const address = server.address();
   const port = typeof address === "object" ? address?.port : undefined;
   console.log(`calotype listens on http://localhost:${port}/v1`);
 });
 
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.once(signal, () => {
-    server.close();
-    void gateway.close().then(() => emulator?.close());
-  });
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void shutDown());
+
+async function shutDown(): Promise<void> {
+  server.close();
+  await gateway.close();
+  await ledger?.close();
+  await emulator?.close();
+}
+
+async function readConfig(path: string): Promise<Config> {
+  const read = await jsonFile<Config | null>(path)();
+  if (typeof read === "object" && read !== null && !Array.isArray(read)) return read;
+  throw new Error(`${path} must hold an object with options of the gateway: { "channels": […], … }`);
+}
+
+/** Ends the process with one line that says why. */
+function fail(reason: unknown): never {
+  console.error(reason instanceof Error ? reason.message : reason);
+  process.exit(1);
 }

@@ -1,5 +1,6 @@
 import { createEmulator } from "@calotype/emulator";
-import { type Environment, findLiveProviders, readConfig } from "./read-options.ts";
+import { readConfig } from "./read-config.ts";
+import { type Environment, findLiveProviders } from "./read-options.ts";
 
 /** An environment to go on with, and what to close at the end. */
 export interface EmulatedEnvironment {

@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import type { ChannelOptions, GatewayOptions } from "@calotype/core";
+import { readConfig } from "./read-config.ts";
 
 /** Variables by name, such as `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -27,11 +27,6 @@ export function readOptions(env: Environment): GatewayOptions {
     ...config,
     channels,
   };
-}
-
-/** The options of the file that CALOTYPE_CONFIG names. */
-export function readConfig({ CALOTYPE_CONFIG: path }: Environment): Partial<GatewayOptions> {
-  return path ? JSON.parse(readFileSync(path, "utf8")) : {};
 }
 
 /** Which providers the environment names. */

@@ -13,6 +13,10 @@ server.listen(Number(env["PORT"] || 8787), () => {
   const port = typeof address === "object" ? address?.port : undefined;
   console.log(`calotype listens on http://localhost:${port}/v1`);
 });
+server.on("error", ({ message }) => {
+  console.error(message);
+  process.exit(1);
+});
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.once(signal, () => server.close(() => void close()));
