@@ -1,6 +1,7 @@
 import { createBalances } from "./balances.js";
 import { type BoundedRecords, createBoundedRecords } from "./bounded-records.js";
 import { compareText } from "./compare-text.js";
+import { copyRecord } from "./copy-record.js";
 import type { Hold, Ledger, RecordFilter } from "./ledger.js";
 import { createRecordMatcher } from "./match-records.js";
 import { sumRecords } from "./sum-records.js";
@@ -68,7 +69,7 @@ export function createMemoryLedger({
       const known = records.find(record.id);
       if (known?.state === "settled") return;
       const hold = holds.get(record.id);
-      keep(structuredClone(record));
+      keep(copyRecord(record));
       if (hold !== undefined) endHold(hold);
       if (known !== undefined) balances.subtract(known.caller, "settled", known.charge);
     },
@@ -82,11 +83,11 @@ export function createMemoryLedger({
         const record = toUnresolvedRecord(hold, onLost);
         endHold(hold);
         keep(record);
-        return structuredClone(record);
+        return copyRecord(record);
       });
     },
     async takeUndelivered(limit, leaseMs) {
-      return structuredClone(records.take(limit, leaseMs));
+      return records.take(limit, leaseMs).map(copyRecord);
     },
     async markDelivered(delivered) {
       for (const record of delivered) records.markDelivered(record);
@@ -104,7 +105,7 @@ export function createMemoryLedger({
 /** The records as they are when the first is asked for. Each is the reader's own copy. */
 async function* readRecords(records: BoundedRecords, filter: RecordFilter): AsyncGenerator<UsageRecord> {
   const found = records.all().filter(createRecordMatcher(filter)).toSorted(compareAge);
-  for (const record of found) yield structuredClone(record);
+  for (const record of found) yield copyRecord(record);
 }
 
 function compareAge(one: Hold | UsageRecord, other: Hold | UsageRecord): number {
