@@ -1,12 +1,10 @@
 import { GatewayError } from "../errors.js";
-import type { Usage } from "../image-request.js";
 import { createSeriesMap } from "../series.js";
 import type { Source } from "../source.js";
-import { type Charge, calculateCharge } from "./calculate-charge.js";
 import type { DecimalInput } from "./decimal-input.js";
-import { estimateCharge, type RequestBounds } from "./estimate-charge.js";
 import type { LostPolicy } from "./ledger.js";
 import type { ModelDetails } from "./model-details.js";
+import { createPrice, type Price } from "./price.js";
 
 /** Prices and ratios, in the spelling of the interface's back office. */
 export interface BillingOptions {
@@ -30,14 +28,6 @@ export interface PriceTables {
 /** The group of a caller that names none. */
 export const DEFAULT_GROUP = "default";
 
-/** The price of one model for one group of callers. */
-export interface Price {
-  /** What a request costs that the provider reported on. */
-  charge(usage: Usage | undefined): Charge;
-  /** The most that a request can cost, before it is sent. */
-  estimate(request: RequestBounds): Charge;
-}
-
 /** Finds prices; built once from the options. */
 export interface PriceList {
   /**
@@ -51,6 +41,14 @@ export interface PriceList {
 export function createPriceList({ model_details, group_ratio }: PriceTables): PriceList {
   const details = createSeriesMap(model_details);
   const ratios = new Map(Object.entries(group_ratio ?? { [DEFAULT_GROUP]: "1" }));
+  const prices = new Map<ModelDetails, Map<string, Price>>();
+  const priceOf = (entry: ModelDetails, group: string, ratio: DecimalInput): Price => {
+    const ofEntry = prices.get(entry) ?? new Map<string, Price>();
+    prices.set(entry, ofEntry);
+    const price = ofEntry.get(group) ?? createPrice(entry, ratio);
+    ofEntry.set(group, price);
+    return price;
+  };
   return {
     find(model, group) {
       const found = details.find(model);
@@ -59,11 +57,7 @@ export function createPriceList({ model_details, group_ratio }: PriceTables): Pr
       const ratio = ratios.get(group);
       if (ratio === undefined)
         throw new GatewayError("group_not_priced", `The group ${group} has no price ratio here.`);
-      const terms = { details: found.value, group_ratio: ratio };
-      return {
-        charge: (usage) => calculateCharge({ ...terms, usage }),
-        estimate: (request) => estimateCharge({ ...terms, request }),
-      };
+      return priceOf(found.value, group, ratio);
     },
   };
 }

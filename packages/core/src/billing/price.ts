@@ -1,0 +1,44 @@
+import type { Usage } from "../image-request.js";
+import { type Charge, calculateCharge } from "./calculate-charge.js";
+import type { DecimalInput } from "./decimal-input.js";
+import { estimateCharge, type RequestBounds } from "./estimate-charge.js";
+import type { ModelDetails } from "./model-details.js";
+
+/** The price of one model for one group of callers. */
+export interface Price {
+  /** What a request costs that the provider reported on. */
+  charge(usage: Usage | undefined): Charge;
+  /** The most that a request can cost, before it is sent. */
+  estimate(request: RequestBounds): Charge;
+}
+
+/** A price that works each charge out once: most requests ask for one to four images of few sizes. */
+export function createPrice(details: ModelDetails, group_ratio: DecimalInput): Price {
+  const charges = createMemory<Charge>();
+  const estimates = createMemory<Charge>();
+  return {
+    charge: (usage) =>
+      charges(`${usage?.generated_images} ${usage?.output_tokens} ${usage?.total_tokens}`, () =>
+        calculateCharge({ details, usage, group_ratio }),
+      ),
+    estimate: (request) =>
+      estimates(`${request.maxImages} ${request.maxPixels}`, () =>
+        estimateCharge({ details, request, group_ratio }),
+      ),
+  };
+}
+
+/** Counts are a client's and a provider's, so there may be any number of them. */
+const MOST_REMEMBERED = 1_000;
+
+function createMemory<T>(): (key: string, make: () => T) => T {
+  const values = new Map<string, T>();
+  return (key, make) => {
+    const known = values.get(key);
+    if (known !== undefined) return known;
+    if (values.size >= MOST_REMEMBERED) values.clear();
+    const value = make();
+    values.set(key, value);
+    return value;
+  };
+}
