@@ -30,6 +30,7 @@ export async function answerJson(parts: JobParts, job: Job, answered: Answered):
   };
   await job.booking.settle(answered.sentTo, outcome);
   if (passedOn !== undefined) {
+    if (error !== undefined) job.reportError(error);
     const body = error === undefined ? passedOn : parts.mask(passedOn);
     return renderNative(body, { id, ignored: request.ignored });
   }

@@ -1,5 +1,6 @@
 import type { ErrorEvent, RequestEvent } from "./hooks.js";
 import type { Logger } from "./logger.js";
+import { isPromiseLike } from "./promise-like.js";
 
 /** The operator's functions for what happened. None of them, however it fails, breaks a request. */
 export interface Events {
@@ -30,7 +31,7 @@ function call<E extends { readonly id: string }>(
   const fail = (error: unknown): void => logger.error({ requestId: event.id, err: error }, `${name} failed.`);
   try {
     const result = hook(event);
-    if (result instanceof Promise) result.catch(fail);
+    if (isPromiseLike(result)) result.then(undefined, fail);
   } catch (error) {
     fail(error);
   }

@@ -11,6 +11,7 @@ import type { GatewayOptions } from "./options.js";
 import { holdHost, type PipelineParts, runPipeline } from "./pipeline.js";
 import { createReloadable } from "./reloadable.js";
 import { createRouteMatcher } from "./request/match-route.js";
+import { type Arrival, createRequestReport } from "./request-report.js";
 import { renderError } from "./response/error-response.js";
 import { healthIdsOf } from "./routing/channel.js";
 import { type ChannelStatus, describeChannel } from "./routing/channel-status.js";
@@ -43,7 +44,8 @@ export interface Gateway {
    * Asks a channel for one small picture with each of its keys, which the provider charges. A success ends a
    * cooldown, so that an account that was mended is used again at once.
    *
-   * @throws GatewayError `model_not_found` where the channel or its model is not known, `invalid_request_error`
+   * @throws GatewayError `model_not_found` where the channel or its model is not known, `invalid_request_error`,
+   * `gateway_closed`
    */
   test(channel: string, options?: ChannelTestOptions): Promise<ChannelTest>;
   /** What was used and charged, and what callers have under way: the ledger, for reading. */
@@ -109,12 +111,11 @@ export function createGateway(options: GatewayOptions, environment: Partial<Envi
   const lasting = createLastingParts(options, environment, (work) => underWay.track(work));
   const onLost = options.billing?.onLost ?? "release";
   const maintenance = createMaintenance({ ...lasting, onLost });
-  const wire = (configuration: Configuration): WiredParts => {
-    lasting.health.retain(healthIdsOf(configuration.channels));
-    return { ...lasting, ...configuration };
-  };
-  const wired = createReloadable(first instanceof Promise ? first.then(wire) : wire(first), async () =>
-    wire(configure(await loadOptions(options), now)),
+  const wire = (configuration: Configuration): WiredParts => ({ ...lasting, ...configuration });
+  const wired = createReloadable(
+    first instanceof Promise ? first.then(wire) : wire(first),
+    async () => wire(configure(await loadOptions(options), now)),
+    ({ channels }) => lasting.health.retain(healthIdsOf(channels)),
   );
   const matchRoute = createRouteMatcher(options.basePath ?? "");
   let closing: Promise<void> | undefined;
@@ -122,20 +123,42 @@ export function createGateway(options: GatewayOptions, environment: Partial<Envi
   const refuse = (error: GatewayError): GatewayResponse =>
     renderError(error, { id: lasting.createId(), mask: wired.current?.maskKeys ?? String });
 
+  /** The answer to a request that no pipeline runs. */
+  const fail = (error: GatewayError, arrival: Arrival): GatewayResponse => {
+    const report = createRequestReport({ ...lasting, maskKeys: wired.current?.maskKeys ?? String }, arrival);
+    const response = report.fail(error);
+    report.answered(response);
+    return response;
+  };
+
+  const arrive = (operation: Operation): Arrival => ({
+    id: lasting.createId(),
+    receivedAt: now(),
+    operation,
+  });
+
   /** For options that take time to read: a request waits for them. */
   const runWhenRead = async (operation: Operation, request: GatewayRequest): Promise<GatewayResponse> => {
+    const arrival = arrive(operation);
     try {
       return await runPipeline(await wired.get(), operation, request);
     } catch (error) {
-      lasting.logger.error({ err: error }, "The options could not be read.");
-      return refuse(unreadError());
+      lasting.logger.error({ requestId: arrival.id, err: error }, "The options could not be read.");
+      return fail(unreadError(), arrival);
     }
+  };
+
+  const testById = async (id: string, testOptions: ChannelTestOptions): Promise<ChannelTest> => {
+    const parts = await wired.get();
+    const channel = parts.channels.find((other) => other.id === id);
+    if (channel === undefined) throw new GatewayError("model_not_found", `There is no channel ${id}.`);
+    return testChannel(channel, testOptions, parts);
   };
 
   const handle: Gateway["handle"] = (request) => {
     const operation = matchRoute(request.url);
     if (operation === undefined) return null;
-    if (closing !== undefined) return Promise.resolve(refuse(closedError()));
+    if (closing !== undefined) return Promise.resolve(fail(closedError(), arrive(operation)));
     maintenance.start();
     const { current } = wired;
     const answer = current ? runPipeline(current, operation, request) : runWhenRead(operation, request);
@@ -167,11 +190,11 @@ export function createGateway(options: GatewayOptions, environment: Partial<Envi
     status: () => ({
       channels: (wired.current?.channels ?? []).map((channel) => describeChannel(channel, lasting.health)),
     }),
-    async test(id, testOptions = {}) {
-      const parts = await wired.get();
-      const channel = parts.channels.find((other) => other.id === id);
-      if (channel === undefined) throw new GatewayError("model_not_found", `There is no channel ${id}.`);
-      return testChannel(channel, testOptions, parts);
+    test(id, testOptions = {}) {
+      if (closing !== undefined) return Promise.reject(closedError());
+      const test = testById(id, testOptions);
+      underWay.track(test);
+      return test;
     },
     usage: lasting.ledger,
     reload: () => wired.reload(),

@@ -1,5 +1,6 @@
 import type { BillingOptions, PriceTables } from "./billing/pricing.js";
 import type { GatewayOptions } from "./options.js";
+import { isPromiseLike } from "./promise-like.js";
 import type { Source } from "./source.js";
 
 /** The options with every part read that may be a function. */
@@ -54,7 +55,12 @@ function loadBilling(
 }
 
 function read<T>(source: Source<T>): T | Promise<T> {
-  return isFunction(source) ? source() : source;
+  const value = isFunction(source) ? source() : source;
+  if (!isPromiseLike(value)) return value;
+  const promise = Promise.resolve(value);
+  // Whoever waits is told; nobody does where another source throws at once.
+  promise.catch(() => undefined);
+  return promise;
 }
 
 function isFunction<T>(source: Source<T>): source is () => T | Promise<T> {

@@ -28,6 +28,14 @@ export function createSafeLogger(logger: Logger): Logger {
   };
 }
 
+/** Adds these fields to each line. */
+export function withFields(logger: Logger, fields: object): Logger {
+  return {
+    warn: (more, message) => logger.warn({ ...fields, ...more }, message),
+    error: (more, message) => logger.error({ ...fields, ...more }, message),
+  };
+}
+
 function attempt(write: () => void): void {
   try {
     write();

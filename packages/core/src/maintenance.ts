@@ -6,7 +6,8 @@ import type { Logger } from "./logger.js";
 export interface Maintenance {
   /** Begins, if it has not begun. Not at creation: some hosts allow no timer before the first request. */
   start(): void;
-  stop(): void;
+  /** Resolves when what was begun is done, so that whoever closes the ledger then interrupts nothing. */
+  stop(): Promise<void>;
 }
 
 /** What maintenance works with. */
@@ -22,16 +23,24 @@ const INTERVAL_MS = 10_000;
 /** Ends the holds of requests whose process died, and delivers again what the operator's function did not take. */
 export function createMaintenance(parts: MaintenanceParts): Maintenance {
   let timer: ReturnType<typeof setInterval> | undefined;
+  let running: Promise<void> | undefined;
+  /** Where a round takes longer than the interval the next is left out. */
+  const begin = (): void => {
+    running ??= maintain(parts).finally(() => {
+      running = undefined;
+    });
+  };
   return {
     start() {
       if (timer !== undefined) return;
-      timer = setInterval(() => void maintain(parts), INTERVAL_MS);
+      timer = setInterval(begin, INTERVAL_MS);
       // A process that has nothing else to do may end.
       if (typeof timer === "object") timer.unref();
-      void maintain(parts);
+      begin();
     },
-    stop() {
+    async stop() {
       clearInterval(timer);
+      await running;
     },
   };
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { CallerLimits } from "./admission/caller-limits.js";
 import { parseDecimal } from "./billing/decimal.js";
+import type { UsageReports } from "./billing/ledger.js";
 import type { ModelLimits } from "./families/model-limits.js";
 import type { LoadedBilling, LoadedOptions } from "./load-options.js";
 import type { IdempotencyOptions } from "./options.js";
@@ -215,11 +216,6 @@ const family = z.looseObject(
   "must be a family",
 );
 
-const logger = z.custom<never>(
-  (value) => typeof value === "object" && value !== null && "warn" in value && "error" in value,
-  "must have warn and error functions",
-);
-
 /** An object of the operator's, or a library's, that is only called. */
 function withMethods(...methods: readonly string[]) {
   return z
@@ -233,6 +229,8 @@ function withMethods(...methods: readonly string[]) {
     .optional();
 }
 
+const REPORTS = ["balance", "records", "totals"] satisfies (keyof UsageReports)[];
+
 const shape = {
   basePath: z
     .string(BASE_PATH)
@@ -244,7 +242,7 @@ const shape = {
   authenticate: asFunction.optional(),
   billing: billing.optional(),
   limits: callerLimits.optional(),
-  ledger: withMethods("hold", "settle", "release", "sweep", "takeUndelivered", "markDelivered"),
+  ledger: withMethods("hold", "settle", "release", "sweep", "takeUndelivered", "markDelivered", ...REPORTS),
   admission: withMethods("admit", "finish", "setCooldown"),
   idempotency: z
     .strictObject(
@@ -274,7 +272,7 @@ const shape = {
   onUsage: asFunction.optional(),
   onError: asFunction.optional(),
   onRequest: asFunction.optional(),
-  logger: logger.optional(),
+  logger: withMethods("warn", "error"),
   fetch: asFunction.optional(),
 } satisfies Record<keyof LoadedOptions, z.ZodType>;
 

@@ -10,7 +10,7 @@ import type { GatewayRequest, GatewayResponse } from "./exchange.js";
 import type { BeforeSend } from "./hooks.js";
 import type { Operation, ResponseFormat } from "./image-request.js";
 import type { JobParts } from "./job.js";
-import type { Logger } from "./logger.js";
+import { type Logger, withFields } from "./logger.js";
 import type { IdempotencyOptions } from "./options.js";
 import type { Authenticator } from "./request/authenticate.js";
 import { normalizeRequest } from "./request/normalize-request.js";
@@ -64,7 +64,7 @@ export async function runPipeline(
     await parts.beforeSend?.(imageRequest, caller);
     checkPresence(request.signal);
     const { headers } = request;
-    const keepAlive = createKeepAlive(parts, request);
+    const keepAlive = createKeepAlive(parts, request, arrival.id);
     const order = { ...arrival, caller: caller.id, group, model: model.name, price };
     const applicant = {
       request: imageRequest,
@@ -100,10 +100,15 @@ export async function runPipeline(
   return response;
 }
 
-function createKeepAlive(parts: PipelineParts, request: GatewayRequest): (work: Promise<unknown>) => void {
+function createKeepAlive(
+  parts: PipelineParts,
+  request: GatewayRequest,
+  requestId: string,
+): (work: Promise<unknown>) => void {
+  const logger = withFields(parts.logger, { requestId });
   return (work) => {
     parts.track(work);
-    holdHost(request, work, parts.logger);
+    holdHost(request, work, logger);
   };
 }
 

@@ -8,8 +8,15 @@ export interface Reloadable<T> {
   reload(): Promise<void>;
 }
 
-/** @param first the value, or its first making, which may fail */
-export function createReloadable<T>(first: T | Promise<T>, make: () => Promise<T>): Reloadable<T> {
+/**
+ * @param first the value, or its first making, which may fail
+ * @param onTaken called with each value that is in use from now on, the first included
+ */
+export function createReloadable<T>(
+  first: T | Promise<T>,
+  make: () => Promise<T>,
+  onTaken: (value: T) => void = () => {},
+): Reloadable<T> {
   let current: T | undefined;
   let making: Promise<T> | undefined;
   let makings = 0;
@@ -21,6 +28,7 @@ export function createReloadable<T>(first: T | Promise<T>, make: () => Promise<T
     if (number > taken) {
       taken = number;
       current = value;
+      onTaken(value);
     }
     return value;
   };
@@ -36,7 +44,10 @@ export function createReloadable<T>(first: T | Promise<T>, make: () => Promise<T
   };
 
   if (first instanceof Promise) void begin(first);
-  else current = first;
+  else {
+    current = first;
+    onTaken(first);
+  }
 
   return {
     get current() {

@@ -72,7 +72,8 @@ export function createRequestReport(
         status,
         ...(errorCode !== undefined && { errorCode }),
         stream: typeof body !== "string" && !(body instanceof Uint8Array),
-        durationMs: parts.now() - receivedAt,
+        // A clock may be set back.
+        durationMs: Math.max(0, parts.now() - receivedAt),
       });
     },
   };

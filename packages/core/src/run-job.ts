@@ -4,6 +4,7 @@ import { dispatch, type FailedDispatch } from "./dispatch.js";
 import { shownCodeOf } from "./errors.js";
 import type { GatewayResponse } from "./exchange.js";
 import type { Job, JobParts } from "./job.js";
+import { withFields } from "./logger.js";
 
 /**
  * Sends a job to a provider and answers with what came: JSON or a stream, whichever was asked for. A
@@ -12,7 +13,8 @@ import type { Job, JobParts } from "./job.js";
  * @throws GatewayError when no image came
  */
 export async function runJob(parts: JobParts, job: Job): Promise<GatewayResponse> {
-  const outcome = await dispatch(job.request, job.model, parts);
+  const logger = withFields(parts.logger, { requestId: job.id });
+  const outcome = await dispatch(job.request, job.model, { ...parts, logger });
   if (!outcome.ok) {
     await settleFailure(job, outcome);
     throw outcome.error;

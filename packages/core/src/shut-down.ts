@@ -25,15 +25,18 @@ export interface ShutDownParts {
 export async function shutDown(parts: ShutDownParts, deadlineMs: number | undefined): Promise<void> {
   const isFinished = await finishesWithin(parts.underWay.finished(), deadlineMs);
   if (!isFinished) await loseTheRest(parts);
-  parts.maintenance.stop();
+  await parts.maintenance.stop();
   await parts.delivery.run();
   const { transport } = parts;
   // Where the connections are not ours to end there is no more to do.
   await (isFinished ? transport.close() : transport.abort?.());
 }
 
-async function finishesWithin(finished: Promise<void>, ms: number | undefined): Promise<boolean> {
-  if (ms === undefined) {
+/** A timer that is set for longer ends at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+async function finishesWithin(finished: Promise<void>, ms = Number.POSITIVE_INFINITY): Promise<boolean> {
+  if (ms > MAX_TIMER_MS) {
     await finished;
     return true;
   }

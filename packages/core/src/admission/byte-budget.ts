@@ -13,12 +13,15 @@ export interface ByteBudget {
   /** Counts the bytes of one more request; `undefined` when they are more than the budget has left. */
   take(bytes: number): TakenBytes | undefined;
   readonly inUse: number;
+  /** The whole of it. */
+  readonly maxBytes: number;
 }
 
 /** A budget of so many bytes. */
 export function createByteBudget(maxBytes: number): ByteBudget {
   let inUse = 0;
   return {
+    maxBytes,
     take(bytes) {
       if (inUse + bytes > maxBytes) return undefined;
       let own = 0;

@@ -8,7 +8,7 @@ import type { LocalConcurrency } from "./local-concurrency.js";
 export interface Entrance {
   /**
    * @param caller `concurrent`: how many of its requests may run at once; none: any number
-   * @throws GatewayError `overloaded` or `rate_limit_exceeded`
+   * @throws GatewayError `overloaded`, `rate_limit_exceeded`, or `request_too_large` for a body that never fits
    */
   enter(
     request: GatewayRequest,
@@ -30,16 +30,17 @@ export interface Visit {
 export function createEntrance(budget: ByteBudget, concurrency: LocalConcurrency): Entrance {
   return {
     enter(request, { id, concurrent }) {
+      const length = readLength(request.headers);
+      if (length !== undefined && length > budget.maxBytes) throw tooLarge(budget.maxBytes);
       const leavePlace = concurrency.enter(id, concurrent ?? Infinity);
       if (leavePlace === undefined) throw crowded(concurrent ?? 0);
-      const length = request.headers.get("content-length");
-      const bytes = budget.take(toCount(length));
+      const bytes = budget.take(length ?? 0);
       if (bytes === undefined) {
         leavePlace();
         throw overloaded();
       }
       return {
-        request: length === null ? countBody(request, bytes) : request,
+        request: length === undefined ? countBody(request, bytes) : request,
         bytes,
         leave() {
           leavePlace();
@@ -50,9 +51,10 @@ export function createEntrance(budget: ByteBudget, concurrency: LocalConcurrency
   };
 }
 
-function toCount(header: string | null): number {
-  const length = Number(header ?? 0);
-  return Number.isSafeInteger(length) && length > 0 ? length : 0;
+/** How long the body says it is, where it says so in digits. */
+function readLength(headers: GatewayRequest["headers"]): number | undefined {
+  const header = headers.get("content-length");
+  return header !== null && /^\d+$/.test(header) ? Number(header) : undefined;
 }
 
 /** A body that does not say how long it is counts as it comes. */
@@ -76,6 +78,10 @@ async function* countChunks(body: AsyncIterable<Uint8Array>, bytes: TakenBytes):
     if (!bytes.add(chunk.length)) throw overloaded();
     yield chunk;
   }
+}
+
+function tooLarge(maxBytes: number): GatewayError {
+  return new GatewayError("request_too_large", `The body is larger than ${maxBytes} bytes.`);
 }
 
 function overloaded(): GatewayError {

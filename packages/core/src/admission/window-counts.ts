@@ -15,20 +15,23 @@ export interface WindowCounts {
 
 interface Window {
   count: number;
-  readonly endsAt: number;
+  endsAt: number;
 }
 
 /** Windows that begin with the first count in them. */
 export function createWindowCounts(): WindowCounts {
   const windows = new Map<string, Window>();
-  const findRunning = (key: string, now: number): Window | undefined => {
+  const findRunning = ({ key, windowMs }: WindowLimit, now: number): Window | undefined => {
     const window = windows.get(key);
-    return window !== undefined && window.endsAt > now ? window : undefined;
+    if (window === undefined || window.endsAt <= now) return undefined;
+    // A clock that was set back must not make it longer.
+    window.endsAt = Math.min(window.endsAt, now + windowMs);
+    return window;
   };
   return {
-    stateOf: (limit, now) => toState(limit, findRunning(limit.key, now), now),
+    stateOf: (limit, now) => toState(limit, findRunning(limit, now), now),
     take(limit, now) {
-      const window = findRunning(limit.key, now) ?? { count: 0, endsAt: now + limit.windowMs };
+      const window = findRunning(limit, now) ?? { count: 0, endsAt: now + limit.windowMs };
       window.count += limit.cost;
       windows.set(limit.key, window);
       return toState(limit, window, now);

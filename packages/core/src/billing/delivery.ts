@@ -1,4 +1,5 @@
 import type { Logger } from "../logger.js";
+import { isPromiseLike } from "../promise-like.js";
 import type { Ledger } from "./ledger.js";
 import type { UsageRecord } from "./usage-record.js";
 
@@ -12,9 +13,11 @@ export interface Delivery {
 export interface DeliveryParts {
   readonly ledger: Ledger;
   /** The operator's function; without it records stay where they are. */
-  readonly send: ((record: UsageRecord) => unknown) | undefined;
+  readonly send: Send | undefined;
   readonly logger: Logger;
 }
+
+type Send = (record: UsageRecord) => unknown;
 
 const BATCH = 100;
 /** A record that was not taken in this time, or that failed, is delivered anew after it. */
@@ -25,16 +28,28 @@ export function createDelivery({ ledger, send, logger }: DeliveryParts): Deliver
   let running: Promise<void> | undefined;
   let isAsked = false;
 
-  const deliverAll = async (deliver: NonNullable<DeliveryParts["send"]>): Promise<void> => {
+  /** Takes what waits until nothing does, or until what failed before comes again. */
+  const deliverWaiting = async (deliver: Send): Promise<void> => {
+    const failed = new Set<string>();
+    for (;;) {
+      const records = await ledger.takeUndelivered(BATCH, LEASE_MS);
+      const fresh = records.filter(({ id }) => !failed.has(id));
+      const results = await Promise.all(fresh.map((record) => attempt(deliver, record, logger)));
+      const delivered = fresh.filter((_, index) => results[index] === true);
+      for (const { id } of fresh) failed.add(id);
+      for (const { id } of delivered) failed.delete(id);
+      if (delivered.length > 0) await ledger.markDelivered(delivered);
+      // A function that hangs for as long as the lease would be given the record again for ever, and nobody could
+      // wait for the end, `gateway.close()` neither.
+      if (fresh.length < records.length || records.length === 0) return;
+    }
+  };
+
+  const deliverAll = async (deliver: Send): Promise<void> => {
     try {
       while (isAsked) {
         isAsked = false;
-        for (;;) {
-          const records = await ledger.takeUndelivered(BATCH, LEASE_MS);
-          if (records.length === 0) break;
-          const delivered = await Promise.all(records.map((record) => attempt(deliver, record, logger)));
-          await ledger.markDelivered(records.filter((_, index) => delivered[index] === true));
-        }
+        await deliverWaiting(deliver);
       }
     } catch (error) {
       logger.error({ err: error }, "The ledger failed; records are delivered later.");
@@ -54,14 +69,10 @@ export function createDelivery({ ledger, send, logger }: DeliveryParts): Deliver
 }
 
 /** Whether the operator's function took the record. */
-async function attempt(
-  send: (record: UsageRecord) => unknown,
-  record: UsageRecord,
-  logger: Logger,
-): Promise<boolean> {
+async function attempt(send: Send, record: UsageRecord, logger: Logger): Promise<boolean> {
   try {
     const sent = send(record);
-    if (sent instanceof Promise) await withinLease(sent);
+    if (isPromiseLike(sent)) await withinLease(sent);
     return true;
   } catch (error) {
     logger.error({ requestId: record.id, err: error }, "onUsage failed; it is called again.");
@@ -70,7 +81,7 @@ async function attempt(
 }
 
 /** One that hangs must not hold the others for ever. */
-async function withinLease(sent: Promise<unknown>): Promise<void> {
+async function withinLease(sent: PromiseLike<unknown>): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error("onUsage did not end in time.")), LEASE_MS);

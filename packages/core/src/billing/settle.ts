@@ -1,6 +1,6 @@
 import type { Operation, SentTo, Usage } from "../image-request.js";
 import type { Charge } from "./calculate-charge.js";
-import type { Price } from "./pricing.js";
+import type { Price } from "./price.js";
 import type { SettledRecord } from "./usage-record.js";
 
 /** What is known of a request before it is sent. */
@@ -52,7 +52,8 @@ export function settle(order: Order, sentTo: SentTo, outcome: Outcome): SettledR
     charge: order.price === undefined ? null : (charge?.amount ?? "0"),
     ...(charge !== undefined && { derivation: charge.derivation }),
     ...(isUnpriced(charge) && { unpriced: true }),
-    durationMs: outcome.endedAt - order.receivedAt,
+    // A clock may be set back.
+    durationMs: Math.max(0, outcome.endedAt - order.receivedAt),
     ...(outcome.upstreamRequestId !== undefined && { upstreamRequestId: outcome.upstreamRequestId }),
   };
 }
