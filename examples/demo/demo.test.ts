@@ -1,28 +1,72 @@
-import { spawnSync } from "node:child_process";
+import { type SpawnSyncReturns, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 
+const DEMO = fileURLToPath(new URL("demo.ts", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "calotype-demo-"));
-afterAll(() => rmSync(folder, { recursive: true }));
 
-it("tours the gateway, saves the pictures, shows what each call cost, and ends", () => {
-  const demo = fileURLToPath(new URL("demo.ts", import.meta.url));
-  const { status, stdout, stderr } = spawnSync(process.execPath, [demo], {
+let run: SpawnSyncReturns<string>;
+let shown: string;
+beforeAll(() => {
+  run = spawnSync(process.execPath, [DEMO], {
     env: { ...process.env, PORT: "", DEMO_OUTPUT: folder },
     encoding: "utf8",
   });
-  expect(stderr).toBe("");
-  expect(status).toBe(0);
-  expect(readdirSync(folder)).toHaveLength(14);
-  expect(stdout).toContain("████ 4 of 4");
-  expect(stdout).toMatch(/seedream-4-5-251128 +generate +ark +4 +2048x2048 .* 1 = 4 × 0\.25 × 1/);
-  expect(stdout).toMatch(/seedream-4-5-251128 +edit +ark +1 +2048x2048 /);
-  expect(stdout).toMatch(/image-2\.0-pro +generate +dashscope +1 +1328x1328 .* 0\.5 = 1 × 0\.5 × 1/);
-  expect(stdout.match(/^curl /gm)).toHaveLength(8);
-  // The key of the callers is for the user to type; those of the providers are nobody's business.
-  expect(stdout).toContain("Bearer sk-demo");
-  expect(stdout).not.toMatch(/(?:ark|dashscope)-demo-key/);
+  shown = run.stdout;
 }, 60_000);
+afterAll(() => rmSync(folder, { recursive: true }));
+
+it("ends well, with nothing to complain about", () => {
+  expect(run).toMatchObject({ status: 0, stderr: "" });
+});
+
+it("saves the pictures, and the options, ledger and log of the app", () => {
+  const files = readdirSync(folder);
+
+  expect(files.filter((file) => /\.(?:jpg|png)$/.test(file))).toHaveLength(14);
+  expect(files).toEqual(expect.arrayContaining(["app.log", "ledger.db", "options.json"]));
+  expect(shown).toContain("████ 4 of 4");
+});
+
+it("derives each charge: by image, by token, and rounded once", () => {
+  expect(shown).toMatch(/seedream-4-5-251128 +generate +ark +2048x2048 +0\.25 × 4 images × 0\.8 = 0\.8$/m);
+  expect(shown).toMatch(/seedream-4-5-251128 +edit +ark +2048x2048 +0\.25 × 1 image × 0\.8 = 0\.2$/m);
+  expect(shown).toMatch(/12\.2 × 6144 tokens ÷ 1,000,000 × 0\.8 = 0\.05996544$/m);
+  expect(shown).toMatch(/0\.22 × 1 image × 0\.8 = 0\.176, rounded to 0\.18$/m);
+  expect(shown).toMatch(/image-2\.0-pro +generate +dashscope +1328x1328 +0\.5 × 1 image × 0\.8 = 0\.4$/m);
+});
+
+it("goes on with another channel while one fails, and shows how long that one is left alone", () => {
+  expect(shown.match(/200, made by dashscope-intl; dashscope answered 503$/gm)).toHaveLength(3);
+  expect(shown).toMatch(/request 4: 200, made by dashscope-intl; dashscope was left alone$/m);
+  expect(shown).toMatch(/dashscope +cooling +overload +in \d s$/m);
+});
+
+it("meets the budget and the limit of a caller", () => {
+  expect(shown.match(/request [12]: 200, charged 0\.25 × 1 image × 1 = 0\.25$/gm)).toHaveLength(2);
+  expect(shown).toContain("request 3: 403 insufficient_quota: ");
+  expect(shown).toContain("request 4: 429 rate_limit_exceeded: ");
+  expect(shown).toMatch(
+    /retry-after: \d+\n +ratelimit-policy: "requests";q=3;w=60\n +ratelimit: "requests";r=0;/,
+  );
+});
+
+it("charges a repeated request once", () => {
+  expect(shown).toContain("web-shop has spent 4.4799424, before it 4.2799424");
+  expect(shown).toContain("200 with idempotent-replayed: true, the same picture; spent 4.4799424");
+});
+
+it("ends with what each caller spent", () => {
+  expect(shown).toMatch(/^ +trial +2 +2 +0\.5 +0$/m);
+  expect(shown).toMatch(/^ +web-shop +13 +19 +4\.4799424 +0$/m);
+});
+
+it("shows no key, leaves no space at the end of a line, and promises nothing of a server that has ended", () => {
+  // The keys of the callers stand in the lines of --serve, for the user to type.
+  expect(shown).not.toMatch(/demo-key|sk-/);
+  expect(shown).not.toMatch(/ $/m);
+  expect(shown).not.toMatch(/^curl /m);
+});

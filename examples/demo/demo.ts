@@ -1,84 +1,93 @@
-// Starts the emulator and the Express app of this repository, and drives the app with the official
-// OpenAI client. Nothing leaves this machine. `--serve` keeps both running after the tour.
+// Starts emulators of the providers and the Express app of this repository, and drives the app with the
+// official OpenAI client. Nothing leaves this machine. `--serve` keeps all of it running after the tour.
 import { once } from "node:events";
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createEmulator } from "@calotype/emulator";
-import OpenAI from "openai";
-import { formatCurl, formatProgress, formatTable } from "./report.ts";
-import { runStep, type StepResult } from "./run-step.ts";
+import { formatCurl } from "./format-curl.ts";
+import { createOptions, KEYS } from "./options.ts";
+import type { StepResult } from "./run-step.ts";
+import { showBooks } from "./show-books.ts";
+import { showBounds } from "./show-bounds.ts";
+import { showFailover } from "./show-failover.ts";
+import { findPicture, showCharges, showPictures } from "./show-pictures.ts";
+import { showRepeat } from "./show-repeat.ts";
+import type { Stage } from "./stage.ts";
 import { type App, startApp } from "./start-app.ts";
-import { tour } from "./tour.ts";
 
-const API_KEY = "sk-demo";
 const folder = process.env.DEMO_OUTPUT || fileURLToPath(new URL("../../demo-output", import.meta.url));
+const shown = relative(process.cwd(), folder) || ".";
+const isServing = process.argv.includes("--serve");
 
-const emulator = await createEmulator({ seed: 1841, millisecondsPerImage: 150 }).listen();
+const providers = createEmulator({ seed: 1841, millisecondsPerImage: 150 });
+const near = await providers.listen();
+const far = await createEmulator({ seed: 1842, millisecondsPerImage: 150 }).listen();
 try {
-  const app = await startApp({
-    PORT: process.env.PORT || "0",
-    CALOTYPE_API_KEY: API_KEY,
-    ARK_BASE_URL: emulator.arkBaseUrl,
-    ARK_API_KEY: "ark-demo-key",
-    DASHSCOPE_BASE_URL: emulator.dashscopeBaseUrl,
-    DASHSCOPE_API_KEY: "dashscope-demo-key",
-  });
+  const app = await startGateway();
   try {
-    console.log(`The gateway answers at ${app.baseUrl}; its providers are emulated at ${emulator.url}.\n`);
-    showResults(await takeTour(app), app);
-    if (process.argv.includes("--serve")) await serveUntilStopped(app);
+    const results = await takeTour({ app, providers, folder });
+    if (isServing) await serveUntilStopped(app, results);
   } finally {
     await app.stop();
   }
 } finally {
-  await emulator.close();
+  await near.close();
+  await far.close();
 }
 
-async function takeTour(app: App): Promise<readonly StepResult[]> {
+async function startGateway(): Promise<App> {
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
-  const results: StepResult[] = [];
-  const context = {
-    client: new OpenAI({ baseURL: app.baseUrl, apiKey: API_KEY, maxRetries: 0 }),
-    findPicture: (file: string) => findPicture(results, file),
-    onImage: showProgress,
+  const config = join(folder, "options.json");
+  await writeFile(config, `${JSON.stringify(createOptions(near, far), null, 2)}\n`);
+  const environment = {
+    PORT: process.env.PORT || "0",
+    CALOTYPE_CONFIG: config,
+    CALOTYPE_LEDGER: join(folder, "ledger.db"),
   };
-  for (const [index, step] of tour.entries()) {
-    console.log(`${step.title} (${step.request.model})`);
-    const result = await runStep(step, context, { app, prefix: join(folder, String(index + 1)) });
-    results.push(result);
-    console.log(`  ${result.files.map((file) => relative(process.cwd(), file)).join("  ")}`);
-  }
+  return startApp(environment, join(folder, "app.log"));
+}
+
+async function takeTour(stage: Stage): Promise<readonly StepResult[]> {
+  console.log(`The gateway answers at ${stage.app.baseUrl}, with the options of ${shown}/options.json.`);
+  console.log("Its providers, Ark and DashScope, are emulated: the pictures are placeholders.");
+
+  console.log("\n1. Pictures: the official OpenAI client, two providers\n");
+  const results = await showPictures(stage);
+
+  console.log("\n2. What they cost web-shop: its group pays 0.8 of each price, exact to the last decimal\n");
+  showCharges(results);
+
+  console.log("\n3. A provider fails: dashscope answers 503, dashscope-intl steps in\n");
+  await showFailover(stage);
+
+  console.log("\n4. A key with bounds: trial may spend 0.50 in all, and send 3 requests a minute\n");
+  await showBounds(stage);
+
+  console.log("\n5. One request, sent twice with one Idempotency-Key: it is charged once\n");
+  await showRepeat(stage);
+
+  console.log(`\n6. The books: GET /operator, kept in ${shown}/ledger.db, which outlives the app\n`);
+  await showBooks(stage);
+
+  console.log(
+    `\nIn ${shown}: the pictures, options.json, ledger.db, and app.log, where the failures of 3 stand.`,
+  );
+  if (!isServing)
+    console.log("npm run demo -- --serve keeps all of it up, and prints a curl line for each call.");
   return results;
 }
 
-/** One line that grows on a terminal, a line for each image elsewhere. */
-function showProgress(count: number, total: number): void {
-  const isLast = count === total;
-  const end = process.stdout.isTTY && !isLast ? "\r" : "\n";
-  process.stdout.write(`  ${formatProgress(count, total)}${end}`);
-}
-
-function findPicture(results: readonly StepResult[], file: string): string {
-  const [picture] = results.find(({ step }) => step.file === file)?.files ?? [];
-  if (picture === undefined) throw new Error(`No step has made ${file} yet.`);
-  return picture;
-}
-
-function showResults(results: readonly StepResult[], app: App): void {
-  console.log(`\n${formatTable(results)}\n`);
-  console.log("Each call again, while the app runs (npm run demo -- --serve keeps it up):\n");
-  for (const result of results) {
-    const { step } = result;
-    const picture =
-      step.kind === "edit" ? relative(process.cwd(), findPicture(results, step.picture)) : undefined;
-    console.log(`# ${step.title}\n${formatCurl(result, app.baseUrl, API_KEY, picture)}\n`);
+async function serveUntilStopped(app: App, results: readonly StepResult[]): Promise<void> {
+  for (const { step } of results) {
+    const picture = step.kind === "edit" ? findPicture(results, step.picture) : undefined;
+    const target = { baseUrl: app.baseUrl, apiKey: KEYS.webShop };
+    console.log(
+      `\n# ${step.title}\n${formatCurl(step, target, picture && relative(process.cwd(), picture))}`,
+    );
   }
-}
-
-async function serveUntilStopped(app: App): Promise<void> {
-  console.log(`Serving at ${app.baseUrl} with the API key ${API_KEY}. Ctrl+C ends it.`);
+  console.log(`\nServing at ${app.baseUrl} with the API key ${KEYS.webShop}. Ctrl+C ends it.`);
   const keepAlive = setInterval(() => {}, 60_000);
   await Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
   clearInterval(keepAlive);

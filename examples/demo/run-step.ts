@@ -1,5 +1,5 @@
 import { writeFile } from "node:fs/promises";
-import type { UsageRecord } from "@calotype/core";
+import type { SettledRecord } from "@calotype/core";
 import { imageSize } from "image-size";
 import type { Image } from "openai/resources/images";
 import { type CallContext, callGateway } from "./call-gateway.ts";
@@ -13,7 +13,7 @@ export interface StepResult {
   /** Width and height as they stand in the picture's own bytes. */
   readonly size: string;
   readonly seconds: number;
-  readonly record: UsageRecord;
+  readonly record: SettledRecord;
 }
 
 /** Makes the call and saves its pictures as `<prefix>-<name>-<index>.<type>`. */

@@ -19,6 +19,7 @@ const MODELS = [
 ] as const;
 
 const ARK_KEY = "ark-canary-48d2a70f";
+const OPERATOR_KEY = "operator-canary-7be21c50";
 
 let emulator: Emulator;
 let providers: EmulatorServer;
@@ -37,6 +38,10 @@ async function start(environment: Record<string, string>): Promise<{ app: Runnin
 afterEach(async () => {
   for (const app of running.splice(0)) await app.stop();
 });
+
+function askBooks(app: RunningExample, key: string): Promise<Response> {
+  return fetch(new URL("/operator", app.baseUrl), { headers: { authorization: `Bearer ${key}` } });
+}
 
 describe("the Express app", () => {
   it("with no provider set draws emulated pictures, says so on stderr, and ends when it is stopped", async () => {
@@ -109,5 +114,60 @@ describe("the Express app", () => {
     } finally {
       rmSync(folder, { recursive: true });
     }
+  });
+
+  it("keeps what callers spent in a file, and shows it to its operator alone", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "calotype-express-"));
+    const environment = {
+      CALOTYPE_LEDGER: join(folder, "ledger.db"),
+      CALOTYPE_OPERATOR_KEY: OPERATOR_KEY,
+    };
+    try {
+      const first = await start(environment);
+      await first.client.images.generate({ model: "image-max", prompt: "an oak" });
+      await first.app.stop();
+
+      const { app } = await start(environment);
+      expect(await (await askBooks(app, OPERATOR_KEY)).json()).toMatchObject({
+        callers: [{ key: "default", requests: 1, settled: "0.5", held: "0" }],
+        channels: [
+          { id: "ark", state: "ready" },
+          { id: "dashscope", state: "ready" },
+        ],
+      });
+      expect((await askBooks(app, app.apiKey)).status).toBe(401);
+      expect((await fetch(new URL("/operator", app.baseUrl))).status).toBe(401);
+      await app.stop();
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it("has no page for operators without a key of theirs", async () => {
+    const { app } = await start({});
+
+    expect((await fetch(new URL("/operator", app.baseUrl))).status).toBe(404);
+  });
+
+  it.each([
+    ['{"channels": [', "is not JSON: it ends too early."],
+    ["", "is empty: it must hold JSON."],
+    ["[]", "must hold an object with options of the gateway"],
+    ["null", "must hold an object with options of the gateway"],
+  ])("says in one line what is wrong with a CALOTYPE_CONFIG of %j", async (text, problem) => {
+    const folder = mkdtempSync(join(tmpdir(), "calotype-express-"));
+    try {
+      const file = join(folder, "options.json");
+      writeFileSync(file, text);
+      await expect(start({ CALOTYPE_CONFIG: file })).rejects.toThrow(`listened: ${file} ${problem}`);
+      await expect(start({ CALOTYPE_CONFIG: file })).rejects.not.toThrow(/\n +at /);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it("says in one line that its port is taken", async () => {
+    const { app } = await start({});
+    await expect(start({ PORT: new URL(app.baseUrl).port })).rejects.toThrow(/EADDRINUSE[^\n]*\n$/);
   });
 });

@@ -1,0 +1,54 @@
+import type { GatewayOptions } from "@calotype/core";
+import type { EmulatorServer } from "@calotype/emulator";
+
+/** The keys of the demo's callers. */
+export const KEYS = { webShop: "sk-web-shop", trial: "sk-trial" };
+
+/** What the app is started with; `demo-output/options.json` shows it. */
+export function createOptions(near: EmulatorServer, far: EmulatorServer): Partial<GatewayOptions> {
+  return {
+    channels: [
+      {
+        id: "ark",
+        family: "seedream",
+        apiKey: "ark-demo-key",
+        baseUrl: near.arkBaseUrl,
+        modelMapping: { "seedream-*": "doubao-seedream-*" },
+      },
+      {
+        id: "dashscope",
+        family: "qwen-image",
+        apiKey: "dashscope-demo-key",
+        baseUrl: near.dashscopeBaseUrl,
+        modelMapping: { "image-*": "qwen-image-*" },
+        priority: 1,
+      },
+      {
+        id: "dashscope-intl",
+        family: "qwen-image",
+        apiKey: "dashscope-intl-demo-key",
+        baseUrl: far.dashscopeBaseUrl,
+        modelMapping: { "image-*": "qwen-image-*" },
+      },
+    ],
+    models: {
+      "seedream-5-0-lite-260128": { family: "seedream" },
+      "seedream-4-5-251128": { family: "seedream" },
+      "seedream-4-0-250828": { family: "seedream" },
+      "image-2.0-pro": { family: "qwen-image" },
+    },
+    apiKeys: [
+      { id: "web-shop", key: KEYS.webShop, group: "vip" },
+      { id: "trial", key: KEYS.trial, budget: "0.50", limits: { requestsPerMinute: 3 } },
+    ],
+    billing: {
+      model_details: {
+        "seedream-5-0-lite-260128": { pricing_mode: "per-request", model_price: "0.22", decimal_places: 2 },
+        "seedream-4-5-251128": { pricing_mode: "per-request", model_price: "0.25" },
+        "seedream-4-0-250828": { pricing_mode: "per-token", output_token_price: "12.2" },
+        "image-2.0-pro": { pricing_mode: "per-request", model_price: "0.5" },
+      },
+      group_ratio: { default: "1", vip: "0.8" },
+    },
+  };
+}

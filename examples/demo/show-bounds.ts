@@ -1,0 +1,33 @@
+import { APIError } from "openai";
+import { formatCharge } from "./format-charge.ts";
+import { KEYS } from "./options.ts";
+import { openClient, type Stage } from "./stage.ts";
+
+const HEADERS = ["retry-after", "ratelimit-policy", "ratelimit"];
+
+/** A caller asks until its budget is used up, and once more until its limit is reached. */
+export async function showBounds(stage: Stage): Promise<void> {
+  const client = openClient(stage, KEYS.trial);
+  for (let request = 1; request <= 4; request++) {
+    try {
+      const { response, request_id: id } = await client.images
+        .generate({ model: "seedream-4-5-251128", prompt: "A kite over the sea" })
+        .withResponse();
+      const record = await stage.app.findRecord(id ?? "");
+      console.log(`  request ${request}: ${response.status}, charged ${formatCharge(record)}`);
+    } catch (error) {
+      if (!(error instanceof APIError)) throw error;
+      console.log(`  request ${request}: ${error.status} ${error.code}: ${toText(error)}`);
+      if (error.status === 429) showHeaders(error);
+    }
+  }
+}
+
+/** The client puts the status before the gateway's own words. */
+function toText({ message, status }: APIError): string {
+  return message.replace(`${status} `, "");
+}
+
+function showHeaders({ headers }: APIError): void {
+  for (const name of HEADERS) console.log(`    ${name}: ${headers?.get(name)}`);
+}

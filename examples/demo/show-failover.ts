@@ -1,0 +1,28 @@
+import type { ChannelStatus } from "@calotype/core";
+import { formatTable } from "./format-table.ts";
+import { KEYS } from "./options.ts";
+import { openClient, type Stage } from "./stage.ts";
+
+/** One of two channels of a model fails; nobody who asks for a picture sees it. */
+export async function showFailover(stage: Stage): Promise<void> {
+  const { app, providers } = stage;
+  const client = openClient(stage, KEYS.webShop);
+  providers.faults.add({ provider: "dashscope", status: 503 });
+  for (let request = 1; request <= 4; request++) {
+    const asked = providers.requests.length;
+    const { response, request_id: id } = await client.images
+      .generate({ model: "image-2.0-pro", prompt: "A paper lantern in the rain" })
+      .withResponse();
+    const { channel } = await app.findRecord(id ?? "");
+    const failed = providers.requests.length > asked ? "dashscope answered 503" : "dashscope was left alone";
+    console.log(`  request ${request}: ${response.status}, made by ${channel}; ${failed}`);
+  }
+  providers.faults.clear();
+  const { channels } = await app.readBooks();
+  console.log(`\n${formatTable(["channel", "state", "reason", "next try"], channels.map(toRow))}`);
+}
+
+function toRow({ id, state, reason = "", nextTryAt }: ChannelStatus): string[] {
+  const seconds = nextTryAt && Math.ceil((Date.parse(nextTryAt) - Date.now()) / 1000);
+  return [id, state, reason, seconds ? `in ${seconds} s` : ""];
+}

@@ -1,0 +1,32 @@
+import { randomUUID } from "node:crypto";
+import { KEYS } from "./options.ts";
+import { openClient, type Stage } from "./stage.ts";
+
+/** A client that does not know whether its request arrived sends it again, and pays once. */
+export async function showRepeat(stage: Stage): Promise<void> {
+  const client = openClient(stage, KEYS.webShop);
+  const headers = { "Idempotency-Key": randomUUID() };
+  const send = (): Promise<{ url: string | undefined; response: Response }> =>
+    client.images
+      .generate({ model: "seedream-4-5-251128", prompt: "A sailing boat in a bottle" }, { headers })
+      .withResponse()
+      .then(({ data, response }) => ({ url: data.data?.[0]?.url, response }));
+
+  const before = await readSpent(stage);
+  const first = await send();
+  const between = await readSpent(stage);
+  const second = await send();
+  const after = await readSpent(stage);
+
+  const replayed = second.response.headers.get("idempotent-replayed");
+  const picture = second.url === first.url ? "the same picture" : "another picture";
+  console.log(`  first:  ${first.response.status}; web-shop has spent ${between}, before it ${before}`);
+  console.log(
+    `  repeat: ${second.response.status} with idempotent-replayed: ${replayed}, ${picture}; spent ${after}`,
+  );
+}
+
+async function readSpent({ app }: Stage): Promise<string | undefined> {
+  const { callers } = await app.readBooks();
+  return callers.find(({ key }) => key === "web-shop")?.settled;
+}
