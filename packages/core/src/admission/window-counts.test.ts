@@ -13,6 +13,14 @@ describe("createWindowCounts", () => {
     expect(counts.take(LIMIT, 6_000)).toEqual({ remaining: 7, resetMs: 1_000 });
   });
 
+  it("a clock that is set back makes a window no longer, and loses no count", () => {
+    const counts = createWindowCounts();
+    counts.take(LIMIT, 3_600_000);
+    expect(counts.stateOf(LIMIT, 0)).toEqual({ remaining: 7, resetMs: 1_000 });
+    expect(counts.take(LIMIT, 999)).toEqual({ remaining: 4, resetMs: 1 });
+    expect(counts.stateOf(LIMIT, 1_000)).toEqual({ remaining: 10, resetMs: 0 });
+  });
+
   it("less than nothing is never left when the operator lowers a limit", () => {
     const counts = createWindowCounts();
     counts.take(LIMIT, 0);

@@ -1,0 +1,102 @@
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { createDelivery } from "./billing/delivery.js";
+import type { Hold, Ledger } from "./billing/ledger.js";
+import { createMemoryLedger } from "./billing/memory-ledger.js";
+import { createMaintenance } from "./maintenance.js";
+
+const INTERVAL_MS = 10_000;
+
+const holdOf = (id: string, expiresAt: number): Hold => ({
+  id,
+  time: new Date(0).toISOString(),
+  caller: "me",
+  group: "default",
+  model: "m",
+  operation: "generate",
+  amount: "5",
+  expiresAt,
+});
+
+function open(changed: (own: Ledger) => Partial<Ledger> = () => ({})) {
+  const own = createMemoryLedger();
+  const ledger = { ...own, ...changed(own) };
+  const logs: object[] = [];
+  const log = (fields: object, message: string): void => void logs.push({ ...fields, message });
+  const logger = { warn: log, error: log };
+  const sent: object[] = [];
+  const delivery = createDelivery({ ledger, send: (record) => sent.push(record), logger });
+  const maintenance = createMaintenance({ ledger, delivery, onLost: "charge", logger });
+  return { maintenance, own, logs, sent };
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  return () => vi.useRealTimers();
+});
+
+describe("maintenance", () => {
+  it("ends holds of which nobody told the end, says so, and delivers their records", async () => {
+    const { maintenance, own, logs, sent } = open();
+    await own.hold(holdOf("req_1", Date.now() + INTERVAL_MS + 1));
+    await own.hold(holdOf("req_2", Infinity));
+    maintenance.start();
+    await vi.advanceTimersByTimeAsync(INTERVAL_MS);
+    expect(sent).toEqual([]);
+    await vi.advanceTimersByTimeAsync(INTERVAL_MS);
+    expect(sent).toMatchObject([{ id: "req_1", state: "unresolved", charge: "5" }]);
+    expect(logs).toMatchObject([{ requestIds: ["req_1"], onLost: "charge" }]);
+    expect(await own.balance("me")).toEqual({ settled: "5", held: "5" });
+    await maintenance.stop();
+  });
+
+  it("begins once, with the first start, and ends with the stop", async () => {
+    const sweep = vi.fn<Ledger["sweep"]>(async () => []);
+    const { maintenance } = open(() => ({ sweep }));
+    expect(vi.getTimerCount()).toBe(0);
+    maintenance.start();
+    maintenance.start();
+    expect(sweep).toHaveBeenCalledTimes(1);
+    await vi.advanceTimersByTimeAsync(INTERVAL_MS);
+    expect(sweep).toHaveBeenCalledTimes(2);
+    await maintenance.stop();
+    await vi.advanceTimersByTimeAsync(10 * INTERVAL_MS);
+    expect(sweep).toHaveBeenCalledTimes(2);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("stops before it began", async () => {
+    await expect(open().maintenance.stop()).resolves.toBeUndefined();
+  });
+
+  it("does not begin anew while a slow ledger is swept, and has ended when the stop is done", async () => {
+    const slow = Promise.withResolvers<readonly never[]>();
+    const sweep = vi.fn<Ledger["sweep"]>(() => slow.promise);
+    const { maintenance } = open(() => ({ sweep }));
+    maintenance.start();
+    await vi.advanceTimersByTimeAsync(5 * INTERVAL_MS);
+    expect(sweep).toHaveBeenCalledTimes(1);
+    const order: string[] = [];
+    const stopped = maintenance.stop().then(() => order.push("stopped"));
+    await vi.advanceTimersByTimeAsync(0);
+    order.push("swept");
+    slow.resolve([]);
+    await stopped;
+    expect(order).toEqual(["swept", "stopped"]);
+  });
+
+  it("goes on after a ledger that failed", async () => {
+    let failures = 1;
+    const { maintenance, own, logs, sent } = open((ledger) => ({
+      sweep: async (options) => {
+        if (failures-- > 0) throw new Error("unreachable");
+        return ledger.sweep(options);
+      },
+    }));
+    await own.hold(holdOf("req_1", 0));
+    maintenance.start();
+    await vi.advanceTimersByTimeAsync(INTERVAL_MS);
+    expect(logs).toMatchObject([{ err: new Error("unreachable") }, { requestIds: ["req_1"] }]);
+    expect(sent).toMatchObject([{ id: "req_1" }]);
+    await maintenance.stop();
+  });
+});

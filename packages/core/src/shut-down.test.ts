@@ -1,0 +1,175 @@
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { createDelivery } from "./billing/delivery.js";
+import type { Ledger } from "./billing/ledger.js";
+import { createMemoryLedger } from "./billing/memory-ledger.js";
+import type { UsageRecord } from "./billing/usage-record.js";
+import { type Booking, openBooking } from "./booking.js";
+import { createMaintenance } from "./maintenance.js";
+import { shutDown } from "./shut-down.js";
+import { createUnderWay } from "./under-way.js";
+import type { Transport } from "./upstream/transport.js";
+
+const MADE = { status: 200, images: 1 };
+const SENT_TO = { channel: "ark", upstreamModel: "m" };
+
+function refuse(): never {
+  throw new Error("Nothing is sent here.");
+}
+
+interface Settings {
+  readonly send?: (record: UsageRecord) => unknown;
+  readonly ledger?: Partial<Ledger>;
+  readonly isAbortable?: boolean;
+}
+
+function open({ send, ledger: changed = {}, isAbortable = true }: Settings = {}) {
+  const ledger = { ...createMemoryLedger(), ...changed };
+  const logs: object[] = [];
+  const log = (fields: object, message: string): void => void logs.push({ ...fields, message });
+  const logger = { warn: log, error: log };
+  const steps: string[] = [];
+  const delivery = createDelivery({
+    ledger,
+    logger,
+    send:
+      send ??
+      (({ id, state }) => {
+        steps.push(`${id} is ${state}`);
+      }),
+  });
+  const underWay = createUnderWay();
+  const openBookings = new Set<Booking>();
+  const transport: Transport = {
+    send: refuse,
+    download: refuse,
+    close: async () => void steps.push("connections end"),
+    ...(isAbortable && { abort: async () => void steps.push("connections are cut") }),
+  };
+  const maintenance = createMaintenance({ ledger, delivery, onLost: "charge", logger });
+  const begin = async (id: string): Promise<Booking> => {
+    await ledger.hold({
+      id,
+      time: new Date().toISOString(),
+      caller: "me",
+      group: "default",
+      model: "m",
+      operation: "generate",
+      amount: "5",
+      expiresAt: Infinity,
+    });
+    const booking = openBooking(
+      { ledger, logger, openBookings, now: Date.now },
+      {
+        id,
+        receivedAt: Date.now(),
+        caller: "me",
+        group: "default",
+        model: "m",
+        operation: "generate",
+        price: undefined,
+      },
+    );
+    underWay.track(booking.ended);
+    return booking;
+  };
+  const parts = {
+    underWay,
+    openBookings,
+    ledger,
+    delivery,
+    maintenance,
+    transport,
+    logger,
+    onLost: "charge",
+  } as const;
+  const close = (deadlineMs?: number): Promise<void> =>
+    shutDown(parts, deadlineMs).then(() => void steps.push("closed"));
+  return { begin, close, steps, logs, ledger, underWay };
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  return () => vi.useRealTimers();
+});
+
+describe("a gateway that closes", () => {
+  it.each([undefined, 1_000, Infinity, 2 ** 40])(
+    "waits for what is under way, delivers its record and ends the connections: deadline %s",
+    async (deadline) => {
+      const { begin, close, steps, logs } = open();
+      const booking = await begin("req_1");
+      const closed = close(deadline);
+      await vi.advanceTimersByTimeAsync(999);
+      expect(steps).toEqual([]);
+      await booking.settle(SENT_TO, MADE);
+      await closed;
+      expect(steps).toEqual(["req_1 is settled", "connections end", "closed"]);
+      expect(logs).toEqual([]);
+      expect(vi.getTimerCount()).toBe(0);
+    },
+  );
+
+  it("waits for as long as it takes without a deadline", async () => {
+    const { begin, close, steps } = open();
+    const booking = await begin("req_1");
+    const closed = close();
+    await vi.advanceTimersByTimeAsync(100_000_000);
+    expect(steps).toEqual([]);
+    await booking.settle(SENT_TO, MADE);
+    await closed;
+  });
+
+  it("ends at once where nothing is under way", async () => {
+    const { close, steps } = open();
+    await close(0);
+    expect(steps).toEqual(["connections end", "closed"]);
+  });
+
+  it.each([0, 5_000])(
+    "cuts off what is not done by a deadline of %d ms, and books it as lost",
+    async (deadline) => {
+      const { begin, close, steps, logs, ledger } = open();
+      const done = await begin("req_1");
+      const late = await begin("req_2");
+      const closed = close(deadline);
+      await done.settle(SENT_TO, MADE);
+      await vi.advanceTimersByTimeAsync(deadline);
+      await closed;
+      expect(steps).toEqual(["req_1 is settled", "req_2 is unresolved", "connections are cut", "closed"]);
+      expect(logs).toMatchObject([{ requestIds: ["req_2"], onLost: "charge" }]);
+      await late.settle(SENT_TO, MADE);
+      expect(await ledger.balance("me")).toEqual({ settled: "5", held: "0" });
+    },
+  );
+
+  it("ends where the transport cannot cut connections", async () => {
+    const { begin, close, steps } = open({ isAbortable: false });
+    await begin("req_1");
+    const closed = close(10);
+    await vi.advanceTimersByTimeAsync(10);
+    await closed;
+    expect(steps).toEqual(["req_1 is unresolved", "closed"]);
+  });
+
+  it("ends though onUsage hangs for ever", async () => {
+    const { begin, close, steps } = open({ send: () => new Promise(() => {}) });
+    const booking = await begin("req_1");
+    await booking.settle(SENT_TO, MADE);
+    const closed = close();
+    await vi.advanceTimersByTimeAsync(60_000);
+    await closed;
+    expect(steps).toEqual(["connections end", "closed"]);
+  });
+
+  it("ends though the ledger cannot be swept", async () => {
+    const { begin, close, steps, logs } = open({
+      ledger: { sweep: () => Promise.reject(new Error("unreachable")) },
+    });
+    await begin("req_1");
+    const closed = close(10);
+    await vi.advanceTimersByTimeAsync(10);
+    await closed;
+    expect(logs).toMatchObject([{ err: new Error("unreachable") }]);
+    expect(steps).toEqual(["connections are cut", "closed"]);
+  });
+});
