@@ -60,6 +60,7 @@ export type {
 export type { JsonObject } from "./json.js";
 export type { Logger } from "./logger.js";
 export type { GatewayOptions, IdempotencyOptions } from "./options.js";
+export { type ChunkOptions, type ReadableLike, toChunks } from "./readable-chunks.js";
 export { type ApiKeyOptions, type Authenticate, hashApiKey } from "./request/authenticate.js";
 export type { SizeLimits } from "./request/image-size.js";
 export { type MintedApiKey, mintApiKey } from "./request/mint-api-key.js";

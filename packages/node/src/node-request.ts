@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { GatewayRequest, HeaderReader } from "@calotype/core";
+import { type GatewayRequest, type HeaderReader, toChunks } from "@calotype/core";
 
 /** What a framework knows of a request beyond the socket's. */
 export interface HostRequest {
@@ -27,7 +27,7 @@ export function toGatewayRequest(
     url: host.url ?? req.url ?? "/",
     headers: toHeaderReader(req),
     // Leaving the loop early must not destroy the socket: the refusal is still to be written to it.
-    body: taken ? null : { [Symbol.asyncIterator]: () => req.iterator({ destroyOnReturn: false }) },
+    body: taken ? null : toChunks(req),
     parsedBody: taken ? host.parsedBody : undefined,
     bodyConsumed: taken,
     get signal() {

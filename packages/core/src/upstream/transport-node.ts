@@ -1,4 +1,5 @@
 import { Agent, request } from "undici";
+import { toChunks } from "../readable-chunks.js";
 import { guardedLookup } from "./guarded-lookup.js";
 import { type Timeouts, type Transport, TransportError, type TransportResponse } from "./transport.js";
 import { isUnreachableCode } from "./unreachable.js";
@@ -58,7 +59,7 @@ async function exchange(url: string, options: Parameters<typeof request>[1]): Pr
     return {
       status: statusCode,
       headers: { get: (name) => readHeader(headers[name.toLowerCase()]) },
-      body: withTransportErrors(body),
+      body: toChunks(body, { onLeave: () => body.destroy(), toError: toTransportError }),
       cancel: () => void body.destroy(),
     };
   } catch (error) {
@@ -68,14 +69,6 @@ async function exchange(url: string, options: Parameters<typeof request>[1]): Pr
 
 /** Whoever reads the body is told as well. */
 function ignoreError(): void {}
-
-async function* withTransportErrors(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
-  try {
-    yield* body;
-  } catch (error) {
-    throw toTransportError(error);
-  }
-}
 
 function readHeader(value: string | string[] | undefined): string | null {
   return Array.isArray(value) ? value.join(", ") : (value ?? null);
