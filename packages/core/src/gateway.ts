@@ -68,7 +68,7 @@ export interface Gateway {
 export interface CloseOptions {
   /**
    * After so many seconds what is still under way is cut off: its holds become unresolved records, charged as
-   * `billing.onLost` says. Default: no deadline.
+   * `billing.onLost` says. `onUsage` then has three seconds for the records that wait. Default: no deadline.
    */
   readonly deadlineSeconds?: number | undefined;
 }

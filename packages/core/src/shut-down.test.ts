@@ -135,7 +135,7 @@ describe("a gateway that closes", () => {
       await done.settle(SENT_TO, MADE);
       await vi.advanceTimersByTimeAsync(deadline);
       await closed;
-      expect(steps).toEqual(["req_1 is settled", "req_2 is unresolved", "connections are cut", "closed"]);
+      expect(steps).toEqual(["connections are cut", "req_1 is settled", "req_2 is unresolved", "closed"]);
       expect(logs).toMatchObject([{ requestIds: ["req_2"], onLost: "charge" }]);
       await late.settle(SENT_TO, MADE);
       expect(await ledger.balance("me")).toEqual({ settled: "5", held: "0" });
@@ -159,6 +159,37 @@ describe("a gateway that closes", () => {
     await vi.advanceTimersByTimeAsync(60_000);
     await closed;
     expect(steps).toEqual(["connections end", "closed"]);
+  });
+
+  it("cuts off what it books as lost before it waits for anything else", async () => {
+    const { begin, close, steps } = open({
+      send: () => new Promise(() => {}),
+      ledger: { sweep: () => new Promise(() => {}) },
+    });
+    const done = await begin("req_1");
+    await begin("req_2");
+    await done.settle(SENT_TO, MADE);
+    void close(10);
+    await vi.advanceTimersByTimeAsync(10);
+    expect(steps).toEqual(["connections are cut"]);
+  });
+
+  it.each([
+    ["three seconds after a deadline that has passed", 10, 3_010],
+    ["until a deadline that is further away", 5_000, 5_000],
+  ])("gives an onUsage that hangs %s", async (_what, deadline, end) => {
+    const { begin, close, steps, logs } = open({ send: () => new Promise(() => {}) });
+    const booking = await begin("req_1");
+    if (end > deadline) await begin("req_2");
+    await booking.settle(SENT_TO, MADE);
+    const closed = close(deadline);
+    await vi.advanceTimersByTimeAsync(end - 1);
+    expect(steps).not.toContain("closed");
+    await vi.advanceTimersByTimeAsync(1);
+    await closed;
+    expect(logs.at(-1)).toMatchObject({
+      message: "onUsage did not take all records before the gateway had to end.",
+    });
   });
 
   it("ends though the ledger cannot be swept", async () => {

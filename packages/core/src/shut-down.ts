@@ -18,24 +18,33 @@ export interface ShutDownParts {
   readonly onLost: LostPolicy;
 }
 
+/** How long records are delivered after the deadline at most. A durable ledger keeps the others for later. */
+const LAST_DELIVERY_MS = 3_000;
+
 /**
- * Waits for what is under way, or until the deadline; what is left then is booked as lost. Then the records
- * that wait are delivered, and the connections end.
+ * Waits for what is under way, or until the deadline; what is left then is cut off and booked as lost. Then the
+ * records that wait are delivered, and the connections end.
  */
 export async function shutDown(parts: ShutDownParts, deadlineMs: number | undefined): Promise<void> {
+  const endsAt = performance.now() + (deadlineMs ?? Infinity);
   const isFinished = await finishesWithin(parts.underWay.finished(), deadlineMs);
-  if (!isFinished) await loseTheRest(parts);
-  await parts.maintenance.stop();
-  await parts.delivery.run();
-  const { transport } = parts;
-  // Where the connections are not ours to end there is no more to do.
-  await (isFinished ? transport.close() : transport.abort?.());
+  if (!isFinished) await cutOffTheRest(parts);
+  const leftMs = Math.max(endsAt - performance.now(), LAST_DELIVERY_MS);
+  if (!(await finishesWithin(deliverTheRest(parts), leftMs))) {
+    parts.logger.warn({}, "onUsage did not take all records before the gateway had to end.");
+  }
+  if (isFinished) await parts.transport.close();
+}
+
+async function deliverTheRest({ maintenance, delivery }: ShutDownParts): Promise<void> {
+  await maintenance.stop();
+  await delivery.run();
 }
 
 /** A timer that is set for longer ends at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-async function finishesWithin(finished: Promise<void>, ms = Number.POSITIVE_INFINITY): Promise<boolean> {
+async function finishesWithin(finished: Promise<void>, ms = Infinity): Promise<boolean> {
   if (ms > MAX_TIMER_MS) {
     await finished;
     return true;
@@ -52,8 +61,14 @@ async function finishesWithin(finished: Promise<void>, ms = Number.POSITIVE_INFI
 }
 
 /** Nobody will know how these requests end; an end that comes all the same finds its books closed. */
-async function loseTheRest({ openBookings, ledger, logger, onLost }: ShutDownParts): Promise<void> {
-  for (const booking of openBookings) booking.lose();
+async function cutOffTheRest(parts: ShutDownParts): Promise<void> {
+  for (const booking of parts.openBookings) booking.lose();
+  // At once: no client may get the whole answer of a request that is booked as lost. Where the connections are
+  // not ours to end there is no more to do.
+  await Promise.all([parts.transport.abort?.(), sweepOwn(parts)]);
+}
+
+async function sweepOwn({ ledger, logger, onLost }: ShutDownParts): Promise<void> {
   try {
     const lost = await ledger.sweep({ onLost, own: true });
     if (lost.length > 0) reportLost(lost, onLost, logger);
