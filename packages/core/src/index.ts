@@ -75,5 +75,6 @@ export type { ChannelTestOptions } from "./test-request.js";
 export type { Fetch } from "./upstream/fetch-transport.js";
 export type { Timeouts, Transport, TransportRequest, TransportResponse } from "./upstream/transport.js";
 export { TransportError } from "./upstream/transport.js";
-export type { UpstreamCall } from "./upstream-call.js";
+export type { ReferenceImage, UploadedImage } from "./uploaded-image.js";
+export type { ProducedBody, UpstreamCall } from "./upstream-call.js";
 export type { UpstreamFailure, UpstreamFailureKind } from "./upstream-failure.js";

@@ -1,7 +1,13 @@
 import { Agent, request } from "undici";
 import { toChunks } from "../readable-chunks.js";
 import { guardedLookup } from "./guarded-lookup.js";
-import { type Timeouts, type Transport, TransportError, type TransportResponse } from "./transport.js";
+import {
+  type Timeouts,
+  type Transport,
+  TransportError,
+  type TransportRequest,
+  type TransportResponse,
+} from "./transport.js";
 import { isUnreachableCode } from "./unreachable.js";
 
 const TIMED_OUT: ReadonlySet<unknown> = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"]);
@@ -15,7 +21,12 @@ export function createTransport(): Transport {
   let closed: Promise<unknown> | undefined;
   return {
     send: ({ url, headers, body, timeouts }) =>
-      exchange(url, { method: "POST", dispatcher: open.get(timeouts), headers, body, ...toUndici(timeouts) }),
+      exchange(url, {
+        method: "POST",
+        dispatcher: open.get(timeouts),
+        ...toUndiciBody(headers, body),
+        ...toUndici(timeouts),
+      }),
     download: ({ url, timeouts, publicOnly }) =>
       exchange(url, { dispatcher: (publicOnly ? guarded : open).get(timeouts), ...toUndici(timeouts) }),
     async close() {
@@ -50,6 +61,20 @@ function createAgents(create: (connectMs: number) => Agent): Agents {
 function toUndici({ firstByteMs, idleMs }: Timeouts): { headersTimeout: number; bodyTimeout: number } {
   return { headersTimeout: firstByteMs, bodyTimeout: idleMs };
 }
+
+function toUndiciBody(
+  headers: TransportRequest["headers"],
+  body: TransportRequest["body"],
+): Pick<UndiciOptions, "headers" | "body"> {
+  if (typeof body === "string") return { headers, body };
+  return {
+    headers: { ...headers, "content-length": String(body.byteLength) },
+    // It takes what can be iterated and waits for the socket between chunks; its types do not say so.
+    body: body as unknown as Readable,
+  };
+}
+
+type UndiciOptions = NonNullable<Parameters<typeof request>[1]>;
 
 async function exchange(url: string, options: Parameters<typeof request>[1]): Promise<TransportResponse> {
   try {
