@@ -1,0 +1,94 @@
+import { describe, expect, it } from "vitest";
+import { createOpenStreams } from "./testing/open-streams.js";
+import {
+  ARK_ANSWER,
+  CALLER_KEY,
+  createPost,
+  createTestGateway,
+  type Provider,
+} from "./testing/test-gateway.js";
+
+const BODY = { model: "doodle", prompt: "a fox" };
+const FAR = "2099-01-01T00:00:00Z";
+
+const open = (budget: string, provider?: Provider) =>
+  createTestGateway(provider, {
+    apiKeys: [{ id: "me", key: CALLER_KEY, budget, expiresAt: FAR }],
+    billing: { model_details: { "*": { pricing_mode: "per-request", model_price: "0.1" } } },
+  });
+
+const tick = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
+
+describe("a budget", () => {
+  it("for a hundred lets exactly a hundred of a thousand parallel requests pass", async () => {
+    const { gateway, post, calls } = open("10", async () => {
+      await tick();
+      return Response.json(ARK_ANSWER);
+    });
+    const answers = await Promise.all(Array.from({ length: 1_000 }, () => post(BODY)));
+    const passed = answers.filter(({ status }) => status === 200);
+    const refused = answers.filter(({ status }) => status === 403);
+    expect([passed.length, refused.length, calls.length]).toEqual([100, 900, 100]);
+    expect(await gateway.usage.balance("me")).toEqual({ settled: "10", held: "0" });
+    expect(await gateway.usage.totals("caller")).toEqual([
+      { key: "me", requests: 100, images: 100, charge: "10", unresolved: 0 },
+    ]);
+  });
+
+  it("that a request may exceed refuses it for good, with nothing sent or held", async () => {
+    const { gateway, post, calls, records } = open("0.25");
+    const { status, headers, body } = await post({ ...BODY, n: 3 });
+    expect(status).toBe(403);
+    expect(body).toEqual({
+      error: {
+        message: "The budget of this API key does not cover what this request may cost.",
+        type: "insufficient_quota",
+        code: "insufficient_quota",
+        param: null,
+      },
+    });
+    expect(headers.get("x-should-retry")).toBe("false");
+    expect([calls, records]).toEqual([[], []]);
+    expect(await gateway.usage.balance("me")).toEqual({ settled: "0", held: "0" });
+    expect((await post({ ...BODY, n: 2 })).status).toBe(200);
+  });
+
+  it("is charged what was made, and the rest of the worst case may be spent again", async () => {
+    const { gateway, post } = open("0.3");
+    expect((await post({ ...BODY, n: 3 })).status).toBe(200);
+    expect(await gateway.usage.balance("me")).toEqual({ settled: "0.1", held: "0" });
+    expect((await post({ ...BODY, n: 2 })).status).toBe(200);
+    expect((await post({ ...BODY, n: 2 })).status).toBe(403);
+  });
+
+  it("is whole again after a request that failed", async () => {
+    const { post, gateway } = open("0.1", () => Promise.reject(new Error("broken")));
+    await post(BODY);
+    const { settled, held } = await gateway.usage.balance("me");
+    expect([settled, held]).toEqual(["0", "0"]);
+  });
+
+  it("is held by a stream until it ends, also when the client left", async () => {
+    const streams = createOpenStreams();
+    const { gateway, post } = open("0.1", streams.provider);
+    const stream = await gateway.fetch(createPost({ ...BODY, stream: true }));
+    expect(await gateway.usage.balance("me")).toEqual({ settled: "0", held: "0.1" });
+    await stream.body?.cancel();
+    expect((await post(BODY)).status).toBe(403);
+    streams.finish();
+    await expect.poll(() => gateway.usage.balance("me")).toEqual({ settled: "0.1", held: "0" });
+  });
+});
+
+describe("a refusal for the budget", () => {
+  it("gives the request's place and its idempotency key back", async () => {
+    const { post, gateway } = createTestGateway(undefined, {
+      apiKeys: [{ id: "me", key: CALLER_KEY, budget: "0.1", limits: { concurrent: 1 } }],
+      billing: { model_details: { "*": { pricing_mode: "per-request", model_price: "0.1" } } },
+    });
+    const key = { "idempotency-key": "one" };
+    expect((await post({ ...BODY, n: 2 }, key)).status).toBe(403);
+    expect((await post(BODY, key)).status).toBe(200);
+    expect(await gateway.usage.balance("me")).toEqual({ settled: "0.1", held: "0" });
+  });
+});
