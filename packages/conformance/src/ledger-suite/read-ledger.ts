@@ -1,7 +1,10 @@
 import type { Ledger, RecordFilter, UsageRecord } from "@calotype/core/billing";
 
 /** All records that a filter means, in the order of the ledger. */
-export async function readRecords(ledger: Ledger, filter?: RecordFilter): Promise<UsageRecord[]> {
+export async function readRecords(
+  ledger: Pick<Ledger, "records">,
+  filter?: RecordFilter,
+): Promise<UsageRecord[]> {
   const records: UsageRecord[] = [];
   for await (const record of ledger.records(filter)) records.push(record);
   return records;

@@ -1,0 +1,80 @@
+import { once } from "node:events";
+import { setTimeout as pause } from "node:timers/promises";
+import { createMemoryLedger } from "@calotype/core";
+import { afterEach, describe, expect, it } from "vitest";
+import { open, responseTo } from "../support/http-client.js";
+import { DONE, report } from "./making.js";
+import { ONE } from "./row.js";
+import { makes } from "./script.js";
+import { CALLER, type StartedCase, startCase } from "./start-case.js";
+import { STREAMS, toCall, type Way, WHOLE } from "./ways.js";
+
+const STILL_OPEN = "still open";
+const cleanUps: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0)) await cleanUp();
+});
+
+/** A gateway whose ledger keeps a charge only when it is told to. */
+async function start(way: Way): Promise<StartedCase & { readonly commit: () => void }> {
+  const ledger = createMemoryLedger();
+  const gate = Promise.withResolvers<void>();
+  const started = await startCase({
+    row: {
+      happened: "",
+      ways: [way],
+      provider: [makes({ images: 1, usage: report(1) })],
+      charges: ONE,
+      options: () => ({
+        ledger: {
+          ...ledger,
+          async settle(record) {
+            await gate.promise;
+            await ledger.settle(record);
+          },
+        },
+      }),
+    },
+    way,
+    pricing: "image",
+  });
+  cleanUps.push(started.close);
+  return { ...started, commit: gate.resolve };
+}
+
+describe("an answer whose charge is not kept yet", () => {
+  it.each(WHOLE)("does not begin (%s)", async (way) => {
+    const { url, gateway, commit } = await start(way);
+    const call = toCall(way, 1);
+    const outgoing = open(url, call).end(call.body);
+    const answered = responseTo(outgoing);
+
+    expect(await Promise.race([answered, pause(80, STILL_OPEN)])).toBe(STILL_OPEN);
+    expect(await gateway.usage.balance(CALLER)).toEqual({ settled: "0", held: "0.25" });
+
+    commit();
+    (await answered).resume();
+    expect(await gateway.usage.balance(CALLER)).toEqual({ settled: "0.25", held: "0" });
+  });
+
+  it.each(STREAMS)("has all its events and does not end (%s)", async (way) => {
+    const { url, gateway, commit } = await start(way);
+    const call = toCall(way, 1);
+    const outgoing = open(url, call).end(call.body);
+    const incoming = await responseTo(outgoing);
+    const ended = once(incoming, "end");
+    let text = "";
+    incoming.setEncoding("utf8").on("data", (chunk) => {
+      text += String(chunk);
+    });
+
+    expect(await Promise.race([ended, pause(80, STILL_OPEN)])).toBe(STILL_OPEN);
+    expect(text.endsWith(DONE)).toBe(true);
+    expect(await gateway.usage.balance(CALLER)).toEqual({ settled: "0", held: "0.25" });
+
+    commit();
+    await ended;
+    expect(await gateway.usage.balance(CALLER)).toEqual({ settled: "0.25", held: "0" });
+  });
+});

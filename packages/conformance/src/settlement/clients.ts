@@ -1,0 +1,87 @@
+import { once } from "node:events";
+import type { ClientRequest, IncomingMessage } from "node:http";
+import { type Call, open, responseTo } from "../support/http-client.js";
+import type { Sight } from "./row.js";
+
+/** When a client leaves that does not read its answer to the end. */
+export type Leaving = "before the answer" | "after the head" | "in mid-stream" | "after the answer";
+
+/** Sends a call and reads the answer to its end, whichever end that is. */
+export async function readToEnd(origin: string, call: Call): Promise<Sight> {
+  const { outgoing, answer } = send(origin, call);
+  const sight = await toSight(await answer);
+  outgoing.destroy();
+  return sight;
+}
+
+/**
+ * Sends a call and drops the connection at that moment.
+ *
+ * @param providerCalled resolves when the provider has the request
+ */
+export async function leave(
+  origin: string,
+  call: Call,
+  when: Exclude<Leaving, "after the answer">,
+  providerCalled: Promise<unknown>,
+): Promise<void> {
+  const { outgoing, answer } = send(origin, call);
+  if (when === "before the answer") {
+    answer.catch(() => undefined);
+    await providerCalled;
+  } else {
+    const incoming = await answer;
+    incoming.on("error", () => undefined);
+    if (when === "in mid-stream") await once(incoming, "data");
+  }
+  outgoing.destroy();
+}
+
+function send(origin: string, call: Call): { outgoing: ClientRequest; answer: Promise<IncomingMessage> } {
+  const outgoing = open(origin, call);
+  const answer = responseTo(outgoing);
+  outgoing.end(call.body);
+  return { outgoing, answer };
+}
+
+async function toSight(incoming: IncomingMessage): Promise<Sight> {
+  const { text, brokeOff } = await readText(incoming);
+  const status = incoming.statusCode ?? 0;
+  const isEvents = incoming.headers["content-type"]?.startsWith("text/event-stream") === true;
+  const sight = isEvents ? sightOfEvents(text) : sightOfJson(text);
+  return { status, ...sight, ...(brokeOff && { ending: "breaks off" }) };
+}
+
+async function readText(incoming: IncomingMessage): Promise<{ text: string; brokeOff: boolean }> {
+  let text = "";
+  try {
+    for await (const chunk of incoming.setEncoding("utf8")) text += String(chunk);
+    return { text, brokeOff: false };
+  } catch {
+    return { text, brokeOff: true };
+  }
+}
+
+function sightOfEvents(text: string): Omit<Sight, "status"> {
+  const images = [...text.matchAll(/^event: image_generation\.partial_succeeded\ndata: .*\n\n/gm)].length;
+  const failure = /^event: error\ndata: (.*)\n\n/m.exec(text)?.[1];
+  return {
+    images,
+    ...(failure !== undefined && { code: codeOf(JSON.parse(failure)), ending: "error event" }),
+  };
+}
+
+function sightOfJson(text: string): Omit<Sight, "status"> {
+  const body: unknown = JSON.parse(text);
+  const data = fieldOf(body, "data");
+  if (!Array.isArray(data)) return { code: codeOf(body) };
+  return { images: data.filter((item) => typeof fieldOf(item, "url") === "string").length };
+}
+
+function codeOf(body: unknown): string {
+  return String(fieldOf(fieldOf(body, "error"), "code"));
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+}

@@ -1,0 +1,67 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Balance, UsageRecord } from "@calotype/core";
+import { expect, vi } from "vitest";
+import { readRecords } from "../ledger-suite/read-ledger.js";
+import { leave, readToEnd } from "./clients.js";
+import type { RecordFacts } from "./record-facts.js";
+import { recordOf, type Sight } from "./row.js";
+import { CALLER, type Case, type StartedCase, startCase } from "./start-case.js";
+import { toCall } from "./ways.js";
+
+/** What became of a case. */
+export interface Outcome {
+  /** `undefined`: the client left. */
+  readonly sees: Sight | undefined;
+  readonly records: readonly RecordFacts[];
+  readonly balance: Balance;
+  /** How often the provider was called. */
+  readonly calls: number;
+  /** The status of the next request, and what is held after it. */
+  readonly next: { readonly status: number; readonly held: string };
+}
+
+/** Plays a case. A client that read its answer to the end is told the state of the books at that moment. */
+export async function observeCase(played: Case): Promise<Outcome> {
+  const started = await startCase(played);
+  const { gateway, url, calls } = started;
+  try {
+    const sees = await play(played, started);
+    if (played.row.client !== undefined) await waitForBooks(played, started);
+    const records = (await readRecords(gateway.usage)).map(toFacts);
+    const balance = await gateway.usage.balance(CALLER);
+    const outcome = { sees, records, balance, calls: calls() };
+    const { status } = await readToEnd(url, toCall(played.way, 1));
+    const { held } = await gateway.usage.balance(CALLER);
+    return { ...outcome, next: { status, held } };
+  } finally {
+    await started.close();
+  }
+}
+
+async function play({ row, way }: Case, started: StartedCase): Promise<Sight | undefined> {
+  const { gateway, url, providerCalled } = started;
+  const call = toCall(way, row.asked ?? 1, row.fields);
+  if (row.client !== undefined && row.client !== "after the answer") {
+    await leave(url, call, row.client, row.provider.length > 0 ? providerCalled : pause(30));
+    return undefined;
+  }
+  const reading = readToEnd(url, call);
+  if (row.closed !== undefined) {
+    await providerCalled;
+    await gateway.close({ deadlineSeconds: 0.1 });
+  }
+  return reading;
+}
+
+async function waitForBooks({ row }: Case, { gateway }: StartedCase): Promise<void> {
+  // Where no record is to come there is nothing to wait for.
+  if (recordOf(row) === "none") return pause(50);
+  await vi.waitFor(async () => expect(await readRecords(gateway.usage)).not.toEqual([]), { timeout: 5_000 });
+}
+
+function toFacts(record: UsageRecord): RecordFacts {
+  const { state, images, charge } = record;
+  if (state === "unresolved") return { state, images, charge };
+  const { status, channel, usage, errorCode, unpriced } = record;
+  return { state, images, charge, status, channel, usage, errorCode, unpriced };
+}

@@ -1,0 +1,130 @@
+import { completedEvent, DONE, imageEvent, report } from "./making.js";
+import { charges, NOTHING, ONE, type Row, type RowGroup } from "./row.js";
+import { hangs, makes, onceClientLeft, type Script, says, stopsAfter } from "./script.js";
+import { ALL, STREAMS, WHOLE } from "./ways.js";
+
+const success = makes({ images: 1, usage: report(1) });
+const TWO_CHARGES = charges("0.5", "0.32768");
+
+/** A row of a client that leaves a stream after its first image. */
+function midStream(happened: string, rest: Script, row: Pick<Row, "record" | "charges" | "silenceMs">): Row {
+  return {
+    happened,
+    ways: STREAMS,
+    asked: 2,
+    client: "in mid-stream",
+    provider: [onceClientLeft(rest, imageEvent(0))],
+    ...row,
+  };
+}
+
+export const CLIENTS: RowGroup = {
+  title: "The client leaves",
+  introduction:
+    "Once a request was sent it is charged by what the provider makes of it, as if the client had stayed: the rest of the answer is read in the background. The record has the status that the client would have seen.",
+  rows: [
+    {
+      happened: "Before the request was sent",
+      ways: ALL,
+      client: "before the answer",
+      provider: [],
+      options: (clientLeft) => ({ beforeSend: async () => void (await clientLeft) }),
+      record: "none",
+      charges: NOTHING,
+    },
+    {
+      happened: "Before the first byte of the answer",
+      ways: ALL,
+      client: "before the answer",
+      provider: [onceClientLeft(success)],
+      record: { images: 1 },
+      charges: ONE,
+    },
+    {
+      happened: "While the provider's JSON comes in",
+      ways: WHOLE,
+      client: "before the answer",
+      provider: [onceClientLeft(success, " ")],
+      record: { images: 1 },
+      charges: ONE,
+    },
+    {
+      happened: "After the head of the answer",
+      ways: STREAMS,
+      client: "after the head",
+      provider: [onceClientLeft(success, ": \n\n")],
+      record: { images: 1 },
+      charges: ONE,
+    },
+    midStream("In mid-stream", says("events", imageEvent(1), completedEvent(report(2)), DONE), {
+      record: { images: 2 },
+      charges: TWO_CHARGES,
+    }),
+    midStream("In mid-stream, and `completed` never comes", says("events", imageEvent(1)), {
+      record: { images: 2 },
+      charges: TWO_CHARGES,
+    }),
+    midStream("In mid-stream, and the provider breaks off", stopsAfter("cut", "events", imageEvent(1)), {
+      record: { images: 2, errorCode: "upstream_invalid_response" },
+      charges: TWO_CHARGES,
+    }),
+    midStream("In mid-stream, and the provider goes silent", hangs, {
+      silenceMs: 700,
+      record: { images: 1, errorCode: "upstream_timeout" },
+      charges: ONE,
+    }),
+    {
+      happened: "Before the first byte, and the provider never answers",
+      ways: ALL,
+      client: "before the answer",
+      silenceMs: 700,
+      provider: [hangs],
+      record: { status: 504, images: 0, errorCode: "upstream_timeout" },
+      charges: NOTHING,
+    },
+    {
+      happened: "Right after the answer",
+      ways: ALL,
+      client: "after the answer",
+      provider: [success],
+      sees: { status: 200, images: 1 },
+      charges: ONE,
+    },
+  ],
+};
+
+/** Rows of a gateway that is closed while the provider works. */
+function closed(onLost: "release" | "charge"): readonly Row[] {
+  const deadline = `The deadline of \`gateway.close()\` passes`;
+  const option = `with \`onLost: "${onLost}"\``;
+  const code = "upstream_invalid_response";
+  const common = {
+    closed: onLost,
+    record: { state: "unresolved", images: 0 },
+    charges: onLost === "release" ? NOTHING : ONE,
+    next: 503,
+  } as const;
+  return [
+    {
+      ...common,
+      happened: `${deadline}, ${option}`,
+      ways: ALL,
+      provider: [hangs],
+      sees: { status: 502, code },
+    },
+    {
+      ...common,
+      happened: `${deadline} in mid-stream, ${option}`,
+      ways: STREAMS,
+      provider: [stopsAfter("hang", "events", imageEvent(0))],
+      sees: { status: 200, images: 1, code, ending: "error event" },
+    },
+  ];
+}
+
+export const CLOSINGS: RowGroup = {
+  title: "Nobody knows how the request ended",
+  introduction:
+    "The process died, or was closed before the provider's answer ended. The hold becomes an unresolved record that costs what `billing.onLost` says: nothing, or the hold.",
+  rows: [...closed("release"), ...closed("charge")],
+};

@@ -1,0 +1,137 @@
+import { completedEvent, DONE, imageEvent, JUNK_COUNTS, report, reportOf, usageOf } from "./making.js";
+import { charges, NOTHING, ONE, type Row, type RowGroup, UNPRICED } from "./row.js";
+import { makes, says } from "./script.js";
+import { STREAMS, WHOLE } from "./ways.js";
+
+const image = { status: 200, images: 1 };
+const noImage = "upstream_no_image";
+const sensitive = "OutputImageSensitiveContentDetected";
+const EMPTY = [undefined, "null", "[]", "{}", ...JUNK_COUNTS.map(reportOf)];
+
+export const NO_IMAGES: RowGroup = {
+  title: "The provider answers with success and without an image",
+  introduction:
+    "On `/v1` this is an error; `/api/v3` passes the answer on as it came. What was reported is charged, and where nothing was reported nothing is.",
+  rows: [
+    ...EMPTY.flatMap((usage): Row[] => {
+      const common = { detail: `usage: ${usage}`, provider: [makes({ images: 0, usage })], charges: NOTHING };
+      const happened = "No image, and no report that can be used";
+      return [
+        { ...common, happened, ways: ["JSON", "Qwen-Image"], sees: { status: 502, code: noImage } },
+        {
+          ...common,
+          happened,
+          ways: ["native"],
+          sees: { status: 200, images: 0 },
+          record: { images: 0, errorCode: noImage },
+        },
+        { ...common, happened, ways: STREAMS, sees: { status: 200, images: 0 } },
+      ];
+    }),
+    {
+      happened: "No image, and a report of 0",
+      ways: ["JSON", "Qwen-Image"],
+      provider: [makes({ images: 0, usage: report(0) })],
+      sees: { status: 502, code: noImage },
+      record: { images: 0, usage: usageOf(0) },
+      charges: NOTHING,
+    },
+    {
+      happened: "No image, and a report of one",
+      ways: ["JSON", "Qwen-Image"],
+      provider: [makes({ images: 0, usage: report(1) })],
+      sees: { status: 502, code: noImage },
+      record: { images: 0, usage: usageOf(1) },
+      charges: ONE,
+    },
+    {
+      happened: "No image, and a report of one",
+      ways: ["native"],
+      provider: [makes({ images: 0, usage: report(1) })],
+      sees: { status: 200, images: 0 },
+      record: { images: 0, errorCode: noImage, usage: usageOf(1) },
+      charges: ONE,
+    },
+    {
+      happened: "No image, and a report of one",
+      ways: STREAMS,
+      provider: [makes({ images: 0, usage: report(1) })],
+      sees: { status: 200, images: 0 },
+      record: { images: 0, usage: usageOf(1) },
+      charges: ONE,
+    },
+    {
+      happened: "All images of the batch failed",
+      ways: ["JSON"],
+      asked: 2,
+      provider: [makes({ images: 0, failed: 2, usage: report(0) })],
+      sees: { status: 502, code: sensitive },
+      record: { images: 0, usage: usageOf(0) },
+      charges: NOTHING,
+    },
+    {
+      happened: "All images of the batch failed",
+      ways: STREAMS,
+      asked: 2,
+      provider: [makes({ images: 0, failed: 2, usage: report(0) })],
+      sees: { status: 200, images: 0 },
+      record: { images: 0, usage: usageOf(0) },
+      charges: NOTHING,
+    },
+    {
+      happened: "An error in the answer, and no report",
+      ways: ["JSON", "Qwen-Image"],
+      provider: [makes({ images: 0, error: "Broken" })],
+      sees: { status: 502, code: "Broken" },
+      charges: NOTHING,
+    },
+    {
+      happened: "An error in the answer, and no report",
+      ways: ["native"],
+      provider: [makes({ images: 0, error: "Broken" })],
+      sees: { status: 200, images: 0 },
+      record: { images: 0, errorCode: "Broken" },
+      charges: NOTHING,
+    },
+    {
+      happened: "An error beside an image, and no report",
+      ways: ["JSON", "Qwen-Image"],
+      provider: [makes({ images: 1, error: "Broken" })],
+      sees: { status: 502, code: "Broken" },
+      charges: NOTHING,
+    },
+    {
+      happened: "An error beside an image, and no report",
+      ways: ["native"],
+      provider: [makes({ images: 1, error: "Broken" })],
+      sees: image,
+      record: { images: 1, errorCode: "Broken", usage: "none" },
+      charges: charges("0.25", UNPRICED),
+    },
+    {
+      happened: "An error beside an image, and a report of one",
+      ways: ["JSON", "Qwen-Image"],
+      provider: [makes({ images: 1, error: "Broken", usage: report(1) })],
+      sees: { status: 502, code: "Broken" },
+      record: { images: 0, usage: usageOf(1) },
+      charges: ONE,
+    },
+    ...["", "  ", "[]", "null", "<html></html>", "{", '{"data":NaN}', "{}{}"].map(
+      (text): Row => ({
+        happened: "Nothing, or no JSON object",
+        detail: text,
+        ways: WHOLE,
+        provider: [says("json", text)],
+        sees: { status: 502, code: "upstream_invalid_response" },
+        charges: NOTHING,
+      }),
+    ),
+    {
+      happened: "A stream of a family that has none",
+      ways: ["Qwen-Image"],
+      provider: [says("events", imageEvent(0), completedEvent(report(1)), DONE)],
+      sees: { status: 502, code: "upstream_invalid_response" },
+      charges: NOTHING,
+    },
+  ],
+};

@@ -1,0 +1,138 @@
+import { completedEvent, DONE, errorEvent, failedEvent, imageEvent, report, usageOf } from "./making.js";
+import { charges, NOTHING, ONE, type Row, type RowGroup, UNPRICED } from "./row.js";
+import { cuts, hangs, type Script, says, stopsAfter } from "./script.js";
+import { ALL, STREAMS, WHOLE } from "./ways.js";
+
+const image = { status: 200, images: 1 };
+const HALF_EVENT = imageEvent(1).slice(0, -10);
+
+/** A row of a stream that comes to its end. */
+function stream(
+  happened: string,
+  events: readonly string[],
+  rest: Omit<Row, "happened" | "ways" | "provider">,
+): Row {
+  return { happened, ways: STREAMS, provider: [says("events", ...events)], ...rest };
+}
+
+export const EVENTS: RowGroup = {
+  title: "Events in another order",
+  introduction:
+    "`image_generation.completed` carries the report, wherever it stands. Where it never comes the images that came are charged, and their tokens follow from their sizes, width × height ÷ 256.",
+  rows: [
+    stream(
+      "`completed` twice: the last counts, not the sum",
+      [imageEvent(0), completedEvent(report(1)), completedEvent(report(1)), DONE],
+      { sees: image, charges: ONE },
+    ),
+    stream(
+      "`completed` with a report, and another without",
+      [imageEvent(0), completedEvent(report(1)), completedEvent(undefined), DONE],
+      { sees: image, charges: ONE },
+    ),
+    stream("`completed` before the image", [completedEvent(report(1)), imageEvent(0), DONE], {
+      sees: image,
+      charges: ONE,
+    }),
+    stream("No `completed`, two images", [imageEvent(0), imageEvent(1), DONE], {
+      asked: 2,
+      sees: { status: 200, images: 2 },
+      charges: charges("0.5", "0.32768"),
+    }),
+    stream("No `completed`, an image without a size", [imageEvent(0, ""), DONE], {
+      sees: image,
+      record: { images: 1, usage: { generated_images: 1 } },
+      charges: charges("0.25", UNPRICED),
+    }),
+    stream("No `completed`, a failed image alone", [failedEvent(0), DONE], {
+      sees: { status: 200, images: 0 },
+      charges: NOTHING,
+    }),
+    stream("`[DONE]` alone", [DONE], { sees: { status: 200, images: 0 }, charges: NOTHING }),
+    stream("Nothing at all", [], { sees: { status: 200, images: 0 }, charges: NOTHING }),
+    stream("An `error` event and no image", [errorEvent("Broken")], {
+      sees: { status: 200, images: 0, code: "Broken", ending: "error event" },
+      charges: NOTHING,
+    }),
+    stream("An `error` event after an image", [imageEvent(0), errorEvent("Broken")], {
+      sees: { ...image, code: "Broken", ending: "error event" },
+      charges: ONE,
+    }),
+  ],
+};
+
+const invalid = "upstream_invalid_response";
+const timeout = "upstream_timeout";
+/** Short enough for a test, and longer than a busy machine takes to answer. */
+const silenceMs = 700;
+
+/** Rows of a provider that stops after some bytes: its connection breaks, or it goes silent. */
+function stopped(
+  happened: readonly [cut: string, silent: string],
+  texts: readonly string[],
+  rest: (code: string) => Pick<Row, "ways" | "sees" | "charges" | "record">,
+): readonly Row[] {
+  const kind = rest(invalid).ways === WHOLE ? "json" : "events";
+  return [
+    { happened: happened[0], provider: [stopsAfter("cut", kind, ...texts)], ...rest(invalid) },
+    { happened: happened[1], provider: [stopsAfter("hang", kind, ...texts)], silenceMs, ...rest(timeout) },
+  ];
+}
+
+const silentOrCut = (script: Script, happened: string, status: number, code: string): Row => ({
+  happened,
+  ways: ALL,
+  provider: [script],
+  silenceMs,
+  sees: { status, code },
+  charges: NOTHING,
+});
+
+export const CONNECTIONS: RowGroup = {
+  title: "The provider breaks off or goes silent",
+  introduction:
+    "The request is not sent again: an image may have been made. What came of a stream is charged; of JSON that did not come whole nothing is. The provider may bill you for images that nobody saw.",
+  rows: [
+    silentOrCut(cuts, "The connection breaks before the answer", 502, invalid),
+    silentOrCut(hangs, "No answer within `firstByteMs`", 504, timeout),
+    ...stopped(
+      ["The connection breaks inside the JSON", "Silence inside the JSON for `idleMs`"],
+      ['{"data":[{"url":"https://images.example/0.png"}'],
+      (code) => ({ ways: WHOLE, sees: { status: code === timeout ? 504 : 502, code }, charges: NOTHING }),
+    ),
+    ...stopped(
+      ["The connection breaks before the first event", "Silence before the first event"],
+      [],
+      (code) => ({
+        ways: STREAMS,
+        sees: { status: 200, images: 0, code, ending: "error event" },
+        charges: NOTHING,
+      }),
+    ),
+    ...stopped(
+      ["The connection breaks between two events", "Silence between two events"],
+      [imageEvent(0)],
+      (code) => ({ ways: STREAMS, sees: { ...image, code, ending: "error event" }, charges: ONE }),
+    ),
+    ...stopped(
+      ["The connection breaks inside an event", "Silence inside an event"],
+      [imageEvent(0), HALF_EVENT],
+      (code) => ({
+        ways: STREAMS,
+        sees: { ...image, ending: "breaks off" },
+        record: { images: 1, errorCode: code },
+        charges: ONE,
+      }),
+    ),
+    ...stopped(
+      ["The connection breaks after `completed`", "Silence after `completed`"],
+      [imageEvent(0), completedEvent(report(2))],
+      (code) => ({
+        ways: STREAMS,
+        sees: { ...image, code, ending: "error event" },
+        record: { images: 1, usage: usageOf(2) },
+        charges: charges("0.5", "0.32768"),
+      }),
+    ),
+  ],
+};

@@ -1,0 +1,78 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { errorOf, type Making, writeMaking } from "./making.js";
+import { isStream, type Way } from "./ways.js";
+
+/** A call of the gateway as a provider sees it. */
+interface ProviderCall {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly way: Way;
+  /** Resolves when the client has left the gateway. */
+  readonly clientLeft: Promise<unknown>;
+}
+
+/** What a provider does with one call. */
+export type Script = (call: ProviderCall) => void | Promise<void>;
+
+/** Answers with success. */
+export function makes(making: Making): Script {
+  return ({ response, way }) => void begin(response, isStream(way)).end(writeMaking(way, making));
+}
+
+/** Answers with these texts as they are, as JSON or as events; each goes out by itself. */
+export function says(kind: "json" | "events", ...texts: readonly string[]): Script {
+  return async ({ response }) => {
+    begin(response, kind === "events");
+    for (const text of texts) await write(response, text);
+    response.end();
+  };
+}
+
+/** The same, and does not end: the connection breaks, or nothing comes any more. */
+export function stopsAfter(
+  how: "cut" | "hang",
+  kind: "json" | "events",
+  ...texts: readonly string[]
+): Script {
+  return async ({ response }) => {
+    begin(response, kind === "events").flushHeaders();
+    for (const text of texts) await write(response, text);
+    if (how === "cut") response.destroy();
+  };
+}
+
+/** Breaks the connection, or says nothing at all. */
+export const cuts: Script = ({ request }) => void request.socket.destroy();
+export const hangs: Script = () => undefined;
+
+/** Refuses in the family's words. */
+export function refuses(status: number, code: string): Script {
+  return ({ response, way }) => {
+    const body = way === "Qwen-Image" ? errorOf(code) : { error: errorOf(code) };
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+  };
+}
+
+/** Does the rest only when the client has left, after these texts if there are any. */
+export function onceClientLeft(rest: Script, ...texts: readonly string[]): Script {
+  return async (call) => {
+    const { response, way, clientLeft } = call;
+    if (texts.length > 0) {
+      begin(response, isStream(way)).flushHeaders();
+      for (const text of texts) await write(response, text);
+    }
+    await clientLeft;
+    await rest(call);
+  };
+}
+
+function begin(response: ServerResponse, isEvents: boolean): ServerResponse {
+  if (response.headersSent) return response;
+  return response.writeHead(200, { "content-type": isEvents ? "text/event-stream" : "application/json" });
+}
+
+function write(response: ServerResponse, text: string): Promise<void> {
+  return new Promise((resolve) => {
+    response.write(text, () => resolve());
+  });
+}

@@ -1,0 +1,107 @@
+import { type ChannelOptions, createGateway, type Gateway, type GatewayOptions } from "@calotype/core";
+import { toNodeHandler } from "@calotype/node";
+import { listen } from "../support/listen.js";
+import { CALLER_KEY, CHANNEL_KEY } from "../support/test-gateway.js";
+import { report } from "./making.js";
+import type { Row } from "./row.js";
+import { makes, type Script } from "./script.js";
+import { MAX_BYTES_IN_FLIGHT, QWEN_IMAGE_MODEL, SEEDREAM_MODEL, type Way } from "./ways.js";
+
+/** A row in one way and at one price. */
+export interface Case {
+  readonly row: Row;
+  readonly way: Way;
+  readonly pricing: keyof typeof PRICES;
+}
+
+/** A gateway on a socket, in front of a provider on another that does what the row says. */
+export interface StartedCase {
+  readonly gateway: Gateway;
+  readonly url: string;
+  /** How often the provider was called. */
+  readonly calls: () => number;
+  /** Resolves when the provider has the first request. */
+  readonly providerCalled: Promise<unknown>;
+  readonly close: () => Promise<void>;
+}
+
+export const CALLER = "tester";
+
+/** 0.25 an image; 10 for a million output tokens. */
+const PRICES = {
+  image: { pricing_mode: "per-request", model_price: "0.25" },
+  token: { pricing_mode: "per-token", output_token_price: "10" },
+} as const;
+
+/** Longer than any test. */
+const PATIENCE_MS = 30_000;
+const HEALTHY: Script = makes({ images: 1, usage: report(1) });
+
+export async function startCase(started: Case): Promise<StartedCase> {
+  const { row, way } = started;
+  const providerCalled = Promise.withResolvers<void>();
+  const clientLeft = Promise.withResolvers<void>();
+  let calls = 0;
+  const provider = await listen((request, response) => {
+    request.resume().on("end", () => {
+      const script = row.provider[calls++] ?? HEALTHY;
+      providerCalled.resolve();
+      void script({ request, response, way, clientLeft: clientLeft.promise });
+    });
+  });
+  const gateway = createGateway(describeGateway(started, provider.url, clientLeft.promise));
+  const handle = toNodeHandler(gateway);
+  const host = await listen((request, response) => {
+    response.on("close", clientLeft.resolve);
+    handle(request, response);
+  });
+  return {
+    gateway,
+    url: host.url,
+    calls: () => calls,
+    providerCalled: providerCalled.promise,
+    async close() {
+      await gateway.close({ deadlineSeconds: 0 });
+      await Promise.all([host.close(), provider.close()]);
+    },
+  };
+}
+
+function describeGateway(
+  { row, way, pricing }: Case,
+  providerUrl: string,
+  clientLeft: Promise<unknown>,
+): GatewayOptions {
+  const isSeedream = way !== "Qwen-Image";
+  const family = isSeedream ? "seedream" : "qwen-image";
+  return {
+    models: { [isSeedream ? SEEDREAM_MODEL : QWEN_IMAGE_MODEL]: { family } },
+    channels: describeChannels(row, family, providerUrl),
+    apiKeys: [{ id: CALLER, key: CALLER_KEY, budget: row.budget?.[pricing] }],
+    // What a request held must be free for the next one.
+    limits: { concurrent: 1 },
+    maxBytesInFlight: MAX_BYTES_IN_FLIGHT,
+    billing: { model_details: { "*": PRICES[pricing] }, onLost: row.closed },
+    logger: { warn: () => undefined, error: () => undefined },
+    ...row.options?.(clientLeft),
+  };
+}
+
+/** The port of the discard service, which nobody offers any more. */
+const NOBODY = "http://127.0.0.1:9";
+
+function describeChannels(
+  { channels = ["provider"], retryUnsafe, silenceMs = PATIENCE_MS }: Row,
+  family: string,
+  providerUrl: string,
+): readonly ChannelOptions[] {
+  return channels.map((behind, index) => ({
+    id: `channel ${index + 1}`,
+    family,
+    apiKey: CHANNEL_KEY,
+    baseUrl: behind === "provider" ? providerUrl : NOBODY,
+    priority: channels.length - index,
+    timeouts: { connectMs: 5_000, firstByteMs: silenceMs, idleMs: silenceMs },
+    retryUnsafe,
+  }));
+}
