@@ -1,0 +1,94 @@
+import { Agent } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, it, vi } from "vitest";
+import { callServer, promptOf, type Sighting } from "./call-server.js";
+import { findProblems, readPrompts } from "./find-problems.js";
+import { openSite, type Site } from "./open-site.js";
+import { byId, readBooks, readSink } from "./read-books.js";
+import { createRandom, SEED } from "./seeded-random.js";
+import { startLoad } from "./start-load.js";
+import type { ServerProcess } from "./start-server.js";
+
+it("a server that is told to end under load finishes what it took", { timeout: 30_000 }, async () => {
+  const site = await openSite("release", SEED);
+  site.emulator.faults.add({ latencyMs: 60, probability: 0.5 });
+  const server = await site.startServer();
+  const load = startLoad(server.url, "closing", createRandom(SEED));
+  await untilReceived(site, 30);
+  expect(await server.stop()).toBe(0);
+  site.sightings.push(...(await load.stop()));
+
+  const books = await readBooks(site.ledgerPath);
+  expect(findProblems(site, books)).toEqual([]);
+  expect(books.records.filter(({ state }) => state === "unresolved")).toEqual([]);
+  const prompts = readPrompts(site);
+  const cut = site.sightings.filter(
+    ({ end, leaveAfterMs }) => end === undefined && leaveAfterMs === undefined,
+  );
+  expect(cut.filter((call) => prompts.has(promptOf(call)))).toEqual([]);
+  expect(readSink(site.sinkPath)).toEqual(byId(books.records));
+  expect(server.errors()).toEqual([]);
+});
+
+it.each([
+  ["release", "0"],
+  ["charge", "0.54"],
+] as const)(
+  "a server whose provider hangs ends after its deadline, with unresolved records (onLost: %s)",
+  { timeout: 30_000 },
+  async (onLost, settled) => {
+    const site = await openSite(onLost, SEED);
+    // Some before they answer, some in the middle of it.
+    site.emulator.faults.add({ hang: true, times: 3 }, { body: { chunkBytes: 100, pauseMs: 60_000 } });
+    const server = await site.startServer({ deadlineSeconds: 0.3 });
+    const calls = [1, 2, 3, 4, 5, 6].map((count) => callForImages(server, count));
+    await untilReceived(site, calls.length);
+    expect(await msOf(server.stop())).toBeLessThan(5_000);
+    await Promise.all(calls);
+
+    const { records, balances } = await readBooks(site.ledgerPath);
+    expect(records.map(({ state, charge }) => [state, charge])).toEqual(
+      calls.map(() => ["unresolved", onLost === "charge" ? "0.09" : "0"]),
+    );
+    expect(balances["shop"]).toEqual({ settled, held: "0" });
+    expect(readSink(site.sinkPath)).toEqual(byId(records));
+    expect(server.errors()).toEqual([]);
+  },
+);
+
+it("a client gets the whole of an answer only where it is settled, however long onUsage takes", {
+  timeout: 30_000,
+}, async () => {
+  const site = await openSite("release", SEED);
+  const server = await site.startServer({ deadlineSeconds: 0.1, sinkMs: 700 });
+  await callForImages(server, 1);
+  site.emulator.faults.add({ latencyMs: 400 });
+  const calls = [2, 3, 4].map((count) => callForImages(server, count));
+  await untilReceived(site, 4);
+  expect(await server.stop()).toBe(0);
+
+  const { records } = await readBooks(site.ledgerPath);
+  const settled = new Set(records.filter(({ state }) => state === "settled").map(({ id }) => id));
+  for (const { id = "", end } of await Promise.all(calls)) {
+    expect(settled.has(id)).toBe(end?.status === 200);
+  }
+  expect(readSink(site.sinkPath)).toEqual(byId(records));
+});
+
+async function callForImages({ url }: ServerProcess, count: number): Promise<Sighting> {
+  const planned = { name: `images-${count}`, caller: "shop", n: 3, stream: count % 2 === 0 } as const;
+  return callServer(url, planned, new Agent());
+}
+
+async function untilReceived({ emulator }: Site, count: number): Promise<void> {
+  await vi.waitFor(() => expect(emulator.requests.length).toBeGreaterThanOrEqual(count), 10_000);
+  // Some are somewhere on their way back.
+  await sleep(30);
+}
+
+/** How long it took to end with 0. */
+async function msOf(stopped: Promise<number | null>): Promise<number> {
+  const startedAt = performance.now();
+  expect(await stopped).toBe(0);
+  return performance.now() - startedAt;
+}

@@ -1,0 +1,39 @@
+import type { Ledger } from "@calotype/core/billing";
+import type { Death } from "./server-plan.ts";
+
+/** A ledger at one of whose writes the process dies. */
+export interface MortalLedger {
+  readonly ledger: Ledger;
+  /** From now on writes are counted. */
+  arm(): void;
+}
+
+/** Wraps a ledger so that this process is killed at one of its writes, or at none. */
+export function dieAtWrite(ledger: Ledger, death: Death | undefined): MortalLedger {
+  let left = Infinity;
+  const watch = async <T>(method: Death["method"], write: () => Promise<T>): Promise<T> => {
+    if (method !== death?.method) return write();
+    left--;
+    const isLast = left === 0;
+    if (isLast && death.moment === "before") die();
+    const result = await write();
+    if (isLast) die();
+    return result;
+  };
+  return {
+    arm() {
+      left = death?.call ?? Infinity;
+    },
+    ledger: {
+      ...ledger,
+      hold: (hold) => watch("hold", () => ledger.hold(hold)),
+      settle: (record) => watch("settle", () => ledger.settle(record)),
+      release: (id) => watch("release", () => ledger.release(id)),
+      markDelivered: (records) => watch("markDelivered", () => ledger.markDelivered(records)),
+    },
+  };
+}
+
+function die(): void {
+  process.kill(process.pid, "SIGKILL");
+}

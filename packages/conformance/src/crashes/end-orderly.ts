@@ -1,0 +1,19 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Site } from "./open-site.js";
+import { byId, readBooks, readSink } from "./read-books.js";
+import { recover } from "./recover.js";
+
+/** Starts one more server, which ends as it should: then the operator has every record as the ledger has it. */
+export async function endOrderly(site: Site, name: string): Promise<readonly string[]> {
+  const server = await site.startServer();
+  const problems = await recover(site, server, name);
+  const exitCode = await server.stop();
+  const { records } = await readBooks(site.ledgerPath);
+  const isDelivered = isDeepStrictEqual(readSink(site.sinkPath), byId(records));
+  return [
+    ...problems,
+    ...server.errors(),
+    ...(exitCode === 0 ? [] : [`The server ended with ${exitCode}`]),
+    ...(isDelivered ? [] : ["onUsage did not get every record as the ledger has it"]),
+  ];
+}

@@ -1,0 +1,78 @@
+import type { LostPolicy, UsageRecord } from "@calotype/core/billing";
+import { fromUnits, toUnits } from "../ledger-suite/units.js";
+import { modelOf, promptOf, type Sighting } from "./call-server.js";
+import type { Site } from "./open-site.js";
+import type { Books } from "./read-books.js";
+import { CALLERS, PRICE } from "./server-plan.js";
+
+/** Where the books are wrong, once nothing is under way. */
+export function findProblems(site: Site, books: Books): string[] {
+  const { sightings, onLost } = site;
+  const prompts = readPrompts(site);
+  const byModel = Map.groupBy(books.records, ({ model }) => model);
+  const requests = sightings.flatMap((sighting) => {
+    const [record, ...others] = byModel.get(modelOf(sighting)) ?? [];
+    const facts = { sighting, record, isReceived: prompts.has(promptOf(sighting)), onLost };
+    const problem = others.length > 0 ? "has more than one record" : judge(facts);
+    return problem === undefined ? [] : [`A request ${problem}: ${JSON.stringify(facts)}`];
+  });
+  const asked = new Set(sightings.map(modelOf));
+  const strangers = books.records.filter(({ model }) => !asked.has(model));
+  return [
+    ...requests,
+    ...strangers.map((record) => `Nobody asked for ${JSON.stringify(record)}`),
+    ...findWrongBalances(books),
+  ];
+}
+
+/** What the provider got. */
+export function readPrompts({ emulator: { requests } }: Site): ReadonlySet<unknown> {
+  // It forgets the oldest.
+  if (requests.length >= 1000) throw new Error("More requests than the emulator remembers.");
+  return new Set(
+    requests.map(({ bodyText }) => {
+      const body: { prompt: string } = JSON.parse(bodyText);
+      return body.prompt;
+    }),
+  );
+}
+
+interface Facts {
+  readonly sighting: Sighting;
+  readonly record: UsageRecord | undefined;
+  /** By the provider. */
+  readonly isReceived: boolean;
+  readonly onLost: LostPolicy;
+}
+
+/** What is wrong with one request. */
+function judge({ sighting: { id, end, n }, record, isReceived, onLost }: Facts): string | undefined {
+  if (record === undefined) return isReceived ? "reached its provider and left no record" : undefined;
+  if (id !== undefined && record.id !== id) return "has another id than its client was told";
+  if (record.state === "unresolved") {
+    if (end !== undefined) return "was answered to its end and is unresolved";
+    if (record.held !== priceOf(n)) return "held a wrong amount";
+    return record.charge === (onLost === "charge" ? record.held : "0") ? undefined : "lost a wrong amount";
+  }
+  if (!isReceived) return "is settled and reached no provider";
+  if (record.charge !== priceOf(record.images)) return "has a wrong charge";
+  if (record.images > n) return "has more images than were held for";
+  if (end === undefined) return undefined;
+  return record.status === end.status && record.images === end.images ? undefined : "tells another end";
+}
+
+function priceOf(images: number): string {
+  return fromUnits(toUnits(PRICE) * BigInt(images));
+}
+
+function findWrongBalances({ records, balances }: Books): string[] {
+  return Object.entries(balances).flatMap(([caller, balance]) => {
+    const charges = records.filter((record) => record.caller === caller).map(({ charge }) => toUnits(charge));
+    const settled = charges.reduce((sum, charge) => sum + charge, 0n);
+    if (caller === "trial" && settled > toUnits(CALLERS.trial.budget)) return ["The budget is overdrawn"];
+    const isRight = balance.settled === fromUnits(settled) && balance.held === "0";
+    return isRight
+      ? []
+      : [`${caller} settled ${fromUnits(settled)}, and has the balance ${JSON.stringify(balance)}`];
+  });
+}

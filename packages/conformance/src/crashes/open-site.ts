@@ -1,0 +1,56 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { LostPolicy } from "@calotype/core/billing";
+import { createEmulator, type Emulator } from "@calotype/emulator";
+import { onTestFinished } from "vitest";
+import type { Sighting } from "./call-server.js";
+import type { ServerPlan } from "./server-plan.js";
+import { type ServerProcess, spawnServer } from "./start-server.js";
+
+/** A ledger's file and a provider, which outlive the servers that use them, and what clients saw. */
+export interface Site {
+  readonly emulator: Emulator;
+  readonly ledgerPath: string;
+  readonly sinkPath: string;
+  readonly onLost: LostPolicy;
+  /** What the clients of all servers saw. */
+  readonly sightings: Sighting[];
+  /** The next server, as if a minute later. */
+  startServer(changes?: Changes): Promise<ServerProcess>;
+}
+
+/** What is not as with other servers. */
+type Changes = Partial<Pick<ServerPlan, "death" | "deadlineSeconds" | "sinkMs">>;
+
+/** More than any lease. */
+const PAUSE_MS = 60_000;
+
+/** Opens a site that goes with the test. */
+export async function openSite(onLost: LostPolicy, seed: number): Promise<Site> {
+  const folder = mkdtempSync(join(tmpdir(), "calotype-crashes-"));
+  const emulator = createEmulator({ pictures: "tiny", millisecondsPerImage: 10, seed });
+  const provider = await emulator.listen();
+  onTestFinished(async () => {
+    await provider.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const paths = { ledgerPath: join(folder, "ledger.db"), sinkPath: join(folder, "usage.jsonl") };
+  let starts = 0;
+  let next = spawnServer();
+  return {
+    ...paths,
+    emulator,
+    onLost,
+    sightings: [],
+    startServer(changes) {
+      starts++;
+      const { arkBaseUrl } = provider;
+      const aheadMs = starts * PAUSE_MS;
+      const server = next.start({ ...paths, arkBaseUrl, onLost, aheadMs, deadlineSeconds: 20, ...changes });
+      // Loads its code meanwhile, and touches nothing.
+      next = spawnServer();
+      return server;
+    },
+  };
+}

@@ -1,0 +1,41 @@
+import { readFileSync } from "node:fs";
+import type { Balance, UsageRecord } from "@calotype/core/billing";
+import { createSqliteLedger } from "@calotype/sqlite";
+import { readRecords } from "../ledger-suite/read-ledger.js";
+import { CALLERS } from "./server-plan.js";
+
+/** What a ledger's file holds. */
+export interface Books {
+  readonly records: readonly UsageRecord[];
+  /** By the caller's id. */
+  readonly balances: Readonly<Record<string, Balance>>;
+}
+
+/** Opens the ledger's file, reads it, and closes it. */
+export async function readBooks(ledgerPath: string): Promise<Books> {
+  const ledger = createSqliteLedger({ path: ledgerPath });
+  try {
+    const records = await readRecords(ledger);
+    const callers = Object.keys(CALLERS);
+    const balances = await Promise.all(callers.map(async (id) => [id, await ledger.balance(id)] as const));
+    return { records, balances: Object.fromEntries(balances) };
+  } finally {
+    await ledger.close();
+  }
+}
+
+/** The records that the operator's function got, each in its last version, by their ids. */
+export function readSink(sinkPath: string): ReadonlyMap<string, UsageRecord> {
+  const lines = readFileSync(sinkPath, "utf8").trimEnd().split("\n");
+  return byId(
+    lines.map((line) => {
+      const record: UsageRecord = JSON.parse(line);
+      return record;
+    }),
+  );
+}
+
+/** The last record of each id. */
+export function byId(records: readonly UsageRecord[]): ReadonlyMap<string, UsageRecord> {
+  return new Map(records.map((record) => [record.id, record]));
+}

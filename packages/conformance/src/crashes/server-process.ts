@@ -1,0 +1,85 @@
+import { fsyncSync, openSync, writeSync } from "node:fs";
+import { createServer } from "node:http";
+import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+import { inspect } from "node:util";
+import { createGateway } from "@calotype/core";
+import { toNodeHandler } from "@calotype/node";
+import { createSqliteLedger } from "@calotype/sqlite";
+import { dieAtWrite } from "./die-at-write.ts";
+import { CALLERS, NOWHERE_SERIES, PRICE, SEEDREAM_SERIES, type ServerPlan } from "./server-plan.ts";
+
+/*
+ * A server as an operator writes it. Waits for its plan, prints its address, and ends as `docs/shutdown.md` has it
+ * when it is told to, or is killed. With `/arm` the writes up to its own death, if one is planned, begin to count.
+ */
+const plan: ServerPlan = JSON.parse(await text(process.stdin));
+
+const now = (): number => Date.now() + plan.aheadMs;
+const ledger = createSqliteLedger({ path: plan.ledgerPath, now });
+const mortal = dieAtWrite(ledger, plan.death);
+const sink = openSync(plan.sinkPath, "a");
+const perImage = { pricing_mode: "per-request", model_price: PRICE } as const;
+
+const gateway = createGateway(
+  {
+    models: {
+      [`${SEEDREAM_SERIES}*`]: { family: "seedream" },
+      [`${NOWHERE_SERIES}*`]: { family: "seedream" },
+    },
+    channels: [
+      {
+        id: "ark",
+        family: "seedream",
+        apiKey: "channel-canary-08d4b6ea",
+        baseUrl: plan.arkBaseUrl,
+        modelMapping: { [`${SEEDREAM_SERIES}*`]: "doubao-seedream-4-0-250828" },
+      },
+      {
+        id: "nowhere",
+        family: "seedream",
+        apiKey: "channel-canary-91c35f7b",
+        baseUrl: "http://127.0.0.1:1/api/v3",
+        modelMapping: { [`${NOWHERE_SERIES}*`]: "doubao-seedream-4-0-250828" },
+      },
+    ],
+    apiKeys: Object.entries(CALLERS).map(([id, caller]) => ({ id, ...caller })),
+    billing: {
+      model_details: { [`${SEEDREAM_SERIES}*`]: perImage, [`${NOWHERE_SERIES}*`]: perImage },
+      onLost: plan.onLost,
+    },
+    ledger: mortal.ledger,
+    async onUsage(record) {
+      await sleep(plan.sinkMs ?? 0);
+      writeSync(sink, `${JSON.stringify(record)}\n`);
+      fsyncSync(sink);
+    },
+    // Channels fail on purpose here; what is an error is one.
+    logger: {
+      warn: () => undefined,
+      error: (fields, message) => process.stderr.write(`${message} ${inspect(fields)}\n`),
+    },
+  },
+  { now },
+);
+
+const answer = toNodeHandler(gateway);
+const server = createServer((req, res) => {
+  if (req.url !== "/arm") return answer(req, res);
+  mortal.arm();
+  res.end();
+});
+server.listen(0, "127.0.0.1", () => {
+  const address = server.address();
+  if (typeof address === "object") process.stdout.write(`http://127.0.0.1:${address?.port}\n`);
+});
+
+process.once("SIGTERM", () => void end());
+
+async function end(): Promise<void> {
+  server.close();
+  await gateway.close({ deadlineSeconds: plan.deadlineSeconds });
+  await ledger.close();
+  server.closeIdleConnections();
+  setTimeout(() => process.exit(), 2_000).unref();
+}

@@ -1,0 +1,46 @@
+import { Agent } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { callServer, type PlannedCall, type Sighting } from "./call-server.js";
+
+/** Clients that call one after another, all at once. */
+export interface Load {
+  /** What they saw, when each has come to the end of its call. */
+  stop(): Promise<readonly Sighting[]>;
+}
+
+const CLIENTS = 8;
+
+/** Calls a server until it is stopped, or the server is gone. */
+export function startLoad(url: string, name: string, random: () => number): Load {
+  const agent = new Agent({ keepAlive: true });
+  const sightings: Sighting[] = [];
+  const stopping = new AbortController();
+  let count = 0;
+  const run = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      count++;
+      sightings.push(await callServer(url, planCall(`${name}-${count}`, random), agent));
+      await sleep(random() * 5);
+    }
+  };
+  const clients = Array.from({ length: CLIENTS }, run);
+  return {
+    async stop() {
+      stopping.abort();
+      await Promise.all(clients);
+      agent.destroy();
+      return sightings;
+    },
+  };
+}
+
+function planCall(name: string, random: () => number): PlannedCall {
+  return {
+    name,
+    caller: random() < 0.3 ? "trial" : "shop",
+    n: random() < 0.5 ? 1 : 3,
+    stream: random() < 0.5,
+    nowhere: random() < 0.1,
+    leaveAfterMs: random() < 0.15 ? random() * 80 : undefined,
+  };
+}

@@ -1,0 +1,65 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+import type { ServerPlan } from "./server-plan.js";
+
+const PROGRAM = fileURLToPath(new URL("server-process.ts", import.meta.url));
+
+/** A process that will be a server. */
+export interface NextServer {
+  /** Resolves when it listens. */
+  start(plan: ServerPlan): Promise<ServerProcess>;
+}
+
+/** A server in a process of its own. */
+export interface ServerProcess {
+  readonly url: string;
+  /** Resolves when it has ended, in whatever way. */
+  readonly ended: Promise<unknown>;
+  /** The lines of its error output. */
+  errors(): readonly string[];
+  /** Whether it ended by SIGKILL. */
+  isKilled(): boolean;
+  /** Nothing of it runs any more when this has resolved. */
+  kill(): Promise<void>;
+  /** Tells it to end, and gives its exit code. */
+  stop(): Promise<number | null>;
+}
+
+/** Starts a process that waits for its plan; it is killed, if it lives, when the test is over. */
+export function spawnServer(): NextServer {
+  const child = spawn(process.execPath, [PROGRAM], { stdio: "pipe" });
+  let errors = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));
+  const ended = once(child, "close");
+  const kill = async (): Promise<void> => {
+    child.kill("SIGKILL");
+    await ended;
+  };
+  onTestFinished(kill);
+  const listening = once(createInterface({ input: child.stdout }), "line");
+  const failed = ended.then(() =>
+    Promise.reject(new Error(`The server ended before it listened: ${errors}`)),
+  );
+  failed.catch(() => undefined);
+  return {
+    async start(plan) {
+      child.stdin.end(JSON.stringify(plan));
+      const [url] = await Promise.race([listening, failed]);
+      return {
+        url: String(url),
+        ended,
+        errors: () => errors.split("\n").filter((line) => line !== ""),
+        isKilled: () => child.signalCode === "SIGKILL",
+        kill,
+        async stop() {
+          child.kill("SIGTERM");
+          await ended;
+          return child.exitCode;
+        },
+      };
+    },
+  };
+}
