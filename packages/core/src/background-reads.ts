@@ -1,4 +1,4 @@
-import type { AbandonedStream } from "./response/relay-sse.js";
+import type { AbandonedStream } from "./response/relay.js";
 
 /** Reads the rest of streams whose clients left, within bounds: the provider bills it either way. */
 export interface BackgroundReads {

@@ -1,23 +1,8 @@
 import { createSseReader, type SseEvent } from "./read-sse.js";
+import { type AbandonedStream, Relay, type RelayEnding, toIterator } from "./relay.js";
 
 /** How a relayed stream ended, and the first error that `onEvent` threw, if any: no reader stops the relay. */
 export type RelayEnd = RelayEnding & { readonly readError?: unknown };
-
-type RelayEnding =
-  /** The provider's stream came to its end. */
-  | { readonly reason: "complete" }
-  /** It broke off; the error is the body's. */
-  | { readonly reason: "failed"; readonly error: unknown }
-  /** It was given up before its end. */
-  | { readonly reason: "abandoned" };
-
-/** A stream whose client left, for whoever decides whether the rest is worth reading. */
-export interface AbandonedStream {
-  /** Reads the rest to its end, for the events. */
-  readonly readToEnd: () => Promise<void>;
-  /** Reads no further: `onEnd` is called with `abandoned`. */
-  readonly giveUp: () => Promise<void>;
-}
 
 /** What {@link relaySse} tells of the stream it relays. */
 export interface RelayOptions {
@@ -56,7 +41,6 @@ export function relaySse(
   source: AsyncIterable<Uint8Array>,
   options: RelayOptions = {},
 ): AsyncIterableIterator<Uint8Array> {
-  const chunks = source[Symbol.asyncIterator]();
   let readError: unknown;
   const reader = createSseReader((event) => {
     try {
@@ -65,101 +49,36 @@ export function relaySse(
       readError ??= error;
     }
   });
-  let pending: Promise<IteratorResult<Uint8Array>> | undefined;
-  let end: Promise<void> | undefined;
-  let isAbandoned = false;
+  const relay = new Relay(source, {
+    ...options,
+    pass(chunk) {
+      reader.push(chunk);
+      return [chunk];
+    },
+    onEnd: (end) => options.onEnd?.(readError === undefined ? end : { ...end, readError }),
+  });
+  const { heartbeatMs, renderFailure } = options;
+  let pending: ReturnType<Relay["take"]> | undefined;
 
-  const tellEnd = async (how: RelayEnding): Promise<void> => {
-    await options.onEnd?.(readError === undefined ? how : { ...how, readError });
-  };
-
-  const finish = (how: RelayEnding): Promise<void> => {
-    end ??= tellEnd(how);
-    return end;
-  };
-
-  /** Ends the source. Nobody waits for it: a generator ends only after its pending read. */
-  const stop = async (): Promise<void> => {
-    try {
-      options.cancel?.();
-      await chunks.return?.();
-    } catch {
-      // It is given up; how it failed is of no use to anyone.
-    }
-  };
-
-  /** The next chunk, read for its events; at the end and at a failure whoever waits is told first. */
-  const pull = async (): Promise<IteratorResult<Uint8Array>> => {
-    try {
-      const result = await chunks.next();
-      if (result.done === true) await finish({ reason: "complete" });
-      else reader.push(result.value);
-      return result;
-    } catch (error) {
-      void stop();
-      await finish({ reason: "failed", error });
-      throw error;
-    }
-  };
-
-  const readToEnd = async (): Promise<void> => {
-    try {
-      for (;;) {
-        const { done } = await pull();
-        if (done === true) break;
-      }
-    } catch {
-      // `onEnd` was told why; nobody else reads the stream any more.
-    }
-    await end;
-  };
-
-  const giveUp = async (): Promise<void> => {
-    const ended = finish({ reason: "abandoned" });
-    void stop();
-    await ended;
-  };
-
-  const next = async (): Promise<IteratorResult<Uint8Array>> => {
-    if (end !== undefined || isAbandoned) return { done: true, value: undefined };
-    pending ??= pull();
-    if (
-      options.heartbeatMs !== undefined &&
-      !reader.isInsideEvent &&
-      !(await isSettledWithin(pending, options.heartbeatMs))
-    ) {
-      return { done: false, value: new TextEncoder().encode(HEARTBEAT) };
-    }
+  const take: Relay["take"] = async () => {
+    pending ??= relay.take();
+    const mayBeat = heartbeatMs !== undefined && !reader.isInsideEvent;
+    if (mayBeat && !(await isSettledWithin(pending, heartbeatMs))) return toChunk(HEARTBEAT);
     try {
       return await pending;
     } catch (error) {
-      if (reader.isInsideEvent || options.renderFailure === undefined) throw error;
-      return { done: false, value: new TextEncoder().encode(options.renderFailure(error)) };
+      if (reader.isInsideEvent || renderFailure === undefined) throw error;
+      return toChunk(renderFailure(error));
     } finally {
       pending = undefined;
     }
   };
 
-  let turn: Promise<unknown> = Promise.resolve();
+  return toIterator(take, () => relay.leave());
+}
 
-  return {
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-    /** One after another, as a generator does it: of two that ask at once each gets a chunk of its own. */
-    next() {
-      const result = turn.then(next);
-      turn = result.catch(() => undefined);
-      return result;
-    },
-    async return() {
-      if (end !== undefined || isAbandoned) return { done: true, value: undefined };
-      isAbandoned = true;
-      if (options.onAbandoned === undefined) await giveUp();
-      else options.onAbandoned({ readToEnd, giveUp });
-      return { done: true, value: undefined };
-    },
-  };
+function toChunk(text: string): IteratorResult<Uint8Array, undefined> {
+  return { done: false, value: new TextEncoder().encode(text) };
 }
 
 /** Whether a promise settles, either way, in so many milliseconds. */

@@ -1,0 +1,147 @@
+/** How the source of a relay ended. */
+export type RelayEnding =
+  /** It came to its end. */
+  | { readonly reason: "complete" }
+  /** It broke off; the error is the source's. */
+  | { readonly reason: "failed"; readonly error: unknown }
+  /** It was given up before its end. */
+  | { readonly reason: "abandoned" };
+
+/** A stream whose client left, for whoever decides whether the rest is worth reading. */
+export interface AbandonedStream {
+  /** Reads the rest to its end, for what it says. */
+  readonly readToEnd: () => Promise<void>;
+  /** Reads no further: `onEnd` is called with `abandoned`. */
+  readonly giveUp: () => Promise<void>;
+}
+
+/** What passes through a relay, and who is told of its end. */
+export interface RelayParts {
+  /** What goes on of a chunk. Called for each chunk, also where nobody takes what goes on any more. */
+  readonly pass: (chunk: Uint8Array) => readonly Uint8Array[];
+  /** What goes on after the last chunk, once `onEnd` has resolved. */
+  readonly passEnd?: (() => readonly Uint8Array[]) | undefined;
+  /** Why a source that came to its end broke off all the same. */
+  readonly findFlaw?: (() => Error | undefined) | undefined;
+  /** Called once. The end goes on only after it has resolved. */
+  readonly onEnd?: ((end: RelayEnding) => void | Promise<void>) | undefined;
+  /** The reader left early. Without it the rest is given up. */
+  readonly onAbandoned?: ((stream: AbandonedStream) => void) | undefined;
+  /** Ends the source at once, also while a read is pending. */
+  readonly cancel?: (() => void) | undefined;
+}
+
+const DONE = { done: true, value: undefined } as const;
+
+/** Takes chunks from a source as a client asks for them, and sees to it that its end is told once, whoever leaves. */
+export class Relay {
+  readonly #chunks: AsyncIterator<Uint8Array>;
+  readonly #parts: RelayParts;
+  /** What goes on and was not taken yet. */
+  #ready: Uint8Array[] = [];
+  #end: Promise<void> | undefined;
+  #isAbandoned = false;
+
+  constructor(source: AsyncIterable<Uint8Array>, parts: RelayParts) {
+    this.#chunks = source[Symbol.asyncIterator]();
+    this.#parts = parts;
+  }
+
+  /** The next chunk that goes on. One call at a time. */
+  async take(): Promise<IteratorResult<Uint8Array, undefined>> {
+    for (;;) {
+      if (this.#isAbandoned) return DONE;
+      const value = this.#ready.shift();
+      if (value !== undefined) return { done: false, value };
+      if (this.#end !== undefined) return DONE;
+      await this.#pull();
+    }
+  }
+
+  /** The client takes no more. */
+  async leave(): Promise<void> {
+    if (this.#isAbandoned) return;
+    this.#isAbandoned = true;
+    this.#ready = [];
+    if (this.#end !== undefined) return;
+    const stream = { readToEnd: () => this.#readToEnd(), giveUp: () => this.#giveUp() };
+    if (this.#parts.onAbandoned === undefined) await stream.giveUp();
+    else this.#parts.onAbandoned(stream);
+  }
+
+  /** Reads a chunk; at the end and at a failure whoever waits is told first. */
+  async #pull(): Promise<void> {
+    try {
+      const { done, value } = await this.#chunks.next();
+      if (done !== true) return this.#add(this.#parts.pass(value));
+      const flaw = this.#parts.findFlaw?.();
+      if (flaw !== undefined) throw flaw;
+    } catch (error) {
+      void this.#stop();
+      await this.#finish({ reason: "failed", error });
+      throw error;
+    }
+    await this.#finish({ reason: "complete" });
+    this.#add(this.#parts.passEnd?.() ?? []);
+  }
+
+  #add(chunks: readonly Uint8Array[]): void {
+    if (!this.#isAbandoned) this.#ready.push(...chunks);
+  }
+
+  #finish(end: RelayEnding): Promise<void> {
+    this.#end ??= this.#tellEnd(end);
+    return this.#end;
+  }
+
+  async #tellEnd(end: RelayEnding): Promise<void> {
+    await this.#parts.onEnd?.(end);
+  }
+
+  /** Ends the source. Nobody waits for it: a generator ends only after its pending read. */
+  async #stop(): Promise<void> {
+    try {
+      this.#parts.cancel?.();
+      await this.#chunks.return?.();
+    } catch {
+      // It is given up; how it failed is of no use to anyone.
+    }
+  }
+
+  async #readToEnd(): Promise<void> {
+    try {
+      while (this.#end === undefined) await this.#pull();
+    } catch {
+      // `onEnd` was told why; nobody else reads the stream any more.
+    }
+    await this.#end;
+  }
+
+  async #giveUp(): Promise<void> {
+    const ended = this.#finish({ reason: "abandoned" });
+    void this.#stop();
+    await ended;
+  }
+}
+
+/** What takes and leaves as an iterator: one after another, as a generator does it, so that of two that ask at once each gets its own. */
+export function toIterator(
+  take: () => Promise<IteratorResult<Uint8Array, undefined>>,
+  leave: () => Promise<void>,
+): AsyncIterableIterator<Uint8Array, undefined> {
+  let turn: Promise<unknown> = Promise.resolve();
+  return {
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+    next() {
+      const result = turn.then(take);
+      turn = result.catch(() => undefined);
+      return result;
+    },
+    async return() {
+      await leave();
+      return DONE;
+    },
+  };
+}
