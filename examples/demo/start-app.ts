@@ -10,7 +10,7 @@ const APP = fileURLToPath(new URL("../express-app/server.ts", import.meta.url));
 const OPERATOR_KEY = "sk-operator";
 
 /** What the app shows its operator. */
-export interface Books extends GatewayStatus {
+interface Books extends GatewayStatus {
   readonly callers: readonly (UsageTotal & Balance)[];
 }
 
