@@ -1,0 +1,181 @@
+import { describe, expect, it } from "vitest";
+import type { GatewayRequest } from "./exchange.js";
+import {
+  type Answer,
+  ARK_ANSWER,
+  CALLER_KEY,
+  createPost,
+  createTestGateway,
+  GENERATIONS,
+  type Provider,
+  readAnswer,
+  type TestGateway,
+} from "./testing/test-gateway.js";
+
+const MAX_BYTES = 1_000_000;
+/** Larger than what counts as written at once. */
+const IMAGE = "A".repeat(400_000);
+const BASE64_ANSWER = { ...ARK_ANSWER, data: [{ b64_json: IMAGE }] };
+const OVERLOADED = { error: { code: "overloaded", type: "server_error" } };
+
+const open = (provider?: Provider): TestGateway =>
+  createTestGateway(provider, { maxBytesInFlight: MAX_BYTES, limits: { concurrent: 5 } });
+
+/** A body of exactly so many bytes. */
+function bodyOf(bytes: number): string {
+  const empty = JSON.stringify({ model: "doodle", prompt: "" });
+  return JSON.stringify({ model: "doodle", prompt: "p".repeat(bytes - empty.length) });
+}
+
+const SMALL = { model: "doodle", prompt: "a fox" };
+const declare = (body: string): Record<string, string> => ({ "content-length": String(body.length) });
+
+/** Passes only where nothing at all is held. */
+async function fillBudget({ post }: TestGateway): Promise<Answer> {
+  const body = bodyOf(MAX_BYTES);
+  return post(body, declare(body));
+}
+
+const openLarge = (): TestGateway => open(() => Response.json(BASE64_ANSWER));
+const isHeld = async (test: TestGateway): Promise<boolean> => (await fillBudget(test)).status === 503;
+
+/** A request whose body comes when the test wants. */
+function openUpload(headers: Record<string, string> = {}) {
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  const writer = writable.getWriter();
+  const request: GatewayRequest = {
+    method: "POST",
+    url: GENERATIONS,
+    headers: new Headers({
+      authorization: `Bearer ${CALLER_KEY}`,
+      "content-type": "application/json",
+      ...headers,
+    }),
+    body: readable,
+    signal: new AbortController().signal,
+  };
+  return { request, write: (text: string) => writer.write(new TextEncoder().encode(text)), writer };
+}
+
+describe("uploads past what the gateway may hold", () => {
+  it("that say how long they are get a 503 before they are read, and pass once there is room", async () => {
+    const test = open();
+    const large = bodyOf(700_000);
+    const upload = openUpload(declare(large));
+    const first = test.gateway.handle(upload.request);
+    const refused = await test.post(large, declare(large));
+    expect(refused).toMatchObject({ status: 503, body: OVERLOADED });
+    expect(refused.headers.get("retry-after")).toBe("1");
+    expect((await test.post(SMALL)).status).toBe(200);
+    await upload.write(large);
+    await upload.writer.close();
+    expect((await first)?.status).toBe(200);
+    expect((await fillBudget(test)).status).toBe(200);
+  });
+
+  it("in pieces get it when they have become too much, and pass once there is room", async () => {
+    const test = open();
+    const first = openUpload();
+    const answer = test.gateway.handle(first.request);
+    await first.write(bodyOf(700_000));
+    const refused = await readAnswer(await test.gateway.fetch(createPost(bodyOf(400_000))));
+    expect(refused).toMatchObject({ status: 503, body: OVERLOADED });
+    await first.writer.close();
+    expect((await answer)?.status).toBe(200);
+    expect((await fillBudget(test)).status).toBe(200);
+  });
+
+  it("that no room will ever be enough for are a 413", async () => {
+    const test = open();
+    const answer = await test.post(SMALL, { "content-length": String(MAX_BYTES + 1) });
+    expect(answer).toMatchObject({ status: 413, body: { error: { code: "request_too_large" } } });
+  });
+
+  it.each<[string, (test: TestGateway) => Promise<unknown>]>([
+    ["of a wrong key", ({ post }) => post(bodyOf(500_000), { authorization: "Bearer wrong" })],
+    ["that are no JSON", ({ post }) => post("{".repeat(500_000))],
+    ["of an unknown model", ({ post }) => post({ model: "nothing", prompt: "p".repeat(500_000) })],
+    ["that are cut short", ({ post }) => post(bodyOf(500_000), { "content-length": "900000" })],
+    [
+      "that break off",
+      async ({ gateway }) => {
+        const upload = openUpload({ "content-length": "900000" });
+        const answer = gateway.handle(upload.request);
+        await upload.write("{");
+        await upload.writer.abort(new Error("gone"));
+        expect(await answer).toMatchObject({ status: 499 });
+      },
+    ],
+  ])("are held no longer where they are refused: %s", async (_what, send) => {
+    const test = open();
+    await send(test);
+    expect((await fillBudget(test)).status).toBe(200);
+  });
+});
+
+describe("a large answer", () => {
+  const ask = { ...SMALL, response_format: "b64_json" };
+
+  it("is held until it is read", async () => {
+    const test = openLarge();
+    const response = await test.gateway.fetch(createPost(ask));
+    expect(await isHeld(test)).toBe(true);
+    expect(await response.json()).toMatchObject({ data: [{ b64_json: IMAGE }] });
+    expect(await isHeld(test)).toBe(false);
+  });
+
+  it("is held until its reader has given it up, before it began and after", async () => {
+    const test = openLarge();
+    const [unread, begun] = await Promise.all([1, 2].map(() => test.gateway.fetch(createPost(ask))));
+    const reader = begun?.body?.getReader();
+    await reader?.read();
+    expect(await isHeld(test)).toBe(true);
+    await unread?.body?.cancel();
+    await reader?.cancel();
+    expect(await isHeld(test)).toBe(false);
+  });
+
+  it("is held no longer than the client is there", async () => {
+    const test = openLarge();
+    const leaving = new AbortController();
+    const response = await test.gateway.fetch(new Request(createPost(ask), { signal: leaving.signal }));
+    expect(await isHeld(test)).toBe(true);
+    leaving.abort();
+    expect(await isHeld(test)).toBe(false);
+    expect(response.status).toBe(200);
+  });
+
+  it("is not held where the client left before it was there", async () => {
+    const waiting = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    const test = open(async () => {
+      asked.resolve();
+      await waiting.promise;
+      return Response.json(BASE64_ANSWER);
+    });
+    const leaving = new AbortController();
+    const answer = test.gateway.fetch(new Request(createPost(ask), { signal: leaving.signal }));
+    await asked.promise;
+    leaving.abort();
+    waiting.resolve();
+    await answer;
+    expect(await isHeld(test)).toBe(false);
+  });
+
+  it("counts past the budget where it must, and refuses others until it is gone", async () => {
+    const test = open(() => Response.json({ ...ARK_ANSWER, data: [{ b64_json: "A".repeat(2_000_000) }] }));
+    const response = await test.gateway.fetch(createPost(ask));
+    expect((await test.post(SMALL)).status).toBe(503);
+    await response.arrayBuffer();
+    expect((await test.post(SMALL)).status).toBe(200);
+  });
+
+  it("keeps its caller's place as well", async () => {
+    const test = openLarge();
+    const responses = await Promise.all([1, 2, 3, 4, 5].map(() => test.gateway.fetch(createPost(ask))));
+    expect((await test.post(SMALL)).status).not.toBe(200);
+    for (const response of responses) await response.body?.cancel();
+    const last = await test.post(SMALL);
+    expect(last.status).toBe(200);
+  });
+});
