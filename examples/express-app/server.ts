@@ -114,9 +114,12 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => 
 
 async function shutDown(): Promise<void> {
   server.close();
-  await gateway.close();
+  await gateway.close({ deadlineSeconds: 25 });
   await ledger?.close();
   await emulator?.close();
+  server.closeIdleConnections();
+  // For a client that does not read its answer.
+  setTimeout(() => process.exit(), 2_000).unref();
 }
 
 async function readConfig(path: string): Promise<Config> {

@@ -21,9 +21,13 @@ server.on("error", ({ message }) => {
   process.exit(1);
 });
 
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.once(signal, () => {
-    server.close();
-    void gateway.close().then(close);
-  });
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void shutDown());
+
+async function shutDown(): Promise<void> {
+  server.close();
+  await gateway.close({ deadlineSeconds: 25 });
+  await close();
+  server.closeIdleConnections();
+  // For a client that does not read its answer.
+  setTimeout(() => process.exit(), 2_000).unref();
 }
