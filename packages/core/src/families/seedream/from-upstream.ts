@@ -17,16 +17,19 @@ export function fromSeedream(body: JsonObject, request: ImageRequest): ImageResu
   };
 }
 
-function isImage(item: unknown): item is ResultImage {
+/** An item of `data` that holds a picture. */
+export function isImage(item: unknown): item is ResultImage {
   return isJsonObject(item) && (readText(item["url"]) ?? readText(item["b64_json"])) !== undefined;
 }
 
-function toResultError(item: unknown, index: number): ResultError {
+/** Why an item of `data` holds no picture. */
+export function toResultError(item: unknown, index: number): ResultError {
   const error = isJsonObject(item) && isJsonObject(item["error"]) ? item["error"] : {};
   return { index, ...readError(error) };
 }
 
-function readError(error: JsonObject): { code: string; message: string } {
+/** An error of Ark, of an item or of the whole answer. */
+export function readError(error: JsonObject): { code: string; message: string } {
   return {
     code: readText(error["code"]) ?? "upstream_no_image",
     message: readText(error["message"]) ?? "The provider made no image and gave no reason.",
@@ -34,7 +37,7 @@ function readError(error: JsonObject): { code: string; message: string } {
 }
 
 /** `undefined` when the provider reported nothing that can be used. */
-function readUsage(reported: unknown): Usage | undefined {
+export function readUsage(reported: unknown): Usage | undefined {
   const usage = isJsonObject(reported) ? readSeedreamUsage(reported) : {};
   return Object.keys(usage).length === 0 ? undefined : usage;
 }

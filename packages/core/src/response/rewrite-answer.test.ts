@@ -1,0 +1,280 @@
+import {
+  type Arbitrary,
+  array,
+  assert,
+  constant,
+  constantFrom,
+  integer,
+  oneof,
+  property,
+  tuple,
+} from "fast-check";
+import { describe, expect, it } from "vitest";
+import { SEEDREAM_ANSWER } from "../families/seedream/answer-shape.js";
+import { fromSeedream } from "../families/seedream/from-upstream.js";
+import type { ImageRequest } from "../image-request.js";
+import { anyJsonText, anyObjectText, anyStringText } from "../testing/any-json-text.js";
+import { cutBytes, cutEvery } from "../testing/cut-bytes.js";
+import { renderImages } from "./images-response.js";
+import { type AnswerRewriter, createAnswerRewriter } from "./rewrite-answer.js";
+
+const MODEL = 'service "model"';
+const NOW = 1_763_683_200;
+const MIB = 1024 * 1024;
+const encoder = new TextEncoder();
+
+const REQUEST: ImageRequest = {
+  operation: "generate",
+  model: MODEL,
+  prompt: "",
+  images: [],
+  maxImages: 15,
+  responseFormat: "b64_json",
+  stream: false,
+  upstreamFields: {},
+  ignored: [],
+};
+
+function createRewriter(options: { isNative?: boolean; maxHeldBytes?: number } = {}): AnswerRewriter {
+  return createAnswerRewriter({ shape: SEEDREAM_ANSWER, model: MODEL, now: NOW, ...options });
+}
+
+interface Rewritten extends Pick<AnswerRewriter, "facts" | "status"> {
+  readonly text: string;
+}
+
+function rewrite(
+  chunks: readonly Uint8Array[],
+  options: { isNative?: boolean; maxHeldBytes?: number } = {},
+): Rewritten {
+  const rewriter = createRewriter(options);
+  const sent: Uint8Array[] = [];
+  const send = (pieces: readonly Uint8Array[]): void =>
+    void sent.push(...pieces.map((piece) => piece.slice()));
+  for (const chunk of chunks) {
+    const own = chunk.slice();
+    send(rewriter.push(own));
+    // The client may take its memory away.
+    own.fill(0x21);
+  }
+  send(rewriter.end());
+  return { text: Buffer.concat(sent).toString(), facts: rewriter.facts, status: rewriter.status };
+}
+
+const rewriteText = (text: string, options = {}): Rewritten => rewrite([encoder.encode(text)], options);
+
+/** The answer as it is made of a whole body, or `undefined` where that is an error. */
+function renderPlainly(text: string): { facts: object; body: unknown } {
+  const { images, errors, usage, failure, ...result } = fromSeedream(JSON.parse(text), REQUEST);
+  const isAnswer = images.length > 0 && failure === undefined;
+  const { body } = renderImages({ images, errors, ...result }, { id: "1", ignored: [], now: NOW });
+  return {
+    facts: { images: images.length, errors, usage, failure, upstreamRequestId: undefined },
+    body: isAnswer && typeof body === "string" ? JSON.parse(body) : undefined,
+  };
+}
+
+/** Rounded as JSON.stringify does it, so that what it changed can be compared. */
+const normalize = (text: string): unknown => JSON.parse(JSON.stringify(JSON.parse(text)));
+
+/** Values stay below this, but for pictures: a larger one is not read. */
+const HELD = 400;
+const small = (text: Arbitrary<string>): Arbitrary<string> =>
+  text.filter((value) => Buffer.byteLength(value) <= HELD);
+const picture = oneof(
+  integer({ min: 0, max: 40 }),
+  integer({ min: HELD - 60, max: HELD + 60 }),
+  constant(5_000),
+).map((length) => `"${"AB/+".repeat(2_000).slice(0, length)}"`);
+const image = anyObjectText(
+  oneof(
+    tuple(constantFrom('"b64_json"', '"b64\\u005fjson"'), picture),
+    tuple(constant('"url"'), oneof(anyStringText, constant('"https://ark.test/1.png"'))),
+    tuple(oneof(constantFrom('"size"', '"data"', '"error"'), anyStringText), anyJsonText),
+  ),
+).filter((text) => {
+  const isLarge = Buffer.byteLength(text) > HELD;
+  return !isLarge || fromSeedream({ data: [JSON.parse(text)] }, REQUEST).images.length === 1;
+});
+const failure = anyObjectText(
+  oneof(
+    tuple(constant('"code"'), anyStringText),
+    tuple(constant('"message"'), anyStringText),
+    tuple(anyStringText, anyJsonText),
+  ),
+);
+const failed = small(failure.map((error) => `{"error":${error}}`));
+const items = array(oneof({ weight: 3, arbitrary: image }, failed, small(anyJsonText)), { maxLength: 6 }).map(
+  (all) => `[${all.join(" , ")}]`,
+);
+const usage = anyObjectText(
+  tuple(constantFrom('"generated_images"', '"output_tokens"', '"total_tokens"', '"tool_usage"'), anyJsonText),
+);
+const created = constantFrom(
+  "1763683200",
+  "1.7e9",
+  "0",
+  "-1",
+  "1.5",
+  '"now"',
+  "null",
+  "[1]",
+  "9007199254740993",
+);
+const member = oneof(
+  { weight: 6, arbitrary: tuple(constantFrom('"data"', '"d\\u0061ta"'), items) },
+  { weight: 2, arbitrary: tuple(constant('"usage"'), small(oneof(usage, anyJsonText))) },
+  { weight: 2, arbitrary: tuple(constant('"created"'), created) },
+  { weight: 2, arbitrary: tuple(constant('"model"'), oneof(anyStringText, anyJsonText)) },
+  {
+    weight: 1,
+    arbitrary: tuple(constant('"error"'), small(oneof(failure, constantFrom("null", "5", '"x"')))),
+  },
+  { weight: 1, arbitrary: tuple(constantFrom('"data"', '"extra"', '"tools"'), anyJsonText) },
+  { weight: 2, arbitrary: tuple(small(anyStringText), anyJsonText) },
+);
+const answer = anyObjectText(member);
+const places = array(integer({ min: 0, max: 8_000 }), { maxLength: 12 });
+
+describe("an answer rewritten as it comes", () => {
+  it("is the one that is made of a whole answer, and says the same facts", () => {
+    let answers = 0;
+    assert(
+      property(answer, places, (text, cuts) => {
+        const bytes = encoder.encode(text);
+        const { facts, body } = renderPlainly(text);
+        // Byte by byte only where that is not too long a list.
+        for (const chunks of [
+          [bytes],
+          cutBytes(bytes, cuts),
+          cutEvery(bytes, bytes.length < 2_000 ? 1 : 7),
+        ]) {
+          const rewritten = rewrite(chunks, { maxHeldBytes: HELD });
+          expect(rewritten.status).toBe("complete");
+          expect(rewritten.facts).toEqual(facts);
+          expect(body === undefined ? body : normalize(rewritten.text)).toEqual(body);
+        }
+        if (body !== undefined) answers++;
+      }),
+      { numRuns: 1_000, seed: 20261121 },
+    );
+    expect(answers).toBeGreaterThan(200);
+  });
+
+  it("has the same bytes however it comes", () => {
+    assert(
+      property(answer, places, (text, cuts) => {
+        const bytes = encoder.encode(text);
+        const whole = rewrite([bytes], { maxHeldBytes: HELD });
+        expect(rewrite(cutBytes(bytes, cuts), { maxHeldBytes: HELD }).text).toBe(whole.text);
+      }),
+      { numRuns: 500, seed: 9 },
+    );
+  });
+
+  it("is untouched on the native endpoint, and says the same facts", () => {
+    assert(
+      property(answer, places, (text, cuts) => {
+        const rewritten = rewrite(cutBytes(encoder.encode(text), cuts), {
+          isNative: true,
+          maxHeldBytes: HELD,
+        });
+        expect(rewritten.text).toBe(text);
+        expect(rewritten.facts).toEqual(renderPlainly(text).facts);
+      }),
+      { numRuns: 500, seed: 11 },
+    );
+  });
+
+  it("leaves numbers as the provider wrote them", () => {
+    const text = '{"created":1.7e9,"data":[{"url":"u","seed":12345678901234567890}],"model":"m","cost":1.50}';
+    expect(rewriteText(text).text).toBe(text.replace('"m"', JSON.stringify(MODEL)));
+  });
+
+  it.each([
+    ["first", '[{"error":{}},{"url":"a"},{"url":"b"}]', [0]],
+    ["in the middle", '[{"url":"a"},{"error":{}},{"url":"b"}]', [1]],
+    ["last", '[{"url":"a"},{"url":"b"},{"error":{}}]', [2]],
+    ["around", '[{},null, {"url":"a"} ,"x" , {"url":"b"},5]', [0, 1, 3, 5]],
+  ])("takes items that failed out of data where they stand %s", (_where, data, indices) => {
+    const body = JSON.parse(rewriteText(`{"data":${data}}`).text);
+    expect(body.data).toEqual([{ url: "a" }, { url: "b" }]);
+    expect(body.extra.errors.map(({ index }: { index: number }) => index)).toEqual(indices);
+  });
+
+  it("is certain of an image as soon as an item is larger than an error can be", () => {
+    const rewriter = createRewriter();
+    rewriter.push(encoder.encode('{"data":[{"error":{"code":"A"}},{"b64_json":"'));
+    expect(rewriter.facts.images).toBe(0);
+    rewriter.push(new Uint8Array(16 * 1024).fill(0x41));
+    expect(rewriter.facts).toMatchObject({ images: 1, errors: [{ index: 0, code: "A" }] });
+  });
+
+  it("has no end before its provider's", () => {
+    const rewriter = createRewriter();
+    const sent = rewriter.push(encoder.encode('{"created":5,"model":"m","data":[{"url":"u"}]} '));
+    expect(Buffer.concat(sent).toString()).toMatch(/]$/);
+    expect(Buffer.concat(rewriter.end()).toString()).toBe("}");
+  });
+
+  it.each([
+    ["is cut", '{"data":[{"url":"u"}'],
+    ["is followed by junk", '{"data":[{"url":"u"}]}x'],
+    ["has no image", '{"data":[]}'],
+    ["takes its image back", '{"data":[{"url":"u"}],"data":[]}'],
+    ["tells of a failure after its image", '{"data":[{"url":"u"}],"error":{"code":"A"}}'],
+    ["has a number that is none", '{"data":[{"url":"u"}],"created":trve}'],
+    ["has an item that is no JSON", '{"data":[{"url":"u"},{"url":"\\x"}]}'],
+  ])("is left without its end where the provider's %s", (_what, text) => {
+    const { text: sent } = rewriteText(text);
+    expect(() => JSON.parse(sent)).toThrow(SyntaxError);
+  });
+
+  it("reads a failure that is too long to be held as one without words", () => {
+    const message = "x".repeat(20_000);
+    const { facts } = rewriteText(`{"error":{"code":"A","message":"${message}"}}`);
+    expect(facts).toMatchObject({ images: 0, failure: { code: "upstream_no_image" } });
+  });
+
+  it("is broken by more items than any batch has, which are not all remembered", () => {
+    const { facts, status } = rewriteText(`{"data":[${"{},".repeat(5_000)}{}]}`);
+    expect(status).toBe("broken");
+    expect(facts.errors.length).toBeLessThan(1_000);
+  });
+
+  it("says where the request id stands, where the family names a place", () => {
+    const shape = { ...SEEDREAM_ANSWER, requestId: "request_id" };
+    const rewriter = createAnswerRewriter({ shape, model: MODEL, now: NOW });
+    rewriter.push(encoder.encode('{"request_id":"0217"}'));
+    expect(rewriter.facts.upstreamRequestId).toBe("0217");
+  });
+});
+
+/** Chunks of an answer whose pictures are so many bytes of base64. */
+function pictureChunks(bytes: number): readonly Uint8Array[] {
+  const text = `{"model":"m","created":5,"data":[{"b64_json":"${"A".repeat(bytes)}","size":"1x1"}],"usage":{"generated_images":1}}`;
+  return cutEvery(encoder.encode(text), 64 * 1024);
+}
+
+describe.each([
+  ["on /v1", false],
+  ["on the native endpoint", true],
+])("an answer of 32 MB %s", (_where, isNative) => {
+  it("goes through in no time, in the provider's own memory", () => {
+    const chunks = pictureChunks(32 * MIB);
+    const rewriter = createRewriter({ isNative });
+    const sent: Uint8Array[] = [];
+    // Not the clock's time: other tests run beside this one.
+    const before = process.cpuUsage();
+    for (const chunk of chunks) sent.push(...rewriter.push(chunk));
+    sent.push(...rewriter.end());
+    const { user, system } = process.cpuUsage(before);
+    expect(rewriter.facts).toMatchObject({ images: 1, usage: { generated_images: 1 } });
+    const memories = new Set(chunks.map(({ buffer }) => buffer));
+    const copied = sent
+      .filter(({ buffer }) => !memories.has(buffer))
+      .reduce((sum, { length }) => sum + length, 0);
+    expect(copied).toBeLessThan(8 * 1024);
+    expect((user + system) / 1_000).toBeLessThan(200);
+  });
+});

@@ -1,0 +1,39 @@
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/** Finds the ends of JSON strings, one after another, wherever chunks are cut. */
+export interface StringScanner {
+  /** The first quote was read; what is scanned next stands behind it. */
+  begin(): void;
+  /** Where the string has ended, one past its last quote, or -1 when its end is to come. */
+  findEnd(chunk: Uint8Array, from: number): number;
+}
+
+/**
+ * Jumps from quote to quote, and looks only at the backslashes before each. `indexOf` of a plain
+ * `Uint8Array` runs at about 2 GB/s on V8, that of a `Buffer`, which undici gives, at about 50 GB/s.
+ */
+export function createStringScanner(): StringScanner {
+  /** A backslash at the end of the last chunk that escapes what follows. */
+  let isEscaped = false;
+
+  /** Whether the byte at `at` is escaped, in a string whose bytes in this chunk begin at `from`. */
+  const isEscapedAt = (chunk: Uint8Array, from: number, at: number): boolean => {
+    let start = at;
+    while (start > from && chunk[start - 1] === BACKSLASH) start--;
+    const isOddRun = (at - start) % 2 === 1;
+    return start === from ? isOddRun !== isEscaped : isOddRun;
+  };
+
+  return {
+    begin() {
+      isEscaped = false;
+    },
+    findEnd(chunk, from) {
+      let quote = chunk.indexOf(QUOTE, from);
+      while (quote !== -1 && isEscapedAt(chunk, from, quote)) quote = chunk.indexOf(QUOTE, quote + 1);
+      if (quote === -1) isEscaped = isEscapedAt(chunk, from, chunk.length);
+      return quote === -1 ? -1 : quote + 1;
+    },
+  };
+}
