@@ -7,6 +7,8 @@ export default defineConfig({
     "families/index": "src/families/index.ts",
     sse: "src/sse.ts",
     "command/calotype-key": "src/command/calotype-key.ts",
+    "request/spool-file-node": "src/request/spool-file-node.ts",
+    "request/spool-file-none": "src/request/spool-file-none.ts",
     "upstream/transport-node": "src/upstream/transport-node.ts",
     "upstream/transport-fetch": "src/upstream/transport-fetch.ts",
   },
@@ -15,6 +17,6 @@ export default defineConfig({
   platform: "neutral",
   sourcemap: true,
   clean: true,
-  external: ["#transport"], // chosen by the runtime, through `imports` of package.json
+  external: ["#spool-file", "#transport"], // chosen by the runtime, through `imports` of package.json
   dts: false, // tsc emits the declarations: tsup's own emitter fails under TypeScript 7
 });

@@ -22,8 +22,9 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 const APART = ["billing", "families", "upstream", "response"];
 
 /**
- * What not every runtime has, and the files of core that may use it. The transport of Node is chosen by
- * the runtime; the reader of forms needs busboy, and busboy needs `node:stream` and `node:buffer`.
+ * What not every runtime has, and the files of core that may use it. The transport of Node and its temporary
+ * files are chosen by the runtime; the reader of forms needs busboy, and busboy needs `node:stream` and
+ * `node:buffer`.
  */
 const RUNTIME_BOUND: Readonly<Record<string, readonly string[]>> = {
   undici: ["upstream/transport-node.ts"],
@@ -32,7 +33,16 @@ const RUNTIME_BOUND: Readonly<Record<string, readonly string[]>> = {
   "./guarded-lookup.js": ["upstream/transport-node.ts"],
   busboy: ["request/read-multipart.ts", "request/collect-form.ts"],
   "node:stream": ["request/read-multipart.ts", "request/collect-form.ts"],
-  "node:buffer": ["request/collect-form.ts", "fetch-as-base64.ts"],
+  "node:buffer": [
+    "encode-base64.ts",
+    "fetch-as-base64.ts",
+    "request/spool-file-node.ts",
+    "uploaded-image.ts",
+  ],
+  "node:fs": ["request/spool-file-node.ts"],
+  "node:fs/promises": ["request/spool-file-node.ts"],
+  "node:os": ["request/spool-file-node.ts"],
+  "node:path": ["request/spool-file-node.ts"],
 };
 
 const PACKAGES = findFiles("packages/*/package.json")

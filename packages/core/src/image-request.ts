@@ -1,6 +1,7 @@
 import type { CallerLimits } from "./admission/caller-limits.js";
 import type { DecimalInput } from "./billing/decimal-input.js";
 import type { JsonObject } from "./json.js";
+import type { ReferenceImage } from "./uploaded-image.js";
 
 /**
  * What was asked for, named after the endpoint: `generate` is `/v1/images/generations`, `edit` is
@@ -35,8 +36,8 @@ export interface ImageRequest {
   /** The service model name, as the client sent it. */
   readonly model: string;
   readonly prompt: string;
-  /** Reference images in the order that counts: `http(s)` URLs or data URLs. */
-  readonly images: readonly string[];
+  /** Reference images in the order that counts: `http(s)` URLs, data URLs, or the files of a form. */
+  readonly images: readonly ReferenceImage[];
   /** The largest number of images that the provider may make of it, and so the most it can cost. */
   readonly maxImages: number;
   /** The most pixels that one of the images may have, where the size or the model's limits tell it. */

@@ -1,3 +1,4 @@
+import { openSpoolFile } from "#spool-file";
 import { createTransport } from "#transport";
 import { createByteBudget } from "./admission/byte-budget.js";
 import { createEntrance } from "./admission/entrance.js";
@@ -15,9 +16,11 @@ import {
   DEFAULT_IDEMPOTENCY,
   DEFAULT_MAX_ANSWER_BYTES,
   DEFAULT_MAX_BYTES_IN_FLIGHT,
+  DEFAULT_UPLOAD_MEMORY_BYTES,
   type GatewayOptions,
 } from "./options.js";
 import type { PipelineParts } from "./pipeline.js";
+import { createSpool } from "./request/spool.js";
 import { createChannelHealth } from "./routing/channel-health.js";
 import { DEFAULT_HEALTH_POLICY } from "./routing/health-policy.js";
 import { createRetryBudget, DEFAULT_RETRY_BUDGET } from "./routing/retry-budget.js";
@@ -40,6 +43,10 @@ export function createLastingParts(
   const ledger = options.ledger ?? createMemoryLedger({ now });
   const admission = options.admission ?? createMemoryAdmissionStore({ now });
   const budget = createByteBudget(options.maxBytesInFlight ?? DEFAULT_MAX_BYTES_IN_FLIGHT);
+  const spool = createSpool({
+    memoryBytes: options.uploadMemoryBytes ?? DEFAULT_UPLOAD_MEMORY_BYTES,
+    openFile: openSpoolFile,
+  });
   const tellFleet = (id: string, cooldown: Parameters<typeof admission.setCooldown>[1]): void => {
     admission.setCooldown(id, cooldown).catch((error: unknown) => {
       logger.warn({ err: error }, "The store of limits failed; a cooldown is known to this process only.");
@@ -54,7 +61,7 @@ export function createLastingParts(
     events: createEvents(options, logger),
     delivery: createDelivery({ ledger, send: options.onUsage, logger }),
     openBookings: new Set(),
-    entrance: createEntrance(budget, createLocalConcurrency()),
+    entrance: createEntrance(budget, createLocalConcurrency(), spool),
     limits: options.limits,
     idempotency: {
       seconds: options.idempotency?.seconds ?? DEFAULT_IDEMPOTENCY.seconds,

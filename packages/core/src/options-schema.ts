@@ -262,6 +262,7 @@ const shape = {
     .optional(),
   maxAnswerBytes: bytes,
   maxBytesInFlight: bytes,
+  uploadMemoryBytes: whole(0).optional(),
   heartbeatSeconds: z
     .number("must be a number of seconds")
     .positive("must be above 0")

@@ -54,7 +54,7 @@ export async function runPipeline(
     report.isFrom(caller.id);
     const callerLimits = mergeLimits(caller.limits, parts.limits);
     visit = parts.entrance.enter(request, { id: caller.id, concurrent: callerLimits.concurrent });
-    const fields = await readFields(visit.request, operation, parts.bodyLimits);
+    const fields = await readFields(visit, operation, parts.bodyLimits);
     const model = parts.resolveModel(fields["model"], caller, operation);
     report.isFor(model.name);
     const { responseFormat } = parts;

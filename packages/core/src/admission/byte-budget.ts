@@ -4,6 +4,8 @@ export interface TakenBytes {
   add(bytes: number): boolean;
   /** Counts bytes that are there already, such as a provider's answer, past the budget if need be. */
   addAnyway(bytes: number): void;
+  /** Counts bytes no more that are not held any longer, such as those that were written to a disk. */
+  remove(bytes: number): void;
   /** Gives all back. A second time does nothing, and nothing is counted from then on. */
   giveBack(): void;
 }
@@ -39,6 +41,9 @@ export function createByteBudget(maxBytes: number): ByteBudget {
         },
         addAnyway(more) {
           if (!isGivenBack) count(more);
+        },
+        remove(fewer) {
+          if (!isGivenBack) count(-Math.min(fewer, own));
         },
         giveBack() {
           isGivenBack = true;

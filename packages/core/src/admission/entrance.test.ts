@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { GatewayRequest } from "../exchange.js";
+import { createSpool } from "../request/spool.js";
 import { type ByteBudget, createByteBudget } from "./byte-budget.js";
 import { createEntrance, type Entrance, type Visit } from "./entrance.js";
 import { createLocalConcurrency } from "./local-concurrency.js";
@@ -8,7 +9,8 @@ const ME = { id: "me" };
 
 function open(maxBytes = 100): { readonly entrance: Entrance; readonly budget: ByteBudget } {
   const budget = createByteBudget(maxBytes);
-  return { budget, entrance: createEntrance(budget, createLocalConcurrency()) };
+  const spool = createSpool({ memoryBytes: 0, openFile: undefined });
+  return { budget, entrance: createEntrance(budget, createLocalConcurrency(), spool) };
 }
 
 async function* chunksOf(sizes: readonly number[]): AsyncIterable<Uint8Array> {

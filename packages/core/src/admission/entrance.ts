@@ -1,5 +1,6 @@
 import { GatewayError } from "../errors.js";
 import type { GatewayRequest } from "../exchange.js";
+import type { Shelf, Spool } from "../request/spool.js";
 import type { ByteBudget, TakenBytes } from "./byte-budget.js";
 import { createCrowdedError } from "./limit-errors.js";
 import type { LocalConcurrency } from "./local-concurrency.js";
@@ -22,12 +23,14 @@ export interface Visit {
   readonly request: GatewayRequest;
   /** The bytes that are held for it. */
   readonly bytes: TakenBytes;
+  /** Where the files of its form are kept until it leaves. */
+  readonly shelf: Shelf;
   /** Gives its place and its bytes back. */
   leave(): void;
 }
 
 /** An entrance that nobody has passed. */
-export function createEntrance(budget: ByteBudget, concurrency: LocalConcurrency): Entrance {
+export function createEntrance(budget: ByteBudget, concurrency: LocalConcurrency, spool: Spool): Entrance {
   return {
     enter(request, { id, concurrent }) {
       const length = readLength(request.headers);
@@ -39,11 +42,14 @@ export function createEntrance(budget: ByteBudget, concurrency: LocalConcurrency
         leavePlace();
         throw overloaded();
       }
+      const shelf = spool.open(bytes);
       return {
         request: length === undefined ? countBody(request, bytes) : request,
         bytes,
+        shelf,
         leave() {
           leavePlace();
+          shelf.close();
           bytes.giveBack();
         },
       };

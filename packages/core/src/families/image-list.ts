@@ -1,12 +1,15 @@
 import { z } from "zod";
+import { isUploadedImage, type ReferenceImage } from "../uploaded-image.js";
 
 /**
  * One reference image or a list of them, as `image` takes it. Ends at the first wrong element: a list of a
  * million wrong ones would become a million issues.
  */
-export const imageList = z.custom<string | string[]>(
-  (value) =>
-    typeof value === "string" ||
-    (Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === "string")),
+export const imageList = z.custom<ReferenceImage | ReferenceImage[]>(
+  (value) => isImage(value) || (Array.isArray(value) && value.length > 0 && value.every(isImage)),
   "must be a URL or data URL, or a list of at least one of them",
 );
+
+function isImage(value: unknown): boolean {
+  return typeof value === "string" || isUploadedImage(value);
+}

@@ -1,8 +1,17 @@
+export type { AnswerShape } from "../answer-shape.js";
 export { invalidRequest } from "../errors.js";
 export { isJsonObject, type JsonObject } from "../json.js";
+export { toJsonBody } from "../json-body.js";
 export { toReferenceImage } from "../request/data-url.js";
 export { checkSize, type SizeLimits, type SizeStyle } from "../request/image-size.js";
-export type { UpstreamCall } from "../upstream-call.js";
+export {
+  createUploadedImage,
+  isUploadedImage,
+  type KeptBytes,
+  type ReferenceImage,
+  type UploadedImage,
+} from "../uploaded-image.js";
+export type { ProducedBody, UpstreamCall } from "../upstream-call.js";
 export { failureKindOfStatus } from "./failure-kind.js";
 export type { Family, NormalizeContext, StreamReader, StreamResult } from "./family.js";
 export type { ModelLimits } from "./model-limits.js";

@@ -4,7 +4,8 @@ import busboy from "busboy";
 import { array, assert, asyncProperty, integer } from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { BOUNDARY, FORM_TYPE, formBytes, inPieces, PNG } from "../testing/form-bytes.js";
-import { collectForm, type FormLimits, type FormPart } from "./collect-form.js";
+import { openMemoryShelf, type PlainPart, toPlainParts } from "../testing/form-files.js";
+import { collectForm, type FormLimits } from "./collect-form.js";
 
 const LIMITS: FormLimits = { form: 1_000_000, file: 100_000 };
 
@@ -20,7 +21,7 @@ afterEach(() => {
 });
 
 interface Collected {
-  readonly parts: readonly FormPart[];
+  readonly parts: readonly PlainPart[];
   readonly parser: busboy.Busboy;
 }
 
@@ -34,7 +35,8 @@ async function collect(
     defParamCharset: "utf8",
     limits: { fileSize: limits.file + 1, fieldSize: limits.form + 1, files: 3, fields: 4 },
   });
-  return { parts: await collectForm(body, parser, limits), parser };
+  const parts = await collectForm(body, parser, { limits, shelf: openMemoryShelf() });
+  return { parts: toPlainParts(parts), parser };
 }
 
 /** The error of a form, or a failure when there is none within seconds. */
@@ -209,8 +211,9 @@ describe("a form", () => {
     const parser = busboy({ headers: { "content-type": FORM_TYPE } });
     const streams: { readonly destroyed: boolean }[] = [];
     parser.on("file", (_name, stream) => streams.push(stream));
+    const options = { limits: LIMITS, shelf: openMemoryShelf() };
     const half = formBytes({ name: "a", filename: "a", content: "x".repeat(50_000) }).subarray(0, 20_000);
-    expect(await refusalOf(collectForm(inPieces(half), parser, LIMITS))).toEqual(refused(400, /cut/));
+    expect(await refusalOf(collectForm(inPieces(half), parser, options))).toEqual(refused(400, /cut/));
     expect(parser.destroyed).toBe(true);
     expect(streams).toMatchObject([{ destroyed: true }]);
   });
@@ -407,7 +410,7 @@ describe("the body of a form", () => {
     const { parts } = await collect(body(), limits);
     const after = process.memoryUsage();
     const [part] = parts;
-    expect(part && "bytes" in part && part.bytes.length).toBe(640 * 64 * 1024);
+    expect(part).toMatchObject({ bytes: { length: 640 * 64 * 1024 } });
     const held = after.arrayBuffers - before.arrayBuffers;
     expect(held).toBeLessThan(3 * 640 * 64 * 1024);
   });

@@ -1,7 +1,7 @@
-import { Buffer } from "node:buffer";
 import type { Readable } from "node:stream";
 import type { Busboy } from "busboy";
 import { GatewayError, invalidRequest, isGatewayError } from "../errors.js";
+import type { KeptFile, Shelf } from "./spool.js";
 
 /** What a form may weigh, in bytes. */
 export interface FormLimits {
@@ -9,10 +9,17 @@ export interface FormLimits {
   readonly file: number;
 }
 
+/** How a form is read. */
+export interface FormOptions {
+  readonly limits: FormLimits;
+  /** Where its files are kept. */
+  readonly shelf: Shelf;
+}
+
 /** One part of a form. */
 export type FormPart =
   | { readonly name: string; readonly text: string }
-  | { readonly name: string; readonly bytes: Buffer };
+  | { readonly name: string; readonly file: KeptFile };
 
 const MAX_NAME_LENGTH = 256;
 
@@ -24,11 +31,11 @@ const MAX_NAME_LENGTH = 256;
 export async function collectForm(
   body: AsyncIterable<Uint8Array> | null,
   parser: Busboy,
-  limits: FormLimits,
+  options: FormOptions,
 ): Promise<readonly FormPart[]> {
-  const collector = startCollecting(parser, limits);
+  const collector = startCollecting(parser, options);
   try {
-    await Promise.race([feed(body, parser, limits.form), collector.failed]);
+    await Promise.race([feed(body, parser, options.limits.form), collector.failed]);
     return await Promise.race([collector.parts, collector.failed]);
   } finally {
     // Ends file streams that wait for more, too; after a whole form it does nothing.
@@ -43,12 +50,12 @@ interface Collector {
   readonly failed: Promise<never>;
 }
 
-function startCollecting(parser: Busboy, limits: FormLimits): Collector {
+function startCollecting(parser: Busboy, options: FormOptions): Collector {
   const { promise: failed, reject: fail } = Promise.withResolvers<never>();
   const parts: Promise<FormPart>[] = [];
   parser.on("file", (name, stream) => {
     checkName(name, fail);
-    const part = collectFile(name, stream, limits.file);
+    const part = collectFile(name, stream, options);
     part.catch(fail);
     parts.push(part);
   });
@@ -86,14 +93,19 @@ function checkName(name: string | undefined, fail: (error: GatewayError) => void
 function collectFile(
   name: string,
   stream: Readable & { truncated?: boolean },
-  maxBytes: number,
+  { limits, shelf }: FormOptions,
 ): Promise<FormPart> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    stream.on("data", (chunk: Buffer) => chunks.push(chunk));
-    stream.on("limit", () => reject(tooLarge(`The file in ${name} is larger than ${maxBytes} bytes.`)));
+    const writer = shelf.begin();
+    stream.on("data", (chunk: Uint8Array) => {
+      const written = writer.write(chunk);
+      if (written === undefined) return;
+      stream.pause();
+      written.then(() => stream.resume(), reject);
+    });
+    stream.on("limit", () => reject(tooLarge(`The file in ${name} is larger than ${limits.file} bytes.`)));
     stream.on("error", reject);
-    stream.on("end", () => resolve({ name, bytes: Buffer.concat(chunks) }));
+    stream.on("end", () => resolve(writer.end().then((file) => ({ name, file }))));
   });
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { JPEG, JPEG_URL, PNG, PNG_URL } from "../testing/form-bytes.js";
+import { keptFile, withDataUrls } from "../testing/form-files.js";
 import type { FormPart } from "./collect-form.js";
 import { toFormFields } from "./form-fields.js";
 
@@ -7,7 +8,7 @@ const MODEL: FormPart = { name: "model", text: "m" };
 const IMAGE: FormPart = { name: "image", text: "https://x/1.png" };
 
 const text = (name: string, value: string): FormPart => ({ name, text: value });
-const file = (name: string, bytes: Uint8Array): FormPart => ({ name, bytes: Buffer.from(bytes) });
+const file = (name: string, bytes: Uint8Array): FormPart => ({ name, file: keptFile(bytes) });
 
 const refused = (message: string | RegExp, param: string): unknown =>
   expect.objectContaining({
@@ -20,7 +21,7 @@ const refused = (message: string | RegExp, param: string): unknown =>
 /** The error of a form, or its fields when it has none. */
 function read(...parts: readonly FormPart[]): unknown {
   try {
-    return toFormFields(parts);
+    return withDataUrls(toFormFields(parts));
   } catch (error) {
     return error;
   }

@@ -1,5 +1,6 @@
 import { type GatewayError, invalidRequest } from "../errors.js";
 import { isJsonObject, type JsonObject } from "../json.js";
+import { createUploadedImage, type ReferenceImage } from "../uploaded-image.js";
 import { checkJsonStructure, checkValueCount } from "./check-json-structure.js";
 import type { FormPart } from "./collect-form.js";
 import { detectImageType } from "./image-type.js";
@@ -16,7 +17,7 @@ const IMAGE_NAME = /^image(?:\[(\d*)\])?$/;
 export function toFormFields(parts: readonly FormPart[]): JsonObject {
   const fields: JsonObject = {};
   for (const part of parts.filter(({ name }) => !IMAGE_NAME.test(name))) {
-    if ("bytes" in part && part.name !== "mask") {
+    if ("file" in part && part.name !== "mask") {
       throw invalidRequest(
         `The form has a file in ${part.name}: send images as image, image[] or image[n].`,
         part.name,
@@ -44,18 +45,18 @@ function placeOf(name: string): number {
   return index === "" ? Number.MAX_VALUE : Number(index);
 }
 
-/** The URL that a text part holds, or a file as a data URL; its type is what its bytes show. */
-function toImage(part: FormPart): string {
+/** The URL that a text part holds, or a file; its type is what its bytes show. */
+function toImage(part: FormPart): ReferenceImage {
   if ("text" in part) return part.text;
-  const mediaType = detectImageType(part.bytes);
+  const mediaType = detectImageType(part.file.head);
   if (mediaType === undefined) {
-    const what = part.bytes.length === 0 ? "is empty" : "is no image that is known here";
+    const what = part.file.byteLength === 0 ? "is empty" : "is no image that is known here";
     throw invalidRequest(
       `The file in ${part.name} ${what}: send PNG, JPEG, WebP, GIF, BMP, TIFF or HEIC.`,
       part.name,
     );
   }
-  return `data:${mediaType};base64,${part.bytes.toString("base64")}`;
+  return createUploadedImage(mediaType, part.file);
 }
 
 const NUMBERS: ReadonlySet<string> = new Set(["n", "seed", "guidance_scale"]);

@@ -3,6 +3,7 @@ import type { Operation } from "../image-request.js";
 import type { JsonObject } from "../json.js";
 import { readJson } from "./read-json.js";
 import { readMultipart } from "./read-multipart.js";
+import type { Shelf } from "./spool.js";
 
 /** How large a request's body may be, in bytes. */
 export interface BodyLimits {
@@ -14,11 +15,17 @@ export interface BodyLimits {
   readonly file: number;
 }
 
-/** The fields of a request, from JSON or, at the edits endpoint, from a form whose images become data URLs. */
+/** A request, and where the files of its form are kept. */
+export interface ReadableRequest {
+  readonly request: GatewayRequest;
+  readonly shelf: Shelf;
+}
+
+/** The fields of a request, from JSON or, at the edits endpoint, from a form whose files become images. */
 export function readFields(
-  request: GatewayRequest,
+  { request, shelf }: ReadableRequest,
   operation: Operation,
   limits: BodyLimits,
 ): Promise<JsonObject> {
-  return operation === "edit" ? readMultipart(request, limits) : readJson(request, limits.json);
+  return operation === "edit" ? readMultipart(request, { limits, shelf }) : readJson(request, limits.json);
 }

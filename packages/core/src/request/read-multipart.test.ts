@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
 import type { GatewayRequest } from "../exchange.js";
 import { FORM_TYPE, formBytes, inPieces, PNG, PNG_URL } from "../testing/form-bytes.js";
+import { openMemoryShelf, withDataUrls } from "../testing/form-files.js";
 import { readMultipart } from "./read-multipart.js";
 
 const LIMITS = { form: 100_000, file: 10_000 };
@@ -10,11 +11,13 @@ const FORM = formBytes(
   { name: "image", filename: "a.gif", type: "image/gif", content: PNG },
 );
 
-function read(request: Partial<GatewayRequest> & { readonly type?: string | null } = {}): Promise<unknown> {
+async function read(
+  request: Partial<GatewayRequest> & { readonly type?: string | null } = {},
+): Promise<unknown> {
   const { type = FORM_TYPE, headers = new Headers(), ...rest } = request;
   const sent = new Headers(headers instanceof Headers ? headers : {});
   if (type !== null) sent.set("content-type", type);
-  return readMultipart(
+  const fields = await readMultipart(
     {
       method: "POST",
       url: "/v1/images/edits",
@@ -23,8 +26,9 @@ function read(request: Partial<GatewayRequest> & { readonly type?: string | null
       ...rest,
       headers: sent,
     },
-    LIMITS,
+    { limits: LIMITS, shelf: openMemoryShelf() },
   );
+  return withDataUrls(fields);
 }
 
 const refused = (status: number, message: RegExp): unknown =>

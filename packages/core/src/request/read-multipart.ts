@@ -3,17 +3,18 @@ import busboy from "busboy";
 import { GatewayError } from "../errors.js";
 import type { GatewayRequest } from "../exchange.js";
 import type { JsonObject } from "../json.js";
-import { collectForm, type FormLimits } from "./collect-form.js";
+import { collectForm, type FormLimits, type FormOptions } from "./collect-form.js";
 import { toFormFields } from "./form-fields.js";
 import { bodyAlreadyRead, checkContentEncoding } from "./read-json.js";
 
 /**
- * The fields of a multipart form, each with the type it has in JSON, and its images as data URLs in
- * `image`. Nothing is handed on before the form has ended.
+ * The fields of a multipart form, each with the type it has in JSON, and its images in `image`.
+ * Nothing is handed on before the form has ended.
  *
  * @throws GatewayError 400, 413, 415, or `body_already_read`
  */
-export async function readMultipart(request: GatewayRequest, limits: FormLimits): Promise<JsonObject> {
+export async function readMultipart(request: GatewayRequest, options: FormOptions): Promise<JsonObject> {
+  const { limits } = options;
   const contentType = request.headers.get("content-type") ?? "";
   if (!/^multipart\/form-data *;/i.test(contentType)) {
     throw new GatewayError(
@@ -26,7 +27,7 @@ export async function readMultipart(request: GatewayRequest, limits: FormLimits)
   const declared = Number(request.headers.get("content-length") ?? Number.NaN);
   if (declared > limits.form)
     throw new GatewayError("request_too_large", `The form is larger than ${limits.form} bytes.`);
-  const form = await collectForm(body, createParser(contentType, limits), limits);
+  const form = await collectForm(body, createParser(contentType, limits), options);
   return toFormFields(form);
 }
 

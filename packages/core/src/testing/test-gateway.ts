@@ -118,7 +118,7 @@ export function createTestGateway(
         error: (fields, message) => void logs.push({ level: "error", fields, message }),
       },
       fetch: async (url, init) => {
-        const text = typeof init.body === "string" ? init.body : "";
+        const text = typeof init.body === "string" ? init.body : await new Response(init.body).text();
         const call = { url, headers: new Headers(init.headers), text, body: toObject(text) };
         calls.push(call);
         return await provider(call);

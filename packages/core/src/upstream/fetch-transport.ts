@@ -1,3 +1,4 @@
+import type { ProducedBody } from "../upstream-call.js";
 import { type Timeouts, type Transport, TransportError, type TransportResponse } from "./transport.js";
 import { isUnreachableCode } from "./unreachable.js";
 
@@ -10,13 +11,30 @@ export type Fetch = (input: string, init: RequestInit) => Promise<Response>;
  */
 export function createFetchTransport(fetch: Fetch): Transport {
   return {
-    send: ({ url, headers, body, timeouts }) =>
-      exchange(fetch, url, { method: "POST", headers: { ...headers }, body }, timeouts),
+    async send({ url, headers, body, timeouts }) {
+      const init = {
+        method: "POST",
+        headers: { ...headers },
+        body: typeof body === "string" ? body : await collect(body),
+      };
+      return await exchange(fetch, url, init, timeouts);
+    },
     download: ({ url, timeouts }) => exchange(fetch, url, {}, timeouts),
     async close() {
       // The runtime owns the connections of its fetch.
     },
   };
+}
+
+/** All of it: of a body that is produced as it is sent, `fetch` holds no less, and could not send it again. */
+async function collect(body: ProducedBody): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = new Uint8Array(body.byteLength);
+  let length = 0;
+  for await (const chunk of body) {
+    bytes.set(chunk, length);
+    length += chunk.length;
+  }
+  return bytes;
 }
 
 async function exchange(

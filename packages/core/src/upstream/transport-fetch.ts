@@ -12,5 +12,9 @@ export function createTransport(): Transport {
  * a Blob it sends once. Bun gives up after five silent minutes unless told that the gateway counts.
  */
 function forThisRuntime({ body }: RequestInit): RequestInit & { readonly timeout: false } {
-  return { timeout: false, ...(typeof body === "string" && { body: new Blob([body]) }) };
+  return { timeout: false, ...(isWhole(body) && { body: new Blob([body]) }) };
+}
+
+function isWhole(body: RequestInit["body"]): body is string | Uint8Array<ArrayBuffer> {
+  return typeof body === "string" || body instanceof Uint8Array;
 }

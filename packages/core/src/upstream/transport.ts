@@ -1,5 +1,6 @@
 import type { HeaderReader } from "../exchange.js";
 import { toPlainError } from "../plain-error.js";
+import type { ProducedBody } from "../upstream-call.js";
 
 /** How long a provider may take, in milliseconds. */
 export interface Timeouts {
@@ -15,7 +16,7 @@ export interface Timeouts {
 export interface TransportRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  readonly body: string | ProducedBody;
   readonly timeouts: Timeouts;
 }
 

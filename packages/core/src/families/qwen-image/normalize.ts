@@ -3,6 +3,7 @@ import type { ImageRequest } from "../../image-request.js";
 import type { JsonObject } from "../../json.js";
 import { toReferenceImage } from "../../request/data-url.js";
 import { checkSize } from "../../request/image-size.js";
+import type { ReferenceImage } from "../../uploaded-image.js";
 import type { NormalizeContext } from "../family.js";
 import type { ModelLimits } from "../model-limits.js";
 import type { QwenImageContent } from "./content.js";
@@ -33,7 +34,7 @@ export function normalizeQwenImage(fields: JsonObject, context: NormalizeContext
 }
 
 /** The client's own messages with the images checked, or one message made of the shorthand. */
-function toInput(content: QwenImageContent, images: readonly string[]): JsonObject {
+function toInput(content: QwenImageContent, images: readonly ReferenceImage[]): JsonObject {
   if (content.input === undefined) {
     return {
       messages: [{ role: "user", content: [...images.map((image) => ({ image })), { text: content.text }] }],

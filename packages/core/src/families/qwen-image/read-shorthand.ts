@@ -43,7 +43,7 @@ export function readShorthand(fields: JsonObject): QwenImageContent {
     text: parsed.prompt,
     images: images.map((value, index) => ({
       value,
-      param: typeof parsed.image === "string" ? "image" : `image[${index}]`,
+      param: Array.isArray(parsed.image) ? `image[${index}]` : "image",
     })),
     parameters: {
       ...(parsed.n !== undefined && parsed.n > 1 && { n: parsed.n }),

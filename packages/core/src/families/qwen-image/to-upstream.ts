@@ -1,4 +1,5 @@
 import type { ImageRequest } from "../../image-request.js";
+import { toJsonBody } from "../../json-body.js";
 import type { UpstreamCall } from "../../upstream-call.js";
 
 /** The call of DashScope's multimodal generation operation. */
@@ -6,6 +7,6 @@ export function toQwenImage(request: ImageRequest, upstreamModel: string): Upstr
   return {
     path: "/services/aigc/multimodal-generation/generation",
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({ model: upstreamModel, ...request.upstreamFields }),
+    body: toJsonBody({ model: upstreamModel, ...request.upstreamFields }),
   };
 }

@@ -4,6 +4,7 @@ import type { JsonObject } from "../../json.js";
 import { toReferenceImage } from "../../request/data-url.js";
 import { checkSize } from "../../request/image-size.js";
 import { parseFields } from "../../request/parse-fields.js";
+import type { ReferenceImage } from "../../uploaded-image.js";
 import type { NormalizeContext } from "../family.js";
 import type { ModelLimits } from "../model-limits.js";
 import { splitOpenAiOnly } from "../openai-only-fields.js";
@@ -44,16 +45,16 @@ export function normalizeSeedream(fields: JsonObject, context: NormalizeContext)
       ...forwarded,
       ...readSize(parsed.size, context.limits),
       ...toBatchFields(sequential),
-      ...(parsed.image !== undefined && { image: typeof parsed.image === "string" ? images[0] : images }),
+      ...(parsed.image !== undefined && { image: Array.isArray(parsed.image) ? images : images[0] }),
       ...(responseFormat !== undefined && { response_format: responseFormat }),
     },
     ignored,
   };
 }
 
-function readImages(image: SeedreamFields["image"]): readonly string[] {
+function readImages(image: SeedreamFields["image"]): readonly ReferenceImage[] {
   if (image === undefined) return [];
-  if (typeof image === "string") return [toReferenceImage(image, "image", REFERENCE_MEDIA_TYPES)];
+  if (!Array.isArray(image)) return [toReferenceImage(image, "image", REFERENCE_MEDIA_TYPES)];
   return image.map((value, index) => toReferenceImage(value, `image[${index}]`, REFERENCE_MEDIA_TYPES));
 }
 

@@ -1,0 +1,46 @@
+import { Buffer } from "node:buffer";
+
+/** Bytes that are encoded at once; three of them make four letters. */
+const PIECE_BYTES = 3 * 24_576;
+
+/** How many letters the base64 of so many bytes has. */
+export function toBase64Length(bytes: number): number {
+  return Math.ceil(bytes / 3) * 4;
+}
+
+/** The base64 of bytes that come in pieces of any size, as the bytes of its letters. */
+export async function* encodeBase64(
+  chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array, void> {
+  // One or two bytes that wait for the rest of their three.
+  let carried: Buffer = Buffer.alloc(0);
+  for await (const chunk of chunks) {
+    let start = 0;
+    while (start < chunk.length) {
+      const end = Math.min(chunk.length, start + PIECE_BYTES);
+      const piece = Buffer.from(chunk.buffer, chunk.byteOffset + start, end - start);
+      const { letters, rest } = encodeThrees(carried, piece);
+      carried = rest;
+      start = end;
+      if (letters.length > 0) yield letters;
+    }
+  }
+  if (carried.length > 0) yield Buffer.from(carried.toString("base64"), "latin1");
+}
+
+function encodeThrees(carried: Buffer, piece: Buffer): { letters: Buffer; rest: Buffer } {
+  // What completes the carried bytes; where nothing is carried, nothing.
+  const missing = (3 - carried.length) % 3;
+  if (piece.length < missing) return { letters: Buffer.alloc(0), rest: Buffer.concat([carried, piece]) };
+  const end = piece.length - ((piece.length - missing) % 3);
+  const letters = Buffer.allocUnsafe(toBase64Length(carried.length + end));
+  let written = 0;
+  if (carried.length > 0) {
+    written = letters.write(
+      Buffer.concat([carried, piece.subarray(0, missing)]).toString("base64"),
+      "latin1",
+    );
+  }
+  letters.write(piece.toString("base64", missing, end), written, "latin1");
+  return { letters, rest: piece.subarray(end) };
+}

@@ -1,0 +1,47 @@
+import { encodeBase64, toBase64Length } from "./encode-base64.js";
+import type { JsonObject } from "./json.js";
+import { dataUrlPrefix, holdsUpload, replaceUploads, type UploadedImage } from "./uploaded-image.js";
+import type { ProducedBody } from "./upstream-call.js";
+
+/**
+ * An object as the JSON of a call. Where the files of a form stand in it, they are written as data URLs piece by
+ * piece while the body is sent, so that no text of a whole image is ever made.
+ */
+export function toJsonBody(value: JsonObject): string | ProducedBody {
+  if (!holdsUpload(value)) return JSON.stringify(value);
+  const images: UploadedImage[] = [];
+  // No client can know it, so none can write what would be taken for an image.
+  const mark = crypto.randomUUID();
+  const outline = replaceUploads(
+    value,
+    (image) => `${dataUrlPrefix(image.mediaType)}${mark}[${images.push(image) - 1}]`,
+  );
+  // Texts and numbers of images take turns.
+  const pieces = JSON.stringify(outline).split(new RegExp(`${mark}\\[(\\d+)\\]`));
+  return toProducedBody(
+    pieces.map((piece, index) => (index % 2 === 0 ? piece : images[Number(piece)])).filter(isPresent),
+  );
+}
+
+function isPresent<T>(value: T | undefined): value is T {
+  return value !== undefined;
+}
+
+function toProducedBody(texts: readonly (string | UploadedImage)[]): ProducedBody {
+  const encoder = new TextEncoder();
+  const parts = texts.map((part) => (typeof part === "string" ? encoder.encode(part) : part));
+  const lengths = parts.map((part) =>
+    part instanceof Uint8Array ? part.length : toBase64Length(part.byteLength),
+  );
+  return {
+    byteLength: lengths.reduce((sum, length) => sum + length, 0),
+    [Symbol.asyncIterator]: () => produce(parts),
+  };
+}
+
+async function* produce(parts: readonly (Uint8Array | UploadedImage)[]): AsyncGenerator<Uint8Array, void> {
+  for (const part of parts) {
+    if (part instanceof Uint8Array) yield part;
+    else yield* encodeBase64(part.chunks());
+  }
+}

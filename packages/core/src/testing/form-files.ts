@@ -1,0 +1,34 @@
+import { Buffer } from "node:buffer";
+import type { JsonObject } from "../json.js";
+import type { FormPart } from "../request/collect-form.js";
+import { createSpool, type KeptFile, type Shelf } from "../request/spool.js";
+import { replaceUploads } from "../uploaded-image.js";
+
+/** A shelf that keeps all in memory. */
+export function openMemoryShelf(): Shelf {
+  const spool = createSpool({ memoryBytes: 0, openFile: undefined });
+  return spool.open({ remove: () => undefined });
+}
+
+/** A file of a form as it is when its bytes came at once. */
+export function keptFile(bytes: Uint8Array): KeptFile {
+  const chunks = (): readonly Uint8Array[] => [bytes];
+  return { head: bytes.subarray(0, 16), byteLength: bytes.length, chunks, chunksSync: chunks };
+}
+
+/** A part of a form whose file, if it is one, is in one piece. */
+export type PlainPart =
+  | { readonly name: string; readonly text: string }
+  | { readonly name: string; readonly bytes: Buffer };
+
+/** Parts as plain values: the text, or the bytes of the file. */
+export function toPlainParts(parts: readonly FormPart[]): readonly PlainPart[] {
+  return parts.map((part) =>
+    "file" in part ? { name: part.name, bytes: Buffer.concat([...part.file.chunksSync()]) } : part,
+  );
+}
+
+/** Fields with a data URL in the place of each file. */
+export function withDataUrls(fields: JsonObject): unknown {
+  return replaceUploads(fields, (image) => image.toJSON());
+}

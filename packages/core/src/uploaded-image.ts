@@ -1,0 +1,68 @@
+import { Buffer } from "node:buffer";
+
+/** Bytes that came from a client and are kept until its request is over, in memory or in a file. */
+export interface KeptBytes {
+  readonly byteLength: number;
+  /** The bytes in order; each call begins anew. */
+  chunks(): Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+  /** The same for those who cannot wait; a file is read while everybody else does. */
+  chunksSync(): Iterable<Uint8Array>;
+}
+
+const MARK = Symbol.for("calotype.UploadedImage");
+
+/**
+ * A reference image that came as a file of a form. Its bytes are kept as they came, and become base64 as they are
+ * sent. They can be read until the request is over.
+ */
+export interface UploadedImage {
+  /** What its first bytes show, such as `image/png`. */
+  readonly mediaType: string;
+  readonly byteLength: number;
+  /** The bytes in order, in pieces of any size; each call begins anew. */
+  chunks(): Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+  /** All of it as a data URL, so that `JSON.stringify` writes one. Takes several times the memory of the image. */
+  toJSON(): string;
+  /** Marks uploads across copies of the package. */
+  readonly [MARK]: true;
+}
+
+/** A reference image: an `http(s)` URL, a data URL, or the file of a form. */
+export type ReferenceImage = string | UploadedImage;
+
+/** An image of the bytes that were kept of a form's file. */
+export function createUploadedImage(mediaType: string, bytes: KeptBytes): UploadedImage {
+  return {
+    mediaType,
+    byteLength: bytes.byteLength,
+    chunks: () => bytes.chunks(),
+    toJSON: () => dataUrlPrefix(mediaType) + Buffer.concat([...bytes.chunksSync()]).toString("base64"),
+    [MARK]: true,
+  };
+}
+
+/** True for the file of a form; of what clients write as JSON nothing is one. */
+export function isUploadedImage(value: unknown): value is UploadedImage {
+  return typeof value === "object" && value !== null && MARK in value;
+}
+
+/** What stands in a data URL before the base64. */
+export function dataUrlPrefix(mediaType: string): string {
+  return `data:${mediaType};base64,`;
+}
+
+/** True for a value of JSON, with uploads in it, that holds at least one. */
+export function holdsUpload(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return false;
+  return isUploadedImage(value) || Object.values(value).some(holdsUpload);
+}
+
+/** A copy of a value of JSON with something else in the place of each upload. */
+export function replaceUploads(value: unknown, replace: (image: UploadedImage) => unknown): unknown {
+  if (typeof value !== "object" || value === null || !holdsUpload(value)) return value;
+  if (isUploadedImage(value)) return replace(value);
+  if (Array.isArray(value)) return value.map((item: unknown) => replaceUploads(item, replace));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [name, replaceUploads(item, replace)]),
+  );
+}
