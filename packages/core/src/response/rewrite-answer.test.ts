@@ -147,7 +147,7 @@ describe("an answer rewritten as it comes", () => {
         for (const chunks of [
           [bytes],
           cutBytes(bytes, cuts),
-          cutEvery(bytes, bytes.length < 2_000 ? 1 : 7),
+          cutEvery(bytes, bytes.length < 1_000 ? 1 : 37),
         ]) {
           const rewritten = rewrite(chunks, { maxHeldBytes: HELD });
           expect(rewritten.status).toBe("complete");
@@ -156,9 +156,9 @@ describe("an answer rewritten as it comes", () => {
         }
         if (body !== undefined) answers++;
       }),
-      { numRuns: 1_000, seed: 20261121 },
+      { numRuns: 400, seed: 20261121 },
     );
-    expect(answers).toBeGreaterThan(200);
+    expect(answers).toBeGreaterThan(100);
   });
 
   it("has the same bytes however it comes", () => {
