@@ -5,18 +5,50 @@ import { fetchAsBase64 } from "./fetch-as-base64.js";
 import type { ImageResult } from "./image-request.js";
 import type { Job, JobParts } from "./job.js";
 import type { SecretMask } from "./mask-secrets.js";
+import { noImageError } from "./no-image-error.js";
+import { relayAnswer } from "./relay-answer.js";
 import { renderImages } from "./response/images-response.js";
 import { renderNative } from "./response/native-response.js";
-import { readAnswer } from "./upstream/read-answer.js";
+import { type JsonAnswer, parseAnswer, readHead, tooLargeError } from "./upstream/read-answer.js";
+
+/** A larger answer is relayed as it comes, where the family tells how it is read. */
+const MAX_HELD_BYTES = 256 * 1024;
 
 /**
- * Reads a provider's JSON answer to its end, settles it, and renders it for the endpoint.
+ * Reads a provider's JSON answer to its end, settles it, and renders it for the endpoint; one of
+ * megabytes is relayed instead.
  *
  * @throws GatewayError when no image came
  */
 export async function answerJson(parts: JobParts, job: Job, answered: Answered): Promise<GatewayResponse> {
+  const { maxAnswerBytes } = parts;
+  const { response } = answered;
+  const shape = job.model.family.answerShape;
+  const maxBytes = shape === undefined ? maxAnswerBytes : Math.min(MAX_HELD_BYTES, maxAnswerBytes);
+  let completion: Completion;
+  try {
+    const { chunks, rest } = await readHead(response, { maxBytes, countBytes: job.countBytes });
+    if (rest === undefined) completion = complete(parts, job, answered, parseAnswer(chunks, response));
+    else if (shape !== undefined && maxBytes < maxAnswerBytes) {
+      return relayAnswer(parts, job, answered, { shape, chunks, rest });
+    } else {
+      response.cancel();
+      completion = { error: tooLargeError(maxBytes, response) };
+    }
+  } catch (error) {
+    completion = { error: toReadError(error, parts, job, answered) };
+    answered.failedLate({ kind: "broken", cause: error });
+  }
+  return answerWhole(parts, job, answered, completion);
+}
+
+async function answerWhole(
+  parts: JobParts,
+  job: Job,
+  answered: Answered,
+  { text, result, error }: Completion,
+): Promise<GatewayResponse> {
   const { id, request } = job;
-  const { text, result, error } = await complete(parts, job, answered);
   // The native endpoint passes every JSON answer on, one without an image too.
   const passedOn = request.operation === "native" ? text : undefined;
   const isAnswered = passedOn !== undefined || error === undefined;
@@ -50,25 +82,32 @@ type Completion =
   | { readonly text: string; readonly result: ImageResult; readonly error?: undefined }
   | { readonly text?: string; readonly result?: ImageResult; readonly error: GatewayError };
 
-async function complete(
-  parts: JobParts,
-  { id, model, request, countBytes }: Job,
+function complete(
+  { mask }: JobParts,
+  { model, request }: Job,
   { response }: Answered,
-): Promise<Completion> {
+  { text, value }: JsonAnswer,
+): Completion {
   const headerId = response.headers.get("x-request-id") ?? undefined;
-  try {
-    const { text, value } = await readAnswer(response, { maxBytes: parts.maxAnswerBytes, countBytes });
-    const answer = maskErrors(model.family.fromUpstream(value, request), parts.mask);
-    const result = { ...answer, upstreamRequestId: headerId ?? answer.upstreamRequestId };
-    const isFailed = result.images.length === 0 || result.failure !== undefined;
-    return isFailed ? { text, result, error: noImageError(result) } : { text, result };
-  } catch (error) {
-    if (isGatewayError(error)) return { error };
-    parts.logger.error({ requestId: id, err: error }, "A provider's answer could not be read.");
-    const message = "The provider's answer could not be read.";
-    const details = { cause: error, upstreamRequestId: headerId, shouldRetry: false } as const;
-    return { error: new GatewayError("internal_error", message, details) };
-  }
+  const answer = maskErrors(model.family.fromUpstream(value, request), mask);
+  const result = { ...answer, upstreamRequestId: headerId ?? answer.upstreamRequestId };
+  const isFailed = result.images.length === 0 || result.failure !== undefined;
+  return isFailed ? { text, result, error: noImageError(result) } : { text, result };
+}
+
+function toReadError(
+  cause: unknown,
+  { logger }: JobParts,
+  { id }: Job,
+  { response }: Answered,
+): GatewayError {
+  if (isGatewayError(cause)) return cause;
+  logger.error({ requestId: id, err: cause }, "A provider's answer could not be read.");
+  return new GatewayError("internal_error", "The provider's answer could not be read.", {
+    cause,
+    upstreamRequestId: response.headers.get("x-request-id") ?? undefined,
+    shouldRetry: false,
+  });
 }
 
 /** Providers quote the key they refuse, also in answers of HTTP 200. */
@@ -83,13 +122,4 @@ function maskErrors(result: ImageResult, mask: SecretMask): ImageResult {
     errors: result.errors.map(maskReason),
     failure: result.failure && maskReason(result.failure),
   };
-}
-
-function noImageError(result: ImageResult): GatewayError {
-  const reason = result.failure ?? result.errors[0];
-  return new GatewayError("upstream_no_image", reason?.message ?? "The provider answered without an image.", {
-    upstreamCode: reason?.code,
-    upstreamRequestId: result.upstreamRequestId,
-    shouldRetry: false,
-  });
 }

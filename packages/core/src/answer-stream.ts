@@ -19,7 +19,7 @@ import { toUpstreamError } from "./upstream/upstream-error.js";
 export async function answerStream(
   parts: JobParts,
   job: Job,
-  { response, sentTo }: Answered,
+  { response, sentTo, failedLate }: Answered,
 ): Promise<GatewayResponse> {
   const upstreamRequestId = response.headers.get("x-request-id") ?? undefined;
   const reader = openReader(parts, job);
@@ -33,6 +33,7 @@ export async function answerStream(
   const body = relaySse(response.body, {
     onEvent: (event) => reader.read(event),
     onEnd: (end) => {
+      if (end.reason === "failed") failedLate({ kind: kindOf(end.error), cause: end.error });
       const { images, usage, failure } = readResult(reader, end, parts, job);
       const error =
         failure === undefined ? findError(end) : toReportedError(failure, parts.mask, upstreamRequestId);
@@ -102,9 +103,9 @@ function toReportedError(
 }
 
 function toStreamError(cause: unknown, requestId: string | undefined): GatewayError {
-  return toUpstreamError({
-    kind: cause instanceof TransportError ? cause.reason : "broken",
-    cause,
-    requestId,
-  });
+  return toUpstreamError({ kind: kindOf(cause), cause, requestId });
+}
+
+function kindOf(cause: unknown): TransportError["reason"] {
+  return cause instanceof TransportError ? cause.reason : "broken";
 }

@@ -34,6 +34,8 @@ export interface Answered {
   readonly channel: Channel;
   readonly sentTo: SentTo;
   readonly response: TransportResponse;
+  /** Tells the channel's health of an answer that began well and broke off, or was none. */
+  readonly failedLate: (failure: AttemptFailure) => void;
 }
 
 /** No channel answered with success. */
@@ -64,7 +66,12 @@ export async function dispatch(
     const { channel } = route;
     const sentTo = { channel: channel.id, upstreamModel: channel.toUpstreamModel(model.name) ?? model.name };
     const outcome = await attempt(route, request, sentTo.upstreamModel, parts);
-    if (outcome.ok) return { ok: true, channel, sentTo, response: outcome.response };
+    if (outcome.ok) {
+      const answeredBy = route;
+      const failedLate = (failure: AttemptFailure): void =>
+        beginRoute(parts.health, answeredBy).failed(failure);
+      return { ok: true, channel, sentTo, response: outcome.response, failedLate };
+    }
     const { failure } = outcome;
     if (failure.kind !== "unreachable") reached = sentTo;
     if (worst === undefined || weigh(failure) >= weigh(worst.failure)) worst = { failure, sentTo };

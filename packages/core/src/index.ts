@@ -15,6 +15,7 @@ export {
   createMemoryAdmissionStore,
   type MemoryAdmissionStoreOptions,
 } from "./admission/memory-admission-store.js";
+export type { AnswerShape } from "./answer-shape.js";
 export type * from "./billing/index.js";
 export {
   calculateCharge,
@@ -72,9 +73,9 @@ export type { Source } from "./source.js";
 export type { ChannelTest } from "./test-channel.js";
 export type { KeyTest } from "./test-key.js";
 export type { ChannelTestOptions } from "./test-request.js";
+export type { ReferenceImage, UploadedImage } from "./uploaded-image.js";
 export type { Fetch } from "./upstream/fetch-transport.js";
 export type { Timeouts, Transport, TransportRequest, TransportResponse } from "./upstream/transport.js";
 export { TransportError } from "./upstream/transport.js";
-export type { ReferenceImage, UploadedImage } from "./uploaded-image.js";
 export type { ProducedBody, UpstreamCall } from "./upstream-call.js";
 export type { UpstreamFailure, UpstreamFailureKind } from "./upstream-failure.js";

@@ -61,8 +61,6 @@ export async function runPipeline(
     const imageRequest = normalizeRequest(fields, { operation, model, caller, responseFormat });
     const group = caller.group ?? DEFAULT_GROUP;
     const price = parts.prices?.find(model.name, group);
-    await parts.beforeSend?.(imageRequest, caller);
-    checkPresence(request.signal);
     const { headers } = request;
     const keepAlive = createKeepAlive(parts, request, arrival.id);
     const order = { ...arrival, caller: caller.id, group, model: model.name, price };
@@ -90,7 +88,7 @@ export async function runPipeline(
         countBytes: (count: number) => visit?.bytes.addAnyway(count),
         reportError: (error: GatewayError) => report.failed(error),
       };
-      response = await runAdmitted(parts, { job, admission, visit, report });
+      response = await runAdmitted(parts, { job, admission, visit, caller, request, report });
     }
   } catch (error) {
     visit?.leave();
@@ -126,9 +124,4 @@ function checkMethod(method: string): void {
   throw new GatewayError("method_not_allowed", `${method} is not allowed here: send POST.`, {
     headers: { allow: "POST" },
   });
-}
-
-/** The last moment at which a client that left costs nothing. A call once sent runs on. */
-function checkPresence(signal: AbortSignal): void {
-  if (signal.aborted) throw new GatewayError("client_closed_request", "The client left.");
 }

@@ -63,7 +63,7 @@ export function createRequestReport(
       return renderError(error, { id, mask: parts.maskKeys, native: operation === "native" });
     },
     failed,
-    answered({ status, body }) {
+    answered({ status, headers }) {
       parts.events.request({
         id,
         time,
@@ -71,7 +71,7 @@ export function createRequestReport(
         ...subject,
         status,
         ...(errorCode !== undefined && { errorCode }),
-        stream: typeof body !== "string" && !(body instanceof Uint8Array),
+        stream: headers["content-type"]?.startsWith("text/event-stream") === true,
         // A clock may be set back.
         durationMs: Math.max(0, parts.now() - receivedAt),
       });

@@ -50,6 +50,8 @@ export type Admission =
       readonly booking: Booking;
       /** How the limits stand, for the answer. */
       readonly headers: Readonly<Record<string, string>>;
+      /** Whether one of the places is taken of which a caller has so many at once. */
+      readonly holdsPlace: boolean;
       /** Whether a repeat may be asked for, so that the answer is of use later. */
       readonly isRepeatable: boolean;
       /** Gives the places back; once, when the request is over. Never rejects. */
@@ -92,7 +94,9 @@ export async function admit(parts: AdmissionParts, applicant: Applicant): Promis
     throw error;
   }
   const booking = openBooking(parts, applicant.order);
-  return { kind: "admitted", booking, headers, isRepeatable: ticket.idempotency !== undefined, finish };
+  const holdsPlace = ticket.concurrency.length > 0;
+  const isRepeatable = ticket.idempotency !== undefined;
+  return { kind: "admitted", booking, headers, holdsPlace, isRepeatable, finish };
 }
 
 const HOUR_MS = 3_600_000;

@@ -1,3 +1,4 @@
+import type { AnswerShape } from "../answer-shape.js";
 import type { ImageRequest, ImageResult, Operation, ResponseFormat, Usage } from "../image-request.js";
 import type { JsonObject } from "../json.js";
 import type { UpstreamCall } from "../upstream-call.js";
@@ -55,6 +56,11 @@ export interface Family {
   toUpstream(request: ImageRequest, upstreamModel: string): UpstreamCall;
   /** A successful answer of the provider (HTTP 200, a JSON object). */
   fromUpstream(body: JsonObject, request: ImageRequest): ImageResult;
+  /**
+   * Where things stand in a successful answer, so that one of megabytes is relayed and understood without being
+   * held. Absent: every answer is read whole.
+   */
+  readonly answerShape?: AnswerShape;
   /** A reader for one stream of events. Absent when the provider streams nothing. */
   readStream?(): StreamReader;
   /** An error answer of the provider. `body` is its parsed JSON, or `undefined` when it is none. */

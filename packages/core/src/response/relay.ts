@@ -17,6 +17,8 @@ export interface AbandonedStream {
 
 /** What passes through a relay, and who is told of its end. */
 export interface RelayParts {
+  /** What goes on before the first chunk. */
+  readonly first?: readonly Uint8Array[] | undefined;
   /** What goes on of a chunk. Called for each chunk, also where nobody takes what goes on any more. */
   readonly pass: (chunk: Uint8Array) => readonly Uint8Array[];
   /** What goes on after the last chunk, once `onEnd` has resolved. */
@@ -38,13 +40,14 @@ export class Relay {
   readonly #chunks: AsyncIterator<Uint8Array>;
   readonly #parts: RelayParts;
   /** What goes on and was not taken yet. */
-  #ready: Uint8Array[] = [];
+  #ready: Uint8Array[];
   #end: Promise<void> | undefined;
   #isAbandoned = false;
 
   constructor(source: AsyncIterable<Uint8Array>, parts: RelayParts) {
     this.#chunks = source[Symbol.asyncIterator]();
     this.#parts = parts;
+    this.#ready = [...(parts.first ?? [])];
   }
 
   /** The next chunk that goes on. One call at a time. */

@@ -15,31 +15,57 @@ export interface JsonAnswer {
 
 /** How an answer is read. */
 export interface ReadOptions {
+  /** So much is held. */
   readonly maxBytes: number;
   /** Told of each piece that is held. */
   readonly countBytes: (bytes: number) => void;
 }
 
+/** The beginning of an answer, or all of it where it is not larger than what may be held. */
+export interface AnswerHead {
+  readonly chunks: readonly Uint8Array[];
+  /** `undefined` when the answer has ended. */
+  readonly rest: AsyncIterator<Uint8Array> | undefined;
+}
+
 /**
- * The JSON object of a successful answer.
+ * Reads an answer until it ends, or until more has come than may be held.
+ *
+ * @throws GatewayError `upstream_invalid_response` when it is cut; `upstream_timeout` when it stalls.
+ */
+export async function readHead(response: TransportResponse, options: ReadOptions): Promise<AnswerHead> {
+  try {
+    return await collect(response.body, options);
+  } catch (cause) {
+    if (!(cause instanceof TransportError)) throw cause;
+    throw toUpstreamError({ kind: cause.reason, cause, requestId: readRequestId(response) });
+  }
+}
+
+/**
+ * The JSON object of an answer that is small enough to be held.
  *
  * @throws GatewayError `upstream_invalid_response` when it is cut, larger than `maxBytes`, or not a
  * JSON object; `upstream_timeout` when it stalls.
  */
 export async function readAnswer(response: TransportResponse, options: ReadOptions): Promise<JsonAnswer> {
-  const requestId = response.headers.get("x-request-id") ?? undefined;
-  let text: string | undefined;
-  try {
-    text = await readText(response.body, options);
-  } catch (cause) {
-    if (!(cause instanceof TransportError)) throw cause;
-    throw toUpstreamError({ kind: cause.reason, cause, requestId });
-  }
-  if (text === undefined)
-    throw invalid(`The provider's answer is larger than ${options.maxBytes} bytes.`, requestId);
+  const { chunks, rest } = await readHead(response, options);
+  if (rest === undefined) return parseAnswer(chunks, response);
+  response.cancel();
+  throw tooLargeError(options.maxBytes, response);
+}
+
+/** @throws GatewayError `upstream_invalid_response` for what is not a JSON object */
+export function parseAnswer(chunks: readonly Uint8Array[], response: TransportResponse): JsonAnswer {
+  const text = decode(chunks);
   const value = parseObject(text);
-  if (value === undefined) throw invalid("The provider's answer is not a JSON object.", requestId);
+  if (value === undefined) throw invalid("The provider's answer is not a JSON object.", response);
   return { text, value };
+}
+
+/** The error of an answer that is larger than may be held. */
+export function tooLargeError(maxBytes: number, response: TransportResponse): GatewayError {
+  return invalid(`The provider's answer is larger than ${maxBytes} bytes.`, response);
 }
 
 /** Error answers are short; what stands past this is not read. */
@@ -48,7 +74,9 @@ const ERROR_OPTIONS: ReadOptions = { maxBytes: 64 * 1024, countBytes: () => unde
 /** An error answer, or `undefined` when it is no JSON object; the status stands either way. */
 export async function readErrorAnswer(response: TransportResponse): Promise<JsonAnswer | undefined> {
   try {
-    const text = (await readText(response.body, ERROR_OPTIONS)) ?? "";
+    const { chunks, rest } = await collect(response.body, ERROR_OPTIONS);
+    if (rest !== undefined) await rest.return?.();
+    const text = rest === undefined ? decode(chunks) : "";
     const value = parseObject(text);
     return value && { text, value };
   } catch (error) {
@@ -57,20 +85,27 @@ export async function readErrorAnswer(response: TransportResponse): Promise<Json
   }
 }
 
-async function readText(
+async function collect(
   body: AsyncIterable<Uint8Array>,
   { maxBytes, countBytes }: ReadOptions,
-): Promise<string | undefined> {
-  const decoder = new TextDecoder();
+): Promise<AnswerHead> {
+  const iterator = body[Symbol.asyncIterator]();
+  const chunks: Uint8Array[] = [];
   let length = 0;
-  let text = "";
-  for await (const chunk of body) {
-    length += chunk.length;
-    if (length > maxBytes) return undefined;
-    countBytes(chunk.length);
-    text += decoder.decode(chunk, { stream: true });
+  while (length <= maxBytes) {
+    const { done, value } = await iterator.next();
+    if (done === true) return { chunks, rest: undefined };
+    length += value.length;
+    countBytes(value.length);
+    chunks.push(value);
   }
-  return text + decoder.decode();
+  return { chunks, rest: iterator };
+}
+
+function decode(chunks: readonly Uint8Array[]): string {
+  const decoder = new TextDecoder();
+  const texts = chunks.map((chunk) => decoder.decode(chunk, { stream: true }));
+  return texts.join("") + decoder.decode();
 }
 
 function parseObject(text: string): JsonObject | undefined {
@@ -83,6 +118,13 @@ function parseObject(text: string): JsonObject | undefined {
   }
 }
 
-function invalid(message: string, upstreamRequestId: string | undefined): GatewayError {
-  return new GatewayError("upstream_invalid_response", message, { upstreamRequestId, shouldRetry: false });
+function invalid(message: string, response: TransportResponse): GatewayError {
+  return new GatewayError("upstream_invalid_response", message, {
+    upstreamRequestId: readRequestId(response),
+    shouldRetry: false,
+  });
+}
+
+function readRequestId({ headers }: TransportResponse): string | undefined {
+  return headers.get("x-request-id") ?? undefined;
 }

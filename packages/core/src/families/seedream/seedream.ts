@@ -1,4 +1,5 @@
 import type { Family } from "../family.js";
+import { SEEDREAM_ANSWER } from "./answer-shape.js";
 import { toSeedreamFailure } from "./from-error.js";
 import { fromSeedream } from "./from-upstream.js";
 import { findSeedreamLimits } from "./limits.js";
@@ -18,6 +19,7 @@ export const seedream: Family = {
     context.operation === "native" ? normalizeNative(fields, context) : normalizeSeedream(fields, context),
   toUpstream: toSeedream,
   fromUpstream: fromSeedream,
+  answerShape: SEEDREAM_ANSWER,
   readStream: readSeedreamStream,
   toFailure: toSeedreamFailure,
 };
