@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { GatewayRequest } from "./exchange.js";
+import { seedream } from "./families/index.js";
 import {
   type Answer,
   ARK_ANSWER,
+  ARK_KEY,
   CALLER_KEY,
   createPost,
   createTestGateway,
@@ -18,8 +20,18 @@ const IMAGE = "A".repeat(400_000);
 const BASE64_ANSWER = { ...ARK_ANSWER, data: [{ b64_json: IMAGE }] };
 const OVERLOADED = { error: { code: "overloaded", type: "server_error" } };
 
+/** A family that does not tell how its answers are read: they are held whole. */
+const { answerShape: _shape, ...withoutShape } = seedream;
+const plain = { ...withoutShape, name: "plain" };
+
 const open = (provider?: Provider): TestGateway =>
-  createTestGateway(provider, { maxBytesInFlight: MAX_BYTES, limits: { concurrent: 5 } });
+  createTestGateway(provider, {
+    families: [plain],
+    models: { doodle: { family: "plain" }, "seedream-4-5-251128": { family: "seedream" } },
+    channels: ["plain", "seedream"].map((family) => ({ id: family, family, apiKey: ARK_KEY })),
+    maxBytesInFlight: MAX_BYTES,
+    limits: { concurrent: 5 },
+  });
 
 /** A body of exactly so many bytes. */
 function bodyOf(bytes: number): string {
@@ -113,7 +125,17 @@ describe("uploads past what the gateway may hold", () => {
   });
 });
 
-describe("a large answer", () => {
+describe("a large answer that is relayed", () => {
+  it("is not held, whether it is read or not", async () => {
+    const test = openLarge();
+    const ask = { model: "seedream-4-5-251128", prompt: "a fox", response_format: "b64_json" };
+    const response = await test.gateway.fetch(createPost(ask));
+    expect(await isHeld(test)).toBe(false);
+    expect(await response.json()).toMatchObject({ data: [{ b64_json: IMAGE }] });
+  });
+});
+
+describe("a large answer that is held", () => {
   const ask = { ...SMALL, response_format: "b64_json" };
 
   it("is held until it is read", async () => {
