@@ -1,0 +1,129 @@
+import { once } from "node:events";
+import { createGateway, type GatewayOptions } from "@calotype/core";
+import { toNodeHandler } from "@calotype/node";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type Answer, open, readAnswer, send } from "./support/http-client.js";
+import { listen } from "./support/listen.js";
+import { openRaw } from "./support/raw-client.js";
+import { CALLER_KEY, CHANNEL_KEY, QWEN_IMAGE } from "./support/test-gateway.js";
+
+const MAX_BYTES = 32 * 1024 * 1024;
+const PATH = "/v1/images/generations";
+/** More than the buffers of two sockets take. */
+const IMAGE = Buffer.alloc(18 * 1024 * 1024);
+const HEADERS = { authorization: `Bearer ${CALLER_KEY}`, "content-type": "application/json" };
+const OVERLOADED = expect.stringContaining('"code":"overloaded"');
+
+/** A gateway over sockets, whose provider answers with a link to one large image. */
+async function serve(options: Partial<GatewayOptions> = {}): Promise<string> {
+  const provider = await listen(({ method, headers }, res) => {
+    if (method === "GET") return void res.end(IMAGE);
+    const content = [{ image: `http://${headers.host}/1.png` }];
+    const output = { choices: [{ message: { role: "assistant", content } }] };
+    res.setHeader("content-type", "application/json");
+    res.end(JSON.stringify({ output, usage: { image_count: 1 } }));
+  });
+  const gateway = createGateway({
+    models: { [QWEN_IMAGE]: { family: "qwen-image" } },
+    channels: [{ id: "dashscope", family: "qwen-image", apiKey: CHANNEL_KEY, baseUrl: provider.url }],
+    apiKeys: [{ id: "tester", key: CALLER_KEY }],
+    maxBytesInFlight: MAX_BYTES,
+    ...options,
+  });
+  const { url, close } = await listen(toNodeHandler(gateway));
+  onTestFinished(async () => {
+    await close();
+    await gateway.close();
+    await provider.close();
+  });
+  return url;
+}
+
+/** Not JSON, and as long as asked: it is read whole, and then refused with a 400. */
+const upload = (url: string, bytes: number): Promise<Answer> =>
+  send(url, {
+    path: PATH,
+    headers: { ...HEADERS, "content-length": String(bytes) },
+    body: "x".repeat(bytes),
+  });
+
+/** Only where nothing at all is held is there room for it. */
+const fillBudget = async (url: string): Promise<number> => (await upload(url, MAX_BYTES)).status;
+
+const ASK = JSON.stringify({ model: QWEN_IMAGE, prompt: "a fox", response_format: "b64_json" });
+
+describe("uploads over sockets", () => {
+  it("past the budget are a 503 that says when to come again, and pass once the others are gone", async () => {
+    const url = await serve();
+    const length = 20 * 1024 * 1024;
+    const first = open(url, { path: PATH, headers: { ...HEADERS, "content-length": String(length) } });
+    const answered = readAnswer(first);
+    first.write("x");
+    await expect
+      .poll(() => upload(url, length))
+      .toMatchObject({ status: 503, headers: { "retry-after": "1" }, text: OVERLOADED });
+    first.end("x".repeat(length - 1));
+    expect((await answered).status).toBe(400);
+    expect(await fillBudget(url)).toBe(400);
+  });
+
+  it("in chunks past the budget are a 503", async () => {
+    const url = await serve();
+    const piece = "x".repeat(1024 * 1024);
+    const pieces = Array.from({ length: 40 }, () => piece);
+    const answer = await send(url, { path: PATH, headers: HEADERS, body: pieces });
+    expect(answer).toMatchObject({ status: 503, text: OVERLOADED });
+    expect(await fillBudget(url)).toBe(400);
+  });
+
+  it("whose client leaves in the middle hold nothing", async () => {
+    const url = await serve();
+    const call = { path: PATH, headers: { ...HEADERS, "content-length": String(MAX_BYTES) } };
+    const { socket } = await openRaw(url, call);
+    socket.write("x".repeat(1024));
+    await expect.poll(() => upload(url, 10)).toMatchObject({ status: 503 });
+    socket.destroy();
+    await expect.poll(() => fillBudget(url)).toBe(400);
+  });
+});
+
+/** Asks for the image and reads nothing of it. */
+const begin = async (url: string) => {
+  const headers = { ...HEADERS, "content-length": String(ASK.length) };
+  const { socket } = await openRaw(url, { path: PATH, headers });
+  socket.pause();
+  socket.write(ASK);
+  return socket;
+};
+
+describe("a large answer over a socket", () => {
+  it("is held while its reader is slow, and no longer when it has read it", async () => {
+    const url = await serve();
+    const socket = await begin(url);
+    await expect.poll(() => fillBudget(url), { timeout: 5_000 }).toBe(503);
+    let received = 0;
+    socket.resume();
+    socket.on("data", (chunk: Buffer) => {
+      received += chunk.length;
+    });
+    await expect.poll(() => fillBudget(url), { timeout: 5_000 }).toBe(400);
+    expect(received).toBeGreaterThan(IMAGE.length);
+  });
+
+  it("is held no longer when its reader has left", async () => {
+    const url = await serve();
+    const socket = await begin(url);
+    await expect.poll(() => fillBudget(url), { timeout: 5_000 }).toBe(503);
+    socket.destroy();
+    await once(socket, "close");
+    await expect.poll(() => fillBudget(url), { timeout: 5_000 }).toBe(400);
+  });
+
+  it("frees its caller's place for the request that follows it", async () => {
+    const url = await serve({ limits: { concurrent: 1 } });
+    for (const _ of [1, 2, 3]) {
+      const answer = await send(url, { path: PATH, headers: HEADERS, body: ASK });
+      expect(answer.status).toBe(200);
+    }
+  });
+});

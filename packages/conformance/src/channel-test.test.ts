@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import { serve } from "./clients/support/serve.js";
+import { useProviders } from "./support/use-providers.js";
+
+const providers = useProviders();
+
+describe("gateway.test over the emulated providers", () => {
+  it.each([
+    ["ark", "seedream-4-0-250828", "doubao-seedream-4-0-250828"],
+    ["dashscope", "image-max", "qwen-image-max"],
+    ["dashscope", "image-edit-plus", "qwen-image-edit-plus"],
+  ])(
+    "makes a picture on the channel %s with the model %s, and no caller pays",
+    async (id, model, upstreamModel) => {
+      const { gateway, records } = await serve(providers());
+      const { ok, keys, ...test } = await gateway.test(id, { model });
+      expect({ ok, ...test }).toEqual({ ok: true, channel: id, model, upstreamModel });
+      expect(keys).toMatchObject([{ ok: true, index: 0, images: 1 }]);
+      await gateway.close();
+      expect(records).toEqual([]);
+    },
+  );
+
+  it("tells why a key made none, and the channel cools; a test that succeeds ends that", async () => {
+    const { gateway } = await serve(providers());
+    providers().emulator.faults.add({ wrongKey: true, times: 1 });
+    const model = "seedream-4-0-250828";
+    expect(await gateway.test("ark", { model })).toMatchObject({
+      ok: false,
+      keys: [{ ok: false, reason: "credential", status: 401, code: "AuthenticationError" }],
+    });
+    const cooling = JSON.stringify(gateway.status());
+    expect(cooling).toContain("credential");
+    expect((await gateway.test("ark", { model })).ok).toBe(true);
+    expect(JSON.stringify(gateway.status())).not.toContain("credential");
+  });
+
+  it("knows its channels and models", async () => {
+    const { gateway } = await serve(providers());
+    await expect(gateway.test("nowhere")).rejects.toMatchObject({ code: "model_not_found" });
+    await expect(gateway.test("ark", { model: "image-max" })).rejects.toMatchObject({
+      code: "model_not_found",
+    });
+  });
+});
