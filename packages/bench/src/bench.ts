@@ -1,0 +1,50 @@
+// Measures the gateway beside others: see docs/performance.md.
+import { readFileSync, writeFileSync } from "node:fs";
+import { type BenchOptions, readCommandLine, USAGE } from "./command-line.ts";
+import { runMicroBenchmarks } from "./micro/run-micro-benchmarks.ts";
+import { runProfile } from "./profile/run-profile.ts";
+import { drawChart } from "./report/draw-chart.ts";
+import { renderText } from "./report/render-tables.ts";
+import { toTables } from "./report/tables.ts";
+import { toJson, writeDocs } from "./report/write-docs.ts";
+import { mergeResults, type Results } from "./results.ts";
+import { runBench } from "./run-bench.ts";
+import { canReadCost } from "./system/process-cost.ts";
+import { writeScripts } from "./system/scripts.ts";
+
+const args = process.argv.slice(2);
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+try {
+  await run(readCommandLine(args));
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+  process.exitCode = 1;
+}
+
+async function run(options: BenchOptions): Promise<void> {
+  if (options.isMicro) return await runMicroBenchmarks({ say });
+  if (options.from === undefined && !canReadCost()) {
+    return say("What a process costs is read from /proc, which only Linux has; --micro runs everywhere.");
+  }
+  writeScripts();
+  if (options.profile !== undefined) return await runProfile(options, options.profile, { say });
+  const results = await obtain(options);
+  say("");
+  for (const table of toTables(results)) say(renderText(table));
+  if (options.json !== undefined) writeFileSync(options.json, toJson(results));
+  if (options.chart !== undefined) writeFileSync(options.chart, drawChart(results));
+  if (options.isForDocs) writeDocs(results);
+}
+
+async function obtain(options: BenchOptions): Promise<Results> {
+  if (options.from !== undefined) return readResults(options.from);
+  return await runBench(options, `npm run bench${args.length > 0 ? ` -- ${args.join(" ")}` : ""}`, { say });
+}
+
+/** Of several files; what a later one measured again replaces what an earlier one did. */
+function readResults(list: string): Results {
+  const [first, ...others] = list.split(",").map((file): Results => JSON.parse(readFileSync(file, "utf8")));
+  if (first === undefined) throw new Error("--from takes a file.");
+  return others.reduce(mergeResults, first);
+}

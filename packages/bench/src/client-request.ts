@@ -1,0 +1,64 @@
+import { Buffer } from "node:buffer";
+import { createBase64, EDIT_FILE_BYTES, EDIT_FILES, SERVICE_PREFIX } from "./payloads.ts";
+import type { AnswerId } from "./works.ts";
+
+/** What a client sends. */
+export interface ClientRequest {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+const BOUNDARY = "calotype-bench-boundary-7f3a9c";
+const PROMPT =
+  "An oak on a hill in the first light of an autumn morning, fog in the valley behind it, a path of wet leaves";
+
+/** The request for a work; the same bytes each time. */
+export function createClientRequest(id: AnswerId): ClientRequest {
+  if (id === "edits") return createEdit();
+  const body = {
+    model: SERVICE_PREFIX + id,
+    prompt: PROMPT,
+    n: 1,
+    size: "2048x2048",
+    response_format: id.startsWith("b64") || id === "sse-large" ? "b64_json" : "url",
+    ...(id.startsWith("sse") && { stream: true }),
+  };
+  return {
+    path: "/v1/images/generations",
+    headers: { "content-type": "application/json" },
+    body: Buffer.from(JSON.stringify(body)),
+  };
+}
+
+function createEdit(): ClientRequest {
+  const field = (name: string, text: string): Buffer =>
+    Buffer.from(`--${BOUNDARY}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${text}\r\n`);
+  const fileHead = (index: number): Buffer =>
+    Buffer.from(
+      `--${BOUNDARY}\r\ncontent-disposition: form-data; name="image[]"; filename="${index}.png"\r\ncontent-type: image/png\r\n\r\n`,
+    );
+  const picture = createPicture();
+  const files = Array.from({ length: EDIT_FILES }, (_, index) => [
+    fileHead(index),
+    picture,
+    Buffer.from("\r\n"),
+  ]);
+  return {
+    path: "/v1/images/edits",
+    headers: { "content-type": `multipart/form-data; boundary=${BOUNDARY}` },
+    body: Buffer.concat([
+      field("model", `${SERVICE_PREFIX}edits`),
+      field("prompt", PROMPT),
+      ...files.flat(),
+      Buffer.from(`--${BOUNDARY}--\r\n`),
+    ]),
+  };
+}
+
+/** The first bytes of a PNG, and noise. */
+export function createPicture(): Buffer {
+  const noise = Buffer.from(createBase64(Math.ceil((EDIT_FILE_BYTES * 4) / 3)), "base64url");
+  const signature = Buffer.from("89504e470d0a1a0a0000000d49484452", "hex");
+  return Buffer.concat([signature, noise]).subarray(0, EDIT_FILE_BYTES);
+}

@@ -1,0 +1,92 @@
+import { parseArgs } from "node:util";
+import type { Effort } from "./measure-work.ts";
+import { TARGET_KINDS } from "./target.ts";
+import { isWorkId, WORKS, type WorkId } from "./works.ts";
+
+/** What the command line asks for. */
+export interface BenchOptions {
+  readonly isQuick: boolean;
+  readonly works: readonly WorkId[];
+  /** `undefined`: all that can take part. */
+  readonly targets: readonly string[] | undefined;
+  readonly effort: Effort;
+  /** Whether connections, callers, channels and open streams are measured too. */
+  readonly withScenarios: boolean;
+  /** Micro-benchmarks in place of everything else. */
+  readonly isMicro: boolean;
+  /** The target to profile, in place of everything else. */
+  readonly profile: string | undefined;
+  /** The results are read from these files, divided by commas; nothing is measured. */
+  readonly from: string | undefined;
+  readonly json: string | undefined;
+  readonly chart: string | undefined;
+  /** Writes the results into the documentation. */
+  readonly isForDocs: boolean;
+}
+
+export const USAGE = `npm run bench -- [options]
+
+  --quick            under two minutes: fewer rounds, no scenarios, Portkey only where it is installed already
+  --only <works>     of ${WORKS.map(({ id }) => id).join(", ")}; no scenarios
+  --targets <names>  of ${TARGET_KINDS.map(({ id }) => id).join(", ")}
+  --rounds <n>       default 5, with --quick 3
+  --scenarios        only connections, callers, channels and open streams
+  --micro            only the parts of the gateway, in one process
+  --profile <name>   where a target's time goes, for the works of --only
+  --json <file>      writes the results
+  --chart <file>     writes CPU per request as SVG
+  --docs             writes results, tables and chart into the documentation
+  --from <files>     shows the results of earlier runs, together, and measures nothing
+`;
+
+/** @throws Error when an argument is not known */
+export function readCommandLine(args: readonly string[]): BenchOptions {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      quick: { type: "boolean", default: false },
+      only: { type: "string" },
+      targets: { type: "string" },
+      rounds: { type: "string" },
+      scenarios: { type: "boolean", default: false },
+      micro: { type: "boolean", default: false },
+      profile: { type: "string" },
+      json: { type: "string" },
+      chart: { type: "string" },
+      docs: { type: "boolean", default: false },
+      from: { type: "string" },
+    },
+  });
+  const { quick: isQuick } = values;
+  const rounds = Number(values.rounds ?? (isQuick ? 3 : 5));
+  if (!Number.isInteger(rounds) || rounds < 1)
+    throw new Error("--rounds takes a whole number of at least 1.");
+  return {
+    isQuick,
+    works: values.scenarios ? [] : readWorks(values.only),
+    targets: readTargets(values.targets),
+    effort: { rounds, roundSeconds: isQuick ? 0.3 : 2, warmUpSeconds: isQuick ? 0.3 : 1.5 },
+    withScenarios: values.scenarios || (!isQuick && values.only === undefined),
+    isMicro: values.micro,
+    profile: values.profile,
+    from: values.from,
+    json: values.json,
+    chart: values.chart,
+    isForDocs: values.docs,
+  };
+}
+
+function readWorks(list: string | undefined): WorkId[] {
+  if (list === undefined) return WORKS.map(({ id }) => id);
+  return list.split(",").map((id) => {
+    if (isWorkId(id)) return id;
+    throw new Error(`There is no work ${id}.`);
+  });
+}
+
+function readTargets(list: string | undefined): readonly string[] | undefined {
+  const names = list?.split(",");
+  const unknown = names?.find((name) => TARGET_KINDS.every(({ id }) => id !== name));
+  if (unknown !== undefined) throw new Error(`There is no target ${unknown}.`);
+  return names;
+}

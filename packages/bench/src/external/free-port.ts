@@ -1,0 +1,37 @@
+import { once } from "node:events";
+import { connect, createServer } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+import { portOf } from "../system/port-of.ts";
+
+const MAX_TRIES = 200;
+const PAUSE_MS = 50;
+
+/** A port that nobody listens on, for programs that cannot choose one themselves. */
+export async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const port = portOf(server);
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+/** Waits until somebody listens on a port. @throws after ten seconds */
+export async function waitForPort(port: number): Promise<void> {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    if (await canConnect(port)) return;
+    await pause(PAUSE_MS);
+  }
+  throw new Error(`Nobody listens on port ${port}.`);
+}
+
+function canConnect(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.on("connect", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.on("error", () => resolve(false));
+  });
+}

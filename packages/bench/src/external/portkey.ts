@@ -1,0 +1,71 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startChild } from "../system/child.ts";
+import type { StartContext, Target } from "../target.ts";
+import { findFreePort, waitForPort } from "./free-port.ts";
+
+/** As Portkey's own lock file has them: with newer ones it answers 500 to streams and edits. */
+const MANIFEST = {
+  private: true,
+  dependencies: { "@portkey-ai/gateway": "1.15.2", "@hono/node-server": "1.13.5", hono: "4.9.7" },
+  overrides: { "@hono/node-server": "1.13.5", hono: "4.9.7" },
+};
+const FOLDER = join(tmpdir(), "calotype-bench-portkey-1.15.2");
+const BUILD = join(FOLDER, "node_modules/@portkey-ai/gateway/build");
+const SERVER = join(BUILD, "start-server.js");
+const QUIET_SERVER = join(BUILD, "start-server-without-log.js");
+const MAX_INSTALL_MS = 180_000;
+
+/** Where the middleware that logs begins to do so; it runs for requests of no other path. */
+const LOG_CONDITION = 'if(!e.req.url.includes("/v1/"))return;';
+
+/** Installs Portkey into a cache folder where that is allowed; why it cannot take part, where it cannot. */
+export function findPortkeyObstacle(mayInstall: boolean): string | undefined {
+  if (existsSync(SERVER)) return undefined;
+  if (!mayInstall) return "Portkey is not in the cache; a run without --quick installs it";
+  mkdirSync(FOLDER, { recursive: true });
+  writeFileSync(join(FOLDER, "package.json"), JSON.stringify(MANIFEST));
+  const options = ["--prefix", FOLDER, "--no-audit", "--no-fund", "--ignore-scripts"];
+  const { status, stderr } = spawnSync("npm", ["install", ...options], {
+    cwd: FOLDER,
+    timeout: MAX_INSTALL_MS,
+    encoding: "utf8",
+  });
+  if (status === 0 && existsSync(SERVER)) return undefined;
+  return `Portkey could not be installed: ${(stderr ?? "").trim().split("\n").at(-1)}`;
+}
+
+/** Portkey as its package starts it, in front of the upstream as an OpenAI of one's own. */
+export async function startPortkey({
+  upstream,
+  core,
+  withLog,
+}: StartContext & { withLog: boolean }): Promise<Target> {
+  const port = await findFreePort();
+  const command = [process.execPath, withLog ? SERVER : createQuietServer(), "--headless", `--port=${port}`];
+  const child = startChild(command, {
+    core,
+    cwd: FOLDER,
+    hasMessages: false,
+    env: { TRUSTED_CUSTOM_HOSTS: "127.0.0.1" },
+  });
+  await waitForPort(port).catch((cause: unknown) => {
+    throw new Error(`Portkey did not start: ${child.output()}`, { cause });
+  });
+  return {
+    pid: child.pid,
+    origin: `http://127.0.0.1:${port}`,
+    headers: { "x-portkey-provider": "openai", "x-portkey-custom-host": `${upstream}/v1` },
+    stop: () => child.stop(),
+  };
+}
+
+function createQuietServer(): string {
+  const source = readFileSync(SERVER, "utf8");
+  if (source.split(LOG_CONDITION).length !== 2)
+    throw new Error("Portkey's log middleware is not where it was.");
+  writeFileSync(QUIET_SERVER, source.replace(LOG_CONDITION, "return;"));
+  return QUIET_SERVER;
+}

@@ -1,0 +1,73 @@
+import type { WorkSamples } from "./measure-work.ts";
+import { ratioFor, type Results, valuesOf } from "./results.ts";
+import { medianOf, medianRatioOf } from "./statistics.ts";
+import { REFERENCE } from "./target.ts";
+import { WORKS, type WorkId } from "./works.ts";
+
+/** Something that is aimed at, and where it stands. */
+export interface Goal {
+  readonly title: string;
+  readonly value: number;
+  readonly limit: number;
+  readonly bound: "at most" | "at least";
+}
+
+const OURS = "calotype-node";
+const LARGE_WORKS: readonly WorkId[] = ["b64-4mb", "b64-32mb", "sse-small", "sse-large"];
+const BASE64_WORKS: readonly WorkId[] = ["b64-4mb", "b64-32mb"];
+
+/** Every goal that the results tell something of. */
+export function judge(results: Results): Goal[] {
+  const find = (id: WorkId): WorkSamples | undefined => results.works.find(({ work }) => work === id);
+  const goals: Goal[] = [
+    atMost(1.5, "small JSON: CPU over the minimal gateway's", cpuRatio(find("small"))),
+    ...LARGE_WORKS.flatMap((id) => [
+      atMost(1.3, `${titleOf(id)}: CPU over the minimal gateway's`, cpuRatio(find(id))),
+      atMost(
+        1.15,
+        `${titleOf(id)}: memory over the minimal gateway's`,
+        ratioFor(find(id), [OURS, REFERENCE], "peakBytes"),
+      ),
+    ]),
+    atMost(1.6, "multipart edit: CPU over the streamed conversion's", cpuRatio(find("edits"))),
+    atMost(
+      1.2,
+      "Express: what it adds to ours, over what it adds to a bare server",
+      expressRatio(find("small")),
+    ),
+    atLeast(7, "small JSON: Portkey's CPU over ours", ratioFor(find("small"), ["portkey", OURS], "cpuMs")),
+    ...BASE64_WORKS.map((id) =>
+      atLeast(12, `${titleOf(id)}: Portkey's CPU over ours`, ratioFor(find(id), ["portkey", OURS], "cpuMs")),
+    ),
+    ...results.scenarios.map(({ id, title, base, other }) =>
+      atMost(id === "streams" ? 1.15 : 1.3, title, medianRatioOf(other.values, base.values)),
+    ),
+  ];
+  return goals.filter(({ value }) => !Number.isNaN(value));
+}
+
+export function isMet({ value, limit, bound }: Goal): boolean {
+  return bound === "at most" ? value <= limit : value >= limit;
+}
+
+function atMost(limit: number, title: string, value: number): Goal {
+  return { title, value, limit, bound: "at most" };
+}
+
+function atLeast(limit: number, title: string, value: number): Goal {
+  return { title, value, limit, bound: "at least" };
+}
+
+function cpuRatio(work: WorkSamples | undefined): number {
+  return ratioFor(work, [OURS, REFERENCE], "cpuMs");
+}
+
+/** Of differences, which noise may turn around, only the medians are compared. */
+function expressRatio(work: WorkSamples | undefined): number {
+  const cost = (target: string): number => medianOf(valuesOf(work, target, "cpuMs"));
+  return (cost("calotype-express") - cost(OURS)) / (cost("bare-express") - cost("bare-node"));
+}
+
+function titleOf(id: WorkId): string {
+  return WORKS.find((work) => work.id === id)?.title ?? id;
+}

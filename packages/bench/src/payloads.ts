@@ -1,0 +1,90 @@
+import { createHash } from "node:crypto";
+import type { AnswerId } from "./works.ts";
+
+const MIB = 1024 * 1024;
+const SMALL_EVENTS = 100;
+const LARGE_EVENTS = 10;
+const HELD_EVENTS = 10;
+
+/** The upstream's names of the models begin so; what follows is the answer that they give. */
+export const UPSTREAM_PREFIX = "ep-";
+/** The names that clients send begin so. */
+export const SERVICE_PREFIX = "seedream-4-5-bench-";
+
+export const EDIT_FILES = 3;
+export const EDIT_FILE_BYTES = 10 * MIB;
+export const EDIT_BASE64_BYTES = EDIT_FILES * Math.ceil(EDIT_FILE_BYTES / 3) * 4;
+
+/** What an answer must have brought when it ended well. */
+export interface Expectation {
+  readonly minBytes: number;
+  /** Stands within the first or the last half kilobyte. */
+  readonly mark: string;
+}
+
+/** A whole answer of the upstream, in the pieces in which it is written. */
+export interface Answer {
+  readonly contentType: string;
+  readonly pieces: readonly Buffer[];
+}
+
+const USAGE = { generated_images: 1, output_tokens: 16_384, total_tokens: 16_384 };
+const created = 1_795_235_078;
+
+/** Text that no compression or deduplication makes short; the same in every process. */
+export function createBase64(length: number): string {
+  const block = Array.from({ length: 64 }, (_, index) =>
+    createHash("sha512").update(String(index)).digest("base64url"),
+  ).join("");
+  return block.repeat(Math.ceil(length / block.length)).slice(0, length);
+}
+
+/** What the upstream sends for a model of this name. */
+export function createAnswer(id: AnswerId): Answer {
+  switch (id) {
+    case "b64-4mb":
+      return createJson({ b64_json: createBase64(4 * MIB), size: "2048x2048" });
+    case "b64-32mb":
+      return createJson({ b64_json: createBase64(32 * MIB), size: "4096x4096" });
+    case "sse-small":
+      return createStream(SMALL_EVENTS, { url: createUrl(300) });
+    case "sse-large":
+      return createStream(LARGE_EVENTS, { b64_json: createBase64(MIB) });
+    case "sse-held":
+      return createStream(HELD_EVENTS, { url: createUrl(300) });
+    case "small":
+    case "edits":
+      return createJson({ url: createUrl(400), size: "2048x2048" });
+  }
+}
+
+/** What must have come of that answer, through whatever gateway. */
+export function expectationOf(id: AnswerId): Expectation {
+  const { contentType, pieces } = createAnswer(id);
+  const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  // A gateway may name the model anew in JSON; streams are relayed as they are.
+  if (contentType === "application/json") return { minBytes: bytes - 200, mark: '"generated_images"' };
+  return { minBytes: bytes, mark: "data: [DONE]" };
+}
+
+function createUrl(length: number): string {
+  return `https://images.example.com/${createBase64(length)}`;
+}
+
+function createJson(image: object): Answer {
+  const body = { model: "upstream-model", created, data: [image], usage: USAGE };
+  return { contentType: "application/json", pieces: [Buffer.from(JSON.stringify(body))] };
+}
+
+function createStream(count: number, image: object): Answer {
+  const images = Array.from({ length: count }, (_, index) =>
+    toEvent("image_generation.partial_succeeded", { image_index: index, ...image, size: "2048x2048" }),
+  );
+  const end = [toEvent("image_generation.completed", { usage: USAGE }), Buffer.from("data: [DONE]\n\n")];
+  return { contentType: "text/event-stream", pieces: [...images, ...end] };
+}
+
+function toEvent(type: string, fields: object): Buffer {
+  const data = { type, model: "upstream-model", created, ...fields };
+  return Buffer.from(`event: ${type}\ndata: ${JSON.stringify(data)}\n\n`);
+}

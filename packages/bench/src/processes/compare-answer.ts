@@ -1,0 +1,29 @@
+import { deepStrictEqual } from "node:assert/strict";
+import type { Buffer } from "node:buffer";
+import { createAnswer } from "../payloads.ts";
+import type { AnswerId } from "../works.ts";
+
+/** Fails when the pictures or the usage of an answer are not those that the upstream sent. */
+export function compareAnswer(id: AnswerId, body: Buffer): void {
+  const { contentType, pieces } = createAnswer(id);
+  const sent = pieces.map(String).join("");
+  const read = contentType === "application/json" ? readJson : readEvents;
+  try {
+    deepStrictEqual(read(body.toString()), read(sent));
+  } catch {
+    throw new Error(`The answer to ${id} is not what the upstream sent: ${body.subarray(0, 300).toString()}`);
+  }
+}
+
+function readJson(text: string): unknown {
+  const { data, usage }: { data: unknown; usage: unknown } = JSON.parse(text);
+  return { data, usage };
+}
+
+/** The data of each event; a gateway may leave out names and comments. */
+function readEvents(text: string): unknown {
+  return text
+    .split("\n")
+    .filter((line) => line.startsWith("data:"))
+    .map((line) => line.slice("data:".length).trim());
+}

@@ -1,0 +1,143 @@
+// A provider as fast as Node can be one: every answer is prepared, and nothing of a request is read but its model.
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createPicture } from "../client-request.ts";
+import {
+  type Answer,
+  createAnswer,
+  EDIT_BASE64_BYTES,
+  EDIT_FILE_BYTES,
+  EDIT_FILES,
+  SERVICE_PREFIX,
+  UPSTREAM_PREFIX,
+} from "../payloads.ts";
+import { portOf } from "../system/port-of.ts";
+import { type AnswerId, WORKS } from "../works.ts";
+import { answerParent, endWithParent, tellParent } from "./parent.ts";
+
+/** What the upstream can be told. */
+export interface UpstreamOrder {
+  /** Whether uploads are read and compared byte by byte, and not only counted. */
+  readonly compareUploads?: boolean;
+  /** Lets the streams that are held go on to their end, with so many milliseconds between events. */
+  readonly releaseHeld?: { readonly intervalMs: number };
+}
+
+/** A larger request is an edit; all others are small JSON. */
+const EDIT_FROM_BYTES = 1024 * 1024;
+const ANSWER_IDS: readonly AnswerId[] = ["sse-held", ...WORKS.map(({ id }) => id)];
+
+/** As clients name it, or as a gateway maps it. */
+const MODEL = new RegExp(`"(?:${SERVICE_PREFIX}|${UPSTREAM_PREFIX})([^"]+)"`);
+
+const answers = new Map<string, Answer>(ANSWER_IDS.map((id) => [id, createAnswer(id)]));
+const held: ((intervalMs: number) => void)[] = [];
+let compareUploads = false;
+
+endWithParent();
+answerParent((question) => {
+  const { compareUploads: compare, releaseHeld }: UpstreamOrder = JSON.parse(question);
+  compareUploads = compare ?? compareUploads;
+  if (releaseHeld !== undefined) {
+    for (const release of held.splice(0)) release(releaseHeld.intervalMs);
+  }
+});
+
+const server = createServer((req, res) => {
+  receive(req).then(
+    (received) => answer(received, res),
+    () => res.destroy(),
+  );
+});
+// Connections stay open between rounds, as long as whoever opened them wants.
+server.keepAliveTimeout = 0;
+server.requestTimeout = 0;
+server.listen({ port: 0, host: "127.0.0.1", backlog: 4096 }, () => {
+  tellParent({ kind: "listening", port: portOf(server) });
+});
+
+interface Received {
+  readonly bytes: number;
+  readonly contentType: string;
+  /** All of a small body; of an upload only where it is to be compared. */
+  readonly kept: Buffer;
+}
+
+function receive(req: IncomingMessage): Promise<Received> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    req.on("data", (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes < EDIT_FROM_BYTES || compareUploads) chunks.push(chunk);
+    });
+    req.on("error", reject);
+    req.on("end", () => {
+      resolve({ bytes, contentType: req.headers["content-type"] ?? "", kept: Buffer.concat(chunks) });
+    });
+  });
+}
+
+function answer(received: Received, res: ServerResponse): void {
+  if (received.bytes >= EDIT_FROM_BYTES) return answerUpload(received, res);
+  const text = received.kept.toString("latin1");
+  const id = MODEL.exec(text)?.[1];
+  const found = answers.get(id ?? "");
+  if (found === undefined) return refuse(res, `No answer for ${text.slice(0, 200)}`);
+  if (found.contentType === "application/json") return sendWhole(found, res);
+  res.writeHead(200, { "content-type": found.contentType });
+  if (id === "sse-held") hold(found, res);
+  else writeFrom(found, 0, res);
+}
+
+function sendWhole({ contentType, pieces: [body] }: Answer, res: ServerResponse): void {
+  res.writeHead(200, { "content-type": contentType, "content-length": body?.length ?? 0 }).end(body);
+}
+
+/** Each event in a write of its own, no faster than it is taken. */
+function writeFrom(found: Answer, index: number, res: ServerResponse): void {
+  const piece = found.pieces[index];
+  if (piece === undefined) return void res.end();
+  if (res.destroyed) return;
+  if (res.write(piece)) setImmediate(writeFrom, found, index + 1, res);
+  else res.once("drain", () => writeFrom(found, index + 1, res));
+}
+
+/** The first event at once, the others when they are released. */
+function hold({ pieces }: Answer, res: ServerResponse): void {
+  res.write(pieces[0]);
+  held.push((intervalMs) => {
+    let index = 1;
+    const timer = setInterval(() => {
+      res.write(pieces[index]);
+      index += 1;
+      if (index < pieces.length) return;
+      clearInterval(timer);
+      res.end();
+    }, intervalMs);
+  });
+}
+
+function answerUpload(received: Received, res: ServerResponse): void {
+  const problem = findProblem(received);
+  const whole = answers.get("edits");
+  if (problem !== undefined || whole === undefined) return refuse(res, problem ?? "");
+  sendWhole(whole, res);
+}
+
+/** An upload that came as a form passed a gateway that does not convert. */
+function findProblem({ bytes, contentType, kept }: Received): string | undefined {
+  const isForm = contentType.startsWith("multipart/");
+  const least = isForm ? EDIT_FILES * EDIT_FILE_BYTES : EDIT_BASE64_BYTES;
+  if (bytes < least) return `The upload has ${bytes} bytes, fewer than ${least}.`;
+  if (!compareUploads || isForm) return undefined;
+  const { image }: { image?: unknown } = JSON.parse(kept.toString());
+  const expected = `data:image/png;base64,${createPicture().toString("base64")}`;
+  const isRight =
+    Array.isArray(image) && image.length === EDIT_FILES && image.every((url) => url === expected);
+  return isRight ? undefined : "The upload does not hold the pictures that were sent.";
+}
+
+function refuse(res: ServerResponse, message: string): void {
+  const body = JSON.stringify({ error: { code: "bench", message } });
+  res.writeHead(400, { "content-type": "application/json" }).end(body);
+}

@@ -1,0 +1,42 @@
+/** Of a CPU profile as V8 writes it, what is read here. */
+interface CpuProfile {
+  readonly nodes: readonly {
+    readonly id: number;
+    readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number };
+  }[];
+  readonly samples: readonly number[];
+  /** Microseconds before each sample. */
+  readonly timeDeltas: readonly number[];
+}
+
+/** A function, and the time that was spent in its own lines. */
+export interface SelfTime {
+  readonly name: string;
+  readonly ms: number;
+}
+
+/** Functions by their own time, longest first; idle time is left out. */
+export function readSelfTimes(text: string): SelfTime[] {
+  const { nodes, samples, timeDeltas }: CpuProfile = JSON.parse(text);
+  const names = new Map(nodes.map(({ id, callFrame }) => [id, describe(callFrame)]));
+  const times = new Map<string, number>();
+  for (const [index, id] of samples.entries()) {
+    const name = names.get(id) ?? "";
+    times.set(name, (times.get(name) ?? 0) + (timeDeltas[index] ?? 0) / 1000);
+  }
+  return [...times]
+    .map(([name, ms]) => ({ name, ms }))
+    .filter(({ name }) => name !== "(idle)")
+    .toSorted((a, b) => b.ms - a.ms);
+}
+
+function describe({ functionName, url, lineNumber }: CpuProfile["nodes"][number]["callFrame"]): string {
+  const name = functionName || "(anonymous)";
+  return url === "" ? name : `${name} ${shorten(url)}:${lineNumber + 1}`;
+}
+
+/** The package and the file in it. */
+function shorten(url: string): string {
+  const path = url.split("/node_modules/").at(-1) ?? url;
+  return path.replace(/^file:.*\/packages\//, "");
+}

@@ -1,0 +1,59 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { BenchOptions } from "../command-line.ts";
+import { type Lab, openLab } from "../lab.ts";
+import { formatMs } from "../report/format.ts";
+import { renderText } from "../report/render-tables.ts";
+import type { Progress } from "../run-bench.ts";
+import { TARGET_KINDS } from "../target.ts";
+import { type Work, WORKS } from "../works.ts";
+import { readSelfTimes } from "./read-profile.ts";
+
+const SHOWN = 60;
+const SECONDS = 6;
+const PROFILED_ROUNDS = 4;
+
+/** Shows in which functions a target spends its time, work by work. */
+export async function runProfile({ works }: BenchOptions, target: string, { say }: Progress): Promise<void> {
+  const lab = await openLab();
+  try {
+    for (const work of WORKS.filter(({ id }) => works.includes(id))) {
+      say(await profile(lab, target, work));
+    }
+  } finally {
+    await lab.stop();
+  }
+}
+
+async function profile(lab: Lab, id: string, work: Work): Promise<string> {
+  const kind = TARGET_KINDS.find((each) => each.id === id);
+  if (kind === undefined) throw new Error(`There is no target ${id}.`);
+  const folder = mkdtempSync(join(tmpdir(), "calotype-bench-profile-"));
+  try {
+    const nodeArguments = ["--cpu-prof", `--cpu-prof-dir=${folder}`, "--cpu-prof-interval=200"];
+    const target = await lab.start(kind, { nodeArguments });
+    const { completed, cpuMs } = await lab.measure(target, {
+      kind: "run",
+      answer: work.id,
+      concurrency: work.concurrency,
+      requests: PROFILED_ROUNDS * work.requests,
+      maxSeconds: SECONDS,
+    });
+    await target.stop();
+    const [file = ""] = readdirSync(folder);
+    const times = readSelfTimes(readFileSync(join(folder, file), "utf8"));
+    const total = times.reduce((sum, { ms }) => sum + ms, 0);
+    const rows = times
+      .slice(0, SHOWN)
+      .map(({ name, ms }) => [
+        name,
+        ((ms / completed) * 1000).toFixed(1),
+        `${((ms / total) * 100).toFixed(1)} %`,
+      ]);
+    const title = `${kind.title}, ${work.title}: ${completed} requests, ${formatMs(cpuMs)} ms each, start and profiler included`;
+    return renderText({ title, rows: [["own time", "µs/request", "share"], ...rows], notes: [] });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

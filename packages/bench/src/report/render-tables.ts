@@ -1,0 +1,40 @@
+import type { Table } from "./tables.ts";
+
+/** For a terminal: columns in line, numbers to the right. */
+export function renderText({ title, rows, notes }: Table): string {
+  const widths = widthsOf(rows);
+  const lines = rows.map((row) =>
+    row
+      .map((cell, column) =>
+        column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
+      )
+      .join("  ")
+      .trimEnd(),
+  );
+  return [title, ...lines.map((line) => `  ${line}`), ...notes.map((note) => `  ${note}`), ""].join("\n");
+}
+
+/** For a document. */
+export function renderMarkdown({ title, rows: [head = [], ...rows], notes }: Table): string {
+  const rule = head.map((_, column) => (column === 0 ? "---" : "---:"));
+  return [
+    `### ${title}`,
+    "",
+    toLine(head),
+    toLine(rule),
+    ...rows.map(toLine),
+    ...notes.flatMap((note) => ["", note]),
+    "",
+  ].join("\n");
+}
+
+function toLine(cells: readonly string[]): string {
+  return `| ${cells.join(" | ")} |`;
+}
+
+function widthsOf(rows: Table["rows"]): number[] {
+  const columns = Math.max(...rows.map((row) => row.length));
+  return Array.from({ length: columns }, (_, column) =>
+    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
+  );
+}

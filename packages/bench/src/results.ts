@@ -1,0 +1,71 @@
+import type { TargetSamples, WorkSamples } from "./measure-work.ts";
+import { medianOf, medianRatioOf } from "./statistics.ts";
+
+/** A run, as it is written and read. */
+export interface Results {
+  /** ISO 8601. */
+  readonly date: string;
+  readonly command: string;
+  readonly node: string;
+  readonly cores: number;
+  readonly isPinned: boolean;
+  readonly rounds: number;
+  readonly works: readonly WorkSamples[];
+  readonly scenarios: readonly ScenarioResult[];
+  /** Targets that did not take part, and why. */
+  readonly skipped: readonly { readonly target: string; readonly why: string }[];
+}
+
+/** A comparison of two ways to use a target. */
+export interface ScenarioResult {
+  readonly id: string;
+  readonly title: string;
+  /** What is compared, such as `1,000 connections` and `32`. */
+  readonly base: ScenarioSide;
+  readonly other: ScenarioSide;
+}
+
+/** One side of a comparison; a value for each round. */
+export interface ScenarioSide {
+  readonly title: string;
+  readonly values: readonly number[];
+  readonly unit: "ms" | "MB";
+}
+
+type Measure = "cpuMs" | "peakBytes" | "requestsPerSecond" | "p50" | "p99" | "firstByte";
+
+/** The median over the rounds; NaN where the target was not measured. */
+export function medianFor(work: WorkSamples | undefined, target: string, measure: Measure): number {
+  return medianOf(valuesOf(work, target, measure));
+}
+
+/** One target over another, as the median over the rounds; NaN where one of them was not measured. */
+export function ratioFor(
+  work: WorkSamples | undefined,
+  [target, other]: readonly [string, string],
+  measure: Measure,
+): number {
+  return medianRatioOf(valuesOf(work, target, measure), valuesOf(work, other, measure));
+}
+
+/** The values of each round. */
+export function valuesOf(work: WorkSamples | undefined, target: string, measure: Measure): number[] {
+  const found = work?.results.find((result: TargetSamples) => result.target === target);
+  return found?.samples.map((sample) => sample[measure]) ?? [];
+}
+
+/** One run and a later one; where both measured the same the later one counts. */
+export function mergeResults(earlier: Results, later: Results): Results {
+  const works = earlier.works.filter(({ work }) => later.works.every((other) => other.work !== work));
+  const scenarios = earlier.scenarios.filter(({ id }) => later.scenarios.every((other) => other.id !== id));
+  const skipped = earlier.skipped.filter(({ target }) =>
+    later.skipped.every((other) => other.target !== target),
+  );
+  return {
+    ...later,
+    rounds: Math.min(earlier.rounds, later.rounds),
+    works: [...works, ...later.works],
+    scenarios: [...scenarios, ...later.scenarios],
+    skipped: [...skipped, ...later.skipped],
+  };
+}

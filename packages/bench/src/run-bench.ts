@@ -1,0 +1,72 @@
+import { availableParallelism } from "node:os";
+import type { BenchOptions } from "./command-line.ts";
+import { type Lab, openLab } from "./lab.ts";
+import { measureWork, type WorkSamples } from "./measure-work.ts";
+import type { Results, ScenarioResult } from "./results.ts";
+import { holdStreams } from "./scenarios/hold-streams.ts";
+import { measurePairs } from "./scenarios/measure-pairs.ts";
+import { TARGET_KINDS, type TargetKind } from "./target.ts";
+import { WORKS } from "./works.ts";
+
+/** How a run is followed while it goes. */
+export interface Progress {
+  readonly say: (line: string) => void;
+}
+
+/** Measures what was asked for, one thing after another. */
+export async function runBench(options: BenchOptions, command: string, { say }: Progress): Promise<Results> {
+  const { kinds, skipped } = chooseTargets(options);
+  for (const { target, why } of skipped) say(`without ${target}: ${why}`);
+  const lab = await openLab();
+  try {
+    const works: WorkSamples[] = [];
+    for (const work of WORKS.filter(({ id }) => options.works.includes(id))) {
+      say(`${work.title} …`);
+      const taking = kinds.filter((kind) => kind.works?.includes(work.id) ?? true);
+      works.push(await measureWork(lab, { work, kinds: taking, effort: options.effort }));
+    }
+    return {
+      date: new Date().toISOString(),
+      command,
+      node: process.versions.node,
+      cores: availableParallelism(),
+      isPinned: lab.cores.target !== undefined,
+      rounds: options.effort.rounds,
+      works,
+      scenarios: options.withScenarios ? await runScenarios(lab, options, say) : [],
+      skipped,
+    };
+  } finally {
+    await lab.stop();
+  }
+}
+
+async function runScenarios(
+  lab: Lab,
+  { effort }: BenchOptions,
+  say: Progress["say"],
+): Promise<ScenarioResult[]> {
+  say("connections, callers, channels …");
+  const pairs = await measurePairs(lab, effort);
+  say("open streams …");
+  return [...pairs, await holdStreams(lab, effort.rounds)];
+}
+
+function chooseTargets({ targets, isQuick, works }: BenchOptions): {
+  kinds: TargetKind[];
+  skipped: Results["skipped"];
+} {
+  const wanted = TARGET_KINDS.filter(
+    ({ id }) => works.length > 0 && (targets?.includes(id) ?? !(isQuick && isSlow(id))),
+  );
+  const judged = wanted.map((kind) => ({ kind, why: kind.findObstacle(!isQuick) }));
+  return {
+    kinds: judged.filter(({ why }) => why === undefined).map(({ kind }) => kind),
+    skipped: judged.flatMap(({ kind, why }) => (why === undefined ? [] : [{ target: kind.title, why }])),
+  };
+}
+
+/** Left out of a quick run, which shows their neighbours. */
+function isSlow(id: string): boolean {
+  return id === "naive" || id === "portkey-no-log";
+}

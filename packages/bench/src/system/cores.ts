@@ -1,0 +1,22 @@
+import { spawnSync } from "node:child_process";
+import { availableParallelism } from "node:os";
+
+/** Which core each side runs on; `undefined`: wherever the system likes. */
+export interface Cores {
+  readonly target: number | undefined;
+  readonly upstream: number | undefined;
+  readonly load: number | undefined;
+}
+
+/** The target has a core of its own; upstream and load share the other one where there are only two. */
+export function chooseCores(): Cores {
+  const count = availableParallelism();
+  const canPin = spawnSync("taskset", ["--version"]).status === 0;
+  if (count < 2 || !canPin) return { target: undefined, upstream: undefined, load: undefined };
+  return { target: 1, upstream: 0, load: count > 2 ? 2 : 0 };
+}
+
+/** A command that runs on one core. */
+export function pinTo(core: number | undefined, command: readonly string[]): string[] {
+  return core === undefined ? [...command] : ["taskset", "-c", String(core), ...command];
+}

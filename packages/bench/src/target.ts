@@ -1,0 +1,79 @@
+import { findNginxObstacle, startNginx } from "./external/nginx.ts";
+import { findPortkeyObstacle, startPortkey } from "./external/portkey.ts";
+import { startChild } from "./system/child.ts";
+import { scriptOf } from "./system/scripts.ts";
+import { type TargetOptions, toArguments } from "./targets/target-options.ts";
+import type { WorkId } from "./works.ts";
+
+/** What a target needs to start. */
+export interface StartContext extends TargetOptions {
+  readonly core: number | undefined;
+  /** Arguments of Node, before the script. */
+  readonly nodeArguments?: readonly string[] | undefined;
+}
+
+/** A gateway that listens. */
+export interface Target {
+  readonly pid: number;
+  readonly origin: string;
+  /** What its clients must send beside the request's own headers. */
+  readonly headers: Readonly<Record<string, string>>;
+  stop(): Promise<void>;
+}
+
+/** A gateway that can be measured. */
+export interface TargetKind {
+  readonly id: string;
+  readonly title: string;
+  /** Default: all. */
+  readonly works: readonly WorkId[] | undefined;
+  /** Why it cannot take part. */
+  findObstacle(mayInstall: boolean): string | undefined;
+  start(context: StartContext): Promise<Target>;
+}
+
+const ANSWERS: readonly WorkId[] = ["small", "b64-4mb", "b64-32mb", "sse-small", "sse-large"];
+
+/** The one that others are measured by. */
+export const REFERENCE = "minimal";
+
+/** All targets, in the order of the tables. */
+export const TARGET_KINDS: readonly TargetKind[] = [
+  { id: "nginx", title: "nginx", works: ANSWERS, findObstacle: findNginxObstacle, start: startNginx },
+  ours("pipe", "bare Node pipe (undici)", ANSWERS),
+  ours(REFERENCE, "minimal gateway by hand"),
+  ours("naive", "naive edits by hand", ["edits"]),
+  ours("calotype-node", "calotype on node"),
+  ours("calotype-express", "calotype on Express"),
+  ours("bare-node", "bare node server", ["small"]),
+  ours("bare-express", "bare Express server", ["small"]),
+  portkey("portkey", "Portkey 1.15", true),
+  portkey("portkey-no-log", "Portkey 1.15, log off", false),
+];
+
+function ours(id: string, title: string, works?: readonly WorkId[]): TargetKind {
+  return {
+    id,
+    title,
+    works,
+    findObstacle: () => undefined,
+    async start({ core, nodeArguments = [], ...options }) {
+      const script = scriptOf(`targets/${id}`);
+      const child = startChild([process.execPath, ...nodeArguments, script, ...toArguments(options)], {
+        core,
+      });
+      const port = await child.listening();
+      return { pid: child.pid, origin: `http://127.0.0.1:${port}`, headers: {}, stop: () => child.stop() };
+    },
+  };
+}
+
+function portkey(id: string, title: string, withLog: boolean): TargetKind {
+  return {
+    id,
+    title,
+    works: undefined,
+    findObstacle: findPortkeyObstacle,
+    start: (context) => startPortkey({ ...context, withLog }),
+  };
+}

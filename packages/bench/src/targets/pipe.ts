@@ -1,0 +1,26 @@
+// The least that Node can do with undici: the request's stream in, the answer's stream out.
+import { pipeline } from "node:stream/promises";
+import { Agent, request } from "undici";
+import { serve } from "./serve.ts";
+import { readTargetOptions } from "./target-options.ts";
+
+const { upstream } = readTargetOptions();
+const dispatcher = new Agent();
+
+serve((req, res) => {
+  const pipe = async (): Promise<void> => {
+    const { statusCode, headers, body } = await request(upstream + (req.url ?? "/"), {
+      method: "POST",
+      dispatcher,
+      headers: {
+        "content-type": req.headers["content-type"] ?? "",
+        "content-length": req.headers["content-length"] ?? "",
+      },
+      body: req,
+    });
+    const { connection: _connection, "transfer-encoding": _encoding, ...kept } = headers;
+    res.writeHead(statusCode, kept);
+    await pipeline(body, res);
+  };
+  pipe().catch(() => res.destroy());
+});

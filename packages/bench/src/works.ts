@@ -1,0 +1,51 @@
+/** What is measured, in the order of the tables. */
+export const WORKS = [
+  { id: "small", title: "small JSON, 32 connections", concurrency: 32, requests: 6_000, warmUp: 3_000 },
+  { id: "b64-4mb", title: "4 MB b64_json answer, 8 at once", concurrency: 8, requests: 96, warmUp: 24 },
+  { id: "b64-32mb", title: "32 MB b64_json answer, 4 at once", concurrency: 4, requests: 16, warmUp: 4 },
+  {
+    id: "sse-small",
+    title: "SSE, 100 events of 500 B, 16 at once",
+    concurrency: 16,
+    requests: 480,
+    warmUp: 160,
+  },
+  {
+    id: "sse-large",
+    title: "SSE, 10 events of 1 MB b64, 4 at once",
+    concurrency: 4,
+    requests: 32,
+    warmUp: 8,
+  },
+  {
+    id: "edits",
+    title: "multipart edit 3 × 10 MB to JSON with data URLs, 16 at once",
+    concurrency: 16,
+    requests: 16,
+    warmUp: 16,
+  },
+] as const satisfies readonly WorkOptions[];
+
+interface WorkOptions {
+  readonly id: string;
+  readonly title: string;
+  readonly concurrency: number;
+  /** The most requests of a round; its time is bounded as well. */
+  readonly requests: number;
+  readonly warmUp: number;
+}
+
+/** Names a work on the command line and in the models that are asked for. */
+export type WorkId = (typeof WORKS)[number]["id"];
+
+/** One kind of request, and how many of them a round sends. */
+export interface Work extends WorkOptions {
+  readonly id: WorkId;
+}
+
+/** What the upstream can be asked for beside the works: streams that stay open until it is told to go on. */
+export type AnswerId = WorkId | "sse-held";
+
+export function isWorkId(text: string): text is WorkId {
+  return WORKS.some(({ id }) => id === text);
+}
