@@ -47,10 +47,15 @@ export function createLastingParts(
     memoryBytes: options.uploadMemoryBytes ?? DEFAULT_UPLOAD_MEMORY_BYTES,
     openFile: openSpoolFile,
   });
-  const tellFleet = (id: string, cooldown: Parameters<typeof admission.setCooldown>[1]): void => {
-    admission.setCooldown(id, cooldown).catch((error: unknown) => {
+  const tellFleet = async (
+    id: string,
+    cooldown: Parameters<typeof admission.setCooldown>[1],
+  ): Promise<void> => {
+    try {
+      await admission.setCooldown(id, cooldown);
+    } catch (error) {
       logger.warn({ err: error }, "The store of limits failed; a cooldown is known to this process only.");
-    });
+    }
   };
   return {
     now,
@@ -77,7 +82,7 @@ export function createLastingParts(
     heartbeatMs: options.heartbeatSeconds && options.heartbeatSeconds * 1000,
     backgroundReads: createBackgroundReads(BACKGROUND_READS),
     maxAnswerBytes: options.maxAnswerBytes ?? DEFAULT_MAX_ANSWER_BYTES,
-    health: createChannelHealth(now, DEFAULT_HEALTH_POLICY, tellFleet),
+    health: createChannelHealth(now, DEFAULT_HEALTH_POLICY, (id, cooldown) => void tellFleet(id, cooldown)),
     retryBudget: createRetryBudget(now, DEFAULT_RETRY_BUDGET),
     random: environment.random ?? Math.random,
     createId: environment.createId ?? (() => `req_${crypto.randomUUID().replaceAll("-", "")}`),

@@ -90,7 +90,8 @@ export async function admit(parts: AdmissionParts, applicant: Applicant): Promis
   try {
     await holdCharge(parts, applicant, leaseMs);
   } catch (error) {
-    applicant.keepAlive(finish({ kind: "forget" }));
+    // First: a client that asks for less at once finds its place and its key free.
+    await finish({ kind: "forget" });
     throw error;
   }
   const booking = openBooking(parts, applicant.order);

@@ -1,0 +1,108 @@
+import { describe, expect, it } from "vitest";
+import type { AdmissionStore } from "./admission/admission-store.js";
+import { createMemoryAdmissionStore } from "./admission/memory-admission-store.js";
+import { createMemoryLedger } from "./billing/memory-ledger.js";
+import type { GatewayOptions } from "./options.js";
+import { CALLER_KEY, createTestGateway, type Provider } from "./testing/test-gateway.js";
+
+const BODY = { model: "doodle", prompt: "a fox" };
+const KEY = { "idempotency-key": "one" };
+const DOWN = new Error("the store is down");
+const UNAVAILABLE = { status: 503, body: { error: { code: "gateway_unavailable", type: "server_error" } } };
+
+/** The ways in which a method that should give a promise fails. */
+const FAILURES: readonly (readonly [string, () => Promise<never>])[] = [
+  ["rejects", () => Promise.reject(DOWN)],
+  [
+    "throws",
+    () => {
+      throw DOWN;
+    },
+  ],
+];
+
+const later = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
+const busy: Provider = () => Response.json({ error: { code: "RateLimitExceeded" } }, { status: 429 });
+
+function open(
+  admission: Partial<AdmissionStore>,
+  options: Partial<GatewayOptions> = {},
+  provider?: Provider,
+) {
+  const store = { ...createMemoryAdmissionStore(), ...admission };
+  return createTestGateway(provider, { admission: store, limits: { concurrent: 1 }, ...options });
+}
+
+describe("a store of limits", () => {
+  it.each(FAILURES)("that cannot be asked is a 503, with nothing sent: it %s", async (_what, admit) => {
+    const { post, calls, records, logs } = open({ admit });
+    for (const _ of [1, 2]) {
+      const answer = await post(BODY);
+      expect(answer).toMatchObject(UNAVAILABLE);
+      expect(answer.headers.get("retry-after")).toBe("5");
+      expect(answer.text).not.toContain("store is down");
+      const requestId = answer.headers.get("x-request-id");
+      expect(logs.at(-1)).toMatchObject({ level: "error", fields: { requestId, err: DOWN } });
+    }
+    expect([calls, records]).toEqual([[], []]);
+  });
+
+  it.each(FAILURES)("that takes no end costs the client nothing: it %s", async (_what, finish) => {
+    const { post, logs, records } = open({ finish });
+    const answer = await post(BODY, KEY);
+    expect(answer.status).toBe(200);
+    const requestId = answer.headers.get("x-request-id");
+    expect(logs).toMatchObject([{ fields: { requestId, err: DOWN } }]);
+    expect(records).toHaveLength(1);
+  });
+
+  it.each(FAILURES)("that takes no cooldown breaks no request: it %s", async (_what, setCooldown) => {
+    const { post, logs } = open({ setCooldown }, {}, busy);
+    expect((await post(BODY)).status).toBe(429);
+    await expect.poll(() => logs).toContainEqual(expect.objectContaining({ fields: { err: DOWN } }));
+  });
+
+  it("far away has a request's place free when its refusal arrives", async () => {
+    const own = createMemoryAdmissionStore();
+    const { post } = open(
+      {
+        admit: (ticket) => later().then(() => own.admit(ticket)),
+        finish: (ticket, ending) => later().then(() => own.finish(ticket, ending)),
+      },
+      {
+        apiKeys: [{ id: "me", key: CALLER_KEY, budget: "0.2" }],
+        billing: { model_details: { "*": { pricing_mode: "per-request", model_price: "0.1" } } },
+      },
+    );
+    const answers = [
+      await post({ ...BODY, n: 3 }, KEY),
+      await post(BODY, KEY),
+      await post({ ...BODY, seed: 1 }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([403, 200, 200]);
+  });
+});
+
+describe("a ledger", () => {
+  it.each(FAILURES)("that takes no hold is a 503, with nothing sent: it %s", async (_what, hold) => {
+    const { post, calls } = open({}, { ledger: { ...createMemoryLedger(), hold } });
+    for (const _ of [1, 2]) expect(await post(BODY, KEY)).toMatchObject(UNAVAILABLE);
+    expect(calls).toEqual([]);
+  });
+
+  it("that is well again lets the same request run", async () => {
+    const own = createMemoryLedger();
+    let failures = 1;
+    const ledger: GatewayOptions["ledger"] = {
+      ...own,
+      hold: async (hold) => {
+        if (failures-- > 0) throw DOWN;
+        return own.hold(hold);
+      },
+    };
+    const { post, records } = open({}, { ledger });
+    expect((await post(BODY, KEY)).status).toBe(503);
+    expect((await post(BODY, KEY)).status).toBe(200);
+    expect(records).toHaveLength(1);
+  });
+});
