@@ -12,7 +12,7 @@ import { renderNative } from "./response/native-response.js";
 import { type JsonAnswer, parseAnswer, readHead, tooLargeError } from "./upstream/read-answer.js";
 
 /** A larger answer is relayed as it comes, where the family tells how it is read. */
-const MAX_HELD_BYTES = 256 * 1024;
+const MAX_HELD_BYTES = 64 * 1024;
 
 /**
  * Reads a provider's JSON answer to its end, settles it, and renders it for the endpoint; one of

@@ -59,8 +59,13 @@ export async function readAnswer(response: TransportResponse, options: ReadOptio
 export function parseAnswer(chunks: readonly Uint8Array[], response: TransportResponse): JsonAnswer {
   const text = decode(chunks);
   const value = parseObject(text);
-  if (value === undefined) throw invalid("The provider's answer is not a JSON object.", response);
+  if (value === undefined) throw notJsonError(response);
   return { text, value };
+}
+
+/** The error of an answer that is cut, or something else than a JSON object. */
+export function notJsonError(response: TransportResponse): GatewayError {
+  return invalid("The provider's answer is not a JSON object.", response);
 }
 
 /** The error of an answer that is larger than may be held. */
@@ -125,6 +130,7 @@ function invalid(message: string, response: TransportResponse): GatewayError {
   });
 }
 
-function readRequestId({ headers }: TransportResponse): string | undefined {
+/** The provider's id of the request, where its answer's head gives one. */
+export function readRequestId({ headers }: TransportResponse): string | undefined {
   return headers.get("x-request-id") ?? undefined;
 }
