@@ -1,4 +1,5 @@
 import type { WorkSamples } from "./measure-work.ts";
+import { UPLOAD_MEMORY_BYTES } from "./payloads.ts";
 import { ratioFor, type Results, valuesOf } from "./results.ts";
 import { medianOf, medianRatioOf } from "./statistics.ts";
 import { REFERENCE } from "./target.ts";
@@ -30,6 +31,7 @@ export function judge(results: Results): Goal[] {
       ),
     ]),
     atMost(1.6, "multipart edit: CPU over the streamed conversion's", cpuRatio(find("edits"))),
+    atMost(1.3, "multipart edit: memory over what uploads may keep", uploadRatio(find("edits"))),
     atMost(
       1.2,
       "Express: what it adds to ours, over what it adds to a bare server",
@@ -60,6 +62,11 @@ function atLeast(limit: number, title: string, value: number): Goal {
 
 function cpuRatio(work: WorkSamples | undefined): number {
   return ratioFor(work, [OURS, REFERENCE], "cpuMs");
+}
+
+/** The peak of the whole process over the option `uploadMemoryBytes`. */
+function uploadRatio(work: WorkSamples | undefined): number {
+  return medianOf(valuesOf(work, OURS, "peakBytes")) / UPLOAD_MEMORY_BYTES;
 }
 
 /** Of differences, which noise may turn around, only the medians are compared. */

@@ -15,6 +15,9 @@ export const EDIT_FILES = 3;
 export const EDIT_FILE_BYTES = 10 * MIB;
 export const EDIT_BASE64_BYTES = EDIT_FILES * Math.ceil(EDIT_FILE_BYTES / 3) * 4;
 
+/** What the gateway may keep of uploads in memory: half of what the edits bring at once, so that the rest goes to a file. */
+export const UPLOAD_MEMORY_BYTES = 256 * MIB;
+
 /** What an answer must have brought when it ended well. */
 export interface Expectation {
   readonly minBytes: number;

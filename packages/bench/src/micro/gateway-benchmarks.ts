@@ -1,10 +1,11 @@
-import { createGateway, type Fetch } from "@calotype/core";
+import { createGateway, type Fetch, type Gateway } from "@calotype/core";
 import { createClientRequest } from "../client-request.ts";
 import { createAnswer, SERVICE_PREFIX } from "../payloads.ts";
 import { createCalotype } from "../targets/create-calotype.ts";
 import type { MicroBenchmark } from "./time-function.ts";
 
 const ORIGIN = "http://127.0.0.1:1";
+const CHUNK_BYTES = 64 * 1024;
 
 /** A request from end to end without a socket: the provider is a function. */
 export function createGatewayBenchmarks(): MicroBenchmark[] {
@@ -22,24 +23,60 @@ export function createGatewayBenchmarks(): MicroBenchmark[] {
   const fields: object = JSON.parse(body.toString());
   const wrong = JSON.stringify({ ...fields, size: "7x7" });
   return [
-    request("gateway.fetch, small JSON, everything on", 200, (send) => send(gateway, body.toString())),
-    request("gateway.fetch, small JSON, nothing on", 200, (send) => send(plain, body.toString())),
-    request("gateway.fetch, refused for its size", 400, (send) => send(gateway, wrong)),
+    request("gateway.fetch, small JSON, everything on", 200, () => send(gateway, body.toString())),
+    request("gateway.fetch, small JSON, nothing on", 200, () => send(plain, body.toString())),
+    request("gateway.fetch, refused for its size", 400, () => send(gateway, wrong)),
   ];
 }
 
-type Send = (gateway: ReturnType<typeof createGateway>, body: string) => Promise<Response>;
+/** A large answer through the whole gateway: the scanner, the relay and what becomes of them as a Web response. */
+export function createLargeAnswerBenchmark(id: "b64-4mb" | "b64-32mb"): MicroBenchmark {
+  const answer = createAnswer(id).pieces[0] ?? Buffer.alloc(0);
+  const stub: Fetch = () =>
+    Promise.resolve(new Response(toStream(answer), { headers: { "content-type": "application/json" } }));
+  const gateway = createCalotype({ upstream: ORIGIN, callers: 1, channels: 1 }, { fetch: stub });
+  const body = createClientRequest(id).body.toString();
+  return {
+    title: `gateway.fetch, ${answer.length >> 20} MB b64_json`,
+    bytes: answer.length,
+    async run() {
+      const response = await send(gateway, body);
+      let read = 0;
+      for await (const chunk of response.body ?? []) read += chunk.length;
+      if (response.status !== 200 || read < answer.length - 200) throw new Error("The answer lost bytes.");
+    },
+  };
+}
 
-function request(title: string, status: number, run: (send: Send) => Promise<Response>): MicroBenchmark {
-  const headers = { "content-type": "application/json", authorization: "Bearer sk-bench-0" };
-  const send: Send = (gateway, body) =>
-    gateway.fetch(new Request(`${ORIGIN}/v1/images/generations`, { method: "POST", headers, body }));
+/** As sockets hand it out. */
+function toStream(bytes: Buffer): ReadableStream<Uint8Array> {
+  let at = 0;
+  return new ReadableStream({
+    pull(controller) {
+      controller.enqueue(bytes.subarray(at, at + CHUNK_BYTES));
+      at += CHUNK_BYTES;
+      if (at >= bytes.length) controller.close();
+    },
+  });
+}
+
+type Run = () => Promise<Response>;
+
+function request(title: string, status: number, run: Run): MicroBenchmark {
   return {
     title,
     async run() {
-      const response = await run(send);
-      if (response.status !== status) throw new Error(`Status ${response.status}: ${await response.text()}`);
-      await response.text();
+      const response = await run();
+      const text = await response.text();
+      if (response.status !== status) throw new Error(`Status ${response.status}: ${text}`);
     },
   };
+}
+
+const HEADERS = { "content-type": "application/json", authorization: "Bearer sk-bench-0" };
+
+function send(gateway: Gateway, body: string): Promise<Response> {
+  return gateway.fetch(
+    new Request(`${ORIGIN}/v1/images/generations`, { method: "POST", headers: HEADERS, body }),
+  );
 }

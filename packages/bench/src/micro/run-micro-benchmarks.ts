@@ -1,14 +1,20 @@
 import { renderText } from "../report/render-tables.ts";
 import type { Progress } from "../run-bench.ts";
 import { createChargeBenchmarks } from "./charge-benchmarks.ts";
-import { createGatewayBenchmarks } from "./gateway-benchmarks.ts";
+import { createGatewayBenchmarks, createLargeAnswerBenchmark } from "./gateway-benchmarks.ts";
 import { createRelayBenchmarks } from "./relay-benchmarks.ts";
 import { timeFunction } from "./time-function.ts";
 
-/** Parts of the gateway on their own. The scanner of large answers takes its place behind the relay. */
+/** Parts of the gateway on their own. What no package exports, such as the scanner of large answers, is measured in a whole. */
 export async function runMicroBenchmarks({ say }: Progress): Promise<void> {
   const rows = [["", "µs per call", "calls/s", "MB/s"]];
-  const benchmarks = [...createRelayBenchmarks(), ...createChargeBenchmarks(), ...createGatewayBenchmarks()];
+  const benchmarks = [
+    ...createRelayBenchmarks(),
+    ...createChargeBenchmarks(),
+    ...createGatewayBenchmarks(),
+    createLargeAnswerBenchmark("b64-4mb"),
+    createLargeAnswerBenchmark("b64-32mb"),
+  ];
   for (const { title, bytes, run } of benchmarks) {
     const microseconds = await timeFunction(run);
     const callsPerSecond = 1e6 / microseconds;

@@ -4,6 +4,8 @@ interface CpuProfile {
     readonly id: number;
     readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number };
   }[];
+  /** Microseconds of the system's steady clock. */
+  readonly startTime: number;
   readonly samples: readonly number[];
   /** Microseconds before each sample. */
   readonly timeDeltas: readonly number[];
@@ -15,12 +17,15 @@ export interface SelfTime {
   readonly ms: number;
 }
 
-/** Functions by their own time, longest first; idle time is left out. */
-export function readSelfTimes(text: string): SelfTime[] {
-  const { nodes, samples, timeDeltas }: CpuProfile = JSON.parse(text);
+/** Functions by their own time since a moment of the steady clock, longest first; idle time is left out. */
+export function readSelfTimes(text: string, sinceMicroseconds: number): SelfTime[] {
+  const { nodes, startTime, samples, timeDeltas }: CpuProfile = JSON.parse(text);
   const names = new Map(nodes.map(({ id, callFrame }) => [id, describe(callFrame)]));
   const times = new Map<string, number>();
+  let clock = startTime;
   for (const [index, id] of samples.entries()) {
+    clock += timeDeltas[index] ?? 0;
+    if (clock < sinceMicroseconds) continue;
     const name = names.get(id) ?? "";
     times.set(name, (times.get(name) ?? 0) + (timeDeltas[index] ?? 0) / 1000);
   }

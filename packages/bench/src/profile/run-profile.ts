@@ -33,25 +33,27 @@ async function profile(lab: Lab, id: string, work: Work): Promise<string> {
   try {
     const nodeArguments = ["--cpu-prof", `--cpu-prof-dir=${folder}`, "--cpu-prof-interval=200"];
     const target = await lab.start(kind, { nodeArguments });
-    const { completed, cpuMs } = await lab.measure(target, {
+    const request = {
       kind: "run",
       answer: work.id,
       concurrency: work.concurrency,
-      requests: PROFILED_ROUNDS * work.requests,
       maxSeconds: SECONDS,
-    });
+    } as const;
+    await lab.load(target, { ...request, requests: work.warmUp });
+    const began = Number(process.hrtime.bigint()) / 1000;
+    const measured = await lab.measure(target, { ...request, requests: PROFILED_ROUNDS * work.requests });
     await target.stop();
     const [file = ""] = readdirSync(folder);
-    const times = readSelfTimes(readFileSync(join(folder, file), "utf8"));
+    const times = readSelfTimes(readFileSync(join(folder, file), "utf8"), began);
     const total = times.reduce((sum, { ms }) => sum + ms, 0);
     const rows = times
       .slice(0, SHOWN)
       .map(({ name, ms }) => [
         name,
-        ((ms / completed) * 1000).toFixed(1),
+        ((ms / measured.completed) * 1000).toFixed(1),
         `${((ms / total) * 100).toFixed(1)} %`,
       ]);
-    const title = `${kind.title}, ${work.title}: ${completed} requests, ${formatMs(cpuMs)} ms each, start and profiler included`;
+    const title = `${kind.title}, ${work.title}: ${measured.completed} requests, ${formatMs(measured.cpuMs)} ms each with the profiler`;
     return renderText({ title, rows: [["own time", "µs/request", "share"], ...rows], notes: [] });
   } finally {
     rmSync(folder, { recursive: true, force: true });

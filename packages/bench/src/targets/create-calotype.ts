@@ -1,5 +1,5 @@
 import { createGateway, type Gateway, type GatewayOptions, hashApiKey } from "@calotype/core";
-import { SERVICE_PREFIX, UPSTREAM_PREFIX } from "../payloads.ts";
+import { SERVICE_PREFIX, UPLOAD_MEMORY_BYTES, UPSTREAM_PREFIX } from "../payloads.ts";
 import type { TargetOptions } from "./target-options.ts";
 
 const MODELS = `${SERVICE_PREFIX}*`;
@@ -36,8 +36,8 @@ export function createCalotype(
       },
       group_ratio: { default: "1.25" },
     },
-    // Edits are held whole as long as the gateway has no other way: refusing them would measure nothing.
     maxBytesInFlight: 8 * GIB,
+    uploadMemoryBytes: UPLOAD_MEMORY_BYTES,
     onUsage: (record) => {
       images += record.charge === null ? 0 : 1;
       return images;
