@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { GatewayRequest } from "./exchange.js";
 import { seedream } from "./families/index.js";
+import { FORM_TYPE, formBytes, inPieces, PNG } from "./testing/form-bytes.js";
 import {
   type Answer,
   ARK_ANSWER,
@@ -94,6 +95,28 @@ describe("uploads past what the gateway may hold", () => {
     expect(refused).toMatchObject({ status: 503, body: OVERLOADED });
     await first.writer.close();
     expect((await answer)?.status).toBe(200);
+    expect((await fillBudget(test)).status).toBe(200);
+  });
+
+  it("of a form in pieces get it, too, and pass once there is room", async () => {
+    const test = open();
+    const edit = async (size: number): Promise<number | undefined> => {
+      const form = formBytes(
+        { name: "model", content: "doodle" },
+        { name: "prompt", content: "at night" },
+        { name: "image", filename: "blob", content: Buffer.concat([PNG, new Uint8Array(size)]) },
+      );
+      const { request } = openUpload({ "content-type": FORM_TYPE });
+      const answer = test.gateway.handle({ ...request, url: "/v1/images/edits", body: inPieces(form) });
+      return (await answer)?.status;
+    };
+    const first = openUpload();
+    const answer = test.gateway.handle(first.request);
+    await first.write(bodyOf(700_000));
+    expect(await edit(400_000)).toBe(503);
+    await first.writer.close();
+    expect((await answer)?.status).toBe(200);
+    expect(await edit(400_000)).toBe(200);
     expect((await fillBudget(test)).status).toBe(200);
   });
 

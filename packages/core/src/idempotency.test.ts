@@ -13,6 +13,7 @@ import {
   readAnswer,
   refusedConnection,
 } from "./testing/test-gateway.js";
+import { type Transport, TransportError } from "./upstream/transport.js";
 
 const BODY = { model: "doodle", prompt: "a fox" };
 const OTHER_KEY = "caller-canary-60b2f8d5";
@@ -213,6 +214,24 @@ describe("a request that failed", () => {
     expect(second.headers.get("idempotent-replayed")).toBe("true");
     expect(calls).toHaveLength(1);
   });
+});
+
+it("a request that timed out is not sent again by its repeat", async () => {
+  let sent = 0;
+  const transport: Transport = {
+    async send() {
+      sent++;
+      throw new TransportError("timeout", undefined);
+    },
+    download: () => Promise.reject(new TransportError("unreachable", undefined)),
+    close: async () => {},
+  };
+  const { post } = createTestGateway(undefined, {}, { transport });
+  const answers = [await post(BODY, KEY), await post(BODY, KEY)];
+  expect(answers.map(({ status }) => status)).toEqual([504, 504]);
+  expect(answers[1]?.text).toBe(answers[0]?.text);
+  expect(answers[1]?.headers.get("x-should-retry")).toBe("false");
+  expect(sent).toBe(1);
 });
 
 describe("the header", () => {

@@ -266,6 +266,33 @@ describe("requests at once", () => {
   });
 });
 
+const sendAll = (post: (body: unknown) => Promise<{ readonly status: number }>) =>
+  Promise.all(Array.from({ length: 1_000 }, () => post(BODY)));
+
+describe("a thousand requests at once", () => {
+  it("never run more at a time than are allowed", async () => {
+    let running = 0;
+    let most = 0;
+    const { post } = open({ concurrent: 7 }, undefined, {}, async () => {
+      most = Math.max(most, ++running);
+      await new Promise((resolve) => setTimeout(resolve));
+      running--;
+      return Response.json(ARK_ANSWER);
+    });
+    const statuses = statusesOf(await sendAll(post));
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(7);
+    expect(most).toBe(7);
+    expect((await post(BODY)).status).toBe(200);
+  });
+
+  it("are as many in a minute as are allowed", async () => {
+    const { post, calls } = open({ requestsPerMinute: 100 });
+    const statuses = statusesOf(await sendAll(post));
+    expect(statuses.filter((status) => status === 200)).toHaveLength(100);
+    expect(calls).toHaveLength(100);
+  });
+});
+
 describe("a gateway that is attacked", () => {
   it.each(["__proto__", "constructor", "a".repeat(1_048_576), '"\\\n', "\uD800"])(
     "counts for a caller of any name: %#",
