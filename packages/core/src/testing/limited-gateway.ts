@@ -1,0 +1,45 @@
+import type { CallerLimits } from "../admission/caller-limits.js";
+import type { GatewayOptions } from "../options.js";
+import { CALLER_KEY, createTestGateway, type Provider, type TestGateway } from "./test-gateway.js";
+
+export const OTHER_KEY = "caller-canary-60b2f8d5";
+
+/** Limits of a test's gateway. */
+interface LimitSettings {
+  /** For all callers. */
+  readonly limits?: CallerLimits | undefined;
+  /** Of the first caller. */
+  readonly own?: CallerLimits | undefined;
+  readonly options?: Partial<GatewayOptions> | undefined;
+  readonly provider?: Provider | undefined;
+}
+
+/** A gateway with two callers and a clock that the test sets. */
+export function openLimited({ limits, own, options, provider }: LimitSettings): TestGateway & {
+  readonly clock: { now: number };
+} {
+  const clock = { now: Date.UTC(2026, 10, 21) };
+  const opened = createTestGateway(
+    provider,
+    {
+      limits,
+      apiKeys: [
+        { id: "me", key: CALLER_KEY, limits: own },
+        { id: "you", key: OTHER_KEY },
+      ],
+      ...options,
+    },
+    { now: () => clock.now },
+  );
+  return { ...opened, clock };
+}
+
+/** The statuses of answers, in their order. */
+export function statusesOf(answers: readonly { readonly status: number }[]): readonly number[] {
+  return answers.map(({ status }) => status);
+}
+
+/** The values of these headers. */
+export function headersOf(headers: Headers, names: readonly string[]): Record<string, string | null> {
+  return Object.fromEntries(names.map((name) => [name, headers.get(name)]));
+}
