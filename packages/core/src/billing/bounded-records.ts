@@ -1,4 +1,4 @@
-import { createIndexedHeap } from "./indexed-heap.js";
+import { createSortedList, type ListItem } from "./sorted-list.js";
 import type { UsageRecord } from "./usage-record.js";
 
 /** The newest records, by id, and which of them were delivered. */
@@ -12,8 +12,8 @@ export interface BoundedRecords {
   all(): UsageRecord[];
 }
 
-/** One version of a record. It is in exactly one of the heaps below. */
-interface Entry {
+/** One version of a record. It is in exactly one of the lists below. */
+interface Entry extends ListItem<Entry> {
   readonly record: UsageRecord;
   /** Counts up with every version that is kept. */
   readonly sequence: number;
@@ -25,17 +25,17 @@ const isOlder = (one: Entry, other: Entry): boolean => one.sequence < other.sequ
 const isFreeSooner = (one: Entry, other: Entry): boolean =>
   one.leasedUntil === other.leasedUntil ? isOlder(one, other) : one.leasedUntil < other.leasedUntil;
 
-/** At most `maxRecords` records. Every method but `all` is O(log n). */
+/** At most `maxRecords` records. What is done for each of them takes the same time however many there are. */
 export function createBoundedRecords(now: () => number, maxRecords: number): BoundedRecords {
   const entries = new Map<string, Entry>();
-  const waiting = createIndexedHeap(isOlder);
-  const leased = createIndexedHeap(isFreeSooner);
-  const delivered = createIndexedHeap(isOlder);
+  const waiting = createSortedList<Entry>(isOlder);
+  const leased = createSortedList<Entry>(isFreeSooner);
+  const delivered = createSortedList<Entry>(isOlder);
   let sequence = 0;
 
   function forget(entry: Entry): void {
     entries.delete(entry.record.id);
-    for (const heap of [waiting, leased, delivered]) heap.delete(entry);
+    entry.list?.delete(entry);
   }
 
   /** What was delivered is safe elsewhere, and what is leased is about to be: what waits goes last. */
@@ -57,7 +57,14 @@ export function createBoundedRecords(now: () => number, maxRecords: number): Bou
       const older = entries.get(record.id);
       if (older !== undefined) forget(older);
       if (entries.size >= maxRecords) dropOne();
-      const entry = { record, sequence: sequence++, leasedUntil: 0 };
+      const entry: Entry = {
+        record,
+        sequence: sequence++,
+        leasedUntil: 0,
+        previous: undefined,
+        next: undefined,
+        list: undefined,
+      };
       entries.set(record.id, entry);
       waiting.add(entry);
     },
@@ -76,9 +83,7 @@ export function createBoundedRecords(now: () => number, maxRecords: number): Bou
       const entry = entries.get(record.id);
       // An id has at most one version of each state.
       if (entry === undefined || entry.record.state !== record.state) return;
-      waiting.delete(entry);
-      leased.delete(entry);
-      delivered.delete(entry);
+      entry.list?.delete(entry);
       delivered.add(entry);
     },
     all: () => Array.from(entries.values(), (entry) => entry.record),
