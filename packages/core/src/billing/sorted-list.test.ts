@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import { array, assert, boolean, integer, property, tuple } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createSortedList, type ListItem } from "./sorted-list.js";
 
@@ -11,9 +11,9 @@ const isBefore = (one: Item, other: Item): boolean => one.rank < other.rank;
 
 describe("a sorted list", () => {
   it("gives its items in order, whatever was added and taken out", () => {
-    const commands = fc.array(fc.tuple(fc.boolean(), fc.integer({ min: 0, max: 30 })), { maxLength: 60 });
-    fc.assert(
-      fc.property(commands, (steps) => {
+    const commands = array(tuple(boolean(), integer({ min: 0, max: 30 })), { maxLength: 60 });
+    assert(
+      property(commands, (steps) => {
         const list = createSortedList(isBefore);
         const items = Array.from({ length: 31 }, (_, rank) => createItem(rank));
         const inside = new Set<number>();
