@@ -1,5 +1,6 @@
 import type { TargetSamples, WorkSamples } from "./measure-work.ts";
 import { medianOf, medianRatioOf } from "./statistics.ts";
+import { WORKS } from "./works.ts";
 
 /** A run, as it is written and read. */
 export interface Results {
@@ -64,8 +65,12 @@ export function mergeResults(earlier: Results, later: Results): Results {
   return {
     ...later,
     rounds: Math.min(earlier.rounds, later.rounds),
-    works: [...works, ...later.works],
+    works: [...works, ...later.works].toSorted((a, b) => placeOf(a) - placeOf(b)),
     scenarios: [...scenarios, ...later.scenarios],
     skipped: [...skipped, ...later.skipped],
   };
+}
+
+function placeOf({ work }: WorkSamples): number {
+  return WORKS.findIndex(({ id }) => id === work);
 }

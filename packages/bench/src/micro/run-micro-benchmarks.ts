@@ -7,7 +7,7 @@ import { timeFunction } from "./time-function.ts";
 
 /** Parts of the gateway on their own. What no package exports, such as the scanner of large answers, is measured in a whole. */
 export async function runMicroBenchmarks({ say }: Progress): Promise<void> {
-  const rows = [["", "µs per call", "calls/s", "MB/s"]];
+  const rows = [["", "CPU µs per call", "calls/s", "MB/s"]];
   const benchmarks = [
     ...createRelayBenchmarks(),
     ...createChargeBenchmarks(),

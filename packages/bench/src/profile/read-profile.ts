@@ -35,6 +35,25 @@ export function readSelfTimes(text: string, sinceMicroseconds: number): SelfTime
     .toSorted((a, b) => b.ms - a.ms);
 }
 
+/** The same by package, with what Node and V8 spend for themselves. */
+export function sumByPackage(times: readonly SelfTime[]): SelfTime[] {
+  const sums = new Map<string, number>();
+  for (const { name, ms } of times) {
+    const part = packageOf(name);
+    sums.set(part, (sums.get(part) ?? 0) + ms);
+  }
+  return [...sums].map(([name, ms]) => ({ name, ms })).toSorted((a, b) => b.ms - a.ms);
+}
+
+/** `find core/dist/index.js:7` is of `core`; a function of the runtime stands in no file. */
+function packageOf(name: string): string {
+  const path = name.split(" ").at(-1) ?? "";
+  if (name === "(garbage collector)") return "garbage collection";
+  if (path.startsWith("node:")) return "node";
+  if (path.startsWith("wasm:") || name.startsWith("RegExp:")) return "V8 and system calls";
+  return /^(@[^/]+\/[^/]+|[^/]+)\//.exec(path)?.[1] ?? "V8 and system calls";
+}
+
 function describe({ functionName, url, lineNumber }: CpuProfile["nodes"][number]["callFrame"]): string {
   const name = functionName || "(anonymous)";
   return url === "" ? name : `${name} ${shorten(url)}:${lineNumber + 1}`;

@@ -8,8 +8,9 @@ import { renderText } from "../report/render-tables.ts";
 import type { Progress } from "../run-bench.ts";
 import { TARGET_KINDS } from "../target.ts";
 import { type Work, WORKS } from "../works.ts";
-import { readSelfTimes } from "./read-profile.ts";
+import { readSelfTimes, type SelfTime, sumByPackage } from "./read-profile.ts";
 
+const COLUMNS = ["µs/request", "share"];
 const SHOWN = 60;
 const SECONDS = 6;
 const PROFILED_ROUNDS = 4;
@@ -45,17 +46,27 @@ async function profile(lab: Lab, id: string, work: Work): Promise<string> {
     await target.stop();
     const [file = ""] = readdirSync(folder);
     const times = readSelfTimes(readFileSync(join(folder, file), "utf8"), began);
-    const total = times.reduce((sum, { ms }) => sum + ms, 0);
-    const rows = times
-      .slice(0, SHOWN)
-      .map(({ name, ms }) => [
-        name,
-        ((ms / measured.completed) * 1000).toFixed(1),
-        `${((ms / total) * 100).toFixed(1)} %`,
-      ]);
     const title = `${kind.title}, ${work.title}: ${measured.completed} requests, ${formatMs(measured.cpuMs)} ms each with the profiler`;
-    return renderText({ title, rows: [["own time", "µs/request", "share"], ...rows], notes: [] });
+    const toRows = createRows(times, measured.completed);
+    return [
+      renderText({ title, rows: [["package", ...COLUMNS], ...toRows(sumByPackage(times))], notes: [] }),
+      renderText({
+        title: "",
+        rows: [["own time", ...COLUMNS], ...toRows(times.slice(0, SHOWN))],
+        notes: [],
+      }),
+    ].join("\n");
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+function createRows(all: readonly SelfTime[], requests: number): (times: readonly SelfTime[]) => string[][] {
+  const total = all.reduce((sum, { ms }) => sum + ms, 0);
+  return (times) =>
+    times.map(({ name, ms }) => [
+      name,
+      ((ms / requests) * 1000).toFixed(1),
+      `${((ms / total) * 100).toFixed(1)} %`,
+    ]);
 }

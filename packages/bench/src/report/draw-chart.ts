@@ -12,7 +12,7 @@ const VALUE_WIDTH = 130;
 const BAR_HEIGHT = 16;
 const ROW_HEIGHT = 22;
 const TITLE_HEIGHT = 34;
-const HEADER_HEIGHT = 66;
+const HEADER_HEIGHT = 80;
 const BAR_WIDTH = WIDTH - 2 * MARGIN - LABEL_WIDTH - VALUE_WIDTH;
 
 /** Not in the chart: they answer at once, and send nothing on. */
@@ -38,7 +38,8 @@ export function drawChart(results: Results): string {
 <title>CPU time of the gateway's process per request</title>
 <rect width="${WIDTH}" height="${height}" fill="#ffffff"/>
 ${text(MARGIN, 30, "CPU time of the gateway’s process per request, milliseconds; shorter is better", 'font-size="15" font-weight="600"')}
-${text(MARGIN, 50, `Median of ${results.rounds} interleaved rounds, one core, Node ${results.node}. × is over the minimal gateway. Made by: ${results.command}`, 'fill="#5b6b76"')}
+${text(MARGIN, 50, `Median of ${results.rounds} interleaved rounds, one core, Node ${results.node}. × is over the minimal gateway.`, 'fill="#5b6b76"')}
+${text(MARGIN, 67, `Made by ${results.command}`, 'fill="#5b6b76"')}
 ${groups.join("\n")}
 </svg>
 `;
