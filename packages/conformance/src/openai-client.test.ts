@@ -275,9 +275,9 @@ describe("the errors of the openai client", () => {
 
     expect(data).toHaveLength(1);
     expect(performance.now() - startedAt).toBeGreaterThan(990);
-    expect(records.map(({ status, charge }) => [status, charge])).toEqual([
-      [429, "0"],
-      [200, "0.03"],
+    expect(records).toMatchObject([
+      { status: 429, charge: "0" },
+      { status: 200, charge: "0.03" },
     ]);
   });
 

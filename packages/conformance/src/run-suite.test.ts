@@ -17,6 +17,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Without what vitest tells the processes of its tests. */
 const ENVIRONMENT = {
+  NODE_ENV: "test" as const,
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/VITEST|FORCE_COLOR/.test(name))),
   NO_COLOR: "1",
 };

@@ -185,9 +185,9 @@ describe("an error of the AI SDK with @ai-sdk/openai", () => {
 
     expect(images).toHaveLength(1);
     expect(performance.now() - startedAt).toBeGreaterThan(990);
-    expect(records.map(({ status, charge }) => [status, charge])).toEqual([
-      [429, "0"],
-      [200, "0.03"],
+    expect(records).toMatchObject([
+      { status: 429, charge: "0" },
+      { status: 200, charge: "0.03" },
     ]);
   });
 
