@@ -1,6 +1,6 @@
 import type { WorkSamples } from "./measure-work.ts";
 import { UPLOAD_MEMORY_BYTES } from "./payloads.ts";
-import { ratioFor, type Results, valuesOf } from "./results.ts";
+import { type Results, ratioFor, valuesOf } from "./results.ts";
 import { medianOf, medianRatioOf } from "./statistics.ts";
 import { REFERENCE } from "./target.ts";
 import { WORKS, type WorkId } from "./works.ts";

@@ -7,7 +7,7 @@ import { formatMs } from "../report/format.ts";
 import { renderText } from "../report/render-tables.ts";
 import type { Progress } from "../run-bench.ts";
 import { TARGET_KINDS } from "../target.ts";
-import { type Work, WORKS } from "../works.ts";
+import { WORKS, type Work } from "../works.ts";
 import { readSelfTimes, type SelfTime, sumByPackage } from "./read-profile.ts";
 
 const COLUMNS = ["µs/request", "share"];

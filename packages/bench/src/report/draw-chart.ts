@@ -1,5 +1,5 @@
 import type { WorkSamples } from "../measure-work.ts";
-import { medianFor, ratioFor, type Results } from "../results.ts";
+import { medianFor, type Results, ratioFor } from "../results.ts";
 import { REFERENCE } from "../target.ts";
 import { WORKS } from "../works.ts";
 import { formatMs } from "./format.ts";

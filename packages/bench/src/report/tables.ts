@@ -1,6 +1,6 @@
 import { type Goal, isMet, judge } from "../goals.ts";
 import type { WorkSamples } from "../measure-work.ts";
-import { medianFor, ratioFor, type Results, type ScenarioSide } from "../results.ts";
+import { medianFor, type Results, ratioFor, type ScenarioSide } from "../results.ts";
 import { medianOf } from "../statistics.ts";
 import { REFERENCE, TARGET_KINDS } from "../target.ts";
 import { WORKS } from "../works.ts";

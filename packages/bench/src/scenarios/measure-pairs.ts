@@ -1,7 +1,7 @@
 import type { Lab, LoadRequest } from "../lab.ts";
 import type { Effort } from "../measure-work.ts";
 import type { ScenarioResult, ScenarioSide } from "../results.ts";
-import { type StartContext, type Target, TARGET_KINDS } from "../target.ts";
+import { type StartContext, TARGET_KINDS, type Target } from "../target.ts";
 
 /** How a target is started and asked on one side of a comparison. */
 interface Side {
