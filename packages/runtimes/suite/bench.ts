@@ -1,4 +1,10 @@
-import { createGateway, type Gateway, type GatewayOptions, type UsageRecord } from "@calotype/core";
+import {
+  type ChannelOptions,
+  createGateway,
+  type Gateway,
+  type GatewayOptions,
+  type UsageRecord,
+} from "@calotype/core";
 import type { Fault } from "@calotype/emulator";
 import { read } from "./expect.ts";
 import type { Host } from "./host.ts";
@@ -125,7 +131,7 @@ function serveGateway(
 const TIMEOUTS = { connectMs: 2_000, firstByteMs: 10_000, idleMs: 10_000 };
 
 /** A channel of family A at a provider. */
-export function seedreamChannel(origin: string): GatewayOptions["channels"][number] {
+export function seedreamChannel(origin: string): ChannelOptions {
   return {
     id: "ark",
     family: "seedream",
@@ -137,7 +143,7 @@ export function seedreamChannel(origin: string): GatewayOptions["channels"][numb
 }
 
 /** A channel of family B at a provider; its base URL may have a path. */
-export function qwenImageChannel(origin: string, path = "/api/v1"): GatewayOptions["channels"][number] {
+export function qwenImageChannel(origin: string, path = "/api/v1"): ChannelOptions {
   return {
     id: "dashscope",
     family: "qwen-image",
