@@ -7,6 +7,7 @@ import { type Booking, openBooking } from "./booking.js";
 const ORDER: Order = {
   id: "req_1",
   receivedAt: Date.UTC(2026, 10, 21),
+  time: "2026-11-21T00:00:00.000Z",
   caller: "me",
   group: "default",
   model: "m",
@@ -25,7 +26,7 @@ async function open(changed: (own: Ledger) => Partial<Ledger> = () => ({})) {
   const log = (fields: object, message: string): void => void logs.push({ ...fields, message });
   await own.hold({
     id: ORDER.id,
-    time: new Date(ORDER.receivedAt).toISOString(),
+    time: ORDER.time,
     caller: "me",
     group: "default",
     model: "m",

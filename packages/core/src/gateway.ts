@@ -11,7 +11,7 @@ import type { GatewayOptions } from "./options.js";
 import { holdHost, type PipelineParts, runPipeline } from "./pipeline.js";
 import { createReloadable } from "./reloadable.js";
 import { createRouteMatcher } from "./request/match-route.js";
-import { type Arrival, createRequestReport } from "./request-report.js";
+import { type Arrival, createArrival, createRequestReport } from "./request-report.js";
 import { renderError } from "./response/error-response.js";
 import { healthIdsOf } from "./routing/channel.js";
 import { type ChannelStatus, describeChannel } from "./routing/channel-status.js";
@@ -131,15 +131,9 @@ export function createGateway(options: GatewayOptions, environment: Partial<Envi
     return response;
   };
 
-  const arrive = (operation: Operation): Arrival => ({
-    id: lasting.createId(),
-    receivedAt: now(),
-    operation,
-  });
-
   /** For options that take time to read: a request waits for them. */
   const runWhenRead = async (operation: Operation, request: GatewayRequest): Promise<GatewayResponse> => {
-    const arrival = arrive(operation);
+    const arrival = createArrival(lasting, operation);
     try {
       return await runPipeline(await wired.get(), operation, request);
     } catch (error) {
@@ -158,7 +152,7 @@ export function createGateway(options: GatewayOptions, environment: Partial<Envi
   const handle: Gateway["handle"] = (request) => {
     const operation = matchRoute(request.url);
     if (operation === undefined) return null;
-    if (closing !== undefined) return Promise.resolve(fail(closedError(), arrive(operation)));
+    if (closing !== undefined) return Promise.resolve(fail(closedError(), createArrival(lasting, operation)));
     maintenance.start();
     const { current } = wired;
     const answer = current ? runPipeline(current, operation, request) : runWhenRead(operation, request);

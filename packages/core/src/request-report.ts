@@ -12,7 +12,18 @@ export interface Arrival {
   readonly id: string;
   /** Milliseconds since 1970. */
   readonly receivedAt: number;
+  /** The same as ISO 8601 in UTC. */
+  readonly time: string;
   readonly operation: Operation;
+}
+
+/** A request that comes in now. */
+export function createArrival(
+  { createId, now }: { readonly createId: () => string; readonly now: () => number },
+  operation: Operation,
+): Arrival {
+  const receivedAt = now();
+  return { id: createId(), receivedAt, time: new Date(receivedAt).toISOString(), operation };
 }
 
 /** What is learned of a request on its way, for the operator's events. */
@@ -39,9 +50,8 @@ export interface ReportParts {
 /** The report of a request that came in. */
 export function createRequestReport(
   parts: ReportParts,
-  { id, receivedAt, operation }: Arrival,
+  { id, receivedAt, time, operation }: Arrival,
 ): RequestReport {
-  const time = new Date(receivedAt).toISOString();
   let subject: Pick<RequestEvent, "caller" | "model"> = {};
   let errorCode: string | undefined;
 

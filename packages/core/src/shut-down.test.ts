@@ -62,6 +62,7 @@ function open({ send, ledger: changed = {}, isAbortable = true }: Settings = {})
       {
         id,
         receivedAt: Date.now(),
+        time: new Date().toISOString(),
         caller: "me",
         group: "default",
         model: "m",

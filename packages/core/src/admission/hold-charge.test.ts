@@ -31,6 +31,7 @@ function open(changed: Partial<Ledger> = {}) {
         order: {
           id,
           receivedAt: NOW,
+          time: new Date(NOW).toISOString(),
           caller: caller.id,
           group: "default",
           model: "m",

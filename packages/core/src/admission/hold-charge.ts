@@ -30,10 +30,10 @@ export async function holdCharge(
   { order, caller, request, keepAlive }: HoldContext,
   leaseMs: number,
 ): Promise<void> {
-  const { id, receivedAt, group, model, operation, price } = order;
+  const { id, time, group, model, operation, price } = order;
   const hold = {
     id,
-    time: new Date(receivedAt).toISOString(),
+    time,
     caller: caller.id,
     group,
     model,

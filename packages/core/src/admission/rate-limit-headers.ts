@@ -17,17 +17,35 @@ const MAX_INTEGER = 999_999_999_999_999;
  * clients of OpenAI read. Without limits there are none.
  */
 export function toRateLimitHeaders(limits: TicketLimits, states: LimitStates): Record<string, string> {
-  const policies = [...limits.windows.map(toWindowPolicy), ...limits.concurrency.map(toConcurrencyPolicy)];
-  const services = [
-    ...limits.windows.flatMap((limit, index) => toService(limit, states.windows[index])),
-    ...limits.concurrency.filter(({ key }) => key === states.crowded?.key).map(toFullService),
-  ];
-  return {
-    ...(policies.length > 0 && { "ratelimit-policy": policies.join(", ") }),
-    ...(services.length > 0 && { ratelimit: services.join(", ") }),
-    ...toOpenaiHeaders("requests", limits, states),
-    ...toOpenaiHeaders("images", limits, states),
-  };
+  const { windows, concurrency } = limits;
+  if (windows.length === 0 && concurrency.length === 0) return {};
+  const policies = [...windows.map(toWindowPolicy), ...concurrency.map(toConcurrencyPolicy)];
+  const services: string[] = [];
+  const tightest: Partial<Record<WindowLimit["name"], Standing>> = {};
+  for (const [index, limit] of windows.entries()) {
+    const state = states.windows[index];
+    if (state === undefined) continue;
+    services.push(toService(limit, state));
+    const other = tightest[limit.name];
+    if (other === undefined || isTighter(state, other.state)) tightest[limit.name] = { limit, state };
+  }
+  const crowded = concurrency.find(({ key }) => key === states.crowded?.key);
+  if (crowded !== undefined) services.push(toFullService(crowded));
+  const headers: Record<string, string> = { "ratelimit-policy": policies.join(", ") };
+  if (services.length > 0) headers["ratelimit"] = services.join(", ");
+  for (const standing of [tightest.requests, tightest.images]) addOpenaiHeaders(headers, standing);
+  return headers;
+}
+
+/** A limit and how it stands. */
+interface Standing {
+  readonly limit: WindowLimit;
+  readonly state: WindowState;
+}
+
+function isTighter(one: WindowState, other: WindowState): boolean {
+  if (one.remaining !== other.remaining) return one.remaining < other.remaining;
+  return one.resetMs > other.resetMs;
 }
 
 function toWindowPolicy(limit: WindowLimit & LimitScope): string {
@@ -40,10 +58,8 @@ function toConcurrencyPolicy(limit: ConcurrencyLimit & LimitScope): string {
   return `${toName("concurrent", limit)};q=${toInteger(limit.limit)};qu="concurrent-requests"`;
 }
 
-function toService(limit: WindowLimit & LimitScope, state: WindowState | undefined): string[] {
-  if (state === undefined) return [];
-  const { remaining, resetMs } = state;
-  return [`${toName(limit.name, limit)};r=${toInteger(remaining)};t=${toSeconds(resetMs)}`];
+function toService(limit: WindowLimit & LimitScope, { remaining, resetMs }: WindowState): string {
+  return `${toName(limit.name, limit)};r=${toInteger(remaining)};t=${toSeconds(resetMs)}`;
 }
 
 function toFullService(limit: ConcurrencyLimit & LimitScope): string {
@@ -64,23 +80,12 @@ function toSeconds(ms: number): number {
 }
 
 /** These have one limit of a kind: the one that is nearer to its end. */
-function toOpenaiHeaders(
-  name: WindowLimit["name"],
-  limits: TicketLimits,
-  states: LimitStates,
-): Record<string, string> {
-  const [tightest] = limits.windows
-    .flatMap((limit, index) => {
-      const state = states.windows[index];
-      return limit.name === name && state !== undefined ? [{ limit: limit.limit, ...state }] : [];
-    })
-    .toSorted((a, b) => a.remaining - b.remaining || b.resetMs - a.resetMs);
-  if (tightest === undefined) return {};
-  return {
-    [`x-ratelimit-limit-${name}`]: String(tightest.limit),
-    [`x-ratelimit-remaining-${name}`]: String(tightest.remaining),
-    [`x-ratelimit-reset-${name}`]: toDuration(tightest.resetMs),
-  };
+function addOpenaiHeaders(headers: Record<string, string>, standing: Standing | undefined): void {
+  if (standing === undefined) return;
+  const { limit, state } = standing;
+  headers[`x-ratelimit-limit-${limit.name}`] = String(limit.limit);
+  headers[`x-ratelimit-remaining-${limit.name}`] = String(state.remaining);
+  headers[`x-ratelimit-reset-${limit.name}`] = toDuration(state.resetMs);
 }
 
 /** As OpenAI writes a time, which is how Go does: `20ms`, `1s`, `1.5s`, `6m0s`, `1h0m0s`. */

@@ -13,6 +13,7 @@ const prices = createPriceList({
 const order = (model: string | undefined): Order => ({
   id: "req_1",
   receivedAt: Date.UTC(2026, 10, 21, 3, 4, 5, 6),
+  time: "2026-11-21T03:04:05.006Z",
   caller: "me",
   group: "default",
   model: model ?? "free",

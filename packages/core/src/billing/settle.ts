@@ -8,6 +8,8 @@ export interface Order {
   readonly id: string;
   /** Milliseconds since 1970. */
   readonly receivedAt: number;
+  /** The same as ISO 8601 in UTC. */
+  readonly time: string;
   readonly caller: string;
   readonly group: string;
   readonly model: string;
@@ -38,7 +40,7 @@ export function settle(order: Order, sentTo: SentTo, outcome: Outcome): SettledR
   return {
     state: "settled",
     id: order.id,
-    time: new Date(order.receivedAt).toISOString(),
+    time: order.time,
     caller: order.caller,
     group: order.group,
     model: order.model,
