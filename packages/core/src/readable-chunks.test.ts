@@ -40,6 +40,31 @@ describe("the chunks of a stream", () => {
     expect(await collect(toChunks(source))).toHaveLength(0);
   });
 
+  it("are each one's own where several ask at once", async () => {
+    const source = new Readable({ read() {} });
+    const chunks = toChunks(source)[Symbol.asyncIterator]();
+    const asked = [chunks.next(), chunks.next(), chunks.next(), chunks.next()];
+    for (const text of ["a", "b", "c"]) source.push(Buffer.from(text));
+    source.push(null);
+    const answers = await Promise.all(asked);
+    expect(answers.map(({ value }) => value && Buffer.from(value).toString())).toEqual([
+      "a",
+      "b",
+      "c",
+      undefined,
+    ]);
+  });
+
+  it("fail for the first that waits, and have ended for the others", async () => {
+    const source = new Readable({ read() {} });
+    const chunks = toChunks(source)[Symbol.asyncIterator]();
+    const asked = [chunks.next(), chunks.next()];
+    source.destroy(new Error("cut"));
+    const [first, second] = await Promise.allSettled(asked);
+    expect(first).toMatchObject({ status: "rejected", reason: new Error("cut") });
+    expect(second).toMatchObject({ status: "fulfilled", value: { done: true } });
+  });
+
   it("wait in the stream while nobody takes them", async () => {
     const source = createSource(1_000);
     const chunks = toChunks(source)[Symbol.asyncIterator]();

@@ -57,6 +57,11 @@ class ChunkReader implements AsyncIterator<Uint8Array, undefined> {
     if (chunk !== undefined) return Promise.resolve({ done: false, value: this.#taken(chunk) });
     if (this.#failure !== undefined) return Promise.reject(this.#failure.error);
     if (this.#state === "over") return Promise.resolve(DONE);
+    if (this.#waiter !== undefined) {
+      // A client that left waits for a chunk still when another begins to read the rest: each gets its own.
+      const takeTurn = (): Promise<Result> => this.next();
+      return this.#waiter.promise.then(takeTurn, takeTurn);
+    }
     this.#waiter = Promise.withResolvers();
     return this.#waiter.promise;
   }
