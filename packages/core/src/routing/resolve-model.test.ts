@@ -65,6 +65,20 @@ describe("the model of a request", () => {
   });
 
   it.each([
+    ["the longest that there is", "p".repeat(256 - "image-edit-".length), 200],
+    ["longer", "p".repeat(257 - "image-edit-".length), 404],
+    ["with a NUL, which databases refuse", "p\0", 404],
+    ["with a line end", "p\n", 404],
+    ["with half of a surrogate pair", "p\ud83d", 404],
+    ["with a whole one", "p😀", 200],
+  ])("in a series is a name: %s", async (_what, rest, status) => {
+    const { post, calls } = createTestGateway(undefined, options);
+    const answer = await post({ model: `image-edit-${rest}`, prompt: "x", image: "https://x/y" });
+    expect(answer.status).toBe(status);
+    expect(calls).toHaveLength(status === 200 ? 1 : 0);
+  });
+
+  it.each([
     [["half"], "half", 200],
     [["h*"], "half", 200],
     [["*"], "half", 200],

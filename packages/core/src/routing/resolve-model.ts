@@ -69,7 +69,7 @@ export function createModelResolver(
 
   // However many channels there are, a request costs what those cost that serve its model.
   const exact = new Map(exactNames.map((name) => [name, findServing(name)]));
-  const findInSeries = rememberFound(findServing);
+  const findInSeries = rememberFound((name) => (isPlainName(name) ? findServing(name) : undefined));
   const findByServiceName = (name: string): ResolvedModel | undefined =>
     exact.has(name) ? exact.get(name) : findInSeries(name);
 
@@ -89,7 +89,7 @@ export function createModelResolver(
     const [name = "", ...others] = findNames(identifier);
     if (others.length > 0 || isSeries(name)) {
       throw invalidRequest(
-        `Several models stand behind ${identifier}: send the service model's name.`,
+        `Several models stand behind ${identifier.slice(0, 128)}: send the service model's name.`,
         "model",
       );
     }
@@ -124,6 +124,13 @@ function readModelName(model: unknown): string {
     throw invalidRequest("model is required", "model");
   if (typeof model !== "string") throw invalidRequest("model must be a text.", "model");
   return model;
+}
+
+const MAX_NAME_LENGTH = 256;
+
+/** A series has endless names, and the name that a client sends stands in holds, records, logs and databases. */
+function isPlainName(name: string): boolean {
+  return name.length <= MAX_NAME_LENGTH && /^[^\p{Cc}\p{Cs}]+$/u.test(name);
 }
 
 /** The provider's names to the service models that a channel maps to them. */
