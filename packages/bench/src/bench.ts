@@ -39,7 +39,17 @@ async function run(options: BenchOptions): Promise<void> {
 
 async function obtain(options: BenchOptions): Promise<Results> {
   if (options.from !== undefined) return readResults(options.from);
-  return await runBench(options, `npm run bench${args.length > 0 ? ` -- ${args.join(" ")}` : ""}`, { say });
+  return await runBench(options, commandOf(args), { say });
+}
+
+/** As somebody else would type it: where results are written to is of no use to others. */
+function commandOf(words: readonly string[]): string {
+  const kept = words.filter((word, index) => !isForFile(word) && !isForFile(words[index - 1]));
+  return `npm run bench${kept.length > 0 ? ` -- ${kept.join(" ")}` : ""}`;
+}
+
+function isForFile(word: string | undefined): boolean {
+  return word === "--json" || word === "--chart";
 }
 
 /** Of several files; what a later one measured again replaces what an earlier one did. */

@@ -55,6 +55,9 @@ export function valuesOf(work: WorkSamples | undefined, target: string, measure:
   return found?.samples.map((sample) => sample[measure]) ?? [];
 }
 
+/** What gives all that several runs gave together. */
+const WHOLE_RUN = "npm run bench";
+
 /** One run and a later one; where both measured the same the later one counts. */
 export function mergeResults(earlier: Results, later: Results): Results {
   const works = earlier.works.filter(({ work }) => later.works.every((other) => other.work !== work));
@@ -64,6 +67,7 @@ export function mergeResults(earlier: Results, later: Results): Results {
   );
   return {
     ...later,
+    command: earlier.command === later.command ? later.command : WHOLE_RUN,
     rounds: Math.min(earlier.rounds, later.rounds),
     works: [...works, ...later.works].toSorted((a, b) => placeOf(a) - placeOf(b)),
     scenarios: [...scenarios, ...later.scenarios],
