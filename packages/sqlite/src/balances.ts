@@ -1,13 +1,12 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Balance } from "@calotype/core/billing";
-import { Big } from "big.js";
-import { formatMoney } from "./money.js";
+import { addMoney, type Money } from "./money.js";
 import { readText } from "./read-column.js";
 
 /** How a balance changes; an amount below 0 lowers it. */
 interface BalanceChange {
-  readonly settled?: Big;
-  readonly held?: Big;
+  readonly settled?: Money;
+  readonly held?: Money;
 }
 
 /** What each caller spent and has under way. */
@@ -40,6 +39,6 @@ export function createBalances(database: DatabaseSync): Balances {
   };
 }
 
-function add(text: string, amount: Big | undefined): string {
-  return amount === undefined ? text : formatMoney(new Big(text).plus(amount));
+function add(text: string, amount: Money | undefined): string {
+  return amount === undefined ? text : addMoney(text, amount);
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { Big } from "big.js";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createSqliteLedger, type SqliteLedger, type SqliteLedgerOptions } from "./create-sqlite-ledger.js";
 import { holdOf, recordOf, START } from "./testing/entries.js";
@@ -171,6 +172,19 @@ describe("money", () => {
     const charge = `9007199254740993.3${"0".repeat(39)}1`;
     expect((await ledger.balance("me")).settled).toBe(charge);
     expect(await ledger.totals("model")).toMatchObject([{ key: "seedream", requests: 5, charge }]);
+  });
+
+  it("does not depend on what the app set for its own decimals", async () => {
+    Big.strict = true;
+    try {
+      const ledger = open();
+      expect(await ledger.hold(holdOf({ id: "a", amount: null, budget: "0.5" }))).toEqual({ ok: true });
+      await ledger.settle(recordOf({ id: "a", charge: "0.1" }));
+      expect(await ledger.balance("me")).toEqual({ settled: "0.1", held: "0" });
+      expect(await ledger.totals("model")).toMatchObject([{ charge: "0.1" }]);
+    } finally {
+      Big.strict = false;
+    }
   });
 
   it.each(["-1", "1e3", "", "NaN", " 1"])(

@@ -1,6 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { RecordFilter, TotalsKey, UsageRecord, UsageTotal } from "@calotype/core/billing";
-import { Big } from "big.js";
 import { formatMoney, toMoney } from "./money.js";
 import { type Row, readNumber, readText, readTextOrNull } from "./read-column.js";
 import { type SqlQuery, toPageQuery, toTotalsQuery } from "./record-queries.js";
@@ -46,7 +45,7 @@ function sumGroup(key: string, rows: readonly Row[]): UsageTotal {
   const sum = (column: string): number => rows.reduce((total, row) => total + readNumber(row, column), 0);
   const charge = rows.reduce(
     (total, row) => total.plus(toMoney(readTextOrNull(row, "charge")).times(readNumber(row, "requests"))),
-    new Big(0),
+    toMoney(null),
   );
   return {
     key,

@@ -1,5 +1,4 @@
-import { Big } from "big.js";
-import { formatDecimal } from "./decimal.js";
+import { type Decimal, formatDecimal, readAmount } from "./decimal.js";
 import type { Balance } from "./ledger.js";
 
 /** What each caller spent and has under way, exact. An amount of `null` counts as 0. */
@@ -11,19 +10,15 @@ export interface Balances {
   subtract(caller: string, part: keyof Balance, amount: string | null): void;
 }
 
-type Account = Readonly<Record<keyof Balance, Big>>;
+type Account = Readonly<Record<keyof Balance, Decimal>>;
 
-const ZERO = new Big(0);
-const EMPTY: Account = { settled: ZERO, held: ZERO };
-
-// Charges are products of decimals and may have more places than an option may have: no `toDecimal` here.
-const toBig = (amount: string | null): Big => (amount === null ? ZERO : new Big(amount));
+const EMPTY: Account = { settled: readAmount(null), held: readAmount(null) };
 
 export function createBalances(): Balances {
   const accounts = new Map<string, Account>();
   const accountOf = (caller: string): Account => accounts.get(caller) ?? EMPTY;
 
-  function change(caller: string, part: keyof Balance, by: Big): void {
+  function change(caller: string, part: keyof Balance, by: Decimal): void {
     const account = accountOf(caller);
     const changed = { ...account, [part]: account[part].plus(by) };
     // An empty account is as good as none, so callers that never spent anything take no memory.
@@ -39,9 +34,9 @@ export function createBalances(): Balances {
     hasRoom(caller, amount, budget) {
       if (budget === undefined) return true;
       const { settled, held } = accountOf(caller);
-      return settled.plus(held).plus(toBig(amount)).lte(budget);
+      return settled.plus(held).plus(readAmount(amount)).lte(budget);
     },
-    add: (caller, part, amount) => change(caller, part, toBig(amount)),
-    subtract: (caller, part, amount) => change(caller, part, toBig(amount).neg()),
+    add: (caller, part, amount) => change(caller, part, readAmount(amount)),
+    subtract: (caller, part, amount) => change(caller, part, readAmount(amount).neg()),
   };
 }

@@ -27,6 +27,13 @@ export function toDecimal(input: DecimalInput, name: string): Decimal {
   return decimal;
 }
 
+const ZERO = new Big("0");
+
+/** An amount that was calculated, and may have more places than one of the options may. `null` is 0. */
+export function readAmount(amount: string | null): Decimal {
+  return amount === null ? ZERO : new Big(amount);
+}
+
 /** The exact text of a decimal: no exponent, no digit lost. */
 export function formatDecimal(decimal: Decimal): string {
   return decimal.toFixed();

@@ -1,3 +1,4 @@
+import { Big } from "big.js";
 import { describe, expect, it } from "vitest";
 import type { Hold, Ledger } from "./ledger.js";
 import { createMemoryLedger } from "./memory-ledger.js";
@@ -172,4 +173,17 @@ describe("the cost of a request", () => {
     // One scan of what is kept would make it tens of times as slow.
     expect(ofMany).toBeLessThan(5 * ofOne);
   });
+});
+
+it("does not depend on what the app set for its own decimals", async () => {
+  Big.strict = true;
+  try {
+    const ledger = createMemoryLedger();
+    expect(await ledger.hold(holdOf("a", { budget: "0.5" }))).toEqual({ ok: true });
+    await ledger.settle(recordOf("a"));
+    expect(await ledger.balance("me")).toEqual({ settled: "0.1", held: "0" });
+    expect(await ledger.totals("caller")).toMatchObject([{ charge: "0.1" }]);
+  } finally {
+    Big.strict = false;
+  }
 });

@@ -1,6 +1,5 @@
-import { Big } from "big.js";
 import { compareText } from "./compare-text.js";
-import { formatDecimal } from "./decimal.js";
+import { formatDecimal, readAmount } from "./decimal.js";
 import type { TotalsKey, UsageTotal } from "./ledger.js";
 import { channelOf } from "./match-records.js";
 import type { UsageRecord } from "./usage-record.js";
@@ -18,7 +17,9 @@ function sumGroup(key: string, group: readonly UsageRecord[]): UsageTotal {
     key,
     requests: group.length,
     images: group.reduce((images, record) => images + record.images, 0),
-    charge: formatDecimal(group.reduce((charge, record) => charge.plus(record.charge ?? 0), new Big(0))),
+    charge: formatDecimal(
+      group.reduce((charge, record) => charge.plus(readAmount(record.charge)), readAmount(null)),
+    ),
     unresolved: group.filter((record) => record.state === "unresolved").length,
   };
 }
