@@ -1,5 +1,5 @@
 import type { Answered } from "./dispatch.js";
-import { GatewayError, isGatewayError, shownCodeOf } from "./errors.js";
+import { type GatewayError, shownCodeOf } from "./errors.js";
 import type { GatewayResponse } from "./exchange.js";
 import { fetchAsBase64 } from "./fetch-as-base64.js";
 import type { ImageResult } from "./image-request.js";
@@ -10,8 +10,9 @@ import { relayAnswer } from "./relay-answer.js";
 import { renderImages } from "./response/images-response.js";
 import { renderNative } from "./response/native-response.js";
 import { type JsonAnswer, parseAnswer, readHead, tooLargeError } from "./upstream/read-answer.js";
+import { toReadError } from "./upstream/to-read-error.js";
 
-/** A larger answer is relayed as it comes, where the family tells how it is read. */
+/** A larger answer is relayed as it comes, where the family tells how it is read; unless it is to be kept. */
 const MAX_HELD_BYTES = 64 * 1024;
 
 /**
@@ -24,7 +25,8 @@ export async function answerJson(parts: JobParts, job: Job, answered: Answered):
   const { maxAnswerBytes } = parts;
   const { response } = answered;
   const shape = job.model.family.answerShape;
-  const maxBytes = shape === undefined ? maxAnswerBytes : Math.min(MAX_HELD_BYTES, maxAnswerBytes);
+  const heldBytes = shape === undefined ? maxAnswerBytes : Math.max(MAX_HELD_BYTES, job.keptBytes);
+  const maxBytes = Math.min(heldBytes, maxAnswerBytes);
   let completion: Completion;
   try {
     const { chunks, rest } = await readHead(response, { maxBytes, countBytes: job.countBytes });
@@ -93,21 +95,6 @@ function complete(
   const result = { ...answer, upstreamRequestId: headerId ?? answer.upstreamRequestId };
   const isFailed = result.images.length === 0 || result.failure !== undefined;
   return isFailed ? { text, result, error: noImageError(result) } : { text, result };
-}
-
-function toReadError(
-  cause: unknown,
-  { logger }: JobParts,
-  { id }: Job,
-  { response }: Answered,
-): GatewayError {
-  if (isGatewayError(cause)) return cause;
-  logger.error({ requestId: id, err: cause }, "A provider's answer could not be read.");
-  return new GatewayError("internal_error", "The provider's answer could not be read.", {
-    cause,
-    upstreamRequestId: response.headers.get("x-request-id") ?? undefined,
-    shouldRetry: false,
-  });
 }
 
 /** Providers quote the key they refuse, also in answers of HTTP 200. */

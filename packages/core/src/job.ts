@@ -15,6 +15,8 @@ export interface Job {
   readonly booking: Booking;
   /** Holds the host, and `gateway.close()`, until the work is done. */
   readonly keepAlive: (work: Promise<unknown>) => void;
+  /** An answer of up to so many bytes is wanted whole, to be kept for a repeat. */
+  readonly keptBytes: number;
   /** Counts bytes of an answer that are held. */
   readonly countBytes: (bytes: number) => void;
   /** Tells the operator of a failure that comes after the answer began. */

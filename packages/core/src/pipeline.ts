@@ -15,7 +15,7 @@ import type { IdempotencyOptions } from "./options.js";
 import type { Authenticator } from "./request/authenticate.js";
 import { normalizeRequest } from "./request/normalize-request.js";
 import { type BodyLimits, readFields } from "./request/read-fields.js";
-import { createRequestReport, type ReportParts } from "./request-report.js";
+import { createArrival, createRequestReport, type ReportParts } from "./request-report.js";
 import type { ModelResolver } from "./routing/resolve-model.js";
 import { runAdmitted } from "./run-admitted.js";
 
@@ -44,7 +44,7 @@ export async function runPipeline(
   operation: Operation,
   request: GatewayRequest,
 ): Promise<GatewayResponse> {
-  const arrival = { id: parts.createId(), receivedAt: parts.now(), operation };
+  const arrival = createArrival(parts, operation);
   const report = createRequestReport(parts, arrival);
   let visit: Visit | undefined;
   let response: GatewayResponse;
@@ -85,6 +85,7 @@ export async function runPipeline(
         model,
         booking: admission.booking,
         keepAlive,
+        keptBytes: admission.isRepeatable ? parts.idempotency.maxAnswerBytes : 0,
         countBytes: (count: number) => visit?.bytes.addAnyway(count),
         reportError: (error: GatewayError) => report.failed(error),
       };

@@ -12,8 +12,12 @@ export interface LargeAnswerReader {
   readonly facts: AnswerFacts;
   pass(chunk: Uint8Array): readonly Uint8Array[];
   passEnd(): readonly Uint8Array[];
-  /** Why it must not be taken for an answer; `undefined` where nothing is wrong so far. */
+  /** Whether more has come than an answer may have. */
+  readonly isTooLarge: boolean;
+  /** Why it is no JSON answer that can be relayed; `undefined` where nothing is wrong so far. */
   findFlaw(hasEnded: boolean): GatewayError | undefined;
+  /** What the provider made no image for, or none that counts, as far as it has said. */
+  findRefusal(): GatewayError | undefined;
 }
 
 /** How one answer is read. */
@@ -33,6 +37,9 @@ export function readLargeAnswer(
   let length = 0;
   return {
     facts,
+    get isTooLarge() {
+      return length > maxBytes;
+    },
     pass(chunk) {
       length += chunk.length;
       return rewriter.push(chunk);
@@ -41,10 +48,10 @@ export function readLargeAnswer(
     findFlaw(hasEnded) {
       if (length > maxBytes) return tooLargeError(maxBytes, response);
       const isCut = hasEnded && rewriter.status === "open";
-      if (isCut || rewriter.status === "broken") return notJsonError(response);
-      // The native endpoint passes every JSON answer on, one without an image too.
-      const isNoAnswer = facts.failure !== undefined || (hasEnded && facts.images === 0);
-      if (options.isNative === true || !isNoAnswer) return undefined;
+      return isCut || rewriter.status === "broken" ? notJsonError(response) : undefined;
+    },
+    findRefusal() {
+      if (facts.failure === undefined && facts.images > 0) return undefined;
       return noImageError({
         ...facts,
         upstreamRequestId: readRequestId(response) ?? facts.upstreamRequestId,

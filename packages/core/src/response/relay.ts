@@ -38,16 +38,17 @@ const DONE = { done: true, value: undefined } as const;
 /** Takes chunks from a source as a client asks for them, and sees to it that its end is told once, whoever leaves. */
 export class Relay {
   readonly #chunks: AsyncIterator<Uint8Array>;
-  readonly #parts: RelayParts;
+  readonly #parts: Omit<RelayParts, "first">;
   /** What goes on and was not taken yet. */
   #ready: Uint8Array[];
   #end: Promise<void> | undefined;
   #isAbandoned = false;
 
-  constructor(source: AsyncIterable<Uint8Array>, parts: RelayParts) {
+  constructor(source: AsyncIterable<Uint8Array>, { first = [], ...parts }: RelayParts) {
     this.#chunks = source[Symbol.asyncIterator]();
+    // Without what goes on first: it is not to be held as long as the rest takes.
     this.#parts = parts;
-    this.#ready = [...(parts.first ?? [])];
+    this.#ready = [...first];
   }
 
   /** The next chunk that goes on. One call at a time. */

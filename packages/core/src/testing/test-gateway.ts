@@ -10,7 +10,7 @@ export const ARK_KEY = "ark-canary-7d793037";
 export const DASHSCOPE_KEY = "dashscope-canary-0a076734";
 
 export const GENERATIONS = "http://gateway.test/v1/images/generations";
-const NATIVE = "http://gateway.test/api/v3/images/generations";
+export const NATIVE = "http://gateway.test/api/v3/images/generations";
 
 /** What a provider got. */
 interface SentCall {

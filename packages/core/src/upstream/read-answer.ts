@@ -57,7 +57,7 @@ export async function readAnswer(response: TransportResponse, options: ReadOptio
 
 /** @throws GatewayError `upstream_invalid_response` for what is not a JSON object */
 export function parseAnswer(chunks: readonly Uint8Array[], response: TransportResponse): JsonAnswer {
-  const text = decode(chunks);
+  const text = decodeText(chunks);
   const value = parseObject(text);
   if (value === undefined) throw notJsonError(response);
   return { text, value };
@@ -81,7 +81,7 @@ export async function readErrorAnswer(response: TransportResponse): Promise<Json
   try {
     const { chunks, rest } = await collect(response.body, ERROR_OPTIONS);
     if (rest !== undefined) await rest.return?.();
-    const text = rest === undefined ? decode(chunks) : "";
+    const text = rest === undefined ? decodeText(chunks) : "";
     const value = parseObject(text);
     return value && { text, value };
   } catch (error) {
@@ -107,7 +107,8 @@ async function collect(
   return { chunks, rest: iterator };
 }
 
-function decode(chunks: readonly Uint8Array[]): string {
+/** The text of all chunks together. */
+export function decodeText(chunks: readonly Uint8Array[]): string {
   const decoder = new TextDecoder();
   const texts = chunks.map((chunk) => decoder.decode(chunk, { stream: true }));
   return texts.join("") + decoder.decode();

@@ -1,0 +1,105 @@
+import { seedream } from "../families/index.js";
+import type { GatewayOptions } from "../options.js";
+import { cutEvery } from "./cut-bytes.js";
+import {
+  type Answer,
+  ARK_KEY,
+  createPost,
+  createTestGateway,
+  NATIVE,
+  type TestGateway,
+} from "./test-gateway.js";
+
+/** The same family; it does not tell how its answers are read, so that they are held whole. */
+const { answerShape: _shape, ...withoutShape } = seedream;
+
+/** A model whose large answers are relayed, and one whose answers are held. */
+export const RELAYED = "relayed";
+export const HELD = "held";
+
+/** Base64 of so many bytes, larger than an error can be. */
+export function pictureText(bytes = 60_000, letter = "A"): string {
+  return letter.repeat(bytes);
+}
+
+/** The text of an answer of two pictures and 1,000 tokens, with a member in the place of another. */
+export function largeAnswer(members: Readonly<Record<string, unknown>> = {}): string {
+  return JSON.stringify({
+    model: "ep-20260101-abcde",
+    created: 1_763_683_200,
+    data: [
+      { b64_json: pictureText(), size: "2048x2048" },
+      { b64_json: pictureText(60_000, "B"), size: "2048x2048" },
+    ],
+    usage: { generated_images: 2, output_tokens: 1_000, total_tokens: 1_000 },
+    ...members,
+  });
+}
+
+/** What an answer is made of, and how it ends. */
+export interface LargeSource {
+  readonly body: AsyncIterable<Uint8Array> | string;
+  readonly options?: Partial<GatewayOptions>;
+}
+
+const PRICE = { pricing_mode: "per-request", model_price: "0.1" } as const;
+
+export interface LargeGateway extends TestGateway {
+  /** Asks on `/v1` and reads the answer to its end. */
+  readonly ask: (model?: string, fields?: object) => Promise<Answer>;
+  /** The same on the native endpoint. */
+  readonly askNative: (model?: string) => Promise<Answer>;
+  /** Asks, and reads nothing of the body. */
+  readonly begin: (path?: "/v1" | "native", init?: RequestInit) => Promise<Response>;
+}
+
+/** A gateway whose provider answers with these bytes, in chunks of 5,000 where they are a text. */
+export function openLarge({ body, options }: LargeSource): LargeGateway {
+  const test = createTestGateway(
+    () =>
+      new Response(ReadableStream.from(typeof body === "string" ? toChunks(body) : body), {
+        headers: { "content-type": "application/json", "x-request-id": "upstream-1" },
+      }),
+    {
+      families: [{ ...withoutShape, name: "held" }],
+      models: { [RELAYED]: { family: "seedream" }, [HELD]: { family: "held" } },
+      channels: ["seedream", "held"].map((family) => ({
+        id: family,
+        family,
+        apiKey: ARK_KEY,
+        timeouts: { idleMs: 200 },
+      })),
+      billing: { model_details: { "*": PRICE } },
+      ...options,
+    },
+    { now: () => 1_800_000_000_000 },
+  );
+  const begin: LargeGateway["begin"] = (path = "/v1", init = {}) => {
+    const post = createPost({ model: RELAYED, prompt: "a fox" });
+    return test.gateway.fetch(
+      path === "native" ? new Request(NATIVE, new Request(post, init)) : new Request(post, init),
+    );
+  };
+  return {
+    ...test,
+    begin,
+    ask: (model = RELAYED, fields = {}) => test.post({ model, prompt: "a fox", ...fields }),
+    askNative: (model = RELAYED) => test.postNative({ model, prompt: "a fox" }),
+  };
+}
+
+function toChunks(text: string): readonly Uint8Array[] {
+  return cutEvery(new TextEncoder().encode(text), 5_000);
+}
+
+/** What a client gets of an answer that may break off. */
+export async function readUntilBreak(response: Response): Promise<{ text: string; brokeOff: boolean }> {
+  const decoder = new TextDecoder();
+  let text = "";
+  try {
+    for await (const chunk of response.body ?? []) text += decoder.decode(chunk, { stream: true });
+    return { text, brokeOff: false };
+  } catch {
+    return { text, brokeOff: true };
+  }
+}
