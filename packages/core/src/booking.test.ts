@@ -119,12 +119,23 @@ describe("a ledger that fails", () => {
     expect(logs).toEqual([]);
   });
 
-  it.each<[string, (booking: Booking) => Promise<void>, object]>([
-    ["a charge", (booking) => booking.settle(SENT_TO, MADE), { record: { id: "req_1", images: 1 } }],
-    ["a release", (booking) => booking.release(), { requestId: "req_1" }],
+  it.each<[string, string, (booking: Booking) => Promise<void>, object]>([
+    [
+      "a charge",
+      "settled",
+      (booking) => booking.settle(SENT_TO, MADE),
+      { record: { id: "req_1", images: 1 } },
+    ],
+    [
+      "a refusal",
+      "refused",
+      (booking) => booking.refuse(SENT_TO, FAILED),
+      { record: { id: "req_1", images: 0 } },
+    ],
+    ["a release", "released", (booking) => booking.release(), { requestId: "req_1" }],
   ])(
     "for longer than a client waits costs it nothing: %s is logged, and the hold is left",
-    async (_what, close, logged) => {
+    async (_what, end, close, logged) => {
       const { booking, logs, balance, openBookings } = await open((own) => ({
         settle: failing(Infinity, (record) => own.settle(record)),
         release: failing(Infinity, (id) => own.release(id)),
@@ -132,7 +143,7 @@ describe("a ledger that fails", () => {
       const closed = close(booking);
       await vi.advanceTimersByTimeAsync(5_300);
       await closed;
-      expect(await booking.ended).toBe("lost");
+      expect(await booking.ended).toBe(end);
       expect(logs).toMatchObject([{ ...logged, err: new Error("unreachable") }]);
       expect(await balance()).toMatchObject({ held: "5" });
       expect(openBookings.size).toBe(0);

@@ -5,8 +5,8 @@ import type { SentTo } from "./image-request.js";
 import type { Logger } from "./logger.js";
 
 /**
- * How the books of a job were closed. `refused`: with a record, of a request of which no image can
- * have been made. `lost`: nobody could close them; the hold is left to a sweep of the ledger.
+ * How a job ended, whether or not the ledger took it. `refused`: it reached a provider, and no image can have been
+ * made. `released`: it reached nobody. `lost`: nobody knows; the hold is left to a sweep of the ledger.
  */
 export type BookingEnd = "settled" | "refused" | "released" | "lost";
 
@@ -22,7 +22,7 @@ export interface Booking {
   release(): Promise<void>;
   /** Nobody will know how it ended. */
   lose(): void;
-  /** Resolves when the books are closed, after the ledger has it. */
+  /** Resolves when the books are closed: when the ledger has it, or was asked for it long enough. */
   readonly ended: Promise<BookingEnd>;
 }
 
@@ -40,32 +40,28 @@ export interface BookingParts {
 export function openBooking(parts: BookingParts, order: Order): Booking {
   const { promise: ended, resolve } = Promise.withResolvers<BookingEnd>();
   let closing: Promise<void> | undefined;
-  const closeBy = async (write: () => Promise<BookingEnd>): Promise<void> => {
-    const end = await write();
+  const closeAs = async (end: BookingEnd, write: () => Promise<void>): Promise<void> => {
+    await write();
     parts.openBookings.delete(booking);
     resolve(end);
   };
-  const close = (write: () => Promise<BookingEnd>): Promise<void> => {
-    closing ??= closeBy(write);
+  const close = (end: BookingEnd, write: () => Promise<void>): Promise<void> => {
+    closing ??= closeAs(end, write);
     return closing;
   };
-  const record = async (sentTo: SentTo, ending: Ending, end: BookingEnd): Promise<BookingEnd> => {
+  const record = (sentTo: SentTo, ending: Ending): Promise<void> => {
     const settled = settle(order, sentTo, { ...ending, endedAt: parts.now() });
     if (settled.unpriced === true) reportUnpriced(settled, parts.logger);
-    const isCommitted = await commit(() => parts.ledger.settle(settled), { record: settled }, parts.logger);
-    return isCommitted ? end : "lost";
+    return commit(() => parts.ledger.settle(settled), { record: settled }, parts.logger);
   };
+  const { id } = order;
   const booking: Booking = {
     ended,
-    settle: (sentTo, ending) => close(() => record(sentTo, ending, "settled")),
-    refuse: (sentTo, ending) => close(() => record(sentTo, ending, "refused")),
+    settle: (sentTo, ending) => close("settled", () => record(sentTo, ending)),
+    refuse: (sentTo, ending) => close("refused", () => record(sentTo, ending)),
     release: () =>
-      close(async () => {
-        const { id } = order;
-        const isCommitted = await commit(() => parts.ledger.release(id), { requestId: id }, parts.logger);
-        return isCommitted ? "released" : "lost";
-      }),
-    lose: () => void close(() => Promise.resolve("lost")),
+      close("released", () => commit(() => parts.ledger.release(id), { requestId: id }, parts.logger)),
+    lose: () => void close("lost", () => Promise.resolve()),
   };
   parts.openBookings.add(booking);
   return booking;
@@ -78,11 +74,10 @@ const RETRY_MS: readonly number[] = [50, 250, 1_000, 4_000];
  * Writes to the ledger until it takes it. One that stays away must not take the images from the
  * client: the record is logged instead, and the hold is left to a sweep.
  */
-async function commit(write: () => Promise<void>, fields: object, logger: Logger): Promise<boolean> {
+async function commit(write: () => Promise<void>, fields: object, logger: Logger): Promise<void> {
   for (let attempt = 0; ; attempt++) {
     try {
-      await write();
-      return true;
+      return await write();
     } catch (error) {
       const waitMs = RETRY_MS[attempt];
       if (waitMs === undefined) {
@@ -90,7 +85,7 @@ async function commit(write: () => Promise<void>, fields: object, logger: Logger
           { ...fields, err: error },
           "The ledger took neither a charge nor a release. Its hold is lost.",
         );
-        return false;
+        return;
       }
       await new Promise((resolve) => {
         setTimeout(resolve, waitMs);

@@ -1,7 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { AdmissionStore } from "./admission/admission-store.js";
 import { createMemoryAdmissionStore } from "./admission/memory-admission-store.js";
+import type { Ledger } from "./billing/ledger.js";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
+import { GatewayError } from "./errors.js";
 import type { GatewayOptions } from "./options.js";
 import { CALLER_KEY, createTestGateway, type Provider } from "./testing/test-gateway.js";
 
@@ -104,5 +106,27 @@ describe("a ledger", () => {
     expect((await post(BODY, KEY)).status).toBe(503);
     expect((await post(BODY, KEY)).status).toBe(200);
     expect(records).toHaveLength(1);
+  });
+
+  it("that takes no release keeps no failure for a repeat that nothing was sent for", async () => {
+    let isRefusing = true;
+    const release = vi.fn<Ledger["release"]>(() => Promise.reject(DOWN));
+    const { post, logs } = open(
+      {},
+      {
+        ledger: { ...createMemoryLedger(), release },
+        beforeSend: () => {
+          if (isRefusing) throw new GatewayError("request_refused", "Not now.");
+        },
+      },
+    );
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    const refused = post(BODY, KEY);
+    while (release.mock.calls.length < 5) await vi.advanceTimersByTimeAsync(1_000);
+    vi.useRealTimers();
+    expect((await refused).status).toBe(403);
+    expect(logs).toMatchObject([{ level: "error", fields: { err: DOWN } }]);
+    isRefusing = false;
+    expect((await post(BODY, KEY)).status).toBe(200);
   });
 });
