@@ -8,7 +8,10 @@ export function toBase64Length(bytes: number): number {
   return Math.ceil(bytes / 3) * 4;
 }
 
-/** The base64 of bytes that come in pieces of any size, as the bytes of its letters. */
+/**
+ * The base64 of bytes that come in pieces of any size, as the bytes of its letters. A piece is done with when the
+ * next is asked for.
+ */
 export async function* encodeBase64(
   chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array, void> {
@@ -42,5 +45,5 @@ function encodeThrees(carried: Buffer, piece: Buffer): { letters: Buffer; rest: 
     );
   }
   letters.write(piece.toString("base64", missing, end), written, "latin1");
-  return { letters, rest: piece.subarray(end) };
+  return { letters, rest: Buffer.from(piece.subarray(end)) };
 }

@@ -42,6 +42,6 @@ function toProducedBody(texts: readonly (string | UploadedImage)[]): ProducedBod
 async function* produce(parts: readonly (Uint8Array | UploadedImage)[]): AsyncGenerator<Uint8Array, void> {
   for (const part of parts) {
     if (part instanceof Uint8Array) yield part;
-    else yield* encodeBase64(part.chunks());
+    else yield* encodeBase64(part.chunks({ reuse: true }));
   }
 }

@@ -1,10 +1,16 @@
 import { Buffer } from "node:buffer";
 
+/** How the bytes of an upload are read. */
+export interface ChunksOptions {
+  /** True where a chunk is done with when the next one is asked for, so that its memory may be used again. */
+  readonly reuse?: boolean | undefined;
+}
+
 /** Bytes that came from a client and are kept until its request is over, in memory or in a file. */
 export interface KeptBytes {
   readonly byteLength: number;
-  /** The bytes in order; each call begins anew. */
-  chunks(): Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+  /** The bytes in order, in pieces of any size; each call begins anew. */
+  chunks(options?: ChunksOptions): Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
   /** The same for those who cannot wait; a file is read while everybody else does. */
   chunksSync(): Iterable<Uint8Array>;
 }
@@ -20,7 +26,7 @@ export interface UploadedImage {
   readonly mediaType: string;
   readonly byteLength: number;
   /** The bytes in order, in pieces of any size; each call begins anew. */
-  chunks(): Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+  chunks(options?: ChunksOptions): Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
   /** All of it as a data URL, so that `JSON.stringify` writes one. Takes several times the memory of the image. */
   toJSON(): string;
   /** Marks uploads across copies of the package. */
@@ -35,7 +41,7 @@ export function createUploadedImage(mediaType: string, bytes: KeptBytes): Upload
   return {
     mediaType,
     byteLength: bytes.byteLength,
-    chunks: () => bytes.chunks(),
+    chunks: (options) => bytes.chunks(options),
     toJSON: () => dataUrlPrefix(mediaType) + Buffer.concat([...bytes.chunksSync()]).toString("base64"),
     [MARK]: true,
   };

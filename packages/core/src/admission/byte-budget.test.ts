@@ -30,6 +30,20 @@ describe("createByteBudget", () => {
     expect(budget.inUse).toBe(0);
   });
 
+  it("has bytes removed that are held no longer, and never more than were counted", () => {
+    const budget = createByteBudget(100);
+    const other = budget.take(10);
+    const taken = budget.take(50);
+    taken?.remove(20);
+    expect(budget.inUse).toBe(40);
+    taken?.remove(50);
+    expect(budget.inUse).toBe(10);
+    taken?.giveBack();
+    other?.giveBack();
+    other?.remove(10);
+    expect(budget.inUse).toBe(0);
+  });
+
   it("is given back once, with all that was added, and by who gave back nothing is counted", () => {
     const budget = createByteBudget(100);
     const other = budget.take(10);

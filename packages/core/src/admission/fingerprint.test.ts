@@ -1,7 +1,50 @@
 import { describe, expect, it } from "vitest";
+import { createUploadedImage, type UploadedImage } from "../uploaded-image.js";
 import { toFingerprint } from "./fingerprint.js";
 
 const LONG = "x".repeat(100_000);
+
+/** An upload that comes in pieces of a size, each overwritten by the next. */
+function upload(bytes: Uint8Array, size: number): UploadedImage {
+  function* chunks() {
+    const piece = new Uint8Array(size);
+    for (let start = 0; start < bytes.length; start += size) {
+      const taken = bytes.subarray(start, start + size);
+      piece.set(taken);
+      yield piece.subarray(0, taken.length);
+    }
+  }
+  return createUploadedImage("image/png", { byteLength: bytes.length, chunks, chunksSync: chunks });
+}
+
+const of = (image: unknown, more: object = {}): Promise<string> => toFingerprint({ image: [image], ...more });
+
+describe("the fingerprint of an upload", () => {
+  const bytes = Uint8Array.from({ length: 2_500_000 }, (_, index) => (index * 7) & 255);
+  it("is that of its bytes, however they come", async () => {
+    const first = await of(upload(bytes, 65_536));
+    expect(await of(upload(bytes, 999))).toBe(first);
+    expect(await of(upload(bytes, 2_500_000))).toBe(first);
+  });
+
+  it("is another for other bytes, other places and other fields", async () => {
+    const changed = bytes.slice();
+    changed[2_499_999] = 1;
+    const [a, b] = [upload(bytes, 65_536), upload(changed, 65_536)];
+    const all = [
+      of(a),
+      of(b),
+      of(upload(bytes.subarray(1), 65_536)),
+      of(a, { n: 2 }),
+      of("x"),
+      of({ upload: 1 }),
+    ];
+    const two = [toFingerprint({ image: [a, b] }), toFingerprint({ image: [b, a] })];
+    const empty = [of(upload(new Uint8Array(), 1)), of(upload(new Uint8Array(1), 1))];
+    const prints = await Promise.all([...all, ...two, ...empty]);
+    expect(new Set(prints).size).toBe(prints.length);
+  });
+});
 
 describe("toFingerprint", () => {
   it("is short, and the same for the same fields", async () => {

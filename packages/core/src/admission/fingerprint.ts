@@ -1,22 +1,26 @@
 import { bytesToHex } from "@noble/hashes/utils.js";
 import type { JsonObject } from "../json.js";
+import { replaceUploads, type UploadedImage } from "../uploaded-image.js";
 
 /** Texts longer than this, such as data URLs, are hashed apart: to write them as JSON takes longer than to hash them. */
 const LONG = 65_536;
 
 /**
- * The same for the same fields. They can be many megabytes: Web Crypto hashes them beside the event loop, and
- * of each long text there is one copy.
+ * The same for the same fields, and for forms with the same files however they came. They can be many megabytes:
+ * Web Crypto hashes them beside the event loop, and of each long text there is one copy.
  */
 export async function toFingerprint(fields: JsonObject): Promise<string> {
   const longTexts: string[] = [];
+  const uploads: UploadedImage[] = [];
+  const withoutUploads = replaceUploads(fields, (image) => ({ upload: uploads.push(image) }));
   // The letter before each text tells a long one's number from a short one that is a number.
-  const outline = JSON.stringify(fields, (_, value: unknown) => {
+  const outline = JSON.stringify(withoutUploads, (_, value: unknown) => {
     if (typeof value !== "string") return value;
     return isLong(value) ? `l${longTexts.push(value)}` : `s${value}`;
   });
   const hashes = [];
   for (const text of longTexts) hashes.push(await hash(text));
+  for (const image of uploads) hashes.push(await hashUpload(image));
   return hash([outline, ...hashes].join("\n"));
 }
 
@@ -25,7 +29,33 @@ function isLong(text: string): boolean {
   return text.length > LONG && text.isWellFormed();
 }
 
-async function hash(text: string): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-  return bytesToHex(new Uint8Array(digest));
+/** Web Crypto hashes what is there as a whole only. */
+const BLOCK_BYTES = 1024 * 1024;
+
+/** Of blocks of one size, since the chunks of the same file are not the same each time. */
+async function hashUpload(image: UploadedImage): Promise<string> {
+  const hashes: string[] = [];
+  const block = new Uint8Array(Math.min(BLOCK_BYTES, image.byteLength));
+  let used = 0;
+  for await (const chunk of image.chunks({ reuse: true })) {
+    for (let rest = chunk; rest.length > 0; ) {
+      const fitting = rest.subarray(0, block.length - used);
+      block.set(fitting, used);
+      used += fitting.length;
+      rest = rest.subarray(fitting.length);
+      if (used < block.length) continue;
+      hashes.push(await hashBytes(block));
+      used = 0;
+    }
+  }
+  hashes.push(await hashBytes(block.subarray(0, used)));
+  return hash(hashes.join("\n"));
+}
+
+function hash(text: string): Promise<string> {
+  return hashBytes(new TextEncoder().encode(text));
+}
+
+async function hashBytes(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  return bytesToHex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
 }

@@ -5,6 +5,7 @@ export { toJsonBody } from "../json-body.js";
 export { toReferenceImage } from "../request/data-url.js";
 export { checkSize, type SizeLimits, type SizeStyle } from "../request/image-size.js";
 export {
+  type ChunksOptions,
   createUploadedImage,
   isUploadedImage,
   type KeptBytes,

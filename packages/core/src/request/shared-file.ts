@@ -9,15 +9,13 @@ export interface FileRange {
 
 /** The file of a request, in which the files of its form stand one after another. */
 export interface SharedFile {
-  /** Adds chunks. @throws GatewayError `overloaded` by `written`: there is no room */
-  append(chunks: readonly Uint8Array[]): { readonly range: FileRange; readonly written: Promise<void> };
-  read(range: FileRange): AsyncIterable<Uint8Array>;
-  readSync(range: FileRange): Iterable<Uint8Array>;
+  /** Adds bytes, which must stay as they are until then. @throws GatewayError `overloaded` by `written`: no room */
+  append(bytes: Uint8Array): { readonly range: FileRange; readonly written: Promise<void> };
+  /** Fills a buffer from a place. */
+  read(into: Uint8Array, position: number): Promise<void>;
+  readSync(into: Uint8Array, position: number): void;
   close(): void;
 }
-
-/** Bytes that are read at once; a whole number of what base64 is made of at once. */
-const READ_BYTES = 288 * 1024;
 
 /** @param onWritten is told of bytes that are no longer held in memory */
 export function createSharedFile(openFile: OpenSpoolFile, onWritten: (bytes: number) => void): SharedFile {
@@ -25,10 +23,10 @@ export function createSharedFile(openFile: OpenSpoolFile, onWritten: (bytes: num
   let opened: SpoolFile | undefined;
   let length = 0;
 
-  const write = async (chunks: readonly Uint8Array[], range: FileRange): Promise<void> => {
+  const write = async (bytes: Uint8Array, range: FileRange): Promise<void> => {
     try {
       opened = await opening;
-      await opened.write(chunks, range.position);
+      await opened.write(bytes, range.position);
     } catch (cause) {
       throw noRoom(cause);
     }
@@ -36,19 +34,17 @@ export function createSharedFile(openFile: OpenSpoolFile, onWritten: (bytes: num
   };
 
   return {
-    append(chunks) {
-      const range = { position: length, length: chunks.reduce((sum, chunk) => sum + chunk.length, 0) };
+    append(bytes) {
+      const range = { position: length, length: bytes.length };
       length += range.length;
-      return { range, written: write(chunks, range) };
+      return { range, written: write(bytes, range) };
     },
-    async *read(range) {
-      const file = await opening;
-      for (const { position, length: bytes } of cut(range)) yield await file.read(position, bytes);
+    async read(into, position) {
+      await (await opening).read(into, position);
     },
-    *readSync(range) {
-      for (const { position, length: bytes } of cut(range)) {
-        if (opened !== undefined) yield opened.readSync(position, bytes);
-      }
+    readSync(into, position) {
+      if (opened === undefined) throw new Error("Nothing was written to the file.");
+      opened.readSync(into, position);
     },
     close() {
       opening.then((file) => file.close()).catch(ignoreUnopened);
@@ -58,12 +54,6 @@ export function createSharedFile(openFile: OpenSpoolFile, onWritten: (bytes: num
 
 /** Whoever wrote to it was told. */
 function ignoreUnopened(): void {}
-
-function* cut({ position, length }: FileRange): Iterable<FileRange> {
-  for (let done = 0; done < length; done += READ_BYTES) {
-    yield { position: position + done, length: Math.min(READ_BYTES, length - done) };
-  }
-}
 
 /** A full disk, or a folder that cannot be written to: the operator is told the cause. */
 function noRoom(cause: unknown): GatewayError {

@@ -1,4 +1,3 @@
-import { Buffer } from "node:buffer";
 import { readSync } from "node:fs";
 import { type FileHandle, open, unlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -15,39 +14,31 @@ export async function openSpoolFile(): Promise<SpoolFile> {
     throw error;
   });
   return {
-    write: (chunks, position) => writeAll(handle, chunks, position),
-    async read(position, length) {
-      const bytes = Buffer.allocUnsafeSlow(length);
+    write: (bytes, position) => writeAll(handle, bytes, position),
+    async read(into, position) {
       let done = 0;
-      while (done < length) {
-        const { bytesRead } = await handle.read(bytes, done, length - done, position + done);
+      while (done < into.length) {
+        const { bytesRead } = await handle.read(into, done, into.length - done, position + done);
         done = advance(done, bytesRead);
       }
-      return bytes;
     },
-    readSync(position, length) {
-      const bytes = Buffer.allocUnsafeSlow(length);
+    readSync(into, position) {
       let done = 0;
-      while (done < length) {
-        done = advance(done, readSync(handle.fd, bytes, done, length - done, position + done));
+      while (done < into.length) {
+        done = advance(done, readSync(handle.fd, into, done, into.length - done, position + done));
       }
-      return bytes;
     },
     // Of a handle, unlike of a descriptor, this waits for reads that are under way.
     close: () => handle.close(),
   };
 }
 
-async function writeAll(handle: FileHandle, chunks: readonly Uint8Array[], position: number): Promise<void> {
-  const { bytesWritten } = await handle.writev(chunks, position);
-  const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
-  if (bytesWritten === length) return;
-  // A disk that is nearly full takes a part first, and says why with the next.
-  const bytes = Buffer.concat(chunks);
-  let done = bytesWritten;
-  while (done < length) {
-    const { bytesWritten: more } = await handle.write(bytes, done, length - done, position + done);
-    done = advance(done, more);
+/** A disk that is nearly full takes a part first, and says why with the next. */
+async function writeAll(handle: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+  let done = 0;
+  while (done < bytes.length) {
+    const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, position + done);
+    done = advance(done, bytesWritten);
   }
 }
 

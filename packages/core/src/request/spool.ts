@@ -1,6 +1,5 @@
 import { createByteBudget, type TakenBytes } from "../admission/byte-budget.js";
 import type { KeptBytes } from "../uploaded-image.js";
-import { createChunkJoiner } from "./join-small-chunks.js";
 import { createSharedFile, type FileRange, type SharedFile } from "./shared-file.js";
 import type { OpenSpoolFile } from "./spool-file.js";
 
@@ -76,80 +75,108 @@ interface WriterParts {
   readonly isClosed: () => boolean;
 }
 
-/** Bytes that go to the file at once. */
-const BATCH_BYTES = 256 * 1024;
+/** Bytes that are kept, or go to the file, at once; a whole number of what base64 is made of at once. */
+const BLOCK_BYTES = 288 * 1024;
 const HEAD_BYTES = 16;
 
+/**
+ * Chunks are copied into blocks: what they came in is free again at once, and many small ones hold no more than
+ * their bytes. A block that goes to the file is used again.
+ */
 function createWriter({ fitsMemory, getFile, isClosed }: WriterParts): KeptWriter {
-  const chunks: Uint8Array[] = [];
+  const blocks: Uint8Array[] = [];
   const ranges: FileRange[] = [];
   let head: Uint8Array = new Uint8Array();
+  let block: Uint8Array | undefined;
+  let used = 0;
   let byteLength = 0;
-  let batch: Uint8Array[] = [];
-  let batchBytes = 0;
   let isInFile = false;
 
-  const joiner = createChunkJoiner((chunk) => {
-    if (isClosed()) return;
-    if (head.length < HEAD_BYTES)
-      head = Uint8Array.of(...head, ...chunk.subarray(0, HEAD_BYTES - head.length));
-    byteLength += chunk.length;
-    isInFile ||= !fitsMemory(chunk.length);
-    if (!isInFile) return void chunks.push(chunk);
-    batch.push(chunk);
-    batchBytes += chunk.length;
-  });
+  /** Keeps what is in the block. */
+  const flush = (): Promise<void> | undefined => {
+    if (isClosed() || block === undefined || used === 0) return undefined;
+    const whole = used === BLOCK_BYTES;
+    const bytes = block.subarray(0, used);
+    if (byteLength === 0) head = bytes.slice(0, HEAD_BYTES);
+    byteLength += used;
+    used = 0;
+    isInFile ||= !fitsMemory(bytes.length);
+    if (isInFile) {
+      const { range, written } = getFile().append(bytes);
+      ranges.push(range);
+      return written;
+    }
+    // What is smaller than its block is kept as a copy of its size.
+    blocks.push(whole ? bytes : bytes.slice());
+    if (whole) block = undefined;
+    return undefined;
+  };
 
-  const flush = async (): Promise<void> => {
-    if (isClosed() || batchBytes === 0) return;
-    const { range, written } = getFile().append(batch);
-    ranges.push(range);
-    [batch, batchBytes] = [[], 0];
-    await written;
+  /** Copies as much of a chunk as fits, and gives the rest. */
+  const fill = (chunk: Uint8Array): Uint8Array => {
+    block ??= new Uint8Array(BLOCK_BYTES);
+    const fitting = chunk.subarray(0, BLOCK_BYTES - used);
+    block.set(fitting, used);
+    used += fitting.length;
+    return chunk.subarray(fitting.length);
+  };
+
+  const write = (chunk: Uint8Array): Promise<void> | undefined => {
+    if (isClosed()) return undefined;
+    const rest = fill(chunk);
+    if (used < BLOCK_BYTES) return undefined;
+    const written = flush();
+    return written === undefined ? write(rest) : written.then(() => write(rest));
   };
 
   return {
-    write(chunk) {
-      joiner.add(chunk);
-      return batchBytes < BATCH_BYTES ? undefined : flush();
-    },
+    write,
     async end() {
-      joiner.end();
       await flush();
-      return toKeptFile({ chunks, ranges, head, byteLength }, { getFile, isClosed });
+      return toKeptFile({ blocks, ranges, head, byteLength }, { getFile, isClosed });
     },
   };
 }
 
 /** What was kept of a file: its beginning in memory, and the rest in ranges of the shared file. */
 interface Kept {
-  readonly chunks: readonly Uint8Array[];
+  readonly blocks: readonly Uint8Array[];
   readonly ranges: readonly FileRange[];
   readonly head: Uint8Array;
   readonly byteLength: number;
 }
 
 function toKeptFile(
-  { chunks, ranges, head, byteLength }: Kept,
+  { blocks, ranges, head, byteLength }: Kept,
   { getFile, isClosed }: Pick<WriterParts, "getFile" | "isClosed">,
 ): KeptFile {
   const checkOpen = (): void => {
     if (isClosed()) throw new Error("The request of this upload is over, and its bytes are gone.");
   };
-  async function* readAll(): AsyncGenerator<Uint8Array, void> {
-    yield* chunks;
-    for (const range of ranges) yield* getFile().read(range);
+  async function* readAll(reuse: boolean): AsyncGenerator<Uint8Array, void> {
+    yield* blocks;
+    let buffer: Uint8Array | undefined;
+    for (const { position, length } of ranges) {
+      if (!reuse || buffer === undefined) buffer = new Uint8Array(BLOCK_BYTES);
+      const chunk = buffer.subarray(0, length);
+      await getFile().read(chunk, position);
+      yield chunk;
+    }
   }
   function* readAllSync(): Generator<Uint8Array, void> {
-    yield* chunks;
-    for (const range of ranges) yield* getFile().readSync(range);
+    yield* blocks;
+    for (const { position, length } of ranges) {
+      const chunk = new Uint8Array(length);
+      getFile().readSync(chunk, position);
+      yield chunk;
+    }
   }
   return {
     head,
     byteLength,
-    chunks() {
+    chunks({ reuse = false } = {}) {
       checkOpen();
-      return ranges.length === 0 ? chunks : readAll();
+      return ranges.length === 0 ? blocks : readAll(reuse);
     },
     chunksSync() {
       checkOpen();

@@ -1,0 +1,247 @@
+import { Buffer } from "node:buffer";
+import { once } from "node:events";
+import { readdirSync, readlinkSync } from "node:fs";
+import { type IncomingMessage, request, type ServerResponse } from "node:http";
+import { buffer } from "node:stream/consumers";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import type { GatewayRequest, GatewayResponse } from "./exchange.js";
+import { createGateway, type Gateway } from "./gateway.js";
+import type { GatewayOptions } from "./options.js";
+import { FORM_TYPE, formBytes, inPieces, PNG } from "./testing/form-bytes.js";
+import { type LoopbackServer, startServer } from "./testing/start-server.js";
+import { ARK_ANSWER, CALLER_KEY } from "./testing/test-gateway.js";
+
+const MODEL = "seedream-4-5-251128";
+const HEADERS = { authorization: `Bearer ${CALLER_KEY}`, "content-type": FORM_TYPE };
+
+/** An image past what is kept in memory here, and of no even length. */
+const IMAGE = Buffer.concat([
+  PNG,
+  Buffer.from(Uint8Array.from({ length: 1_500_001 }, (_, at) => (at * 7) & 255)),
+]);
+const FORM = formBytes(
+  { name: "model", content: MODEL },
+  { name: "prompt", content: "雪" },
+  { name: "image", filename: "a", content: IMAGE },
+  { name: "image", filename: "b", content: PNG },
+);
+const SENT = JSON.stringify({
+  model: MODEL,
+  prompt: "雪",
+  image: [IMAGE, PNG].map((bytes) => `data:image/png;base64,${Buffer.from(bytes).toString("base64")}`),
+});
+
+type Answer = (req: IncomingMessage, res: ServerResponse) => unknown;
+
+const succeed: Answer = (_req, res) => {
+  res.setHeader("content-type", "application/json");
+  res.end(JSON.stringify(ARK_ANSWER));
+};
+
+const refuse =
+  (status: number): Answer =>
+  (_req, res) => {
+    res.writeHead(status, { "content-type": "application/json" });
+    res.end(JSON.stringify({ error: { code: "InternalServiceError", message: "no" } }));
+  };
+
+/** Providers that note what they were sent. */
+interface Site {
+  readonly gateway: Gateway;
+  readonly bodies: readonly string[];
+  readonly providers: readonly LoopbackServer[];
+}
+
+/**
+ * A gateway that keeps nothing in memory, with a channel for each answer, asked in that order.
+ * @param first a provider that is asked before those
+ */
+async function open(
+  answers: readonly Answer[],
+  options: Partial<GatewayOptions> = {},
+  first?: LoopbackServer,
+): Promise<Site> {
+  const bodies: string[] = [];
+  const providers = await Promise.all(
+    answers.map((answer) =>
+      startServer((req, res) => {
+        req.on("end", () => answer(req, res));
+        void buffer(req).then((body) => bodies.push(String(body)));
+      }),
+    ),
+  );
+  const gateway = createGateway({
+    models: { [MODEL]: { family: "seedream" } },
+    channels: [first ?? [], providers].flat().map(({ url }, index) => ({
+      id: `ark-${index}`,
+      family: "seedream",
+      apiKey: "key",
+      baseUrl: url,
+      priority: -index,
+    })),
+    apiKeys: [{ id: "me", key: CALLER_KEY }],
+    logger: { warn: () => undefined, error: () => undefined },
+    uploadMemoryBytes: 0,
+    ...options,
+  });
+  onTestFinished(async () => {
+    await gateway.close();
+    for (const { close } of providers) await close();
+  });
+  return { gateway, bodies, providers };
+}
+
+function send(
+  { gateway }: Site,
+  body: AsyncIterable<Uint8Array> = inPieces(FORM, 65_536),
+  { headers = {}, signal = new AbortController().signal }: { headers?: object; signal?: AbortSignal } = {},
+): Promise<GatewayResponse> {
+  const asked: GatewayRequest = {
+    method: "POST",
+    url: "/v1/images/edits",
+    headers: new Headers({ ...HEADERS, ...headers }),
+    body,
+    signal,
+  };
+  return gateway.handle(asked) ?? Promise.reject(new Error("The path is the gateway's."));
+}
+
+/** Temporary files of this process that are open, where the system tells. */
+function countOpenFiles(): number {
+  if (process.platform !== "linux") return 0;
+  return readdirSync("/proc/self/fd").filter((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`).includes("calotype-upload-");
+    } catch {
+      return false;
+    }
+  }).length;
+}
+
+const filesGone = (): Promise<void> => vi.waitFor(() => expect(countOpenFiles()).toBe(0), 5_000);
+
+afterEach(filesGone);
+
+describe("an upload that waits in a file", () => {
+  it("is sent as the JSON that it would be in memory", async () => {
+    const site = await open([succeed]);
+    expect((await send(site)).status).toBe(200);
+    expect(site.bodies[0] === SENT).toBe(true);
+    await filesGone();
+  });
+
+  it("is sent again to another channel, byte by byte the same", async () => {
+    const site = await open([refuse(503), refuse(429), succeed]);
+    expect((await send(site)).status).toBe(200);
+    expect(site.bodies.map((body) => body === SENT)).toEqual([true, true, true]);
+  });
+
+  it("is sent again where a channel answers before it has taken all", async () => {
+    const hasty = await startServer(refuse(401));
+    onTestFinished(hasty.close);
+    const site = await open([succeed], {}, hasty);
+    expect((await send(site)).status).toBe(200);
+    expect(hasty.connections()).toBe(1);
+    expect(site.bodies.map((body) => body === SENT)).toEqual([true]);
+  });
+
+  it("is not sent again where a channel cut the connection in the middle of it", async () => {
+    const cutting = await startServer((req) => void req.once("data", () => req.socket.resetAndDestroy()));
+    onTestFinished(cutting.close);
+    const site = await open([succeed], {}, cutting);
+    expect((await send(site)).status).toBe(502);
+    expect(cutting.connections()).toBe(1);
+    expect(site.bodies).toEqual([]);
+  });
+
+  it("is sent over the connections that stand", async () => {
+    const site = await open([succeed]);
+    for (let count = 0; count < 5; count++) expect((await send(site)).status).toBe(200);
+    expect(site.providers[0]?.connections()).toBe(1);
+  });
+
+  it("is gone when the provider failed", async () => {
+    const site = await open([refuse(500)]);
+    expect((await send(site)).status).toBe(502);
+    await filesGone();
+  });
+
+  it.each<[string, Uint8Array, Partial<GatewayOptions>, number]>([
+    ["has no model", formBytes({ name: "image", filename: "a", content: IMAGE }), {}, 400],
+    ["is cut", FORM.subarray(0, 900_000), {}, 400],
+    ["is too large", FORM, { bodyLimits: { file: 1_000_000 } }, 413],
+    ["is refused by the operator", FORM, { beforeSend: () => Promise.reject(new Error("no")) }, 500],
+  ])("is gone when its form %s", async (_what, form, options, status) => {
+    const site = await open([succeed], options);
+    expect((await send(site, inPieces(form, 65_536))).status).toBe(status);
+    await filesGone();
+    expect(site.bodies).toEqual([]);
+  });
+
+  it("is gone when its client left in the middle of it", async () => {
+    const site = await open([succeed]);
+    let seen = 0;
+    async function* body() {
+      yield* inPieces(FORM.subarray(0, 1_000_000), 65_536);
+      seen = countOpenFiles();
+      throw new Error("aborted");
+    }
+    expect((await send(site, body())).status).toBe(499);
+    expect(seen).toBe(process.platform === "linux" && !("Bun" in globalThis) ? 1 : 0);
+    await filesGone();
+  });
+
+  it("is the same request as before for an idempotency key, in another form of the same files", async () => {
+    const site = await open([succeed]);
+    const headers = { "idempotency-key": "k1" };
+    const first = await send(site, undefined, { headers });
+    const other = Buffer.from(
+      Buffer.from(FORM).toString("latin1").replaceAll("form-boundary", "other-b-ndary"),
+      "latin1",
+    );
+    const type = { "content-type": FORM_TYPE.replace("form-boundary", "other-b-ndary") };
+    const again = await send(site, inPieces(other, 10_007), { headers: { ...headers, ...type } });
+    expect([first.status, again.status]).toEqual([200, 200]);
+    expect(again.body).toEqual(first.body);
+    expect(site.bodies).toHaveLength(1);
+    const changed = Buffer.from(FORM);
+    changed.writeUInt8(9, 1_400_000);
+    expect((await send(site, inPieces(changed, 65_536), { headers })).status).toBe(409);
+  });
+
+  it("can be read by the operator before it is sent, and not after the request", async () => {
+    let kept: (() => unknown) | undefined;
+    const site = await open([succeed], {
+      async beforeSend({ images: [image] }) {
+        if (typeof image !== "object") throw new Error("It is no upload.");
+        const chunks = [];
+        for await (const chunk of image.chunks()) chunks.push(chunk);
+        expect([image.mediaType, image.byteLength]).toEqual(["image/png", IMAGE.length]);
+        expect(Buffer.concat(chunks).equals(IMAGE)).toBe(true);
+        expect(
+          JSON.stringify(image) === JSON.stringify(`data:image/png;base64,${IMAGE.toString("base64")}`),
+        ).toBe(true);
+        kept = () => image.chunks();
+      },
+    });
+    expect((await send(site)).status).toBe(200);
+    await vi.waitFor(() => expect(() => kept?.()).toThrow("The request of this upload is over"));
+  });
+});
+
+describe("an upload of one who leaves", () => {
+  it("over a socket in the middle of it harms nobody", async () => {
+    const site = await open([succeed]);
+    const server = await startServer((req, res) => {
+      void send(site, req).then(({ status }) => res.writeHead(status).end());
+    });
+    onTestFinished(server.close);
+    const client = request(`${server.url}/v1/images/edits`, { method: "POST", headers: HEADERS });
+    client.on("error", () => undefined);
+    client.write(FORM.subarray(0, 1_200_000));
+    await once(client, "drain");
+    client.destroy();
+    await filesGone();
+    expect(site.bodies).toEqual([]);
+  });
+});
