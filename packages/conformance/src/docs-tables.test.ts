@@ -1,0 +1,34 @@
+import { expect, it } from "vitest";
+import { readText } from "./support/workspace.js";
+
+/** Of each row of a table whose first cell is a name in code, its cells as they stand. */
+function readRows(path: string, from = ""): string[][] {
+  const text = readText(path);
+  const lines = text.slice(text.indexOf(from)).split("\n");
+  return lines.filter((line) => line.startsWith("| `")).map((line) => line.split(" | "));
+}
+
+const withoutMarks = (cell = ""): string => cell.replaceAll(/[|`]/g, "").trim();
+
+it("names every code of an error with its status and type, in the order of the code", () => {
+  const source = readText("packages/core/src/errors.ts");
+  const kinds = [...source.matchAll(/^ {2}(\w+): \{ status: (\d{3}), type: "(\w+)" \},$/gm)];
+  const expected = kinds.map(([, code, status, type]) => [code, status, type]);
+
+  const rows = readRows("docs/errors.md", "## Codes").map((row) => row.slice(0, 3).map(withoutMarks));
+
+  expect(expected.length).toBeGreaterThan(20);
+  expect(rows).toEqual(expected);
+});
+
+it("names every option of the gateway, and none more", () => {
+  const source = readText("packages/core/src/options.ts");
+  const body = /export interface GatewayOptions \{\n(.*?)\n\}/s.exec(source)?.[1] ?? "";
+  const expected = [...body.matchAll(/^ {2}(\w+)\??:/gm)].map(([, option]) => option);
+
+  const page = readText("docs/configuration.md").split("\n## Models")[0] ?? "";
+  const named = [...page.matchAll(/^\| `(\w+)[.`]/gm)].map(([, option]) => option);
+
+  expect(expected.length).toBeGreaterThan(20);
+  expect(new Set(named)).toEqual(new Set(expected));
+});
