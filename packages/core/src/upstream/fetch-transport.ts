@@ -26,13 +26,17 @@ export function createFetchTransport(fetch: Fetch): Transport {
   };
 }
 
-/** All of it: of a body that is produced as it is sent, `fetch` holds no less, and could not send it again. */
+/** All of it: given a stream, `fetch` holds no less. @throws TransportError */
 async function collect(body: ProducedBody): Promise<Uint8Array<ArrayBuffer>> {
   const bytes = new Uint8Array(body.byteLength);
   let length = 0;
-  for await (const chunk of body) {
-    bytes.set(chunk, length);
-    length += chunk.length;
+  try {
+    for await (const chunk of body) {
+      bytes.set(chunk, length);
+      length += chunk.length;
+    }
+  } catch (error) {
+    throw new TransportError("broken", error);
   }
   return bytes;
 }

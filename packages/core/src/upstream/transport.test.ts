@@ -1,6 +1,7 @@
 import type { RequestListener, ServerResponse } from "node:http";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { findClosedUrl, type LoopbackServer, startServer } from "../testing/start-server.js";
+import type { ProducedBody } from "../upstream-call.js";
 import { createFetchTransport as createTransportOver } from "./fetch-transport.js";
 import type { Timeouts, Transport, TransportResponse } from "./transport.js";
 import { createTransport as createFetchTransport } from "./transport-fetch.js";
@@ -82,6 +83,43 @@ describe.each([
       length: "16",
       body: '{"prompt":"雪"}',
     });
+  });
+
+  it("posts a body that is produced, with its length, and the same again", async () => {
+    const bodies: string[] = [];
+    const server = await serve((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on("data", (chunk: Buffer) => chunks.push(chunk));
+      request.on("end", () => {
+        bodies.push(`${request.headers["content-length"]} ${Buffer.concat(chunks).length} ${chunks[0]?.[0]}`);
+        response.end("ok");
+      });
+    });
+    const body: ProducedBody = {
+      byteLength: 3_000_000,
+      async *[Symbol.asyncIterator]() {
+        for (let count = 0; count < 30; count++) yield new Uint8Array(100_000).fill(7);
+      },
+    };
+    const transport = open();
+    for (let count = 0; count < 2; count++) {
+      const request = { url: server.url, headers: {}, body, timeouts: PATIENT };
+      expect(await readText(await transport.send(request))).toBe("ok");
+    }
+    expect(bodies).toEqual(["3000000 3000000 7", "3000000 3000000 7"]);
+  });
+
+  it("fails as broken where a body that is produced breaks off", async () => {
+    const server = await serve((request) => void request.resume().on("error", () => undefined));
+    const body: ProducedBody = {
+      byteLength: 3_000_000,
+      async *[Symbol.asyncIterator]() {
+        yield new Uint8Array(100_000);
+        throw new Error("The file cannot be read.");
+      },
+    };
+    const sent = open().send({ url: server.url, headers: {}, body, timeouts: PATIENT });
+    await expect(sent).rejects.toEqual(failure("broken"));
   });
 
   it("fails as unreachable where nothing listens", async () => {

@@ -1,0 +1,25 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { createGateway } from "@calotype/core";
+import { toNodeHandler } from "@calotype/node";
+
+/*
+ * A gateway in a process of its own, whose memory is that of nothing else. Its arguments: the address of the provider,
+ * and the bytes of uploads that it may keep in memory. Prints its port; `/memory` tells the most bytes it ever took.
+ */
+const [baseUrl = "", uploadMemoryBytes] = process.argv.slice(2);
+
+const gateway = createGateway({
+  models: { "seedream-4-5-251128": { family: "seedream" } },
+  channels: [{ id: "ark", family: "seedream", apiKey: "channel-key", baseUrl }],
+  apiKeys: [{ id: "tester", key: "caller-key" }],
+  uploadMemoryBytes: Number(uploadMemoryBytes),
+});
+const answer = toNodeHandler(gateway);
+const server = createServer((req, res) => {
+  if (req.url === "/memory") res.end(String(process.resourceUsage().maxRSS * 1024));
+  else answer(req, res);
+});
+await once(server.listen(0, "127.0.0.1"), "listening");
+const address = server.address();
+process.stdout.write(`${typeof address === "object" && address !== null ? address.port : 0}\n`);
