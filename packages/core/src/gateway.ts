@@ -165,7 +165,7 @@ export function createGateway(options: GatewayOptions, environment: Partial<Envi
     basePath: options.basePath ?? "",
     handle,
     notFound: () => refuse(notFoundError()),
-    async fetch(request, { waitUntil } = {}) {
+    async fetch(request, host = {}) {
       const { method, url, headers, body } = request;
       const answer = handle({
         method,
@@ -177,7 +177,8 @@ export function createGateway(options: GatewayOptions, environment: Partial<Envi
         get signal() {
           return request.signal;
         },
-        waitUntil,
+        // Of the host's own: the contexts of Workers take no call without themselves.
+        waitUntil: host.waitUntil && ((work) => host.waitUntil?.(work)),
       });
       return toWebResponse(await (answer ?? refuse(notFoundError())), request);
     },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CALLER_KEY, createTestGateway, GENERATIONS } from "./testing/test-gateway.js";
+import { CALLER_KEY, createPost, createTestGateway, GENERATIONS } from "./testing/test-gateway.js";
 
 const EVENT =
   'event: image_generation.partial_succeeded\ndata: {"type":"image_generation.partial_succeeded","image_index":0,"url":"https://x","size":"2048x2048"}\n\n';
@@ -46,6 +46,20 @@ describe("a stream's Response", () => {
     expect(await response.text()).toBe(EVENT);
     await gateway.close();
     expect(records).toHaveLength(1);
+    expect(logs).toEqual([]);
+  });
+
+  it("is held by a host whose waitUntil is a method, as in Workers", async () => {
+    const held: Promise<unknown>[] = [];
+    class Context {
+      readonly #held = held;
+      waitUntil(work: Promise<unknown>): void {
+        this.#held.push(work);
+      }
+    }
+    const { gateway, logs } = createTestGateway();
+    await gateway.fetch(createPost({ model: "doodle", prompt: "x" }), new Context());
+    expect(held.length).toBeGreaterThan(0);
     expect(logs).toEqual([]);
   });
 
