@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
+import { createMemoryLedger } from "./billing/memory-ledger.js";
 import type { UsageRecord } from "./billing/usage-record.js";
 import { type ErrorCode, GatewayError, isGatewayError } from "./errors.js";
 import type { GatewayRequest } from "./exchange.js";
@@ -21,6 +22,20 @@ const body = { model: "seedream-4-0-250828", prompt: "a fox" };
 const priced = {
   billing: { model_details: { "*": { pricing_mode: "per-request" as const, model_price: "0.1" } } },
 };
+
+/** What JSON cannot write. */
+function roundObject(): object {
+  const round: { itself?: object } = {};
+  round.itself = round;
+  return round;
+}
+
+/** An error that is its own cause. */
+function roundError(): Error {
+  const error = new Error("down");
+  error.cause = error;
+  return error;
+}
 
 describe("paths and methods", () => {
   it.each(["/", "/v1", "/v1/images/variations", "/v1/models", "/favicon.ico"])(
@@ -227,6 +242,31 @@ describe("errors", () => {
     expect(JSON.parse(lines[0] ?? "")).toMatchObject({
       level: "error",
       err: { name: "Error", message: "down", cause: { message: "no route" } },
+    });
+  });
+
+  it.each<[string, () => unknown]>([
+    ["an error that is its own cause", roundError],
+    ["an error whose cause goes round", () => new Error("down", { cause: roundObject() })],
+    ["an error whose cause is a bigint", () => new Error("down", { cause: 1n })],
+    ["a text", () => "down"],
+    ["an object that goes round", roundObject],
+  ])("are written whatever was thrown: %s", async (_what, makeThrown) => {
+    const lines: string[] = [];
+    const write = vi.spyOn(console, "error").mockImplementation((line: string) => void lines.push(line));
+    try {
+      const { post } = createTestGateway(undefined, {
+        logger: undefined,
+        ledger: { ...createMemoryLedger(), hold: () => Promise.reject(makeThrown()) },
+      });
+      await post(body);
+    } finally {
+      write.mockRestore();
+    }
+    expect(lines).toHaveLength(1);
+    expect(JSON.parse(lines[0] ?? "")).toMatchObject({
+      level: "error",
+      err: { message: expect.any(String) },
     });
   });
 

@@ -1,3 +1,5 @@
+import { toPlainError } from "./plain-error.js";
+
 /** Where the gateway tells the operator what went wrong. A pino logger has this shape. */
 export interface Logger {
   warn(fields: object, message: string): void;
@@ -14,10 +16,11 @@ function writeLine(level: "warn" | "error", fields: object, message: string): vo
   globalThis.console.error(JSON.stringify({ level, message, ...fields }, describeError));
 }
 
-/** Errors have no fields that JSON would write. */
-function describeError(_key: string, value: unknown): unknown {
-  if (!(value instanceof Error)) return value;
-  return { name: value.name, message: value.message, stack: value.stack, cause: value.cause };
+/** Errors have no fields that JSON would write, and whatever else was thrown may have some that it cannot. */
+function describeError(key: string, value: unknown): unknown {
+  if (key !== "err" && !(value instanceof Error)) return value;
+  const { name, message, stack, cause } = toPlainError(value);
+  return { name, message, stack, cause };
 }
 
 /** The operator's logger, of which no failure may fail a request or lose its record. */
