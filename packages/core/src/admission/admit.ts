@@ -102,12 +102,17 @@ export async function admit(parts: AdmissionParts, applicant: Applicant): Promis
 
 const HOUR_MS = 3_600_000;
 
-/** Longer than any request to these channels can take: holds outlive timeouts. */
+/** Longer than any request to these channels takes: holds outlive timeouts. */
 function findLeaseMs({ channels }: ResolvedModel): number {
-  const attempts = channels.map(
-    ({ timeouts }) => timeouts.connectMs + timeouts.firstByteMs + timeouts.idleMs,
-  );
-  return HOUR_MS + Math.max(...attempts);
+  let longestMs = 0;
+  let othersMs = 0;
+  for (const { timeouts, retryUnsafe } of channels) {
+    const { connectMs, firstByteMs, idleMs } = timeouts;
+    longestMs = Math.max(longestMs, firstByteMs + idleMs);
+    // Elsewhere no other attempt follows one that waited in vain for an answer.
+    othersMs += connectMs + (retryUnsafe ? firstByteMs : 0);
+  }
+  return HOUR_MS + longestMs + othersMs;
 }
 
 function claim(
