@@ -2,6 +2,7 @@ import { describe } from "vitest";
 import type { AdapterHost } from "./adapter-suite/adapter-host.js";
 import { describeAnswers } from "./adapter-suite/describe-answers.js";
 import { describeConnections } from "./adapter-suite/describe-connections.js";
+import { describeLargeAnswers } from "./adapter-suite/describe-large-answers.js";
 import { describeLargeBodies } from "./adapter-suite/describe-large-bodies.js";
 import { describeLeavingClients } from "./adapter-suite/describe-leaving-clients.js";
 import { describeMountPaths } from "./adapter-suite/describe-mount-paths.js";
@@ -19,6 +20,7 @@ export function describeAdapter(host: AdapterHost): void {
     describePaths(host, providers);
     describeParsers(host, providers);
     describeLargeBodies(host, providers);
+    describeLargeAnswers(host, providers);
     if (host.hasMountPaths) describeMountPaths(host, providers);
     if (host.hasSocket) {
       describeConnections(host, providers);

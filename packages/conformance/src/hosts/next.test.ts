@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { describeAnswers } from "../adapter-suite/describe-answers.js";
 import { describeConnections } from "../adapter-suite/describe-connections.js";
+import { describeLargeAnswers } from "../adapter-suite/describe-large-answers.js";
 import { describeLargeBodies } from "../adapter-suite/describe-large-bodies.js";
 import { describeLeavingClients } from "../adapter-suite/describe-leaving-clients.js";
 import { describeStreams } from "../adapter-suite/describe-streams.js";
@@ -23,6 +24,7 @@ describe("a gateway in Next.js", () => {
   const host = createNextHost(() => server);
   describeAnswers(host, providers);
   describeLargeBodies(host, providers);
+  describeLargeAnswers(host, providers);
   describeConnections(host, providers);
   describeStreams(host);
   describeLeavingClients(host, providers);

@@ -48,7 +48,7 @@ async function toSight(incoming: IncomingMessage): Promise<Sight> {
   const { text, brokeOff } = await readText(incoming);
   const status = incoming.statusCode ?? 0;
   const isEvents = incoming.headers["content-type"]?.startsWith("text/event-stream") === true;
-  const sight = isEvents ? sightOfEvents(text) : sightOfJson(text);
+  const sight = isEvents ? sightOfEvents(text) : brokeOff ? { images: 0 } : sightOfJson(text);
   return { status, ...sight, ...(brokeOff && { ending: "breaks off" }) };
 }
 
@@ -75,7 +75,11 @@ function sightOfJson(text: string): Omit<Sight, "status"> {
   const body: unknown = JSON.parse(text);
   const data = fieldOf(body, "data");
   if (!Array.isArray(data)) return { code: codeOf(body) };
-  return { images: data.filter((item) => typeof fieldOf(item, "url") === "string").length };
+  return { images: data.filter(isImage).length };
+}
+
+function isImage(item: unknown): boolean {
+  return [fieldOf(item, "url"), fieldOf(item, "b64_json")].some((value) => typeof value === "string");
 }
 
 function codeOf(body: unknown): string {

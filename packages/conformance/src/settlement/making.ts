@@ -74,7 +74,7 @@ function writeEvents({ images, failed, usage, error }: Making): string {
 }
 
 export const DONE = "data: [DONE]\n\n";
-const FAILED_IMAGE = { code: "OutputImageSensitiveContentDetected", message: "No." };
+export const FAILED_IMAGE = { code: "OutputImageSensitiveContentDetected", message: "No." };
 
 export function errorOf(code: string): { readonly code: string; readonly message: string } {
   return { code, message: "The provider says no." };

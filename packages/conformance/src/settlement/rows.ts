@@ -1,6 +1,7 @@
 import type { RowGroup } from "./row.js";
 import { ANSWERS } from "./rows-of-answers.js";
 import { CLIENTS, CLOSINGS } from "./rows-of-clients.js";
+import { LARGE_ANSWERS } from "./rows-of-large-answers.js";
 import { LEDGERS } from "./rows-of-ledgers.js";
 import { NO_IMAGES } from "./rows-of-missing-images.js";
 import { BUDGETS, REFUSALS, UNSENT } from "./rows-of-refusals.js";
@@ -14,6 +15,7 @@ export const GROUPS: readonly RowGroup[] = [
   NO_IMAGES,
   EVENTS,
   CONNECTIONS,
+  LARGE_ANSWERS,
   REFUSALS,
   UNSENT,
   BUDGETS,

@@ -1,0 +1,118 @@
+import type { Usage } from "@calotype/core";
+import { errorOf, FAILED_IMAGE, report, usageOf } from "./making.js";
+import { type Charges, charges, NOTHING, ONE, type Row, type RowGroup } from "./row.js";
+import { hangs, onceClientLeft, type Script, says, stopsAfter } from "./script.js";
+import type { Way } from "./ways.js";
+
+const WAYS: readonly Way[] = ["JSON", "native"];
+const invalid = "upstream_invalid_response";
+const timeout = "upstream_timeout";
+/** Short enough for a test, and longer than a busy machine takes to answer. */
+const silenceMs = 700;
+
+/** So large that it has begun before its end has come. */
+const PICTURE = "A".repeat(300_000);
+const image = `{"b64_json":"${PICTURE}","size":"2048x2048"}`;
+const failed = JSON.stringify({ error: { ...FAILED_IMAGE, message: "n".repeat(10_000) } });
+/** What has come when it is certain that there is an image, and what is missing then. */
+const HALF = `{"created":1763683200,"data":[{"b64_json":"${PICTURE}`;
+const REST = `"}],"usage":${report(1)}}`;
+
+const brokenOff = { status: 200, images: 0, ending: "breaks off" } as const;
+const FAILURE = "InternalServiceError";
+const withFailure = `{"data":[${image}],"error":${JSON.stringify(errorOf(FAILURE))},"usage":${report(1)}}`;
+const allFailed = `{"data":[${Array.from({ length: 8 }, () => failed).join(",")}]}`;
+
+/** A row of an answer that comes to its end. */
+function whole(happened: string, text: string, rest: Omit<Row, "happened" | "ways" | "provider">): Row {
+  return { happened, ways: WAYS, provider: [says("json", text)], ...rest };
+}
+
+/** A row of a client that leaves once its answer has begun. */
+function left(happened: string, rest: Script, row: Pick<Row, "record" | "charges" | "silenceMs">): Row {
+  return {
+    happened: `The client leaves${happened}`,
+    ways: WAYS,
+    client: "in mid-stream",
+    provider: [onceClientLeft(rest, HALF)],
+    ...row,
+  };
+}
+
+interface Charged {
+  readonly charges: Charges;
+  readonly usage?: Usage;
+}
+
+/** Rows of a provider that stops: its connection breaks, or it goes silent. */
+function stopped(where: string, text: string, charged: Charged): readonly Row[] {
+  const row = (how: "cut" | "hang", errorCode: string): Row => ({
+    happened: `${how === "cut" ? "The connection breaks" : "Silence"} ${where}`,
+    ways: WAYS,
+    provider: [stopsAfter(how, "json", text)],
+    silenceMs,
+    sees: brokenOff,
+    charges: charged.charges,
+    record: { images: 0, errorCode, ...(charged.usage && { usage: charged.usage }) },
+  });
+  return [row("cut", invalid), row("hang", timeout)];
+}
+
+export const LARGE_ANSWERS: RowGroup = {
+  title: "A large answer",
+  introduction:
+    "JSON of Seedream above 64 KiB, as pictures in base64 are, is passed on as it comes. It begins when an image is certain; what goes wrong after that is no error any more, but a connection that breaks. Where it breaks, what the provider had reported by then is charged.",
+  rows: [
+    whole("Two large images", `{"data":[${image},${image}],"usage":${report(2)}}`, {
+      asked: 2,
+      sees: { status: 200, images: 2 },
+      charges: charges("0.5", "0.32768"),
+    }),
+    ...stopped("inside an image", HALF, { charges: NOTHING }),
+    ...stopped("behind the report", `${HALF}${REST.slice(0, -1)}`, {
+      charges: ONE,
+      usage: usageOf(1),
+    }),
+    {
+      ...whole("An error behind an image, and a report of one", withFailure, {
+        sees: brokenOff,
+        charges: ONE,
+      }),
+      ways: ["JSON"],
+      record: { images: 0, errorCode: FAILURE, usage: usageOf(1) },
+    },
+    {
+      ...whole("An error behind an image, and a report of one", withFailure, {
+        sees: { status: 200, images: 1 },
+        charges: ONE,
+      }),
+      ways: ["native"],
+      record: { images: 1, errorCode: FAILURE },
+    },
+    {
+      ...whole("All images of the batch failed", allFailed, {
+        sees: { status: 502, code: FAILED_IMAGE.code },
+        charges: NOTHING,
+      }),
+      ways: ["JSON"],
+    },
+    {
+      ...whole("All images of the batch failed", allFailed, {
+        sees: { status: 200, images: 0 },
+        charges: NOTHING,
+      }),
+      ways: ["native"],
+      record: { images: 0, errorCode: FAILED_IMAGE.code },
+    },
+    left("", says("json", REST), { record: { images: 1 }, charges: ONE }),
+    left(", and the provider breaks off", stopsAfter("cut", "json", "AAAA"), {
+      record: { images: 0, errorCode: invalid },
+      charges: NOTHING,
+    }),
+    left(", and the provider goes silent", hangs, {
+      silenceMs,
+      record: { images: 0, errorCode: timeout },
+      charges: NOTHING,
+    }),
+  ],
+};

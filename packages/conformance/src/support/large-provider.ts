@@ -1,0 +1,68 @@
+import type { ServerResponse } from "node:http";
+import { setTimeout as pause } from "node:timers/promises";
+import type { ChannelOptions, GatewayOptions } from "@calotype/core";
+import { onTestFinished } from "vitest";
+import { listen } from "./listen.js";
+import { CHANNEL_KEY, SEEDREAM } from "./test-gateway.js";
+
+/** What a provider does in the middle of its answer: goes on, goes on after so many milliseconds, or breaks off. */
+export type InTheMiddle = "goes on" | "breaks off" | number;
+
+/** A provider that answers as Ark with pictures in base64. */
+export interface LargeProvider {
+  readonly channel: ChannelOptions;
+  /** The answer as it is sent. */
+  readonly text: string;
+  /** Answers that were sent to their end. */
+  readonly sent: () => number;
+}
+
+/** Answers with so many pictures, each of so many characters, until the test ends. */
+export async function startLargeProvider(
+  { images = 2, characters = 4_000_000 } = {},
+  inTheMiddle: InTheMiddle = "goes on",
+): Promise<LargeProvider> {
+  const text = writeAnswer(images, characters);
+  const bytes = Buffer.from(text);
+  const half = Math.floor(bytes.length / 2);
+  let sent = 0;
+  const answer = async (response: ServerResponse): Promise<void> => {
+    response.writeHead(200, { "content-type": "application/json", "content-length": bytes.length });
+    response.on("finish", () => sent++);
+    if (inTheMiddle === "goes on") return void response.end(bytes);
+    await new Promise((resolve) => {
+      response.write(bytes.subarray(0, half), resolve);
+    });
+    if (inTheMiddle === "breaks off") return void response.destroy();
+    await pause(inTheMiddle);
+    response.end(bytes.subarray(half));
+  };
+  const { url, close } = await listen((request, response) => {
+    request.resume();
+    void answer(response);
+  });
+  onTestFinished(close);
+  return {
+    channel: { id: "large", family: "seedream", apiKey: CHANNEL_KEY, baseUrl: url },
+    text,
+    sent: () => sent,
+  };
+}
+
+/** The options of a gateway in front of it. */
+export function inFrontOf({ channel }: LargeProvider): Partial<GatewayOptions> {
+  return { models: { [SEEDREAM]: { family: "seedream" } }, channels: [channel], billing: BILLING };
+}
+
+const BILLING: GatewayOptions["billing"] = {
+  model_details: { [SEEDREAM]: { pricing_mode: "per-request", model_price: "0.03" } },
+};
+
+function writeAnswer(images: number, characters: number): string {
+  const data = Array.from({ length: images }, (_, index) => ({
+    b64_json: String.fromCharCode(0x41 + index).repeat(characters),
+    size: "2048x2048",
+  }));
+  const usage = { generated_images: images, output_tokens: 16_384 * images, total_tokens: 16_384 * images };
+  return JSON.stringify({ model: SEEDREAM, created: 1_763_683_200, data, usage });
+}
