@@ -41,7 +41,7 @@ export interface GatewayOptions {
   maxBytesInFlight?: number | undefined;
   /**
    * The most bytes of forms' files that are kept in memory at once, for all requests together. What is more goes to
-   * temporary files, where the runtime is Node; elsewhere it stays in memory. Default 64 MiB.
+   * temporary files, where the runtime is Node; elsewhere it stays in memory. Default 256 MiB.
    */
   uploadMemoryBytes?: number | undefined;
   /** The largest JSON answer of a provider that is read, in bytes. Default 256 MiB. */
@@ -91,5 +91,5 @@ const MIB = 1024 * 1024;
 export const DEFAULT_BODY_LIMITS: BodyLimits = { json: 64 * MIB, form: 64 * MIB, file: 30 * MIB };
 export const DEFAULT_IDEMPOTENCY: IdempotencyOptions = { seconds: 86_400, maxAnswerBytes: 256 * 1024 };
 export const DEFAULT_MAX_BYTES_IN_FLIGHT = 1024 * MIB;
-export const DEFAULT_UPLOAD_MEMORY_BYTES = 64 * MIB;
+export const DEFAULT_UPLOAD_MEMORY_BYTES = 256 * MIB;
 export const DEFAULT_MAX_ANSWER_BYTES = 256 * MIB;
