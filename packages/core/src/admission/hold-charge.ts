@@ -1,4 +1,5 @@
 import { formatDecimal, toDecimal } from "../billing/decimal.js";
+import type { DecimalInput } from "../billing/decimal-input.js";
 import type { Hold, HoldResult, Ledger } from "../billing/ledger.js";
 import type { Order } from "../billing/settle.js";
 import { GatewayError } from "../errors.js";
@@ -39,7 +40,7 @@ export async function holdCharge(
     model,
     operation,
     amount: price?.estimate(request).amount ?? null,
-    ...(caller.budget !== undefined && { budget: formatDecimal(toDecimal(caller.budget, "budget")) }),
+    ...(caller.budget !== undefined && { budget: toText(caller.budget) }),
     expiresAt: parts.now() + leaseMs,
   };
   const result = await askLedger(parts, hold, keepAlive);
@@ -77,4 +78,9 @@ async function releaseUnsure(ledger: Ledger, id: string): Promise<void> {
   } catch {
     // It was told that the ledger failed. A hold that is there all the same is left to a sweep.
   }
+}
+
+/** It was checked when its caller was found. */
+function toText(budget: DecimalInput): string {
+  return typeof budget === "string" ? budget : formatDecimal(toDecimal(budget, "budget"));
 }

@@ -12,18 +12,17 @@ export interface Balances {
 
 type Account = Readonly<Record<keyof Balance, Decimal>>;
 
-const EMPTY: Account = { settled: readAmount(null), held: readAmount(null) };
+const ZERO = readAmount(null);
+const EMPTY: Account = { settled: ZERO, held: ZERO };
 
 export function createBalances(): Balances {
   const accounts = new Map<string, Account>();
   const accountOf = (caller: string): Account => accounts.get(caller) ?? EMPTY;
 
-  function change(caller: string, part: keyof Balance, by: Decimal): void {
-    const account = accountOf(caller);
-    const changed = { ...account, [part]: account[part].plus(by) };
+  function set(caller: string, { settled, held }: Account): void {
     // An empty account is as good as none, so callers that never spent anything take no memory.
-    if (changed.settled.eq(0) && changed.held.eq(0)) accounts.delete(caller);
-    else accounts.set(caller, changed);
+    if (settled.eq(ZERO) && held.eq(ZERO)) accounts.delete(caller);
+    else accounts.set(caller, { settled, held });
   }
 
   return {
@@ -34,9 +33,15 @@ export function createBalances(): Balances {
     hasRoom(caller, amount, budget) {
       if (budget === undefined) return true;
       const { settled, held } = accountOf(caller);
-      return settled.plus(held).plus(readAmount(amount)).lte(budget);
+      return settled.plus(held).plus(readAmount(amount)).lte(readAmount(budget));
     },
-    add: (caller, part, amount) => change(caller, part, readAmount(amount)),
-    subtract: (caller, part, amount) => change(caller, part, readAmount(amount).neg()),
+    add(caller, part, amount) {
+      const account = accountOf(caller);
+      set(caller, { ...account, [part]: account[part].plus(readAmount(amount)) });
+    },
+    subtract(caller, part, amount) {
+      const account = accountOf(caller);
+      set(caller, { ...account, [part]: account[part].minus(readAmount(amount)) });
+    },
   };
 }

@@ -29,9 +29,19 @@ export function toDecimal(input: DecimalInput, name: string): Decimal {
 
 const ZERO = new Big("0");
 
+/** Of prices and counts come few amounts, again and again; reading one takes longer than adding it. */
+const amounts = new Map<string, Decimal>();
+const MOST_REMEMBERED = 1_000;
+
 /** An amount that was calculated, and may have more places than one of the options may. `null` is 0. */
 export function readAmount(amount: string | null): Decimal {
-  return amount === null ? ZERO : new Big(amount);
+  if (amount === null) return ZERO;
+  const known = amounts.get(amount);
+  if (known !== undefined) return known;
+  if (amounts.size >= MOST_REMEMBERED) amounts.clear();
+  const decimal = new Big(amount);
+  amounts.set(amount, decimal);
+  return decimal;
 }
 
 /** The exact text of a decimal: no exponent, no digit lost. */

@@ -28,7 +28,7 @@ export function createDelivery({ ledger, send, logger }: DeliveryParts): Deliver
   let running: Promise<void> | undefined;
   let isAsked = false;
 
-  /** Takes what waits until nothing does, or until what failed before comes again. */
+  /** Takes what waits until nothing more does, or until what failed before comes again. */
   const deliverWaiting = async (deliver: Send): Promise<void> => {
     const failed = new Set<string>();
     for (;;) {
@@ -36,12 +36,11 @@ export function createDelivery({ ledger, send, logger }: DeliveryParts): Deliver
       const fresh = records.filter(({ id }) => !failed.has(id));
       const results = await Promise.all(fresh.map((record) => attempt(deliver, record, logger)));
       const delivered = fresh.filter((_, index) => results[index] === true);
-      for (const { id } of fresh) failed.add(id);
-      for (const { id } of delivered) failed.delete(id);
       if (delivered.length > 0) await ledger.markDelivered(delivered);
+      for (const [index, { id }] of fresh.entries()) if (results[index] === false) failed.add(id);
       // A function that hangs for as long as the lease would be given the record again for ever, and nobody could
       // wait for the end, `gateway.close()` neither.
-      if (fresh.length < records.length || records.length === 0) return;
+      if (fresh.length < records.length || records.length < BATCH) return;
     }
   };
 

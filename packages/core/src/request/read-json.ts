@@ -6,6 +6,9 @@ import { checkJsonValue } from "./check-json-value.js";
 import { readBody } from "./read-body.js";
 
 const MAX_DEPTH = 32;
+/** To make one takes longer than to read a body with it. */
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
 /** Far above what any request needs; what stands past it costs more to read than to send. */
 const MAX_VALUES = 100_000;
 
@@ -38,7 +41,7 @@ async function readValue(request: GatewayRequest, maxBytes: number): Promise<unk
 function parseBytes(bytes: Uint8Array): unknown {
   let text: string;
   try {
-    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    text = decoder.decode(bytes);
   } catch (cause) {
     throw new GatewayError("invalid_request_error", "The body is not valid UTF-8.", { cause });
   }

@@ -107,8 +107,13 @@ async function collect(
   return { chunks, rest: iterator };
 }
 
+/** Nearly all answers that are held come in one chunk, and to make a decoder takes longer than to read one. */
+const wholeDecoder = new TextDecoder();
+
 /** The text of all chunks together. */
 export function decodeText(chunks: readonly Uint8Array[]): string {
+  const [only] = chunks;
+  if (chunks.length === 1 && only !== undefined) return wholeDecoder.decode(only);
   const decoder = new TextDecoder();
   const texts = chunks.map((chunk) => decoder.decode(chunk, { stream: true }));
   return texts.join("") + decoder.decode();
