@@ -4,12 +4,19 @@ import type { GatewayResponse } from "./exchange.js";
 import { fetchAsBase64 } from "./fetch-as-base64.js";
 import type { ImageResult } from "./image-request.js";
 import type { Job, JobParts } from "./job.js";
+import { maskReason } from "./mask-reason.js";
 import type { SecretMask } from "./mask-secrets.js";
-import { noImageError } from "./no-image-error.js";
+import { findNoImageError } from "./no-image-error.js";
 import { relayAnswer } from "./relay-answer.js";
 import { renderImages } from "./response/images-response.js";
 import { renderNative } from "./response/native-response.js";
-import { type JsonAnswer, parseAnswer, readHead, tooLargeError } from "./upstream/read-answer.js";
+import {
+  type JsonAnswer,
+  parseAnswer,
+  readHead,
+  readRequestId,
+  tooLargeError,
+} from "./upstream/read-answer.js";
 import { toReadError } from "./upstream/to-read-error.js";
 
 /** A larger answer is relayed as it comes, where the family tells how it is read; unless it is to be kept. */
@@ -90,23 +97,16 @@ function complete(
   { response }: Answered,
   { text, value }: JsonAnswer,
 ): Completion {
-  const headerId = response.headers.get("x-request-id") ?? undefined;
   const answer = maskErrors(model.family.fromUpstream(value, request), mask);
-  const result = { ...answer, upstreamRequestId: headerId ?? answer.upstreamRequestId };
-  const isFailed = result.images.length === 0 || result.failure !== undefined;
-  return isFailed ? { text, result, error: noImageError(result) } : { text, result };
+  const result = { ...answer, upstreamRequestId: readRequestId(response) ?? answer.upstreamRequestId };
+  const error = findNoImageError(result.images.length, result);
+  return error === undefined ? { text, result } : { text, result, error };
 }
 
-/** Providers quote the key they refuse, also in answers of HTTP 200. */
 function maskErrors(result: ImageResult, mask: SecretMask): ImageResult {
-  const maskReason = <Reason extends { code: string; message: string }>(reason: Reason): Reason => ({
-    ...reason,
-    code: mask(reason.code),
-    message: mask(reason.message),
-  });
   return {
     ...result,
-    errors: result.errors.map(maskReason),
-    failure: result.failure && maskReason(result.failure),
+    errors: result.errors.map((error) => maskReason(error, mask)),
+    failure: result.failure && maskReason(result.failure, mask),
   };
 }

@@ -1,4 +1,4 @@
-import type { ResultError, Usage } from "./image-request.js";
+import type { FailureReason, ResultError, Usage } from "./image-request.js";
 
 /**
  * Where a family's answer says what, and how it is read: so that an answer of megabytes is understood as
@@ -21,7 +21,7 @@ export interface AnswerShape {
   /** `undefined` where the provider reported nothing that can be used. */
   readUsage(usage: unknown): Usage | undefined;
   /** `undefined` where the member says of no failure. */
-  readFailure(failure: unknown): { readonly code: string; readonly message: string } | undefined;
+  readFailure(failure: unknown): FailureReason | undefined;
   /** Seconds since 1970, or `undefined` where the member says no such thing. */
   readCreated(created: unknown): number | undefined;
 }

@@ -2,11 +2,13 @@ import type { Answered } from "./dispatch.js";
 import { GatewayError, shownCodeOf } from "./errors.js";
 import type { GatewayResponse } from "./exchange.js";
 import type { StreamReader, StreamResult } from "./families/family.js";
+import type { FailureReason } from "./image-request.js";
 import type { Job, JobParts } from "./job.js";
 import type { SecretMask } from "./mask-secrets.js";
 import { toEnvelope } from "./response/error-response.js";
 import { type RelayEnd, relaySse } from "./response/relay-sse.js";
 import { renderStream } from "./response/stream-response.js";
+import { readRequestId } from "./upstream/read-answer.js";
 import { TransportError } from "./upstream/transport.js";
 import { toUpstreamError } from "./upstream/upstream-error.js";
 
@@ -21,7 +23,7 @@ export async function answerStream(
   job: Job,
   { response, sentTo, failedLate }: Answered,
 ): Promise<GatewayResponse> {
-  const upstreamRequestId = response.headers.get("x-request-id") ?? undefined;
+  const upstreamRequestId = readRequestId(response);
   const reader = openReader(parts, job);
   if (reader === undefined) {
     response.cancel();
@@ -95,7 +97,7 @@ function findError(end: RelayEnd): GatewayError | undefined {
 
 /** An error that stands in the stream itself. */
 function toReportedError(
-  { code, message }: { readonly code: string; readonly message: string },
+  { code, message }: FailureReason,
   mask: SecretMask,
   upstreamRequestId: string | undefined,
 ): GatewayError {

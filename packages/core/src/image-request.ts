@@ -72,12 +72,16 @@ export interface ResultImage {
   readonly [field: string]: unknown;
 }
 
-/** One image of a batch that could not be made. */
-export interface ResultError {
-  /** Its place in the batch, from 0. */
-  readonly index: number;
+/** Why there is no image, in the provider's words. */
+export interface FailureReason {
   readonly code: string;
   readonly message: string;
+}
+
+/** One image of a batch that could not be made. */
+export interface ResultError extends FailureReason {
+  /** Its place in the batch, from 0. */
+  readonly index: number;
 }
 
 /** An answer of a provider, understood. */
@@ -86,7 +90,7 @@ export interface ImageResult {
   /** Images of the batch that failed while others may have been made. */
   readonly errors: readonly ResultError[];
   /** Why there is no image at all, in the provider's words, when it says so for the whole answer. */
-  readonly failure?: { readonly code: string; readonly message: string } | undefined;
+  readonly failure?: FailureReason | undefined;
   /** Absent when the provider reported nothing that can be used. */
   readonly usage?: Usage | undefined;
   /** The provider's request id as it stands in the body. */

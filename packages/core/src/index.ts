@@ -50,6 +50,7 @@ export {
 export type { BeforeSend, ErrorEvent, RequestEvent } from "./hooks.js";
 export type {
   Caller,
+  FailureReason,
   ImageRequest,
   ImageResult,
   Operation,

@@ -1,7 +1,8 @@
 import type { AnswerShape } from "./answer-shape.js";
 import type { GatewayError } from "./errors.js";
+import { maskReason } from "./mask-reason.js";
 import type { SecretMask } from "./mask-secrets.js";
-import { noImageError } from "./no-image-error.js";
+import { findNoImageError } from "./no-image-error.js";
 import type { AnswerFacts } from "./response/read-facts.js";
 import { createAnswerRewriter, type RewriteOptions } from "./response/rewrite-answer.js";
 import { notJsonError, readRequestId, tooLargeError } from "./upstream/read-answer.js";
@@ -51,31 +52,22 @@ export function readLargeAnswer(
       return isCut || rewriter.status === "broken" ? notJsonError(response) : undefined;
     },
     findRefusal() {
-      if (facts.failure === undefined && facts.images > 0) return undefined;
-      return noImageError({
-        ...facts,
-        upstreamRequestId: readRequestId(response) ?? facts.upstreamRequestId,
-      });
+      const upstreamRequestId = readRequestId(response) ?? facts.upstreamRequestId;
+      return findNoImageError(facts.images, { ...facts, upstreamRequestId });
     },
   };
 }
 
-/** Providers quote the key they refuse, also in answers of HTTP 200. */
 function maskErrors(shape: AnswerShape, mask: SecretMask): AnswerShape {
-  const maskReason = <R extends { readonly code: string; readonly message: string }>(reason: R): R => ({
-    ...reason,
-    code: mask(reason.code),
-    message: mask(reason.message),
-  });
   return {
     ...shape,
     readItem(item, index) {
       const verdict = shape.readItem(item, index);
-      return verdict === "image" ? verdict : maskReason(verdict);
+      return verdict === "image" ? verdict : maskReason(verdict, mask);
     },
     readFailure(failure) {
       const reason = shape.readFailure(failure);
-      return reason && maskReason(reason);
+      return reason && maskReason(reason, mask);
     },
   };
 }

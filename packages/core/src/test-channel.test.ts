@@ -70,6 +70,16 @@ describe("the test of a channel", () => {
     expect(sent).toEqual([{ model: "ep-1", prompt: expect.any(String) }]);
   });
 
+  it("finds no image where an answer tells of a failure, as clients do", async () => {
+    const { channel, parts } = createBench(() =>
+      Response.json({ ...ARK_ANSWER, error: { code: "InternalServiceError", message: "No." } }),
+    );
+    expect(await testChannel(channel, {}, parts)).toMatchObject({
+      ok: false,
+      keys: [{ ok: false, reason: "content", code: "InternalServiceError", message: "No." }],
+    });
+  });
+
   it("tries each of its keys, and says which of them is refused", async () => {
     const { channel, parts } = createBench(
       (key) => (key === KEYS[1] ? refuse(401, "AuthenticationError", `No such key: ${key}`) : makesImage()),

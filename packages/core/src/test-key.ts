@@ -1,7 +1,8 @@
-import { isGatewayError } from "./errors.js";
+import { type GatewayError, isGatewayError } from "./errors.js";
 import type { ImageRequest, ImageResult, Usage } from "./image-request.js";
 import type { Logger } from "./logger.js";
 import type { SecretMask } from "./mask-secrets.js";
+import { findNoImageError } from "./no-image-error.js";
 import { beginRoute } from "./routing/begin-route.js";
 import type { ChannelHealth } from "./routing/channel-health.js";
 import type { Route } from "./routing/plan-routes.js";
@@ -77,16 +78,16 @@ async function tryKey(route: Route, request: ImageRequest, parts: KeyTestParts):
   try {
     const { value } = await readAnswer(response, { maxBytes: parts.maxAnswerBytes, countBytes: () => {} });
     const result = channel.family.fromUpstream(value, request);
-    return result.images.length > 0 ? { result } : { failure: toFailure(result, response) };
+    const error = findNoImageError(result.images.length, result);
+    return error === undefined ? { result } : { failure: toFailure(error, response) };
   } catch (cause) {
     const kind = isGatewayError(cause) && cause.code === "upstream_timeout" ? "timeout" : "broken";
     return { failure: { kind, status: response.status, cause } };
   }
 }
 
-function toFailure({ failure, errors }: ImageResult, { status }: TransportResponse): AttemptFailure {
-  const { code, message = "The provider answered without an image." } = failure ?? errors[0] ?? {};
-  return { kind: "content", status, code, message };
+function toFailure({ upstreamCode, message }: GatewayError, { status }: TransportResponse): AttemptFailure {
+  return { kind: "content", status, code: upstreamCode, message };
 }
 
 /** The innermost message: what the network said rather than that it failed. */

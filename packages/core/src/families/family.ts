@@ -1,5 +1,12 @@
 import type { AnswerShape } from "../answer-shape.js";
-import type { ImageRequest, ImageResult, Operation, ResponseFormat, Usage } from "../image-request.js";
+import type {
+  FailureReason,
+  ImageRequest,
+  ImageResult,
+  Operation,
+  ResponseFormat,
+  Usage,
+} from "../image-request.js";
 import type { JsonObject } from "../json.js";
 import type { UpstreamCall } from "../upstream-call.js";
 import type { UpstreamFailure } from "../upstream-failure.js";
@@ -30,7 +37,7 @@ export interface StreamResult {
   /** `undefined` when nothing was made as far as the stream tells. */
   readonly usage: Usage | undefined;
   /** The error that ended the stream, in the provider's words. */
-  readonly failure: { readonly code: string; readonly message: string } | undefined;
+  readonly failure: FailureReason | undefined;
 }
 
 /**

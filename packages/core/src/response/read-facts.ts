@@ -1,5 +1,5 @@
 import type { AnswerShape } from "../answer-shape.js";
-import type { ResultError, Usage } from "../image-request.js";
+import type { FailureReason, ResultError, Usage } from "../image-request.js";
 
 /** What an answer has said so far. */
 export interface AnswerFacts {
@@ -8,7 +8,7 @@ export interface AnswerFacts {
   /** Items that failed, each with its index in the provider's batch. */
   readonly errors: readonly ResultError[];
   /** The error of the whole answer. */
-  readonly failure: { readonly code: string; readonly message: string } | undefined;
+  readonly failure: FailureReason | undefined;
   readonly usage: Usage | undefined;
   /** The provider's request id, where it stands in the body. */
   readonly upstreamRequestId: string | undefined;
