@@ -40,7 +40,7 @@ export function describeLargeAnswers(host: AdapterHost, providers: () => Provide
 
 function describeBreaks(host: AdapterHost, providers: () => Providers): void {
   it("breaks off where the provider breaks off, and costs nothing", async () => {
-    const provider = await startLargeProvider({}, "breaks off");
+    const provider = await startLargeProvider("breaks off");
     const { gateway, records } = startGateway(providers(), inFrontOf(provider));
     const { send } = await mountFor(host, gateway);
 
@@ -50,7 +50,7 @@ function describeBreaks(host: AdapterHost, providers: () => Providers): void {
   });
 
   it("is charged whole when its client leaves in the middle, and the next one is served", async () => {
-    const provider = await startLargeProvider({}, 200);
+    const provider = await startLargeProvider(200);
     const { gateway, records } = startGateway(providers(), {
       ...inFrontOf(provider),
       limits: { concurrent: 1 },

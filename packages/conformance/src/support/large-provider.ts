@@ -17,12 +17,15 @@ export interface LargeProvider {
   readonly sent: () => number;
 }
 
-/** Answers with so many pictures, each of so many characters, until the test ends. */
+/** 8 MB in two pictures. */
+const PICTURES = ["A", "B"].map((letter) => letter.repeat(4_000_000));
+
+/** Answers with these pictures in base64, until the test ends. */
 export async function startLargeProvider(
-  { images = 2, characters = 4_000_000 } = {},
   inTheMiddle: InTheMiddle = "goes on",
+  pictures: readonly string[] = PICTURES,
 ): Promise<LargeProvider> {
-  const text = writeAnswer(images, characters);
+  const text = writeAnswer(pictures);
   const bytes = Buffer.from(text);
   const half = Math.floor(bytes.length / 2);
   let sent = 0;
@@ -58,11 +61,9 @@ const BILLING: GatewayOptions["billing"] = {
   model_details: { [SEEDREAM]: { pricing_mode: "per-request", model_price: "0.03" } },
 };
 
-function writeAnswer(images: number, characters: number): string {
-  const data = Array.from({ length: images }, (_, index) => ({
-    b64_json: String.fromCharCode(0x41 + index).repeat(characters),
-    size: "2048x2048",
-  }));
+function writeAnswer(pictures: readonly string[]): string {
+  const data = pictures.map((b64_json) => ({ b64_json, size: "2048x2048" }));
+  const images = pictures.length;
   const usage = { generated_images: images, output_tokens: 16_384 * images, total_tokens: 16_384 * images };
   return JSON.stringify({ model: SEEDREAM, created: 1_763_683_200, data, usage });
 }

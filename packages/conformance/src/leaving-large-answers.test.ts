@@ -1,0 +1,168 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import v8 from "node:v8";
+import vm from "node:vm";
+import { createGateway, type UsageRecord } from "@calotype/core";
+import { toNodeHandler } from "@calotype/node";
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from "vitest";
+import { open, responseTo, send } from "./support/http-client.js";
+import { CALLER_HEADERS, GENERATIONS, jsonCall, SEEDREAM_BODY } from "./support/image-calls.js";
+import { type InTheMiddle, inFrontOf, startLargeProvider } from "./support/large-provider.js";
+import { CALLER_KEY } from "./support/test-gateway.js";
+
+const CLIENTS = 50;
+const MIB = 1024 * 1024;
+const CALL = { path: GENERATIONS, headers: CALLER_HEADERS };
+const CHARGED = { status: 200, images: 2, charge: "0.06" };
+
+/** 2 MB, and 8 MB. */
+const SMALLER = ["A", "B"].map((letter) => letter.repeat(1_000_000));
+const LARGER = SMALLER.map((picture) => picture.repeat(4));
+
+v8.setFlagsFromString("--expose-gc");
+const collectGarbage: () => void = vm.runInNewContext("gc");
+
+/** What nobody must ever see. */
+const complaints: unknown[] = [];
+const complain = (complaint: unknown): void => void complaints.push(complaint);
+
+beforeEach(() => {
+  process.on("unhandledRejection", complain).on("warning", complain);
+});
+
+afterEach(() => {
+  process.off("unhandledRejection", complain).off("warning", complain);
+  complaints.length = 0;
+});
+
+/** A gateway on a socket, for as many requests at once as there are clients. */
+async function serve(inTheMiddle: InTheMiddle, { pictures = SMALLER, stallMs = 0 } = {}) {
+  const provider = await startLargeProvider(inTheMiddle, pictures);
+  const records: UsageRecord[] = [];
+  const gateway = createGateway({
+    models: {},
+    channels: [],
+    ...inFrontOf(provider),
+    apiKeys: [{ id: "tester", key: CALLER_KEY }],
+    limits: { concurrent: CLIENTS },
+    maxBytesInFlight: 16 * MIB,
+    onUsage: (record) => void records.push(record),
+  });
+  const server = createServer(toNodeHandler(gateway));
+  // The host's own limit on a connection that stands still.
+  server.timeout = stallMs;
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    server.close();
+    await gateway.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, records, gateway, text: provider.text };
+}
+
+type Served = Awaited<ReturnType<typeof serve>>;
+
+/** Asks, and leaves when it is told to. */
+async function ask(
+  url: string,
+  leaveAt: (answer: Promise<IncomingMessage>) => Promise<unknown>,
+): Promise<void> {
+  const outgoing = open(url, CALL).end(JSON.stringify(SEEDREAM_BODY));
+  const answer = responseTo(outgoing);
+  answer.then((incoming) => incoming.on("error", () => {})).catch(() => {});
+  await leaveAt(answer);
+  outgoing.destroy();
+}
+
+const atOnce = (run: () => Promise<unknown>, clients = CLIENTS) =>
+  Promise.all(Array.from({ length: clients }, run));
+
+/**
+ * All are charged, and nothing of them is left: as many as before find a place, and so do all the bytes. Nothing
+ * failed that nobody heard of, and no emitter warned of its listeners.
+ */
+async function expectAllSettled({ url, gateway, records }: Served, clients = CLIENTS): Promise<void> {
+  await vi.waitFor(() => expect(records).toHaveLength(clients), 10_000);
+  for (const record of records) expect(record).toMatchObject(CHARGED);
+  expect(await gateway.usage.balance("tester")).toMatchObject({ held: "0" });
+  const whole = {
+    ...CALL,
+    headers: { ...CALLER_HEADERS, "content-length": String(16 * MIB) },
+    body: " ".repeat(16 * MIB),
+  };
+  // Not JSON, and as long as all that may be held.
+  await vi.waitFor(async () => expect((await send(url, whole)).status).toBe(400), 5_000);
+  const next = await atOnce(async () => (await send(url, { ...jsonCall({}), path: GENERATIONS })).status);
+  expect(new Set(next)).toEqual(new Set([400]));
+  expect(complaints).toEqual([]);
+}
+
+it.each<[string, InTheMiddle, (answer: Promise<IncomingMessage>, text: string) => Promise<unknown>]>([
+  ["before the head", 300, async () => new Promise((resolve) => setTimeout(resolve, 50))],
+  ["after the head", 300, (answer) => answer],
+  ["in the middle", 300, async (answer) => once(await answer, "data")],
+  ["at the last byte", "goes on", async (answer, text) => readBytes(await answer, Buffer.byteLength(text))],
+])(
+  "50 clients that leave at once %s are all charged, and leave nothing behind",
+  { timeout: 30_000 },
+  async (_when, inTheMiddle, leaveAt) => {
+    const served = await serve(inTheMiddle);
+    await atOnce(() => ask(served.url, (answer) => leaveAt(answer, served.text)));
+    await expectAllSettled(served);
+    expect(served.records).toHaveLength(CLIENTS);
+  },
+);
+
+/** Resolves with the chunk in which the last of so many bytes comes. */
+async function readBytes(incoming: IncomingMessage, bytes: number): Promise<void> {
+  let received = 0;
+  await new Promise<void>((resolve) => {
+    incoming.on("data", (chunk: Buffer) => {
+      received += chunk.length;
+      if (received >= bytes) resolve();
+    });
+  });
+}
+
+it("clients that stop reading are cut off, and charged", { timeout: 30_000 }, async () => {
+  const served = await serve("goes on", { pictures: LARGER, stallMs: 400 });
+  await atOnce(async () => {
+    const outgoing = open(served.url, CALL).end(JSON.stringify(SEEDREAM_BODY));
+    outgoing.on("error", () => {});
+    const incoming = await responseTo(outgoing);
+    incoming.on("error", () => {}).pause();
+    await vi.waitFor(() => expect(served.records.length).toBeGreaterThan(0), 10_000);
+    outgoing.destroy();
+  }, 5);
+  await expectAllSettled(served, 5);
+  expect(served.records).toHaveLength(5);
+});
+
+/** What is in use, of the heap and beside it. */
+function bytesInUse(): number {
+  collectGarbage();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+it("200 clients that leave answers of 8 MB take no memory, while the rest is read and after", {
+  timeout: 60_000,
+}, async () => {
+  const served = await serve(100, { pictures: LARGER });
+  const leave = () => ask(served.url, async (answer) => once(await answer, "data"));
+  await atOnce(leave, 10);
+  await vi.waitFor(() => expect(served.records).toHaveLength(10), 10_000);
+  const before = bytesInUse();
+  let most = 0;
+  for (let clients = 10; clients < 210; clients += 40) {
+    await atOnce(leave, 40);
+    most = Math.max(most, bytesInUse() - before);
+    await vi.waitFor(() => expect(served.records).toHaveLength(clients + 40), 10_000);
+  }
+  // 40 answers of which 4 MB were still to come when their clients had left: 160 MB.
+  expect(most).toBeLessThan(48 * MIB);
+  await vi.waitFor(() => expect(bytesInUse() - before).toBeLessThan(8 * MIB), 5_000);
+});
