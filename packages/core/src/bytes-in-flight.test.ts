@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { GatewayRequest } from "./exchange.js";
 import { seedream } from "./families/index.js";
 import { FORM_TYPE, formBytes, inPieces, PNG } from "./testing/form-bytes.js";
+import { createOpenStreams } from "./testing/open-streams.js";
 import {
   type Answer,
   ARK_ANSWER,
@@ -43,9 +44,9 @@ function bodyOf(bytes: number): string {
 const SMALL = { model: "doodle", prompt: "a fox" };
 const declare = (body: string): Record<string, string> => ({ "content-length": String(body.length) });
 
-/** Passes only where nothing at all is held. */
-async function fillBudget({ post }: TestGateway): Promise<Answer> {
-  const body = bodyOf(MAX_BYTES);
+/** Passes only where nothing but so many bytes is held. */
+async function fillBudget({ post }: TestGateway, besides = 0): Promise<Answer> {
+  const body = bodyOf(MAX_BYTES - besides);
   return post(body, declare(body));
 }
 
@@ -153,8 +154,24 @@ describe("a large answer that is relayed", () => {
     const test = openLarge();
     const ask = { model: "seedream-4-5-251128", prompt: "a fox", response_format: "b64_json" };
     const response = await test.gateway.fetch(createPost(ask));
-    expect(await isHeld(test)).toBe(false);
+    expect((await fillBudget(test, JSON.stringify(ask).length)).status).toBe(200);
     expect(await response.json()).toMatchObject({ data: [{ b64_json: IMAGE }] });
+    expect(await isHeld(test)).toBe(false);
+  });
+});
+
+describe("the body of a request that is answered with a stream", () => {
+  it("is held until the stream has ended", async () => {
+    const streams = createOpenStreams();
+    let calls = 0;
+    const test = open((call) => (calls++ === 0 ? streams.provider(call) : Response.json(ARK_ANSWER)));
+    const body = JSON.stringify({ ...SMALL, stream: true, user: "u".repeat(400_000) });
+    const response = await test.gateway.fetch(createPost(body));
+    expect((await fillBudget(test, 300_000)).status).toBe(503);
+    expect((await fillBudget(test, body.length)).status).toBe(200);
+    streams.finish();
+    await response.text();
+    await expect.poll(() => isHeld(test)).toBe(false);
   });
 });
 

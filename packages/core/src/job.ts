@@ -19,6 +19,8 @@ export interface Job {
   readonly keptBytes: number;
   /** Counts bytes of an answer that are held. */
   readonly countBytes: (bytes: number) => void;
+  /** Counts them no more: they go on to the client. */
+  readonly uncountBytes: (bytes: number) => void;
   /** Tells the operator of a failure that comes after the answer began. */
   readonly reportError: (error: GatewayError) => void;
 }

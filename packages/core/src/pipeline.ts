@@ -87,6 +87,7 @@ export async function runPipeline(
         keepAlive,
         keptBytes: admission.isRepeatable ? parts.idempotency.maxAnswerBytes : 0,
         countBytes: (count: number) => visit?.bytes.addAnyway(count),
+        uncountBytes: (count: number) => visit?.bytes.remove(count),
         reportError: (error: GatewayError) => report.failed(error),
       };
       response = await runAdmitted(parts, { job, admission, visit, caller, request, report });

@@ -13,6 +13,8 @@ export interface LargeAnswerReader {
   readonly facts: AnswerFacts;
   pass(chunk: Uint8Array): readonly Uint8Array[];
   passEnd(): readonly Uint8Array[];
+  /** So much has come. */
+  readonly byteLength: number;
   /** Whether more has come than an answer may have. */
   readonly isTooLarge: boolean;
   /** Why it is no JSON answer that can be relayed; `undefined` where nothing is wrong so far. */
@@ -38,6 +40,9 @@ export function readLargeAnswer(
   let length = 0;
   return {
     facts,
+    get byteLength() {
+      return length;
+    },
     get isTooLarge() {
       return length > maxBytes;
     },

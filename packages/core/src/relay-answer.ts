@@ -54,6 +54,7 @@ export async function relayAnswer(
     await settleRelayed(parts, job, answered, { reader, end: { reason: "complete" } });
     return { status: 200, headers, body: parts.mask(decodeText(first)) };
   }
+  job.uncountBytes(reader.byteLength);
   const relay = new Relay(
     { [Symbol.asyncIterator]: () => rest },
     {

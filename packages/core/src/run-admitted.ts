@@ -60,7 +60,7 @@ export async function runAdmitted(parts: AdmittedParts, admitted: AdmittedJob): 
     if (admission.holdsPlace || admission.isRepeatable) await finished;
     return afterBody(response, () => visit.leave());
   }
-  visit.bytes.giveBack();
+  // Until the stream ends the request's body is held, too: by the job, and by the client of the provider.
   job.keepAlive(finished.then(() => visit.leave()));
   return response;
 }
