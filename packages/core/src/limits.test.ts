@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { CallerLimits } from "./admission/caller-limits.js";
 import type { GatewayOptions } from "./options.js";
 import { headersOf, OTHER_KEY, openLimited, statusesOf } from "./testing/limited-gateway.js";
-import type { Provider } from "./testing/test-gateway.js";
+import type { Answer, Provider } from "./testing/test-gateway.js";
 
 const BODY = { model: "doodle", prompt: "a fox" };
 const asOther = { authorization: `Bearer ${OTHER_KEY}` };
@@ -136,6 +136,22 @@ describe("whose limits count", () => {
     });
     const elsewhere = await post({ model: "image-plus", prompt: "x" });
     expect([elsewhere.status, (await post(BODY, asOther)).status]).toEqual([200, 200]);
+  });
+
+  it("a series' for all of its endless names together, but for those that stand for themselves", async () => {
+    const callerLimits = { requestsPerMinute: 2 };
+    const models = {
+      "image-2.0*": { family: "qwen-image", callerLimits },
+      "image-2.0-pro": { family: "qwen-image", callerLimits },
+    };
+    const { post } = open({}, undefined, { models });
+    const ask = (model: string): Promise<Answer> => post({ model, prompt: "x" });
+    const answers = [await ask("image-2.0-a"), await ask("image-2.0-b"), await ask("image-2.0-c")];
+    expect(statusesOf(answers)).toEqual([200, 200, 429]);
+    expect(answers[2]?.body).toMatchObject({
+      error: { message: expect.stringContaining("2 requests per minute to the model image-2.0*") },
+    });
+    expect((await ask("image-2.0-pro")).status).toBe(200);
   });
 });
 

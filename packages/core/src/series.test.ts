@@ -10,16 +10,16 @@ describe("createSeriesMap", () => {
   });
 
   it.each([
-    ["image-2.0-pro-x", "exact", ""],
-    ["image-2.0-pro-y", "longer series", "-y"],
-    ["image-2.0-pro", "longer series", ""],
-    ["image-2.0", "series", ""],
-    ["image-2.0-lite", "series", "-lite"],
-    ["image-2", "anything", "image-2"],
-    ["__proto__", "anything", "__proto__"],
-    ["image-2.0*", "series", "*"],
-  ])("finds %s as %s with the rest %j", (name, value, rest) => {
-    expect(table.find(name)).toEqual({ value, rest });
+    ["image-2.0-pro-x", "image-2.0-pro-x", "exact", ""],
+    ["image-2.0-pro-y", "image-2.0-pro*", "longer series", "-y"],
+    ["image-2.0-pro", "image-2.0-pro*", "longer series", ""],
+    ["image-2.0", "image-2.0*", "series", ""],
+    ["image-2.0-lite", "image-2.0*", "series", "-lite"],
+    ["image-2", "*", "anything", "image-2"],
+    ["__proto__", "*", "anything", "__proto__"],
+    ["image-2.0*", "image-2.0*", "series", "*"],
+  ])("finds %s under %s as %s with the rest %j", (name, key, value, rest) => {
+    expect(table.find(name)).toEqual({ key, value, rest });
   });
 
   it.each(["other", "constructor", "__proto__", "toString", ""])(

@@ -1,5 +1,7 @@
 /** What a name matched: the entry, and the part of the name that its `*` stood for. */
 interface SeriesMatch<T> {
+  /** The name itself, or the series that it belongs to. */
+  readonly key: string;
   readonly value: T;
   /** The part of the name that `*` stood for; empty for an exact entry. */
   readonly rest: string;
@@ -30,10 +32,10 @@ export function overlaps(keyA: string, keyB: string): boolean {
 /** A table in which an exact name wins, then the longest prefix (`image-2.0-pro*` before `image-2.0*`). */
 export function createSeriesMap<T>(entries: Readonly<Record<string, T>>): SeriesMap<T> {
   const exact = new Map<string, SeriesMatch<T>>();
-  const series: { prefix: string; value: T }[] = [];
+  const series: { key: string; prefix: string; value: T }[] = [];
   for (const [key, value] of Object.entries(entries)) {
-    if (isSeries(key)) series.push({ prefix: key.slice(0, -1), value });
-    else exact.set(key, { value, rest: "" });
+    if (isSeries(key)) series.push({ key, prefix: key.slice(0, -1), value });
+    else exact.set(key, { key, value, rest: "" });
   }
   series.sort((a, b) => b.prefix.length - a.prefix.length);
   return {
@@ -41,7 +43,7 @@ export function createSeriesMap<T>(entries: Readonly<Record<string, T>>): Series
       const match = exact.get(name);
       if (match !== undefined) return match;
       const found = series.find(({ prefix }) => name.startsWith(prefix));
-      return found && { value: found.value, rest: name.slice(found.prefix.length) };
+      return found && { key: found.key, value: found.value, rest: name.slice(found.prefix.length) };
     },
   };
 }

@@ -70,7 +70,7 @@ export async function admit(parts: AdmissionParts, applicant: Applicant): Promis
   const limits = toTicketLimits({
     callerId: caller.id,
     callerLimits,
-    model: model.name,
+    model: model.entry,
     modelLimits: model.callerLimits,
     maxImages: request.maxImages,
     leaseMs,

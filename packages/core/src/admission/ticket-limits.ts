@@ -18,7 +18,7 @@ export interface LimitSources {
   readonly callerId: string;
   /** The caller's own limits over those of the gateway, see {@link mergeLimits}. */
   readonly callerLimits: CallerLimits;
-  /** The service model's name. */
+  /** The service model, or the series that has the limits: else each of its endless names would have them anew. */
   readonly model: string;
   /** What the model allows each caller. */
   readonly modelLimits: CallerLimits | undefined;

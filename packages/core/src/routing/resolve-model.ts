@@ -15,7 +15,7 @@ export interface ModelOptions {
   limits?: string | ModelLimits | undefined;
   /** Response format for requests that name none. The caller's default wins over it. */
   responseFormat?: ResponseFormat | undefined;
-  /** What each caller may do with this model, beside its limits over all models. */
+  /** What each caller may do with this model, or with all names of this series together, beside its other limits. */
   callerLimits?: CallerLimits | undefined;
 }
 
@@ -23,6 +23,8 @@ export interface ModelOptions {
 export interface ResolvedModel {
   /** The service model name. */
   readonly name: string;
+  /** Its key in `models`: its name, or a series with endless names. */
+  readonly entry: string;
   readonly family: Family;
   readonly limits: ModelLimits | undefined;
   readonly responseFormat: ResponseFormat | undefined;
@@ -51,14 +53,15 @@ export function createModelResolver(
     table.find(name)?.value.family === channel.family.name && channel.toUpstreamModel(name) !== undefined;
 
   const findServing = (name: string): ResolvedModel | undefined => {
-    const options = table.find(name)?.value;
-    const family = options && families.get(options.family);
-    if (options === undefined || family === undefined) return undefined;
+    const match = table.find(name);
+    const family = match && families.get(match.value.family);
+    if (match === undefined || family === undefined) return undefined;
     const serving = channels.filter((channel) => serves(channel, name));
     if (serving.length === 0) return undefined;
-    const { limits, responseFormat, callerLimits } = options;
+    const { limits, responseFormat, callerLimits } = match.value;
     return {
       name,
+      entry: match.key,
       family,
       limits: findModelLimits(limits, name, family),
       responseFormat,

@@ -177,6 +177,7 @@ const REQUEST = seedream.normalize(
 function modelOf(channels: readonly Channel[]): Parameters<typeof dispatch>[1] {
   return {
     name: "m",
+    entry: "m",
     family: seedream,
     limits: undefined,
     responseFormat: undefined,
