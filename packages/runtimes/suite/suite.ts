@@ -5,6 +5,7 @@ import { closing } from "./checks/closing.ts";
 import { downloads } from "./checks/downloads.ts";
 import { failures } from "./checks/failures.ts";
 import { forms } from "./checks/forms.ts";
+import { largeAnswers } from "./checks/large-answers.ts";
 import { refusals } from "./checks/refusals.ts";
 import { streams } from "./checks/streams.ts";
 import type { Host } from "./host.ts";
@@ -16,6 +17,7 @@ export const CHECKS: readonly Check[] = [
   ...downloads,
   ...forms,
   ...streams,
+  ...largeAnswers,
   ...refusals,
   ...failures,
   ...closing,
