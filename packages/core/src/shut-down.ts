@@ -3,6 +3,7 @@ import type { Ledger, LostPolicy } from "./billing/ledger.js";
 import type { Booking } from "./booking.js";
 import type { Logger } from "./logger.js";
 import { type Maintenance, reportLost } from "./maintenance.js";
+import { settlesWithin } from "./settles-within.js";
 import type { UnderWay } from "./under-way.js";
 import type { Transport } from "./upstream/transport.js";
 
@@ -25,12 +26,12 @@ const LAST_DELIVERY_MS = 3_000;
  * Waits for what is under way, or until the deadline; what is left then is cut off and booked as lost. Then the
  * records that wait are delivered, and the connections end.
  */
-export async function shutDown(parts: ShutDownParts, deadlineMs: number | undefined): Promise<void> {
-  const endsAt = performance.now() + (deadlineMs ?? Infinity);
-  const isFinished = await finishesWithin(parts.underWay.finished(), deadlineMs);
+export async function shutDown(parts: ShutDownParts, deadlineMs = Infinity): Promise<void> {
+  const endsAt = performance.now() + deadlineMs;
+  const isFinished = await settlesWithin(parts.underWay.finished(), deadlineMs);
   if (!isFinished) await cutOffTheRest(parts);
   const leftMs = Math.max(endsAt - performance.now(), LAST_DELIVERY_MS);
-  if (!(await finishesWithin(deliverTheRest(parts), leftMs))) {
+  if (!(await settlesWithin(deliverTheRest(parts), leftMs))) {
     parts.logger.warn({}, "onUsage did not take all records before the gateway had to end.");
   }
   if (isFinished) await parts.transport.close();
@@ -39,25 +40,6 @@ export async function shutDown(parts: ShutDownParts, deadlineMs: number | undefi
 async function deliverTheRest({ maintenance, delivery }: ShutDownParts): Promise<void> {
   await maintenance.stop();
   await delivery.run();
-}
-
-/** A timer that is set for longer ends at once. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
-
-async function finishesWithin(finished: Promise<void>, ms = Infinity): Promise<boolean> {
-  if (ms > MAX_TIMER_MS) {
-    await finished;
-    return true;
-  }
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), ms);
-  });
-  try {
-    return await Promise.race([finished.then(() => true), late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** Nobody will know how these requests end; an end that comes all the same finds its books closed. */

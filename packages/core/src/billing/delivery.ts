@@ -1,5 +1,6 @@
 import type { Logger } from "../logger.js";
 import { isPromiseLike } from "../promise-like.js";
+import { settlesWithin } from "../settles-within.js";
 import type { Ledger } from "./ledger.js";
 import type { UsageRecord } from "./usage-record.js";
 
@@ -71,7 +72,7 @@ export function createDelivery({ ledger, send, logger }: DeliveryParts): Deliver
 async function attempt(send: Send, record: UsageRecord, logger: Logger): Promise<boolean> {
   try {
     const sent = send(record);
-    if (isPromiseLike(sent)) await withinLease(sent);
+    if (isPromiseLike(sent)) await withinLease(Promise.resolve(sent));
     return true;
   } catch (error) {
     logger.error({ requestId: record.id, err: error }, "onUsage failed; it is called again.");
@@ -80,14 +81,7 @@ async function attempt(send: Send, record: UsageRecord, logger: Logger): Promise
 }
 
 /** One that hangs must not hold the others for ever. */
-async function withinLease(sent: PromiseLike<unknown>): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("onUsage did not end in time.")), LEASE_MS);
-  });
-  try {
-    await Promise.race([sent, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+async function withinLease(sent: Promise<unknown>): Promise<void> {
+  if (!(await settlesWithin(sent, LEASE_MS))) throw new Error("onUsage did not end in time.");
+  await sent;
 }

@@ -1,3 +1,4 @@
+import { settlesWithin } from "../settles-within.js";
 import { createSseReader, type SseEvent } from "./read-sse.js";
 import { type AbandonedStream, Relay, type RelayEnding, toIterator } from "./relay.js";
 
@@ -63,7 +64,7 @@ export function relaySse(
   const take: Relay["take"] = async () => {
     pending ??= relay.take();
     const mayBeat = heartbeatMs !== undefined && !reader.isInsideEvent;
-    if (mayBeat && !(await isSettledWithin(pending, heartbeatMs))) return toChunk(HEARTBEAT);
+    if (mayBeat && !(await settlesWithin(pending, heartbeatMs))) return toChunk(HEARTBEAT);
     try {
       return await pending;
     } catch (error) {
@@ -79,21 +80,4 @@ export function relaySse(
 
 function toChunk(text: string): IteratorResult<Uint8Array, undefined> {
   return { done: false, value: new TextEncoder().encode(text) };
-}
-
-/** Whether a promise settles, either way, in so many milliseconds. */
-async function isSettledWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), ms);
-  });
-  const settled = promise.then(
-    () => true,
-    () => true,
-  );
-  try {
-    return await Promise.race([settled, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
