@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
 import type { SettledRecord } from "./billing/usage-record.js";
+import { cutEvery } from "./testing/cut-bytes.js";
 import { HELD, largeAnswer, openLarge, pictureText, RELAYED } from "./testing/large-answers.js";
 import { createScriptedSource } from "./testing/scripted-source.js";
 import type { Answer } from "./testing/test-gateway.js";
@@ -232,5 +233,29 @@ describe("a client that leaves a large answer", () => {
     await expect
       .poll(() => records)
       .toMatchObject([{ status: 200, images: 0, charge: "0", errorCode: "upstream_timeout" }]);
+  });
+});
+
+describe("a client that reads a large answer slowly", () => {
+  it("has the provider wait: little more is taken than is read", async () => {
+    const text = largeAnswer({ data: [{ b64_json: pictureText(2_000_000) }] });
+    const chunks = cutEvery(new TextEncoder().encode(text), 16 * 1024);
+    const source = createScriptedSource();
+    for (const chunk of chunks) source.send(chunk);
+    source.end();
+    const { begin, records } = openLarge({ body: source.body });
+    const reader = (await begin()).body?.getReader();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const before = source.asked();
+    expect(before).toBeLessThan(12);
+    for (let reads = 0; reads < 20; reads++) await reader?.read();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(source.asked() - before).toBeLessThanOrEqual(20);
+    expect(records).toEqual([]);
+
+    await reader?.cancel();
+    // The rest is read in the background, as fast as it comes.
+    await expect.poll(() => records).toMatchObject([{ images: 1, charge: "0.2" }]);
+    expect(source.isEnded()).toBe(true);
   });
 });

@@ -8,6 +8,7 @@ import type { AdapterHost } from "./adapter-host.js";
 import { mountFor } from "./mount-for.js";
 
 const NATIVE = "/api/v3/images/generations";
+const CLIENTS = 10;
 const CHARGED = { status: 200, images: 2, charge: "0.06" };
 
 /** Answers as large as pictures in base64 make them, which are passed on as they come. */
@@ -49,22 +50,34 @@ function describeBreaks(host: AdapterHost, providers: () => Providers): void {
     expect(records).toMatchObject([{ images: 0, charge: "0", errorCode: "upstream_invalid_response" }]);
   });
 
-  it("is charged whole when its client leaves in the middle, and the next one is served", async () => {
+  it("is charged whole when its client leaves, ten at once, and the next ones are served", async () => {
     const provider = await startLargeProvider(200);
     const { gateway, records } = startGateway(providers(), {
       ...inFrontOf(provider),
-      limits: { concurrent: 1 },
+      limits: { concurrent: CLIENTS },
     });
     const mounted = await mountFor(host, gateway);
-    const outgoing = open(mounted.url, { path: GENERATIONS, headers: CALLER_HEADERS });
-    outgoing.on("error", () => {});
-    outgoing.end(JSON.stringify(SEEDREAM_BODY));
-    const incoming = await responseTo(outgoing);
-    incoming.on("error", () => {});
-    await once(incoming, "data");
-    outgoing.destroy();
 
-    await vi.waitFor(() => expect(records).toMatchObject([CHARGED]), 3000);
-    expect((await mounted.send(jsonCall(SEEDREAM_BODY))).status).toBe(200);
+    await atOnce(() => leaveInTheMiddle(mounted.url));
+    await vi.waitFor(() => expect(records).toHaveLength(CLIENTS), 5000);
+    const next = await atOnce(() => mounted.send(jsonCall(SEEDREAM_BODY)));
+
+    for (const record of records) expect(record).toMatchObject(CHARGED);
+    expect(new Set(next.map(({ status }) => status))).toEqual(new Set([200]));
   });
+}
+
+function atOnce<T>(run: () => Promise<T>): Promise<readonly T[]> {
+  return Promise.all(Array.from({ length: CLIENTS }, run));
+}
+
+/** Asks, and drops the connection when the answer has begun. */
+async function leaveInTheMiddle(url: string): Promise<void> {
+  const outgoing = open(url, { path: GENERATIONS, headers: CALLER_HEADERS });
+  outgoing.on("error", () => {});
+  outgoing.end(JSON.stringify(SEEDREAM_BODY));
+  const incoming = await responseTo(outgoing);
+  incoming.on("error", () => {});
+  await once(incoming, "data");
+  outgoing.destroy();
 }
