@@ -23,8 +23,8 @@ export interface GatewayRequest {
   readonly parsedBody?: unknown;
   /** True when something before the gateway took the bytes and left nothing of them. */
   readonly bodyConsumed?: boolean;
-  /** Aborted when the client leaves. A provider call once sent runs on. */
-  readonly signal: AbortSignal;
+  /** Tells whether the client has left. A provider call once sent runs on. An `AbortSignal` has this shape. */
+  readonly signal: Pick<AbortSignal, "aborted">;
   /** Keeps the host alive for work that goes on after the answer, where a host needs that. */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
 }

@@ -27,7 +27,7 @@ export interface AdmittedJob {
   readonly admission: Extract<Admission, { kind: "admitted" }>;
   readonly visit: Visit;
   readonly caller: Caller;
-  /** Whose signal is asked for only now: a host makes it on demand. */
+  /** Whose signal tells whether the client is still there. */
   readonly request: Pick<GatewayRequest, "signal">;
   readonly report: RequestReport;
 }

@@ -11,7 +11,7 @@ export interface HostRequest {
 
 /**
  * A socket's request in the shape the gateway reads. Nothing is copied: the body is the socket's
- * own stream, and the abort signal is made when it is first asked for.
+ * own stream, and whether the client left is seen on the response.
  */
 export function toGatewayRequest(
   req: IncomingMessage,
@@ -21,7 +21,6 @@ export function toGatewayRequest(
   // A parser that did not take the bytes may still have set an empty body (body-parser 1 does). A
   // stream that flows loses its bytes to whoever made it flow before the gateway comes to read them.
   const taken = req.readableDidRead || req.readableFlowing === true;
-  let signal: AbortSignal | undefined;
   return {
     method: req.method ?? "GET",
     url: host.url ?? req.url ?? "/",
@@ -30,9 +29,10 @@ export function toGatewayRequest(
     body: taken ? null : toChunks(req),
     parsedBody: taken ? host.parsedBody : undefined,
     bodyConsumed: taken,
-    get signal() {
-      signal ??= abortWhenClientLeaves(res);
-      return signal;
+    signal: {
+      get aborted() {
+        return res.destroyed && !res.writableFinished;
+      },
     },
   };
 }
@@ -44,14 +44,4 @@ function toHeaderReader({ headers }: IncomingMessage): HeaderReader {
       return Array.isArray(value) ? value.join(", ") : (value ?? null);
     },
   };
-}
-
-function abortWhenClientLeaves(res: ServerResponse): AbortSignal {
-  const controller = new AbortController();
-  const abortIfUnanswered = (): void => {
-    if (!res.writableFinished) controller.abort();
-  };
-  if (res.destroyed) abortIfUnanswered();
-  else res.once("close", abortIfUnanswered);
-  return controller.signal;
 }
