@@ -3,6 +3,7 @@ import type { Ledger } from "./billing/ledger.js";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
 import type { Order } from "./billing/settle.js";
 import { type Booking, openBooking } from "./booking.js";
+import { createLateWrites } from "./late-writes.js";
 
 const ORDER: Order = {
   id: "req_1",
@@ -35,7 +36,10 @@ async function open(changed: (own: Ledger) => Partial<Ledger> = () => ({})) {
     expiresAt: Infinity,
   });
   const now = (): number => ORDER.receivedAt + 100;
-  const booking = openBooking({ ledger, logger: { warn: log, error: log }, openBookings, now }, ORDER);
+  const booking = openBooking(
+    { ledger, logger: { warn: log, error: log }, openBookings, lateWrites: createLateWrites(), now },
+    ORDER,
+  );
   const records = async (): Promise<readonly object[]> => {
     const found: object[] = [];
     for await (const record of own.records()) found.push(record);

@@ -2,6 +2,7 @@ import type { Ledger } from "./billing/ledger.js";
 import { type Order, type Outcome, settle } from "./billing/settle.js";
 import type { SettledRecord } from "./billing/usage-record.js";
 import type { SentTo } from "./image-request.js";
+import type { LateWrites } from "./late-writes.js";
 import type { Logger } from "./logger.js";
 
 /**
@@ -32,6 +33,8 @@ export interface BookingParts {
   readonly logger: Logger;
   /** The books that are open, for a gateway that must end before they are closed. */
   readonly openBookings: Set<Booking>;
+  /** What the ledger does not take while the client waits. */
+  readonly lateWrites: LateWrites;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -52,15 +55,14 @@ export function openBooking(parts: BookingParts, order: Order): Booking {
   const record = (sentTo: SentTo, ending: Ending): Promise<void> => {
     const settled = settle(order, sentTo, { ...ending, endedAt: parts.now() });
     if (settled.unpriced === true) reportUnpriced(settled, parts.logger);
-    return commit(() => parts.ledger.settle(settled), { record: settled }, parts.logger);
+    return commit(parts, () => parts.ledger.settle(settled), { record: settled });
   };
   const { id } = order;
   const booking: Booking = {
     ended,
     settle: (sentTo, ending) => close("settled", () => record(sentTo, ending)),
     refuse: (sentTo, ending) => close("refused", () => record(sentTo, ending)),
-    release: () =>
-      close("released", () => commit(() => parts.ledger.release(id), { requestId: id }, parts.logger)),
+    release: () => close("released", () => commit(parts, () => parts.ledger.release(id), { requestId: id })),
     lose: () => void close("lost", () => Promise.resolve()),
   };
   parts.openBookings.add(booking);
@@ -72,9 +74,13 @@ const RETRY_MS: readonly number[] = [50, 250, 1_000, 4_000];
 
 /**
  * Writes to the ledger until it takes it. One that stays away must not take the images from the
- * client: the record is logged instead, and the hold is left to a sweep.
+ * client: the record is logged, and written later.
  */
-async function commit(write: () => Promise<void>, fields: object, logger: Logger): Promise<void> {
+async function commit(
+  { lateWrites, logger }: BookingParts,
+  write: () => Promise<void>,
+  fields: object,
+): Promise<void> {
   for (let attempt = 0; ; attempt++) {
     try {
       return await write();
@@ -83,9 +89,9 @@ async function commit(write: () => Promise<void>, fields: object, logger: Logger
       if (waitMs === undefined) {
         logger.error(
           { ...fields, err: error },
-          "The ledger took neither a charge nor a release. Its hold is lost.",
+          "The ledger took a charge or a release not in time; it is asked again now and then.",
         );
-        return;
+        return lateWrites.add(write);
       }
       await new Promise((resolve) => {
         setTimeout(resolve, waitMs);

@@ -129,4 +129,37 @@ describe("a ledger", () => {
     isRefusing = false;
     expect((await post(BODY, KEY)).status).toBe(200);
   });
+
+  it.each<["settle" | "release", string, string]>([
+    ["settle", "0.1", "200"],
+    ["release", "0", "500"],
+  ])("that takes a %s too late has it all the same, with no hold lost", async (method, settled, status) => {
+    const own = createMemoryLedger();
+    let failures = 5;
+    const write = vi.fn<(given: never) => Promise<void>>(async (given) => {
+      if (failures-- > 0) throw DOWN;
+      await own[method](given);
+    });
+    const { post, gateway, unresolved } = open(
+      {},
+      {
+        ledger: { ...own, [method]: write },
+        billing: {
+          model_details: { "*": { pricing_mode: "per-request", model_price: "0.1" } },
+          onLost: "charge",
+        },
+        ...(method === "release" && { beforeSend: () => Promise.reject(DOWN) }),
+      },
+    );
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    const answer = post(BODY);
+    while (write.mock.calls.length < 5) await vi.advanceTimersByTimeAsync(1_000);
+    vi.useRealTimers();
+    expect(String((await answer).status)).toBe(status);
+    expect(await gateway.usage.balance("me")).toEqual({ settled: "0", held: "0.1" });
+    await gateway.close();
+    await own.sweep({ onLost: "charge", own: true });
+    expect(await gateway.usage.balance("me")).toEqual({ settled, held: "0" });
+    expect(unresolved).toEqual([]);
+  });
 });

@@ -10,6 +10,7 @@ import { createMemoryLedger } from "./billing/memory-ledger.js";
 import type { Configuration } from "./configuration.js";
 import type { Environment } from "./environment.js";
 import { createEvents } from "./events.js";
+import { createLateWrites } from "./late-writes.js";
 import { consoleLogger, createSafeLogger } from "./logger.js";
 import {
   DEFAULT_BODY_LIMITS,
@@ -66,6 +67,7 @@ export function createLastingParts(
     events: createEvents(options, logger),
     delivery: createDelivery({ ledger, send: options.onUsage, logger }),
     openBookings: new Set(),
+    lateWrites: createLateWrites(),
     entrance: createEntrance(budget, createLocalConcurrency(), spool),
     limits: options.limits,
     idempotency: {

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import { createDelivery } from "./billing/delivery.js";
 import type { Hold, Ledger } from "./billing/ledger.js";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
+import { createLateWrites } from "./late-writes.js";
 import { createMaintenance } from "./maintenance.js";
 
 const INTERVAL_MS = 10_000;
@@ -25,7 +26,13 @@ function open(changed: (own: Ledger) => Partial<Ledger> = () => ({})) {
   const logger = { warn: log, error: log };
   const sent: object[] = [];
   const delivery = createDelivery({ ledger, send: (record) => sent.push(record), logger });
-  const maintenance = createMaintenance({ ledger, delivery, onLost: "charge", logger });
+  const maintenance = createMaintenance({
+    ledger,
+    delivery,
+    lateWrites: createLateWrites(),
+    onLost: "charge",
+    logger,
+  });
   return { maintenance, own, logs, sent };
 }
 
@@ -55,6 +62,7 @@ describe("maintenance", () => {
     expect(vi.getTimerCount()).toBe(0);
     maintenance.start();
     maintenance.start();
+    await vi.advanceTimersByTimeAsync(0);
     expect(sweep).toHaveBeenCalledTimes(1);
     await vi.advanceTimersByTimeAsync(INTERVAL_MS);
     expect(sweep).toHaveBeenCalledTimes(2);

@@ -1,12 +1,13 @@
 import type { Delivery } from "./billing/delivery.js";
 import type { Ledger, LostPolicy } from "./billing/ledger.js";
+import type { LateWrites } from "./late-writes.js";
 import type { Logger } from "./logger.js";
 
 /** What is done now and then while the gateway is in use. */
 export interface Maintenance {
   /** Begins, if it has not begun. Not at creation: some hosts allow no timer before the first request. */
   start(): void;
-  /** Resolves when what was begun is done, so that whoever closes the ledger then interrupts nothing. */
+  /** Resolves when what was begun is done, and what is late was asked for once more, so that whoever closes the ledger then interrupts nothing. */
   stop(): Promise<void>;
 }
 
@@ -14,13 +15,17 @@ export interface Maintenance {
 export interface MaintenanceParts {
   readonly ledger: Ledger;
   readonly delivery: Delivery;
+  readonly lateWrites: LateWrites;
   readonly onLost: LostPolicy;
   readonly logger: Logger;
 }
 
 const INTERVAL_MS = 10_000;
 
-/** Ends the holds of requests whose process died, and delivers again what the operator's function did not take. */
+/**
+ * Writes what the ledger did not take, ends the holds of requests whose process died, and delivers again what the
+ * operator's function did not take.
+ */
 export function createMaintenance(parts: MaintenanceParts): Maintenance {
   let timer: ReturnType<typeof setInterval> | undefined;
   let running: Promise<void> | undefined;
@@ -41,11 +46,14 @@ export function createMaintenance(parts: MaintenanceParts): Maintenance {
     async stop() {
       clearInterval(timer);
       await running;
+      await parts.lateWrites.run();
     },
   };
 }
 
-async function maintain({ ledger, delivery, onLost, logger }: MaintenanceParts): Promise<void> {
+async function maintain({ ledger, delivery, lateWrites, onLost, logger }: MaintenanceParts): Promise<void> {
+  // Before a sweep: what is known of a request's end is better than that it is lost.
+  await lateWrites.run();
   try {
     const lost = await ledger.sweep({ onLost });
     if (lost.length > 0) reportLost(lost, onLost, logger);

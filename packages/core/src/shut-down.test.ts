@@ -4,6 +4,7 @@ import type { Ledger } from "./billing/ledger.js";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
 import type { UsageRecord } from "./billing/usage-record.js";
 import { type Booking, openBooking } from "./booking.js";
+import { createLateWrites } from "./late-writes.js";
 import { createMaintenance } from "./maintenance.js";
 import { shutDown } from "./shut-down.js";
 import { createUnderWay } from "./under-way.js";
@@ -45,7 +46,8 @@ function open({ send, ledger: changed = {}, isAbortable = true }: Settings = {})
     close: async () => void steps.push("connections end"),
     ...(isAbortable && { abort: async () => void steps.push("connections are cut") }),
   };
-  const maintenance = createMaintenance({ ledger, delivery, onLost: "charge", logger });
+  const lateWrites = createLateWrites();
+  const maintenance = createMaintenance({ ledger, delivery, lateWrites, onLost: "charge", logger });
   const begin = async (id: string): Promise<Booking> => {
     await ledger.hold({
       id,
@@ -58,7 +60,7 @@ function open({ send, ledger: changed = {}, isAbortable = true }: Settings = {})
       expiresAt: Infinity,
     });
     const booking = openBooking(
-      { ledger, logger, openBookings, now: Date.now },
+      { ledger, logger, openBookings, lateWrites, now: Date.now },
       {
         id,
         receivedAt: Date.now(),
@@ -77,6 +79,7 @@ function open({ send, ledger: changed = {}, isAbortable = true }: Settings = {})
     underWay,
     openBookings,
     ledger,
+    lateWrites,
     delivery,
     maintenance,
     transport,
@@ -118,6 +121,25 @@ describe("a gateway that closes", () => {
     expect(steps).toEqual([]);
     await booking.settle(SENT_TO, MADE);
     await closed;
+  });
+
+  it("has the ledger take what it did not take before, and counts none of it as lost", async () => {
+    const own = createMemoryLedger();
+    let failures = 5;
+    const release: Ledger["release"] = async (id) => {
+      if (failures-- > 0) throw new Error("down");
+      await own.release(id);
+    };
+    const { begin, close, steps, ledger } = open({ ledger: { ...own, release } });
+    const [late] = [await begin("req_1"), await begin("req_2")];
+    const released = late.release();
+    await vi.advanceTimersByTimeAsync(5_300);
+    await released;
+    const closed = close(1_000);
+    await vi.advanceTimersByTimeAsync(1_000);
+    await closed;
+    expect(steps).toEqual(["connections are cut", "req_2 is unresolved", "closed"]);
+    expect(await ledger.balance("me")).toEqual({ settled: "5", held: "0" });
   });
 
   it("ends at once where nothing is under way", async () => {

@@ -1,6 +1,7 @@
 import type { Delivery } from "./billing/delivery.js";
 import type { Ledger, LostPolicy } from "./billing/ledger.js";
 import type { Booking } from "./booking.js";
+import type { LateWrites } from "./late-writes.js";
 import type { Logger } from "./logger.js";
 import { type Maintenance, reportLost } from "./maintenance.js";
 import { settlesWithin } from "./settles-within.js";
@@ -12,6 +13,7 @@ export interface ShutDownParts {
   readonly underWay: UnderWay;
   readonly openBookings: ReadonlySet<Booking>;
   readonly ledger: Ledger;
+  readonly lateWrites: LateWrites;
   readonly delivery: Delivery;
   readonly maintenance: Maintenance;
   readonly transport: Transport;
@@ -50,7 +52,8 @@ async function cutOffTheRest(parts: ShutDownParts): Promise<void> {
   await Promise.all([parts.transport.abort?.(), sweepOwn(parts)]);
 }
 
-async function sweepOwn({ ledger, logger, onLost }: ShutDownParts): Promise<void> {
+async function sweepOwn({ ledger, lateWrites, logger, onLost }: ShutDownParts): Promise<void> {
+  await lateWrites.run();
   try {
     const lost = await ledger.sweep({ onLost, own: true });
     if (lost.length > 0) reportLost(lost, onLost, logger);
