@@ -43,6 +43,12 @@ describe("a gateway that closes", () => {
     expect(records).toMatchObject([{ images: 1 }]);
   });
 
+  it.each([Number.NaN, -1])("does not close by a deadline that is none: %d", async (deadlineSeconds) => {
+    const { gateway, post } = createTestGateway();
+    await expect(gateway.close({ deadlineSeconds })).rejects.toThrow(RangeError);
+    expect((await post(BODY)).status).toBe(200);
+  });
+
   it("closes once, however often it is asked, and stays closed", async () => {
     const { gateway, post } = createTestGateway();
     await Promise.all([gateway.close(), gateway.close({ deadlineSeconds: 1 })]);

@@ -60,6 +60,8 @@ export interface Gateway {
   /**
    * Takes no new request, waits until those under way are settled, hands the records that wait to `onUsage`, and
    * ends the connections to the providers. A ledger or a store of yours stays open.
+   *
+   * @throws RangeError for a deadline that is no number of at least 0; then nothing is closed
    */
   close(options?: CloseOptions): Promise<void>;
 }
@@ -193,15 +195,16 @@ export function createGateway(options: GatewayOptions, environment: Partial<Envi
     },
     usage: lasting.ledger,
     reload: () => wired.reload(),
-    close({ deadlineSeconds } = {}) {
-      closing ??= shutDown(
-        { ...lasting, underWay, maintenance, onLost },
-        deadlineSeconds === undefined ? undefined : deadlineSeconds * 1000,
-      );
+    close({ deadlineSeconds = Infinity } = {}) {
+      // A deadline that is no number, such as of a missing variable, must not cut everything off.
+      if (!(deadlineSeconds >= 0)) return Promise.reject(new RangeError(DEADLINE));
+      closing ??= shutDown({ ...lasting, underWay, maintenance, onLost }, deadlineSeconds * 1000);
       return closing;
     },
   };
 }
+
+const DEADLINE = "deadlineSeconds must be a number of seconds of at least 0; the gateway was not closed.";
 
 type WiredParts = PipelineParts & Configuration;
 

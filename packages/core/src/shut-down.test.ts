@@ -86,7 +86,7 @@ function open({ send, ledger: changed = {}, isAbortable = true }: Settings = {})
     logger,
     onLost: "charge",
   } as const;
-  const close = (deadlineMs?: number): Promise<void> =>
+  const close = (deadlineMs = Infinity): Promise<void> =>
     shutDown(parts, deadlineMs).then(() => void steps.push("closed"));
   return { begin, close, steps, logs, ledger, underWay };
 }

@@ -28,7 +28,7 @@ const LAST_DELIVERY_MS = 3_000;
  * Waits for what is under way, or until the deadline; what is left then is cut off and booked as lost. Then the
  * records that wait are delivered, and the connections end.
  */
-export async function shutDown(parts: ShutDownParts, deadlineMs = Infinity): Promise<void> {
+export async function shutDown(parts: ShutDownParts, deadlineMs: number): Promise<void> {
   const endsAt = performance.now() + deadlineMs;
   const isFinished = await settlesWithin(parts.underWay.finished(), deadlineMs);
   if (!isFinished) await cutOffTheRest(parts);
