@@ -45,7 +45,7 @@ const settled = {
 export const LEDGERS: RowGroup = {
   title: "The ledger fails",
   introduction:
-    "Without a hold nothing is sent. An answer ends only when its charge is kept: the gateway tries five times within six seconds. A ledger that takes it at none of them costs the client nothing: it gets its images, the whole record stands in the log, and the hold becomes an unresolved record at a later sweep.",
+    "Without a hold nothing is sent. An answer ends only when its charge is kept: the gateway tries five times within six seconds. A ledger that takes it at none of them costs the client nothing: it gets its images, the whole record stands in the log, and the gateway asks again every ten seconds and as it closes. Where its process dies before, the hold becomes an unresolved record at a later sweep.",
   rows: [
     {
       happened: "It does not take the hold",
