@@ -34,6 +34,7 @@ export async function answerStream(
   }
   const body = relaySse(response.body, {
     onEvent: (event) => reader.read(event),
+    isLast: () => reader.isOver === true,
     onEnd: (end) => {
       if (end.reason === "failed") failedLate({ kind: kindOf(end.error), cause: end.error });
       const { images, usage, failure } = readResult(reader, end, parts, job);

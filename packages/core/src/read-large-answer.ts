@@ -13,6 +13,8 @@ export interface LargeAnswerReader {
   readonly facts: AnswerFacts;
   pass(chunk: Uint8Array): readonly Uint8Array[];
   passEnd(): readonly Uint8Array[];
+  /** True when the answer is complete, where its last byte is the provider's own. */
+  isLast(): boolean;
   /** So much has come. */
   readonly byteLength: number;
   /** Whether more has come than an answer may have. */
@@ -51,6 +53,7 @@ export function readLargeAnswer(
       return rewriter.push(chunk);
     },
     passEnd: () => rewriter.end(),
+    isLast: () => options.isNative === true && rewriter.status === "complete",
     findFlaw(hasEnded) {
       if (length > maxBytes) return tooLargeError(maxBytes, response);
       const isCut = hasEnded && rewriter.status === "open";

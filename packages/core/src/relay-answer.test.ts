@@ -128,10 +128,7 @@ function isJson(text: string): boolean {
 }
 
 describe("the end of a large answer", () => {
-  it.each([
-    ["/v1", "a cut text"],
-    ["native", "all of the text"],
-  ] as const)("comes only when its charge is kept (%s)", async (path, before) => {
+  it.each(["/v1", "native"] as const)("comes only when its charge is kept (%s)", async (path) => {
     const ledger = createMemoryLedger();
     const gate = Promise.withResolvers<void>();
     const settling = Promise.withResolvers<void>();
@@ -159,7 +156,7 @@ describe("the end of a large answer", () => {
     await new Promise((resolve) => setTimeout(resolve, 30));
 
     expect(hasEnded).toBe(false);
-    expect(isJson(text) ? "all of the text" : "a cut text").toBe(before);
+    expect(isJson(text)).toBe(false);
     expect(await gateway.usage.balance("me")).toEqual({ settled: "0", held: "0.1" });
     gate.resolve();
     await read;

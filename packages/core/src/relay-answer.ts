@@ -66,6 +66,7 @@ export async function relayAnswer(
         return passed;
       },
       passEnd: () => reader.passEnd(),
+      isLast: () => reader.isLast(),
       findFlaw: () => reader.findFlaw(true) ?? (isNative ? undefined : reader.findRefusal()),
       onEnd: (end) => settleRelayed(parts, job, answered, { reader, end }),
       onAbandoned: (stream) => void parts.backgroundReads.start(stream),

@@ -26,6 +26,11 @@ export interface NormalizeContext {
 /** Reads what the events of one stream say was made and used. */
 export interface StreamReader {
   read(event: { readonly event?: string | undefined; readonly data: string }): void;
+  /**
+   * True when the last event that counts has come, so that the client sees it only once it is settled. Absent: the
+   * client sees each event at once, and only the end of the stream waits.
+   */
+  readonly isOver?: boolean;
   /** What is known so far; at the end of the stream, what is charged. */
   result(): StreamResult;
 }

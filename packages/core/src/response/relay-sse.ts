@@ -9,6 +9,11 @@ export type RelayEnd = RelayEnding & { readonly readError?: unknown };
 export interface RelayOptions {
   /** Each event, as soon as it is complete. Bytes are relayed whatever is in them. */
   readonly onEvent?: ((event: SseEvent) => void) | undefined;
+  /**
+   * True when the event that counts has come, and nothing of weight is still to come. What is relayed from then on is
+   * kept back until `onEnd` has resolved; for a second, where the source does not end.
+   */
+  readonly isLast?: (() => boolean) | undefined;
   /** Called once. The relayed stream ends only after it has resolved. */
   readonly onEnd?: ((end: RelayEnd) => void | Promise<void>) | undefined;
   /** The reader left early. Without it the rest is given up. */

@@ -1,3 +1,5 @@
+import { settlesWithin } from "../settles-within.js";
+
 /** How the source of a relay ended. */
 export type RelayEnding =
   /** It came to its end. */
@@ -21,6 +23,11 @@ export interface RelayParts {
   readonly first?: readonly Uint8Array[] | undefined;
   /** What goes on of a chunk. Called for each chunk, also where nobody takes what goes on any more. */
   readonly pass: (chunk: Uint8Array) => readonly Uint8Array[];
+  /**
+   * True when nothing of weight is still to come. What goes on from then on is kept back until `onEnd` has resolved, so
+   * that a client sees the last byte of what is settled only; for a second, where the source does not end.
+   */
+  readonly isLast?: (() => boolean) | undefined;
   /** What goes on after the last chunk, once `onEnd` has resolved. */
   readonly passEnd?: (() => readonly Uint8Array[]) | undefined;
   /** Why a source that came to its end broke off all the same. */
@@ -33,6 +40,9 @@ export interface RelayParts {
   readonly cancel?: (() => void) | undefined;
 }
 
+/** A provider ends its answer with the last event, or right after it. */
+const KEPT_BACK_MS = 1_000;
+
 const DONE = { done: true, value: undefined } as const;
 
 /** Takes chunks from a source as a client asks for them, and sees to it that its end is told once, whoever leaves. */
@@ -40,15 +50,19 @@ export class Relay {
   readonly #chunks: AsyncIterator<Uint8Array>;
   readonly #parts: Omit<RelayParts, "first">;
   /** What goes on and was not taken yet. */
-  #ready: Uint8Array[];
+  #ready: Uint8Array[] = [];
+  /** What goes on once the end was told; `undefined` where nothing is kept back any more. */
+  #kept: Uint8Array[] | undefined = [];
+  #pending: Promise<void> | undefined;
   #end: Promise<void> | undefined;
+  #failure: { readonly error: unknown } | undefined;
   #isAbandoned = false;
 
   constructor(source: AsyncIterable<Uint8Array>, { first = [], ...parts }: RelayParts) {
     this.#chunks = source[Symbol.asyncIterator]();
     // Without what goes on first: it is not to be held as long as the rest takes.
     this.#parts = parts;
-    this.#ready = [...first];
+    this.#add(first);
   }
 
   /** The next chunk that goes on. One call at a time. */
@@ -57,9 +71,26 @@ export class Relay {
       if (this.#isAbandoned) return DONE;
       const value = this.#ready.shift();
       if (value !== undefined) return { done: false, value };
-      if (this.#end !== undefined) return DONE;
-      await this.#pull();
+      if (this.#failure !== undefined) return this.#fail(this.#failure.error);
+      if (this.#end !== undefined && this.#pending === undefined) return DONE;
+      await this.#wait();
     }
+  }
+
+  /** Until a chunk has come, or what is kept back has waited for the end for long enough. */
+  async #wait(): Promise<void> {
+    this.#pending ??= this.#pull().finally(() => {
+      this.#pending = undefined;
+    });
+    const isKeptBack = this.#kept !== undefined && this.#kept.length > 0;
+    if (isKeptBack && !(await settlesWithin(this.#pending, KEPT_BACK_MS))) this.#release();
+    else await this.#pending;
+  }
+
+  /** Once; whoever asks again is told of the end. */
+  #fail(error: unknown): never {
+    this.#failure = undefined;
+    throw error;
   }
 
   /** The client takes no more. */
@@ -67,13 +98,14 @@ export class Relay {
     if (this.#isAbandoned) return;
     this.#isAbandoned = true;
     this.#ready = [];
+    this.#kept = undefined;
     if (this.#end !== undefined) return;
     const stream = { readToEnd: () => this.#readToEnd(), giveUp: () => this.#giveUp() };
     if (this.#parts.onAbandoned === undefined) await stream.giveUp();
     else this.#parts.onAbandoned(stream);
   }
 
-  /** Reads a chunk; at the end and at a failure whoever waits is told first. */
+  /** Reads a chunk; at the end and at a failure `onEnd` is told first. Never rejects. */
   async #pull(): Promise<void> {
     try {
       const { done, value } = await this.#chunks.next();
@@ -83,14 +115,24 @@ export class Relay {
     } catch (error) {
       void this.#stop();
       await this.#finish({ reason: "failed", error });
-      throw error;
+      this.#release();
+      this.#failure = { error };
+      return;
     }
     await this.#finish({ reason: "complete" });
+    this.#release();
     this.#add(this.#parts.passEnd?.() ?? []);
   }
 
   #add(chunks: readonly Uint8Array[]): void {
-    if (!this.#isAbandoned) this.#ready.push(...chunks);
+    if (this.#isAbandoned) return;
+    const queue = this.#parts.isLast?.() === true ? this.#kept : undefined;
+    (queue ?? this.#ready).push(...chunks);
+  }
+
+  #release(): void {
+    this.#ready.push(...(this.#kept ?? []));
+    this.#kept = undefined;
   }
 
   #finish(end: RelayEnding): Promise<void> {
@@ -112,12 +154,9 @@ export class Relay {
     }
   }
 
+  /** `onEnd` is told how it went; nobody else reads the stream any more. */
   async #readToEnd(): Promise<void> {
-    try {
-      while (this.#end === undefined) await this.#pull();
-    } catch {
-      // `onEnd` was told why; nobody else reads the stream any more.
-    }
+    while (this.#end === undefined) await this.#pull();
     await this.#end;
   }
 

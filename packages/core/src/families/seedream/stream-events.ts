@@ -17,6 +17,9 @@ export function readSeedreamStream(): StreamReader {
   let completed: Usage | undefined;
   let failure: StreamResult["failure"];
   return {
+    get isOver() {
+      return completed !== undefined;
+    },
     read({ event, data }) {
       const body = parseData(data);
       const type = readText(body["type"]) ?? event;
