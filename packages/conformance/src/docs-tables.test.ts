@@ -22,7 +22,7 @@ it("names every code of an error with its status and type, in the order of the c
 });
 
 it("names every option of the gateway, and none more", () => {
-  const source = readText("packages/core/src/options.ts");
+  const source = readText("packages/core/src/options/options.ts");
   const body = /export interface GatewayOptions \{\n(.*?)\n\}/s.exec(source)?.[1] ?? "";
   const expected = [...body.matchAll(/^ {2}(\w+)\??:/gm)].map(([, option]) => option);
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CallerLimits } from "./admission/caller-limits.js";
-import type { GatewayOptions } from "./options.js";
+import type { GatewayOptions } from "./options/options.js";
 import { headersOf, openLimited, statusesOf } from "./testing/limited-gateway.js";
 import { createOpenStreams } from "./testing/open-streams.js";
 import { ARK_ANSWER, createPost, type Provider } from "./testing/test-gateway.js";

@@ -1,7 +1,7 @@
 import { createPriceList } from "./billing/pricing.js";
-import { checkOptions } from "./check-options.js";
-import type { LoadedOptions } from "./load-options.js";
 import { createKeyMask, createSecretMask } from "./mask-secrets.js";
+import { checkOptions } from "./options/check-options.js";
+import type { LoadedOptions } from "./options/load-options.js";
 import type { PipelineParts } from "./pipeline.js";
 import { createAuthenticator, findByHash, findByOperator } from "./request/authenticate.js";
 import { type Channel, createChannel, secretsOf } from "./routing/channel.js";

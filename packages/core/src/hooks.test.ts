@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { GatewayError } from "./errors.js";
 import type { ErrorEvent, RequestEvent } from "./hooks.js";
 import type { Caller, ImageRequest } from "./image-request.js";
-import type { GatewayOptions } from "./options.js";
+import type { GatewayOptions } from "./options/options.js";
 import { createLazyQuery } from "./testing/lazy-query.js";
 import { createOpenStreams } from "./testing/open-streams.js";
 import {

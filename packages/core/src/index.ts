@@ -24,7 +24,10 @@ export {
   exportRecords,
   toUnresolvedRecord,
 } from "./billing/index.js";
-export { GatewayOptionsError, type OptionsProblem } from "./check-options.js";
+export type { ChannelTest } from "./channel-test/test-channel.js";
+export type { KeyTest } from "./channel-test/test-key.js";
+export type { ChannelTestOptions } from "./channel-test/test-request.js";
+export { createGateway } from "./create-gateway.js";
 export type { Environment } from "./environment.js";
 export {
   type ErrorCode,
@@ -41,12 +44,7 @@ export type {
   StreamResult,
 } from "./families/family.js";
 export type { ModelLimits } from "./families/model-limits.js";
-export {
-  type CloseOptions,
-  createGateway,
-  type Gateway,
-  type GatewayStatus,
-} from "./gateway.js";
+export type { CloseOptions, Gateway, GatewayStatus } from "./gateway.js";
 export type { BeforeSend, ErrorEvent, RequestEvent } from "./hooks.js";
 export type {
   Caller,
@@ -61,7 +59,9 @@ export type {
 } from "./image-request.js";
 export type { JsonObject } from "./json.js";
 export type { Logger } from "./logger.js";
-export type { GatewayOptions, IdempotencyOptions } from "./options.js";
+export { GatewayOptionsError, type OptionsProblem } from "./options/check-options.js";
+export type { GatewayOptions, IdempotencyOptions } from "./options/options.js";
+export type { Source } from "./options/source.js";
 export { type ChunkOptions, type ReadableLike, toChunks } from "./readable-chunks.js";
 export { type ApiKeyOptions, type Authenticate, hashApiKey } from "./request/authenticate.js";
 export type { SizeLimits } from "./request/image-size.js";
@@ -70,10 +70,6 @@ export type { BodyLimits } from "./request/read-fields.js";
 export type { ChannelOptions } from "./routing/channel.js";
 export type { ChannelStatus, KeyStatus } from "./routing/channel-status.js";
 export type { ModelOptions } from "./routing/resolve-model.js";
-export type { Source } from "./source.js";
-export type { ChannelTest } from "./test-channel.js";
-export type { KeyTest } from "./test-key.js";
-export type { ChannelTestOptions } from "./test-request.js";
 export type { ReferenceImage, UploadedImage } from "./uploaded-image.js";
 export type { Fetch } from "./upstream/fetch-transport.js";
 export type { Timeouts, Transport, TransportRequest, TransportResponse } from "./upstream/transport.js";

@@ -4,13 +4,13 @@ import { createByteBudget } from "./admission/byte-budget.js";
 import { createEntrance } from "./admission/entrance.js";
 import { createLocalConcurrency } from "./admission/local-concurrency.js";
 import { createMemoryAdmissionStore } from "./admission/memory-admission-store.js";
-import { createBackgroundReads } from "./background-reads.js";
 import { createDelivery } from "./billing/delivery.js";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
 import type { Configuration } from "./configuration.js";
 import type { Environment } from "./environment.js";
 import { createEvents } from "./events.js";
-import { createLateWrites } from "./late-writes.js";
+import { createBackgroundReads } from "./job/background-reads.js";
+import { createLateWrites } from "./job/late-writes.js";
 import { consoleLogger, createSafeLogger } from "./logger.js";
 import {
   DEFAULT_BODY_LIMITS,
@@ -19,7 +19,7 @@ import {
   DEFAULT_MAX_BYTES_IN_FLIGHT,
   DEFAULT_UPLOAD_MEMORY_BYTES,
   type GatewayOptions,
-} from "./options.js";
+} from "./options/options.js";
 import type { PipelineParts } from "./pipeline.js";
 import { createSpool } from "./request/spool.js";
 import { createChannelHealth } from "./routing/channel-health.js";

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import { createDelivery } from "./billing/delivery.js";
 import type { Hold, Ledger } from "./billing/ledger.js";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
-import { createLateWrites } from "./late-writes.js";
+import { createLateWrites } from "./job/late-writes.js";
 import { createMaintenance } from "./maintenance.js";
 
 const INTERVAL_MS = 10_000;

@@ -1,6 +1,6 @@
 import type { Delivery } from "./billing/delivery.js";
 import type { Ledger, LostPolicy } from "./billing/ledger.js";
-import type { LateWrites } from "./late-writes.js";
+import type { LateWrites } from "./job/late-writes.js";
 import type { Logger } from "./logger.js";
 
 /** What is done now and then while the gateway is in use. */

@@ -9,15 +9,15 @@ import { GatewayError } from "./errors.js";
 import type { GatewayRequest, GatewayResponse } from "./exchange.js";
 import type { BeforeSend } from "./hooks.js";
 import type { Operation, ResponseFormat } from "./image-request.js";
-import type { JobParts } from "./job.js";
+import type { JobParts } from "./job/job.js";
+import { runAdmitted } from "./job/run-admitted.js";
 import { type Logger, withFields } from "./logger.js";
-import type { IdempotencyOptions } from "./options.js";
+import type { IdempotencyOptions } from "./options/options.js";
 import type { Authenticator } from "./request/authenticate.js";
 import { normalizeRequest } from "./request/normalize-request.js";
 import { type BodyLimits, readFields } from "./request/read-fields.js";
 import { createArrival, createRequestReport, type ReportParts } from "./request-report.js";
 import type { ModelResolver } from "./routing/resolve-model.js";
-import { runAdmitted } from "./run-admitted.js";
 
 /** What the pipeline is wired from, once for each set of options. */
 export interface PipelineParts extends JobParts, AdmissionParts, ReportParts {

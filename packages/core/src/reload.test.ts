@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { GatewayOptionsError } from "./check-options.js";
-import type { GatewayOptions } from "./options.js";
+import { GatewayOptionsError } from "./options/check-options.js";
+import type { GatewayOptions } from "./options/options.js";
 import {
   ARK_ANSWER,
   CALLER_KEY,
@@ -166,6 +166,12 @@ describe("a reload", () => {
 });
 
 describe("options that take time to read", () => {
+  it("do not hide what is wrong with the others", () => {
+    const sources = toSources({ ...createStore(), failure: new Error("the back office is down") });
+    const wrong = { ...sources, basePath: "ai", maxAnswerBytes: -1 };
+    expect(() => createTestGateway(undefined, wrong)).toThrow(/basePath must begin.*\n.*maxAnswerBytes must be/);
+  });
+
   it("are waited for by the first requests, and read once", async () => {
     const waiting = Promise.withResolvers<void>();
     const store = createStore();

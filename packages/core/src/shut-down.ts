@@ -1,7 +1,7 @@
 import type { Delivery } from "./billing/delivery.js";
 import type { Ledger, LostPolicy } from "./billing/ledger.js";
-import type { Booking } from "./booking.js";
-import type { LateWrites } from "./late-writes.js";
+import type { Booking } from "./job/booking.js";
+import type { LateWrites } from "./job/late-writes.js";
 import type { Logger } from "./logger.js";
 import { type Maintenance, reportLost } from "./maintenance.js";
 import { settlesWithin } from "./settles-within.js";

@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
-import type { GatewayOptions } from "./options.js";
+import type { GatewayOptions } from "./options/options.js";
 import { type LoopbackServer, startServer } from "./testing/start-server.js";
 import { type Answer, ARK_ANSWER, createTestGateway, type TestGateway } from "./testing/test-gateway.js";
 import { createTransport } from "./upstream/transport-node.js";

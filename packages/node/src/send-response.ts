@@ -35,7 +35,13 @@ export async function sendResponse(
     await body[Symbol.asyncIterator]().return?.();
     return;
   }
-  res.writeHead(status, headers).flushHeaders();
+  try {
+    res.writeHead(status, headers).flushHeaders();
+  } catch (error) {
+    // The host's own headers may be none that can be sent; whoever makes the body must not wait for a reader.
+    await body[Symbol.asyncIterator]().return?.();
+    throw error;
+  }
   await sendChunks(res, body, options);
 }
 

@@ -1,8 +1,8 @@
-import type { Order } from "../billing/settle.js";
-import { type Booking, type BookingParts, openBooking } from "../booking.js";
+import type { Order } from "../billing/settled-record.js";
 import { GatewayError } from "../errors.js";
 import type { HeaderReader } from "../exchange.js";
 import type { Caller, ImageRequest } from "../image-request.js";
+import { type Booking, type BookingParts, openBooking } from "../job/booking.js";
 import type { JsonObject } from "../json.js";
 import { healthIdsOf } from "../routing/channel.js";
 import type { ChannelHealth } from "../routing/channel-health.js";

@@ -1,7 +1,7 @@
 import { formatDecimal, toDecimal } from "../billing/decimal.js";
 import type { DecimalInput } from "../billing/decimal-input.js";
 import type { Hold, HoldResult, Ledger } from "../billing/ledger.js";
-import type { Order } from "../billing/settle.js";
+import type { Order } from "../billing/settled-record.js";
 import { GatewayError } from "../errors.js";
 import type { Caller, ImageRequest } from "../image-request.js";
 import type { Logger } from "../logger.js";

@@ -3,7 +3,7 @@ import type { SettledRecord, UnresolvedRecord, UsageRecord } from "./usage-recor
 
 /** Money set aside before a request is sent, and what is known of the request at that moment. */
 export interface Hold {
-  /** The request's id, and of the record that the hold becomes. */
+  /** The request's id, and of the record that the hold becomes. No two requests have one id. */
   readonly id: string;
   /** When the request came in, ISO 8601 in UTC. */
   readonly time: string;
@@ -15,7 +15,7 @@ export interface Hold {
   readonly amount: string | null;
   /** The caller's budget, a decimal string: all that it may ever spend. Absent: no bound. */
   readonly budget?: string | undefined;
-  /** Milliseconds since 1970. A hold that nobody ended until then is lost, see {@link Ledger.sweep}. */
+  /** Milliseconds since 1970. A hold that nobody ended by then is lost, see {@link Ledger.sweep}. */
   readonly expiresAt: number;
 }
 
@@ -38,7 +38,7 @@ export interface RecordFilter {
   readonly caller?: string | undefined;
   readonly model?: string | undefined;
   readonly channel?: string | undefined;
-  /** ISO 8601; records of requests that came in at this time or later … */
+  /** ISO 8601 with a zone; records of requests that came in at this time or later … */
   readonly from?: string | undefined;
   /** … and before this one. */
   readonly to?: string | undefined;
@@ -71,7 +71,7 @@ export interface UsageReports {
 /** Records on their way to the operator's own function, each at least once. */
 export interface Outbox {
   /**
-   * Records that were not delivered yet, the oldest first, at most `limit`. For `leaseMs` nobody else
+   * Records that were not delivered yet, in the order in which they were kept, at most `limit`. For `leaseMs` nobody else
    * is given them; those not marked by then are given out again.
    */
   takeUndelivered(limit: number, leaseMs: number): Promise<readonly UsageRecord[]>;
@@ -87,7 +87,7 @@ export interface Outbox {
  */
 export interface Ledger extends UsageReports, Outbox {
   /**
-   * Sets money aside where `settled + held + amount ≤ budget`, in one step with the check.
+   * Sets money aside where `settled + held + amount ≤ budget`, in one step with the check; `null` counts as 0.
    * A second hold of an id that is known changes nothing and is `ok`.
    */
   hold(hold: Hold): Promise<HoldResult>;
@@ -96,7 +96,7 @@ export interface Ledger extends UsageReports, Outbox {
    * came first, the record takes the place of the unresolved one and is delivered anew.
    */
   settle(record: SettledRecord): Promise<void>;
-  /** Ends a hold without a trace. Of one that was settled, swept or never made, nothing changes. */
+  /** Ends a hold without a trace: its id is as if it never was. Of one that was settled, swept or never made, nothing changes. */
   release(id: string): Promise<void>;
   /**
    * Ends the lost holds: those past their `expiresAt`, and those of processes known to be dead. Each becomes an

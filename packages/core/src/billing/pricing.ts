@@ -1,6 +1,6 @@
 import { GatewayError } from "../errors.js";
+import type { Source } from "../options/source.js";
 import { createSeriesMap } from "../series.js";
-import type { Source } from "../source.js";
 import type { DecimalInput } from "./decimal-input.js";
 import type { LostPolicy } from "./ledger.js";
 import type { ModelDetails } from "./model-details.js";

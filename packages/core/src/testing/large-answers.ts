@@ -1,5 +1,5 @@
 import { seedream } from "../families/index.js";
-import type { GatewayOptions } from "../options.js";
+import type { GatewayOptions } from "../options/options.js";
 import { cutEvery } from "./cut-bytes.js";
 import {
   type Answer,

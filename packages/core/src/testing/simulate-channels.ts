@@ -1,6 +1,6 @@
 import type { Cooldown } from "../admission/admission-store.js";
-import { type DispatchOutcome, dispatch } from "../dispatch.js";
 import { seedream } from "../families/seedream/seedream.js";
+import { type DispatchOutcome, dispatch } from "../job/dispatch.js";
 import { type Channel, type ChannelOptions, createChannel } from "../routing/channel.js";
 import { type ChannelHealth, createChannelHealth } from "../routing/channel-health.js";
 import { DEFAULT_HEALTH_POLICY } from "../routing/health-policy.js";

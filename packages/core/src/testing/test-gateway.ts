@@ -1,8 +1,9 @@
 import type { SettledRecord, UnresolvedRecord } from "../billing/usage-record.js";
+import { createGateway } from "../create-gateway.js";
 import type { Environment } from "../environment.js";
-import { createGateway, type Gateway } from "../gateway.js";
+import type { Gateway } from "../gateway.js";
 import { isJsonObject, type JsonObject } from "../json.js";
-import type { GatewayOptions } from "../options.js";
+import type { GatewayOptions } from "../options/options.js";
 
 /** The keys that no answer, log or record may show. */
 export const CALLER_KEY = "caller-canary-b1946ac9";

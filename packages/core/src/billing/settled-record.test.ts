@@ -1,0 +1,137 @@
+import { describe, expect, it } from "vitest";
+import type { Usage } from "../image-request.js";
+import { createPriceList } from "./pricing.js";
+import { type Order, type Outcome, toSettledRecord } from "./settled-record.js";
+
+const prices = createPriceList({
+  model_details: {
+    byImage: { pricing_mode: "per-request", model_price: "0.04" },
+    byToken: { pricing_mode: "per-token", output_token_price: "5" },
+  },
+});
+
+const order = (model: string | undefined): Order => ({
+  id: "req_1",
+  receivedAt: Date.UTC(2026, 10, 21, 3, 4, 5, 6),
+  time: "2026-11-21T03:04:05.006Z",
+  caller: "me",
+  group: "default",
+  model: model ?? "free",
+  operation: "generate",
+  price: model === undefined ? undefined : prices.find(model, "default"),
+});
+
+const sentTo = { channel: "ark-1", upstreamModel: "ep-1" };
+
+const outcome = (rest: Partial<Outcome>): Outcome => ({
+  status: 200,
+  images: 1,
+  endedAt: order(undefined).receivedAt + 1_500,
+  ...rest,
+});
+
+describe("settle", () => {
+  it.each<[string, string | undefined, Partial<Outcome>, string | null, boolean | undefined]>([
+    [
+      "images by what was reported",
+      "byImage",
+      { images: 2, usage: { generated_images: 3 } },
+      "0.12",
+      undefined,
+    ],
+    ["one where images came and no count", "byImage", { images: 2 }, "0.04", undefined],
+    [
+      "nothing where no image came and nothing was reported",
+      "byImage",
+      { images: 0, status: 502 },
+      "0",
+      undefined,
+    ],
+    [
+      "what was reported though no image came",
+      "byImage",
+      { images: 0, usage: { generated_images: 1 } },
+      "0.04",
+      undefined,
+    ],
+    ["nothing for a reported 0", "byImage", { images: 0, usage: { generated_images: 0 } }, "0", undefined],
+    ["tokens", "byToken", { usage: { output_tokens: 16_384 } }, "0.08192", undefined],
+    ["nothing, marked, where tokens are missing", "byToken", { usage: { generated_images: 1 } }, "0", true],
+    [
+      "nothing, unmarked, where tokens are missing and nothing was made",
+      "byToken",
+      { images: 0 },
+      "0",
+      undefined,
+    ],
+    ["no charge at all without billing", undefined, { usage: { generated_images: 3 } }, null, undefined],
+  ])("charges %s", (_what, model, rest, charge, unpriced) => {
+    const record = toSettledRecord(order(model), sentTo, outcome(rest));
+    expect(record.charge).toBe(charge);
+    expect(record.unpriced).toBe(unpriced);
+  });
+
+  it("is plain data that names who, what, where and how long", () => {
+    const record = toSettledRecord(
+      order("byImage"),
+      sentTo,
+      outcome({ usage: { generated_images: 1 }, upstreamRequestId: "0217" }),
+    );
+    expect(JSON.parse(JSON.stringify(record))).toEqual({
+      state: "settled",
+      id: "req_1",
+      time: "2026-11-21T03:04:05.006Z",
+      caller: "me",
+      group: "default",
+      model: "byImage",
+      upstreamModel: "ep-1",
+      channel: "ark-1",
+      operation: "generate",
+      status: 200,
+      images: 1,
+      usage: { generated_images: 1 },
+      charge: "0.04",
+      derivation: {
+        pricing_mode: "per-request",
+        count: 1,
+        count_source: "generated_images",
+        model_price: "0.04",
+        group_ratio: "1",
+        exact: "0.04",
+      },
+      durationMs: 1_500,
+      upstreamRequestId: "0217",
+    });
+  });
+});
+
+describe("settle, with what a family of the operator's reports", () => {
+  it.each([
+    ["a text", "4"],
+    ["a negative number", -1],
+    ["a fraction", 1.5],
+    ["more than a double counts", 1e21],
+    ["null", null],
+  ])("charges one image where generated_images is %s, and loses no record", (_what, junk) => {
+    const usage = { generated_images: junk } as unknown as Usage;
+    const record = toSettledRecord(
+      order("byImage"),
+      { channel: "ch", upstreamModel: "um" },
+      { status: 200, images: 1, usage, endedAt: 1 },
+    );
+    expect(record.charge).toBe("0.04");
+    expect(record).not.toHaveProperty("usage");
+  });
+
+  it.each([
+    ["nothing but junk", { generated_images: "4", output_tokens: -1, total_tokens: 2.5 }],
+    ["no counts", {}],
+    ["null", null],
+  ])("charges nothing where no image came and the report holds %s", (_what, junk) => {
+    const usage = junk as unknown as Usage;
+    const record = toSettledRecord(order("byImage"), sentTo, outcome({ images: 0, usage }));
+    expect(record.charge).toBe("0");
+    expect(record).not.toHaveProperty("usage");
+    expect(record).not.toHaveProperty("derivation");
+  });
+});

@@ -1,0 +1,79 @@
+import type { Operation, SentTo, Usage } from "../image-request.js";
+import type { Charge } from "./calculate-charge.js";
+import type { Price } from "./price.js";
+import type { SettledRecord } from "./usage-record.js";
+
+/** What is known of a request before it is sent. */
+export interface Order {
+  readonly id: string;
+  /** Milliseconds since 1970. */
+  readonly receivedAt: number;
+  /** The same as ISO 8601 in UTC. */
+  readonly time: string;
+  readonly caller: string;
+  readonly group: string;
+  readonly model: string;
+  readonly operation: Operation;
+  /** `undefined` without `billing`. */
+  readonly price: Price | undefined;
+}
+
+/** How a request that reached a provider ended. */
+export interface Outcome {
+  readonly status: number;
+  readonly errorCode?: string | undefined;
+  readonly images: number;
+  readonly usage?: Usage | undefined;
+  readonly upstreamRequestId?: string | undefined;
+  /** Milliseconds since 1970. */
+  readonly endedAt: number;
+}
+
+/**
+ * The usage record of one request, with its charge. A request of which no image came is charged
+ * what the provider reported, and nothing where it reported nothing.
+ */
+export function toSettledRecord(order: Order, sentTo: SentTo, outcome: Outcome): SettledRecord {
+  const usage = keepCounts(outcome.usage);
+  const nothingMade = outcome.images === 0 && usage === undefined;
+  const charge = nothingMade ? undefined : order.price?.charge(usage);
+  return {
+    state: "settled",
+    id: order.id,
+    time: order.time,
+    caller: order.caller,
+    group: order.group,
+    model: order.model,
+    upstreamModel: sentTo.upstreamModel,
+    channel: sentTo.channel,
+    operation: order.operation,
+    status: outcome.status,
+    ...(outcome.errorCode !== undefined && { errorCode: outcome.errorCode }),
+    images: outcome.images,
+    ...(usage !== undefined && { usage }),
+    charge: order.price === undefined ? null : (charge?.amount ?? "0"),
+    ...(charge !== undefined && { derivation: charge.derivation }),
+    ...(isUnpriced(charge) && { unpriced: true }),
+    // A clock may be set back.
+    durationMs: Math.max(0, outcome.endedAt - order.receivedAt),
+    ...(outcome.upstreamRequestId !== undefined && { upstreamRequestId: outcome.upstreamRequestId }),
+  };
+}
+
+/** True when tokens were to be charged and the provider reported none. */
+function isUnpriced(charge: Charge | undefined): boolean {
+  return charge?.derivation.pricing_mode === "per-token" && charge.derivation.unpriced;
+}
+
+/**
+ * Whatever a family reports, a charge is made of whole numbers of at least 0 and of nothing else. A report without
+ * one is no report.
+ */
+function keepCounts(usage: Usage | undefined): Usage | undefined {
+  if (!usage) return undefined;
+  const { generated_images, output_tokens, total_tokens } = usage;
+  const counts = Object.entries({ generated_images, output_tokens, total_tokens }).filter(
+    ([, count]) => Number.isSafeInteger(count) && Number(count) >= 0,
+  );
+  return counts.length === 0 ? undefined : Object.fromEntries(counts);
+}

@@ -1,0 +1,122 @@
+import { GatewayError, shownCodeOf } from "../errors.js";
+import type { GatewayResponse } from "../exchange.js";
+import type { StreamReader, StreamResult } from "../families/family.js";
+import type { FailureReason } from "../image-request.js";
+import { isJsonObject } from "../json.js";
+import type { SecretMask } from "../mask-secrets.js";
+import { toEnvelope } from "../response/error-response.js";
+import { type RelayEnd, relaySse } from "../response/relay-sse.js";
+import { renderStream } from "../response/stream-response.js";
+import { readRequestId } from "../upstream/read-answer.js";
+import { TransportError } from "../upstream/transport.js";
+import { toUpstreamError } from "../upstream/upstream-error.js";
+import type { Answered } from "./dispatch.js";
+import type { Job, JobParts } from "./job.js";
+
+/**
+ * Relays a provider's stream, and settles it by its events when it ends: also when the client left,
+ * for the provider makes and bills the images either way.
+ *
+ * @throws GatewayError when the family knows no streams, so that nothing could be charged
+ */
+export async function answerStream(
+  parts: JobParts,
+  job: Job,
+  { response, sentTo, failedLate }: Answered,
+): Promise<GatewayResponse> {
+  const upstreamRequestId = readRequestId(response);
+  const reader = openReader(parts, job);
+  if (reader === undefined) {
+    response.cancel();
+    const error = unreadableError(upstreamRequestId);
+    const { status } = error;
+    await job.booking.settle(sentTo, { status, errorCode: shownCodeOf(error), images: 0, upstreamRequestId });
+    throw error;
+  }
+  const body = relaySse(response.body, {
+    onEvent: (event) => reader.read(event),
+    isLast: () => reader.isOver === true,
+    onEnd: (end) => {
+      if (end.reason === "failed") failedLate({ kind: kindOf(end.error), cause: end.error });
+      const { images, usage, failure } = readResult(reader, end, parts, job);
+      const error =
+        failure === undefined ? findError(end) : toReportedError(failure, parts.mask, upstreamRequestId);
+      if (error !== undefined) job.reportError(error);
+      const errorCode = error && shownCodeOf(error);
+      return job.booking.settle(sentTo, { status: 200, errorCode, images, usage, upstreamRequestId });
+    },
+    onAbandoned: (stream) => void parts.backgroundReads.start(stream),
+    renderFailure: (error) => renderErrorEvent(toStreamError(error, upstreamRequestId), parts.mask),
+    heartbeatMs: parts.heartbeatMs,
+    cancel: response.cancel,
+  });
+  return renderStream(body, { id: job.id, ignored: job.request.ignored });
+}
+
+/** A reader of the family's, if it has one and that one opens. */
+function openReader(parts: JobParts, job: Job): StreamReader | undefined {
+  try {
+    return job.model.family.readStream?.();
+  } catch (error) {
+    reportReader(parts, job, error);
+    return undefined;
+  }
+}
+
+/** What the stream gave; a reader that throws must cost neither the stream nor its record. */
+function readResult(reader: StreamReader, end: RelayEnd, parts: JobParts, job: Job): StreamResult {
+  if (end.readError !== undefined) reportReader(parts, job, end.readError);
+  try {
+    const result: unknown = reader.result();
+    if (!isStreamResult(result)) throw new TypeError("A family's reader gave no result of its stream.");
+    return result;
+  } catch (error) {
+    reportReader(parts, job, error);
+    const failure = { code: "internal_error", message: "The stream could not be read." };
+    return { images: 0, usage: undefined, failure };
+  }
+}
+
+/** Families come from outside, too, and what they give decides what is charged. */
+function isStreamResult(result: unknown): result is StreamResult {
+  return isJsonObject(result) && typeof result["images"] === "number";
+}
+
+function reportReader(parts: JobParts, job: Job, error: unknown): void {
+  parts.logger.error({ requestId: job.id, err: error }, "The reader of a stream failed.");
+}
+
+function unreadableError(upstreamRequestId: string | undefined): GatewayError {
+  const message = "The provider answered with a stream, which this model does not offer.";
+  return new GatewayError("upstream_invalid_response", message, { upstreamRequestId, shouldRetry: false });
+}
+
+function renderErrorEvent(error: GatewayError, mask: SecretMask): string {
+  return `event: error\ndata: ${JSON.stringify(toEnvelope(error, mask))}\n\n`;
+}
+
+function findError(end: RelayEnd): GatewayError | undefined {
+  if (end.reason === "failed") return toStreamError(end.error, undefined);
+  if (end.reason === "complete") return undefined;
+  return new GatewayError(
+    "client_closed_request",
+    "The client left, and the rest of the stream was not read.",
+  );
+}
+
+/** An error that stands in the stream itself. */
+function toReportedError(
+  { code, message }: FailureReason,
+  mask: SecretMask,
+  upstreamRequestId: string | undefined,
+): GatewayError {
+  return new GatewayError("upstream_error", mask(message), { upstreamCode: mask(code), upstreamRequestId });
+}
+
+function toStreamError(cause: unknown, requestId: string | undefined): GatewayError {
+  return toUpstreamError({ kind: kindOf(cause), cause, requestId });
+}
+
+function kindOf(cause: unknown): TransportError["reason"] {
+  return cause instanceof TransportError ? cause.reason : "broken";
+}

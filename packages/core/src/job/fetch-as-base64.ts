@@ -1,0 +1,72 @@
+import { Buffer } from "node:buffer";
+import type { ImageResult, ResultError, ResultImage } from "../image-request.js";
+import { DownloadError, downloadImage, type ResultSource } from "../upstream/download-image.js";
+import type { Transport } from "../upstream/transport.js";
+
+/** What downloads need of the gateway. */
+export interface DownloadParts {
+  readonly transport: Transport;
+  /** Told of each image that is held. */
+  readonly countBytes: (bytes: number) => void;
+}
+
+/**
+ * A result whose every image holds `b64_json`: images that the provider gives as links only are
+ * downloaded. One that cannot be stays as `url`, with an entry in `errors`: it was made and is charged.
+ */
+export async function fetchAsBase64(
+  result: ImageResult,
+  source: ResultSource,
+  parts: DownloadParts,
+): Promise<ImageResult> {
+  const places = findPlaces(result);
+  const outcomes: FetchedImage[] = [];
+  for (let start = 0; start < result.images.length; start += MAX_DOWNLOADS_AT_ONCE) {
+    const group = result.images.slice(start, start + MAX_DOWNLOADS_AT_ONCE);
+    const fetched = group.map((image, index) =>
+      fetchImage(image, places[start + index] ?? start + index, source, parts),
+    );
+    outcomes.push(...(await Promise.all(fetched)));
+  }
+  return {
+    ...result,
+    images: outcomes.map(({ image }) => image),
+    errors: [...result.errors, ...outcomes.flatMap(({ error }) => error ?? [])],
+  };
+}
+
+/** No provider makes more of one request; what else an answer lists stays a link. */
+const MAX_IMAGES = 15;
+/** Of up to 64 MiB each. */
+const MAX_DOWNLOADS_AT_ONCE = 4;
+
+/** Where each image stood in the provider's batch, in which images that failed had their places too. */
+function findPlaces({ images, errors }: ImageResult): readonly number[] {
+  const failed = new Set(errors.map(({ index }) => index));
+  const batch = Array.from({ length: images.length + errors.length }, (_, index) => index);
+  return batch.filter((index) => !failed.has(index));
+}
+
+interface FetchedImage {
+  readonly image: ResultImage;
+  readonly error?: ResultError;
+}
+
+async function fetchImage(
+  image: ResultImage,
+  index: number,
+  source: ResultSource,
+  { transport, countBytes }: DownloadParts,
+): Promise<FetchedImage> {
+  const { url, ...rest } = image;
+  if (image.b64_json !== undefined || url === undefined) return { image };
+  try {
+    if (index >= MAX_IMAGES) throw new DownloadError(`At most ${MAX_IMAGES} images are downloaded.`);
+    const b64_json = Buffer.concat(await downloadImage(transport, url, source)).toString("base64");
+    countBytes(b64_json.length);
+    return { image: { ...rest, b64_json } };
+  } catch (error) {
+    if (!(error instanceof DownloadError)) throw error;
+    return { image, error: { index, code: "image_download_failed", message: error.message } };
+  }
+}

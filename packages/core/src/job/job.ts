@@ -1,0 +1,34 @@
+import type { GatewayError } from "../errors.js";
+import type { ImageRequest } from "../image-request.js";
+import type { ResolvedModel } from "../routing/resolve-model.js";
+import type { BackgroundReads } from "./background-reads.js";
+import type { Booking } from "./booking.js";
+import type { DispatchParts } from "./dispatch.js";
+
+/** A request that was understood and admitted, on its way to a provider and back. */
+export interface Job {
+  /** The request's id. */
+  readonly id: string;
+  readonly request: ImageRequest;
+  readonly model: ResolvedModel;
+  /** Its hold, to be settled or released. */
+  readonly booking: Booking;
+  /** Holds the host, and `gateway.close()`, until the work is done. */
+  readonly keepAlive: (work: Promise<unknown>) => void;
+  /** An answer of up to so many bytes is wanted whole, to be kept for a repeat. */
+  readonly keptBytes: number;
+  /** Counts bytes of an answer that are held. */
+  readonly countBytes: (bytes: number) => void;
+  /** Counts them no more: they go on to the client. */
+  readonly uncountBytes: (bytes: number) => void;
+  /** Tells the operator of a failure that comes after the answer began. */
+  readonly reportError: (error: GatewayError) => void;
+}
+
+/** What a job needs of the gateway. */
+export interface JobParts extends DispatchParts {
+  readonly maxAnswerBytes: number;
+  /** Comments in quiet streams; `undefined`: none. */
+  readonly heartbeatMs: number | undefined;
+  readonly backgroundReads: BackgroundReads;
+}

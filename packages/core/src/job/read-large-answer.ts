@@ -1,0 +1,81 @@
+import type { AnswerShape } from "../answer-shape.js";
+import type { GatewayError } from "../errors.js";
+import { maskReason } from "../mask-reason.js";
+import type { SecretMask } from "../mask-secrets.js";
+import type { AnswerFacts } from "../response/read-facts.js";
+import { createAnswerRewriter, type RewriteOptions } from "../response/rewrite-answer.js";
+import { notJsonError, readRequestId, tooLargeError } from "../upstream/read-answer.js";
+import type { TransportResponse } from "../upstream/transport.js";
+import { findNoImageError } from "./no-image-error.js";
+
+/** A large answer as it goes by: what goes on of it, what it says, and what is wrong with it. */
+export interface LargeAnswerReader {
+  readonly facts: AnswerFacts;
+  pass(chunk: Uint8Array): readonly Uint8Array[];
+  passEnd(): readonly Uint8Array[];
+  /** True when the answer is complete, where its last byte is the provider's own. */
+  isLast(): boolean;
+  /** So much has come. */
+  readonly byteLength: number;
+  /** Whether more has come than an answer may have. */
+  readonly isTooLarge: boolean;
+  /** Why it is no JSON answer that can be relayed; `undefined` where nothing is wrong so far. */
+  findFlaw(hasEnded: boolean): GatewayError | undefined;
+  /** What the provider made no image for, or none that counts, as far as it has said. */
+  findRefusal(): GatewayError | undefined;
+}
+
+/** How one answer is read. */
+export interface LargeAnswerOptions extends RewriteOptions {
+  readonly maxBytes: number;
+  /** Takes keys out of what the provider says of failures. */
+  readonly mask: SecretMask;
+}
+
+/** A reader of one answer. */
+export function readLargeAnswer(
+  response: TransportResponse,
+  { maxBytes, mask, ...options }: LargeAnswerOptions,
+): LargeAnswerReader {
+  const rewriter = createAnswerRewriter({ ...options, shape: maskErrors(options.shape, mask) });
+  const { facts } = rewriter;
+  let length = 0;
+  return {
+    facts,
+    get byteLength() {
+      return length;
+    },
+    get isTooLarge() {
+      return length > maxBytes;
+    },
+    pass(chunk) {
+      length += chunk.length;
+      return rewriter.push(chunk);
+    },
+    passEnd: () => rewriter.end(),
+    isLast: () => options.isNative === true && rewriter.status === "complete",
+    findFlaw(hasEnded) {
+      if (length > maxBytes) return tooLargeError(maxBytes, response);
+      const isCut = hasEnded && rewriter.status === "open";
+      return isCut || rewriter.status === "broken" ? notJsonError(response) : undefined;
+    },
+    findRefusal() {
+      const upstreamRequestId = readRequestId(response) ?? facts.upstreamRequestId;
+      return findNoImageError(facts.images, { ...facts, upstreamRequestId });
+    },
+  };
+}
+
+function maskErrors(shape: AnswerShape, mask: SecretMask): AnswerShape {
+  return {
+    ...shape,
+    readItem(item, index) {
+      const verdict = shape.readItem(item, index);
+      return verdict === "image" ? verdict : maskReason(verdict, mask);
+    },
+    readFailure(failure) {
+      const reason = shape.readFailure(failure);
+      return reason && maskReason(reason, mask);
+    },
+  };
+}

@@ -1,0 +1,258 @@
+import { describe, expect, it } from "vitest";
+import { createMemoryLedger } from "../billing/memory-ledger.js";
+import type { SettledRecord } from "../billing/usage-record.js";
+import { cutEvery } from "../testing/cut-bytes.js";
+import { HELD, largeAnswer, openLarge, pictureText, RELAYED } from "../testing/large-answers.js";
+import { createScriptedSource } from "../testing/scripted-source.js";
+import type { Answer } from "../testing/test-gateway.js";
+
+const IMAGE = { b64_json: pictureText(), size: "2048x2048" };
+const FAILED = { error: { code: "OutputImageSensitiveContentDetected", message: "No." } };
+const USAGE = { generated_images: 3, output_tokens: 49_152, total_tokens: 49_152 };
+
+const SHAPES: readonly (readonly [string, string])[] = [
+  ["one picture", largeAnswer({ data: [{ b64_json: pictureText(200_000) }] })],
+  ["several pictures", largeAnswer({ data: [IMAGE, IMAGE, IMAGE, IMAGE] })],
+  ["pictures and links", largeAnswer({ data: [{ url: "https://ark.test/1.png" }, IMAGE, IMAGE] })],
+  ["a failed item before", largeAnswer({ data: [FAILED, IMAGE, IMAGE] })],
+  ["failed items between", largeAnswer({ data: [IMAGE, FAILED, {}, IMAGE] })],
+  ["a failed item after", largeAnswer({ data: [IMAGE, IMAGE, FAILED] })],
+  ["failed items all around", largeAnswer({ data: [FAILED, IMAGE, FAILED, IMAGE, null, 5] })],
+  ["items with fields of their own", largeAnswer({ data: [{ ...IMAGE, seed: 7, "": [{}] }, IMAGE] })],
+  ["further members", largeAnswer({ tools: [{ type: "web_search" }], note: null, "": 0, deep: [[[{}]]] })],
+  ["a further member of a megabyte", largeAnswer({ trace: "t".repeat(1_000_000) })],
+  ["an `extra` of its own", largeAnswer({ extra: { a: 1 } })],
+  [
+    "an `extra` of its own beside a failed item",
+    largeAnswer({ extra: { a: 1 }, data: [IMAGE, IMAGE, FAILED] }),
+  ],
+  ["no model", largeAnswer({ model: undefined })],
+  ["no time", largeAnswer({ created: undefined })],
+  ["a time that is none", largeAnswer({ created: "yesterday" })],
+  ["no usage", largeAnswer({ usage: undefined })],
+  ["an error that is null", largeAnswer({ error: null })],
+  [
+    "unicode",
+    largeAnswer({ note: "画一只狐狸 🦊 \u2028 é", data: [{ ...IMAGE, prompt: "狐狸 \ud83e\udd8a" }, IMAGE] }),
+  ],
+  [
+    "usage before data",
+    `{"usage":${JSON.stringify(USAGE)},"data":[${JSON.stringify(IMAGE)},${JSON.stringify(IMAGE)}]}`,
+  ],
+  ["white space everywhere", JSON.stringify(JSON.parse(largeAnswer()), null, "\t \n")],
+  [
+    "escapes in its names",
+    largeAnswer()
+      .replace('"data"', String.raw`"d\u0061ta"`)
+      .replaceAll('"b64_json"', String.raw`"b64\u005fjson"`),
+  ],
+];
+
+/** What two answers to the same request have in common. A relayed one does not say how long it is. */
+function withoutIds({ status, headers, body }: Answer): object {
+  const { "x-request-id": _id, "content-length": _length, ...others } = Object.fromEntries(headers);
+  return { status, headers: others, body };
+}
+
+/** What the records of the same answer have in common. */
+function factsOf(record: SettledRecord | undefined): object {
+  const { state, operation, status, images, usage, charge, errorCode, unpriced, upstreamRequestId } =
+    record ?? {};
+  return { state, operation, status, images, usage, charge, errorCode, unpriced, upstreamRequestId };
+}
+
+describe("a large answer that is relayed, beside the same one that is held", () => {
+  it.each(SHAPES)("says the same, and costs the same: %s", async (_what, text) => {
+    const { ask, records } = openLarge({ body: text, options: { limits: { requestsPerMinute: 50 } } });
+    const held = await ask(HELD, { quality: "hd" });
+    const relayed = await ask(RELAYED, { quality: "hd" });
+
+    expect(relayed.status).toBe(200);
+    expect(Object.fromEntries(relayed.headers)).toMatchObject({
+      "content-type": "application/json",
+      "cache-control": "no-store",
+      "x-calotype-ignored": "quality",
+      "x-request-id": records[1]?.id,
+      "ratelimit-policy": held.headers.get("ratelimit-policy"),
+      ratelimit: expect.any(String),
+    });
+    expect(relayed.headers.get("content-length")).toBeNull();
+    expect(relayed.body).toEqual({ ...held.body, model: RELAYED });
+    expect(factsOf(records[1])).toEqual(factsOf(records[0]));
+  });
+
+  it.each(SHAPES)("is the provider's own text on the native endpoint: %s", async (_what, text) => {
+    const { askNative, records } = openLarge({ body: text });
+    const held = await askNative(HELD);
+    const relayed = await askNative();
+
+    expect(relayed.text).toBe(text);
+    expect(withoutIds(relayed)).toEqual(withoutIds(held));
+    expect(factsOf(records[1])).toEqual(factsOf(records[0]));
+  });
+
+  it("has its numbers as the provider wrote them, and its pictures to the byte", async () => {
+    const text = largeAnswer().replace("}]", ',"seed":12345678901234567890,"cost":1.50}]');
+    const { text: relayed } = await openLarge({ body: text }).ask();
+    expect(relayed).toContain('"seed":12345678901234567890,"cost":1.50}');
+    expect(relayed).toBe(text.replace("ep-20260101-abcde", RELAYED));
+  });
+
+  it("is kept for a repeat up to the size that is to be kept, and not beyond", async () => {
+    const body = largeAnswer();
+    const keyed = { "idempotency-key": "7c0ad1f2" };
+    const request = { model: RELAYED, prompt: "a fox" };
+    const { post, calls } = openLarge({ body });
+    const first = await post(request, keyed);
+    const repeat = await post(request, keyed);
+    expect(repeat.text).toBe(first.text);
+    expect(repeat.headers.get("idempotent-replayed")).toBe("true");
+    expect(calls).toHaveLength(1);
+
+    const strict = openLarge({ body, options: { idempotency: { maxAnswerBytes: 100_000 } } });
+    expect((await strict.post(request, keyed)).status).toBe(200);
+    expect(await strict.post(request, keyed)).toMatchObject({
+      status: 409,
+      body: { error: { code: "idempotency_not_replayable" } },
+    });
+  });
+});
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe("the end of a large answer", () => {
+  it.each(["/v1", "native"] as const)("comes only when its charge is kept (%s)", async (path) => {
+    const ledger = createMemoryLedger();
+    const gate = Promise.withResolvers<void>();
+    const settling = Promise.withResolvers<void>();
+    const { gateway, begin } = openLarge({
+      body: largeAnswer(),
+      options: {
+        ledger: {
+          ...ledger,
+          async settle(record) {
+            settling.resolve();
+            await gate.promise;
+            await ledger.settle(record);
+          },
+        },
+      },
+    });
+    const response = await begin(path);
+    let text = "";
+    let hasEnded = false;
+    const read = (async () => {
+      for await (const chunk of response.body ?? []) text += Buffer.from(chunk).toString();
+      hasEnded = true;
+    })();
+    await settling.promise;
+    await new Promise((resolve) => setTimeout(resolve, 30));
+
+    expect(hasEnded).toBe(false);
+    expect(isJson(text)).toBe(false);
+    expect(await gateway.usage.balance("me")).toEqual({ settled: "0", held: "0.1" });
+    gate.resolve();
+    await read;
+    expect(JSON.parse(text)).toHaveProperty("data.length", 2);
+    expect(await gateway.usage.balance("me")).toEqual({ settled: "0.2", held: "0" });
+  });
+
+  it("comes when a ledger that fails takes the charge in the end", async () => {
+    const ledger = createMemoryLedger();
+    let failures = 2;
+    const { gateway, ask } = openLarge({
+      body: largeAnswer(),
+      options: {
+        ledger: {
+          ...ledger,
+          settle: (record) => (failures-- > 0 ? Promise.reject(new Error("no disk")) : ledger.settle(record)),
+        },
+      },
+    });
+    expect((await ask()).body).toHaveProperty("data.length", 2);
+    expect(await gateway.usage.balance("me")).toEqual({ settled: "0.2", held: "0" });
+  });
+
+  it("is waited for by a gateway that closes", async () => {
+    const source = createScriptedSource();
+    const { gateway, begin, records } = openLarge({ body: source.body });
+    const text = largeAnswer();
+    source.send(text.slice(0, 100_000));
+    const answer = (await begin()).json();
+    const closed = gateway.close();
+    source.send(text.slice(100_000));
+    source.end();
+    await closed;
+    expect(records).toMatchObject([{ status: 200, images: 2, charge: "0.2" }]);
+    expect(await answer).toHaveProperty("data.length", 2);
+  });
+});
+
+describe("a client that leaves a large answer", () => {
+  it.each(["before it begins", "in the middle", "by its signal"])(
+    "%s is charged what the provider reports",
+    async (when) => {
+      const source = createScriptedSource();
+      const leaving = new AbortController();
+      const { gateway, begin, records } = openLarge({
+        body: source.body,
+        options: { limits: { concurrent: 1 } },
+      });
+      const text = largeAnswer();
+      source.send(text.slice(0, 80_000));
+      const response = await begin("/v1", { signal: leaving.signal });
+      if (when === "by its signal") leaving.abort();
+      else {
+        const reader = response.body?.getReader();
+        if (when === "in the middle") await reader?.read();
+        await reader?.cancel();
+      }
+      expect(await gateway.usage.balance("me")).toEqual({ settled: "0", held: "0.1" });
+      source.send(text.slice(80_000));
+      source.end();
+      await expect.poll(() => records).toMatchObject([{ status: 200, images: 2, charge: "0.2" }]);
+      expect(records[0]).not.toHaveProperty("errorCode");
+      expect(await gateway.usage.balance("me")).toEqual({ settled: "0.2", held: "0" });
+    },
+  );
+
+  it("pays nothing where the provider then says nothing more", async () => {
+    const source = createScriptedSource(largeAnswer().slice(0, 80_000));
+    const { begin, records } = openLarge({ body: source.body });
+    await (await begin()).body?.cancel();
+    await expect
+      .poll(() => records)
+      .toMatchObject([{ status: 200, images: 0, charge: "0", errorCode: "upstream_timeout" }]);
+  });
+});
+
+describe("a client that reads a large answer slowly", () => {
+  it("has the provider wait: little more is taken than is read", async () => {
+    const text = largeAnswer({ data: [{ b64_json: pictureText(2_000_000) }] });
+    const chunks = cutEvery(new TextEncoder().encode(text), 16 * 1024);
+    const source = createScriptedSource();
+    for (const chunk of chunks) source.send(chunk);
+    source.end();
+    const { begin, records } = openLarge({ body: source.body });
+    const reader = (await begin()).body?.getReader();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const before = source.asked();
+    expect(before).toBeLessThan(12);
+    for (let reads = 0; reads < 20; reads++) await reader?.read();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(source.asked() - before).toBeLessThanOrEqual(20);
+    expect(records).toEqual([]);
+
+    await reader?.cancel();
+    // The rest is read in the background, as fast as it comes.
+    await expect.poll(() => records).toMatchObject([{ images: 1, charge: "0.2" }]);
+    expect(source.isEnded()).toBe(true);
+  });
+});

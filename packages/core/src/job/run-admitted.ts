@@ -1,0 +1,94 @@
+import type { IdempotencyEnding } from "../admission/admission-store.js";
+import type { Admission } from "../admission/admit.js";
+import type { Visit } from "../admission/entrance.js";
+import { toStoredAnswer } from "../admission/stored-answer.js";
+import type { Delivery } from "../billing/delivery.js";
+import { GatewayError } from "../errors.js";
+import type { GatewayRequest, GatewayResponse } from "../exchange.js";
+import type { BeforeSend } from "../hooks.js";
+import type { Caller } from "../image-request.js";
+import type { IdempotencyOptions } from "../options/options.js";
+import type { RequestReport } from "../request-report.js";
+import { afterBody } from "../response/after-body.js";
+import type { BookingEnd } from "./booking.js";
+import type { Job, JobParts } from "./job.js";
+import { runJob } from "./run-job.js";
+
+/** What the end of a job needs of the gateway beside what the job needs. */
+interface AdmittedParts extends JobParts {
+  readonly beforeSend: BeforeSend | undefined;
+  readonly idempotency: IdempotencyOptions;
+  readonly delivery: Delivery;
+}
+
+/** A job that was let through, and what it holds until it is over. */
+export interface AdmittedJob {
+  readonly job: Job;
+  readonly admission: Extract<Admission, { kind: "admitted" }>;
+  readonly visit: Visit;
+  readonly caller: Caller;
+  /** Whose signal tells whether the client is still there. */
+  readonly request: Pick<GatewayRequest, "signal">;
+  readonly report: RequestReport;
+}
+
+/**
+ * Runs a job to its answer, which may be an error, and gives back what it holds when it is over: with its answer, or
+ * where that is a stream with the end of it. Never rejects.
+ */
+export async function runAdmitted(parts: AdmittedParts, admitted: AdmittedJob): Promise<GatewayResponse> {
+  const { job, admission, visit, report } = admitted;
+  const { booking, headers } = admission;
+  // From the start: when a stream ends the host's request is over, and Next takes no more work for it.
+  job.keepAlive(booking.ended.then(() => parts.delivery.run()));
+  let answer: GatewayResponse;
+  try {
+    await checkBeforeSend(parts, admitted);
+    answer = await runJob(parts, job);
+  } catch (error) {
+    // Does nothing where the job has closed its books, as it does unless it breaks.
+    booking.lose();
+    answer = report.fail(error);
+  }
+  const response = { ...answer, headers: { ...answer.headers, ...headers } };
+  const finished = booking.ended.then((end) =>
+    admission.finish(admission.isRepeatable ? toEnding(end, answer, parts.idempotency) : FORGET),
+  );
+  job.keepAlive(finished);
+  if (isComplete(answer)) {
+    // A client that has the answer finds its place free, and a repeat of the request finds the answer kept.
+    if (admission.holdsPlace || admission.isRepeatable) await finished;
+    return afterBody(response, () => visit.leave());
+  }
+  // Until the stream ends the request's body is held, too: by the job, and by the client of the provider.
+  job.keepAlive(finished.then(() => visit.leave()));
+  return response;
+}
+
+const FORGET: IdempotencyEnding = { kind: "forget" };
+
+/** The last moment at which a request costs nothing: it was admitted, and is not sent yet. A call once sent runs on. */
+async function checkBeforeSend(parts: AdmittedParts, { job, caller, request }: AdmittedJob): Promise<void> {
+  try {
+    await parts.beforeSend?.(job.request, caller);
+    if (request.signal.aborted) throw new GatewayError("client_closed_request", "The client left.");
+  } catch (error) {
+    await job.booking.release();
+    throw error;
+  }
+}
+
+function isComplete({ body }: GatewayResponse): boolean {
+  return typeof body === "string" || body instanceof Uint8Array;
+}
+
+function toEnding(
+  end: BookingEnd,
+  answer: GatewayResponse,
+  { seconds, maxAnswerBytes }: IdempotencyOptions,
+): IdempotencyEnding {
+  if (end === "released" || end === "refused") return { kind: "forget" };
+  const ttlMs = seconds * 1000;
+  const stored = toStoredAnswer(answer, maxAnswerBytes);
+  return stored === undefined ? { kind: "mark", ttlMs } : { kind: "keep", answer: stored, ttlMs };
+}

@@ -1,0 +1,34 @@
+import { shownCodeOf } from "../errors.js";
+import type { GatewayResponse } from "../exchange.js";
+import { withFields } from "../logger.js";
+import { answerJson } from "./answer-json.js";
+import { answerStream } from "./answer-stream.js";
+import { dispatch, type FailedDispatch } from "./dispatch.js";
+import type { Job, JobParts } from "./job.js";
+
+/**
+ * Sends a job to a provider and answers with what came: JSON or a stream, whichever was asked for. A
+ * job that reached a provider is settled, whatever came of it; the hold of another one is released.
+ *
+ * @throws GatewayError when no image came
+ */
+export async function runJob(parts: JobParts, job: Job): Promise<GatewayResponse> {
+  const logger = withFields(parts.logger, { requestId: job.id });
+  const outcome = await dispatch(job.request, job.model, { ...parts, logger });
+  if (!outcome.ok) {
+    await settleFailure(job, outcome);
+    throw outcome.error;
+  }
+  const contentType = outcome.response.headers.get("content-type") ?? "";
+  return /^text\/event-stream\b/i.test(contentType)
+    ? answerStream(parts, job, outcome)
+    : answerJson(parts, job, outcome);
+}
+
+async function settleFailure({ booking }: Job, failed: FailedDispatch): Promise<void> {
+  const { error, sentTo, nothingMade } = failed;
+  if (sentTo === undefined) return booking.release();
+  const { status, upstreamRequestId } = error;
+  const outcome = { status, errorCode: shownCodeOf(error), images: 0, upstreamRequestId };
+  await (nothingMade ? booking.refuse(sentTo, outcome) : booking.settle(sentTo, outcome));
+}

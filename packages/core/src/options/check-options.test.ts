@@ -1,0 +1,493 @@
+import { describe, expect, it } from "vitest";
+import { seedream } from "../families/seedream/seedream.js";
+import { hashApiKey } from "../request/authenticate.js";
+import { checkOptions, GatewayOptionsError, type OptionsProblem } from "./check-options.js";
+import type { LoadedOptions } from "./load-options.js";
+
+const GOOD: LoadedOptions = {
+  models: { a: { family: "seedream" }, "b*": { family: "qwen-image" } },
+  channels: [
+    { id: "ark", family: "seedream", apiKey: "k1" },
+    { id: "bailian", family: "qwen-image", apiKey: "k2" },
+  ],
+  apiKeys: [{ id: "me", key: "secret" }],
+};
+
+function problemsOf(options: unknown): readonly OptionsProblem[] {
+  try {
+    checkOptions(options as LoadedOptions);
+    return [];
+  } catch (error) {
+    if (error instanceof GatewayOptionsError) return error.problems;
+    throw error;
+  }
+}
+
+const pathsOf = (options: unknown): readonly string[] => problemsOf(options).map(({ path }) => path);
+
+const withChannel = (channel: object): object => ({
+  ...GOOD,
+  channels: [{ ...GOOD.channels[0], ...channel }, GOOD.channels[1]],
+});
+
+const perRequest = { pricing_mode: "per-request", model_price: "1" };
+const perToken = { pricing_mode: "per-token", output_token_price: "1" };
+
+const withPrices = (model_details: object, models: object = {}): object => ({
+  models: { "image-edit*": { family: "qwen-image" }, ...models },
+  channels: GOOD.channels,
+  apiKeys: GOOD.apiKeys,
+  billing: { model_details },
+});
+
+describe("options are taken", () => {
+  it.each<[string, object]>([
+    ["as few as possible", GOOD],
+    ["with a function for the keys", { ...GOOD, apiKeys: undefined, authenticate: () => null }],
+    ["with hashes", { ...GOOD, apiKeys: [{ id: "me", hash: hashApiKey("x") }] }],
+    [
+      "with every option of a channel",
+      withChannel({
+        baseUrl: "https://x.example/v3",
+        modelMapping: { a: "ep" },
+        priority: -1,
+        weight: 0.5,
+        headers: { "X-Team": "a\tb" },
+        timeouts: { connectMs: 1, firstByteMs: 86_400_000 },
+        retryUnsafe: true,
+      }),
+    ],
+    ["with plain http on loopback", withChannel({ baseUrl: "http://127.0.0.1:1/x" })],
+    ["with prices", { ...GOOD, billing: { model_details: { a: perToken, "b*": perRequest } } }],
+    [
+      "with a price for all",
+      { ...GOOD, billing: { model_details: { "*": perRequest }, group_ratio: { default: 0.5 } } },
+    ],
+    [
+      "with a row of limits",
+      {
+        ...GOOD,
+        models: {
+          ...GOOD.models,
+          a: {
+            family: "seedream",
+            limits: {
+              size: { presets: ["S"], list: [[1, 2]], totalPixels: { min: 1, max: 2 } },
+              maxImages: 1,
+            },
+          },
+        },
+      },
+    ],
+    ["with the longest heartbeat", { ...GOOD, heartbeatSeconds: 86_400 }],
+    ["with a base path", { ...GOOD, basePath: "/ai/images-v1" }],
+  ])("%s", (_what, options) => {
+    expect(problemsOf(options)).toEqual([]);
+  });
+});
+
+it("takes options that are constant through and through", () => {
+  const options = {
+    basePath: "/ai",
+    models: { a: { family: "seedream", limits: { size: { presets: ["S"], list: [[1, 2]] } } } },
+    channels: [
+      {
+        id: "ark",
+        family: "seedream",
+        apiKey: "k",
+        modelMapping: { a: "ep" },
+        headers: { x: "y" },
+        timeouts: { idleMs: 1 },
+        resultHosts: ["files.example"],
+      },
+    ],
+    apiKeys: [{ id: "me", key: "secret", models: ["a"] }],
+    billing: {
+      model_details: { a: { pricing_mode: "per-request", model_price: "1" } },
+      group_ratio: { default: "1" },
+    },
+    bodyLimits: { json: 1 },
+    families: [],
+  } as const;
+  // The assignment is the test: a list that is not `readonly` in the types does not take these.
+  const taken: LoadedOptions = options;
+  expect(problemsOf(taken)).toEqual([]);
+});
+
+describe("options are refused", () => {
+  it.each<[string, unknown, readonly string[]]>([
+    ["of another type", "x", [""]],
+    ["null", null, [""]],
+    ["a list", [], [""]],
+    ["with an unknown name", { ...GOOD, model: {} }, ["model"]],
+    ["without access", { ...GOOD, apiKeys: undefined }, ["apiKeys"]],
+    ["with two ways of access", { ...GOOD, authenticate: () => null }, ["apiKeys"]],
+    ["with a base path that ends in a slash", { ...GOOD, basePath: "/ai/" }, ["basePath"]],
+    ["with a base path of one slash", { ...GOOD, basePath: "/" }, ["basePath"]],
+    ["without channels", { ...GOOD, channels: [] }, ["channels"]],
+    [
+      "with an unknown family",
+      { ...GOOD, models: { a: { family: "dall-e" } } },
+      ["models.a.family", "models.a"],
+    ],
+    [
+      "with a channel of an unknown family",
+      withChannel({ family: "dall-e" }),
+      ["channels[0].family", "models.a"],
+    ],
+    ["without a channel's key", withChannel({ apiKey: undefined }), ["channels[0].apiKey"]],
+    ["with a key of two lines", withChannel({ apiKey: "a\nb" }), ["channels[0].apiKey"]],
+    ["with no key in a list", withChannel({ apiKey: [] }), ["channels[0].apiKey"]],
+    ["with a missing key in a list", withChannel({ apiKey: ["k", undefined] }), ["channels[0].apiKey[1]"]],
+    [
+      "with wrong keys in a list",
+      withChannel({ apiKey: ["k", "a b", ""] }),
+      ["channels[0].apiKey[1]", "channels[0].apiKey[2]"],
+    ],
+    ["with one key twice", withChannel({ apiKey: ["k", "l", "k"] }), ["channels[0].apiKey[2]"]],
+    ["with a key of no ASCII", withChannel({ apiKey: "schlüssel" }), ["channels[0].apiKey"]],
+    ["with plain http", withChannel({ baseUrl: "http://example.com" }), ["channels[0].baseUrl"]],
+    [
+      "with http that only looks like loopback",
+      withChannel({ baseUrl: "http://127.0.0.1.example.com" }),
+      ["channels[0].baseUrl"],
+    ],
+    [
+      "with a query in the address",
+      withChannel({ baseUrl: "https://example.com/?x" }),
+      ["channels[0].baseUrl"],
+    ],
+    [
+      "with a name in the address",
+      withChannel({ baseUrl: "https://me@example.com/" }),
+      ["channels[0].baseUrl"],
+    ],
+    ["with no address", withChannel({ baseUrl: "example.com" }), ["channels[0].baseUrl"]],
+    [
+      "with a header name of two words",
+      withChannel({ headers: { "x y": "1" } }),
+      ['channels[0].headers["x y"]'],
+    ],
+    ["with a header of two lines", withChannel({ headers: { x: "1\r\ny: 2" } }), ["channels[0].headers.x"]],
+    ["with weight 0", withChannel({ weight: 0 }), ["channels[0].weight"]],
+    ["with endless weight", withChannel({ weight: Infinity }), ["channels[0].weight"]],
+    ["with half a priority", withChannel({ priority: 0.5 }), ["channels[0].priority"]],
+    ["with timeout 0", withChannel({ timeouts: { idleMs: 0 } }), ["channels[0].timeouts.idleMs"]],
+    [
+      "with a timeout that timers cannot hold",
+      withChannel({ timeouts: { firstByteMs: 3e9 } }),
+      ["channels[0].timeouts.firstByteMs"],
+    ],
+    [
+      "with a name mapped to a series",
+      withChannel({ modelMapping: { a: "ep*" } }),
+      ["channels[0].modelMapping.a"],
+    ],
+    ["with a model that no channel serves", withChannel({ modelMapping: { other: "ep" } }), ["models.a"]],
+    [
+      "with a series that no channel serves",
+      {
+        ...GOOD,
+        models: { "c*": { family: "qwen-image" } },
+        channels: [{ ...GOOD.channels[1], modelMapping: { "b*": "x" } }],
+      },
+      ['models["c*"]'],
+    ],
+    [
+      "with two channels of one name",
+      { ...GOOD, channels: [...GOOD.channels, GOOD.channels[0]] },
+      ["channels[2].id"],
+    ],
+    [
+      "with a row of limits that is none",
+      { ...GOOD, models: { ...GOOD.models, a: { family: "seedream", limits: "seedream-9" } } },
+      ["models.a.limits"],
+    ],
+    ["with a caller without a key", { ...GOOD, apiKeys: [{ id: "me" }] }, ["apiKeys[0]"]],
+    [
+      "with a caller with key and hash",
+      { ...GOOD, apiKeys: [{ id: "me", key: "k", hash: hashApiKey("k") }] },
+      ["apiKeys[0]"],
+    ],
+    ["with a hash that is none", { ...GOOD, apiKeys: [{ id: "me", hash: "abc" }] }, ["apiKeys[0].hash"]],
+    [
+      "with one key for two callers",
+      {
+        ...GOOD,
+        apiKeys: [
+          { id: "me", key: "k" },
+          { id: "you", hash: hashApiKey("k").toUpperCase() },
+        ],
+      },
+      ["apiKeys[1]"],
+    ],
+    [
+      "with a model without a price",
+      { ...GOOD, billing: { model_details: { "b*": perRequest } } },
+      ["billing.model_details.a"],
+    ],
+    [
+      "with tokens where none are reported",
+      { ...GOOD, billing: { model_details: { a: perToken, "b*": perToken } } },
+      ['billing.model_details["b*"]'],
+    ],
+    [
+      "with a caller of an unknown group",
+      {
+        ...GOOD,
+        apiKeys: [{ id: "me", key: "k", group: "vip" }],
+        billing: { model_details: { "*": perRequest } },
+      },
+      ["apiKeys[0].group"],
+    ],
+    [
+      "with an unknown way of pricing",
+      { ...GOOD, billing: { model_details: { "*": { pricing_mode: "free" } } } },
+      ['billing.model_details["*"].pricing_mode'],
+    ],
+    [
+      "with a negative price",
+      { ...GOOD, billing: { model_details: { "*": { ...perRequest, model_price: -1 } } } },
+      ['billing.model_details["*"].model_price'],
+    ],
+    [
+      "with a price that is NaN",
+      { ...GOOD, billing: { model_details: { "*": { ...perRequest, model_price: Number.NaN } } } },
+      ['billing.model_details["*"].model_price'],
+    ],
+    [
+      "with an exponent bomb",
+      { ...GOOD, billing: { model_details: { "*": { ...perRequest, model_price: "1e1000000000" } } } },
+      ['billing.model_details["*"].model_price'],
+    ],
+    [
+      "with a ratio that is a word",
+      { ...GOOD, billing: { model_details: { "*": perRequest }, group_ratio: { default: "half" } } },
+      ["billing.group_ratio.default"],
+    ],
+    [
+      "with 31 decimal places",
+      { ...GOOD, billing: { model_details: { "*": { ...perRequest, decimal_places: 31 } } } },
+      ['billing.model_details["*"].decimal_places'],
+    ],
+    ["with a response format of its own", { ...GOOD, responseFormat: "png" }, ["responseFormat"]],
+    [
+      "with a limit of 0 bytes",
+      { ...GOOD, bodyLimits: { json: 0 }, maxAnswerBytes: 0 },
+      ["bodyLimits.json", "maxAnswerBytes"],
+    ],
+    [
+      "with a heartbeat that timers cannot hold",
+      { ...GOOD, heartbeatSeconds: 2_592_000 },
+      ["heartbeatSeconds"],
+    ],
+    ["with a heartbeat that is endless", { ...GOOD, heartbeatSeconds: Infinity }, ["heartbeatSeconds"]],
+    ["with onUsage that is no function", { ...GOOD, onUsage: {} }, ["onUsage"]],
+    ["with a logger that cannot warn", { ...GOOD, logger: { error: () => {} } }, ["logger"]],
+  ])("%s", (_what, options, paths) => {
+    expect(pathsOf(options)).toEqual(paths);
+  });
+
+  it.each<[string, object]>([
+    ["apiKey", { apiKey: undefined }],
+    ["baseUrl", { baseUrl: "x" }],
+    ["headers.x", { headers: { x: 1 } }],
+    ["priority", { priority: "1" }],
+    ["resultHosts", { resultHosts: "x" }],
+    ["retryUnsafe", { retryUnsafe: "yes" }],
+    ["timeouts.idleMs", { timeouts: { idleMs: 0 } }],
+    ["weight", { weight: 0 }],
+  ])("with a wrong %s of a channel, and with what spans options beside it", (path, wrong) => {
+    const options = { ...withChannel(wrong), models: { ...GOOD.models, a: { family: "dall-e" } } };
+    expect(pathsOf(options)).toEqual([`channels[0].${path}`, "models.a.family", "models.a"]);
+  });
+
+  const withLimits = (limits: unknown): object => ({
+    ...GOOD,
+    models: { ...GOOD.models, a: { family: "seedream", limits } },
+  });
+  const LIMITS = "models.a.limits";
+
+  it.each<[string, object, string, string]>([
+    [
+      "a long heartbeat",
+      { ...GOOD, heartbeatSeconds: 86_401 },
+      "heartbeatSeconds",
+      "must be at most 86400, a day",
+    ],
+    [
+      "a base path",
+      { ...GOOD, basePath: 1 },
+      "basePath",
+      "must begin with a slash and end without one, such as /ai",
+    ],
+    ["callers", { ...GOOD, apiKeys: {} }, "apiKeys", "must be a list of keys"],
+    ["limits of bodies", { ...GOOD, bodyLimits: 1 }, "bodyLimits", "must be an object of limits in bytes"],
+    ["prices", { ...GOOD, billing: {} }, "billing.model_details", "is missing: names and their prices"],
+    ["retries", withChannel({ retryUnsafe: "yes" }), "channels[0].retryUnsafe", "must be true or false"],
+    ["hosts", withChannel({ resultHosts: "x" }), "channels[0].resultHosts", "must be a list of names"],
+    ["a host", withChannel({ resultHosts: [1] }), "channels[0].resultHosts[0]", "must be a text"],
+    ["timeouts", withChannel({ timeouts: 5 }), "channels[0].timeouts", "must be an object of milliseconds"],
+    ["headers", withChannel({ headers: [] }), "channels[0].headers", "must be an object of headers"],
+    [
+      "the name of a header",
+      withChannel({ headers: { "x y": "1" } }),
+      'channels[0].headers["x y"]',
+      "is no header name",
+    ],
+    [
+      "a mapping",
+      withChannel({ modelMapping: "x" }),
+      "channels[0].modelMapping",
+      "must be an object of names",
+    ],
+    ["limits", withLimits(1), LIMITS, "must be the name of a row of limits, or a row"],
+    ["an empty row", withLimits(""), LIMITS, "must not be empty"],
+    ["a strange limit", withLimits({ maxPictures: 1 }), `${LIMITS}.maxPictures`, "is not an option"],
+    ["no images", withLimits({ maxImages: 0 }), `${LIMITS}.maxImages`, "must be at least 1"],
+    ["images", withLimits({ maxImages: "2" }), `${LIMITS}.maxImages`, "must be a whole number"],
+    ["references", withLimits({ references: 3 }), `${LIMITS}.references`, "must be {min, max}"],
+    [
+      "references in the wrong order",
+      withLimits({ references: { min: 2, max: 1 } }),
+      `${LIMITS}.references`,
+      "must have a min that is not above its max",
+    ],
+    ["a size", withLimits({ size: "2K" }), `${LIMITS}.size`, 'must be "none" or an object of sizes'],
+    ["presets", withLimits({ size: { presets: "2K" } }), `${LIMITS}.size.presets`, "must be a list of names"],
+    ["a pair", withLimits({ size: { list: [[1]] } }), `${LIMITS}.size.list[0]`, "must be [width, height]"],
+    [
+      "a ratio",
+      withLimits({ size: { maxAspectRatio: 0 } }),
+      `${LIMITS}.size.maxAspectRatio`,
+      "must be at least 1",
+    ],
+    [
+      "sides in the wrong order",
+      withLimits({ size: { side: { min: 2, max: 1 } } }),
+      `${LIMITS}.size.side`,
+      "must have a min that is not above its max",
+    ],
+    [
+      "pixels in the wrong order",
+      withLimits({ size: { totalPixels: { min: 2, max: 1 } } }),
+      `${LIMITS}.size.totalPixels`,
+      "must have a min that is not above its max",
+    ],
+  ])("in words, when %s cannot be read", (_what, options, path, message) => {
+    expect(problemsOf(options)).toEqual([{ path, message }]);
+  });
+
+  it("with every problem at once", () => {
+    const options = {
+      ...GOOD,
+      basePath: "x",
+      nonsense: 1,
+      channels: [
+        { id: "", family: "seedream", apiKey: undefined, weight: -1 },
+        { ...GOOD.channels[1], surprise: 1 },
+      ],
+      apiKeys: [{ id: "me" }, { key: "k" }],
+      authenticate: () => null,
+      billing: { model_details: { a: { ...perRequest, model_price: "-1" } } },
+    };
+    expect(pathsOf(options).toSorted()).toEqual(
+      [
+        "apiKeys",
+        "apiKeys[0]",
+        "apiKeys[1].id",
+        "basePath",
+        "billing.model_details.a.model_price",
+        "channels[0].apiKey",
+        "channels[0].id",
+        "channels[0].weight",
+        "channels[1].surprise",
+        "nonsense",
+      ].toSorted(),
+    );
+  });
+
+  it("in a message of one line for each, without a key", () => {
+    const { message } = new GatewayOptionsError(
+      problemsOf({ ...GOOD, apiKeys: [{ id: "me", key: "my secret key" }], basePath: "x" }),
+    );
+    expect(message.split("\n")).toEqual([
+      "The options of the gateway are wrong:",
+      "  basePath must begin with a slash and end without one, such as /ai",
+      "  apiKeys[0].key must be letters, digits and signs without spaces",
+    ]);
+    expect(message).not.toContain("secret");
+  });
+});
+
+describe("a price by tokens of a family that reports none", () => {
+  it.each<[string, object]>([
+    ["the series itself", { "image-edit*": perToken }],
+    ["a wider series", { "image-*": perToken }],
+    ["everything", { "*": perToken }],
+    ["a narrower series", { "image-edit-p*": perToken }],
+    ["one name of the series", { "image-edit-plus": perToken }],
+    ["the shortest name of the series", { "image-edit": perToken }],
+    [
+      "a wider series, where one name only has a price of its own",
+      { "image-*": perToken, "image-edit": perRequest },
+    ],
+    [
+      "one name, beside a good price of the series",
+      { "image-edit*": perRequest, "image-edit-plus": perToken },
+    ],
+  ])("is refused for %s", (_what, prices) => {
+    expect(problemsOf(withPrices(prices))).toMatchObject([
+      { message: "must be per-request: it prices image-edit*, and qwen-image reports no tokens" },
+    ]);
+  });
+
+  it.each<[string, object, object]>([
+    ["no name of the series", { "image-2*": perToken, "image-edi": perToken }, {}],
+    ["a wider series, when the series has a good price", { "*": perToken, "image-edit*": perRequest }, {}],
+    [
+      "a name that another family makes",
+      { "image-edit*": perRequest, "image-edit-x": perToken },
+      { "image-edit-x": { family: "seedream" } },
+    ],
+  ])("is taken for %s", (_what, prices, models) => {
+    expect(problemsOf(withPrices(prices, models))).toEqual([]);
+  });
+});
+
+describe("a family of the operator's", () => {
+  const own = { ...seedream, name: "own" };
+
+  it("is taken when it is whole", () => {
+    expect(pathsOf({ ...GOOD, families: [own] })).toEqual([]);
+  });
+
+  it.each([
+    "name",
+    "defaultBaseUrl",
+    "operations",
+    "reportsTokens",
+    "normalize",
+    "toUpstream",
+    "fromUpstream",
+    "toFailure",
+  ])("is refused without %s", (member) => {
+    expect(pathsOf({ ...GOOD, families: [{ ...own, [member]: undefined }] })).toContain(
+      `families[0].${member}`,
+    );
+  });
+
+  it("does not take the place of another", () => {
+    expect(pathsOf({ ...GOOD, families: [seedream, own, own] })).toEqual([
+      "families[0].name",
+      "families[2].name",
+    ]);
+  });
+
+  it("says what is missing when nothing is given", () => {
+    expect(problemsOf({ apiKeys: GOOD.apiKeys })).toMatchObject([
+      { path: "models", message: "is missing: names and what is behind them" },
+      { path: "channels", message: "is missing: a list of channels" },
+    ]);
+  });
+});

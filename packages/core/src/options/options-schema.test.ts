@@ -1,0 +1,160 @@
+import { describe, expect, it } from "vitest";
+import { createMemoryAdmissionStore } from "../admission/memory-admission-store.js";
+import { createMemoryLedger } from "../billing/memory-ledger.js";
+import { createGateway } from "../create-gateway.js";
+import { GatewayOptionsError } from "./check-options.js";
+import type { GatewayOptions } from "./options.js";
+
+const MODELS = { a: { family: "seedream" } };
+const CHANNELS = [{ id: "ark", family: "seedream", apiKey: "k1" }];
+const API_KEYS = [{ id: "me", key: "secret" }];
+const PRICES = { a: { pricing_mode: "per-request" as const, model_price: "1" } };
+const GOOD: GatewayOptions = { models: MODELS, channels: CHANNELS, apiKeys: API_KEYS };
+
+/** What `createGateway` says of the options, as `path message`. */
+function problemsOf(changed: object): readonly string[] {
+  try {
+    createGateway({ ...GOOD, ...changed });
+    return [];
+  } catch (error) {
+    if (!(error instanceof GatewayOptionsError)) throw error;
+    return error.problems.map(({ path, message }) => `${path} ${message}`);
+  }
+}
+
+const withKey = (key: object): object => ({ apiKeys: [{ ...API_KEYS[0], ...key }] });
+const price = (value: unknown): object => ({ billing: { model_details: () => value } });
+const without = (part: object, name: string): object => ({ ...part, [name]: undefined });
+
+describe("options are taken", () => {
+  it.each<[string, object]>([
+    [
+      "limits of every kind",
+      { limits: { requestsPerMinute: 1, imagesPerMinute: null, concurrent: undefined } },
+    ],
+    ["no limits at all", { limits: {} }],
+    ["limits of a key", withKey({ limits: { concurrent: null } })],
+    ["limits of a model", { models: { a: { family: "seedream", callerLimits: { imagesPerMinute: 5 } } } }],
+    ["a budget as a text", withKey({ budget: "12.50" })],
+    ["a budget as a number", withKey({ budget: 0 })],
+    ["an end of a key as a time", withKey({ expiresAt: "2027-01-31T00:00:00+08:00" })],
+    ["an end of a key as a Date", withKey({ expiresAt: new Date(0) })],
+    ["a ledger", { ledger: createMemoryLedger() }],
+    ["a store of limits", { admission: createMemoryAdmissionStore() }],
+    ["how long answers are kept", { idempotency: { seconds: 1 } }],
+    ["how large answers are kept", { idempotency: { maxAnswerBytes: 1 } }],
+    ["bytes in flight", { maxBytesInFlight: 1 }],
+    ["hooks", { beforeSend() {}, onUsage() {}, onError() {}, onRequest() {} }],
+    ["what becomes of lost requests", { billing: { model_details: PRICES, onLost: "charge" } }],
+  ])("%s", (_what, changed) => {
+    expect(problemsOf(changed)).toEqual([]);
+  });
+});
+
+describe("a wrong option is named", () => {
+  const WHOLE = "must be a whole number";
+  const AT_LEAST_1 = "must be at least 1";
+  const FUNCTION = "must be a function";
+  const END = "must be a Date, or a time with a zone such as 2027-01-31T00:00:00Z";
+  const LEDGER =
+    "must have the functions hold, settle, release, sweep, takeUndelivered, markDelivered, balance, records, totals";
+  const BILLING = { model_details: PRICES };
+
+  it.each<[string, object]>([
+    ["limits must be an object of limits", { limits: 60 }],
+    ["limits must be an object of limits", { limits: null }],
+    [`limits.requestsPerMinute ${WHOLE}`, { limits: { requestsPerMinute: "60" } }],
+    [`limits.requestsPerMinute ${WHOLE}`, { limits: { requestsPerMinute: Infinity } }],
+    [`limits.imagesPerMinute ${WHOLE}`, { limits: { imagesPerMinute: 1.5 } }],
+    [`limits.concurrent ${AT_LEAST_1}`, { limits: { concurrent: 0 } }],
+    ["limits.perMinute is not an option", { limits: { perMinute: 1 } }],
+    [`apiKeys[0].limits.concurrent ${AT_LEAST_1}`, withKey({ limits: { concurrent: -1 } })],
+    ["apiKeys[0].limits must be an object of limits", withKey({ limits: null })],
+    ['apiKeys[0].budget must be a decimal of at least 0, such as "0.04"', withKey({ budget: "-1" })],
+    ['apiKeys[0].budget must be a decimal of at least 0, such as "0.04"', withKey({ budget: "1e3" })],
+    ['apiKeys[0].budget must be a decimal such as "0.04"', withKey({ budget: null })],
+    [`apiKeys[0].expiresAt ${END}`, withKey({ expiresAt: "2027-01-31" })],
+    [`apiKeys[0].expiresAt ${END}`, withKey({ expiresAt: 1_801_353_600_000 })],
+    [`apiKeys[0].expiresAt ${END}`, withKey({ expiresAt: new Date(Number.NaN) })],
+    [
+      `models.a.callerLimits.concurrent ${WHOLE}`,
+      { models: { a: { family: "seedream", callerLimits: { concurrent: "2" } } } },
+    ],
+    [
+      "models.a.callerLimits must be an object of limits",
+      { models: { a: { family: "seedream", callerLimits: 2 } } },
+    ],
+    [`ledger ${LEDGER}`, { ledger: {} }],
+    [`ledger ${LEDGER}`, { ledger: without(createMemoryLedger(), "balance") }],
+    [`ledger ${LEDGER}`, { ledger: () => createMemoryLedger() }],
+    ["admission must have the functions admit, finish, setCooldown", { admission: null }],
+    [
+      "admission must have the functions admit, finish, setCooldown",
+      { admission: without(createMemoryAdmissionStore(), "finish") },
+    ],
+    ["idempotency must be an object with seconds or maxAnswerBytes", { idempotency: 86_400 }],
+    ["idempotency.seconds must be a whole number of seconds", { idempotency: { seconds: "1" } }],
+    [`idempotency.seconds ${AT_LEAST_1}`, { idempotency: { seconds: 0 } }],
+    ["idempotency.maxAnswerBytes must be a whole number of bytes", { idempotency: { maxAnswerBytes: 0.5 } }],
+    ["idempotency.ttl is not an option", { idempotency: { ttl: 1 } }],
+    ["maxBytesInFlight must be a whole number of bytes", { maxBytesInFlight: "1GiB" }],
+    [`maxBytesInFlight ${AT_LEAST_1}`, { maxBytesInFlight: 0 }],
+    [`beforeSend ${FUNCTION}`, { beforeSend: "moderate" }],
+    [`onUsage ${FUNCTION}`, { onUsage: {} }],
+    [`onError ${FUNCTION}`, { onError: null }],
+    [`onRequest ${FUNCTION}`, { onRequest: true }],
+    ["logger must have the functions warn, error", { logger: { warn: true, error: true } }],
+    ['billing.onLost must be "release" or "charge"', { billing: { ...BILLING, onLost: "refund" } }],
+    ["onLost is not an option", { onLost: "charge" }],
+  ])("%s", (problem, changed) => {
+    expect(problemsOf(changed)).toEqual([problem]);
+  });
+});
+
+describe("what a function gives is named like what stands in the options", () => {
+  const SOURCES: readonly (readonly [string, object])[] = [
+    ["models is missing: names and what is behind them", { models: () => undefined }],
+    ["models.a must be an object with family", { models: () => ({ a: null }) }],
+    ["channels is missing: a list of channels", { channels: () => ({}) }],
+    [
+      "channels[0].apiKey is missing; is the environment variable set?",
+      { channels: () => [without(CHANNELS[0] ?? {}, "apiKey")] },
+    ],
+    ["apiKeys must be a list of keys", { apiKeys: () => "secret" }],
+    ["apiKeys[1] has the key of another one", { apiKeys: () => [...API_KEYS, { id: "you", key: "secret" }] }],
+    ["billing.model_details is missing: names and their prices", price(null)],
+    ["billing.model_details.a is missing: the model has no price", price({})],
+    [
+      'billing.group_ratio.vip must be a decimal of at least 0, such as "0.04"',
+      { billing: { model_details: PRICES, group_ratio: () => ({ default: "1", vip: "cheap" }) } },
+    ],
+  ];
+
+  it.each(SOURCES)("at once: %s", (problem, changed) => {
+    expect(problemsOf(changed)).toEqual([problem]);
+  });
+
+  it.each(SOURCES)("later: %s", async (problem, changed) => {
+    const gateway = createGateway({
+      ...GOOD,
+      models: async () => MODELS,
+      channels: async () => CHANNELS,
+      apiKeys: async () => API_KEYS,
+      ...changed,
+      logger: { warn() {}, error() {} },
+    });
+    const [path = ""] = problem.split(" ");
+    await expect(gateway.reload()).rejects.toThrow(path);
+  });
+
+  it("a function that throws is told as it is", () => {
+    const error = new Error("no such file");
+    const options: GatewayOptions = {
+      ...GOOD,
+      channels: () => {
+        throw error;
+      },
+    };
+    expect(() => createGateway(options)).toThrow(error);
+  });
+});

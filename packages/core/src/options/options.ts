@@ -1,0 +1,95 @@
+import type { AdmissionStore } from "../admission/admission-store.js";
+import type { CallerLimits } from "../admission/caller-limits.js";
+import type { Ledger } from "../billing/ledger.js";
+import type { BillingOptions } from "../billing/pricing.js";
+import type { UsageRecord } from "../billing/usage-record.js";
+import type { Family } from "../families/family.js";
+import type { BeforeSend, ErrorEvent, RequestEvent } from "../hooks.js";
+import type { ResponseFormat } from "../image-request.js";
+import type { Logger } from "../logger.js";
+import type { ApiKeyOptions, Authenticate } from "../request/authenticate.js";
+import type { BodyLimits } from "../request/read-fields.js";
+import type { ChannelOptions } from "../routing/channel.js";
+import type { ModelOptions } from "../routing/resolve-model.js";
+import type { Fetch } from "../upstream/fetch-transport.js";
+import type { Source } from "./source.js";
+
+/** Everything that `createGateway` takes. Wrong options fail at start, every problem listed with its path. */
+export interface GatewayOptions {
+  /** Stands before every path of the gateway: `/ai` serves `/ai/v1/images/generations`. Default: none. */
+  basePath?: string | undefined;
+  /** Service model name, or series (`image-edit*`), to what is behind it. An exact name wins, then the longest prefix. */
+  models: Source<Readonly<Record<string, ModelOptions>>>;
+  /** The accounts that make the images. */
+  channels: Source<readonly ChannelOptions[]>;
+  /** Who may call. Give these, or `authenticate`. */
+  apiKeys?: Source<readonly ApiKeyOptions[]> | undefined;
+  /** The operator's own key check. Give this, or `apiKeys`. */
+  authenticate?: Authenticate | undefined;
+  /** Prices. Without them nothing is charged, and usage records carry `charge: null`. */
+  billing?: BillingOptions | undefined;
+  /** What each caller may do, unless its own `limits` say otherwise. Default: no limits. */
+  limits?: CallerLimits | undefined;
+  /** Response format for requests that name none, below the caller's and the model's. Default: the provider's, `url`. */
+  responseFormat?: ResponseFormat | undefined;
+  /** How large a request's body may be, in bytes. */
+  bodyLimits?: { readonly [Kind in keyof BodyLimits]?: number | undefined } | undefined;
+  /**
+   * The most bytes of bodies that the gateway holds at once; past it requests are refused with a 503 and
+   * `Retry-After`. Default 1 GiB.
+   */
+  maxBytesInFlight?: number | undefined;
+  /**
+   * The most bytes of forms' files that are kept in memory at once, for all requests together. What is more goes to
+   * temporary files, where the runtime is Node; elsewhere it stays in memory. Default 256 MiB.
+   */
+  uploadMemoryBytes?: number | undefined;
+  /** The largest JSON answer of a provider that is read, in bytes. Default 256 MiB. */
+  maxAnswerBytes?: number | undefined;
+  /**
+   * Sends a comment into a stream that was silent for so many seconds. The silence before the provider's answer
+   * begins is not filled: until then it may still be an error. Default: none.
+   */
+  heartbeatSeconds?: number | undefined;
+  /** Families beside the built-in `seedream` and `qwen-image`. */
+  families?: readonly Family[] | undefined;
+  /** Where holds, charges and records are kept. Default: the memory of this process, bounded. */
+  ledger?: Ledger | undefined;
+  /** Where limits, idempotency keys and cooldowns are kept. Default: the memory of this process, bounded. */
+  admission?: AdmissionStore | undefined;
+  /** How repeated requests with an `Idempotency-Key` are answered. */
+  idempotency?: { readonly [Name in keyof IdempotencyOptions]?: number | undefined } | undefined;
+  /**
+   * Called before anything is spent; refuse by throwing a `GatewayError`, such as
+   * `new GatewayError("request_refused", "…")`. Anything else it throws is a 500: a guard that fails lets nothing pass.
+   */
+  beforeSend?: BeforeSend | undefined;
+  /**
+   * Called with the record of each request that reached a provider, at least once: a function that throws is
+   * called with it again, and so is that of a new process where the ledger is durable. A record has a stable `id`.
+   */
+  onUsage?: ((record: UsageRecord) => unknown) | undefined;
+  /** Called once for each request that failed, whoever's fault it was. What it throws is logged. */
+  onError?: ((event: ErrorEvent) => unknown) | undefined;
+  /** Called once for each request when its answer begins. What it throws is logged. */
+  onRequest?: ((event: RequestEvent) => unknown) | undefined;
+  /** Default: lines of JSON on the error stream. */
+  logger?: Logger | undefined;
+  /** Replaces the transport to the providers, for a proxy or a test. */
+  fetch?: Fetch | undefined;
+}
+
+/** How long and how much is kept for repeated requests. */
+export interface IdempotencyOptions {
+  /** Seconds that an answer is kept. Default 86,400, a day. */
+  readonly seconds: number;
+  /** Answers above this size are not kept, and a repeat is refused. Bytes. Default 256 KiB. */
+  readonly maxAnswerBytes: number;
+}
+
+const MIB = 1024 * 1024;
+export const DEFAULT_BODY_LIMITS: BodyLimits = { json: 64 * MIB, form: 64 * MIB, file: 30 * MIB };
+export const DEFAULT_IDEMPOTENCY: IdempotencyOptions = { seconds: 86_400, maxAnswerBytes: 256 * 1024 };
+export const DEFAULT_MAX_BYTES_IN_FLIGHT = 1024 * MIB;
+export const DEFAULT_UPLOAD_MEMORY_BYTES = 256 * MIB;
+export const DEFAULT_MAX_ANSWER_BYTES = 256 * MIB;
