@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { ModelDetails } from "../billing/model-details.js";
 import type { Environment } from "../environment.js";
-import { seedream } from "../families/index.js";
+import { type StreamReader, seedream } from "../families/index.js";
 import type { GatewayOptions } from "../options/options.js";
 import { createScriptedSource, endedSource, type ScriptedSource } from "../testing/scripted-source.js";
 import { startServer } from "../testing/start-server.js";
@@ -415,13 +415,16 @@ describe("gateway.close()", () => {
     expect(await closed).toBe(1);
   });
 
-  it("does not wait for ever for a stream that the operator's family cannot read, and records it", async () => {
-    const reader = {
-      read: () => {},
-      result: (): never => {
+  it.each<[string, () => unknown]>([
+    [
+      "throws",
+      () => {
         throw new Error("A fault of the family.");
       },
-    };
+    ],
+    ["gives nothing", () => undefined],
+  ])("does not wait for ever for a stream whose reader %s, and records it", async (_what, result) => {
+    const reader = { read: () => {}, result: result as StreamReader["result"] };
     const family = { ...seedream, name: "mine", readStream: () => reader };
     const { gateway, ask, records, logs } = startGateway(endedSource(image(0)), {
       families: [family],
