@@ -19,11 +19,11 @@ it("has no options where no file is named", () => {
 });
 
 it.each([
-  ['{"apiKeys": [{"key": "caller-canary-3fd9a1c0"', "is not JSON."],
-  ["[]", "must hold an object"],
-  ["null", "must hold an object"],
-  ['"options"', "must hold an object"],
-])("names the file, and shows nothing of it, when it holds %j", (text, problem) => {
+  ["is cut", '{"apiKeys": [{"key": "caller-canary-3fd9a1c0"', "is not JSON."],
+  ["is a list", "[]", "must hold an object"],
+  ["is null", "null", "must hold an object"],
+  ["is a text", '"options"', "must hold an object"],
+])("names the file, and shows nothing of it, when it %s", (_what, text, problem) => {
   writeFileSync(file, text);
 
   expect(() => readConfig({ CALOTYPE_CONFIG: file })).toThrow(`${file} ${problem}`);

@@ -16,13 +16,17 @@ import type { OpenLedger } from "./ledger-suite/open-ledger.js";
 export interface LedgerSuiteOptions {
   /** Random sequences of steps, each on a ledger of its own. Default 300; fewer where opening one is slow. */
   readonly randomRuns?: number | undefined;
+  /** What it knows outlives its process: `reopen` is there. Default false. */
+  readonly isDurable?: boolean | undefined;
+  /** Processes can share it: `join` is there. Default false. */
+  readonly isShared?: boolean | undefined;
 }
 
 /** What every ledger does. Each calls it once, in a file of a few lines: see `ledgers/`. */
 export function describeLedger(
   name: string,
   open: OpenLedger,
-  { randomRuns = 300 }: LedgerSuiteOptions = {},
+  { randomRuns = 300, isDurable = false, isShared = false }: LedgerSuiteOptions = {},
 ): void {
   describe(`a ledger ${name}`, () => {
     describeEndings(open);
@@ -33,8 +37,8 @@ export function describeLedger(
     describeReports(open);
     describeHostileTexts(open);
     describeExports(open);
-    describeReopening(open);
-    describeSharing(open);
+    if (isDurable) describeReopening(open);
+    if (isShared) describeSharing(open);
     describeRandomUse(open, randomRuns);
   });
 }
