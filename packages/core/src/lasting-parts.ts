@@ -5,6 +5,7 @@ import { createEntrance } from "./admission/entrance.js";
 import { createLocalConcurrency } from "./admission/local-concurrency.js";
 import { createMemoryAdmissionStore } from "./admission/memory-admission-store.js";
 import { createDelivery } from "./billing/delivery.js";
+import type { LostPolicy } from "./billing/ledger.js";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
 import type { Configuration } from "./configuration.js";
 import type { Environment } from "./environment.js";
@@ -28,7 +29,10 @@ import { createRetryBudget, DEFAULT_RETRY_BUDGET } from "./routing/retry-budget.
 import { createFetchTransport } from "./upstream/fetch-transport.js";
 
 /** What a gateway keeps for its life, whatever of its options is read anew. */
-export type LastingParts = Omit<PipelineParts, keyof Configuration>;
+export interface LastingParts extends Omit<PipelineParts, keyof Configuration> {
+  /** What becomes of the money of requests whose end nobody tells. */
+  readonly onLost: LostPolicy;
+}
 
 /** Streams that are read on after their clients left. */
 const BACKGROUND_READS = { streams: 1_000, ms: 900_000 };
@@ -67,6 +71,7 @@ export function createLastingParts(
     events: createEvents(options, logger),
     delivery: createDelivery({ ledger, send: options.onUsage, logger }),
     openBookings: new Set(),
+    onLost: options.billing?.onLost ?? "release",
     lateWrites: createLateWrites(),
     entrance: createEntrance(budget, createLocalConcurrency(), spool),
     limits: options.limits,

@@ -169,7 +169,9 @@ describe("options that take time to read", () => {
   it("do not hide what is wrong with the others", () => {
     const sources = toSources({ ...createStore(), failure: new Error("the back office is down") });
     const wrong = { ...sources, basePath: "ai", maxAnswerBytes: -1 };
-    expect(() => createTestGateway(undefined, wrong)).toThrow(/basePath must begin.*\n.*maxAnswerBytes must be/);
+    expect(() => createTestGateway(undefined, wrong)).toThrow(
+      /basePath must begin.*\n.*maxAnswerBytes must be/,
+    );
   });
 
   it("are waited for by the first requests, and read once", async () => {
