@@ -88,7 +88,7 @@ async function sendChunks(
   res.once("close", stop);
   try {
     for await (const chunk of { [Symbol.asyncIterator]: () => chunks }) {
-      for (const part of split(chunk)) {
+      for (const part of chunk.length <= MAX_WRITE_BYTES ? [chunk] : split(chunk)) {
         if (res.destroyed) break;
         if (!res.write(part)) await waitForDrain(res, maxStallMs);
       }

@@ -4,7 +4,6 @@ import type { HeaderReader } from "../exchange.js";
 import type { Caller, ImageRequest } from "../image-request.js";
 import { type Booking, type BookingParts, openBooking } from "../job/booking.js";
 import type { JsonObject } from "../json.js";
-import { healthIdsOf } from "../routing/channel.js";
 import type { ChannelHealth } from "../routing/channel-health.js";
 import type { ResolvedModel } from "../routing/resolve-model.js";
 import type {
@@ -79,7 +78,7 @@ export async function admit(parts: AdmissionParts, applicant: Applicant): Promis
     id: applicant.order.id,
     ...limits,
     idempotency: await claim(applicant, leaseMs),
-    channels: healthIdsOf(model.channels),
+    channels: model.healthIds,
   };
   const decision = await askStore(parts, ticket);
   if (decision.kind === "replay") return decision;

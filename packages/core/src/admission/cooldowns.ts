@@ -9,6 +9,8 @@ export interface Cooldowns {
   set(channel: string, cooldown: Cooldown | undefined, now: number): void;
 }
 
+const NONE: Record<string, Cooldown> = Object.freeze({});
+
 /** No channel cools at first. */
 export function createCooldowns(): Cooldowns {
   const byChannel = new Map<string, Cooldown>();
@@ -16,6 +18,7 @@ export function createCooldowns(): Cooldowns {
   const sweep = createSweeper(byChannel, hasEnded, drop);
   return {
     find(channels, now) {
+      if (byChannel.size === 0) return NONE;
       const cooling: [string, Cooldown][] = [];
       for (const channel of channels) {
         const cooldown = byChannel.get(channel);

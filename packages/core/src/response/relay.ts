@@ -79,12 +79,12 @@ export class Relay {
 
   /** Until a chunk has come, or what is kept back has waited for the end for long enough. */
   async #wait(): Promise<void> {
-    this.#pending ??= this.#pull().finally(() => {
-      this.#pending = undefined;
-    });
     const isKeptBack = this.#kept !== undefined && this.#kept.length > 0;
-    if (isKeptBack && !(await settlesWithin(this.#pending, KEPT_BACK_MS))) this.#release();
-    else await this.#pending;
+    if (!isKeptBack && this.#pending === undefined) return this.#pull();
+    this.#pending ??= this.#pull();
+    if (isKeptBack && !(await settlesWithin(this.#pending, KEPT_BACK_MS))) return this.#release();
+    await this.#pending;
+    this.#pending = undefined;
   }
 
   /** Once; whoever asks again is told of the end. */
@@ -172,14 +172,18 @@ export function toIterator(
   take: () => Promise<IteratorResult<Uint8Array, undefined>>,
   leave: () => Promise<void>,
 ): AsyncIterableIterator<Uint8Array, undefined> {
-  let turn: Promise<unknown> = Promise.resolve();
+  let latest: Promise<unknown> | undefined;
   return {
     [Symbol.asyncIterator]() {
       return this;
     },
     next() {
-      const result = turn.then(take);
-      turn = result.catch(() => undefined);
+      const result = latest === undefined ? take() : latest.then(take, take);
+      const forget = (): void => {
+        if (latest === result) latest = undefined;
+      };
+      latest = result;
+      result.then(forget, forget);
       return result;
     },
     async return() {

@@ -46,6 +46,7 @@ export function createChannelHealth(
 ): ChannelHealth {
   const entries = new Map<string, HealthEntry>();
   let turns = 0;
+  let hasAdopted = false;
 
   const entryOf = (id: string): HealthEntry => {
     const entry = entries.get(id) ?? createEntry();
@@ -83,6 +84,9 @@ export function createChannelHealth(
       return entry?.cooldown && { ...entry.cooldown, isProbed: isProbed(entry, now()) };
     },
     merge(cooldowns, asked) {
+      // Nearly always: nothing cools anywhere, and nothing ever did.
+      if (!hasAdopted && Object.keys(cooldowns).length === 0) return;
+      hasAdopted = true;
       for (const id of asked) {
         const cooldown = Object.hasOwn(cooldowns, id) ? cooldowns[id] : undefined;
         if (cooldown !== undefined) adoptCooldown(entryOf(id), cooldown, now(), policy);

@@ -4,7 +4,7 @@ import type { Family } from "../families/family.js";
 import type { ModelLimits } from "../families/model-limits.js";
 import type { Caller, Operation, ResponseFormat } from "../image-request.js";
 import { createSeriesMap, includesName, isSeries } from "../series.js";
-import type { Channel } from "./channel.js";
+import { type Channel, healthIdsOf } from "./channel.js";
 import { rememberFound } from "./remember-found.js";
 
 /** A service model of the operator. */
@@ -31,6 +31,8 @@ export interface ResolvedModel {
   readonly callerLimits: CallerLimits | undefined;
   /** The channels that serve it; at least one. */
   readonly channels: readonly Channel[];
+  /** What names the health of those channels and their keys. */
+  readonly healthIds: readonly string[];
 }
 
 /**
@@ -67,6 +69,7 @@ export function createModelResolver(
       responseFormat,
       callerLimits,
       channels: serving,
+      healthIds: healthIdsOf(serving),
     };
   };
 
@@ -98,7 +101,9 @@ export function createModelResolver(
     }
     const found = findByServiceName(name);
     const mapped = found?.channels.filter((channel) => channel.toUpstreamModel(name) === identifier) ?? [];
-    return found && mapped.length > 0 ? { ...found, channels: mapped } : undefined;
+    return found && mapped.length > 0
+      ? { ...found, channels: mapped, healthIds: healthIdsOf(mapped) }
+      : undefined;
   });
 
   return (model, caller, operation) => {

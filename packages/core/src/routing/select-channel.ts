@@ -19,17 +19,35 @@ export function selectChannel(
   candidates: readonly Channel[],
   context: SelectionContext,
 ): Channel | undefined {
-  const ready = candidates.filter((channel) => context.readyAt(channel) <= context.now);
-  if (ready.length === 0) return findLeastBad(candidates, context);
-  const priority = Math.max(...ready.map((channel) => channel.priority));
-  const tier = ready.filter((channel) => channel.priority === priority);
-  const total = tier.reduce((sum, channel) => sum + channel.weight, 0);
+  const { tier, total } = findTier(candidates, context);
+  if (tier.length === 0) return findLeastBad(candidates, context);
   let point = context.random() * total;
   for (const channel of tier) {
     point -= channel.weight;
     if (point < 0) return channel;
   }
   return tier.at(-1);
+}
+
+/** The ready channels of the highest priority, and their weights together; in one pass, for there may be hundreds. */
+function findTier(
+  candidates: readonly Channel[],
+  { now, readyAt }: SelectionContext,
+): { readonly tier: readonly Channel[]; readonly total: number } {
+  let tier: Channel[] = [];
+  let total = 0;
+  let highest = -Infinity;
+  for (const channel of candidates) {
+    if (channel.priority < highest || readyAt(channel) > now) continue;
+    if (channel.priority > highest) {
+      highest = channel.priority;
+      tier = [];
+      total = 0;
+    }
+    tier.push(channel);
+    total += channel.weight;
+  }
+  return { tier, total };
 }
 
 function findLeastBad(candidates: readonly Channel[], { readyAt }: SelectionContext): Channel | undefined {

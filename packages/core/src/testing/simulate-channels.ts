@@ -1,7 +1,7 @@
 import type { Cooldown } from "../admission/admission-store.js";
 import { seedream } from "../families/seedream/seedream.js";
 import { type DispatchOutcome, dispatch } from "../job/dispatch.js";
-import { type Channel, type ChannelOptions, createChannel } from "../routing/channel.js";
+import { type Channel, type ChannelOptions, createChannel, healthIdsOf } from "../routing/channel.js";
 import { type ChannelHealth, createChannelHealth } from "../routing/channel-health.js";
 import { DEFAULT_HEALTH_POLICY } from "../routing/health-policy.js";
 import { createRetryBudget, DEFAULT_RETRY_BUDGET } from "../routing/retry-budget.js";
@@ -183,6 +183,7 @@ function modelOf(channels: readonly Channel[]): Parameters<typeof dispatch>[1] {
     responseFormat: undefined,
     callerLimits: undefined,
     channels,
+    healthIds: healthIdsOf(channels),
   };
 }
 
