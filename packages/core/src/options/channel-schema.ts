@@ -1,0 +1,65 @@
+import { z } from "zod";
+import type { ChannelOptions } from "../routing/channel.js";
+import type { Timeouts } from "../upstream/transport.js";
+import { milliseconds, name, names, TRUE_OR_FALSE } from "./schema-values.js";
+
+const baseUrl = z
+  .string("must be a text")
+  .refine(isAllowedBaseUrl, "must be an https address (http on loopback only)");
+
+const KEY_MISSING = "is missing; is the environment variable set?";
+const channelKey = z
+  .string(KEY_MISSING)
+  .regex(/^[\x21-\x7e]+$/, "must be a key: letters, digits and signs without spaces");
+const channelKeys = z
+  .array(channelKey)
+  .min(1, "must hold at least one key")
+  .check(({ value, issues }) => {
+    for (const [index, key] of value.entries()) {
+      if (value.indexOf(key) === index) continue;
+      issues.push({ code: "custom", path: [index], message: "is given twice", input: undefined });
+    }
+  });
+
+/** One of the `channels`. */
+export const channel = z.strictObject(
+  {
+    id: name,
+    family: name,
+    apiKey: z.union([channelKey, channelKeys], KEY_MISSING),
+    baseUrl: baseUrl.optional(),
+    modelMapping: z.record(name, name, "must be an object of names").optional(),
+    priority: z.int("must be a whole number").optional(),
+    weight: z.number("must be a number").positive("must be above 0").optional(),
+    headers: z
+      .record(
+        z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, "is no header name"),
+        z.string("must be a text").regex(/^[\t\x20-\x7e]*$/, "must be a text without line ends"),
+        "must be an object of headers",
+      )
+      .optional(),
+    timeouts: z
+      .strictObject(
+        { connectMs: milliseconds, firstByteMs: milliseconds, idleMs: milliseconds } satisfies Record<
+          keyof Timeouts,
+          z.ZodType
+        >,
+        "must be an object of milliseconds",
+      )
+      .optional(),
+    resultHosts: names.optional(),
+    retryUnsafe: z.boolean(TRUE_OR_FALSE).optional(),
+  } satisfies Record<keyof ChannelOptions, z.ZodType>,
+  "must be an object with id, family and apiKey",
+);
+
+function isAllowedBaseUrl(value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const { protocol, hostname, search, hash, username } = new URL(value);
+  if (search !== "" || hash !== "" || username !== "") return false;
+  return protocol === "https:" || (protocol === "http:" && isLoopback(hostname));
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+}
