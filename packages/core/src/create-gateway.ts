@@ -1,5 +1,4 @@
-import type { ChannelTest } from "./channel-test/test-channel.js";
-import { testChannel } from "./channel-test/test-channel.js";
+import { type ChannelTest, testChannel } from "./channel-test/test-channel.js";
 import type { ChannelTestOptions } from "./channel-test/test-request.js";
 import type { Environment } from "./environment.js";
 import { GatewayError } from "./errors.js";

@@ -4,8 +4,8 @@ import type { Caller, ImageRequest, Operation } from "./image-request.js";
 /** The operator's own check of a request that was understood and is about to be sent. */
 export type BeforeSend = (request: ImageRequest, caller: Caller) => void | Promise<void>;
 
-/** One request, as it is answered. */
-export interface RequestEvent {
+/** Which request an event is about. */
+interface EventSubject {
   /** The request's id, as the client sees it in `x-request-id`. */
   readonly id: string;
   /** When it came in, ISO 8601 in UTC. */
@@ -15,6 +15,10 @@ export interface RequestEvent {
   readonly caller?: string | undefined;
   /** The service model. Absent for a request that was refused before it was known. */
   readonly model?: string | undefined;
+}
+
+/** One request, as it is answered. */
+export interface RequestEvent extends EventSubject {
   readonly status: number;
   /** The `error.code` that the client sees, when the request failed. */
   readonly errorCode?: string | undefined;
@@ -25,12 +29,7 @@ export interface RequestEvent {
 }
 
 /** One request that failed. */
-export interface ErrorEvent {
-  readonly id: string;
-  readonly time: string;
-  readonly operation: Operation;
-  readonly caller?: string | undefined;
-  readonly model?: string | undefined;
+export interface ErrorEvent extends EventSubject {
   /** What the client was told, and why: `cause` holds what lay behind it. No key stands in its message. */
   readonly error: GatewayError;
 }
