@@ -21,6 +21,7 @@ export default defineConfig({
         find: /^(?:#transport|\..*\/transport-node\.js)$/,
         replacement: `${core}/src/upstream/transport-fetch.ts`,
       },
+      { find: "#sha256", replacement: `${core}/src/sha256-portable.ts` },
       { find: "#spool-file", replacement: `${core}/src/request/spool-file-none.ts` },
     ],
   },

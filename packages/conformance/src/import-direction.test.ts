@@ -34,6 +34,7 @@ const RUNTIME_BOUND: Readonly<Record<string, readonly string[]>> = {
   busboy: ["request/read-multipart.ts", "request/collect-form.ts"],
   "node:stream": ["request/read-multipart.ts", "request/collect-form.ts"],
   "node:buffer": ["encode-base64.ts", "job/fetch-as-base64.ts", "uploaded-image.ts"],
+  "node:crypto": ["sha256-node.ts"],
   "node:fs": ["request/spool-file-node.ts"],
   "node:fs/promises": ["request/spool-file-node.ts"],
   "node:os": ["request/spool-file-node.ts"],

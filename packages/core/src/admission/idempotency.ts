@@ -1,5 +1,4 @@
-import { sha256 } from "@noble/hashes/sha2.js";
-import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import { sha256 } from "#sha256";
 import { GatewayError, invalidRequest } from "../errors.js";
 import type { HeaderReader } from "../exchange.js";
 import type { JsonObject } from "../json.js";
@@ -46,7 +45,7 @@ export async function createClaim(request: ClaimedRequest): Promise<IdempotencyC
 
 /** A hash, so that it is short whatever a client sends; of JSON, which keeps the three apart. */
 function toClaimKey(callerId: string, path: string, key: string): string {
-  return bytesToHex(sha256(utf8ToBytes(JSON.stringify([callerId, path, key]))));
+  return sha256(JSON.stringify([callerId, path, key]));
 }
 
 /** An image takes 19 to 60 s, and clients come again twice of their own. */

@@ -1,5 +1,4 @@
-import { sha256 } from "@noble/hashes/sha2.js";
-import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import { sha256 } from "#sha256";
 import { GatewayError, isGatewayError } from "../errors.js";
 import type { HeaderReader } from "../exchange.js";
 import type { Caller } from "../image-request.js";
@@ -51,7 +50,7 @@ export type Authenticator = (headers: HeaderReader) => Promise<Caller>;
  * ```
  */
 export function hashApiKey(apiKey: string): string {
-  return bytesToHex(sha256(utf8ToBytes(apiKey)));
+  return sha256(apiKey);
 }
 
 /** An authenticator over one way to find callers: {@link findByOperator} or {@link findByHash}. */

@@ -1,5 +1,4 @@
-import { sha256 } from "@noble/hashes/sha2.js";
-import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import { sha256 } from "#sha256";
 
 const FINGERPRINT_DIGITS = 16;
 
@@ -9,6 +8,6 @@ const FINGERPRINT_DIGITS = 16;
  * key nothing can be read from it.
  */
 export function createHealthId(channelId: string, ...account: readonly string[]): string {
-  const hash = bytesToHex(sha256(utf8ToBytes(account.join("\n"))));
+  const hash = sha256(account.join("\n"));
   return `${channelId}@${hash.slice(0, FINGERPRINT_DIGITS)}`;
 }
