@@ -1,3 +1,4 @@
+import type { RetryBudgetPolicy } from "./routing/retry-budget.js";
 import type { Transport } from "./upstream/transport.js";
 
 /** Time, chance and transport, for tests that need them fixed. */
@@ -8,4 +9,8 @@ export interface Environment {
   readonly random: () => number;
   readonly createId: () => string;
   readonly transport: Transport;
+  /** Calls `work` every so many milliseconds, until what it returned is called. */
+  readonly repeat: (work: () => void, everyMs: number) => () => void;
+  /** How much is sent again, for a simulation of what it prevents. */
+  readonly retryBudget: RetryBudgetPolicy;
 }

@@ -70,6 +70,7 @@ export type { BodyLimits } from "./request/read-fields.js";
 export type { ChannelOptions } from "./routing/channel.js";
 export type { ChannelStatus, KeyStatus } from "./routing/channel-status.js";
 export type { ModelOptions } from "./routing/resolve-model.js";
+export type { RetryBudgetPolicy } from "./routing/retry-budget.js";
 export type { ReferenceImage, UploadedImage } from "./uploaded-image.js";
 export type { Fetch } from "./upstream/fetch-transport.js";
 export type { Timeouts, Transport, TransportRequest, TransportResponse } from "./upstream/transport.js";

@@ -90,7 +90,7 @@ export function createLastingParts(
     backgroundReads: createBackgroundReads(BACKGROUND_READS),
     maxAnswerBytes: options.maxAnswerBytes ?? DEFAULT_MAX_ANSWER_BYTES,
     health: createChannelHealth(now, DEFAULT_HEALTH_POLICY, (id, cooldown) => void tellFleet(id, cooldown)),
-    retryBudget: createRetryBudget(now, DEFAULT_RETRY_BUDGET),
+    retryBudget: createRetryBudget(now, environment.retryBudget ?? DEFAULT_RETRY_BUDGET),
     random: environment.random ?? Math.random,
     createId: environment.createId ?? (() => `req_${crypto.randomUUID().replaceAll("-", "")}`),
     transport:

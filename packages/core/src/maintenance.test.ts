@@ -56,6 +56,29 @@ describe("maintenance", () => {
     await maintenance.stop();
   });
 
+  it("is repeated by whatever is given for it, until the stop", async () => {
+    const sweep = vi.fn<Ledger["sweep"]>(async () => []);
+    const ledger = { ...createMemoryLedger(), sweep };
+    const logger = { warn: vi.fn<() => void>(), error: vi.fn<() => void>() };
+    const delivery = createDelivery({ ledger, send: undefined, logger });
+    const repeated: { work: () => void; everyMs: number }[] = [];
+    const end = vi.fn<() => void>();
+    const repeat = (work: () => void, everyMs: number): (() => void) => {
+      repeated.push({ work, everyMs });
+      return end;
+    };
+    const parts = { ledger, delivery, lateWrites: createLateWrites(), onLost: "charge", logger } as const;
+    const maintenance = createMaintenance(parts, repeat);
+    maintenance.start();
+    await vi.advanceTimersByTimeAsync(INTERVAL_MS);
+    expect(sweep).toHaveBeenCalledTimes(1);
+    expect(repeated).toMatchObject([{ everyMs: INTERVAL_MS }]);
+    repeated[0]?.work();
+    await maintenance.stop();
+    expect(sweep).toHaveBeenCalledTimes(2);
+    expect(end).toHaveBeenCalledTimes(1);
+  });
+
   it("begins once, with the first start, and ends with the stop", async () => {
     const sweep = vi.fn<Ledger["sweep"]>(async () => []);
     const { maintenance } = open(() => ({ sweep }));

@@ -1,5 +1,6 @@
 import type { Delivery } from "./billing/delivery.js";
 import type { Ledger, LostPolicy } from "./billing/ledger.js";
+import type { Environment } from "./environment.js";
 import type { LateWrites } from "./job/late-writes.js";
 import type { Logger } from "./logger.js";
 
@@ -26,8 +27,11 @@ const INTERVAL_MS = 10_000;
  * Writes what the ledger did not take, ends the holds of requests whose process died, and delivers again what the
  * operator's function did not take.
  */
-export function createMaintenance(parts: MaintenanceParts): Maintenance {
-  let timer: ReturnType<typeof setInterval> | undefined;
+export function createMaintenance(
+  parts: MaintenanceParts,
+  repeat: Environment["repeat"] = repeatByTimer,
+): Maintenance {
+  let endRepeating: (() => void) | undefined;
   let running: Promise<void> | undefined;
   /** Where a round takes longer than the interval the next is left out. */
   const begin = (): void => {
@@ -37,18 +41,23 @@ export function createMaintenance(parts: MaintenanceParts): Maintenance {
   };
   return {
     start() {
-      if (timer !== undefined) return;
-      timer = setInterval(begin, INTERVAL_MS);
-      // A process that has nothing else to do may end.
-      if (typeof timer === "object") timer.unref();
+      if (endRepeating !== undefined) return;
+      endRepeating = repeat(begin, INTERVAL_MS);
       begin();
     },
     async stop() {
-      clearInterval(timer);
+      endRepeating?.();
       await running;
       await parts.lateWrites.run();
     },
   };
+}
+
+function repeatByTimer(work: () => void, everyMs: number): () => void {
+  const timer = setInterval(work, everyMs);
+  // A process that has nothing else to do may end.
+  if (typeof timer === "object") timer.unref();
+  return () => clearInterval(timer);
 }
 
 async function maintain({ ledger, delivery, lateWrites, onLost, logger }: MaintenanceParts): Promise<void> {

@@ -39,7 +39,7 @@ export function wireGateway(options: GatewayOptions, environment: Partial<Enviro
     async () => wire(configure(await loadOptions(options), now)),
     ({ channels }) => lasting.health.retain(healthIdsOf(channels)),
   );
-  return { lasting, wired, underWay, maintenance: createMaintenance(lasting) };
+  return { lasting, wired, underWay, maintenance: createMaintenance(lasting, environment.repeat) };
 }
 
 function configureFirst(options: GatewayOptions, now: () => number): Configuration | Promise<Configuration> {
