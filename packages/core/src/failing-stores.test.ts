@@ -49,6 +49,16 @@ describe("a store of limits", () => {
     expect([calls, records]).toEqual([[], []]);
   });
 
+  it("that chose the answer itself has told the operator: nothing is logged", async () => {
+    const admit = (): Promise<never> => Promise.reject(new GatewayError("overloaded", "Come back at noon."));
+    const { post, calls, logs } = open({ admit });
+    expect(await post(BODY)).toMatchObject({
+      status: 503,
+      body: { error: { message: "Come back at noon." } },
+    });
+    expect([calls, logs]).toEqual([[], []]);
+  });
+
   it.each(FAILURES)("that takes no end costs the client nothing: it %s", async (_what, finish) => {
     const { post, logs, records } = open({ finish });
     const answer = await post(BODY, KEY);

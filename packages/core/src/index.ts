@@ -58,7 +58,7 @@ export type {
   Usage,
 } from "./image-request.js";
 export type { JsonObject } from "./json.js";
-export type { Logger } from "./logger.js";
+export { consoleLogger, type Logger } from "./logger.js";
 export { GatewayOptionsError, type OptionsProblem } from "./options/check-options.js";
 export type { GatewayOptions, IdempotencyOptions } from "./options/options.js";
 export type { Source } from "./options/source.js";

@@ -25,7 +25,7 @@ let count = 0;
 /** A ticket of its own request, of which a test says what matters to it. */
 export function ticketOf(rest: Partial<AdmissionTicket> = {}): AdmissionTicket {
   count++;
-  return { id: `req_${count}`, windows: [], concurrency: [], channels: [], ...rest };
+  return { id: `req_${count}`, caller: "me", windows: [], concurrency: [], channels: [], ...rest };
 }
 
 export function windowOf(rest: Partial<WindowLimit> = {}): WindowLimit {

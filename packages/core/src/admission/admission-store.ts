@@ -2,7 +2,7 @@
 export interface WindowLimit {
   /** What is counted; names the limit in headers. */
   readonly name: "requests" | "images";
-  /** Whose count it is, such as `caller:me:requests`. Counts of one key are shared by all who name it. */
+  /** Whose count it is, such as `["requests","me"]`. Counts of one key are shared by all of the caller's requests. */
   readonly key: string;
   /** So many in a window. */
   readonly limit: number;
@@ -56,6 +56,11 @@ export interface Cooldown {
 export interface AdmissionTicket {
   /** The request's id. Names its places. */
   readonly id: string;
+  /**
+   * Whose request it is. The keys of its windows, its places and its claim are this caller's and no other's, so that
+   * a store that is spread over nodes can have them on one. Any text.
+   */
+  readonly caller: string;
   readonly windows: readonly WindowLimit[];
   readonly concurrency: readonly ConcurrencyLimit[];
   readonly idempotency?: IdempotencyClaim | undefined;
@@ -103,7 +108,8 @@ export type IdempotencyEnding =
  * keys and channel cooldowns. In one process it is memory; the implementation of a fleet is
  * one round trip for `admit` and one for `finish`.
  *
- * A store that cannot be reached rejects; the gateway then refuses the request with a 503.
+ * A store that cannot be reached rejects; the gateway then refuses the request with a 503, and logs it. One that
+ * rejects with a `GatewayError` chose the answer and has told the operator itself.
  */
 export interface AdmissionStore {
   /** All checks of a request in one atomic step: everything the ticket names is taken, or nothing. */

@@ -1,5 +1,5 @@
 import type { Order } from "../billing/settled-record.js";
-import { GatewayError } from "../errors.js";
+import { GatewayError, isGatewayError } from "../errors.js";
 import type { HeaderReader } from "../exchange.js";
 import type { Caller, ImageRequest } from "../image-request.js";
 import { type Booking, type BookingParts, openBooking } from "../job/booking.js";
@@ -76,6 +76,7 @@ export async function admit(parts: AdmissionParts, applicant: Applicant): Promis
   });
   const ticket: AdmissionTicket = {
     id: applicant.order.id,
+    caller: caller.id,
     ...limits,
     idempotency: await claim(applicant, leaseMs),
     channels: model.healthIds,
@@ -130,6 +131,7 @@ async function askStore(
   try {
     return await admission.admit(ticket);
   } catch (cause) {
+    if (isGatewayError(cause)) throw cause;
     logger.error({ requestId: ticket.id, err: cause }, "The store of limits failed.");
     throw new GatewayError(
       "gateway_unavailable",

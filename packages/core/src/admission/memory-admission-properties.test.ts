@@ -184,6 +184,7 @@ function toTicket(id: string, step: Extract<Command, { kind: "admit" }>): Admiss
   );
   return {
     id,
+    caller: "me",
     windows,
     concurrency: step.concurrency,
     idempotency: step.hasClaim ? step.claim : undefined,

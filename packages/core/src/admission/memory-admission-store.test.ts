@@ -7,7 +7,7 @@ let ids = 0;
 
 function ticketFor(key: string): AdmissionTicket {
   const idempotency = { key, fingerprint: "same", leaseMs: 1_000 };
-  return { id: String(ids++), windows: [], concurrency: [], idempotency, channels: [] };
+  return { id: String(ids++), caller: "me", windows: [], concurrency: [], idempotency, channels: [] };
 }
 
 function keeping(body: string): IdempotencyEnding {
@@ -83,7 +83,7 @@ describe("createMemoryAdmissionStore", () => {
   it("is exact over the real clock too", async () => {
     const store = createMemoryAdmissionStore();
     const limit = { name: "requests", key: "a", limit: 1, windowMs: 60_000, cost: 1 } as const;
-    const ticket = { id: "a", windows: [limit], concurrency: [], channels: [] };
+    const ticket = { id: "a", caller: "me", windows: [limit], concurrency: [], channels: [] };
     expect(await store.admit(ticket)).toMatchObject({ windows: [{ remaining: 0, resetMs: 60_000 }] });
     expect(await store.admit(ticket)).toMatchObject({ kind: "limited" });
   });
