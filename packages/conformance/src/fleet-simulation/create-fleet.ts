@@ -1,0 +1,155 @@
+import {
+  type ApiKeyOptions,
+  createMemoryAdmissionStore,
+  createMemoryLedger,
+  type GatewayRequest,
+  type GatewayResponse,
+  type Ledger,
+  type RetryBudgetPolicy,
+} from "@calotype/core";
+import { createMember, MODEL } from "./create-member.ts";
+import { createProviders, type ProviderCall } from "./create-providers.ts";
+import { createRandom } from "./create-random.ts";
+import { createVirtualClock, type VirtualClock } from "./create-virtual-clock.ts";
+import type { BalanceChange, StoreDecision } from "./shared-state.ts";
+import type { SharedBackend, SimulatedChannel } from "./simulated-channel.ts";
+
+/** What is simulated. The same options give the same run, to the byte. */
+export interface FleetOptions {
+  readonly seed: number;
+  /** How many gateways. */
+  readonly gateways: number;
+  /** Whether they count limits and tell of cooldowns in one store, or each in its own. Default: in one. */
+  readonly isShared?: boolean;
+  readonly channels: readonly SimulatedChannel[];
+  readonly backend?: SharedBackend;
+  /** Their ids are their keys. */
+  readonly callers: readonly Omit<ApiKeyOptions, "key">[];
+  /** Default: the gateway's own. */
+  readonly retryBudget?: RetryBudgetPolicy | undefined;
+}
+
+/** What a client asks for. */
+export interface ClientRequest {
+  readonly caller: string;
+  /** Names the request; the same for a repeat. */
+  readonly prompt: string;
+  readonly images?: number;
+  readonly idempotencyKey?: string;
+}
+
+/** What a client got. */
+export interface ClientAnswer {
+  readonly request: ClientRequest;
+  /** Milliseconds from the start. */
+  readonly beganMs: number;
+  readonly endedMs: number;
+  /** 0: the connection broke, as its gateway died. */
+  readonly status: number;
+  readonly isReplay: boolean;
+  readonly body: string;
+}
+
+/** Gateways, what they share, their providers and clients, on one clock. */
+export interface Fleet {
+  readonly clock: VirtualClock;
+  /** Milliseconds from the start. */
+  readonly elapsedMs: () => number;
+  readonly ledger: Ledger;
+  readonly calls: readonly ProviderCall[];
+  readonly decisions: readonly StoreDecision[];
+  readonly balances: readonly BalanceChange[];
+  /** In the order in which they ended. */
+  readonly answers: readonly ClientAnswer[];
+  /** To one of the gateways by chance, as a balancer without memory does. Resolves when it is answered. */
+  post(request: ClientRequest): Promise<ClientAnswer>;
+  /** Ends a gateway as `kill -9` does. */
+  kill(gateway: number): void;
+}
+
+export function createFleet(options: FleetOptions): Fleet {
+  const { seed, channels, backend, callers, retryBudget, isShared = true } = options;
+  const clock = createVirtualClock();
+  const start = clock.now();
+  const elapsedMs = (): number => clock.now() - start;
+  const ledger = createMemoryLedger({ now: clock.now, maxRecords: 1_000_000 });
+  const { transport, calls } = createProviders({ seed, clock, channels, backend });
+  const oneStore = createMemoryAdmissionStore({ now: clock.now });
+  const decisions: StoreDecision[] = [];
+  const balances: BalanceChange[] = [];
+  const answers: ClientAnswer[] = [];
+  const members = Array.from({ length: options.gateways }, (_, index) =>
+    createMember(index, {
+      seed,
+      clock,
+      store: isShared ? oneStore : createMemoryAdmissionStore({ now: clock.now }),
+      ledger,
+      transport,
+      channels,
+      callers,
+      retryBudget,
+      onDecision: (decision) => void decisions.push(decision),
+      onBalance: (change) => void balances.push(change),
+    }),
+  );
+  const random = createRandom(seed, "balancer");
+
+  const exchange = async (request: ClientRequest): Promise<ClientAnswer> => {
+    const beganMs = elapsedMs();
+    const alive = members.filter((member) => member.isAlive());
+    const member = alive[Math.floor(random() * alive.length)];
+    const answered = member?.gateway.handle(toGatewayRequest(request));
+    if (member === undefined || !answered) throw new Error("No gateway takes the request.");
+    // A key is hashed beside the event loop.
+    if (request.idempotencyKey !== undefined) {
+      clock.standStillFor(Promise.race([member.reachesStore(), answered]));
+    }
+    const response = await Promise.race([answered, member.died]);
+    const isReplay = response?.headers["idempotent-replayed"] === "true";
+    const body = response === undefined ? "" : await readText(response);
+    return { request, beganMs, endedMs: elapsedMs(), status: response?.status ?? 0, isReplay, body };
+  };
+
+  return {
+    clock,
+    elapsedMs,
+    ledger,
+    calls,
+    decisions,
+    balances,
+    answers,
+    async post(request) {
+      const answer = await exchange(request);
+      answers.push(answer);
+      return answer;
+    },
+    kill(index) {
+      const member = members[index];
+      if (member === undefined) throw new RangeError(`There is no gateway ${index}.`);
+      member.kill();
+    },
+  };
+}
+
+function toGatewayRequest({ caller, prompt, images, idempotencyKey }: ClientRequest): GatewayRequest {
+  const headers = new Headers({ authorization: `Bearer ${caller}`, "content-type": "application/json" });
+  if (idempotencyKey !== undefined) headers.set("idempotency-key", idempotencyKey);
+  const fields = { model: MODEL, prompt, ...(images !== undefined && { n: images }) };
+  return {
+    method: "POST",
+    url: "/v1/images/generations",
+    headers,
+    body: null,
+    parsedBody: fields,
+    signal: { aborted: false },
+  };
+}
+
+async function readText({ body }: GatewayResponse): Promise<string> {
+  if (typeof body === "string") return body;
+  const decoder = new TextDecoder();
+  if (body instanceof Uint8Array) return decoder.decode(body);
+  let text = "";
+  for await (const chunk of body) text += decoder.decode(chunk, { stream: true });
+  return text + decoder.decode();
+}

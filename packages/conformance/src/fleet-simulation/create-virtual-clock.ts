@@ -1,0 +1,111 @@
+import { setImmediate } from "node:timers/promises";
+
+/** A clock that jumps from one thing that waits for it to the next. */
+export interface VirtualClock {
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  sleep(ms: number): Promise<void>;
+  /** Calls `work` every so many milliseconds, until what it returned is called. */
+  repeat(work: () => void, everyMs: number): () => void;
+  /** The time does not pass until this is settled: work that is done beside the event loop, such as a hash. */
+  standStillFor(work: Promise<unknown>): void;
+  /** Lets so many milliseconds pass. */
+  pass(ms: number): Promise<void>;
+}
+
+interface Event {
+  readonly at: number;
+  /** Of two at one time the first that was asked for comes first. */
+  readonly order: number;
+  readonly begin: () => void;
+}
+
+/** It stands at the beginning of 2027 until time is let pass. */
+export function createVirtualClock(start = Date.UTC(2027, 0, 1)): VirtualClock {
+  const events: Event[] = [];
+  let now = start;
+  let order = 0;
+  let stopped: Promise<unknown> | undefined;
+
+  const schedule = (ms: number, begin: () => void): void => {
+    push(events, { at: now + Math.max(0, ms), order: order++, begin });
+  };
+
+  /** All that can go on does so before time passes. */
+  const settle = async (): Promise<void> => {
+    await setImmediate();
+    while (stopped !== undefined) {
+      const work = stopped;
+      stopped = undefined;
+      await work;
+      await setImmediate();
+    }
+  };
+
+  return {
+    now: () => now,
+    sleep: (ms) => new Promise((wake) => schedule(ms, wake)),
+    repeat(work, everyMs) {
+      let isOver = false;
+      const next = (): void => {
+        if (isOver) return;
+        work();
+        schedule(everyMs, next);
+      };
+      schedule(everyMs, next);
+      return () => {
+        isOver = true;
+      };
+    },
+    standStillFor(work) {
+      stopped = work;
+    },
+    async pass(ms) {
+      const end = now + ms;
+      await settle();
+      for (let next = events[0]; next !== undefined && next.at <= end; next = events[0]) {
+        pop(events);
+        now = next.at;
+        next.begin();
+        await settle();
+      }
+      now = end;
+    },
+  };
+}
+
+function isBefore(one: Event, other: Event): boolean {
+  return one.at === other.at ? one.order < other.order : one.at < other.at;
+}
+
+/** Into a binary heap: each event comes before the two at twice its place, plus one and plus two. */
+function push(heap: Event[], event: Event): void {
+  let place = heap.length;
+  heap.push(event);
+  while (place > 0) {
+    const parent = (place - 1) >> 1;
+    const above = heap[parent];
+    if (above === undefined || !isBefore(event, above)) break;
+    heap[place] = above;
+    place = parent;
+  }
+  heap[place] = event;
+}
+
+/** Takes the first one out. */
+function pop(heap: Event[]): void {
+  const last = heap.pop();
+  if (last === undefined || heap.length === 0) return;
+  let place = 0;
+  for (;;) {
+    const left = 2 * place + 1;
+    const [one, other] = [heap[left], heap[left + 1]];
+    if (one === undefined) break;
+    const isOther = other !== undefined && isBefore(other, one);
+    const first = isOther ? other : one;
+    if (!isBefore(first, last)) break;
+    heap[place] = first;
+    place = isOther ? left + 1 : left;
+  }
+  heap[place] = last;
+}

@@ -1,0 +1,100 @@
+import { describe, expect, it } from "vitest";
+import { DOWN, LIMITED, runCooldowns } from "./cooldown-scenario.ts";
+import type { Fleet } from "./create-fleet.ts";
+import { digestRun } from "./digest-run.ts";
+import { CONCURRENT, IMAGES_PER_MINUTE, REQUESTS_PER_MINUTE, runLimits } from "./limits-scenario.ts";
+import { countAtOnce, countWindows, measureBooks, measureBudget, measureKeys } from "./measure-limits.ts";
+import { measureRecoveryMs, measureSpan } from "./measure-outage.ts";
+import { type Outage, RUN_MS, runOutage, TROUBLE_FROM_MS, TROUBLE_TO_MS } from "./outage-scenario.ts";
+
+const SEEDS = [1, 2, 3, 4, 5, 6];
+
+const callsPerRequest = (fleet: Fleet): number =>
+  measureSpan(fleet, TROUBLE_FROM_MS, TROUBLE_TO_MS).attemptsPerRequest;
+
+const countFailed = ({ calls }: Fleet, channel: string): number =>
+  calls.filter((call) => call.channel === channel && call.status !== 200).length;
+
+it("a simulated fleet does the same again, to the byte, and something else by another seed", async () => {
+  const digests = [];
+  for (const seed of [7, 7, 8]) digests.push(digestRun((await runLimits(seed)).fleet));
+  expect(digests[1]).toBe(digests[0]);
+  expect(digests[2]).not.toBe(digests[0]);
+});
+
+describe.each(SEEDS)("five gateways, of which one is killed, by seed %i", async (seed) => {
+  const run = await runLimits(seed);
+
+  it("admit requests and images up to the limit in every window, and no more", () => {
+    expect(countWindows(run, "requests")).toEqual([REQUESTS_PER_MINUTE, REQUESTS_PER_MINUTE]);
+    expect(countWindows(run, "images")).toEqual([IMAGES_PER_MINUTE, IMAGES_PER_MINUTE]);
+  });
+
+  it("let as many run at once as may", () => {
+    expect(countAtOnce(run, "at-once")).toBe(CONCURRENT);
+  });
+
+  it("run a request once, however often its idempotency key comes", () => {
+    const { keys, mostRuns, mostBodies } = measureKeys(run);
+    expect(keys).toBeGreaterThan(50);
+    expect({ mostRuns, mostBodies }).toEqual({ mostRuns: 1, mostBodies: 1 });
+  });
+
+  it("use a budget up and never overdraw it", () => {
+    const { budget, highest } = measureBudget(run, "by-budget");
+    expect(highest).toBe(budget);
+  });
+
+  it("charge what they delivered, and hold nothing in the end", async () => {
+    const books = await measureBooks(run);
+    expect(books.made - books.madeForLost).toBe(books.delivered);
+    expect(books.charged).toBe(books.priceOfImages);
+    expect(books.settledBalances).toBe(books.charged);
+    // The ledger may have got what the client did not.
+    expect(books.chargedImages).toBeGreaterThanOrEqual(books.delivered);
+    expect(books.chargedImages).toBeLessThanOrEqual(books.made);
+    expect(books.held).toBe(0);
+    expect(books.unresolved).toBeGreaterThan(0);
+  });
+});
+
+it("gateways that have a store each admit a multiple: it is the shared one that keeps the limits", async () => {
+  const run = await runLimits(1, false);
+  expect(countWindows(run, "requests")[0]).toBeGreaterThan(2 * REQUESTS_PER_MINUTE);
+  expect(countAtOnce(run, "at-once")).toBeGreaterThan(2 * CONCURRENT);
+  expect(measureKeys(run).mostRuns).toBeGreaterThan(1);
+});
+
+describe("the retry budget", () => {
+  // A fifth of the requests; windows of the gateways begin with few of them, and each has three retries at least.
+  it.each<Outage>(["six of six down", "brown-out of all", "weak backend"])(
+    "bounds the calls of an outage: %s",
+    async (outage) => {
+      const calls = callsPerRequest(await runOutage(outage, 1, true));
+      expect(calls).toBeGreaterThan(1.15);
+      expect(calls).toBeLessThan(1.25);
+    },
+  );
+
+  it("lets a provider recover at once that would never recover without it", async () => {
+    const withBudget = await runOutage("weak backend", 2, true);
+    expect(measureRecoveryMs(withBudget, TROUBLE_TO_MS, RUN_MS)).toBeLessThanOrEqual(2_000);
+    const without = await runOutage("weak backend", 2, false);
+    expect(callsPerRequest(without)).toBeGreaterThan(5);
+    expect(measureRecoveryMs(without, TROUBLE_TO_MS, RUN_MS)).toBeNaN();
+  });
+
+  it("fails few requests where other channels are well", async () => {
+    const fleet = await runOutage("two of six down", 1, true);
+    const { succeeded, requests } = measureSpan(fleet, TROUBLE_FROM_MS, TROUBLE_TO_MS);
+    expect(callsPerRequest(fleet)).toBeLessThan(1.2);
+    expect(succeeded / requests).toBeGreaterThan(0.93);
+  });
+});
+
+it("a cooldown that is told to all spares the calls in vain of all but one gateway", async () => {
+  const shared = await runCooldowns(1, true);
+  const apart = await runCooldowns(1, false);
+  expect(countFailed(apart, DOWN)).toBeGreaterThan(3 * countFailed(shared, DOWN));
+  expect(countFailed(apart, LIMITED)).toBeGreaterThan(3 * countFailed(shared, LIMITED));
+});

@@ -1,0 +1,124 @@
+import { PRICE } from "./create-member.ts";
+import type { ProviderCall } from "./create-providers.ts";
+import { BUDGET, type LimitsRun, TRAFFIC_MS } from "./limits-scenario.ts";
+
+const MINUTE = 60_000;
+/** All amounts are whole cents. */
+const toCents = (amount: string | null): number => Math.round(Number(amount ?? 0) * 100);
+
+/** What was admitted under a limit that one caller has, in each window that ended while it was sending. */
+export function countWindows({ fleet }: LimitsRun, name: "requests" | "images"): number[] {
+  const sendingEndsAt = fleet.clock.now() - fleet.elapsedMs() + TRAFFIC_MS;
+  const counts: number[] = [];
+  let endsAt = 0;
+  for (const { at, kind, ticket } of fleet.decisions) {
+    const window = ticket.windows.find((limit) => limit.name === name);
+    if (kind !== "admitted" || window === undefined) continue;
+    if (at >= endsAt) {
+      endsAt = at + MINUTE;
+      if (endsAt > sendingEndsAt) break;
+      counts.push(0);
+    }
+    counts[counts.length - 1] = (counts.at(-1) ?? 0) + window.cost;
+  }
+  return counts;
+}
+
+const isFor = (caller: string): ((call: ProviderCall) => boolean) => {
+  return ({ prompt }) => prompt.startsWith(`${caller}-`);
+};
+
+/** The most calls of a caller that the providers had under way at once. */
+export function countAtOnce({ fleet }: LimitsRun, caller: string): number {
+  const changes = fleet.calls.filter(isFor(caller)).flatMap(({ beganMs, endedMs }) => [
+    { ms: beganMs, by: 1 },
+    { ms: endedMs, by: -1 },
+  ]);
+  let open = 0;
+  let most = 0;
+  for (const { by } of changes.toSorted((one, other) => one.ms - other.ms || one.by - other.by)) {
+    open += by;
+    most = Math.max(most, open);
+  }
+  return most;
+}
+
+/** What became of idempotency keys that were each sent four times. */
+export function measureKeys({ fleet }: LimitsRun): { keys: number; mostRuns: number; mostBodies: number } {
+  const runs = new Map<string, number>();
+  const bodies = new Map<string, Set<string>>();
+  for (const { prompt, images } of fleet.calls.filter(isFor("repeating"))) {
+    if (images > 0) runs.set(prompt, (runs.get(prompt) ?? 0) + 1);
+  }
+  for (const { request, status, body } of fleet.answers) {
+    if (request.idempotencyKey === undefined || status !== 200) continue;
+    bodies.set(request.prompt, (bodies.get(request.prompt) ?? new Set()).add(body));
+  }
+  const mostBodies = Math.max(...Array.from(bodies.values(), ({ size }) => size));
+  return { keys: runs.size, mostRuns: Math.max(...runs.values()), mostBodies };
+}
+
+/** How much of the budget was ever used and set aside, in cents. */
+export function measureBudget({ fleet }: LimitsRun, caller: string): { budget: number; highest: number } {
+  const sums = fleet.balances
+    .filter((change) => change.caller === caller)
+    .map(({ settled, held }) => toCents(settled) + toCents(held));
+  return { budget: toCents(BUDGET), highest: Math.max(...sums) };
+}
+
+/** The books after the last sweep. */
+export interface Books {
+  /** Pictures that the providers made, … */
+  readonly made: number;
+  /** … of them for clients whose gateway died, … */
+  readonly madeForLost: number;
+  /** … and those that clients got. */
+  readonly delivered: number;
+  /** Cents. */
+  readonly charged: number;
+  readonly chargedImages: number;
+  readonly priceOfImages: number;
+  readonly settledBalances: number;
+  readonly held: number;
+  readonly unresolved: number;
+}
+
+export async function measureBooks({ fleet, records }: LimitsRun): Promise<Books> {
+  const answered = (...statuses: number[]): Set<string> =>
+    new Set(
+      fleet.answers.filter(({ status }) => statuses.includes(status)).map(({ request }) => request.prompt),
+    );
+  const wellAnswered = answered(200);
+  const lost = new Set([...answered(0)].filter((prompt) => !wellAnswered.has(prompt)));
+  const callers = new Set(fleet.answers.map(({ request }) => request.caller));
+  const balances = await Promise.all(Array.from(callers, (caller) => fleet.ledger.balance(caller)));
+  const chargedImages = sum(records, (record) =>
+    record.state === "settled" ? (record.usage?.generated_images ?? 0) : 0,
+  );
+  return {
+    made: sum(fleet.calls, ({ images }) => images),
+    madeForLost: sum(
+      fleet.calls.filter(({ prompt }) => lost.has(prompt)),
+      ({ images }) => images,
+    ),
+    delivered: sum(
+      fleet.answers.filter(({ status, isReplay }) => status === 200 && !isReplay),
+      ({ body }) => readImages(body),
+    ),
+    charged: sum(records, ({ charge }) => toCents(charge)),
+    chargedImages,
+    priceOfImages: chargedImages * toCents(PRICE),
+    settledBalances: sum(balances, ({ settled }) => toCents(settled)),
+    held: sum(balances, ({ held }) => toCents(held)),
+    unresolved: records.filter(({ state }) => state === "unresolved").length,
+  };
+}
+
+function sum<T>(items: readonly T[], read: (item: T) => number): number {
+  return items.reduce((total, item) => total + read(item), 0);
+}
+
+function readImages(body: string): number {
+  const { data }: { readonly data: readonly unknown[] } = JSON.parse(body);
+  return data.length;
+}

@@ -1,0 +1,42 @@
+import type { ClientAnswer, ClientRequest, Fleet } from "./create-fleet.ts";
+import { createRandom, drawGapMs, type Random } from "./create-random.ts";
+
+/** One caller's requests. */
+export interface Traffic {
+  readonly seed: number;
+  readonly caller: string;
+  readonly perSecond: number;
+  readonly untilMs: number;
+  /** How many pictures a request asks for. Default: one. */
+  readonly drawImages?: (random: Random) => number;
+  /** Each request is sent with an idempotency key, and again after so many milliseconds each. Default: once, without. */
+  readonly repeatAfterMs?: readonly number[];
+}
+
+/** Sends a caller's requests by chance in time, none waiting for another. Resolves when all are answered. */
+export async function sendTraffic(fleet: Fleet, traffic: Traffic): Promise<void> {
+  const { seed, caller, perSecond, untilMs, drawImages = () => 1, repeatAfterMs } = traffic;
+  const random = createRandom(seed, `traffic of ${caller}`);
+  const underWay: Promise<unknown>[] = [];
+  for (let number = 0; ; number++) {
+    await fleet.clock.sleep(drawGapMs(random, perSecond));
+    if (fleet.elapsedMs() >= untilMs) break;
+    const prompt = `${caller}-${number}`;
+    const request = { caller, prompt, images: drawImages(random) };
+    if (repeatAfterMs === undefined) underWay.push(fleet.post(request));
+    else underWay.push(sendRepeatedly(fleet, { ...request, idempotencyKey: prompt }, repeatAfterMs));
+  }
+  await Promise.all(underWay);
+}
+
+function sendRepeatedly(
+  fleet: Fleet,
+  request: ClientRequest,
+  afterMs: readonly number[],
+): Promise<readonly ClientAnswer[]> {
+  const repeats = afterMs.map(async (ms) => {
+    await fleet.clock.sleep(ms);
+    return fleet.post(request);
+  });
+  return Promise.all([fleet.post(request), ...repeats]);
+}

@@ -1,0 +1,77 @@
+import type { AdmissionDecision, AdmissionStore, AdmissionTicket, Balance, Ledger } from "@calotype/core";
+import type { VirtualClock } from "./create-virtual-clock.ts";
+
+/** A ticket, and what the store decided of it. */
+export interface StoreDecision {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly ticket: AdmissionTicket;
+  readonly kind: AdmissionDecision["kind"];
+}
+
+/** What a caller had spent and under way after a change. */
+export interface BalanceChange extends Balance {
+  readonly caller: string;
+}
+
+export type DecisionListener = (decision: StoreDecision) => void;
+export type BalanceListener = (change: BalanceChange) => void;
+
+/** How one gateway reaches what it shares with the others. */
+export interface Wire {
+  readonly clock: VirtualClock;
+  /** Whether the gateway's process lives. One that is dead hears of nothing any more. */
+  readonly isAlive: () => boolean;
+  /** There and back. */
+  readonly roundTripMs: number;
+}
+
+/** A call over the wire: it takes effect half-way, and not at all where the caller was dead before. */
+async function call<T>({ clock, isAlive, roundTripMs }: Wire, work: () => Promise<T>): Promise<T> {
+  if (!isAlive()) return forever();
+  await clock.sleep(roundTripMs / 2);
+  const result = await work();
+  await clock.sleep(roundTripMs / 2);
+  return isAlive() ? result : forever();
+}
+
+/** What a dead process waits for. */
+export function forever<T>(): Promise<T> {
+  return new Promise<T>(() => undefined);
+}
+
+/** A store as one gateway reaches it. */
+export function reachStore(store: AdmissionStore, wire: Wire, onDecision: DecisionListener): AdmissionStore {
+  return {
+    admit: (ticket) =>
+      call(wire, async () => {
+        const decision = await store.admit(ticket);
+        onDecision({ at: wire.clock.now(), ticket, kind: decision.kind });
+        return decision;
+      }),
+    finish: (ticket, ending) => call(wire, () => store.finish(ticket, ending)),
+    setCooldown: (channel, cooldown) => call(wire, () => store.setCooldown(channel, cooldown)),
+  };
+}
+
+/** A ledger as one gateway reaches it. */
+export function reachLedger(ledger: Ledger, wire: Wire, onChange: BalanceListener): Ledger {
+  const look = async (caller: string): Promise<void> =>
+    onChange({ caller, ...(await ledger.balance(caller)) });
+  return {
+    ...ledger,
+    hold: (hold) =>
+      call(wire, async () => {
+        const result = await ledger.hold(hold);
+        await look(hold.caller);
+        return result;
+      }),
+    settle: (record) =>
+      call(wire, async () => {
+        await ledger.settle(record);
+        await look(record.caller);
+      }),
+    release: (id) => call(wire, () => ledger.release(id)),
+    sweep: (options) => call(wire, () => ledger.sweep(options)),
+  };
+}
