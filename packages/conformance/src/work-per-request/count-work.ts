@@ -1,0 +1,125 @@
+import { createHook } from "node:async_hooks";
+import { Socket } from "node:net";
+import { Readable } from "node:stream";
+import type { Work } from "./work.ts";
+
+type Counts = { -readonly [Name in keyof Work]: Work[Name] };
+
+const createCounts = (): Counts => ({
+  moreWritesThanReads: 0,
+  jsonParses: 0,
+  jsonParsedChars: 0,
+  jsonStringifies: 0,
+  jsonStringifiedChars: 0,
+  decodedBytes: 0,
+  encodedBytes: 0,
+  copiedBytes: 0,
+  promises: 0,
+  timers: 0,
+  handles: 0,
+});
+
+/** Counts the work of this process from when it is started. */
+export interface WorkCounter {
+  start(): void;
+  stop(): Work;
+}
+
+/**
+ * Puts counting functions in the place of the runtime's while it counts. What the runtime calls inside of itself is
+ * not seen.
+ *
+ * @param isClient tells the sockets of clients
+ */
+export function createWorkCounter(isClient: (socket: Socket) => boolean): WorkCounter {
+  let counts = createCounts();
+  const hook = createHook({ init: (_id, type) => countResource(counts, type) });
+  let restore: (() => void)[] = [];
+
+  return {
+    start() {
+      counts = createCounts();
+      restore = replaceAll(counts, isClient);
+      hook.enable();
+    },
+    stop() {
+      hook.disable();
+      for (const putBack of restore) putBack();
+      return counts;
+    },
+  };
+}
+
+function countResource(counts: Counts, type: string): void {
+  if (type === "PROMISE") counts.promises++;
+  else if (type === "Timeout") counts.timers++;
+  else if (/^(?:TCP|FS|CRYPTO|HASH|PIPE|GETADDR|ZLIB|WORKER)/i.test(type)) counts.handles++;
+}
+
+/** Each function calls the one whose place it took, and counts what went in or came out. */
+function replaceAll(counts: Counts, isClient: (socket: Socket) => boolean): (() => void)[] {
+  const decoded = (bytes: unknown): void => void (counts.decodedBytes += sizeOf(bytes));
+  const encoded = (bytes: unknown): void => void (counts.encodedBytes += sizeOf(bytes));
+  const copied = (bytes: unknown): void => void (counts.copiedBytes += sizeOf(bytes));
+  const sentBy = (socket: unknown): void => {
+    if (socket instanceof Socket && isClient(socket)) counts.moreWritesThanReads++;
+  };
+  return [
+    replace(JSON, "parse", (_self, [text]) => {
+      counts.jsonParses++;
+      counts.jsonParsedChars += String(text).length;
+    }),
+    replace(JSON, "stringify", (_self, _values, text) => {
+      counts.jsonStringifies++;
+      counts.jsonStringifiedChars += typeof text === "string" ? text.length : 0;
+    }),
+    replace(Buffer, "concat", (_self, _values, whole) => copied(whole)),
+    replace(Buffer, "from", (_self, [source], made) => {
+      if (typeof source === "string") encoded(made);
+      else if (ArrayBuffer.isView(source)) copied(made);
+    }),
+    replace(Buffer.prototype, "toString", (self, [, from = 0, to = sizeOf(self)]) => {
+      counts.decodedBytes += Number(to) - Number(from);
+    }),
+    replace(Buffer.prototype, "write", (_self, _values, written) => {
+      counts.encodedBytes += Number(written);
+    }),
+    replace(Buffer.prototype, "copy", (_self, _values, written) => {
+      counts.copiedBytes += Number(written);
+    }),
+    replace(TextDecoder.prototype, "decode", (_self, [bytes]) => decoded(bytes)),
+    replace(TextEncoder.prototype, "encode", (_self, _values, bytes) => encoded(bytes)),
+    replace(Object.getPrototypeOf(Uint8Array.prototype), "set", (_self, [bytes]) => copied(bytes)),
+    replace(Object.getPrototypeOf(Uint8Array.prototype), "slice", (_self, _values, made) => copied(made)),
+    // Requests are parsed without passing here.
+    replace(Readable.prototype, "push", (self, [bytes]) => {
+      if (self instanceof Socket && ArrayBuffer.isView(bytes)) counts.moreWritesThanReads--;
+    }),
+    replace(Socket.prototype, "_write", sentBy),
+    replace(Socket.prototype, "_writev", sentBy),
+  ];
+}
+
+function sizeOf(bytes: unknown): number {
+  return ArrayBuffer.isView(bytes) ? bytes.byteLength : 0;
+}
+
+/** Puts a counted function in the place of a method. What it gives puts the method back. */
+function replace(
+  owner: object,
+  name: string,
+  count: (self: unknown, values: readonly unknown[], result: unknown) => void,
+): () => void {
+  const property = Object.getOwnPropertyDescriptor(owner, name);
+  const original: unknown = property?.value;
+  if (property === undefined || typeof original !== "function") throw new Error(`There is no ${name}.`);
+  Object.defineProperty(owner, name, {
+    ...property,
+    value(this: unknown, ...values: unknown[]): unknown {
+      const result: unknown = Reflect.apply(original, this, values);
+      count(this, values, result);
+      return result;
+    },
+  });
+  return () => void Object.defineProperty(owner, name, property);
+}

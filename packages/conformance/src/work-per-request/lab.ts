@@ -1,0 +1,151 @@
+import { once } from "node:events";
+import { Agent, type ServerResponse } from "node:http";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { open, responseTo } from "../support/http-client.js";
+import { listen } from "../support/listen.js";
+import { type GatewayProcess, startGateway } from "./gateway-process.js";
+import type { Scenario } from "./scenarios.js";
+import type { Work } from "./work.js";
+
+/** A provider, a gateway in a process of its own and a client, of which only the gateway is looked at. */
+export interface Lab {
+  /** What the gateway does for one request, as the mean of several that come one after another. */
+  countWork(scenario: Scenario, requests: number): Promise<Work>;
+  /** How many bytes of its heap it takes for one request, as the mean of several. */
+  countAllocated(scenario: Scenario, requests: number): Promise<number>;
+  /** The bytes that it holds for one request when half of its answer has passed, or nothing of one that is small. */
+  countHeld(scenario: Scenario): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** @param flags of the runtime of the gateway */
+export async function openLab(flags: readonly string[] = []): Promise<Lab> {
+  const provider = await startProvider();
+  const gateway = await startGateway(provider.url, flags);
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+
+  const run = async (scenario: Scenario, requests: number): Promise<void> => {
+    provider.answerWith(scenario);
+    for (let count = 0; count < requests; count++) await exchange(gateway, scenario, agent).ended;
+  };
+
+  return {
+    async countWork(scenario, requests) {
+      await run(scenario, 2);
+      const work = await gateway.countWork(() => run(scenario, requests));
+      return divide(work, requests);
+    },
+    async countAllocated(scenario, requests) {
+      await run(scenario, 200);
+      const bytes = await gateway.countAllocated(() => run(scenario, requests));
+      if (bytes === undefined) throw new Error("There was a collection while the heap was looked at.");
+      return bytes / requests;
+    },
+    async countHeld(scenario) {
+      const before = await gateway.countHeld();
+      const { paused, goOn } = provider.pauseIn(scenario);
+      const { received, ended } = exchange(gateway, scenario, agent);
+      const sent = await paused;
+      while (received() < sent) await nextTurn();
+      const held = await gateway.countHeld();
+      goOn();
+      await ended;
+      return held - before;
+    },
+    async close() {
+      agent.destroy();
+      await gateway.stop();
+      await provider.close();
+    },
+  };
+}
+
+function divide(work: Work, requests: number): Work {
+  const means = Object.entries<number>({ ...work }).map(([name, count]) => [name, count / requests] as const);
+  return { ...work, ...Object.fromEntries(means) };
+}
+
+/** One request, and how much has come of the body of its answer. */
+function exchange(
+  { url }: GatewayProcess,
+  { path, contentType, body }: Scenario,
+  agent: Agent,
+): { received: () => number; ended: Promise<void> } {
+  let received = 0;
+  const headers = {
+    authorization: "Bearer caller-key",
+    "content-type": contentType,
+    "content-length": String(body.length),
+  };
+  const outgoing = open(url, { path, headers }, agent);
+  outgoing.end(body);
+  const read = async (): Promise<void> => {
+    const incoming = await responseTo(outgoing);
+    incoming.on("data", (chunk: Buffer) => (received += chunk.length));
+    await once(incoming, "end");
+    if (incoming.statusCode !== 200) throw new Error(`The gateway answered ${incoming.statusCode}.`);
+  };
+  return { received: () => received, ended: read() };
+}
+
+interface Provider {
+  readonly url: string;
+  answerWith(scenario: Scenario): void;
+  /** Stops once in the middle of the next answer. `paused` gives the bytes of its body that were sent. */
+  pauseIn(scenario: Scenario): { paused: Promise<number>; goOn: () => void };
+  close(): Promise<void>;
+}
+
+async function startProvider(): Promise<Provider> {
+  let scenario: Scenario | undefined;
+  let pause: { reached: (sent: number) => void; over: Promise<void> } | undefined;
+
+  const answer = async (res: ServerResponse): Promise<void> => {
+    const { answerType = "", answer: pieces = [] } = scenario ?? {};
+    const length = pieces.length === 1 ? { "content-length": pieces[0]?.length ?? 0 } : {};
+    res.writeHead(200, { "content-type": answerType, ...length });
+    const [first, second] = halve(pieces);
+    for (const piece of first) await write(res, piece);
+    if (pause !== undefined) {
+      pause.reached(first.reduce((sum, piece) => sum + piece.length, 0));
+      await pause.over;
+      pause = undefined;
+    }
+    for (const piece of second) await write(res, piece);
+    res.end();
+  };
+
+  const { url, close } = await listen((req, res) => {
+    req.resume();
+    req.on("end", () => void answer(res));
+  });
+  return {
+    url,
+    close,
+    answerWith: (next) => (scenario = next),
+    pauseIn(next) {
+      scenario = next;
+      const reached = Promise.withResolvers<number>();
+      const over = Promise.withResolvers<void>();
+      pause = { reached: reached.resolve, over: over.promise };
+      return { paused: reached.promise, goOn: over.resolve };
+    },
+  };
+}
+
+/** The pieces of an answer up to its middle, and those after; of a short answer all comes after. */
+function halve(pieces: readonly Buffer[]): [readonly Buffer[], readonly Buffer[]] {
+  const middle = Math.floor(pieces.length / 2);
+  if (pieces.length > 1) return [pieces.slice(0, middle), pieces.slice(middle)];
+  const [whole = Buffer.alloc(0)] = pieces;
+  const half = whole.length < 10_000 ? 0 : Math.floor(whole.length / 2);
+  return half === 0 ? [[], [whole]] : [[whole.subarray(0, half)], [whole.subarray(half)]];
+}
+
+/** Each piece in a packet of its own, as far as that can be had. */
+async function write(res: ServerResponse, piece: Buffer): Promise<void> {
+  await new Promise((resolve) => {
+    res.write(piece, resolve);
+  });
+  await nextTurn();
+}

@@ -1,0 +1,132 @@
+import type { ScenarioName } from "./scenarios.js";
+import type { Work } from "./work.js";
+
+/** What one request costs, and how many bytes are held for it in the middle of its answer. */
+export interface WorkOfRequest extends Work {
+  readonly heldBytes: number;
+}
+
+/**
+ * What one request of each kind costs at present. Whoever makes it cheaper writes the new number here; who makes it
+ * dearer does so only if that is worth it.
+ */
+export const PRESENT_WORK: Readonly<Record<ScenarioName, WorkOfRequest>> = {
+  small: {
+    moreWritesThanReads: 0,
+    jsonParses: 2,
+    jsonParsedChars: 726,
+    jsonStringifies: 5,
+    jsonStringifiedChars: 783,
+    decodedBytes: 814,
+    encodedBytes: 130,
+    copiedBytes: 736,
+    promises: 96.5,
+    timers: 1,
+    handles: 0,
+    heldBytes: 40_000,
+  },
+  "4 MB of base64 in an answer": {
+    moreWritesThanReads: 0,
+    jsonParses: 8,
+    jsonParsedChars: 239,
+    jsonStringifies: 5,
+    jsonStringifiedChars: 198,
+    decodedBytes: 331,
+    encodedBytes: 146,
+    copiedBytes: 4_195_000,
+    promises: 829,
+    timers: 64,
+    handles: 0,
+    heldBytes: 160_000,
+  },
+  "100 events of 500 B": {
+    moreWritesThanReads: 1,
+    jsonParses: 102,
+    jsonParsedChars: 45_900,
+    jsonStringifies: 4,
+    jsonStringifiedChars: 164,
+    decodedBytes: 50_700,
+    encodedBytes: 101,
+    copiedBytes: 51_700,
+    promises: 1_252,
+    timers: 3,
+    handles: 0,
+    heldBytes: 88_000,
+  },
+  "10 events of 1 MB": {
+    moreWritesThanReads: 1,
+    jsonParses: 12,
+    jsonParsedChars: 164_000,
+    jsonStringifies: 4,
+    jsonStringifiedChars: 193,
+    decodedBytes: 164_700,
+    encodedBytes: 130,
+    copiedBytes: 11_975_000,
+    promises: 2_340,
+    timers: 162,
+    handles: 0,
+    heldBytes: 175_000,
+  },
+  "a form with 3 files of 10 MB": {
+    moreWritesThanReads: 0,
+    jsonParses: 1,
+    jsonParsedChars: 580,
+    jsonStringifies: 5,
+    jsonStringifiedChars: 942,
+    decodedBytes: 31_458_000,
+    encodedBytes: 41_943_300,
+    copiedBytes: 31_949_600,
+    promises: 5_874,
+    timers: 2,
+    handles: 0,
+    heldBytes: 31_566_000,
+  },
+  "JSON with 3 data URLs of 4 MB": {
+    moreWritesThanReads: 0,
+    jsonParses: 2,
+    jsonParsedChars: 12_583_700,
+    jsonStringifies: 5,
+    jsonStringifiedChars: 12_583_700,
+    decodedBytes: 12_583_800,
+    encodedBytes: 12_583_100,
+    copiedBytes: 12_583_800,
+    promises: 492,
+    timers: 1,
+    handles: 0,
+    heldBytes: 50_365_000,
+  },
+};
+
+/** Bytes of the heap that a small request takes, by code that is interpreted. */
+export const PRESENT_HEAP_BYTES = 103_000;
+
+/** How much more than at present there may be. */
+const HEAD_ROOM = 1.12;
+
+/** What differs from run to run beside that: timers of connections, what the runtime keeps for itself. */
+const NOISE = { timers: 3, heldBytes: 192 * 1024 };
+
+/** What has become dearer than at present, or so much cheaper that nobody would see it rise again; in words. */
+export function compareWork(work: WorkOfRequest, present: WorkOfRequest): string[] {
+  const counts: Readonly<Record<string, number>> = { ...work };
+  const noises: Readonly<Record<string, number>> = NOISE;
+  return Object.entries<number>({ ...present }).flatMap(([name, count]) =>
+    compareCount(name, counts[name] ?? 0, { present: count, noise: noises[name] ?? 0 }),
+  );
+}
+
+/** As {@link compareWork}, of one number. */
+export function compareCount(
+  name: string,
+  count: number,
+  { present, noise = 0 }: { readonly present: number; readonly noise?: number },
+): string[] {
+  const limit = present * HEAD_ROOM + noise;
+  if (count > limit) {
+    return [
+      `${name} rose from ${present} to ${count} for one request; at most ${Math.floor(limit)} are allowed`,
+    ];
+  }
+  const isStale = present > 10 && present > 10 * noise && count < present / 2;
+  return isStale ? [`${name} fell from ${present} to ${count}: write that into present-work.ts`] : [];
+}

@@ -1,0 +1,88 @@
+import { createServer } from "node:http";
+import type { Socket } from "node:net";
+import { PerformanceObserver } from "node:perf_hooks";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { getHeapStatistics } from "node:v8";
+import { createGateway, hashApiKey } from "@calotype/core";
+import { toNodeHandler } from "@calotype/node";
+import { createWorkCounter } from "./count-work.ts";
+import type { Order } from "./work.ts";
+
+/*
+ * A gateway with everything on, in a process of its own that tells what it does and holds. Its argument: the address
+ * of the provider. Sends its port, and then the answer to each order.
+ */
+const [baseUrl = ""] = process.argv.slice(2);
+const PLENTY = 1_000_000_000;
+const MODELS = "seedream-4-5-*";
+
+const gateway = createGateway({
+  models: { [MODELS]: { family: "seedream" } },
+  channels: [
+    { id: "ark", family: "seedream", apiKey: "channel-key", baseUrl, modelMapping: { [MODELS]: "ep-*" } },
+  ],
+  apiKeys: [{ id: "tester", hash: hashApiKey("caller-key"), budget: PLENTY }],
+  limits: { requestsPerMinute: PLENTY, imagesPerMinute: PLENTY, concurrent: 1000 },
+  billing: {
+    model_details: { [MODELS]: { pricing_mode: "per-token", output_token_price: "3.75", decimal_places: 6 } },
+    group_ratio: { default: "1.25" },
+  },
+  onUsage: () => undefined,
+});
+
+const clients = new WeakSet<Socket>();
+const counter = createWorkCounter((socket) => clients.has(socket));
+let collections = 0;
+let heapBefore = 0;
+
+const readHeap = (): number => getHeapStatistics().used_heap_size;
+
+/** What goes on after an answer is over as well. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 10; turn++) await nextTurn();
+}
+
+function collectGarbage(): void {
+  if (globalThis.gc === undefined) throw new Error("Start this program with --expose-gc.");
+  globalThis.gc();
+}
+
+async function obey(order: Order): Promise<unknown> {
+  await settle();
+  switch (order) {
+    case "start counting":
+      return counter.start();
+    case "stop counting":
+      return counter.stop();
+    case "start allocating":
+      collectGarbage();
+      await settle();
+      collections = 0;
+      heapBefore = readHeap();
+      return undefined;
+    case "stop allocating": {
+      const bytes = readHeap() - heapBefore;
+      await settle();
+      return collections === 0 ? bytes : undefined;
+    }
+    case "tell what is held": {
+      collectGarbage();
+      // Buffers are given back by what runs after a collection.
+      await settle();
+      collectGarbage();
+      const { heapUsed, external } = process.memoryUsage();
+      return heapUsed + external;
+    }
+  }
+}
+
+new PerformanceObserver((list) => (collections += list.getEntries().length)).observe({ entryTypes: ["gc"] });
+process.on("message", (order: Order) => {
+  void obey(order).then((answer) => process.send?.({ answer }));
+});
+process.on("disconnect", () => process.exit());
+
+const server = createServer(toNodeHandler(gateway));
+server.keepAliveTimeout = 0;
+server.on("connection", (socket) => clients.add(socket));
+server.listen(0, "127.0.0.1", () => process.send?.({ answer: server.address() }));
