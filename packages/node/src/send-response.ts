@@ -42,7 +42,8 @@ export async function sendResponse(
     await body[Symbol.asyncIterator]().return?.();
     throw error;
   }
-  await sendChunks(res, body, options);
+  // Not awaited here, where the head of the answer would be held until its end.
+  return sendChunks(res, body, options);
 }
 
 /** False when the client left or another handler has answered. */
@@ -88,10 +89,9 @@ async function sendChunks(
   res.once("close", stop);
   try {
     for await (const chunk of { [Symbol.asyncIterator]: () => chunks }) {
-      for (const part of chunk.length <= MAX_WRITE_BYTES ? [chunk] : split(chunk)) {
-        if (res.destroyed) break;
-        if (!res.write(part)) await waitForDrain(res, maxStallMs);
-      }
+      if (res.destroyed) break;
+      if (chunk.length > MAX_WRITE_BYTES) await sendInParts(res, chunk, maxStallMs);
+      else if (!res.write(chunk)) await waitForDrain(res, maxStallMs);
       if (res.destroyed) break;
     }
   } catch {
@@ -102,10 +102,14 @@ async function sendChunks(
   if (!res.destroyed) res.end();
 }
 
-/** A chunk in parts of at most `MAX_WRITE_BYTES`, without copying. */
-function* split(chunk: Uint8Array): Generator<Uint8Array> {
-  for (let start = 0; start < chunk.length; start += MAX_WRITE_BYTES) {
-    yield chunk.subarray(start, start + MAX_WRITE_BYTES);
+async function sendInParts(
+  res: ServerResponse,
+  chunk: Uint8Array,
+  maxStallMs: number | undefined,
+): Promise<void> {
+  for (let start = 0; start < chunk.length && !res.destroyed; start += MAX_WRITE_BYTES) {
+    // Not copied.
+    if (!res.write(chunk.subarray(start, start + MAX_WRITE_BYTES))) await waitForDrain(res, maxStallMs);
   }
 }
 

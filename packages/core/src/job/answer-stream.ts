@@ -33,24 +33,27 @@ export async function answerStream(
     await job.booking.settle(sentTo, { status, errorCode: shownCodeOf(error), images: 0, upstreamRequestId });
     throw error;
   }
+  const { id, booking, reportError } = job;
+  const { ignored } = job.request;
+  // From here on nothing of the request is held, as a stream may be open for long and many may be at once.
   const body = relaySse(response.body, {
     onEvent: (event) => reader.read(event),
     isLast: () => reader.isOver === true,
     onEnd: (end) => {
       if (end.reason === "failed") failedLate({ kind: kindOf(end.error), cause: end.error });
-      const { images, usage, failure } = readResult(reader, end, parts, job);
+      const { images, usage, failure } = readResult(reader, end, parts, id);
       const error =
         failure === undefined ? findError(end) : toReportedError(failure, parts.mask, upstreamRequestId);
-      if (error !== undefined) job.reportError(error);
+      if (error !== undefined) reportError(error);
       const errorCode = error && shownCodeOf(error);
-      return job.booking.settle(sentTo, { status: 200, errorCode, images, usage, upstreamRequestId });
+      return booking.settle(sentTo, { status: 200, errorCode, images, usage, upstreamRequestId });
     },
     onAbandoned: (stream) => void parts.backgroundReads.start(stream),
     renderFailure: (error) => renderErrorEvent(toStreamError(error, upstreamRequestId), parts.mask),
     heartbeatMs: parts.heartbeatMs,
     cancel: response.cancel,
   });
-  return renderStream(body, { id: job.id, ignored: job.request.ignored });
+  return renderStream(body, { id, ignored });
 }
 
 /** A reader of the family's, if it has one and that one opens. */
@@ -58,20 +61,20 @@ function openReader(parts: JobParts, job: Job): StreamReader | undefined {
   try {
     return job.model.family.readStream?.();
   } catch (error) {
-    reportReader(parts, job, error);
+    reportReader(parts, job.id, error);
     return undefined;
   }
 }
 
 /** What the stream gave; a reader that throws must cost neither the stream nor its record. */
-function readResult(reader: StreamReader, end: RelayEnd, parts: JobParts, job: Job): StreamResult {
-  if (end.readError !== undefined) reportReader(parts, job, end.readError);
+function readResult(reader: StreamReader, end: RelayEnd, parts: JobParts, id: string): StreamResult {
+  if (end.readError !== undefined) reportReader(parts, id, end.readError);
   try {
     const result: unknown = reader.result();
     if (!isStreamResult(result)) throw new TypeError("A family's reader gave no result of its stream.");
     return result;
   } catch (error) {
-    reportReader(parts, job, error);
+    reportReader(parts, id, error);
     const failure = { code: "internal_error", message: "The stream could not be read." };
     return { images: 0, usage: undefined, failure };
   }
@@ -82,8 +85,8 @@ function isStreamResult(result: unknown): result is StreamResult {
   return isJsonObject(result) && typeof result["images"] === "number";
 }
 
-function reportReader(parts: JobParts, job: Job, error: unknown): void {
-  parts.logger.error({ requestId: job.id, err: error }, "The reader of a stream failed.");
+function reportReader(parts: JobParts, requestId: string, error: unknown): void {
+  parts.logger.error({ requestId, err: error }, "The reader of a stream failed.");
 }
 
 function unreadableError(upstreamRequestId: string | undefined): GatewayError {

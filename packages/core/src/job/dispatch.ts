@@ -67,10 +67,7 @@ export async function dispatch(
     const sentTo = { channel: channel.id, upstreamModel: channel.toUpstreamModel(model.name) ?? model.name };
     const outcome = await attempt(route, request, sentTo.upstreamModel, parts);
     if (outcome.ok) {
-      const answeredBy = route;
-      const failedLate = (failure: AttemptFailure): void =>
-        beginRoute(parts.health, answeredBy).failed(failure);
-      return { ok: true, channel, sentTo, response: outcome.response, failedLate };
+      return { ok: true, channel, sentTo, response: outcome.response, failedLate: failLater(parts, route) };
     }
     const { failure } = outcome;
     if (failure.kind !== "unreachable") reached = sentTo;
@@ -90,6 +87,11 @@ export async function dispatch(
     // The failure that weighs most: where an image may have been made, it is that one.
     nothingMade: failure === undefined || maySendAgain(failure.kind, false),
   };
+}
+
+/** Apart from `dispatch`, since it is held as long as the answer takes: with it would be what `dispatch` was given. */
+function failLater({ health }: DispatchParts, route: Route): Answered["failedLate"] {
+  return (failure) => beginRoute(health, route).failed(failure);
 }
 
 interface FailedAttempt {

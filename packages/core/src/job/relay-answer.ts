@@ -2,7 +2,7 @@ import type { AnswerShape } from "../answer-shape.js";
 import { GatewayError, shownCodeOf } from "../errors.js";
 import type { GatewayResponse } from "../exchange.js";
 import { toAnswerHeaders } from "../response/answer-headers.js";
-import { Relay, type RelayEnding, toIterator } from "../response/relay.js";
+import { Relay, type RelayEnding } from "../response/relay.js";
 import { decodeText, readRequestId } from "../upstream/read-answer.js";
 import { toReadError } from "../upstream/to-read-error.js";
 import { TransportError } from "../upstream/transport.js";
@@ -76,10 +76,7 @@ export async function relayAnswer(
   return {
     status: 200,
     headers,
-    body: toIterator(
-      () => relay.take(),
-      () => relay.leave(),
-    ),
+    body: relay,
   };
 }
 

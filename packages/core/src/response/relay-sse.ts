@@ -1,6 +1,5 @@
-import { settlesWithin } from "../settles-within.js";
 import { createSseReader, type SseEvent } from "./read-sse.js";
-import { type AbandonedStream, Relay, type RelayEnding, toIterator } from "./relay.js";
+import { type AbandonedStream, Relay, type RelayEnding } from "./relay.js";
 
 /** How a relayed stream ended, and the first error that `onEvent` threw, if any: no reader stops the relay. */
 export type RelayEnd = RelayEnding & { readonly readError?: unknown };
@@ -26,6 +25,7 @@ export interface RelayOptions {
   readonly cancel?: (() => void) | undefined;
 }
 
+const encoder = new TextEncoder();
 const HEARTBEAT = ": keep-alive\n\n";
 
 /**
@@ -55,34 +55,21 @@ export function relaySse(
       readError ??= error;
     }
   });
-  const relay = new Relay(source, {
-    ...options,
+  const { isLast, onAbandoned, renderFailure, heartbeatMs, cancel } = options;
+  return new Relay(source, {
     pass(chunk) {
       reader.push(chunk);
       return [chunk];
     },
+    isLast,
     onEnd: (end) => options.onEnd?.(readError === undefined ? end : { ...end, readError }),
+    onAbandoned,
+    passFailure(error) {
+      if (renderFailure === undefined || reader.isInsideEvent) return undefined;
+      return encoder.encode(renderFailure(error));
+    },
+    beat: () => (reader.isInsideEvent ? [] : [encoder.encode(HEARTBEAT)]),
+    heartbeatMs,
+    cancel,
   });
-  const { heartbeatMs, renderFailure } = options;
-  let pending: ReturnType<Relay["take"]> | undefined;
-
-  const take: Relay["take"] = async () => {
-    pending ??= relay.take();
-    const mayBeat = heartbeatMs !== undefined && !reader.isInsideEvent;
-    if (mayBeat && !(await settlesWithin(pending, heartbeatMs))) return toChunk(HEARTBEAT);
-    try {
-      return await pending;
-    } catch (error) {
-      if (reader.isInsideEvent || renderFailure === undefined) throw error;
-      return toChunk(renderFailure(error));
-    } finally {
-      pending = undefined;
-    }
-  };
-
-  return toIterator(take, () => relay.leave());
-}
-
-function toChunk(text: string): IteratorResult<Uint8Array, undefined> {
-  return { done: false, value: new TextEncoder().encode(text) };
 }

@@ -36,6 +36,11 @@ export interface RelayParts {
   readonly onEnd?: ((end: RelayEnding) => void | Promise<void>) | undefined;
   /** The reader left early. Without it the rest is given up. */
   readonly onAbandoned?: ((stream: AbandonedStream) => void) | undefined;
+  /** What goes on in place of the failure of the source. Without it, or without an answer, the failure is thrown. */
+  readonly passFailure?: ((error: unknown) => Uint8Array | undefined) | undefined;
+  /** What goes on after every `heartbeatMs` in which nothing else did, if anything may. */
+  readonly beat?: (() => readonly Uint8Array[]) | undefined;
+  readonly heartbeatMs?: number | undefined;
   /** Ends the source at once, also while a read is pending. */
   readonly cancel?: (() => void) | undefined;
 }
@@ -43,19 +48,28 @@ export interface RelayParts {
 /** A provider ends its answer with the last event, or right after it. */
 const KEPT_BACK_MS = 1_000;
 
-const DONE = { done: true, value: undefined } as const;
+type Taken = IteratorResult<Uint8Array, undefined>;
 
-/** Takes chunks from a source as a client asks for them, and sees to it that its end is told once, whoever leaves. */
-export class Relay {
+const DONE: Taken = { done: true, value: undefined };
+const NOTHING_TO_WAIT_FOR = Promise.resolve();
+
+/**
+ * The chunks of a source as a client asks for them, whose end is told once, whoever leaves. Of two that ask at once
+ * each gets its own chunk. What runs for each chunk is not asynchronous: a function that is costs as much as the rest.
+ */
+export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
   readonly #chunks: AsyncIterator<Uint8Array>;
   readonly #parts: Omit<RelayParts, "first">;
   /** What goes on and was not taken yet. */
   #ready: Uint8Array[] = [];
   /** What goes on once the end was told; `undefined` where nothing is kept back any more. */
   #kept: Uint8Array[] | undefined = [];
+  /** The read that is under way: all wait for the same. */
   #pending: Promise<void> | undefined;
   #end: Promise<void> | undefined;
   #failure: { readonly error: unknown } | undefined;
+  /** Nothing is read any more. */
+  #isOver = false;
   #isAbandoned = false;
 
   constructor(source: AsyncIterable<Uint8Array>, { first = [], ...parts }: RelayParts) {
@@ -65,36 +79,57 @@ export class Relay {
     this.#add(first);
   }
 
-  /** The next chunk that goes on. One call at a time. */
-  async take(): Promise<IteratorResult<Uint8Array, undefined>> {
-    for (;;) {
-      if (this.#isAbandoned) return DONE;
-      const value = this.#ready.shift();
-      if (value !== undefined) return { done: false, value };
-      if (this.#failure !== undefined) return this.#fail(this.#failure.error);
-      if (this.#end !== undefined && this.#pending === undefined) return DONE;
-      await this.#wait();
-    }
+  [Symbol.asyncIterator](): this {
+    return this;
   }
 
-  /** Until a chunk has come, or what is kept back has waited for the end for long enough. */
-  async #wait(): Promise<void> {
-    const isKeptBack = this.#kept !== undefined && this.#kept.length > 0;
-    if (!isKeptBack && this.#pending === undefined) return this.#pull();
-    this.#pending ??= this.#pull();
-    if (isKeptBack && !(await settlesWithin(this.#pending, KEPT_BACK_MS))) return this.#release();
-    await this.#pending;
-    this.#pending = undefined;
-  }
-
-  /** Once; whoever asks again is told of the end. */
-  #fail(error: unknown): never {
-    this.#failure = undefined;
-    throw error;
+  next(): Promise<Taken> {
+    return this.#wait().then(this.#take);
   }
 
   /** The client takes no more. */
-  async leave(): Promise<void> {
+  async return(): Promise<Taken> {
+    await this.#leave();
+    return DONE;
+  }
+
+  readonly #take = (): Taken | Promise<Taken> => {
+    if (this.#isAbandoned) return DONE;
+    const value = this.#ready.shift();
+    if (value !== undefined) return { done: false, value };
+    if (this.#failure !== undefined) return this.#fail(this.#failure.error);
+    // Of what came nothing went on, or another one took it.
+    return this.#isOver ? DONE : this.next();
+  };
+
+  /** Until there is something to take, or to tell. */
+  #wait(): Promise<void> {
+    if (this.#isAbandoned || this.#isOver || this.#ready.length > 0) return NOTHING_TO_WAIT_FOR;
+    const limitMs = this.#isKeptBack ? KEPT_BACK_MS : this.#parts.heartbeatMs;
+    return limitMs === undefined ? this.#pull() : this.#pullWithin(limitMs);
+  }
+
+  get #isKeptBack(): boolean {
+    return this.#kept !== undefined && this.#kept.length > 0;
+  }
+
+  /** Past the limit what is kept back goes on, or else a heartbeat. */
+  async #pullWithin(limitMs: number): Promise<void> {
+    const pending = this.#pull();
+    if (await settlesWithin(pending, limitMs)) return pending;
+    if (this.#isKeptBack) this.#release();
+    else this.#ready.push(...(this.#parts.beat?.() ?? []));
+  }
+
+  /** Once; whoever asks again is told of the end. */
+  #fail(error: unknown): Taken {
+    this.#failure = undefined;
+    const value = this.#parts.passFailure?.(error);
+    if (value === undefined) throw error;
+    return { done: false, value };
+  }
+
+  async #leave(): Promise<void> {
     if (this.#isAbandoned) return;
     this.#isAbandoned = true;
     this.#ready = [];
@@ -105,23 +140,54 @@ export class Relay {
     else this.#parts.onAbandoned(stream);
   }
 
-  /** Reads a chunk; at the end and at a failure `onEnd` is told first. Never rejects. */
-  async #pull(): Promise<void> {
+  /** Reads a chunk; at the end and at a failure `onEnd` is told first. Rejects only where that does. */
+  #pull(): Promise<void> {
+    this.#pending ??= this.#read();
+    return this.#pending;
+  }
+
+  #read(): Promise<void> {
     try {
-      const { done, value } = await this.#chunks.next();
-      if (done !== true) return this.#add(this.#parts.pass(value));
+      return this.#chunks.next().then(this.#receive, this.#breakOff);
+    } catch (error) {
+      return this.#breakOff(error);
+    }
+  }
+
+  readonly #receive = ({ done, value }: IteratorResult<Uint8Array, unknown>): void | Promise<void> => {
+    try {
+      if (done !== true) {
+        this.#add(this.#parts.pass(value));
+        this.#pending = undefined;
+        return;
+      }
       const flaw = this.#parts.findFlaw?.();
       if (flaw !== undefined) throw flaw;
     } catch (error) {
-      void this.#stop();
+      return this.#breakOff(error);
+    }
+    return this.#complete();
+  };
+
+  readonly #breakOff = async (error: unknown): Promise<void> => {
+    void this.#stop();
+    try {
       await this.#finish({ reason: "failed", error });
       this.#release();
       this.#failure = { error };
-      return;
+    } finally {
+      this.#isOver = true;
     }
-    await this.#finish({ reason: "complete" });
-    this.#release();
-    this.#add(this.#parts.passEnd?.() ?? []);
+  };
+
+  async #complete(): Promise<void> {
+    try {
+      await this.#finish({ reason: "complete" });
+      this.#release();
+      this.#add(this.#parts.passEnd?.() ?? []);
+    } finally {
+      this.#isOver = true;
+    }
   }
 
   #add(chunks: readonly Uint8Array[]): void {
@@ -165,30 +231,4 @@ export class Relay {
     void this.#stop();
     await ended;
   }
-}
-
-/** What takes and leaves as an iterator: one after another, as a generator does it, so that of two that ask at once each gets its own. */
-export function toIterator(
-  take: () => Promise<IteratorResult<Uint8Array, undefined>>,
-  leave: () => Promise<void>,
-): AsyncIterableIterator<Uint8Array, undefined> {
-  let latest: Promise<unknown> | undefined;
-  return {
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-    next() {
-      const result = latest === undefined ? take() : latest.then(take, take);
-      const forget = (): void => {
-        if (latest === result) latest = undefined;
-      };
-      latest = result;
-      result.then(forget, forget);
-      return result;
-    },
-    async return() {
-      await leave();
-      return DONE;
-    },
-  };
 }

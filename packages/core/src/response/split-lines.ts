@@ -41,7 +41,8 @@ export function createLineSplitter(onLine: (line: string) => void): LineSplitter
       let cr = chunk.indexOf(CR, start);
       while (lf !== -1 || cr !== -1) {
         const end = lf === -1 || (cr !== -1 && cr < lf) ? cr : lf;
-        endLine(chunk.subarray(start, end));
+        if (held === undefined && start === end) onLine("");
+        else endLine(chunk.subarray(start, end));
         start = end + 1;
         // The LF of a CRLF ends no line of its own, be it in the next chunk.
         if (end === cr && start === lf) start++;
