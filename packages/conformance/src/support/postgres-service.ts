@@ -1,0 +1,47 @@
+import { randomUUID } from "node:crypto";
+import { Pool } from "pg";
+import { afterAll } from "vitest";
+import type { Service } from "./needs-service.js";
+
+/** A PostgreSQL whose database may be written to. */
+export const POSTGRES: Service = {
+  name: "PostgreSQL",
+  variable: "CALOTYPE_TEST_POSTGRES",
+  url: "postgres://postgres@127.0.0.1:5432/test",
+  probe: async (url) => {
+    const pool = new Pool({ connectionString: url, connectionTimeoutMillis: 5000 });
+    try {
+      await pool.query("SELECT 1");
+    } finally {
+      await pool.end();
+    }
+  },
+};
+
+/** A schema for one file of tests. */
+export interface TestSchema {
+  readonly pool: Pool;
+  readonly schema: string;
+  /** Removes what stands in its tables; that is faster than to make them anew. */
+  readonly empty: () => Promise<void>;
+}
+
+const TABLES = ["owners", "balances", "holds", "records", "outbox"];
+
+/** Names a schema that the first ledger makes and that goes with the tests of the `describe` that calls it. */
+export function useTestSchema(url: string): TestSchema {
+  const schema = `calotype_test_${randomUUID()}`;
+  // The tests do not end the server, so they need not wait for its disk.
+  const pool = new Pool({ connectionString: url, options: "-c synchronous_commit=off" });
+  afterAll(async () => {
+    await pool.query(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`);
+    await pool.end();
+  });
+  return {
+    pool,
+    schema,
+    empty: async () => {
+      await pool.query(TABLES.map((table) => `DELETE FROM "${schema}".${table}`).join(";"));
+    },
+  };
+}

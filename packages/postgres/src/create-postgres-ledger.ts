@@ -1,0 +1,170 @@
+import type { Ledger } from "@calotype/core/billing";
+import { createBatchQueue } from "./batch-queue.js";
+import { createBooks } from "./books.js";
+import { checkText } from "./check-input.js";
+import { createDatabase } from "./database.js";
+import { type HoldEntry, type RecordEntry, toHoldEntry, toRecordEntry } from "./entries.js";
+import { ignoreLostConnection } from "./ignore-lost-connection.js";
+import { migrate } from "./migrate.js";
+import { createOutbox } from "./outbox.js";
+import { createOwner, renewRegularly } from "./owner.js";
+import type { PostgresPool } from "./pool.js";
+import { createReports } from "./reports.js";
+import { quoteSchema } from "./schema-name.js";
+import { createSweep } from "./sweep.js";
+
+/** What {@link createPostgresLedger} takes. */
+export interface PostgresLedgerOptions {
+  /** A `Pool` of `pg`, yours to make and to end. The ledger uses up to four of its connections at once. */
+  readonly pool: PostgresPool;
+  /** The schema with the tables of the ledger, of its own. Default `"calotype"`. */
+  readonly schema?: string | undefined;
+  /**
+   * Whether the first use makes or changes the tables where they are not of this version. Default true; false where
+   * the pool's user may not, see {@link migratePostgresLedger}.
+   */
+  readonly migrate?: boolean | undefined;
+  /**
+   * A process that gave no sign of life for so many seconds is dead, and its open holds are lost.
+   * Default 30; longer than any pause of the process that you expect.
+   */
+  readonly leaseSeconds?: number | undefined;
+  /** So long the ledger waits for PostgreSQL before a call rejects; `totals` for five minutes. Default 10 seconds. */
+  readonly timeoutSeconds?: number | undefined;
+  /** The clock, milliseconds since 1970. Default the clock of the database, which is one for all machines. */
+  readonly now?: (() => number) | undefined;
+}
+
+/** A ledger on PostgreSQL. */
+export interface PostgresLedger extends Ledger {
+  /**
+   * Resolves when PostgreSQL can be reached and the tables are there; rejects with what is wrong. The first use does
+   * the same: call it at start to learn it earlier.
+   */
+  ready(): Promise<void>;
+  /**
+   * Waits for what was asked for until now; later calls reject. The holds that are still open are lost at once and
+   * not only when the lease has run out: the next `sweep` of any process ends them. The pool stays open.
+   */
+  close(): Promise<void>;
+}
+
+/**
+ * The durable ledger of any number of processes and machines, in one schema of a PostgreSQL database. Connects when
+ * it is first used. Throws where an option is wrong.
+ *
+ * @example
+ * ```ts
+ * import { createPostgresLedger } from "@calotype/postgres";
+ * import { Pool } from "pg";
+ *
+ * const pool = new Pool({ connectionString: process.env.DATABASE_URL });
+ * const ledger = createPostgresLedger({ pool });
+ * await ledger.ready();
+ * ```
+ */
+export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLedger {
+  const { pool, schema: name = "calotype", migrate: mayChange = true } = options;
+  const schema = quoteSchema(name);
+  const leaseMs = toMilliseconds(options, "leaseSeconds", 30);
+  const database = createDatabase(pool, toMilliseconds(options, "timeoutSeconds", 10));
+  const now = (): number | null => options.now?.() ?? null;
+  const owner = createOwner(database, { schema, leaseMs, now });
+  const books = createBooks(database, { schema, owner });
+  const sweep = createSweep(database, { schema, owner });
+  const outbox = createOutbox(database, { schema, now });
+  const reports = createReports(database, schema);
+
+  const holds = createBatchQueue((items: readonly HoldEntry[]) => books.hold(items));
+  const settlements = createBatchQueue(async (items: readonly RecordEntry[]) => {
+    await books.settle(items);
+    return items.map(() => undefined);
+  });
+  const releases = createBatchQueue(async (items: readonly { readonly id: string }[]) => {
+    await books.release(items.map(({ id }) => id));
+    return items.map(() => undefined);
+  });
+
+  pool.on("error", ignoreLostConnection);
+  const stopRenewing = renewRegularly(leaseMs, () => owner.renew());
+
+  let readying: Promise<void> | undefined;
+  const prepare = async (): Promise<void> => {
+    try {
+      await migrate(database, { schema: name, mayChange });
+    } catch (error) {
+      readying = undefined; // The next call tries again.
+      throw error;
+    }
+  };
+  let closing: Promise<void> | undefined;
+  const ready = async (): Promise<void> => {
+    if (closing !== undefined) throw new Error("The ledger is closed.");
+    await (readying ??= prepare());
+  };
+  const shutDown = async (): Promise<void> => {
+    stopRenewing();
+    try {
+      await Promise.all([holds.settled(), settlements.settled(), releases.settled()]);
+      if (readying !== undefined) await owner.leave();
+    } finally {
+      pool.removeListener("error", ignoreLostConnection);
+    }
+  };
+
+  return {
+    ready,
+    hold: async (hold) => {
+      const entry = toHoldEntry(hold);
+      await ready();
+      return await holds.run(entry);
+    },
+    settle: async (record) => {
+      const entry = toRecordEntry(record);
+      await ready();
+      await settlements.run(entry);
+    },
+    release: async (id) => {
+      checkText(id, "id");
+      await ready();
+      await releases.run({ id });
+    },
+    sweep: async (sweepOptions) => {
+      await ready();
+      return await sweep(sweepOptions);
+    },
+    takeUndelivered: async (limit, lease) => {
+      await ready();
+      return await outbox.takeUndelivered(limit, lease);
+    },
+    markDelivered: async (records) => {
+      await ready();
+      await outbox.markDelivered(records);
+    },
+    balance: async (caller) => {
+      await ready();
+      return await reports.balance(caller);
+    },
+    totals: async (by, filter) => {
+      await ready();
+      return await reports.totals(by, filter);
+    },
+    records: async function* (filter) {
+      await ready();
+      yield* reports.records(filter);
+    },
+    close: async () => await (closing ??= shutDown()),
+  };
+}
+
+function toMilliseconds(
+  options: PostgresLedgerOptions,
+  name: "leaseSeconds" | "timeoutSeconds",
+  standard: number,
+): number {
+  const seconds = options[name] ?? standard;
+  if (!(seconds > 0 && seconds <= 86_400)) {
+    throw new RangeError(`${name} must be more than 0 and at most 86400, not ${seconds}`);
+  }
+  return seconds * 1000;
+}

@@ -1,0 +1,73 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { ignoreLostConnection } from "./ignore-lost-connection.js";
+import type { PostgresClient, PostgresPool } from "./pool.js";
+import { isTransient } from "./postgres-error.js";
+import type { Row } from "./read-column.js";
+import { withDeadline } from "./with-deadline.js";
+
+/** A statement with the values of its `$1`, `$2`, …. */
+export interface SqlQuery {
+  readonly sql: string;
+  readonly values: readonly unknown[];
+}
+
+/** Sends one statement and gives its rows. */
+export type Send = (query: SqlQuery) => Promise<readonly Row[]>;
+
+/** The database behind a pool. */
+export interface Database {
+  /**
+   * Runs one statement, a transaction of its own. It may be run twice, where nobody knows what became of the first
+   * time. Rejects when there is no answer in time.
+   */
+  run(query: SqlQuery, timeoutMs?: number): Promise<readonly Row[]>;
+  /** Gives a connection to `work`, for transactions of more than one statement. */
+  connect<T>(work: (send: Send) => Promise<T>): Promise<T>;
+}
+
+/** Waits before a statement is sent again; in all shorter than clients notice. */
+const RETRY_MS: readonly number[] = [20, 100, 400];
+
+/** Sends statements over connections of the pool. */
+export function createDatabase(pool: PostgresPool, defaultTimeoutMs: number): Database {
+  const connect = async <T>(work: (send: Send) => Promise<T>, timeoutMs: number): Promise<T> => {
+    const client = await withDeadline(pool.connect(), timeoutMs, (late) => late.release());
+    return await useClient(client, (send) => withDeadline(work(send), timeoutMs));
+  };
+  return {
+    connect: async (work) => await connect(work, defaultTimeoutMs),
+    run: async (query, timeoutMs = defaultTimeoutMs) => {
+      for (let attempt = 0; ; attempt++) {
+        try {
+          return await connect((send) => send(query), timeoutMs);
+        } catch (error) {
+          const waitMs = RETRY_MS[attempt];
+          if (waitMs === undefined || !isTransient(error)) throw error;
+          // Of random length, so that those who met do not meet again.
+          await sleep(waitMs * (0.5 + Math.random()));
+        }
+      }
+    },
+  };
+}
+
+/** Gives the connection back, or closes it where the work failed: nobody knows what it is in the middle of. */
+async function useClient<T>(client: PostgresClient, work: (send: Send) => Promise<T>): Promise<T> {
+  client.on("error", ignoreLostConnection);
+  let isSound = false;
+  try {
+    const result = await work((query) => sendOver(client, query));
+    isSound = true;
+    return result;
+  } finally {
+    client.removeListener("error", ignoreLostConnection);
+    client.release(!isSound);
+  }
+}
+
+const types = { getTypeParser: () => (text: string) => text };
+
+async function sendOver(client: PostgresClient, { sql, values }: SqlQuery): Promise<readonly Row[]> {
+  const { rows } = await client.query({ text: sql, values: [...values], types });
+  return rows;
+}

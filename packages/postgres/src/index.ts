@@ -1,0 +1,8 @@
+export {
+  createPostgresLedger,
+  type PostgresLedger,
+  type PostgresLedgerOptions,
+} from "./create-postgres-ledger.js";
+export { migratePostgresLedger } from "./migrate-postgres-ledger.js";
+export type { PostgresClient, PostgresPool, PostgresQuery } from "./pool.js";
+export { type PruneOptions, prunePostgresLedger } from "./prune-postgres-ledger.js";

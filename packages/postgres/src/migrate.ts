@@ -1,0 +1,117 @@
+import { createHash } from "node:crypto";
+import type { Database, Send } from "./database.js";
+import { FUNCTION_SETTINGS, MIGRATIONS } from "./migrations.js";
+import { readNumber, readText } from "./read-column.js";
+import { quoteSchema } from "./schema-name.js";
+
+/** Where the tables are, and whether this process may make and change them. */
+export interface MigrateOptions {
+  /** The name of the schema. */
+  readonly schema: string;
+  /** False: a schema that lacks steps is an error. */
+  readonly mayChange: boolean;
+  readonly steps?: readonly string[];
+}
+
+/** The oldest version that has all that the ledger asks for. */
+const OLDEST_SERVER = 13;
+
+/**
+ * Brings the schema to the newest format, in one transaction: of many that start at once, one does it. Throws where
+ * the schema cannot be used, with the reason.
+ */
+export async function migrate(database: Database, options: MigrateOptions): Promise<void> {
+  const { schema, steps = MIGRATIONS, mayChange } = options;
+  try {
+    await database.connect(async (send) => {
+      await assertServer(send);
+      if ((await readFormat(send, options)) === steps.length) return;
+      if (!mayChange) {
+        throw new Error(
+          "it lacks tables of this version of @calotype/postgres; run migratePostgresLedger first",
+        );
+      }
+      await send({ sql: "BEGIN", values: [] });
+      try {
+        await takeSteps(send, { schema, steps });
+        await send({ sql: "COMMIT", values: [] });
+      } catch (error) {
+        await send({ sql: "ROLLBACK", values: [] });
+        throw error;
+      }
+    });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`The ledger's schema "${schema}" cannot be used: ${reason}`, { cause: error });
+  }
+}
+
+async function takeSteps(
+  send: Send,
+  { schema, steps }: { schema: string; steps: readonly string[] },
+): Promise<void> {
+  const quoted = quoteSchema(schema);
+  await send({ sql: "SELECT pg_advisory_xact_lock($1)", values: [lockKeyOf(schema)] });
+  // Again, now that nobody else is at it: another process may have been faster.
+  const format = await readFormat(send, { schema, steps });
+  if (format === steps.length) return;
+  if (format === undefined) await createFormat(send, schema);
+  for (const step of steps.slice(format ?? 0)) {
+    await send({
+      sql: step.replaceAll("{schema}", quoted).replaceAll("{settings}", FUNCTION_SETTINGS),
+      values: [],
+    });
+  }
+  await send({ sql: `UPDATE ${quoted}.format SET version = $1`, values: [steps.length] });
+}
+
+async function createFormat(send: Send, schema: string): Promise<void> {
+  const quoted = quoteSchema(schema);
+  const known = await send({ sql: "SELECT FROM pg_namespace WHERE nspname = $1", values: [schema] });
+  // Not by IF NOT EXISTS: that asks for the right to make schemas though there is none to be made.
+  if (known.length === 0) await send({ sql: `CREATE SCHEMA ${quoted}`, values: [] });
+  await send({ sql: `CREATE TABLE ${quoted}.format (version integer NOT NULL)`, values: [] });
+  await send({ sql: `INSERT INTO ${quoted}.format VALUES (0)`, values: [] });
+}
+
+/** How many steps the schema has seen; `undefined` of one that is not ours yet. Throws where there are too many. */
+async function readFormat(
+  send: Send,
+  { schema, steps = MIGRATIONS }: Pick<MigrateOptions, "schema" | "steps">,
+): Promise<number | undefined> {
+  const quoted = quoteSchema(schema);
+  // Not by to_regclass: that may answer out of what this connection knew before it waited for the lock.
+  const found = await send({
+    sql: `SELECT FROM pg_class WHERE relname = 'format'
+      AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = $1)`,
+    values: [schema],
+  });
+  if (found.length === 0) return undefined;
+  const [row] = await send({ sql: `SELECT version FROM ${quoted}.format`, values: [] });
+  const version = readNumber(row, "version");
+  if (version > steps.length) {
+    throw new Error(
+      `it was written by a newer version of @calotype/postgres (its format is ${version}, this one knows ${steps.length}); update the package`,
+    );
+  }
+  return version;
+}
+
+async function assertServer(send: Send): Promise<void> {
+  const [row] = await send({
+    sql: `SELECT current_setting('server_version_num')::integer / 10000 AS version,
+      current_setting('server_encoding') AS encoding`,
+    values: [],
+  });
+  if (readNumber(row, "version") < OLDEST_SERVER) {
+    throw new Error(`PostgreSQL must be version ${OLDEST_SERVER} or newer, not ${readText(row, "version")}`);
+  }
+  if (readText(row, "encoding") !== "UTF8") {
+    throw new Error(`the database's encoding must be UTF8, not ${readText(row, "encoding")}`);
+  }
+}
+
+/** Advisory locks have numbers, one space of them for a whole database. */
+function lockKeyOf(schema: string): string {
+  return createHash("sha256").update(`@calotype/postgres ${schema}`).digest().readBigInt64BE().toString();
+}

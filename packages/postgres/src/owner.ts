@@ -1,0 +1,52 @@
+import { randomUUID } from "node:crypto";
+import { toClock } from "./clock.js";
+import type { Database } from "./database.js";
+
+/** This ledger object, as the holds that it makes name it. The first of them makes it known to the others. */
+export interface Owner {
+  readonly id: string;
+  readonly leaseMs: number;
+  /** Milliseconds since 1970, or `null` for the clock of the database. */
+  now(): number | null;
+  /** Says that this process lives, for the length of the lease. */
+  renew(): Promise<void>;
+  /** Says that this process ends. */
+  leave(): Promise<void>;
+}
+
+/** Where an owner is kept, and how long a sign of life of it counts. */
+export interface OwnerOptions {
+  readonly schema: string;
+  readonly leaseMs: number;
+  readonly now: () => number | null;
+}
+
+/** An owner that nobody knows yet. */
+export function createOwner(database: Database, { schema, leaseMs, now }: OwnerOptions): Owner {
+  const id = randomUUID();
+  return {
+    id,
+    leaseMs,
+    now,
+    renew: async () => {
+      await database.run({
+        sql: `UPDATE ${schema}.owners SET alive_until = ${toClock("$1")} + $2::float8 * interval '1 millisecond'
+          WHERE id = $3`,
+        values: [now(), leaseMs, id],
+      });
+    },
+    leave: async () => {
+      await database.run({ sql: `DELETE FROM ${schema}.owners WHERE id = $1`, values: [id] });
+    },
+  };
+}
+
+/** Does it three times in a lease, without keeping the process alive. Gives what stops it. */
+export function renewRegularly(leaseMs: number, renew: () => Promise<void>): () => void {
+  const timer = setInterval(() => {
+    // A renewal that fails is made up for by the next one, or by the next hold.
+    renew().catch(() => undefined);
+  }, leaseMs / 3);
+  timer.unref();
+  return () => clearInterval(timer);
+}

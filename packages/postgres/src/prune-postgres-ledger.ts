@@ -1,0 +1,56 @@
+import { createDatabase } from "./database.js";
+import type { PostgresPool } from "./pool.js";
+import { quoteSchema } from "./schema-name.js";
+import { toInstant } from "./to-instant.js";
+
+/** What {@link prunePostgresLedger} takes. */
+export interface PruneOptions {
+  readonly pool: PostgresPool;
+  /** Default `"calotype"`. */
+  readonly schema?: string | undefined;
+  /** ISO 8601 with a zone: records of requests that came in before this time go. */
+  readonly before: string;
+  /** Whether those go, too, that `onUsage` was not given yet; for a gateway that has none. Default false. */
+  readonly undelivered?: boolean | undefined;
+}
+
+/** Bounds one transaction, so that nobody waits for it. */
+const BATCH = 5000;
+const TIMEOUT_MS = 120_000;
+
+/**
+ * Removes old records, and gives their number. Balances stay as they are, so that budgets still count what was
+ * spent. The ids are forgotten: leave those of the last days, whose settlement may come late.
+ *
+ * @throws RangeError when `before` is no time.
+ * @example
+ * ```ts
+ * import { prunePostgresLedger } from "@calotype/postgres";
+ * import { Pool } from "pg";
+ *
+ * const pool = new Pool({ connectionString: process.env.DATABASE_URL });
+ * const removed = await prunePostgresLedger({ pool, before: "2025-01-01T00:00:00Z" });
+ * ```
+ */
+export async function prunePostgresLedger(options: PruneOptions): Promise<number> {
+  const { pool, schema: name = "calotype", before, undelivered = false } = options;
+  const schema = quoteSchema(name);
+  const database = createDatabase(pool, TIMEOUT_MS);
+  const instant = toInstant(before, "before");
+  const spared = undelivered ? "" : `AND NOT EXISTS (SELECT FROM ${schema}.outbox o WHERE o.id = r.id)`;
+  let removed = 0;
+  for (;;) {
+    const rows = await database.run({
+      sql: `WITH old AS (
+          SELECT r.id FROM ${schema}.records r WHERE r.time < to_timestamp($1::float8 / 1000) ${spared}
+            ORDER BY r.time LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
+        ), forgotten AS (
+          DELETE FROM ${schema}.outbox o USING old WHERE o.id = old.id
+        )
+        DELETE FROM ${schema}.records r USING old WHERE r.id = old.id RETURNING 1 AS removed`,
+      values: [instant],
+    });
+    removed += rows.length;
+    if (rows.length < BATCH) return removed;
+  }
+}

@@ -1,0 +1,88 @@
+import {
+  type Hold,
+  type LostPolicy,
+  toUnresolvedRecord,
+  type UnresolvedRecord,
+} from "@calotype/core/billing";
+import { toClock } from "./clock.js";
+import type { Database } from "./database.js";
+import type { Owner } from "./owner.js";
+import { readText } from "./read-column.js";
+import { toInstant } from "./to-instant.js";
+
+/** Bounds one transaction. */
+const BATCH = 500;
+
+/** What a sweep is told. */
+export interface SweepOptions {
+  readonly onLost: LostPolicy;
+  readonly own?: boolean;
+}
+
+interface LostHold {
+  readonly text: string;
+  readonly record: UnresolvedRecord;
+}
+
+/**
+ * Ends the lost holds of a schema. They are looked for without a lock, then ended by name: of many processes that
+ * found the same ones, one ends each.
+ */
+export function createSweep(
+  database: Database,
+  { schema, owner }: { schema: string; owner: Owner },
+): (options: SweepOptions) => Promise<UnresolvedRecord[]> {
+  const findLost = async ({ onLost, own = false }: SweepOptions): Promise<LostHold[]> => {
+    const rows = await database.run({
+      sql: `SELECT h.hold::text AS hold FROM ${schema}.holds h
+        WHERE h.expires_at <= ${toClock("$1")} OR (h.owner = $2 AND $3::boolean)
+          OR (h.owner <> $2 AND NOT EXISTS (
+            SELECT FROM ${schema}.owners o WHERE o.id = h.owner AND o.alive_until > ${toClock("$1")}))
+        ORDER BY h.hold ->> 'time' COLLATE "C", h.id LIMIT ${BATCH}`,
+      values: [owner.now(), owner.id, own],
+    });
+    return rows.map((row) => {
+      const text = readText(row, "hold");
+      return { text, record: toUnresolvedRecord(toHold(text), onLost) };
+    });
+  };
+  const endLost = async (lost: readonly LostHold[]): Promise<UnresolvedRecord[]> => {
+    const records = lost.map(({ record }) => record);
+    const rows = await database.run({
+      sql: `SELECT ended FROM ${schema}.end_lost($1, $2, $3, $4, $5, $6, $7) AS ended`,
+      values: [
+        records.map(({ id }) => id),
+        lost.map(({ text }) => text),
+        records.map(({ time }) => toInstant(time, "time")),
+        records.map(({ caller }) => caller),
+        records.map(({ model }) => model),
+        records.map(({ charge }) => charge),
+        records.map((record) => JSON.stringify(record)),
+      ],
+    });
+    const ended = new Set(rows.map((row) => readText(row, "ended")));
+    return records.filter(({ id }) => ended.has(id));
+  };
+  const forgetDead = async (): Promise<void> => {
+    await database.run({
+      sql: `DELETE FROM ${schema}.owners WHERE alive_until <= ${toClock("$1")} AND id <> $2`,
+      values: [owner.now(), owner.id],
+    });
+  };
+
+  return async (options) => {
+    const swept: UnresolvedRecord[] = [];
+    for (;;) {
+      const lost = await findLost(options);
+      if (lost.length > 0) swept.push(...(await endLost(lost)));
+      if (lost.length < BATCH) break;
+    }
+    await forgetDead();
+    return swept;
+  };
+}
+
+function toHold(text: string): Hold {
+  const hold: Hold = JSON.parse(text);
+  return hold;
+}

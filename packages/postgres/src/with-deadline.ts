@@ -1,0 +1,22 @@
+/** Waits for a promise so long and no longer. What comes of it later is given to `onLate`. */
+export async function withDeadline<T>(
+  promise: Promise<T>,
+  milliseconds: number,
+  onLate: (value: T) => void = () => undefined,
+): Promise<T> {
+  let isLate = false;
+  const { promise: timeout, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    isLate = true;
+    reject(new Error(`PostgreSQL gave the ledger no answer within ${milliseconds} ms.`));
+  }, milliseconds);
+  const watched = promise.then((value) => {
+    if (isLate) onLate(value);
+    return value;
+  });
+  try {
+    return await Promise.race([watched, timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
