@@ -50,8 +50,9 @@ describe("a store of limits", () => {
   });
 
   it("that chose the answer itself has told the operator: nothing is logged", async () => {
-    const admit = (): Promise<never> => Promise.reject(new GatewayError("overloaded", "Come back at noon."));
-    const { post, calls, logs } = open({ admit });
+    const { post, calls, logs } = open({
+      admit: () => Promise.reject(new GatewayError("overloaded", "Come back at noon.")),
+    });
     expect(await post(BODY)).toMatchObject({
       status: 503,
       body: { error: { message: "Come back at noon." } },

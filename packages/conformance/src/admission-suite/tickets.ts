@@ -12,7 +12,7 @@ export const WINDOW_MS = 60_000;
 /** Leases of the tests, where time does not matter to them. */
 export const LEASE_MS = 60_000;
 /** A time that passes in a test. Short, since a store's clock may be a real one. */
-export const SHORT_MS = 1_000;
+export const SHORT_MS = 600;
 
 export const ANSWER: StoredAnswer = {
   status: 200,

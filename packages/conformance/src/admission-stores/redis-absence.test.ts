@@ -1,0 +1,265 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type AdmissionDecision, type AdmissionStore, createGateway, type Logger } from "@calotype/core";
+import { createRedisAdmissionStore, type RedisAdmissionStoreOptions } from "@calotype/redis";
+import { Redis } from "ioredis";
+import { createClient } from "redis";
+import { afterEach, describe, expect, it } from "vitest";
+import {
+  ANSWER,
+  claimOf,
+  kindOf,
+  LEASE_MS,
+  placeOf,
+  ticketOf,
+  windowOf,
+} from "../admission-suite/tickets.js";
+import { describeWithService } from "../support/needs-service.js";
+import { REDIS_SERVER, type RedisServer, startRedisServer } from "../support/redis-server.js";
+
+type Client = RedisAdmissionStoreOptions["client"];
+type Connect = (url: string) => Promise<{ client: Client; close: () => void }>;
+
+const DEADLINE_MS = 300;
+
+const connectIoredis: Connect = async (url) => {
+  const client = new Redis(url);
+  client.on("error", () => undefined); // the store tells it
+  await client.ping();
+  return { client, close: () => client.disconnect() };
+};
+
+/** Both as a user makes them: connected again by themselves, commands queued meanwhile. */
+const CLIENTS: readonly (readonly [string, Connect])[] = [
+  ["ioredis", connectIoredis],
+  [
+    "node-redis",
+    async (url) => {
+      const client = createClient({ url });
+      client.on("error", () => undefined); // the store tells it
+      await client.connect();
+      return { client, close: () => client.destroy() };
+    },
+  ],
+];
+
+/** The ways in which a Redis is away: it hangs, or refuses. */
+const ABSENCES: readonly (readonly [
+  string,
+  (server: RedisServer) => void | Promise<void>,
+  (server: RedisServer) => void | Promise<void>,
+])[] = [
+  ["stands still", (server) => server.freeze(), (server) => server.thaw()],
+  ["has ended", (server) => server.stop(), (server) => server.start()],
+];
+const CASES = CLIENTS.flatMap(([name, connect]) =>
+  ABSENCES.map(([what, leave, comeBack]) => ({ name, connect, what, leave, comeBack })),
+);
+
+await describeWithService(REDIS_SERVER, (program) => {
+  const ends: (() => void | Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const end of ends.splice(0).toReversed()) await end();
+  });
+
+  async function open(connect: Connect, options: Partial<RedisAdmissionStoreOptions> = {}) {
+    const server = await startRedisServer(program);
+    ends.push(() => server.remove());
+    const { client, close } = await connect(server.url);
+    ends.push(close);
+    const lines: string[] = [];
+    const logger: Logger = {
+      warn: (_fields, message) => void lines.push(message),
+      error: (_fields, message) => void lines.push(`error: ${message}`),
+    };
+    const store = createRedisAdmissionStore({ client, deadlineMs: DEADLINE_MS, logger, ...options });
+    return { server, client, store, lines };
+  }
+
+  describe.each(CASES)("$name, when Redis $what", ({ connect, leave, comeBack }) => {
+    it("closed: refuses within the deadline, then at once, says so once, and recovers", async () => {
+      const { server, store, lines } = await open(connect);
+      const limits = { windows: [windowOf({ limit: 50 })] };
+      expect(await kindOf(store, limits)).toBe("admitted");
+      await leave(server);
+
+      const first = await timeOf(() =>
+        Promise.all([1, 2, 3].map(() => codeOf(store.admit(ticketOf(limits))))),
+      );
+      expect(first.result).toEqual(Array(3).fill("gateway_unavailable"));
+      expect(first.ms).toBeLessThan(DEADLINE_MS + 500);
+      const next = await timeOf(() =>
+        Promise.all(Array.from({ length: 200 }, () => codeOf(store.admit(ticketOf())))),
+      );
+      expect(new Set(next.result)).toEqual(new Set(["gateway_unavailable"]));
+      expect(next.ms).toBeLessThan(200);
+      expect(lines).toEqual([expect.stringMatching(/away/)]);
+
+      await comeBack(server);
+      await untilBack(lines);
+      expect(await kindOf(store, limits)).toBe("admitted");
+      expect(lines).toHaveLength(2);
+    });
+
+    it("open: counts in this process, and what ended meanwhile is told when it is back", async () => {
+      const { server, store, lines } = await open(connect, { whenAway: "open" });
+      const running = ticketOf({ concurrency: [placeOf()], idempotency: claimOf() });
+      expect((await store.admit(running)).kind).toBe("admitted");
+      await leave(server);
+
+      const limits = { windows: [windowOf({ limit: 2 })] };
+      const here = [await kindOf(store, limits), await kindOf(store, limits), await kindOf(store, limits)];
+      expect(here).toEqual(["admitted", "admitted", "limited"]);
+      await store.finish(running, { kind: "keep", answer: ANSWER, ttlMs: LEASE_MS });
+      await store.setCooldown("ark", { until: Date.now() + LEASE_MS, reason: "rate" });
+      expect(lines).toHaveLength(1);
+
+      await comeBack(server);
+      await untilBack(lines);
+      await expect
+        .poll(() => store.admit(ticketOf({ idempotency: claimOf() })))
+        .toEqual({ kind: "replay", answer: ANSWER });
+      expect(await store.admit(ticketOf({ concurrency: [placeOf()], channels: ["ark"] }))).toMatchObject({
+        kind: "admitted",
+        cooldowns: { ark: { reason: "rate" } },
+      });
+      expect(lines).toHaveLength(2);
+    });
+  });
+
+  describe.each(CLIENTS)("%s", (_name, connect) => {
+    it("gives back what a request took that nobody waited for", async () => {
+      const { server, store, lines } = await open(connect);
+      await kindOf(store, {});
+      server.freeze();
+      const whole = { concurrency: [placeOf()], idempotency: claimOf() };
+      // It waits in the socket, and is done when the server goes on.
+      expect(await codeOf(store.admit(ticketOf(whole)))).toBe("gateway_unavailable");
+      server.thaw();
+      await untilBack(lines);
+      await expect.poll(() => kindOf(store, whole)).toBe("admitted");
+      expect(await kindOf(store, { concurrency: [placeOf()] })).toBe("crowded");
+    });
+
+    it("runs on after the scripts are gone", async () => {
+      const { server, store, lines } = await open(connect);
+      const concurrency = [placeOf({ limit: 2 })];
+      const ticket = ticketOf({ concurrency });
+      await store.admit(ticket);
+      const other = new Redis(server.url);
+      ends.push(() => other.disconnect());
+      for (const _ of [1, 2]) {
+        await other.script("FLUSH");
+        expect(await kindOf(store, { concurrency })).toBe("admitted");
+        await other.script("FLUSH");
+        await store.finish(ticket, { kind: "forget" });
+      }
+      expect(lines).toEqual([]);
+    });
+
+    it("is spared by a request whose own key is another program's", async () => {
+      const { server, store, lines } = await open(connect, { prefix: "mine:" });
+      const other = new Redis(server.url);
+      ends.push(() => other.disconnect());
+      await other.set("mine:{me}:places:place", "not a set");
+      await expect(store.admit(ticketOf({ concurrency: [placeOf()] }))).rejects.toThrow(/WRONGTYPE/);
+      expect(await kindOf(store, {})).toBe("admitted");
+      expect(lines).toEqual([]);
+    });
+  });
+
+  it("a server that takes no writes is away", async () => {
+    const { server, store, lines } = await open(connectIoredis);
+    const other = new Redis(server.url);
+    ends.push(() => other.disconnect());
+    await other.replicaof("127.0.0.1", "1");
+    expect(await codeOf(store.admit(ticketOf({ windows: [windowOf()] })))).toBe("gateway_unavailable");
+    await sleep(600);
+    expect(lines).toHaveLength(1);
+    await other.replicaof("NO", "ONE");
+    await untilBack(lines);
+    expect(await kindOf(store, { windows: [windowOf()] })).toBe("admitted");
+  });
+
+  it.each([
+    ["limits", { idempotency: "open" }, ["refused", "admitted", "admitted"]],
+    ["idempotency keys", { limits: "open" }, ["admitted", "refused", "admitted"]],
+    [
+      "cooldowns",
+      { limits: "open", idempotency: "open", cooldowns: "closed" },
+      ["refused", "refused", "refused"],
+    ],
+  ] as const)("%s alone may be closed", async (_what, whenAway, expected) => {
+    const { server, store } = await open(connectIoredis, { whenAway });
+    await server.stop();
+    const channels = ["ark"];
+    const tickets = [{ windows: [windowOf()] }, { idempotency: claimOf() }, {}];
+    const kinds: string[] = [];
+    for (const ticket of tickets) {
+      kinds.push(await kindOf(store, { ...ticket, channels }).catch(() => "refused"));
+    }
+    expect(kinds).toEqual(expected);
+  });
+
+  it("a gateway answers 503, tells it once, and serves again", async () => {
+    const { server, store, lines } = await open(connectIoredis);
+    const gateway = openGateway(store, lines);
+    expect((await post(gateway)).status).toBe(200);
+    await server.stop();
+    for (const _ of [1, 2, 3]) {
+      const refused = await post(gateway);
+      expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
+    }
+    expect(lines).toHaveLength(1);
+    await server.start();
+    await untilBack(lines);
+    expect((await post(gateway)).status).toBe(200);
+    await gateway.close();
+  });
+});
+
+const KEY = "caller-canary-1f0b6a52";
+
+function openGateway(admission: AdmissionStore, lines: string[]) {
+  return createGateway({
+    models: { doodle: { family: "seedream" } },
+    channels: [{ id: "ark", family: "seedream", apiKey: "provider-canary-77aa01bc" }],
+    apiKeys: [{ id: "me", key: KEY }],
+    limits: { requestsPerMinute: 100, concurrent: 1 },
+    admission,
+    logger: {
+      warn: (_fields, message) => void lines.push(message),
+      error: (_fields, message) => void lines.push(message),
+    },
+    fetch: async () =>
+      Response.json({ data: [{ url: "https://ark.test/1.png" }], usage: { generated_images: 1 } }),
+  });
+}
+
+async function post(gateway: ReturnType<typeof openGateway>): Promise<Response> {
+  const answer = await gateway.fetch(
+    new Request("http://gateway.test/v1/images/generations", {
+      method: "POST",
+      headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "doodle", prompt: "a fox" }),
+    }),
+  );
+  await answer.text();
+  return answer;
+}
+
+function untilBack(lines: readonly string[]) {
+  return expect.poll(() => lines.at(-1), { timeout: 15_000 }).toMatch(/back/);
+}
+
+async function codeOf(decision: Promise<AdmissionDecision>): Promise<unknown> {
+  return await decision.then(
+    ({ kind }) => kind,
+    (error: unknown) => (error instanceof Error && "code" in error ? error.code : error),
+  );
+}
+
+async function timeOf<T>(work: () => Promise<T>): Promise<{ result: T; ms: number }> {
+  const start = performance.now();
+  const result = await work();
+  return { result, ms: performance.now() - start };
+}

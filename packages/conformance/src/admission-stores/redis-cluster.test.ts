@@ -1,0 +1,127 @@
+import { createMemoryAdmissionStore } from "@calotype/core";
+import { createRedisAdmissionStore, type RedisAdmissionStoreOptions } from "@calotype/redis";
+import { Cluster, Redis } from "ioredis";
+import { createCluster } from "redis";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { compareStores } from "../admission-suite/compare-stores.js";
+import {
+  claimOf,
+  countAdmitted,
+  kindOf,
+  LEASE_MS,
+  placeOf,
+  ticketOf,
+  windowOf,
+} from "../admission-suite/tickets.js";
+import { describeWithService } from "../support/needs-service.js";
+import { type RedisCluster, startRedisCluster } from "../support/redis-cluster.js";
+import { REDIS_SERVER } from "../support/redis-server.js";
+import { createPrefix, findKeys, PATIENT_MS } from "../support/redis-service.js";
+
+type Client = RedisAdmissionStoreOptions["client"];
+
+const CLIENTS: readonly (readonly [
+  string,
+  (port: number) => Promise<{ client: Client; close: () => void }>,
+])[] = [
+  [
+    "ioredis",
+    async (port) => {
+      const client = new Cluster([{ host: "127.0.0.1", port }]);
+      return { client, close: () => client.disconnect() };
+    },
+  ],
+  [
+    "node-redis",
+    async (port) => {
+      const client = createCluster({ rootNodes: [{ url: `redis://127.0.0.1:${port}` }] });
+      await client.connect();
+      return { client, close: () => client.destroy() };
+    },
+  ],
+];
+
+await describeWithService(REDIS_SERVER, (program) => {
+  let cluster: RedisCluster | undefined;
+  beforeAll(async () => {
+    cluster = await startRedisCluster(program);
+  }, 60_000);
+  afterAll(() => cluster?.remove());
+
+  describe.each(CLIENTS)("a cluster of three by %s", (_name, connect) => {
+    const prefix = createPrefix();
+    const ends: (() => void)[] = [];
+    let client: Client | undefined;
+    beforeAll(async () => {
+      const connected = await connect(cluster?.nodes[0]?.port ?? 0);
+      client = connected.client;
+      ends.push(connected.close);
+    });
+    afterAll(() => {
+      for (const end of ends) end();
+    });
+    let opened = 0;
+    const open = () => {
+      if (client === undefined) throw new Error("The client is open only while tests run.");
+      return createRedisAdmissionStore({ client, prefix: `${prefix}${opened++}:`, deadlineMs: PATIENT_MS });
+    };
+
+    it("counts each caller exactly, wherever its keys are", async () => {
+      const store = open();
+      const callers = Array.from({ length: 20 }, (_, index) => `caller ${index}`);
+      const counts = await Promise.all(
+        callers.map((caller) =>
+          countAdmitted(store, 50, () => ({
+            caller,
+            windows: [windowOf({ limit: 7 })],
+            concurrency: [placeOf({ limit: 9 })],
+            channels: ["ark"],
+          })),
+        ),
+      );
+      expect(counts).toEqual(callers.map(() => 7));
+      const nodes = cluster?.nodes ?? [];
+      const sizes = await Promise.all(nodes.map(({ url }) => countKeys(url, prefix)));
+      expect(Math.min(...sizes)).toBeGreaterThan(0);
+      expect(sizes.reduce((sum, size) => sum + size)).toBe(2 * callers.length);
+    });
+
+    it("tells every caller of the cooldowns", async () => {
+      const store = open();
+      const cooldown = { until: Date.now() + LEASE_MS, reason: "rate" };
+      await store.setCooldown("ark", cooldown);
+      for (const caller of ["a", "b", "c", "d", "e", "f"]) {
+        const ticket = ticketOf({ caller, windows: [windowOf()], channels: ["ark", "other"] });
+        expect(await store.admit(ticket)).toMatchObject({ cooldowns: { ark: cooldown } });
+        expect(await store.admit(ticket)).toMatchObject({ kind: "limited" });
+      }
+    });
+
+    it("decides as the store in memory does, whatever is asked", { timeout: 60_000 }, async () => {
+      const kinds = await compareStores(() => createMemoryAdmissionStore(), open, { runs: 100 });
+      expect(kinds.size).toBe(7);
+    });
+
+    it("keeps a request's keys together though its caller's name has braces", async () => {
+      const store = open();
+      for (const caller of ["{a}", "a}{b", "", "}{"]) {
+        const whole = { caller, windows: [windowOf()], concurrency: [placeOf()], idempotency: claimOf() };
+        const ticket = ticketOf(whole);
+        expect((await store.admit(ticket)).kind).toBe("admitted");
+        await store.finish(ticket, { kind: "forget" });
+        expect(await kindOf(store, { caller, concurrency: [placeOf()], idempotency: claimOf() })).toBe(
+          "admitted",
+        );
+      }
+    });
+  });
+});
+
+async function countKeys(url: string, prefix: string): Promise<number> {
+  const client = new Redis(url);
+  try {
+    return (await findKeys(client, prefix)).length;
+  } finally {
+    client.disconnect();
+  }
+}

@@ -1,0 +1,162 @@
+import { createMemoryAdmissionStore } from "@calotype/core";
+import { createRedisAdmissionStore, type RedisAdmissionStoreOptions } from "@calotype/redis";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { compareStores } from "../admission-suite/compare-stores.js";
+import {
+  ANSWER,
+  claimOf,
+  countAdmitted,
+  kindOf,
+  LEASE_MS,
+  placeOf,
+  ticketOf,
+  windowOf,
+} from "../admission-suite/tickets.js";
+import { describeWithService } from "../support/needs-service.js";
+import { createPrefix, findKeys, PATIENT_MS, REDIS, removeKeys } from "../support/redis-service.js";
+
+await describeWithService(REDIS, (url) => {
+  const prefix = createPrefix();
+  const clients: Redis[] = [];
+  beforeAll(() => {
+    for (let index = 0; index < 4; index++) clients.push(new Redis(url));
+  });
+  afterAll(async () => {
+    for (const client of clients) {
+      if (client === clients[0]) await removeKeys(client, prefix);
+      client.disconnect();
+    }
+  });
+  const clientOf = (index: number): Redis => {
+    const client = clients[index];
+    if (client === undefined) throw new Error("The clients are open only while tests run.");
+    return client;
+  };
+  let opened = 0;
+  const open = (options: Partial<RedisAdmissionStoreOptions> = {}) => {
+    const own = `${prefix}${opened++}:`;
+    const stores = [0, 1, 2, 3].map((index) =>
+      createRedisAdmissionStore({
+        client: clientOf(index),
+        prefix: own,
+        deadlineMs: PATIENT_MS,
+        ...options,
+      }),
+    );
+    const [store] = stores;
+    if (store === undefined) throw new Error("There are four.");
+    return { own, stores, store };
+  };
+
+  describe("four gateways", () => {
+    it("together let exactly as many of a thousand pass as may", async () => {
+      const { stores } = open();
+      const limits = { windows: [windowOf({ limit: 137 })], concurrency: [placeOf({ limit: 200 })] };
+      const counts = await Promise.all(stores.map((store) => countAdmitted(store, 250, () => limits)));
+      expect(counts.reduce((sum, count) => sum + count)).toBe(137);
+    });
+
+    it("tell one another of cooldowns, and take over how another's request ended", async () => {
+      const { stores } = open();
+      const [first, second, third] = stores;
+      const ticket = ticketOf({ idempotency: claimOf(), concurrency: [placeOf()] });
+      await first?.admit(ticket);
+      await second?.setCooldown("ark", { until: Date.now() + LEASE_MS, reason: "rate" });
+      expect(await third?.admit(ticketOf({ channels: ["ark"] }))).toMatchObject({
+        cooldowns: { ark: { reason: "rate" } },
+      });
+      await second?.finish(ticket, { kind: "keep", answer: ANSWER, ttlMs: LEASE_MS });
+      expect(await third?.admit(ticketOf({ idempotency: claimOf() }))).toMatchObject({ kind: "replay" });
+      expect(third && (await kindOf(third, { concurrency: [placeOf()] }))).toBe("admitted");
+    });
+
+    it("with other prefixes are another fleet", async () => {
+      const [one, other] = [open().store, open().store];
+      expect(await kindOf(one, { windows: [windowOf()] })).toBe("admitted");
+      expect(await kindOf(other, { windows: [windowOf()] })).toBe("admitted");
+    });
+  });
+
+  describe("what is stored", () => {
+    it("expires by itself, all of it, and what is over is gone at once", async () => {
+      const { own, store } = open();
+      const whole = {
+        windows: [windowOf(), windowOf({ key: "images", cost: 1 })],
+        concurrency: [placeOf()],
+        idempotency: claimOf(),
+      };
+      const ticket = ticketOf(whole);
+      await store.admit(ticket);
+      await store.setCooldown("ark", { until: Date.now() + LEASE_MS, reason: "rate" });
+      await store.setCooldown("other", { until: Number.MAX_VALUE, reason: "rate" });
+      const keys = await findKeys(clientOf(0), own);
+      const times = await Promise.all(keys.map((key) => clientOf(0).pttl(key)));
+      expect(keys).toHaveLength(5);
+      expect(Math.min(...times)).toBeGreaterThan(LEASE_MS / 2);
+      await store.setCooldown("other", undefined);
+      await store.setCooldown("ark", { until: Date.now() - 1, reason: "rate" });
+      await store.finish(ticket, { kind: "forget" });
+      expect(await findKeys(clientOf(0), own)).toHaveLength(2);
+    });
+
+    it("is no answer larger than may be kept: a mark stands for it", async () => {
+      const { store } = open({ maxAnswerBytes: 1_000 });
+      for (const [size, kind] of [
+        [500, "replay"],
+        [1_001, "not_replayable"],
+      ] as const) {
+        const idempotency = claimOf({ key: kind });
+        const ticket = ticketOf({ idempotency });
+        await store.admit(ticket);
+        const answer = { ...ANSWER, body: "x".repeat(size) };
+        await store.finish(ticket, { kind: "keep", answer, ttlMs: LEASE_MS });
+        expect(await kindOf(store, { idempotency })).toBe(kind);
+      }
+    });
+
+    it("is each caller's own, whatever callers are called", async () => {
+      const { store } = open();
+      const callers = [
+        "",
+        "%",
+        "a",
+        "{a}",
+        "a}b",
+        "{",
+        "}",
+        "%7b;",
+        "a\nb",
+        "a\r\nb",
+        "\ud800",
+        "\udbff",
+        "\ufffd",
+        "🐈",
+      ];
+      const take = (caller: string) => {
+        const idempotency = claimOf({ key: JSON.stringify(caller) });
+        return kindOf(store, { caller, windows: [windowOf()], concurrency: [placeOf()], idempotency });
+      };
+      for (const caller of callers) expect([caller, await take(caller)]).toEqual([caller, "admitted"]);
+      for (const caller of callers) expect([caller, await take(caller)]).toEqual([caller, "running"]);
+    });
+
+    it("costs a request with 500 channels that cool one round trip", async () => {
+      const { store } = open();
+      const channels = Array.from({ length: 500 }, (_, index) => `channel ${index}`);
+      const until = Date.now() + LEASE_MS;
+      await Promise.all(channels.map((channel) => store.setCooldown(channel, { until, reason: "rate" })));
+      const decision = await store.admit(ticketOf({ channels }));
+      expect(Object.keys("cooldowns" in decision ? decision.cooldowns : {})).toEqual(channels);
+    });
+  });
+
+  it("decides as the store in memory does, whatever is asked", { timeout: 60_000 }, async () => {
+    const kinds = await compareStores(
+      () => createMemoryAdmissionStore(),
+      () => open().store,
+      { runs: 300 },
+    );
+    expect(kinds.size).toBe(7);
+  });
+});

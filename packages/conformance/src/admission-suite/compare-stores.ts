@@ -1,0 +1,103 @@
+import type { AdmissionDecision, AdmissionStore, AdmissionTicket, IdempotencyEnding } from "@calotype/core";
+import { array, assert, asyncProperty, boolean, constantFrom, integer, oneof, record } from "fast-check";
+import { expect } from "vitest";
+import { LEASE_MS, ticketOf, WINDOW_MS } from "./tickets.js";
+
+const name = constantFrom("a", "b", "__proto__");
+const window = record({
+  name: constantFrom("requests" as const, "images" as const),
+  key: name,
+  limit: integer({ min: 1, max: 6 }),
+  windowMs: constantFrom(WINDOW_MS),
+  cost: integer({ min: 1, max: 3 }),
+});
+const place = record({ key: name, limit: integer({ min: 1, max: 3 }), leaseMs: constantFrom(LEASE_MS) });
+const claim = record({ key: name, fingerprint: constantFrom("x", "y"), leaseMs: constantFrom(LEASE_MS) });
+const ending = constantFrom<IdempotencyEnding["kind"][]>("keep", "mark", "forget");
+const step = oneof(
+  record({
+    kind: constantFrom("admit" as const),
+    windows: array(window, { maxLength: 2 }),
+    concurrency: array(place, { maxLength: 2 }),
+    claim,
+    hasClaim: boolean(),
+  }),
+  record({ kind: constantFrom("finish" as const), index: integer({ min: 0, max: 9 }), ending }),
+  record({ kind: constantFrom("cool" as const), channel: name, isWell: boolean() }),
+);
+type Step = typeof step extends { generate(...args: never[]): { value: infer Value } } ? Value : never;
+
+/**
+ * Random steps have the same outcomes on both, or it throws. Times are long, so that none runs out and clocks may be
+ * real. Gives the kinds of decisions that came.
+ */
+export async function compareStores(
+  openOne: () => AdmissionStore,
+  openOther: () => AdmissionStore,
+  { runs }: { readonly runs: number },
+): Promise<ReadonlySet<string>> {
+  const kinds = new Set<string>();
+  const until = Date.now() + 10 * LEASE_MS;
+  await assert(
+    asyncProperty(array(step, { maxLength: 60, size: "max" }), async (steps) => {
+      const decisions = await take(steps, openOne(), until);
+      expect(await take(steps, openOther(), until)).toEqual(decisions);
+      for (const { kind } of decisions) kinds.add(kind);
+    }),
+    { numRuns: runs, seed: 4 },
+  );
+  return kinds;
+}
+
+/** What the store decides, but for the time that is left. */
+async function take(
+  steps: readonly Step[],
+  store: AdmissionStore,
+  until: number,
+): Promise<readonly AdmissionDecision[]> {
+  const admitted: AdmissionTicket[] = [];
+  const decisions: AdmissionDecision[] = [];
+  for (const [index, made] of steps.entries()) {
+    if (made.kind === "cool") {
+      const cooldown = made.isWell ? undefined : { until, reason: String(index) };
+      await store.setCooldown(made.channel, cooldown);
+    }
+    if (made.kind === "admit") {
+      const ticket = toTicket(String(index), made);
+      const decision = await store.admit(ticket);
+      decisions.push(withoutTimes(decision));
+      if (decision.kind === "admitted") admitted.push(ticket);
+    }
+    if (made.kind === "finish") {
+      const [ticket] = admitted.splice(made.index % Math.max(1, admitted.length), 1);
+      const answer = { status: 200, headers: {}, body: String(index) };
+      if (ticket) await store.finish(ticket, { kind: made.ending, answer, ttlMs: LEASE_MS });
+    }
+  }
+  return decisions;
+}
+
+function toTicket(id: string, made: Extract<Step, { kind: "admit" }>): AdmissionTicket {
+  return ticketOf({
+    id,
+    windows: dropRepeats(made.windows),
+    concurrency: dropRepeats(made.concurrency),
+    idempotency: made.hasClaim ? made.claim : undefined,
+    channels: ["a", "b", "__proto__"],
+  });
+}
+
+/** A ticket names a key once. */
+function dropRepeats<Limit extends { readonly key: string }>(limits: readonly Limit[]): Limit[] {
+  return limits.filter(({ key }, index) => limits.findIndex((other) => other.key === key) === index);
+}
+
+/** A window that has begun ends within its length, and one that has not ends now. */
+function withoutTimes(decision: AdmissionDecision): AdmissionDecision {
+  if (!("windows" in decision)) return decision;
+  const windows = decision.windows.map(({ remaining, resetMs }) => {
+    expect(resetMs).toBeLessThanOrEqual(WINDOW_MS);
+    return { remaining, resetMs: Math.ceil(resetMs / WINDOW_MS) };
+  });
+  return { ...decision, windows };
+}

@@ -1,0 +1,112 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Redis } from "ioredis";
+import type { Service } from "./needs-service.js";
+import { run } from "./run.js";
+
+/** The program, for tests that stop and start a server. */
+export const REDIS_SERVER: Service = {
+  name: "the program redis-server",
+  variable: "REDIS_SERVER",
+  url: "redis-server",
+  probe: async (program) => run(program, ["--version"], tmpdir()),
+};
+
+const PATIENCE_MS = 20_000;
+
+/** A Redis of a test. It keeps nothing when it stops. */
+export interface RedisServer {
+  readonly port: number;
+  readonly url: string;
+  /** Stands still: connections stay open, and nothing is answered. */
+  readonly freeze: () => void;
+  readonly thaw: () => void;
+  /** Ends it: connections are refused. */
+  readonly stop: () => Promise<void>;
+  /** Starts it again, empty, at the same address. */
+  readonly start: () => Promise<void>;
+  /** Ends it and removes its folder. */
+  readonly remove: () => Promise<void>;
+}
+
+export async function startRedisServer(
+  program: string,
+  options: readonly string[] = [],
+): Promise<RedisServer> {
+  const port = await findPort();
+  const folder = mkdtempSync(join(tmpdir(), "calotype-redis-"));
+  const url = `redis://127.0.0.1:${port}`;
+  const args = ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder, ...options];
+  let server: ChildProcess | undefined;
+
+  const start = async (): Promise<void> => {
+    server = spawn(program, args, { stdio: "ignore" });
+    await untilReady(server, url);
+  };
+  const stop = async (): Promise<void> => {
+    if (server === undefined || server.exitCode !== null) return;
+    const ended = once(server, "exit");
+    server.kill("SIGCONT");
+    server.kill("SIGKILL");
+    await ended;
+    server = undefined;
+  };
+  await start();
+  return {
+    port,
+    url,
+    freeze: () => void server?.kill("SIGSTOP"),
+    thaw: () => void server?.kill("SIGCONT"),
+    start,
+    stop,
+    remove: async () => {
+      await stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Once it answers a PING. */
+async function untilReady(server: ChildProcess, url: string): Promise<void> {
+  const client = new Redis(url, { retryStrategy: () => 20, maxRetriesPerRequest: null });
+  client.on("error", () => undefined); // not there yet
+  const watch = new AbortController();
+  const { signal } = watch;
+  const fail = (what: string): never => {
+    throw new Error(`The Redis at ${url} ${what}.`);
+  };
+  try {
+    await Promise.race([
+      client.ping(),
+      once(server, "exit", { signal }).then(() => fail("ended")),
+      sleep(PATIENCE_MS, undefined, { signal }).then(() => fail("does not answer")),
+    ]);
+  } finally {
+    watch.abort();
+    client.disconnect();
+  }
+}
+
+/** Below those that systems give to clients, as its cluster bus is, 10,000 above. */
+async function findPort(): Promise<number> {
+  const port = 10_000 + Math.floor(Math.random() * 10_000);
+  const isFree = (await Promise.all([port, port + 10_000].map(canListen))).every(Boolean);
+  return isFree ? port : await findPort();
+}
+
+async function canListen(port: number): Promise<boolean> {
+  const server = createServer();
+  try {
+    await once(server.listen(port, "127.0.0.1"), "listening");
+    return true;
+  } catch {
+    return false; // another has it
+  } finally {
+    server.close();
+  }
+}

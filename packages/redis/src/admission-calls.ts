@@ -1,0 +1,134 @@
+import type { AdmissionDecision, AdmissionTicket, Cooldown, IdempotencyEnding } from "@calotype/core";
+import { toEndedText, toRepeat, toRunningText } from "./claim-text.js";
+import { type CooldownList, findCooldowns, toCooldownText } from "./cooldown-list.js";
+import { type KeyNames, toSafeText } from "./key-names.js";
+import { readAdmitReply } from "./read-admit-reply.js";
+import { isReplyError } from "./reply-error.js";
+import { ADMIT } from "./scripts/admit.js";
+import { FINISH } from "./scripts/finish.js";
+import { PROBE } from "./scripts/probe.js";
+import type { RunScript } from "./scripts/script.js";
+import { SET_COOLDOWN } from "./scripts/set-cooldown.js";
+
+/** What is asked of Redis, each in one round trip. Rejects with what the client does. */
+export interface AdmissionCalls {
+  admit(ticket: AdmissionTicket): Promise<AdmissionDecision>;
+  finish(ticket: AdmissionTicket, ending: IdempotencyEnding): Promise<void>;
+  setCooldown(channel: string, cooldown: Cooldown | undefined): Promise<void>;
+  /** Resolves where Redis takes writes under the keys of this caller, or of cooldowns. */
+  probe(caller: string | undefined): Promise<void>;
+  /** The cooldowns as Redis told them last. */
+  readonly lastCooldowns: CooldownList;
+}
+
+export interface CallOptions {
+  readonly run: RunScript;
+  readonly keys: KeyNames;
+  /** Of a larger answer only a mark is kept. */
+  readonly maxAnswerBytes: number;
+}
+
+export function createAdmissionCalls({ run, keys, maxAnswerBytes }: CallOptions): AdmissionCalls {
+  let lastCooldowns: CooldownList = [];
+  // A cluster has no script of two tags: then cooldowns are a second call, sent with the first.
+  let isSplit = false;
+
+  const runAdmit = async (ticket: AdmissionTicket, tagged: string[], args: string[]): Promise<unknown[]> => {
+    if (ticket.channels.length === 0) return toArray(await run(ADMIT, tagged, args));
+    if (!isSplit) {
+      try {
+        return toArray(await run(ADMIT, [...tagged, keys.cooldowns], args));
+      } catch (error) {
+        if (!isReplyError(error, "CROSSSLOT")) throw error;
+        isSplit = true;
+      }
+    }
+    const [reply, others] = await Promise.all([
+      run(ADMIT, tagged, args),
+      run(ADMIT, [keys.cooldowns], ["", "0", "0", "0", ""]),
+    ]);
+    const whole = toArray(reply);
+    return whole[0] === "admitted" ? whole.with(2, toArray(others)[2]) : whole;
+  };
+
+  return {
+    async admit(ticket) {
+      const reply = await runAdmit(ticket, toAdmitKeys(keys, ticket), toAdmitArguments(ticket));
+      const { id, idempotency, windows, concurrency, channels } = ticket;
+      const read = readAdmitReply(reply, { windows, concurrency });
+      switch (read.kind) {
+        case "claimed":
+          if (idempotency === undefined) throw new Error(`Redis found a claim that ${id} does not make.`);
+          return toRepeat(read.text, idempotency);
+        case "admitted": {
+          if (channels.length > 0) lastCooldowns = read.cooldowns;
+          const cooldowns = findCooldowns(read.cooldowns, channels, read.now);
+          return { kind: "admitted", windows: read.windows, cooldowns };
+        }
+        case "limited":
+        case "crowded":
+          return read;
+      }
+    },
+
+    async finish({ id, caller, concurrency, idempotency }, ending) {
+      // Window counts stay, so that there is nothing to tell.
+      if (concurrency.length === 0 && idempotency === undefined) return;
+      const names = concurrency.map(({ key }) => keys.place(caller, key));
+      const args = [toSafeText(id), String(concurrency.length)];
+      if (idempotency !== undefined) {
+        names.push(keys.claim(caller, idempotency.key));
+        const ended = toEndedText(idempotency, ending, maxAnswerBytes);
+        const ttlMs = ending.kind === "forget" ? 1 : ending.ttlMs;
+        args.push(toRunningText(idempotency, id), ended, toMilliseconds(ttlMs));
+      }
+      await run(FINISH, names, args);
+    },
+
+    async setCooldown(channel, cooldown) {
+      const text = cooldown === undefined ? "" : toCooldownText(cooldown);
+      await run(SET_COOLDOWN, [keys.cooldowns], [toSafeText(channel), text]);
+    },
+
+    async probe(caller) {
+      await run(PROBE, [caller === undefined ? keys.cooldownProbe : keys.probe(caller)], []);
+    },
+
+    get lastCooldowns() {
+      return lastCooldowns;
+    },
+  };
+}
+
+function toAdmitKeys(
+  keys: KeyNames,
+  { caller, windows, concurrency, idempotency }: AdmissionTicket,
+): string[] {
+  const names = idempotency === undefined ? [] : [keys.claim(caller, idempotency.key)];
+  for (const { key } of windows) names.push(keys.window(caller, key));
+  for (const { key } of concurrency) names.push(keys.place(caller, key));
+  return names;
+}
+
+function toAdmitArguments({ id, windows, concurrency, idempotency }: AdmissionTicket): string[] {
+  const claim = idempotency === undefined ? "" : toRunningText(idempotency, id);
+  const leaseMs = toMilliseconds(idempotency?.leaseMs ?? 0);
+  const args = [claim, leaseMs, String(windows.length), String(concurrency.length), toSafeText(id)];
+  for (const { limit, windowMs, cost } of windows) {
+    args.push(String(limit), toMilliseconds(windowMs), String(cost));
+  }
+  for (const limit of concurrency) args.push(String(limit.limit), toMilliseconds(limit.leaseMs));
+  return args;
+}
+
+const LONGEST_MS = 1e12;
+
+/** As Redis takes a time: whole, at least one, and not so large that it is written as a power. */
+function toMilliseconds(ms: number): string {
+  return String(Math.min(Math.max(1, Math.ceil(ms)), LONGEST_MS));
+}
+
+function toArray(reply: unknown): unknown[] {
+  if (Array.isArray(reply)) return reply;
+  throw new Error(`Redis answered the script with ${typeof reply}, and not with an array.`);
+}

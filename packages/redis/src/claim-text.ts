@@ -1,0 +1,43 @@
+import type { AdmissionDecision, IdempotencyClaim, IdempotencyEnding, StoredAnswer } from "@calotype/core";
+
+/** What stands under the key of a claim, as JSON: its state, its fingerprint, and who holds it or what was answered. */
+type ClaimText =
+  | readonly ["running", fingerprint: string, id: string]
+  | readonly ["answered", fingerprint: string, answer: StoredAnswer]
+  | readonly ["marked", fingerprint: string];
+
+/** The same text at each call: who has it, holds the claim. */
+export function toRunningText({ fingerprint }: IdempotencyClaim, id: string): string {
+  return toText(["running", fingerprint, id]);
+}
+
+/** What a repeat finds; empty where nothing is to be found. Of an answer past `maxBytes` only a mark is kept. */
+export function toEndedText(
+  { fingerprint }: IdempotencyClaim,
+  ending: IdempotencyEnding,
+  maxBytes: number,
+): string {
+  if (ending.kind === "forget") return "";
+  const marked = toText(["marked", fingerprint]);
+  if (ending.kind === "mark") return marked;
+  const answered = toText(["answered", fingerprint, ending.answer]);
+  return Buffer.byteLength(answered) > maxBytes ? marked : answered;
+}
+
+/** What a request gets that finds this text under its key. */
+export function toRepeat(text: string, claim: IdempotencyClaim): AdmissionDecision {
+  const found: ClaimText = JSON.parse(text);
+  if (found[1] !== claim.fingerprint) return { kind: "conflict" };
+  switch (found[0]) {
+    case "running":
+      return { kind: "running" };
+    case "answered":
+      return { kind: "replay", answer: found[2] };
+    case "marked":
+      return { kind: "not_replayable" };
+  }
+}
+
+function toText(text: ClaimText): string {
+  return JSON.stringify(text);
+}

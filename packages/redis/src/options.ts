@@ -1,0 +1,53 @@
+import type { Logger } from "@calotype/core";
+import type { AwayPolicies, AwayPolicy } from "./away-policies.js";
+import type { RedisClient } from "./clients/to-run-script.js";
+
+/** What {@link createRedisAdmissionStore} takes. */
+export interface RedisAdmissionStoreOptions {
+  /**
+   * Your client, of `ioredis` 5 or newer (`Redis`, `Cluster`) or `redis` 4 or newer (`createClient`,
+   * `createCluster`). You connect it, listen to its errors, and close it after the gateway.
+   */
+  readonly client: RedisClient;
+  /** Begins every key: gateways with one prefix are one fleet. No braces. Default `calotype:`. */
+  readonly prefix?: string | undefined;
+  /** So many milliseconds a request waits for Redis. 10 to 60,000, default 1,000. */
+  readonly deadlineMs?: number | undefined;
+  /** What becomes of requests while Redis is away: one word for all, or one for each store. Default `closed`. */
+  readonly whenAway?: AwayPolicy | AwayPolicies | undefined;
+  /** Of an answer that takes more bytes only a mark is kept: a repeat of it is refused. Default 320 KiB. */
+  readonly maxAnswerBytes?: number | undefined;
+  /** Told once when Redis is away, and once when it is back. Default: lines of JSON on the console. */
+  readonly logger?: Logger | undefined;
+}
+
+const POLICIES: ReadonlySet<unknown> = new Set(["open", "closed", undefined]);
+const STORES: ReadonlySet<string> = new Set(["limits", "idempotency", "cooldowns"]);
+
+/** @throws TypeError or RangeError that names the option and what it may be */
+export function checkOptions({
+  prefix,
+  deadlineMs,
+  whenAway,
+  maxAnswerBytes,
+}: RedisAdmissionStoreOptions): void {
+  if (prefix !== undefined && (typeof prefix !== "string" || /[{}]/.test(prefix))) {
+    throw new TypeError(
+      "prefix must be a text without braces: what stands in them decides on the cluster's node.",
+    );
+  }
+  assertBetween("deadlineMs", deadlineMs, 10, 60_000);
+  assertBetween("maxAnswerBytes", maxAnswerBytes, 0, 512 * 1024 * 1024);
+  const isWord = typeof whenAway === "string" || whenAway === undefined;
+  const policies: [string, unknown][] = isWord ? [["limits", whenAway]] : Object.entries(whenAway);
+  const wrong = policies.find(([store, policy]) => !STORES.has(store) || !POLICIES.has(policy));
+  if (wrong === undefined) return;
+  throw new TypeError(
+    'whenAway must be "open", "closed", or one of them for limits, idempotency and cooldowns.',
+  );
+}
+
+function assertBetween(name: string, value: number | undefined, least: number, most: number): void {
+  if (value === undefined || (value >= least && value <= most)) return;
+  throw new RangeError(`${name} must be a number from ${least} to ${most}, not ${value}.`);
+}

@@ -1,0 +1,123 @@
+import {
+  type AdmissionDecision,
+  type AdmissionStore,
+  type AdmissionTicket,
+  createMemoryAdmissionStore,
+  GatewayError,
+  type IdempotencyEnding,
+  type Logger,
+} from "@calotype/core";
+import type { AdmissionCalls } from "./admission-calls.js";
+import { type AwayPolicies, type AwayPolicy, isRefusedAway } from "./away-policies.js";
+import { findCooldowns } from "./cooldown-list.js";
+import { createOwedWrites } from "./owed-writes.js";
+import { AwayError, createReach } from "./reach.js";
+
+export interface AbsenceOptions {
+  readonly deadlineMs: number;
+  readonly whenAway: AwayPolicy | AwayPolicies;
+  /** Must not throw. */
+  readonly warn: Logger["warn"];
+}
+
+const OWED_WRITES = { maxWrites: 10_000, maxBytes: 64 * 1024 * 1024 };
+const RETRY_AFTER_SECONDS = 5;
+const FORGET: IdempotencyEnding = { kind: "forget" };
+
+/**
+ * A store that keeps its word while Redis is away: requests are refused or counted in this process, as the policy
+ * says, and how those that run end is told to Redis when it is back.
+ */
+export function surviveAbsence(calls: AdmissionCalls, options: AbsenceOptions): AdmissionStore {
+  const { deadlineMs, whenAway, warn } = options;
+  const own = createMemoryAdmissionStore();
+  /** Requests that run and were admitted by this process, by their ids. */
+  const admittedHere = new Set<string>();
+  const owed = createOwedWrites({
+    ...OWED_WRITES,
+    isOwedStill: (error) => error instanceof AwayError,
+    onFailure: (err) => warn({ err }, "Redis did not take what it was told late."),
+  });
+  const reach = createReach({
+    deadlineMs,
+    onLost: (err) => warn({ err }, "Redis is away; what becomes of requests is as whenAway says."),
+    onBack: (awayMs) => {
+      warn({ awayMs, forgottenWrites: owed.takeDropped() }, "Redis is back.");
+      void owed.deliver();
+    },
+  });
+
+  const finishThere = (ticket: AdmissionTicket, ending: IdempotencyEnding): Promise<void> =>
+    reach.ask({ send: () => calls.finish(ticket, ending), probe: () => calls.probe(ticket.caller) });
+  const oweFinish = (ticket: AdmissionTicket, ending: IdempotencyEnding): void => {
+    if (ticket.concurrency.length === 0 && ticket.idempotency === undefined) return;
+    // Two bytes a character, the most that an engine takes.
+    const bytes = ending.kind === "keep" ? 2 * ending.answer.body.length : 0;
+    owed.owe(`finish ${ticket.id}`, () => finishThere(ticket, ending), bytes);
+  };
+  /** What a request took that nobody waits for. One that runs is ended by its own end. */
+  const giveBack = (ticket: AdmissionTicket): void => {
+    if (admittedHere.has(ticket.id) || owed.has(`finish ${ticket.id}`)) return;
+    oweFinish(ticket, FORGET);
+  };
+  const admitHere = async (ticket: AdmissionTicket, cause: unknown): Promise<AdmissionDecision> => {
+    if (isRefusedAway(whenAway, ticket)) throw createAwayAnswer(cause);
+    const decision = await own.admit(ticket);
+    if (decision.kind !== "admitted") return decision;
+    admittedHere.add(ticket.id);
+    return { ...decision, cooldowns: findCooldowns(calls.lastCooldowns, ticket.channels, Date.now()) };
+  };
+
+  return {
+    async admit(ticket) {
+      try {
+        return await reach.ask({
+          send: () => calls.admit(ticket),
+          probe: () => calls.probe(ticket.caller),
+          onLate: ({ kind }) => {
+            if (kind !== "admitted") return;
+            giveBack(ticket);
+            if (!reach.isAway) void owed.deliver();
+          },
+        });
+      } catch (error) {
+        if (!(error instanceof AwayError)) throw error;
+        try {
+          return await admitHere(ticket, error);
+        } finally {
+          // What was sent may have been done, though no answer came.
+          if (error.cause !== undefined) giveBack(ticket);
+        }
+      }
+    },
+
+    async finish(ticket, ending) {
+      if (admittedHere.delete(ticket.id)) await own.finish(ticket, ending);
+      try {
+        await finishThere(ticket, ending);
+      } catch (error) {
+        if (!(error instanceof AwayError)) throw error;
+        oweFinish(ticket, ending);
+      }
+    },
+
+    async setCooldown(channel, cooldown) {
+      const send = (): Promise<void> =>
+        reach.ask({
+          send: () => calls.setCooldown(channel, cooldown),
+          probe: () => calls.probe(undefined),
+        });
+      try {
+        await send();
+      } catch (error) {
+        if (!(error instanceof AwayError)) throw error;
+        owed.owe(`cooldown ${channel}`, send);
+      }
+    },
+  };
+}
+
+function createAwayAnswer(cause: unknown): GatewayError {
+  const message = "This server cannot count its limits at the moment: try again.";
+  return new GatewayError("gateway_unavailable", message, { retryAfterSeconds: RETRY_AFTER_SECONDS, cause });
+}
