@@ -7,7 +7,9 @@ import { countAtOnce, countWindows, measureBooks, measureBudget, measureKeys } f
 import { measureRecoveryMs, measureSpan } from "./measure-outage.ts";
 import { type Outage, RUN_MS, runOutage, TROUBLE_FROM_MS, TROUBLE_TO_MS } from "./outage-scenario.ts";
 
-const SEEDS = [1, 2, 3, 4, 5, 6];
+const SEEDS = [1, 2, 3, 4];
+/** They compute, and take seconds where a machine has other work to do. */
+const PATIENCE = { timeout: 60_000 };
 
 const callsPerRequest = (fleet: Fleet): number =>
   measureSpan(fleet, TROUBLE_FROM_MS, TROUBLE_TO_MS).attemptsPerRequest;
@@ -15,12 +17,16 @@ const callsPerRequest = (fleet: Fleet): number =>
 const countFailed = ({ calls }: Fleet, channel: string): number =>
   calls.filter((call) => call.channel === channel && call.status !== 200).length;
 
-it("a simulated fleet does the same again, to the byte, and something else by another seed", async () => {
-  const digests = [];
-  for (const seed of [7, 7, 8]) digests.push(digestRun((await runLimits(seed)).fleet));
-  expect(digests[1]).toBe(digests[0]);
-  expect(digests[2]).not.toBe(digests[0]);
-});
+it(
+  "a simulated fleet does the same again, to the byte, and something else by another seed",
+  PATIENCE,
+  async () => {
+    const digests = [];
+    for (const seed of [7, 7, 8]) digests.push(digestRun((await runLimits(seed)).fleet));
+    expect(digests[1]).toBe(digests[0]);
+    expect(digests[2]).not.toBe(digests[0]);
+  },
+);
 
 describe.each(SEEDS)("five gateways, of which one is killed, by seed %i", async (seed) => {
   const run = await runLimits(seed);
@@ -58,16 +64,20 @@ describe.each(SEEDS)("five gateways, of which one is killed, by seed %i", async 
   });
 });
 
-it("gateways that have a store each admit a multiple: it is the shared one that keeps the limits", async () => {
-  const run = await runLimits(1, false);
-  expect(countWindows(run, "requests")[0]).toBeGreaterThan(2 * REQUESTS_PER_MINUTE);
-  expect(countAtOnce(run, "at-once")).toBeGreaterThan(2 * CONCURRENT);
-  expect(measureKeys(run).mostRuns).toBeGreaterThan(1);
-});
+it(
+  "gateways that have a store each admit a multiple: it is the shared one that keeps the limits",
+  PATIENCE,
+  async () => {
+    const run = await runLimits(1, false);
+    expect(countWindows(run, "requests")[0]).toBeGreaterThan(2 * REQUESTS_PER_MINUTE);
+    expect(countAtOnce(run, "at-once")).toBeGreaterThan(2 * CONCURRENT);
+    expect(measureKeys(run).mostRuns).toBeGreaterThan(1);
+  },
+);
 
-describe("the retry budget", () => {
+describe("the retry budget", PATIENCE, () => {
   // A fifth of the requests; windows of the gateways begin with few of them, and each has three retries at least.
-  it.each<Outage>(["six of six down", "brown-out of all", "weak backend"])(
+  it.each<Outage>(["six of six down", "brown-out of all"])(
     "bounds the calls of an outage: %s",
     async (outage) => {
       const calls = callsPerRequest(await runOutage(outage, 1, true));
@@ -78,6 +88,7 @@ describe("the retry budget", () => {
 
   it("lets a provider recover at once that would never recover without it", async () => {
     const withBudget = await runOutage("weak backend", 2, true);
+    expect(callsPerRequest(withBudget)).toBeLessThan(1.25);
     expect(measureRecoveryMs(withBudget, TROUBLE_TO_MS, RUN_MS)).toBeLessThanOrEqual(2_000);
     const without = await runOutage("weak backend", 2, false);
     expect(callsPerRequest(without)).toBeGreaterThan(5);
@@ -92,7 +103,7 @@ describe("the retry budget", () => {
   });
 });
 
-it("a cooldown that is told to all spares the calls in vain of all but one gateway", async () => {
+it("a cooldown that is told to all spares the calls in vain of all but one gateway", PATIENCE, async () => {
   const shared = await runCooldowns(1, true);
   const apart = await runCooldowns(1, false);
   expect(countFailed(apart, DOWN)).toBeGreaterThan(3 * countFailed(shared, DOWN));
