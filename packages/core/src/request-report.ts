@@ -48,45 +48,58 @@ export interface ReportParts {
 }
 
 /** The report of a request that came in. */
-export function createRequestReport(
-  parts: ReportParts,
-  { id, receivedAt, time, operation }: Arrival,
-): RequestReport {
-  let subject: Pick<RequestEvent, "caller" | "model"> = {};
-  let errorCode: string | undefined;
+export function createRequestReport(parts: ReportParts, arrival: Arrival): RequestReport {
+  return new Report(parts, arrival);
+}
 
-  const failed = (error: GatewayError): void => {
-    parts.events.error({ id, time, operation, ...subject, error });
-  };
+/** A class, as it is held as long as a stream is open, and thousands may be. */
+class Report implements RequestReport {
+  readonly #parts: ReportParts;
+  readonly #arrival: Arrival;
+  #subject: Pick<RequestEvent, "caller" | "model"> = {};
+  #errorCode: string | undefined;
 
-  return {
-    isFrom(caller) {
-      subject = { ...subject, caller };
-    },
-    isFor(model) {
-      subject = { ...subject, model };
-    },
-    fail(cause) {
-      const error = isGatewayError(cause) ? cause : toInternalError(cause, id, parts.logger);
-      errorCode = shownCodeOf(error);
-      failed(error);
-      return renderError(error, { id, mask: parts.maskKeys, native: operation === "native" });
-    },
-    failed,
-    answered({ status, headers }) {
-      parts.events.request({
-        id,
-        time,
-        operation,
-        ...subject,
-        status,
-        ...(errorCode !== undefined && { errorCode }),
-        stream: headers["content-type"]?.startsWith("text/event-stream") === true,
-        // A clock may be set back.
-        durationMs: Math.max(0, parts.now() - receivedAt),
-      });
-    },
-  };
+  constructor(parts: ReportParts, arrival: Arrival) {
+    this.#parts = parts;
+    this.#arrival = arrival;
+  }
+
+  isFrom(caller: string): void {
+    this.#subject = { ...this.#subject, caller };
+  }
+
+  isFor(model: string): void {
+    this.#subject = { ...this.#subject, model };
+  }
+
+  fail(cause: unknown): GatewayResponse {
+    const { id, operation } = this.#arrival;
+    const { logger, maskKeys } = this.#parts;
+    const error = isGatewayError(cause) ? cause : toInternalError(cause, id, logger);
+    this.#errorCode = shownCodeOf(error);
+    this.failed(error);
+    return renderError(error, { id, mask: maskKeys, native: operation === "native" });
+  }
+
+  failed(error: GatewayError): void {
+    const { id, time, operation } = this.#arrival;
+    this.#parts.events.error({ id, time, operation, ...this.#subject, error });
+  }
+
+  answered({ status, headers }: GatewayResponse): void {
+    const { id, time, operation, receivedAt } = this.#arrival;
+    this.#parts.events.request({
+      id,
+      time,
+      operation,
+      ...this.#subject,
+      status,
+      ...(this.#errorCode !== undefined && { errorCode: this.#errorCode }),
+      stream: headers["content-type"]?.startsWith("text/event-stream") === true,
+      // A clock may be set back.
+      durationMs: Math.max(0, this.#parts.now() - receivedAt),
+    });
+  }
 }
 
 function toInternalError(cause: unknown, requestId: string, logger: Logger): GatewayError {

@@ -29,11 +29,7 @@ export function toGatewayRequest(
     body: taken ? null : toChunks(req),
     parsedBody: taken ? host.parsedBody : undefined,
     bodyConsumed: taken,
-    signal: {
-      get aborted() {
-        return res.destroyed && !res.writableFinished;
-      },
-    },
+    signal: new ClientSignal(res),
   };
 }
 
@@ -44,4 +40,17 @@ function toHeaderReader({ headers }: IncomingMessage): HeaderReader {
       return Array.isArray(value) ? value.join(", ") : (value ?? null);
     },
   };
+}
+
+/** Looked up where it is asked for: nothing listens, and nothing is to be taken down. */
+class ClientSignal {
+  readonly #res: ServerResponse;
+
+  constructor(res: ServerResponse) {
+    this.#res = res;
+  }
+
+  get aborted(): boolean {
+    return this.#res.destroyed && !this.#res.writableFinished;
+  }
 }

@@ -21,38 +21,53 @@ export interface ByteBudget {
 
 /** A budget of so many bytes. */
 export function createByteBudget(maxBytes: number): ByteBudget {
-  let inUse = 0;
+  const total: Total = { inUse: 0, maxBytes };
   return {
     maxBytes,
-    take(bytes) {
-      if (inUse + bytes > maxBytes) return undefined;
-      let own = 0;
-      let isGivenBack = false;
-      const count = (more: number): void => {
-        own += more;
-        inUse += more;
-      };
-      count(bytes);
-      return {
-        add(more) {
-          if (isGivenBack || inUse + more > maxBytes) return false;
-          count(more);
-          return true;
-        },
-        addAnyway(more) {
-          if (!isGivenBack) count(more);
-        },
-        remove(fewer) {
-          if (!isGivenBack) count(-Math.min(fewer, own));
-        },
-        giveBack() {
-          isGivenBack = true;
-          count(-own);
-        },
-      };
-    },
+    take: (bytes) => (total.inUse + bytes > maxBytes ? undefined : new OwnBytes(total, bytes)),
     get inUse() {
-      return inUse;
+      return total.inUse;
     },
   };
+}
+
+interface Total {
+  inUse: number;
+  readonly maxBytes: number;
+}
+
+/** A class, as there are two for each request that is under way. */
+class OwnBytes implements TakenBytes {
+  readonly #total: Total;
+  #own = 0;
+  #isGivenBack = false;
+
+  constructor(total: Total, bytes: number) {
+    this.#total = total;
+    this.#count(bytes);
+  }
+
+  add(bytes: number): boolean {
+    if (this.#isGivenBack || this.#total.inUse + bytes > this.#total.maxBytes) return false;
+    this.#count(bytes);
+    return true;
+  }
+
+  addAnyway(bytes: number): void {
+    if (!this.#isGivenBack) this.#count(bytes);
+  }
+
+  remove(bytes: number): void {
+    if (!this.#isGivenBack) this.#count(-Math.min(bytes, this.#own));
+  }
+
+  giveBack(): void {
+    this.#isGivenBack = true;
+    this.#count(-this.#own);
+  }
+
+  #count(bytes: number): void {
+    this.#own += bytes;
+    this.#total.inUse += bytes;
+  }
 }

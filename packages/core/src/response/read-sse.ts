@@ -1,4 +1,4 @@
-import { createLineSplitter } from "./split-lines.js";
+import { LineSplitter } from "./split-lines.js";
 
 /** One server-sent event. Of a very long `data` line the middle is left out. */
 export interface SseEvent {
@@ -31,40 +31,52 @@ interface Fields {
  * holds more than one event, and of that at most about a megabyte.
  */
 export function createSseReader(onEvent: (event: SseEvent) => void): SseReader {
-  let lastId: string | undefined;
-  let fields: Fields | undefined;
-  let isAtBeginning = true;
-  let isTooLarge = false;
+  return new EventReader(onEvent);
+}
 
-  const endEvent = (): void => {
-    const { event, id, data } = fields ?? {};
-    const isRead = data !== undefined && !isTooLarge;
-    fields = undefined;
-    isTooLarge = false;
-    if (!isRead) return;
-    lastId = id ?? lastId;
-    onEvent({ event, data, id: lastId });
-  };
+/** A class, as thousands of streams may be open: an object with a getter of its own takes ten times the memory. */
+class EventReader implements SseReader {
+  readonly #onEvent: (event: SseEvent) => void;
+  readonly #lines = new LineSplitter((line) => this.#read(line));
+  #fields: Fields | undefined;
+  #lastId: string | undefined;
+  #isAtBeginning = true;
+  #isTooLarge = false;
 
-  const lines = createLineSplitter((whole) => {
-    const line = isAtBeginning && whole.startsWith(BYTE_ORDER_MARK) ? whole.slice(1) : whole;
-    isAtBeginning = false;
-    if (line === "") return endEvent();
+  constructor(onEvent: (event: SseEvent) => void) {
+    this.#onEvent = onEvent;
+  }
+
+  push(chunk: Uint8Array): void {
+    this.#lines.push(chunk);
+  }
+
+  get isInsideEvent(): boolean {
+    return this.#fields !== undefined || !this.#lines.isAtLineStart;
+  }
+
+  #read(whole: string): void {
+    const line = this.#isAtBeginning && whole.startsWith(BYTE_ORDER_MARK) ? whole.slice(1) : whole;
+    this.#isAtBeginning = false;
+    if (line === "") return this.#endEvent();
     if (line.startsWith(":")) return;
-    fields ??= { event: undefined, id: undefined, data: undefined };
-    if (!isTooLarge) readField(line, fields);
+    this.#fields ??= { event: undefined, id: undefined, data: undefined };
+    if (!this.#isTooLarge) readField(line, this.#fields);
     // Larger than any event of a provider: it is relayed and not read; with its end reading goes on.
-    if (fields.data === undefined || fields.data.length <= MAX_DATA_CHARACTERS) return;
-    fields.data = undefined;
-    isTooLarge = true;
-  });
+    if ((this.#fields.data?.length ?? 0) <= MAX_DATA_CHARACTERS) return;
+    this.#fields.data = undefined;
+    this.#isTooLarge = true;
+  }
 
-  return {
-    push: (chunk) => lines.push(chunk),
-    get isInsideEvent() {
-      return fields !== undefined || !lines.atLineStart;
-    },
-  };
+  #endEvent(): void {
+    const { event, id, data } = this.#fields ?? {};
+    const isRead = data !== undefined && !this.#isTooLarge;
+    this.#fields = undefined;
+    this.#isTooLarge = false;
+    if (!isRead) return;
+    this.#lastId = id ?? this.#lastId;
+    this.#onEvent({ event, data, id: this.#lastId });
+  }
 }
 
 /** Source: https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation */

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { createLineSplitter } from "./split-lines.js";
+import { LineSplitter } from "./split-lines.js";
 
 function split(...chunks: readonly string[]): { lines: readonly string[]; atLineStart: boolean } {
   const lines: string[] = [];
-  const splitter = createLineSplitter((line) => lines.push(line));
+  const splitter = new LineSplitter((line) => lines.push(line));
   for (const chunk of chunks) splitter.push(new TextEncoder().encode(chunk));
-  return { lines, atLineStart: splitter.atLineStart };
+  return { lines, atLineStart: splitter.isAtLineStart };
 }
 
-describe("createLineSplitter", () => {
+describe("LineSplitter", () => {
   it.each([
     ["nothing", [""], []],
     ["an LF", ["a\n"], ["a"]],

@@ -5,56 +5,55 @@ const KEPT_BYTES = 8 * 1024;
 /** A byte order mark is the parser's affair; a decoder that drops it would drop one on every line. */
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** Cuts chunks into lines, wherever the chunks are cut themselves. */
-export interface LineSplitter {
-  push(chunk: Uint8Array): void;
-  /** True when no part of a line is waiting for its end. */
-  readonly atLineStart: boolean;
-}
-
 /**
- * Lines that end in LF, CRLF or CR, each handed over as soon as its end is in. A line of many
- * megabytes (a picture in base64) is never held: its middle is left out, which keeps a JSON text
- * whole when the middle of one long string is what is missing.
+ * Cuts chunks into lines that end in LF, CRLF or CR, wherever the chunks are cut themselves; each is handed over as
+ * soon as its end is in. A line of many megabytes (a picture in base64) is never held: its middle is left out, which
+ * keeps a JSON text whole when the middle of one long string is what is missing.
  */
-export function createLineSplitter(onLine: (line: string) => void): LineSplitter {
-  let held: PartialLine | undefined;
-  let isAfterCr = false;
+export class LineSplitter {
+  readonly #onLine: (line: string) => void;
+  #held: PartialLine | undefined;
+  #isAfterCr = false;
 
-  const endLine = (rest: Uint8Array): void => {
-    if (held === undefined && rest.length <= 2 * KEPT_BYTES) return onLine(decoder.decode(rest));
-    const line = held ?? createPartialLine();
-    held = undefined;
+  constructor(onLine: (line: string) => void) {
+    this.#onLine = onLine;
+  }
+
+  /** True when no part of a line is waiting for its end. */
+  get isAtLineStart(): boolean {
+    return this.#held === undefined;
+  }
+
+  push(chunk: Uint8Array): void {
+    if (chunk.length === 0) return;
+    let start = this.#isAfterCr && chunk[0] === LF ? 1 : 0;
+    this.#isAfterCr = false;
+    let lf = chunk.indexOf(LF, start);
+    let cr = chunk.indexOf(CR, start);
+    while (lf !== -1 || cr !== -1) {
+      const end = lf === -1 || (cr !== -1 && cr < lf) ? cr : lf;
+      this.#endLine(chunk, start, end);
+      start = end + 1;
+      // The LF of a CRLF ends no line of its own, be it in the next chunk.
+      if (end === cr && start === lf) start++;
+      else this.#isAfterCr = end === cr && start === chunk.length;
+      if (lf !== -1 && lf < start) lf = chunk.indexOf(LF, start);
+      if (cr !== -1 && cr < start) cr = chunk.indexOf(CR, start);
+    }
+    if (start === chunk.length) return;
+    this.#held ??= createPartialLine();
+    this.#held.add(chunk.subarray(start));
+  }
+
+  #endLine(chunk: Uint8Array, start: number, end: number): void {
+    if (this.#held === undefined && start === end) return this.#onLine("");
+    const rest = chunk.subarray(start, end);
+    if (this.#held === undefined && rest.length <= 2 * KEPT_BYTES) return this.#onLine(decoder.decode(rest));
+    const line = this.#held ?? createPartialLine();
+    this.#held = undefined;
     line.add(rest);
-    onLine(line.decode());
-  };
-
-  return {
-    get atLineStart() {
-      return held === undefined;
-    },
-    push(chunk) {
-      if (chunk.length === 0) return;
-      let start = isAfterCr && chunk[0] === LF ? 1 : 0;
-      isAfterCr = false;
-      let lf = chunk.indexOf(LF, start);
-      let cr = chunk.indexOf(CR, start);
-      while (lf !== -1 || cr !== -1) {
-        const end = lf === -1 || (cr !== -1 && cr < lf) ? cr : lf;
-        if (held === undefined && start === end) onLine("");
-        else endLine(chunk.subarray(start, end));
-        start = end + 1;
-        // The LF of a CRLF ends no line of its own, be it in the next chunk.
-        if (end === cr && start === lf) start++;
-        else isAfterCr = end === cr && start === chunk.length;
-        if (lf !== -1 && lf < start) lf = chunk.indexOf(LF, start);
-        if (cr !== -1 && cr < start) cr = chunk.indexOf(CR, start);
-      }
-      if (start === chunk.length) return;
-      held ??= createPartialLine();
-      held.add(chunk.subarray(start));
-    },
-  };
+    this.#onLine(line.decode());
+  }
 }
 
 /** A line of which the end is to come. Holds copies: a chunk goes on to the client, who may take its memory away. */

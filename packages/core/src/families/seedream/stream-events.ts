@@ -16,11 +16,10 @@ export function readSeedreamStream(): StreamReader {
   let pixels = 0;
   let completed: Usage | undefined;
   let failure: StreamResult["failure"];
-  return {
-    get isOver() {
-      return completed !== undefined;
-    },
-    read({ event, data }) {
+  const reader = {
+    // No getter: with one of its own an object takes ten times the memory, and thousands of streams may be open.
+    isOver: false,
+    read({ event, data }: Parameters<StreamReader["read"]>[0]): void {
       const body = parseData(data);
       const type = readText(body["type"]) ?? event;
       if (type === "image_generation.partial_succeeded") {
@@ -29,12 +28,14 @@ export function readSeedreamStream(): StreamReader {
       } else if (type === "image_generation.completed") {
         // Of several the last counts; one without a count takes nothing back.
         completed = { ...completed, ...(isJsonObject(body["usage"]) && readSeedreamUsage(body["usage"])) };
+        reader.isOver = true;
       } else if (type !== "image_generation.partial_failed" && isFailure(type, body)) {
         failure = toFailure(body);
       }
     },
-    result: () => ({ images, usage: completed ?? countUsage(images, pixels), failure }),
+    result: (): StreamResult => ({ images, usage: completed ?? countUsage(images, pixels), failure }),
   };
+  return reader;
 }
 
 /** Not every `data` is JSON: `[DONE]` is not, and an event's picture may be left out of it. */
