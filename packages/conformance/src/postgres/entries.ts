@@ -1,0 +1,27 @@
+import type { Hold, SettledRecord } from "@calotype/core/billing";
+
+/** Facts of the requests of these tests. Imported by programs, too, which Node runs as they are. */
+const FACTS = {
+  time: "2026-01-31T12:00:00.000Z",
+  group: "default",
+  model: "seedream",
+  operation: "generate",
+} as const;
+
+/** A hold of an hour. */
+export function holdOf(rest: Pick<Hold, "id" | "caller" | "amount"> & Partial<Hold>): Hold {
+  return { ...FACTS, expiresAt: Date.now() + 3_600_000, ...rest };
+}
+
+export function recordOf(rest: Pick<SettledRecord, "id" | "caller" | "charge">): SettledRecord {
+  return {
+    ...FACTS,
+    state: "settled",
+    channel: "ark-1",
+    upstreamModel: "ep-1",
+    status: 200,
+    images: 1,
+    durationMs: 1500,
+    ...rest,
+  };
+}

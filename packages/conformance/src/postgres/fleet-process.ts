@@ -1,0 +1,39 @@
+import { once } from "node:events";
+import { writeSync } from "node:fs";
+import { createPostgresLedger } from "@calotype/postgres";
+import { Pool } from "pg";
+import { holdOf, recordOf } from "./entries.ts";
+
+/*
+ * One process of a fleet: waits for the others, asks twenty times for money of a budget that all share, settles every
+ * other hold that it gets, delivers what it finds, tells what it did, and ends without a word to its ledger.
+ */
+const [url = "", schema = "", name = "", budget = ""] = process.argv.slice(2);
+const pool = new Pool({ connectionString: url, max: 1 });
+const ledger = createPostgresLedger({ pool, schema });
+
+await ledger.ready();
+writeSync(1, "ready\n");
+await once(process.stdin, "data");
+
+let granted = 0;
+for (let round = 0; round < 10; round++) {
+  for (const isGranted of await Promise.all([spend(2 * round), spend(2 * round + 1)]))
+    granted += Number(isGranted);
+}
+const delivered: string[] = [];
+for (;;) {
+  const records = await ledger.takeUndelivered(5, 3_600_000);
+  if (records.length === 0) break;
+  await ledger.markDelivered(records);
+  delivered.push(...records.map(({ id }) => id));
+}
+writeSync(1, JSON.stringify({ granted, delivered }));
+process.exit();
+
+async function spend(at: number): Promise<boolean> {
+  const facts = { id: `${name}-${at}`, caller: "all" };
+  const { ok } = await ledger.hold(holdOf({ ...facts, amount: "0.1", budget }));
+  if (ok && at % 2 === 0) await ledger.settle(recordOf({ ...facts, charge: "0.1" }));
+  return ok;
+}

@@ -1,0 +1,80 @@
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chownSync, globSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Service } from "../support/needs-service.js";
+
+/** The folder of the programs, for tests that stop and start a server. */
+export const POSTGRES_PROGRAMS: Service = {
+  name: "the programs of a PostgreSQL server",
+  variable: "POSTGRES_PROGRAMS",
+  url: globSync("/usr/lib/postgresql/*/bin").toSorted().at(-1) ?? "/usr/bin",
+  probe: async (folder) => void execFileSync(join(folder, "initdb"), ["--version"], { stdio: "pipe" }),
+};
+
+/** A PostgreSQL of a test. What it acknowledged is on the disk. */
+export interface PostgresServer {
+  readonly url: string;
+  readonly start: () => Promise<void>;
+  /** `fast` ends the connections and then itself, `immediate` is as a crash. */
+  readonly stop: (how: "fast" | "immediate") => Promise<void>;
+  /** Ends it and removes its folder. */
+  readonly remove: () => Promise<void>;
+}
+
+/** Makes a database in a folder of its own and starts the server on it. */
+export async function startPostgresServer(programs: string): Promise<PostgresServer> {
+  const port = await findPort();
+  const folder = mkdtempSync(join(tmpdir(), "calotype-postgres-"));
+  const run = createRunner(folder);
+  const data = join(folder, "data");
+  const control = async (...args: string[]): Promise<void> =>
+    await run(join(programs, "pg_ctl"), ["-D", data, "-w", "-s", ...args]);
+  const start = async (): Promise<void> =>
+    await control("-l", join(folder, "log"), "-o", `-p ${port} -k ${folder} -h 127.0.0.1`, "start");
+  const stop = async (how: "fast" | "immediate"): Promise<void> => await control("-m", how, "stop");
+  const initialize = ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"];
+  await run(join(programs, "initdb"), initialize);
+  await start();
+  return {
+    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    start,
+    stop,
+    remove: async () => {
+      await stop("immediate");
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+type Run = (program: string, args: readonly string[]) => Promise<void>;
+
+/** PostgreSQL refuses to run as root: then it runs as the user that its package made. */
+function createRunner(folder: string): Run {
+  const user = process.getuid?.() === 0 ? { uid: readId("-u"), gid: readId("-g") } : {};
+  if (user.uid !== undefined) chownSync(folder, user.uid, user.gid);
+  return async (program, args) => {
+    await new Promise<void>((resolve, reject) => {
+      // No pipes: the server that pg_ctl leaves behind would keep them open.
+      const child = spawn(program, args, { stdio: "ignore", cwd: folder, ...user });
+      child.once("error", reject);
+      child.once("exit", (code) => (code === 0 ? resolve() : reject(new Error(`${program} failed.`))));
+    });
+  };
+}
+
+function readId(option: "-u" | "-g"): number {
+  return Number(execFileSync("id", [option, "postgres"], { encoding: "utf8" }));
+}
+
+async function findPort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (address === null || typeof address === "string") throw new Error("There is no free port.");
+  return address.port;
+}

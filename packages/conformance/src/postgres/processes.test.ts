@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { createPostgresLedger } from "@calotype/postgres";
+import { afterEach, expect, it } from "vitest";
+import { createRandom, SEED } from "../crashes/seeded-random.js";
+import { idsOf, readRecords } from "../ledger-suite/read-ledger.js";
+import { describeWithService } from "../support/needs-service.js";
+import { POSTGRES, useTestSchema } from "../support/postgres-service.js";
+import { assertTold } from "./assert-books.js";
+import { spawnProgram } from "./spawn-program.js";
+
+const PROCESSES = 30;
+const DAY_MS = 86_400_000;
+
+await describeWithService(POSTGRES, (url) => {
+  const { pool, schema, empty } = useTestSchema(url);
+  afterEach(empty);
+  /** A ledger tomorrow, when everybody's lease has run out and every hold is past its time. */
+  const openTomorrow = () => createPostgresLedger({ pool, schema, now: () => Date.now() + DAY_MS });
+
+  it("thirty processes fill a budget to its last hold, deliver each record once, and ten sweeps end each hold once", async () => {
+    // They ask 600 times for 0.1.
+    const programs = Array.from({ length: PROCESSES }, (_, at) =>
+      spawnProgram("fleet-process.ts", [url, schema, `p${at}`, "40"]),
+    );
+    await Promise.all(programs.map(({ started }) => started));
+    for (const { tell } of programs) tell("go");
+    const told = await Promise.all(programs.map(async ({ output }) => toReport(await output)));
+
+    expect(told.reduce((sum, { granted }) => sum + granted, 0)).toBe(400);
+    const first = openTomorrow();
+    const sweepers = [first, ...Array.from({ length: 9 }, openTomorrow)];
+    const settled = idsOf(await readRecords(first)).toSorted();
+    expect(told.flatMap(({ delivered }) => delivered).toSorted()).toEqual(settled);
+    const swept = await Promise.all(sweepers.map((sweeper) => sweeper.sweep({ onLost: "charge" })));
+    expect(new Set(idsOf(swept.flat())).size).toBe(400 - settled.length);
+    expect(swept.flat()).toHaveLength(400 - settled.length);
+    expect(await first.balance("all")).toEqual({ settled: "40", held: "0" });
+    const takers = await Promise.all(sweepers.map((taker) => taker.takeUndelivered(400, DAY_MS)));
+    expect(idsOf(takers.flat()).toSorted()).toEqual(idsOf(swept.flat()).toSorted());
+    await Promise.all(sweepers.map((sweeper) => sweeper.close()));
+  }, 60_000);
+
+  it(`a process that is killed loses and doubles nothing that it acknowledged (seed ${SEED})`, async () => {
+    const random = createRandom(SEED);
+    const lines: string[] = [];
+    for (let kill = 0; kill < 10; kill++) {
+      const { child, started, output } = spawnProgram("mortal-process.ts", [url, schema, `k${kill}`]);
+      await started;
+      await sleep(random() * 60);
+      child.kill("SIGKILL");
+      lines.push(...(await output).split("\n").filter((line) => line !== ""));
+    }
+    expect(lines.length).toBeGreaterThan(200);
+    const ledger = openTomorrow();
+    await ledger.sweep({ onLost: "charge" });
+    await assertTold(ledger, lines);
+    await ledger.close();
+  }, 60_000);
+});
+
+function toReport(output: string): { granted: number; delivered: string[] } {
+  return JSON.parse(output.replace("ready\n", ""));
+}

@@ -1,0 +1,30 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+
+/** A program of this folder in a process of its own. */
+export interface Program {
+  readonly child: ChildProcess;
+  /** Writes a line to it. */
+  readonly tell: (line: string) => void;
+  /** Resolves when it wrote something, or ended without. */
+  readonly started: Promise<unknown>;
+  /** What it wrote, when it has ended or was killed; rejects when it failed. */
+  readonly output: Promise<string>;
+}
+
+export function spawnProgram(name: string, args: readonly string[]): Program {
+  const path = fileURLToPath(new URL(name, import.meta.url));
+  const child = spawn(process.execPath, [path, ...args], { stdio: ["pipe", "pipe", "inherit"] });
+  const started = Promise.race([once(child.stdout, "data"), once(child, "exit")]);
+  const ended = once(child, "close");
+  const read = async (): Promise<string> => {
+    const output = await text(child.stdout);
+    await ended;
+    // One that is killed has no exit code.
+    if (child.exitCode !== null && child.exitCode !== 0) throw new Error(`${name} failed.`);
+    return output;
+  };
+  return { child, tell: (line) => void child.stdin.write(`${line}\n`), started, output: read() };
+}

@@ -1,0 +1,102 @@
+import { Pool } from "pg";
+import { expect, it } from "vitest";
+import { createPostgresLedger } from "./create-postgres-ledger.js";
+import { createDatabase } from "./database.js";
+import { migrate } from "./migrate.js";
+import { migratePostgresLedger } from "./migrate-postgres-ledger.js";
+import { describeWithPostgres } from "./testing/describe-with-postgres.js";
+import { holdOf, recordOf } from "./testing/entries.js";
+
+const FIRST = "CREATE TABLE {schema}.a (id text); INSERT INTO {schema}.a VALUES ('kept');";
+const SECOND = "ALTER TABLE {schema}.a ADD COLUMN b text DEFAULT 'added';";
+
+await describeWithPostgres("a schema", ({ url, pool, nameSchema }) => {
+  const database = createDatabase(pool, 10_000);
+  const migrateTo = async (schema: string, steps: readonly string[], mayChange = true): Promise<void> =>
+    await migrate(database, { schema, steps, mayChange });
+  const read = async (sql: string): Promise<unknown[]> => (await pool.query(sql)).rows;
+
+  it("of an older format gets the steps that it lacks, and keeps what it has", async () => {
+    const schema = nameSchema();
+    await migrateTo(schema, [FIRST]);
+    await migrateTo(schema, [FIRST, SECOND]);
+    await migrateTo(schema, [FIRST, SECOND]);
+    expect(await read(`SELECT * FROM "${schema}".a`)).toEqual([{ id: "kept", b: "added" }]);
+    expect(await read(`SELECT * FROM "${schema}".format`)).toEqual([{ version: 2 }]);
+  });
+
+  it("stays as it was where a step fails", async () => {
+    const schema = nameSchema();
+    await migrateTo(schema, [FIRST]);
+    const broken = `${SECOND} INSERT INTO nowhere VALUES (1);`;
+    await expect(migrateTo(schema, [FIRST, broken])).rejects.toThrow(
+      `The ledger's schema "${schema}" cannot be used: relation "nowhere" does not exist`,
+    );
+    expect(await read(`SELECT * FROM "${schema}".a`)).toEqual([{ id: "kept" }]);
+    expect(await read(`SELECT * FROM "${schema}".format`)).toEqual([{ version: 1 }]);
+  });
+
+  it("of a newer format is refused", async () => {
+    const schema = nameSchema();
+    await migrateTo(schema, [FIRST, SECOND]);
+    await expect(migrateTo(schema, [FIRST])).rejects.toThrow(
+      "it was written by a newer version of @calotype/postgres (its format is 2, this one knows 1); update",
+    );
+  });
+
+  it("that may not be changed must be of this format", async () => {
+    const schema = nameSchema();
+    await expect(migrateTo(schema, [FIRST], false)).rejects.toThrow("run migratePostgresLedger first");
+    await migrateTo(schema, [FIRST]);
+    await migrateTo(schema, [FIRST], false);
+    await expect(migrateTo(schema, [FIRST, SECOND], false)).rejects.toThrow(
+      "run migratePostgresLedger first",
+    );
+  });
+
+  it("with another program's tables of the same names is refused, and stays as it was", async () => {
+    const schema = nameSchema();
+    await pool.query(`CREATE SCHEMA "${schema}"; CREATE TABLE "${schema}".records (mine text)`);
+    const ledger = createPostgresLedger({ pool, schema });
+    await expect(ledger.ready()).rejects.toThrow('cannot be used: relation "records" already exists');
+    await ledger.close();
+    expect(
+      await read(`SELECT table_name FROM information_schema.tables WHERE table_schema = '${schema}'`),
+    ).toEqual([{ table_name: "records" }]);
+  });
+
+  it("is made by one of fifty that start at once", async () => {
+    const schema = nameSchema();
+    const crowd = new Pool({ connectionString: url, max: 25 }).setMaxListeners(50);
+    const ledgers = Array.from({ length: 50 }, () => createPostgresLedger({ pool: crowd, schema }));
+    await Promise.all(
+      ledgers.map((ledger, at) => ledger.settle(recordOf({ id: `req_${at}`, charge: "0.1" }))),
+    );
+    expect(await ledgers[0]?.balance("me")).toEqual({ settled: "5", held: "0" });
+    await Promise.all(ledgers.map((ledger) => ledger.close()));
+    await crowd.end();
+  });
+
+  it("serves a user that may only read and write its tables", async () => {
+    const schema = nameSchema();
+    const role = `${schema}_user`;
+    await migratePostgresLedger({ pool, schema });
+    await pool.query(`CREATE ROLE "${role}"; GRANT USAGE ON SCHEMA "${schema}" TO "${role}";
+      GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA "${schema}" TO "${role}"`);
+    const limited = new Pool({ connectionString: url, options: `-c role=${role}` });
+    const ledger = createPostgresLedger({ pool: limited, schema, migrate: false });
+
+    await ledger.hold(holdOf({ id: "req_1", budget: "1" }));
+    await ledger.hold(holdOf({ id: "req_2" }));
+    await ledger.settle(recordOf({ id: "req_1" }));
+    await ledger.release("req_2");
+    await ledger.hold(holdOf({ id: "req_3" }));
+    expect(await ledger.sweep({ onLost: "charge", own: true })).toHaveLength(1);
+    await ledger.markDelivered(await ledger.takeUndelivered(10, 1000));
+    expect(await ledger.totals("caller")).toMatchObject([{ requests: 2, charge: "0.8" }]);
+
+    await ledger.close();
+    await limited.end();
+    await pool.query(`DROP OWNED BY "${role}"; DROP ROLE "${role}"`);
+  });
+});

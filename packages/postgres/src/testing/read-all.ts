@@ -1,0 +1,8 @@
+import type { Ledger, RecordFilter, UsageRecord } from "@calotype/core/billing";
+
+/** All records that a filter means. */
+export async function readAll(ledger: Ledger, filter?: RecordFilter): Promise<UsageRecord[]> {
+  const records: UsageRecord[] = [];
+  for await (const record of ledger.records(filter)) records.push(record);
+  return records;
+}
