@@ -12,6 +12,7 @@ import type { Environment } from "./environment.js";
 import { createEvents } from "./events.js";
 import { createBackgroundReads } from "./job/background-reads.js";
 import { createLateWrites } from "./job/late-writes.js";
+import { createLinkedList } from "./linked-list.js";
 import { consoleLogger, createSafeLogger } from "./logger.js";
 import {
   DEFAULT_BODY_LIMITS,
@@ -70,7 +71,7 @@ export function createLastingParts(
     track,
     events: createEvents(options, logger),
     delivery: createDelivery({ ledger, send: options.onUsage, logger }),
-    openBookings: new Set(),
+    openBookings: createLinkedList(),
     onLost: options.billing?.onLost ?? "release",
     lateWrites: createLateWrites(),
     entrance: createEntrance(budget, createLocalConcurrency(), spool),

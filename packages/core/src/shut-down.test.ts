@@ -5,6 +5,7 @@ import { createMemoryLedger } from "./billing/memory-ledger.js";
 import type { UsageRecord } from "./billing/usage-record.js";
 import { type Booking, openBooking } from "./job/booking.js";
 import { createLateWrites } from "./job/late-writes.js";
+import { createLinkedList } from "./linked-list.js";
 import { createMaintenance } from "./maintenance.js";
 import { shutDown } from "./shut-down.js";
 import { createUnderWay } from "./under-way.js";
@@ -39,7 +40,7 @@ function open({ send, ledger: changed = {}, isAbortable = true }: Settings = {})
       }),
   });
   const underWay = createUnderWay();
-  const openBookings = new Set<Booking>();
+  const openBookings = createLinkedList<Booking>();
   const transport: Transport = {
     send: refuse,
     download: refuse,

@@ -11,7 +11,7 @@ import type { Transport } from "./upstream/transport.js";
 /** What ends with a gateway. */
 export interface ShutDownParts {
   readonly underWay: UnderWay;
-  readonly openBookings: ReadonlySet<Booking>;
+  readonly openBookings: Iterable<Booking>;
   readonly ledger: Ledger;
   readonly lateWrites: LateWrites;
   readonly delivery: Delivery;

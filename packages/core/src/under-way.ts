@@ -5,16 +5,25 @@ export interface UnderWay {
   finished(): Promise<void>;
 }
 
+/** A count and no Set: see docs/decisions/0011. */
 export function createUnderWay(): UnderWay {
-  const running = new Set<Promise<unknown>>();
+  let running = 0;
+  let idle: PromiseWithResolvers<void> | undefined;
+  const isBusy = (): boolean => running > 0;
+  const forget = (): void => {
+    running -= 1;
+    if (isBusy()) return;
+    idle?.resolve();
+    idle = undefined;
+  };
   return {
     track(work) {
-      running.add(work);
-      const forget = (): void => void running.delete(work);
+      running += 1;
       work.then(forget, forget);
     },
     async finished() {
-      while (running.size > 0) await Promise.allSettled(running);
+      // What waited for it may have begun more.
+      while (isBusy()) await (idle ??= Promise.withResolvers()).promise;
     },
   };
 }

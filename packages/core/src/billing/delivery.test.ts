@@ -78,17 +78,32 @@ describe("records are delivered", () => {
     expect(sent).toEqual(["a", "b"]);
   });
 
-  it("in the same run where they come while it goes on", async () => {
+  it("in the next run where they come while one goes on", async () => {
     const sent: string[] = [];
     const { delivery, settle } = open(async ({ id }) => {
       sent.push(id);
       if (id !== "a") return;
       await settle("b");
-      void delivery.run();
+      next = delivery.run();
     });
+    let next: Promise<void> | undefined;
     await settle("a");
     await delivery.run();
+    await next;
     expect(sent).toEqual(["a", "b"]);
+  });
+
+  it("and whoever asked is told, though more and more records come", async () => {
+    const { delivery, settle } = open(async () => {
+      await settle(`req_${count++}`);
+      void delivery.run();
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    });
+    let count = 0;
+    await settle("a");
+    expect(await endsAfter(delivery.run(), 10)).toBe(true);
+    // The pass under way, and the one after it.
+    expect(await endsAfter(delivery.run(), 20)).toBe(true);
   });
 
   it("to a function that hands back a query of a database library, which runs once it is waited for", async () => {

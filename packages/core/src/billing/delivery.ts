@@ -24,48 +24,50 @@ const BATCH = 100;
 /** A record that was not taken in this time, or that failed, is delivered anew after it. */
 const LEASE_MS = 30_000;
 
-/** One delivery at a time in this process; records that come meanwhile are taken in the same run. */
+/** Passes over what waits, one at a time in this process. */
 export function createDelivery({ ledger, send, logger }: DeliveryParts): Delivery {
   let running: Promise<void> | undefined;
-  let isAsked = false;
+  let next: Promise<void> | undefined;
 
-  /** Takes what waits until nothing more does, or until what failed before comes again. */
-  const deliverWaiting = async (deliver: Send): Promise<void> => {
-    const failed = new Set<string>();
-    for (;;) {
-      const records = await ledger.takeUndelivered(BATCH, LEASE_MS);
-      const fresh = records.filter(({ id }) => !failed.has(id));
-      const results = await Promise.all(fresh.map((record) => attempt(deliver, record, logger)));
-      const delivered = fresh.filter((_, index) => results[index] === true);
-      if (delivered.length > 0) await ledger.markDelivered(delivered);
-      for (const [index, { id }] of fresh.entries()) if (results[index] === false) failed.add(id);
-      // A function that hangs for as long as the lease would be given the record again for ever, and nobody could
-      // wait for the end, `gateway.close()` neither.
-      if (fresh.length < records.length || records.length < BATCH) return;
-    }
-  };
-
-  const deliverAll = async (deliver: Send): Promise<void> => {
+  const pass = async (deliver: Send): Promise<void> => {
     try {
-      while (isAsked) {
-        isAsked = false;
-        await deliverWaiting(deliver);
-      }
+      await deliverWaiting(ledger, deliver, logger);
     } catch (error) {
       logger.error({ err: error }, "The ledger failed; records are delivered later.");
-    } finally {
-      running = undefined;
     }
+    running = undefined;
+  };
+  const begin = (deliver: Send): Promise<void> => {
+    next = undefined;
+    running = pass(deliver);
+    return running;
   };
 
   return {
     run() {
       if (send === undefined) return Promise.resolve();
-      isAsked = true;
-      running ??= deliverAll(send);
-      return running;
+      // The pass under way may have looked before the record came. The one after it is enough, and no more is waited
+      // for: under a steady load there is always another.
+      next ??= running?.then(() => begin(send));
+      return next ?? begin(send);
     },
   };
+}
+
+/** Takes what waits until nothing more does, or until what failed before comes again. */
+async function deliverWaiting(ledger: Ledger, send: Send, logger: Logger): Promise<void> {
+  const failed = new Set<string>();
+  for (;;) {
+    const records = await ledger.takeUndelivered(BATCH, LEASE_MS);
+    const fresh = records.filter(({ id }) => !failed.has(id));
+    const results = await Promise.all(fresh.map((record) => attempt(send, record, logger)));
+    const delivered = fresh.filter((_, index) => results[index] === true);
+    if (delivered.length > 0) await ledger.markDelivered(delivered);
+    for (const [index, { id }] of fresh.entries()) if (results[index] === false) failed.add(id);
+    // A function that hangs for as long as the lease would be given the record again for ever, and nobody could
+    // wait for the end, `gateway.close()` neither.
+    if (fresh.length < records.length || records.length < BATCH) return;
+  }
 }
 
 /** Whether the operator's function took the record. */

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { Ledger } from "../billing/ledger.js";
 import { createMemoryLedger } from "../billing/memory-ledger.js";
 import type { Order } from "../billing/settled-record.js";
+import { createLinkedList } from "../linked-list.js";
 import { type Booking, openBooking } from "./booking.js";
 import { createLateWrites } from "./late-writes.js";
 
@@ -22,7 +23,7 @@ const FAILED = { status: 502, images: 0, errorCode: "upstream_error" };
 async function open(changed: (own: Ledger) => Partial<Ledger> = () => ({})) {
   const own = createMemoryLedger();
   const ledger = { ...own, ...changed(own) };
-  const openBookings = new Set<Booking>();
+  const openBookings = createLinkedList<Booking>();
   const logs: object[] = [];
   const log = (fields: object, message: string): void => void logs.push({ ...fields, message });
   await own.hold({
@@ -73,7 +74,7 @@ describe("the books of a job", () => {
     expect([...openBookings]).toEqual([booking]);
     await close(booking);
     expect(await booking.ended).toBe(end);
-    expect(openBookings.size).toBe(0);
+    expect([...openBookings]).toEqual([]);
     expect(await records()).toMatchObject(expected);
     expect(await balance()).toMatchObject({ held });
   });
@@ -150,7 +151,7 @@ describe("a ledger that fails", () => {
       expect(await booking.ended).toBe(end);
       expect(logs).toMatchObject([{ ...logged, err: new Error("unreachable") }]);
       expect(await balance()).toMatchObject({ held: "5" });
-      expect(openBookings.size).toBe(0);
+      expect([...openBookings]).toEqual([]);
       expect(vi.getTimerCount()).toBe(0);
     },
   );

@@ -2,6 +2,7 @@ import type { Ledger } from "../billing/ledger.js";
 import { type Order, type Outcome, toSettledRecord } from "../billing/settled-record.js";
 import type { SettledRecord } from "../billing/usage-record.js";
 import type { SentTo } from "../image-request.js";
+import type { LinkedList } from "../linked-list.js";
 import type { Logger } from "../logger.js";
 import type { LateWrites } from "./late-writes.js";
 
@@ -32,7 +33,7 @@ export interface BookingParts {
   readonly ledger: Ledger;
   readonly logger: Logger;
   /** The books that are open, for a gateway that must end before they are closed. */
-  readonly openBookings: Set<Booking>;
+  readonly openBookings: LinkedList<Booking>;
   /** What the ledger does not take while the client waits. */
   readonly lateWrites: LateWrites;
   /** Milliseconds since 1970. */
@@ -45,7 +46,7 @@ export function openBooking(parts: BookingParts, order: Order): Booking {
   let closing: Promise<void> | undefined;
   const closeAs = async (end: BookingEnd, write: () => Promise<void>): Promise<void> => {
     await write();
-    parts.openBookings.delete(booking);
+    parts.openBookings.delete(link);
     resolve(end);
   };
   const close = (end: BookingEnd, write: () => Promise<void>): Promise<void> => {
@@ -65,7 +66,7 @@ export function openBooking(parts: BookingParts, order: Order): Booking {
     release: () => close("released", () => commit(parts, () => parts.ledger.release(id), { requestId: id })),
     lose: () => void close("lost", () => Promise.resolve()),
   };
-  parts.openBookings.add(booking);
+  const link = parts.openBookings.add(booking);
   return booking;
 }
 
