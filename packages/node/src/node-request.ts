@@ -33,22 +33,6 @@ export function toGatewayRequest(
   };
 }
 
-/**
- * Whether the client left. A class, since an object literal with a getter gets a hidden class of its own each time
- * it is made, and that keeps the whole request until the next full garbage collection.
- */
-class ClientSignal {
-  readonly #res: ServerResponse;
-
-  constructor(res: ServerResponse) {
-    this.#res = res;
-  }
-
-  get aborted(): boolean {
-    return this.#res.destroyed && !this.#res.writableFinished;
-  }
-}
-
 function toHeaderReader({ headers }: IncomingMessage): HeaderReader {
   return {
     get(name) {
