@@ -45,10 +45,12 @@ export function createAdmissionCalls({ run, keys, maxAnswerBytes }: CallOptions)
     }
     const [reply, others] = await Promise.all([
       run(ADMIT, tagged, args),
-      run(ADMIT, [keys.cooldowns], ["", "0", "0", "0", ""]),
+      run(ADMIT, [keys.cooldowns], ["0", "0", "0"]),
     ]);
     const whole = toArray(reply);
-    return whole[0] === "admitted" ? whole.with(2, toArray(others)[2]) : whole;
+    if (String(whole[0]) !== "admitted") return whole;
+    const [, now, cooldowns] = toArray(others);
+    return whole.with(1, now).with(2, cooldowns);
   };
 
   return {
@@ -100,24 +102,26 @@ export function createAdmissionCalls({ run, keys, maxAnswerBytes }: CallOptions)
   };
 }
 
-function toAdmitKeys(
-  keys: KeyNames,
-  { caller, windows, concurrency, idempotency }: AdmissionTicket,
-): string[] {
-  const names = idempotency === undefined ? [] : [keys.claim(caller, idempotency.key)];
+function toAdmitKeys(keys: KeyNames, ticket: AdmissionTicket): string[] {
+  const { caller, windows, concurrency, idempotency } = ticket;
+  const names: string[] = [];
   for (const { key } of windows) names.push(keys.window(caller, key));
   for (const { key } of concurrency) names.push(keys.place(caller, key));
+  if (idempotency !== undefined) names.push(keys.claim(caller, idempotency.key));
   return names;
 }
 
 function toAdmitArguments({ id, windows, concurrency, idempotency }: AdmissionTicket): string[] {
-  const claim = idempotency === undefined ? "" : toRunningText(idempotency, id);
-  const leaseMs = toMilliseconds(idempotency?.leaseMs ?? 0);
-  const args = [claim, leaseMs, String(windows.length), String(concurrency.length), toSafeText(id)];
+  const args = [String(windows.length), String(concurrency.length), idempotency === undefined ? "0" : "1"];
   for (const { limit, windowMs, cost } of windows) {
     args.push(String(limit), toMilliseconds(windowMs), String(cost));
   }
-  for (const limit of concurrency) args.push(String(limit.limit), toMilliseconds(limit.leaseMs));
+  for (const { limit, leaseMs } of concurrency) args.push(String(limit), toMilliseconds(leaseMs));
+  if (idempotency !== undefined) {
+    args.push(toSafeText(id), toRunningText(idempotency, id), toMilliseconds(idempotency.leaseMs));
+  } else if (concurrency.length > 0) {
+    args.push(toSafeText(id));
+  }
   return args;
 }
 

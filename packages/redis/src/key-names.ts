@@ -13,6 +13,8 @@ export interface KeyNames {
 
 /** What Redis would read as the end of a tag or lose as UTF-8, and the sign that stands for it. */
 const UNSAFE = /[{}%]|\p{Surrogate}/gu;
+/** Finds out faster that nothing is. */
+const MAYBE_UNSAFE = /[{}%\ud800-\udfff]/;
 
 /** Keys that begin with the prefix, which must hold no braces. */
 export function createKeyNames(prefix: string): KeyNames {
@@ -30,6 +32,7 @@ export function createKeyNames(prefix: string): KeyNames {
 
 /** A text of its own for each text, with no braces and nothing that is not UTF-8. */
 export function toSafeText(text: string): string {
+  if (!MAYBE_UNSAFE.test(text)) return text;
   return text.replaceAll(UNSAFE, (sign) => `%${sign.charCodeAt(0).toString(16)};`);
 }
 

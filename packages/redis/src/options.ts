@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import type { Logger } from "@calotype/core";
 import type { AwayPolicies, AwayPolicy } from "./away-policies.js";
 import type { RedisClient } from "./clients/to-run-script.js";
@@ -38,16 +39,17 @@ export function checkOptions({
   }
   assertBetween("deadlineMs", deadlineMs, 10, 60_000);
   assertBetween("maxAnswerBytes", maxAnswerBytes, 0, 512 * 1024 * 1024);
-  const isWord = typeof whenAway === "string" || whenAway === undefined;
-  const policies: [string, unknown][] = isWord ? [["limits", whenAway]] : Object.entries(whenAway);
-  const wrong = policies.find(([store, policy]) => !STORES.has(store) || !POLICIES.has(policy));
-  if (wrong === undefined) return;
+  if (whenAway === undefined || POLICIES.has(whenAway)) return;
+  const isEachRight = ([store, policy]: [string, unknown]): boolean =>
+    STORES.has(store) && POLICIES.has(policy);
+  if (typeof whenAway === "object" && whenAway !== null && Object.entries(whenAway).every(isEachRight))
+    return;
   throw new TypeError(
     'whenAway must be "open", "closed", or one of them for limits, idempotency and cooldowns.',
   );
 }
 
-function assertBetween(name: string, value: number | undefined, least: number, most: number): void {
-  if (value === undefined || (value >= least && value <= most)) return;
-  throw new RangeError(`${name} must be a number from ${least} to ${most}, not ${value}.`);
+function assertBetween(name: string, value: unknown, least: number, most: number): void {
+  if (value === undefined || (typeof value === "number" && value >= least && value <= most)) return;
+  throw new RangeError(`${name} must be a number from ${least} to ${most}, not ${inspect(value)}.`);
 }

@@ -47,13 +47,18 @@ export function surviveAbsence(calls: AdmissionCalls, options: AbsenceOptions): 
     },
   });
 
+  /** When Redis is back; at once, where it was back before the call had failed. */
+  const tellLater = (name: string, write: () => Promise<void>, bytes?: number): void => {
+    owed.owe(name, write, bytes);
+    if (!reach.isAway) void owed.deliver();
+  };
   const finishThere = (ticket: AdmissionTicket, ending: IdempotencyEnding): Promise<void> =>
     reach.ask({ send: () => calls.finish(ticket, ending), probe: () => calls.probe(ticket.caller) });
   const oweFinish = (ticket: AdmissionTicket, ending: IdempotencyEnding): void => {
     if (ticket.concurrency.length === 0 && ticket.idempotency === undefined) return;
     // Two bytes a character, the most that an engine takes.
     const bytes = ending.kind === "keep" ? 2 * ending.answer.body.length : 0;
-    owed.owe(`finish ${ticket.id}`, () => finishThere(ticket, ending), bytes);
+    tellLater(`finish ${ticket.id}`, () => finishThere(ticket, ending), bytes);
   };
   /** What a request took that nobody waits for. One that runs is ended by its own end. */
   const giveBack = (ticket: AdmissionTicket): void => {
@@ -75,9 +80,7 @@ export function surviveAbsence(calls: AdmissionCalls, options: AbsenceOptions): 
           send: () => calls.admit(ticket),
           probe: () => calls.probe(ticket.caller),
           onLate: ({ kind }) => {
-            if (kind !== "admitted") return;
-            giveBack(ticket);
-            if (!reach.isAway) void owed.deliver();
+            if (kind === "admitted") giveBack(ticket);
           },
         });
       } catch (error) {
@@ -111,7 +114,7 @@ export function surviveAbsence(calls: AdmissionCalls, options: AbsenceOptions): 
         await send();
       } catch (error) {
         if (!(error instanceof AwayError)) throw error;
-        owed.owe(`cooldown ${channel}`, send);
+        tellLater(`cooldown ${channel}`, send);
       }
     },
   };
