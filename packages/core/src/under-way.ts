@@ -7,14 +7,14 @@ export interface UnderWay {
 
 /** A count and no Set: see docs/decisions/0011. */
 export function createUnderWay(): UnderWay {
+  /** Counted and not listed: each entry of a list would be held as long as its work, which may be an open stream. */
   let running = 0;
-  let idle: PromiseWithResolvers<void> | undefined;
-  const isBusy = (): boolean => running > 0;
+  let waiting: (() => void)[] = [];
   const forget = (): void => {
     running -= 1;
-    if (isBusy()) return;
-    idle?.resolve();
-    idle = undefined;
+    if (running > 0) return;
+    for (const resolve of waiting) resolve();
+    waiting = [];
   };
   return {
     track(work) {
@@ -22,8 +22,11 @@ export function createUnderWay(): UnderWay {
       work.then(forget, forget);
     },
     async finished() {
-      // What waited for it may have begun more.
-      while (isBusy()) await (idle ??= Promise.withResolvers()).promise;
+      while (running > 0) {
+        await new Promise<void>((resolve) => {
+          waiting.push(resolve);
+        });
+      }
     },
   };
 }

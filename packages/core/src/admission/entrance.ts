@@ -42,19 +42,45 @@ export function createEntrance(budget: ByteBudget, concurrency: LocalConcurrency
         leavePlace();
         throw overloaded();
       }
-      const shelf = spool.open(bytes);
-      return {
-        request: length === undefined ? countBody(request, bytes) : request,
-        bytes,
-        shelf,
-        leave() {
-          leavePlace();
-          shelf.close();
-          bytes.giveBack();
-        },
-      };
+      const counted = length === undefined ? countBody(request, bytes) : request;
+      return new OpenVisit(counted, bytes, { spool, leavePlace });
     },
   };
+}
+
+/** A class, as it is held as long as a stream is open, and thousands may be. */
+class OpenVisit implements Visit {
+  readonly request: GatewayRequest;
+  readonly bytes: TakenBytes;
+  readonly #spool: Spool;
+  readonly #leavePlace: () => void;
+  #shelf: Shelf | undefined;
+  #hasLeft = false;
+
+  constructor(
+    request: GatewayRequest,
+    bytes: TakenBytes,
+    { spool, leavePlace }: { readonly spool: Spool; readonly leavePlace: () => void },
+  ) {
+    this.request = request;
+    this.bytes = bytes;
+    this.#spool = spool;
+    this.#leavePlace = leavePlace;
+  }
+
+  /** Opened for the first form that needs it: most requests bring none. */
+  get shelf(): Shelf {
+    this.#shelf ??= this.#spool.open(this.bytes);
+    if (this.#hasLeft) this.#shelf.close();
+    return this.#shelf;
+  }
+
+  leave(): void {
+    this.#hasLeft = true;
+    this.#leavePlace();
+    this.#shelf?.close();
+    this.bytes.giveBack();
+  }
 }
 
 /** How long the body says it is, where it says so in digits. */

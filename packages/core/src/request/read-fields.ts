@@ -23,9 +23,12 @@ export interface ReadableRequest {
 
 /** The fields of a request, from JSON or, at the edits endpoint, from a form whose files become images. */
 export function readFields(
-  { request, shelf }: ReadableRequest,
+  visit: ReadableRequest,
   operation: Operation,
   limits: BodyLimits,
 ): Promise<JsonObject> {
-  return operation === "edit" ? readMultipart(request, { limits, shelf }) : readJson(request, limits.json);
+  // A shelf is opened where it is asked for, and only files need one.
+  const { request } = visit;
+  if (operation !== "edit") return readJson(request, limits.json);
+  return readMultipart(request, { limits, shelf: visit.shelf });
 }
