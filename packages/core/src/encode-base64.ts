@@ -1,7 +1,11 @@
 import { Buffer } from "node:buffer";
+import type { ChunksOptions } from "./uploaded-image.js";
 
 /** Bytes that are encoded at once; three of them make four letters. */
 const PIECE_BYTES = 3 * 24_576;
+
+/** Length of the letters whose memory is used again. */
+export const REUSED_LETTERS = 4 * 24_576;
 
 /** How many letters the base64 of so many bytes has. */
 export function toBase64Length(bytes: number): number {
@@ -10,21 +14,29 @@ export function toBase64Length(bytes: number): number {
 
 /**
  * The base64 of bytes that come in pieces of any size, as the bytes of its letters. A piece is done with when the
- * next is asked for.
+ * next is asked for; with `reuse` so are the letters where they are {@link REUSED_LETTERS}, and only there.
  */
 export async function* encodeBase64(
   chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+  { reuse = false }: ChunksOptions = {},
 ): AsyncGenerator<Uint8Array, void> {
   // One or two bytes that wait for the rest of their three.
   let carried: Buffer = Buffer.alloc(0);
+  let reused: Buffer | undefined;
   for await (const chunk of chunks) {
     let start = 0;
     while (start < chunk.length) {
       const end = Math.min(chunk.length, start + PIECE_BYTES);
       const piece = Buffer.from(chunk.buffer, chunk.byteOffset + start, end - start);
+      start = end;
+      if (reuse && carried.length === 0 && piece.length === PIECE_BYTES) {
+        reused ??= Buffer.allocUnsafeSlow(REUSED_LETTERS);
+        reused.write(piece.toString("base64"), "latin1");
+        yield reused;
+        continue;
+      }
       const { letters, rest } = encodeThrees(carried, piece);
       carried = rest;
-      start = end;
       if (letters.length > 0) yield letters;
     }
   }

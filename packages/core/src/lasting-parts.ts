@@ -23,7 +23,7 @@ import {
   type GatewayOptions,
 } from "./options/options.js";
 import type { PipelineParts } from "./pipeline.js";
-import { createSpool } from "./request/spool.js";
+import { createSpool, toKeptBytes } from "./request/spool.js";
 import { createChannelHealth } from "./routing/channel-health.js";
 import { DEFAULT_HEALTH_POLICY } from "./routing/health-policy.js";
 import { createRetryBudget, DEFAULT_RETRY_BUDGET } from "./routing/retry-budget.js";
@@ -50,7 +50,7 @@ export function createLastingParts(
   const admission = options.admission ?? createMemoryAdmissionStore({ now });
   const budget = createByteBudget(options.maxBytesInFlight ?? DEFAULT_MAX_BYTES_IN_FLIGHT);
   const spool = createSpool({
-    memoryBytes: options.uploadMemoryBytes ?? DEFAULT_UPLOAD_MEMORY_BYTES,
+    memoryBytes: toKeptBytes(options.uploadMemoryBytes ?? DEFAULT_UPLOAD_MEMORY_BYTES),
     openFile: openSpoolFile,
   });
   const tellFleet = async (

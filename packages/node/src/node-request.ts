@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { Socket } from "node:net";
 import { type GatewayRequest, type HeaderReader, toChunks } from "@calotype/core";
+import { freeChunk } from "./free-chunk.js";
 
 /** What a framework knows of a request beyond the socket's. */
 export interface HostRequest {
@@ -27,6 +29,8 @@ export function toGatewayRequest(
     headers: toHeaderReader(req),
     // Leaving the loop early must not destroy the socket: the refusal is still to be written to it.
     body: taken ? null : toChunks(req),
+    // Whatever plays the part of a request may have given its own memory.
+    freeChunk: req.socket instanceof Socket ? freeChunk : undefined,
     parsedBody: taken ? host.parsedBody : undefined,
     bodyConsumed: taken,
     signal: new ClientSignal(res),

@@ -1,7 +1,9 @@
 import type { Readable } from "node:stream";
 import type { Busboy } from "busboy";
 import { GatewayError, invalidRequest, isGatewayError } from "../errors.js";
-import type { KeptFile, Shelf } from "./spool.js";
+import { type CopiedChunks, createCopiedChunks } from "./copied-chunks.js";
+import type { KeptFile } from "./kept-file.js";
+import type { Shelf } from "./spool.js";
 
 /** What a form may weigh, in bytes. */
 export interface FormLimits {
@@ -14,6 +16,8 @@ export interface FormOptions {
   readonly limits: FormLimits;
   /** Where its files are kept. */
   readonly shelf: Shelf;
+  /** Frees the memory of a chunk of the body. */
+  readonly freeChunk?: ((chunk: Uint8Array) => void) | undefined;
 }
 
 /** One part of a form. */
@@ -33,14 +37,19 @@ export async function collectForm(
   parser: Busboy,
   options: FormOptions,
 ): Promise<readonly FormPart[]> {
-  const collector = startCollecting(parser, options);
+  const chunks = createCopiedChunks(options.freeChunk);
+  const collector = startCollecting(parser, { ...options, chunks });
   try {
-    await Promise.race([feed(body, parser, options.limits.form), collector.failed]);
+    await Promise.race([feed(body, parser, { maxBytes: options.limits.form, chunks }), collector.failed]);
     return await Promise.race([collector.parts, collector.failed]);
   } finally {
     // Ends file streams that wait for more, too; after a whole form it does nothing.
     parser.destroy();
   }
+}
+
+interface CollectOptions extends FormOptions {
+  readonly chunks: CopiedChunks;
 }
 
 interface Collector {
@@ -50,7 +59,7 @@ interface Collector {
   readonly failed: Promise<never>;
 }
 
-function startCollecting(parser: Busboy, options: FormOptions): Collector {
+function startCollecting(parser: Busboy, options: CollectOptions): Collector {
   const { promise: failed, reject: fail } = Promise.withResolvers<never>();
   const parts: Promise<FormPart>[] = [];
   parser.on("file", (name, stream) => {
@@ -93,15 +102,18 @@ function checkName(name: string | undefined, fail: (error: GatewayError) => void
 function collectFile(
   name: string,
   stream: Readable & { truncated?: boolean },
-  { limits, shelf }: FormOptions,
+  { limits, shelf, chunks }: CollectOptions,
 ): Promise<FormPart> {
   return new Promise((resolve, reject) => {
     const writer = shelf.begin();
     stream.on("data", (chunk: Uint8Array) => {
       const written = writer.write(chunk);
-      if (written === undefined) return;
+      if (written === undefined) return chunks.copied(chunk);
       stream.pause();
-      written.then(() => stream.resume(), reject);
+      written
+        .then(() => chunks.copied(chunk))
+        .then(() => stream.resume())
+        .catch(reject);
     });
     stream.on("limit", () => reject(tooLarge(`The file in ${name} is larger than ${limits.file} bytes.`)));
     stream.on("error", reject);
@@ -109,12 +121,17 @@ function collectFile(
   });
 }
 
-async function feed(body: AsyncIterable<Uint8Array> | null, parser: Busboy, maxBytes: number): Promise<void> {
+async function feed(
+  body: AsyncIterable<Uint8Array> | null,
+  parser: Busboy,
+  { maxBytes, chunks }: { maxBytes: number; chunks: CopiedChunks },
+): Promise<void> {
   let length = 0;
   for await (const chunk of readable(body)) {
     length += chunk.length;
     if (length > maxBytes) throw tooLarge(`The form is larger than ${maxBytes} bytes.`);
     if (parser.destroyed) return;
+    chunks.parse(chunk);
     if (!parser.write(chunk)) await drained(parser);
   }
   parser.end();

@@ -27,7 +27,8 @@ export async function readMultipart(request: GatewayRequest, options: FormOption
   const declared = Number(request.headers.get("content-length") ?? Number.NaN);
   if (declared > limits.form)
     throw new GatewayError("request_too_large", `The form is larger than ${limits.form} bytes.`);
-  const form = await collectForm(body, createParser(contentType, limits), options);
+  const freeChunk = body === request.body ? request.freeChunk : undefined;
+  const form = await collectForm(body, createParser(contentType, limits), { ...options, freeChunk });
   return toFormFields(form);
 }
 
@@ -42,7 +43,8 @@ function readableBody({ body, parsedBody, bodyConsumed }: GatewayRequest): Gatew
 const MAX_FILES = 64;
 const MAX_FIELDS = 256;
 
-function createParser(contentType: string, limits: FormLimits): busboy.Busboy {
+/** A parser of forms that stops at these limits. */
+export function createParser(contentType: string, limits: FormLimits): busboy.Busboy {
   try {
     return busboy({
       headers: { "content-type": contentType },

@@ -3,7 +3,9 @@ import { readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { array, assert, asyncProperty, integer } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createSpool, type KeptFile, type KeptWriter, type Shelf } from "./spool.js";
+import type { KeptFile } from "./kept-file.js";
+import type { KeptWriter } from "./kept-writer.js";
+import { createSpool, type Shelf } from "./spool.js";
 import type { SpoolFile } from "./spool-file.js";
 import { openSpoolFile } from "./spool-file-node.js";
 
@@ -109,6 +111,17 @@ describe("what is kept of a form's files", () => {
     }
     expect((await readAll(await a.end())).equals(Buffer.alloc(800 * KIB, 1))).toBe(true);
     expect((await readAll(await b.end())).equals(Buffer.alloc(1200 * KIB, 2))).toBe(true);
+    shelf.close();
+  });
+
+  it("is whole though its end is told while it is written", async () => {
+    const { shelf } = openShelf(0);
+    const bytes = createBytes(400 * KIB);
+    const writer = shelf.begin();
+    void writer.write(bytes.subarray(0, 200 * KIB));
+    void writer.write(bytes.subarray(200 * KIB));
+    const file = await writer.end();
+    expect((await readAll(file)).equals(bytes)).toBe(true);
     shelf.close();
   });
 

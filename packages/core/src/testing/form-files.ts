@@ -1,7 +1,8 @@
 import { Buffer } from "node:buffer";
 import type { JsonObject } from "../json.js";
 import type { FormPart } from "../request/collect-form.js";
-import { createSpool, type KeptFile, type Shelf } from "../request/spool.js";
+import type { KeptFile } from "../request/kept-file.js";
+import { createSpool, type Shelf } from "../request/spool.js";
 import { replaceUploads } from "../uploaded-image.js";
 
 /** A shelf that keeps all in memory. */

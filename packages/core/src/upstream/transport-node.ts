@@ -10,11 +10,18 @@ import {
 } from "./transport.js";
 import { isUnreachableCode } from "./unreachable.js";
 
+/** What a socket holds before it makes its writer wait: at most the chunks of a body that are used again. */
+const SOCKET_BYTES = 64 * 1024;
+
 const TIMED_OUT: ReadonlySet<unknown> = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"]);
 
 /** The transport of Node: `undici` on agents of its own, one for each connect timeout. */
 export function createTransport(): Transport {
-  const open = createAgents((connectMs) => new Agent({ connect: { timeout: connectMs } }));
+  const open = createAgents((connectMs) => {
+    // The types know no options of sockets, of which all are handed on.
+    const connect = { timeout: connectMs, highWaterMark: SOCKET_BYTES };
+    return new Agent({ connect });
+  });
   const guarded = createAgents(
     (connectMs) => new Agent({ connect: { timeout: connectMs, lookup: guardedLookup } }),
   );
@@ -69,9 +76,9 @@ function toUndiciBody(
   if (typeof body === "string") return { headers, body };
   return {
     headers: { ...headers, "content-length": String(body.byteLength) },
-    // It waits for the socket between chunks.
+    // It waits until the socket has taken all before it asks for more, where a chunk fills what the socket holds.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it takes all that can be iterated; its types do not say so.
-    body: body as unknown as string,
+    body: (body.chunks?.({ reuse: true }) ?? body) as unknown as string,
   };
 }
 
