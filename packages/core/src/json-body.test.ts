@@ -91,6 +91,21 @@ describe("a body of JSON", () => {
     );
   });
 
+  it("is the same where its memory is used again, of which small pieces are no part", async () => {
+    const lengths = [3 * 98_304, 65_537, 73_728 * 2 + 1, 5];
+    const files = lengths.map((length) => createBytes(length, length));
+    const body = produced(toValue(files.map((bytes) => upload(bytes, [294_912]))));
+    const pieces: Uint8Array[] = [];
+    const memory = new Set<ArrayBufferLike>();
+    for await (const piece of body.chunks?.({ reuse: true }) ?? []) {
+      pieces.push(piece.length < 65_536 ? piece : Uint8Array.from(piece));
+      if (piece.length >= 65_536) memory.add(piece.buffer);
+    }
+    const text = JSON.stringify(toValue(files.map(toDataUrl)));
+    expect(Buffer.concat(pieces).equals(Buffer.from(text))).toBe(true);
+    expect(memory.size).toBeLessThan(pieces.filter(({ length }) => length >= 65_536).length);
+  });
+
   it.each([0, 1, 2, 3, 4, 5])("has an upload of %i bytes, one byte at a time", async (length) => {
     const bytes = createBytes(length, 1);
     const body = produced({ image: upload(bytes, [1]) });

@@ -1,6 +1,12 @@
 import { encodeBase64, toBase64Length } from "./encode-base64.js";
 import type { JsonObject } from "./json.js";
-import { dataUrlPrefix, holdsUpload, replaceUploads, type UploadedImage } from "./uploaded-image.js";
+import {
+  type ChunksOptions,
+  dataUrlPrefix,
+  holdsUpload,
+  replaceUploads,
+  type UploadedImage,
+} from "./uploaded-image.js";
 import type { ProducedBody } from "./upstream-call.js";
 
 /**
@@ -36,12 +42,16 @@ function toProducedBody(texts: readonly (string | UploadedImage)[]): ProducedBod
   return {
     byteLength: lengths.reduce((sum, length) => sum + length, 0),
     [Symbol.asyncIterator]: () => produce(parts),
+    chunks: (options) => produce(parts, options),
   };
 }
 
-async function* produce(parts: readonly (Uint8Array | UploadedImage)[]): AsyncGenerator<Uint8Array, void> {
+async function* produce(
+  parts: readonly (Uint8Array | UploadedImage)[],
+  options?: ChunksOptions,
+): AsyncGenerator<Uint8Array, void> {
   for (const part of parts) {
     if (part instanceof Uint8Array) yield part;
-    else yield* encodeBase64(part.chunks({ reuse: true }));
+    else yield* encodeBase64(part.chunks({ reuse: true }), options);
   }
 }
