@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Database, Send } from "./database.js";
 import { FUNCTION_SETTINGS, MIGRATIONS } from "./migrations.js";
+import { codeOf } from "./postgres-error.js";
 import { readNumber, readText } from "./read-column.js";
 import { quoteSchema } from "./schema-name.js";
 
@@ -41,8 +42,7 @@ export async function migrate(database: Database, options: MigrateOptions): Prom
       }
     });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(`The ledger's schema "${schema}" cannot be used: ${reason}`, { cause: error });
+    throw new Error(`The ledger's schema "${schema}" cannot be used: ${explain(error)}`, { cause: error });
   }
 }
 
@@ -109,6 +109,12 @@ async function assertServer(send: Send): Promise<void> {
   if (readText(row, "encoding") !== "UTF8") {
     throw new Error(`the database's encoding must be UTF8, not ${readText(row, "encoding")}`);
   }
+}
+
+/** Where Node tried several addresses in vain, its error has a code and no message. */
+function explain(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return message === "" ? codeOf(error) : message;
 }
 
 /** Advisory locks have numbers, one space of them for a whole database. */

@@ -5,7 +5,7 @@ import { medianOf, medianRatioOf } from "../statistics.ts";
 
 const CONNECTIONS = 20;
 const ROUNDS = 5;
-const ROUND_MS = 2000;
+const ROUND_MS = 1000;
 
 /** One thing that many do at once; a number tells which of all. */
 type Work = (at: number) => Promise<unknown>;
