@@ -11,22 +11,24 @@ import type { ProducedBody } from "./upstream-call.js";
 
 /**
  * An object as the JSON of a call. Where the files of a form stand in it, they are written as data URLs piece by
- * piece while the body is sent, so that no text of a whole image is ever made.
+ * piece while the body is sent, and data URLs that came as bytes go as those, so that no text of a whole image is ever
+ * made.
  */
 export function toJsonBody(value: JsonObject): string | ProducedBody {
   if (!holdsUpload(value)) return JSON.stringify(value);
   const images: UploadedImage[] = [];
   // No client can know it, so none can write what would be taken for an image.
   const mark = crypto.randomUUID();
-  const outline = replaceUploads(
-    value,
-    (image) => `${dataUrlPrefix(image.mediaType)}${mark}[${images.push(image) - 1}]`,
-  );
+  const outline = replaceUploads(value, (image) => `${writePrefix(image)}${mark}[${images.push(image) - 1}]`);
   // Texts and numbers of images take turns.
   const pieces = JSON.stringify(outline).split(new RegExp(`${mark}\\[(\\d+)\\]`));
   return toProducedBody(
     pieces.map((piece, index) => (index % 2 === 0 ? piece : images[Number(piece)])).filter(isPresent),
   );
+}
+
+function writePrefix({ dataUrl, mediaType }: UploadedImage): string {
+  return dataUrl === undefined ? dataUrlPrefix(mediaType) : "";
 }
 
 function isPresent<T>(value: T | undefined): value is T {
@@ -35,7 +37,9 @@ function isPresent<T>(value: T | undefined): value is T {
 
 function toProducedBody(texts: readonly (string | UploadedImage)[]): ProducedBody {
   const encoder = new TextEncoder();
-  const parts = texts.map((part) => (typeof part === "string" ? encoder.encode(part) : part));
+  const parts = texts.map((part) =>
+    typeof part === "string" ? encoder.encode(part) : (part.dataUrl ?? part),
+  );
   const lengths = parts.map((part) =>
     part instanceof Uint8Array ? part.length : toBase64Length(part.byteLength),
   );

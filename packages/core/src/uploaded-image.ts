@@ -18,8 +18,8 @@ export interface KeptBytes {
 const MARK = Symbol.for("calotype.UploadedImage");
 
 /**
- * A reference image that came as a file of a form. Its bytes are kept as they came, and become base64 as they are
- * sent. They can be read until the request is over.
+ * A reference image that came as a file of a form, or as a long data URL in JSON. Its bytes are kept as they came;
+ * those of a file become base64 as they are sent. They can be read until the request is over.
  */
 export interface UploadedImage {
   /** What its first bytes show, such as `image/png`. */
@@ -27,13 +27,15 @@ export interface UploadedImage {
   readonly byteLength: number;
   /** The bytes in order, in pieces of any size; each call begins anew. */
   chunks(options?: ChunksOptions): Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+  /** Its data URL in ASCII, where it came as one: it is sent as it came. */
+  readonly dataUrl?: Uint8Array | undefined;
   /** All of it as a data URL, so that `JSON.stringify` writes one. Takes several times the memory of the image. */
   toJSON(): string;
   /** Marks uploads across copies of the package. */
   readonly [MARK]: true;
 }
 
-/** A reference image: an `http(s)` URL, a data URL, or the file of a form. */
+/** A reference image: an `http(s)` URL, a data URL, or what came as bytes. */
 export type ReferenceImage = string | UploadedImage;
 
 /** An image of the bytes that were kept of a form's file. */
@@ -47,7 +49,7 @@ export function createUploadedImage(mediaType: string, bytes: KeptBytes): Upload
   };
 }
 
-/** True for the file of a form; of what clients write as JSON nothing is one. */
+/** True for what came as bytes; of what `JSON.parse` gives nothing is one. */
 export function isUploadedImage(value: unknown): value is UploadedImage {
   return typeof value === "object" && value !== null && MARK in value;
 }

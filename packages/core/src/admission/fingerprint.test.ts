@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { createDataUrlImage, LONG_DATA_URL } from "../data-url-image.js";
 import { createUploadedImage, type UploadedImage } from "../uploaded-image.js";
 import { toFingerprint } from "./fingerprint.js";
 
@@ -43,6 +44,23 @@ describe("the fingerprint of an upload", () => {
     const empty = [of(upload(new Uint8Array(), 1)), of(upload(new Uint8Array(1), 1))];
     const prints = await Promise.all([...all, ...two, ...empty]);
     expect(new Set(prints).size).toBe(prints.length);
+  });
+});
+
+describe("the fingerprint of a data URL", () => {
+  const text = `data:image/png;base64,${"A".repeat(LONG_DATA_URL)}`;
+  const image = createDataUrlImage(new TextEncoder().encode(text));
+
+  it("is the same as a text and as bytes", async () => {
+    expect(image).toBeDefined();
+    expect(await of(image)).toBe(await of(text));
+    const mixed = { a: LONG, image: [image, text], z: image };
+    expect(await toFingerprint(mixed)).toBe(await toFingerprint({ a: LONG, image: [text, text], z: text }));
+  });
+
+  it("is another for another picture", async () => {
+    const other = createDataUrlImage(new TextEncoder().encode(`${text.slice(0, -1)}B`));
+    expect(await of(other)).not.toBe(await of(image));
   });
 });
 

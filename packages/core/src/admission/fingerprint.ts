@@ -1,20 +1,26 @@
 import { bytesToHex } from "@noble/hashes/utils.js";
+import { LONG_DATA_URL } from "../data-url-image.js";
 import type { JsonObject } from "../json.js";
 import { replaceUploads, type UploadedImage } from "../uploaded-image.js";
 
-/** Texts longer than this, such as data URLs, are hashed apart: to write them as JSON takes longer than to hash them. */
-const LONG = 65_536;
+/**
+ * Texts longer than this, such as data URLs, are hashed apart: to write them as JSON takes longer than to hash them.
+ * Data URLs that stay bytes are as long.
+ */
+const LONG = LONG_DATA_URL;
 
 /**
  * The same for the same fields, and for forms with the same files however they came. They can be many megabytes:
  * Web Crypto hashes them beside the event loop, and of each long text there is one copy.
  */
 export async function toFingerprint(fields: JsonObject): Promise<string> {
-  const longTexts: string[] = [];
+  const longTexts: (string | Uint8Array)[] = [];
   const uploads: UploadedImage[] = [];
-  const withoutUploads = replaceUploads(fields, (image) => ({ upload: uploads.push(image) }));
+  // A data URL is the same text whether it stayed bytes or not.
+  const withoutUploads = replaceUploads(fields, (image) => image.dataUrl ?? { upload: uploads.push(image) });
   // The letter before each text tells a long one's number from a short one that is a number.
   const outline = JSON.stringify(withoutUploads, (_, value: unknown) => {
+    if (value instanceof Uint8Array) return `l${longTexts.push(value)}`;
     if (typeof value !== "string") return value;
     return isLong(value) ? `l${longTexts.push(value)}` : `s${value}`;
   });
@@ -52,10 +58,10 @@ async function hashUpload(image: UploadedImage): Promise<string> {
   return hash(hashes.join("\n"));
 }
 
-function hash(text: string): Promise<string> {
-  return hashBytes(new TextEncoder().encode(text));
+function hash(text: string | Uint8Array): Promise<string> {
+  return hashBytes(typeof text === "string" ? new TextEncoder().encode(text) : text);
 }
 
-async function hashBytes(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+async function hashBytes(bytes: Uint8Array): Promise<string> {
   return bytesToHex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
 }

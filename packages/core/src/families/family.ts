@@ -60,6 +60,11 @@ export interface Family {
   /** The row of the family's table of limits that a name finds, where it has a table. */
   findLimits?(name: string): ModelLimits | undefined;
   /**
+   * True where `normalize` takes an `UploadedImage` wherever a data URL may stand as `image`, or in a list that is
+   * `image`, so that long ones stay the bytes that came. Absent: data URLs of JSON are texts.
+   */
+  readonly takesImageBytes?: boolean;
+  /**
    * Fields of a client to a valid request. `model` is taken out, and so are `null`s, but for the
    * operation `native`, whose fields are as the client sent them.
    * @throws GatewayError `invalid_request_error`

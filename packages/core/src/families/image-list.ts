@@ -6,10 +6,12 @@ import { isUploadedImage, type ReferenceImage } from "../uploaded-image.js";
  * million wrong ones would become a million issues.
  */
 export const imageList = z.custom<ReferenceImage | ReferenceImage[]>(
-  (value) => isImage(value) || (Array.isArray(value) && value.length > 0 && value.every(isImage)),
+  (value) =>
+    isReferenceImage(value) || (Array.isArray(value) && value.length > 0 && value.every(isReferenceImage)),
   "must be a URL or data URL, or a list of at least one of them",
 );
 
-function isImage(value: unknown): boolean {
+/** True for a text and for an image that came as bytes. */
+export function isReferenceImage(value: unknown): value is ReferenceImage {
   return typeof value === "string" || isUploadedImage(value);
 }

@@ -3,6 +3,7 @@ import type { Admission } from "../admission/admit.js";
 import type { Visit } from "../admission/entrance.js";
 import { toStoredAnswer } from "../admission/stored-answer.js";
 import type { Delivery } from "../billing/delivery.js";
+import { withDataUrlTexts } from "../data-url-image.js";
 import { GatewayError } from "../errors.js";
 import type { GatewayRequest, GatewayResponse } from "../exchange.js";
 import type { BeforeSend } from "../hooks.js";
@@ -70,7 +71,7 @@ const FORGET: IdempotencyEnding = { kind: "forget" };
 /** The last moment at which a request costs nothing: it was admitted, and is not sent yet. A call once sent runs on. */
 async function checkBeforeSend(parts: AdmittedParts, { job, caller, request }: AdmittedJob): Promise<void> {
   try {
-    await parts.beforeSend?.(job.request, caller);
+    await parts.beforeSend?.(withDataUrlTexts(job.request), caller);
     if (request.signal.aborted) throw new GatewayError("client_closed_request", "The client left.");
   } catch (error) {
     await job.booking.release();

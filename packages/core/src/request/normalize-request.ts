@@ -1,3 +1,4 @@
+import { writeDataUrls } from "../data-url-image.js";
 import { invalidRequest } from "../errors.js";
 import type { Caller, ImageRequest, Operation, ResponseFormat } from "../image-request.js";
 import type { JsonObject } from "../json.js";
@@ -28,7 +29,8 @@ export function normalizeRequest(body: JsonObject, context: RequestContext): Ima
   const fields = Object.fromEntries(
     Object.entries(body).filter(([name, value]) => name !== "model" && (forwardsNull || value !== null)),
   );
-  return model.family.normalize(fields, {
+  const readable = model.family.takesImageBytes === true ? fields : writeDataUrls(fields);
+  return model.family.normalize(readable, {
     operation,
     model: model.name,
     limits: model.limits,

@@ -1,8 +1,10 @@
+import { LONG_DATA_URL } from "../data-url-image.js";
 import { GatewayError, invalidRequest } from "../errors.js";
 import type { GatewayRequest } from "../exchange.js";
 import { isJsonObject, type JsonObject } from "../json.js";
 import { checkJsonStructure, checkValueCount } from "./check-json-structure.js";
 import { checkJsonValue } from "./check-json-value.js";
+import { keepDataUrls } from "./keep-data-urls.js";
 import { readBody } from "./read-body.js";
 
 const MAX_DEPTH = 32;
@@ -14,7 +16,8 @@ const MAX_VALUES = 100_000;
 
 /**
  * The JSON object in a request's body: strict UTF-8, at most 32 levels deep, no top-level key
- * twice, at most `maxBytes`. A body that the host parsed already is held to the same depth.
+ * twice, at most `maxBytes`. A body that the host parsed already is held to the same depth. Long data URLs in `image`
+ * stay bytes.
  *
  * @throws GatewayError 400, 413, 415, or `body_already_read`
  */
@@ -39,6 +42,10 @@ async function readValue(request: GatewayRequest, maxBytes: number): Promise<unk
 }
 
 function parseBytes(bytes: Uint8Array): unknown {
+  return bytes.length > LONG_DATA_URL ? keepDataUrls(bytes, parseWhole) : parseWhole(bytes);
+}
+
+function parseWhole(bytes: Uint8Array): unknown {
   let text: string;
   try {
     text = decoder.decode(bytes);

@@ -11,6 +11,7 @@ export const qwenImage: Family = {
   defaultBaseUrl: "https://dashscope.aliyuncs.com/api/v1",
   operations: new Set(["generate"]),
   reportsTokens: false,
+  takesImageBytes: true,
   findLimits: findQwenImageLimits,
   normalize: normalizeQwenImage,
   toUpstream: toQwenImage,

@@ -1,6 +1,7 @@
 import { invalidRequest } from "../../errors.js";
 import { isJsonObject, type JsonObject } from "../../json.js";
 import { parseFields } from "../../request/parse-fields.js";
+import type { ReferenceImage } from "../../uploaded-image.js";
 import type { QwenImageContent } from "./content.js";
 import { type MessagesFields, messagesRequestSchema } from "./request-schema.js";
 
@@ -73,6 +74,6 @@ function readContent({ input }: MessagesFields): { text: string; images: readonl
 }
 
 interface QwenImageReference {
-  readonly value: string;
+  readonly value: ReferenceImage;
   readonly param: string;
 }

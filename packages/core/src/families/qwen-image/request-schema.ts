@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { imageList } from "../image-list.js";
+import type { ReferenceImage } from "../../uploaded-image.js";
+import { imageList, isReferenceImage } from "../image-list.js";
 
 const text = z.string({ error: (issue) => (issue.input === undefined ? "is required" : "must be a text") });
 const filled = text.min(1, "must not be empty");
@@ -39,7 +40,11 @@ const parameters = z
   )
   .optional();
 
-const contentItem = z.looseObject({ text: filled.optional(), image: filled.optional() }, "must be an object");
+const image = z
+  .custom<ReferenceImage>(isReferenceImage, { error: "must be a text", abort: true })
+  .refine((value) => value !== "", "must not be empty");
+
+const contentItem = z.looseObject({ text: filled.optional(), image: image.optional() }, "must be an object");
 
 const message = z.looseObject(
   {

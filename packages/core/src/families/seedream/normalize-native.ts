@@ -3,6 +3,7 @@ import type { ImageRequest } from "../../image-request.js";
 import type { JsonObject } from "../../json.js";
 import { parseFields } from "../../request/parse-fields.js";
 import type { NormalizeContext } from "../family.js";
+import { isReferenceImage } from "../image-list.js";
 import { countMaxPixels } from "./count-max-pixels.js";
 import { MAX_IMAGES } from "./limits.js";
 import { nativeRequestSchema } from "./request-schema.js";
@@ -11,7 +12,7 @@ import { countMaxImages } from "./sequential-images.js";
 /** A body of the native endpoint: what is charged by is checked, all else is the provider's to judge. */
 export function normalizeNative(fields: JsonObject, context: NormalizeContext): ImageRequest {
   const parsed = parseFields(nativeRequestSchema, fields);
-  const images = [parsed.image].flat().filter((image) => typeof image === "string");
+  const images = [parsed.image].flat().filter(isReferenceImage);
   const most = context.limits?.maxImages ?? MAX_IMAGES;
   const maxImages = countMaxImages(
     {

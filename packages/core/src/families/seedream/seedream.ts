@@ -14,6 +14,7 @@ export const seedream: Family = {
   defaultBaseUrl: "https://ark.cn-beijing.volces.com/api/v3",
   operations: new Set(["generate", "edit", "native"]),
   reportsTokens: true,
+  takesImageBytes: true,
   findLimits: findSeedreamLimits,
   normalize: (fields, context) =>
     context.operation === "native" ? normalizeNative(fields, context) : normalizeSeedream(fields, context),
