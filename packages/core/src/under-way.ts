@@ -16,17 +16,19 @@ export function createUnderWay(): UnderWay {
     for (const resolve of waiting) resolve();
     waiting = [];
   };
+  const finished = async (): Promise<void> => {
+    if (running === 0) return;
+    await new Promise<void>((resolve) => {
+      waiting.push(resolve);
+    });
+    // What has begun meanwhile is waited for, too.
+    await finished();
+  };
   return {
     track(work) {
       running += 1;
       work.then(forget, forget);
     },
-    async finished() {
-      while (running > 0) {
-        await new Promise<void>((resolve) => {
-          waiting.push(resolve);
-        });
-      }
-    },
+    finished,
   };
 }

@@ -1,4 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { createScriptedSource, endedSource, type ScriptedSource } from "../testing/scripted-source.js";
 import type { AbandonedStream } from "./relay.js";
@@ -457,5 +459,56 @@ describe("a heartbeat", () => {
     source.fail(BROKEN);
     expect(await next()).toBe("data: failed\n\n");
     expect(await next()).toBeUndefined();
+  });
+});
+
+/** Bytes in use once the garbage is gone. */
+function measureHeap(): number {
+  setFlagsFromString("--expose-gc");
+  const collectGarbage = runInNewContext("gc");
+  // Buffers that one collection finds are freed by the next.
+  collectGarbage();
+  collectGarbage();
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
+}
+
+/** Gives one piece and is quiet then, and holds nothing itself: a generator might hold what it gave last. */
+function createQuietSource(piece: string): AsyncIterable<Uint8Array> {
+  let isGiven = false;
+  const next = (): Promise<IteratorResult<Uint8Array>> => {
+    if (isGiven) return new Promise(() => {});
+    isGiven = true;
+    return Promise.resolve({ done: false, value: new TextEncoder().encode(piece) });
+  };
+  return { [Symbol.asyncIterator]: () => ({ next }) };
+}
+
+/** What each of many open streams holds when its source has given a piece, which was taken, and is quiet. */
+async function holdStreams(piece: string): Promise<{ bytesEach: number; timers: number }> {
+  const count = 1_000;
+  const setTimer = vi.spyOn(globalThis, "setTimeout");
+  const before = measureHeap();
+  const streams = Array.from({ length: count }, () => relaySse(createQuietSource(piece)));
+  for (const stream of streams) expect((await stream.next()).value?.length).toBe(piece.length);
+  const waiting = streams.map((stream) => stream.next());
+  await pause(2);
+  const bytesEach = (measureHeap() - before) / count;
+  expect(waiting).toHaveLength(count);
+  const timers = setTimer.mock.calls.length;
+  setTimer.mockRestore();
+  return { bytesEach, timers };
+}
+
+describe("many open streams", () => {
+  it("have no timers, and hold nothing of what was taken", async () => {
+    const { bytesEach, timers } = await holdStreams(`: ${"x".repeat(64 * 1024)}\n\n`);
+    expect(timers).toBe(0);
+    expect(bytesEach).toBeLessThan(4 * 1024);
+  });
+
+  it("hold of a line that has begun what has come, and not the chunk it came in", async () => {
+    const { bytesEach } = await holdStreams(`: ${"x".repeat(64 * 1024)}\n\ndata: begun`);
+    expect(bytesEach).toBeLessThan(6 * 1024);
   });
 });

@@ -1,3 +1,5 @@
+import { createHeldBytes } from "./held-bytes.js";
+
 const LF = 0x0a;
 const CR = 0x0d;
 /** Of a longer line the first and the last so many bytes are kept, and what lies between is dropped. */
@@ -63,12 +65,13 @@ interface PartialLine {
 }
 
 function createPartialLine(): PartialLine {
-  const head = new Uint8Array(KEPT_BYTES);
-  /** A ring: the byte at `n` of what follows the head stands at `n % KEPT_BYTES`. */
-  const tail = new Uint8Array(KEPT_BYTES);
+  const head = createHeldBytes();
+  /** A ring: the byte at `n` of what follows the head stands at `n % KEPT_BYTES`. Most lines are too short for one. */
+  let tail: Uint8Array<ArrayBuffer> | undefined;
   let length = 0;
 
   const addToTail = (part: Uint8Array): void => {
+    tail ??= new Uint8Array(KEPT_BYTES);
     const kept = part.subarray(-KEPT_BYTES);
     const place = (length - KEPT_BYTES + part.length - kept.length) % KEPT_BYTES;
     const upToEnd = kept.subarray(0, KEPT_BYTES - place);
@@ -80,16 +83,17 @@ function createPartialLine(): PartialLine {
   return {
     add(part) {
       const forHead = part.subarray(0, Math.max(0, KEPT_BYTES - length));
-      head.set(forHead, length % KEPT_BYTES);
+      head.add(forHead);
       length += forHead.length;
       if (part.length > forHead.length) addToTail(part.subarray(forHead.length));
     },
     decode() {
-      if (length <= KEPT_BYTES) return decoder.decode(head.subarray(0, length));
-      if (length <= 2 * KEPT_BYTES) return decoder.decode(join(head, tail.subarray(0, length - KEPT_BYTES)));
+      const first = head.take();
+      if (tail === undefined) return decoder.decode(first);
+      if (length <= 2 * KEPT_BYTES) return decoder.decode(join(first, tail.subarray(0, length - KEPT_BYTES)));
       const oldest = length % KEPT_BYTES;
       const end = join(tail.subarray(oldest), tail.subarray(0, oldest));
-      return withoutCutEscape(decoder.decode(head)) + decoder.decode(end);
+      return withoutCutEscape(decoder.decode(first)) + decoder.decode(end);
     },
   };
 }
