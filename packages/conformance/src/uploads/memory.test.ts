@@ -83,6 +83,6 @@ it("ten uploads of 30 MB at once take less memory than they weigh, and reach the
     image: ["data:image/png;base64,"],
   });
   expect(new Set(lengths)).toEqual(new Set([around.length + Math.ceil(IMAGE.length / 3) * 4]));
-  // What is kept, and what the runtime has not yet collected.
-  expect((await readMemory(port)) - before).toBeLessThan(KEPT_BYTES + 200 * MIB);
+  // What uploads may take, and room for a heap that grew meanwhile.
+  expect((await readMemory(port)) - before).toBeLessThan(KEPT_BYTES + 64 * MIB);
 }, 60_000);

@@ -40,7 +40,8 @@ export interface GatewayOptions {
    */
   maxBytesInFlight?: number | undefined;
   /**
-   * The most bytes of forms' files that are kept in memory at once, for all requests together. What is more goes to
+   * What forms' files may take of memory, in bytes, for all requests together. Half of it, and of more than 256 MiB
+   * all but 128 MiB, keeps files; the rest is for what is on its way from clients and to providers. What is more goes to
    * temporary files, where the runtime is Node; elsewhere it stays in memory. Default 256 MiB.
    */
   uploadMemoryBytes?: number | undefined;
