@@ -3,7 +3,7 @@ import type { SqlQuery } from "./database.js";
 import { toInstant } from "./to-instant.js";
 
 /** Where a page begins: behind this record. */
-export interface Cursor {
+interface Cursor {
   readonly time: string;
   readonly id: string;
 }

@@ -8,6 +8,8 @@ import { POSTGRES, useTestSchema } from "../support/postgres-service.js";
 import { assertTold } from "./assert-books.js";
 import { spawnProgram } from "./spawn-program.js";
 
+const FLEET_PROCESS = new URL("fleet-process.ts", import.meta.url);
+const MORTAL_PROCESS = new URL("mortal-process.ts", import.meta.url);
 const PROCESSES = 30;
 const DAY_MS = 86_400_000;
 
@@ -20,7 +22,7 @@ await describeWithService(POSTGRES, (url) => {
   it("thirty processes fill a budget to its last hold, deliver each record once, and ten sweeps end each hold once", async () => {
     // They ask 600 times for 0.1.
     const programs = Array.from({ length: PROCESSES }, (_, at) =>
-      spawnProgram("fleet-process.ts", [url, schema, `p${at}`, "40"]),
+      spawnProgram(FLEET_PROCESS, [url, schema, `p${at}`, "40"]),
     );
     await Promise.all(programs.map(({ started }) => started));
     for (const { tell } of programs) tell("go");
@@ -44,7 +46,7 @@ await describeWithService(POSTGRES, (url) => {
     const random = createRandom(SEED);
     const lines: string[] = [];
     for (let kill = 0; kill < 10; kill++) {
-      const { child, started, output } = spawnProgram("mortal-process.ts", [url, schema, `k${kill}`]);
+      const { child, started, output } = spawnProgram(MORTAL_PROCESS, [url, schema, `k${kill}`]);
       await started;
       await sleep(random() * 60);
       child.kill("SIGKILL");

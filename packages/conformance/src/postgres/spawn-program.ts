@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 
-/** A program of this folder in a process of its own. */
+/** A program in a process of its own. */
 export interface Program {
   readonly child: ChildProcess;
   /** Writes a line to it. */
@@ -14,8 +14,9 @@ export interface Program {
   readonly output: Promise<string>;
 }
 
-export function spawnProgram(name: string, args: readonly string[]): Program {
-  const path = fileURLToPath(new URL(name, import.meta.url));
+/** Starts a program that Node can run as it is. */
+export function spawnProgram(program: URL, args: readonly string[]): Program {
+  const path = fileURLToPath(program);
   const child = spawn(process.execPath, [path, ...args], { stdio: ["pipe", "pipe", "inherit"] });
   const started = Promise.race([once(child.stdout, "data"), once(child, "exit")]);
   const ended = once(child, "close");
@@ -23,7 +24,7 @@ export function spawnProgram(name: string, args: readonly string[]): Program {
     const output = await text(child.stdout);
     await ended;
     // One that is killed has no exit code.
-    if (child.exitCode !== null && child.exitCode !== 0) throw new Error(`${name} failed.`);
+    if (child.exitCode !== null && child.exitCode !== 0) throw new Error(`${path} failed.`);
     return output;
   };
   return { child, tell: (line) => void child.stdin.write(`${line}\n`), started, output: read() };
