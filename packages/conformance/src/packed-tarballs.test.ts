@@ -186,8 +186,11 @@ import { calculateCharge, type Charge } from "@calotype/core/billing";
 import { createEmulator, type Emulator } from "@calotype/emulator";
 import { toExpressHandler } from "@calotype/express";
 import { handleNodeRequest, toNodeHandler } from "@calotype/node";
+import { createRedisAdmissionStore } from "@calotype/redis";
 import { createSqliteLedger, type SqliteLedger } from "@calotype/sqlite";
 import express from "express";
+import { Redis } from "ioredis";
+import { createClient } from "redis";
 
 const options: GatewayOptions = {
   models: { a: { family: "seedream" } },
@@ -205,6 +208,8 @@ export const charge: Charge = calculateCharge({
 });
 export const emulator: Emulator = createEmulator({ pictures: "tiny" });
 export const ledger: SqliteLedger = createSqliteLedger({ path: ":memory:" });
+const whenAway = { limits: "open" } as const;
+export const stores = [new Redis(), createClient()].map((client) => createRedisAdmissionStore({ client, whenAway }));
 export const answer: Promise<Response> = gateway.fetch(new Request("http://localhost/"));
 export const app = express().use("/ai", toExpressHandler(gateway));
 export const server = createServer(toNodeHandler(gateway));

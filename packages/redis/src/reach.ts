@@ -12,7 +12,7 @@ export interface Reach {
   ask<T>(call: Call<T>): Promise<T>;
 }
 
-export interface Call<T> {
+interface Call<T> {
   readonly send: () => Promise<T>;
   /** Resolves when that could be sent again with success. */
   readonly probe: () => Promise<void>;
@@ -87,8 +87,8 @@ export function createReach({ deadlineMs, onLost, onBack }: ReachOptions): Reach
       try {
         return await withDeadline(send, deadlineMs, onLate);
       } catch (error) {
-        // Redis is there and says that the call is wrong: another caller's may be right.
-        if (isReplyError(error, "ERR", "WRONGTYPE", "CROSSSLOT")) throw error;
+        // Redis is there, and refuses this call: another caller's may be right.
+        if (isReplyError(error, "ERR", "WRONGTYPE", "CROSSSLOT", "TRYAGAIN")) throw error;
         lose(error, probe, time);
         throw new AwayError("Redis is away.", { cause: error });
       }
@@ -104,9 +104,14 @@ async function withDeadline<T>(
 ): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   let isOver = false;
-  const timer = setTimeout(() => {
+  const giveUp = (): void => {
     isOver = true;
     reject(new Error(`Redis did not answer within ${deadlineMs} ms.`));
+  };
+  let afterReading: NodeJS.Immediate | undefined;
+  const timer = setTimeout(() => {
+    // Where this process stood still, the answer may have come and only waits to be read.
+    afterReading = setImmediate(giveUp);
   }, deadlineMs);
   const relay = async (): Promise<void> => {
     try {
@@ -117,6 +122,7 @@ async function withDeadline<T>(
       reject(error);
     } finally {
       clearTimeout(timer);
+      clearImmediate(afterReading);
     }
   };
   void relay();

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { type AdmissionDecision, type AdmissionStore, createGateway, type Logger } from "@calotype/core";
 import { createRedisAdmissionStore, type RedisAdmissionStoreOptions } from "@calotype/redis";
 import { Redis } from "ioredis";
@@ -138,6 +138,17 @@ await describeWithService(REDIS_SERVER, (program) => {
       await untilBack(lines);
       await expect.poll(() => kindOf(store, whole)).toBe("admitted");
       expect(await kindOf(store, { concurrency: [placeOf()] })).toBe("crowded");
+    });
+
+    it("is not away because this process stood still", async () => {
+      const { store, lines } = await open(connect);
+      await kindOf(store, {});
+      const asked = kindOf(store, {});
+      await nextTurn(); // it is sent
+      const start = performance.now();
+      while (performance.now() - start < 2 * DEADLINE_MS);
+      expect(await asked).toBe("admitted");
+      expect(lines).toEqual([]);
     });
 
     it("runs on after the scripts are gone", async () => {
