@@ -11,7 +11,7 @@ const refusal = (): Error => Object.assign(new Error("value too long"), { code: 
 /** A queue whose batches are noted; what `fail` gives for one is thrown. */
 function createBench(fail: (ids: readonly string[]) => Error | undefined = () => undefined) {
   const batches: string[][] = [];
-  const queue = createBatchQueue(async (items: readonly Item[]) => {
+  const queue = createBatchQueue(1000, async (items: readonly Item[]) => {
     const ids = items.map(({ id }) => id);
     batches.push(ids);
     await sleep(1);
@@ -70,4 +70,25 @@ it("settled waits for all that was asked for", async () => {
   await queue.settled();
   expect(batches).toEqual([["a", "b"]]);
   await Promise.all(runs);
+});
+
+it("what waits too long is told so, and is not begun afterwards", async () => {
+  const batches: string[] = [];
+  const gate = Promise.withResolvers<void>();
+  const queue = createBatchQueue(20, async (items: readonly Item[]) => {
+    batches.push(items.map(({ id }) => id).join(""));
+    await gate.promise;
+    return items.map(() => "done");
+  });
+  // Both lanes are taken by what never ends.
+  const first = queue.run({ id: "a" });
+  await new Promise(setImmediate);
+  const second = queue.run({ id: "b" });
+  await new Promise(setImmediate);
+  const waiting = queue.run({ id: "c" });
+
+  for (const run of [first, second, waiting]) await expect(run).rejects.toThrow("no answer in time");
+  gate.resolve();
+  await queue.settled();
+  expect(batches).toEqual(["a", "b"]);
 });

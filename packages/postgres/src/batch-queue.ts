@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { isRefusal } from "./postgres-error.js";
+import { withDeadline } from "./with-deadline.js";
 
 /** Bounds how long one transaction keeps the locks of its callers. */
 const LARGEST_BATCH = 256;
@@ -9,7 +10,7 @@ const LANES = 2;
 
 /** Takes things one by one, and does them together. */
 export interface BatchQueue<Item, Result> {
-  /** Resolves when it is done and durable. */
+  /** Resolves when it is done and durable; rejects when that takes too long, and is not begun afterwards. */
   run(item: Item): Promise<Result>;
   /** Resolves when all that was asked for until now is done or has failed. */
   settled(): Promise<void>;
@@ -30,16 +31,17 @@ interface Entry<Item, Result> {
  * refuses fails alone.
  */
 export function createBatchQueue<Item extends { readonly id: string }, Result>(
+  timeoutMs: number,
   doTogether: DoTogether<Item, Result>,
 ): BatchQueue<Item, Result> {
-  let pending: Entry<Item, Result>[] = [];
+  const pending = new Set<Entry<Item, Result>>();
   const lanes = new Set<Promise<void>>();
 
   const drain = async (): Promise<void> => {
     await nextTurn();
-    while (pending.length > 0) {
-      const { batch, rest } = takeBatch(pending);
-      pending = rest;
+    while (pending.size > 0) {
+      const batch = takeBatch(pending);
+      for (const entry of batch) pending.delete(entry);
       await finish(batch, doTogether);
     }
   };
@@ -50,26 +52,29 @@ export function createBatchQueue<Item extends { readonly id: string }, Result>(
   return {
     run: async (item) => {
       const { promise, resolve, reject } = Promise.withResolvers<Result>();
-      pending.push({ item, resolve, reject });
+      const entry = { item, resolve, reject };
+      pending.add(entry);
       if (lanes.size < LANES) openLane();
-      return await promise;
+      try {
+        return await withDeadline(promise, timeoutMs);
+      } finally {
+        pending.delete(entry);
+      }
     },
     settled: async () => void (await Promise.all(lanes)),
   };
 }
 
-/** The oldest entries, of each id the first; a second one waits for the next batch. */
+/** The oldest entries, of each id the first; a second one waits for another batch. */
 function takeBatch<Item extends { readonly id: string }, Result>(
-  pending: readonly Entry<Item, Result>[],
-): { batch: Entry<Item, Result>[]; rest: Entry<Item, Result>[] } {
+  pending: Iterable<Entry<Item, Result>>,
+): Entry<Item, Result>[] {
   const batch = new Map<string, Entry<Item, Result>>();
-  const rest: Entry<Item, Result>[] = [];
   for (const entry of pending) {
-    const { id } = entry.item;
-    if (batch.size < LARGEST_BATCH && !batch.has(id)) batch.set(id, entry);
-    else rest.push(entry);
+    if (batch.size === LARGEST_BATCH) break;
+    if (!batch.has(entry.item.id)) batch.set(entry.item.id, entry);
   }
-  return { batch: [...batch.values()], rest };
+  return [...batch.values()];
 }
 
 /** Never rejects: tells each entry what became of it. */

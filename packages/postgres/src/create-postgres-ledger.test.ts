@@ -194,7 +194,7 @@ await describeWithPostgres("a ledger", ({ url, pool, nameSchema }) => {
     const client = await pool.connect();
     await client.query(`BEGIN; SELECT FROM "${schema}".balances FOR UPDATE`);
     const start = performance.now();
-    await expect(ledger.settle(recordOf({ id: "req_2" }))).rejects.toThrow("no answer within 400 ms");
+    await expect(ledger.settle(recordOf({ id: "req_2" }))).rejects.toThrow("no answer in time");
     expect(performance.now() - start).toBeLessThan(2000);
     await client.query("COMMIT");
     client.release();
@@ -210,7 +210,7 @@ await describeWithPostgres("a ledger", ({ url, pool, nameSchema }) => {
     const ledger = open({ pool: small, timeoutSeconds: 0.5 });
     await ledger.ready();
     const client = await small.connect();
-    await expect(ledger.balance("me")).rejects.toThrow("no answer within 500 ms");
+    await expect(ledger.balance("me")).rejects.toThrow("no answer in time");
     client.release();
     expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0" });
     await ledger.close();
@@ -240,12 +240,11 @@ await describeWithPostgres("a ledger", ({ url, pool, nameSchema }) => {
     await own.end();
   });
 
-  it("closes once, leaves the pool open, and rejects afterwards", async () => {
+  it("closes when all is written, leaves the pool open, and rejects afterwards", async () => {
     const schema = nameSchema();
     const ledger = open({ schema });
+    // Though the tables are not even there yet.
     const pending = ledger.settle(recordOf({ id: "req_1", charge: "0.1" }));
-    await ledger.ready();
-    await new Promise(setImmediate);
     await Promise.all([ledger.close(), ledger.close(), pending]);
     await expect(ledger.balance("me")).rejects.toThrow("The ledger is closed.");
     await expect(ledger.hold(holdOf({ id: "req_2" }))).rejects.toThrow("The ledger is closed.");
@@ -303,7 +302,7 @@ it("where the server is silent a call rejects in time", async () => {
   const port = typeof address === "object" ? address?.port : undefined;
   const pool = new Pool({ connectionString: `postgres://nobody@127.0.0.1:${port}/nothing` });
   const ledger = createPostgresLedger({ pool, timeoutSeconds: 0.2 });
-  await expect(ledger.balance("me")).rejects.toThrow("no answer within 200 ms");
+  await expect(ledger.balance("me")).rejects.toThrow("no answer in time");
   server.close();
 });
 

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Ledger } from "@calotype/core/billing";
 import { createBatchQueue } from "./batch-queue.js";
 import { createBooks } from "./books.js";
@@ -67,7 +68,8 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
   const { pool, schema: name = "calotype", migrate: mayChange = true } = options;
   const schema = quoteSchema(name);
   const leaseMs = toMilliseconds(options, "leaseSeconds", 30);
-  const database = createDatabase(pool, toMilliseconds(options, "timeoutSeconds", 10));
+  const timeoutMs = toMilliseconds(options, "timeoutSeconds", 10);
+  const database = createDatabase(pool, timeoutMs);
   const now = (): number | null => options.now?.() ?? null;
   const owner = createOwner(database, { schema, leaseMs, now });
   const books = createBooks(database, { schema, owner });
@@ -75,12 +77,12 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
   const outbox = createOutbox(database, { schema, now });
   const reports = createReports(database, schema);
 
-  const holds = createBatchQueue((items: readonly HoldEntry[]) => books.hold(items));
-  const settlements = createBatchQueue(async (items: readonly RecordEntry[]) => {
+  const holds = createBatchQueue(timeoutMs, (items: readonly HoldEntry[]) => books.hold(items));
+  const settlements = createBatchQueue(timeoutMs, async (items: readonly RecordEntry[]) => {
     await books.settle(items);
     return items.map(() => undefined);
   });
-  const releases = createBatchQueue(async (items: readonly { readonly id: string }[]) => {
+  const releases = createBatchQueue(timeoutMs, async (items: readonly { readonly id: string }[]) => {
     await books.release(items.map(({ id }) => id));
     return items.map(() => undefined);
   });
@@ -105,6 +107,9 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
   const shutDown = async (): Promise<void> => {
     stopRenewing();
     try {
+      // What waits for the tables goes into the queues first; where they cannot be had it was rejected.
+      await Promise.allSettled([readying]);
+      await nextTurn();
       await Promise.all([holds.settled(), settlements.settled(), releases.settled()]);
       if (readying !== undefined) await owner.leave();
     } finally {

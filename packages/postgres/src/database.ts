@@ -30,16 +30,17 @@ const RETRY_MS: readonly number[] = [20, 100, 400];
 
 /** Sends statements over connections of the pool. */
 export function createDatabase(pool: PostgresPool, defaultTimeoutMs: number): Database {
-  const connect = async <T>(work: (send: Send) => Promise<T>, timeoutMs: number): Promise<T> => {
-    const client = await withDeadline(pool.connect(), timeoutMs, (late) => late.release());
-    return await useClient(client, (send) => withDeadline(work(send), timeoutMs));
+  const connect = async <T>(work: (send: Send) => Promise<T>, end: number): Promise<T> => {
+    const client = await withDeadline(pool.connect(), msUntil(end), (late) => late.release());
+    return await useClient(client, (send) => withDeadline(work(send), msUntil(end)));
   };
   return {
-    connect: async (work) => await connect(work, defaultTimeoutMs),
+    connect: async (work) => await connect(work, performance.now() + defaultTimeoutMs),
     run: async (query, timeoutMs = defaultTimeoutMs) => {
+      const end = performance.now() + timeoutMs;
       for (let attempt = 0; ; attempt++) {
         try {
-          return await connect((send) => send(query), timeoutMs);
+          return await connect((send) => send(query), end);
         } catch (error) {
           const waitMs = RETRY_MS[attempt];
           if (waitMs === undefined || !isTransient(error)) throw error;
@@ -50,6 +51,8 @@ export function createDatabase(pool: PostgresPool, defaultTimeoutMs: number): Da
     },
   };
 }
+
+const msUntil = (end: number): number => Math.max(0, Math.ceil(end - performance.now()));
 
 /** Gives the connection back, or closes it where the work failed: nobody knows what it is in the middle of. */
 async function useClient<T>(client: PostgresClient, work: (send: Send) => Promise<T>): Promise<T> {

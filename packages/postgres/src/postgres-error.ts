@@ -1,9 +1,12 @@
 /** Two transactions waited for each other, or met; https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const COLLISIONS = new Set(["40P01", "40001"]);
 
-/** The server ends or starts, or the network failed: the classes 08 and 57, and what Node and `pg` say. */
+/**
+ * The server ends or starts, is full, or is a replica since a failover; or the network failed: classes and codes of
+ * PostgreSQL, and what Node and `pg` say.
+ */
 const LOST_CONNECTION =
-  /^(?:08\w{3}|57P0[1-5]|ECONNRESET|ECONNREFUSED|EPIPE|ENOENT)$|^Connection terminated|^Client was closed|not queryable/;
+  /^(?:08\w{3}|57P0[1-5]|53300|25006|ECONNRESET|ECONNREFUSED|EPIPE|ENOENT|ETIMEDOUT)$|^Connection terminated|^Client was closed|not queryable/;
 
 /** The five letters of PostgreSQL, or the name of Node's error; `""` of anything else. */
 export function codeOf(error: unknown): string {

@@ -8,7 +8,7 @@ export async function withDeadline<T>(
   const { promise: timeout, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
     isLate = true;
-    reject(new Error(`PostgreSQL gave the ledger no answer within ${milliseconds} ms.`));
+    reject(new Error("PostgreSQL gave the ledger no answer in time."));
   }, milliseconds);
   const watched = promise.then((value) => {
     if (isLate) onLate(value);

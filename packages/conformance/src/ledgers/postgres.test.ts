@@ -30,6 +30,6 @@ await describeWithService(POSTGRES, (url) => {
         },
       };
     },
-    { isDurable: true, isShared: true, randomRuns: 60 },
+    { isDurable: true, isShared: true, randomRuns: 40 },
   );
 });
