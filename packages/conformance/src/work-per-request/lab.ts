@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { open, responseTo } from "../support/http-client.js";
 import { listen } from "../support/listen.js";
 import { type GatewayProcess, startGateway } from "./gateway-process.js";
-import type { Scenario } from "./scenarios.js";
+import { SCENARIOS, type Scenario } from "./scenarios.js";
 import type { Work } from "./work.js";
 
 /** A provider, a gateway in a process of its own and a client, of which only the gateway is looked at. */
@@ -13,7 +13,10 @@ export interface Lab {
   countWork(scenario: Scenario, requests: number): Promise<Work>;
   /** How many bytes of its heap it takes for one request, as the mean of several. */
   countAllocated(scenario: Scenario, requests: number): Promise<number>;
-  /** The bytes that it holds for one request when half of its answer has passed, or nothing of one that is small. */
+  /**
+   * The bytes that it holds for one request when half of its answer has passed, or nothing of one that is small: more
+   * than when it had answered small ones only, so that what it keeps for the next request counts.
+   */
   countHeld(scenario: Scenario): Promise<number>;
   close(): Promise<void>;
 }
@@ -29,6 +32,9 @@ export async function openLab(flags: readonly string[] = []): Promise<Lab> {
     for (let count = 0; count < requests; count++) await exchange(gateway, scenario, agent).ended;
   };
 
+  await run(SCENARIOS.small, 20);
+  const idle = await gateway.countHeld();
+
   return {
     async countWork(scenario, requests) {
       await run(scenario, 2);
@@ -42,7 +48,6 @@ export async function openLab(flags: readonly string[] = []): Promise<Lab> {
       return bytes / requests;
     },
     async countHeld(scenario) {
-      const before = await gateway.countHeld();
       const { paused, goOn } = provider.pauseIn(scenario);
       const { received, ended } = exchange(gateway, scenario, agent);
       const sent = await paused;
@@ -50,7 +55,7 @@ export async function openLab(flags: readonly string[] = []): Promise<Lab> {
       const held = await gateway.countHeld();
       goOn();
       await ended;
-      return held - before;
+      return held - idle;
     },
     async close() {
       agent.destroy();

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Lab, openLab } from "./lab.js";
 import { compareCount, compareWork, PRESENT_HEAP_BYTES, PRESENT_WORK } from "./present-work.js";
-import { SCENARIOS, type ScenarioName } from "./scenarios.js";
+import { SCENARIOS, type Scenario, type ScenarioName } from "./scenarios.js";
 
 /** As many as make a mean of small requests; of large ones each is like the other. */
 const REQUESTS: Readonly<Record<ScenarioName, number>> = {
@@ -23,13 +23,18 @@ async function open(flags?: readonly string[]): Promise<Lab> {
   return lab;
 }
 
+/** The middle of three: the runtime keeps things for itself now and then, and gives them back late. */
+async function countHeld(lab: Lab, scenario: Scenario): Promise<number> {
+  const counts = [];
+  for (let time = 0; time < 3; time++) counts.push(await lab.countHeld(scenario));
+  return counts.toSorted((a, b) => a - b)[1] ?? 0;
+}
+
 describe("a request costs no more than it did", { timeout: TIMEOUT_MS }, () => {
   it.each(NAMES)("%s", async (name) => {
     const lab = await open();
     const work = await lab.countWork(SCENARIOS[name], REQUESTS[name]);
-    // The runtime keeps things for itself now and then; the least is what the request holds.
-    const held = [await lab.countHeld(SCENARIOS[name]), await lab.countHeld(SCENARIOS[name])];
-    const heldBytes = Math.min(...held);
+    const heldBytes = await countHeld(lab, SCENARIOS[name]);
     expect(compareWork({ ...work, heldBytes }, PRESENT_WORK[name])).toEqual([]);
   });
 
