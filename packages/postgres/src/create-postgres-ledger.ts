@@ -1,18 +1,17 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Ledger } from "@calotype/core/billing";
-import { createBatchQueue } from "./batch-queue.js";
 import { createBooks } from "./books.js";
-import { checkText } from "./check-input.js";
 import { createDatabase } from "./database.js";
-import { type HoldEntry, type RecordEntry, toHoldEntry, toRecordEntry } from "./entries.js";
 import { ignoreLostConnection } from "./ignore-lost-connection.js";
 import { migrate } from "./migrate.js";
+import { once } from "./once.js";
 import { createOutbox } from "./outbox.js";
 import { createOwner, renewRegularly } from "./owner.js";
 import type { PostgresPool } from "./pool.js";
 import { createReports } from "./reports.js";
 import { quoteSchema } from "./schema-name.js";
 import { createSweep } from "./sweep.js";
+import { createWrites } from "./writes.js";
 
 /** What {@link createPostgresLedger} takes. */
 export interface PostgresLedgerOptions {
@@ -77,41 +76,28 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
   const outbox = createOutbox(database, { schema, now });
   const reports = createReports(database, schema);
 
-  const holds = createBatchQueue(timeoutMs, (items: readonly HoldEntry[]) => books.hold(items));
-  const settlements = createBatchQueue(timeoutMs, async (items: readonly RecordEntry[]) => {
-    await books.settle(items);
-    return items.map(() => undefined);
-  });
-  const releases = createBatchQueue(timeoutMs, async (items: readonly { readonly id: string }[]) => {
-    await books.release(items.map(({ id }) => id));
-    return items.map(() => undefined);
-  });
-
-  pool.on("error", ignoreLostConnection);
-  const stopRenewing = renewRegularly(leaseMs, () => owner.renew());
-
-  let readying: Promise<void> | undefined;
-  const prepare = async (): Promise<void> => {
-    try {
-      await migrate(database, { schema: name, mayChange });
-    } catch (error) {
-      readying = undefined; // The next call tries again.
-      throw error;
-    }
-  };
+  const open = once(() => migrate(database, { schema: name, mayChange }));
+  let opening: Promise<void> | undefined;
   let closing: Promise<void> | undefined;
   const ready = async (): Promise<void> => {
     if (closing !== undefined) throw new Error("The ledger is closed.");
-    await (readying ??= prepare());
+    opening = open();
+    await opening;
   };
+  const writes = createWrites({ books, ready, timeoutMs });
+  pool.on("error", ignoreLostConnection);
+  const stopRenewing = renewRegularly(leaseMs, async () => {
+    if (opening !== undefined) await owner.renew();
+  });
   const shutDown = async (): Promise<void> => {
     stopRenewing();
     try {
-      // What waits for the tables goes into the queues first; where they cannot be had it was rejected.
-      await Promise.allSettled([readying]);
+      const [opened] = await Promise.allSettled([opening]);
+      if (opening === undefined || opened.status === "rejected") return;
+      // What waited for the tables goes into the queues first.
       await nextTurn();
-      await Promise.all([holds.settled(), settlements.settled(), releases.settled()]);
-      if (readying !== undefined) await owner.leave();
+      await writes.settled();
+      await owner.leave();
     } finally {
       pool.removeListener("error", ignoreLostConnection);
     }
@@ -119,21 +105,9 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
 
   return {
     ready,
-    hold: async (hold) => {
-      const entry = toHoldEntry(hold);
-      await ready();
-      return await holds.run(entry);
-    },
-    settle: async (record) => {
-      const entry = toRecordEntry(record);
-      await ready();
-      await settlements.run(entry);
-    },
-    release: async (id) => {
-      checkText(id, "id");
-      await ready();
-      await releases.run({ id });
-    },
+    hold: writes.hold,
+    settle: writes.settle,
+    release: writes.release,
     sweep: async (sweepOptions) => {
       await ready();
       return await sweep(sweepOptions);
