@@ -32,6 +32,12 @@ export function judge(results: Results): Goal[] {
     ]),
     atMost(1.6, "multipart edit: CPU over the streamed conversion's", cpuRatio(find("edits"))),
     atMost(1.3, "multipart edit: memory over what uploads may keep", uploadRatio(find("edits"))),
+    atMost(1, "JSON with data URLs: CPU over the minimal gateway's", cpuRatio(find("json-images"))),
+    atMost(
+      1,
+      "JSON with data URLs: memory over the minimal gateway's",
+      ratioFor(find("json-images"), [OURS, REFERENCE], "peakBytes"),
+    ),
     atMost(
       1.2,
       "Express: what it adds to ours, over what it adds to a bare server",

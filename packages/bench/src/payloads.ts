@@ -11,9 +11,18 @@ export const UPSTREAM_PREFIX = "ep-";
 /** The names that clients send begin so. */
 export const SERVICE_PREFIX = "seedream-4-5-bench-";
 
-export const EDIT_FILES = 3;
-export const EDIT_FILE_BYTES = 10 * MIB;
-export const EDIT_BASE64_BYTES = EDIT_FILES * Math.ceil(EDIT_FILE_BYTES / 3) * 4;
+/** The pictures that a request brings. */
+export interface Pictures {
+  readonly count: number;
+  /** Of each picture; as base64 it is a third larger. */
+  readonly bytes: number;
+}
+
+/** Those of the works that send some. */
+export const PICTURES: { readonly [Id in "edits" | "json-images"]: Pictures } = {
+  edits: { count: 3, bytes: 10 * MIB },
+  "json-images": { count: 3, bytes: 3 * MIB },
+};
 
 /** What the gateway may keep of uploads in memory: half of what the edits bring at once, so that the rest goes to a file. */
 export const UPLOAD_MEMORY_BYTES = 256 * MIB;
@@ -57,6 +66,7 @@ export function createAnswer(id: AnswerId): Answer {
       return createStream(HELD_EVENTS, { url: createUrl(300) });
     case "small":
     case "edits":
+    case "json-images":
       return createJson({ url: createUrl(400), size: "2048x2048" });
   }
 }

@@ -24,6 +24,13 @@ export const WORKS = [
     requests: 16,
     warmUp: 16,
   },
+  {
+    id: "json-images",
+    title: "JSON with data URLs of 3 × 4 MB, 8 at once",
+    concurrency: 8,
+    requests: 48,
+    warmUp: 16,
+  },
 ] as const satisfies readonly WorkOptions[];
 
 interface WorkOptions {

@@ -1,15 +1,8 @@
 // A provider as fast as Node can be one: every answer is prepared, and nothing of a request is read but its model.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { createPicture } from "../client-request.ts";
-import {
-  type Answer,
-  createAnswer,
-  EDIT_BASE64_BYTES,
-  EDIT_FILE_BYTES,
-  EDIT_FILES,
-  SERVICE_PREFIX,
-  UPSTREAM_PREFIX,
-} from "../payloads.ts";
+import { isDeepStrictEqual } from "node:util";
+import { createDataUrls } from "../client-request.ts";
+import { type Answer, createAnswer, PICTURES, SERVICE_PREFIX, UPSTREAM_PREFIX } from "../payloads.ts";
 import { portOf } from "../system/port-of.ts";
 import { type AnswerId, WORKS } from "../works.ts";
 import { answerParent, endWithParent, tellParent } from "./parent.ts";
@@ -22,8 +15,8 @@ export interface UpstreamOrder {
   readonly releaseHeld?: { readonly intervalMs: number };
 }
 
-/** A larger request is an edit; all others are small JSON. */
-const EDIT_FROM_BYTES = 1024 * 1024;
+/** A larger request brings pictures; all others are small JSON. */
+const UPLOAD_FROM_BYTES = 1024 * 1024;
 const ANSWER_IDS: readonly AnswerId[] = ["sse-held", ...WORKS.map(({ id }) => id)];
 
 /** As clients name it, or as a gateway maps it. */
@@ -58,7 +51,7 @@ server.listen({ port: 0, host: "127.0.0.1", backlog: 4096 }, () => {
 interface Received {
   readonly bytes: number;
   readonly contentType: string;
-  /** All of a small body; of an upload only where it is to be compared. */
+  /** All of a small body; of an upload no more than its first megabyte, unless it is to be compared. */
   readonly kept: Buffer;
 }
 
@@ -68,7 +61,7 @@ function receive(req: IncomingMessage): Promise<Received> {
     let bytes = 0;
     req.on("data", (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes < EDIT_FROM_BYTES || compareUploads) chunks.push(chunk);
+      if (bytes < UPLOAD_FROM_BYTES || compareUploads) chunks.push(chunk);
     });
     req.on("error", reject);
     req.on("end", () => {
@@ -78,7 +71,7 @@ function receive(req: IncomingMessage): Promise<Received> {
 }
 
 function answer(received: Received, res: ServerResponse): void {
-  if (received.bytes >= EDIT_FROM_BYTES) return answerUpload(received, res);
+  if (received.bytes >= UPLOAD_FROM_BYTES) return answerUpload(received, res);
   const text = received.kept.toString("latin1");
   const id = MODEL.exec(text)?.[1];
   const found = answers.get(id ?? "");
@@ -127,14 +120,18 @@ function answerUpload(received: Received, res: ServerResponse): void {
 /** An upload that came as a form passed a gateway that does not convert. */
 function findProblem({ bytes, contentType, kept }: Received): string | undefined {
   const isForm = contentType.startsWith("multipart/");
-  const least = isForm ? EDIT_FILES * EDIT_FILE_BYTES : EDIT_BASE64_BYTES;
+  const pictures = PICTURES[isJsonImages(kept) ? "json-images" : "edits"];
+  const least = pictures.count * (isForm ? pictures.bytes : Math.ceil(pictures.bytes / 3) * 4);
   if (bytes < least) return `The upload has ${bytes} bytes, fewer than ${least}.`;
   if (!compareUploads || isForm) return undefined;
   const { image }: { image?: unknown } = JSON.parse(kept.toString());
-  const expected = `data:image/png;base64,${createPicture().toString("base64")}`;
-  const isRight =
-    Array.isArray(image) && image.length === EDIT_FILES && image.every((url) => url === expected);
+  const isRight = isDeepStrictEqual(image, createDataUrls(pictures));
   return isRight ? undefined : "The upload does not hold the pictures that were sent.";
+}
+
+/** The model stands before the pictures. */
+function isJsonImages(kept: Buffer): boolean {
+  return MODEL.exec(kept.toString("latin1", 0, 1024))?.[1] === "json-images";
 }
 
 function refuse(res: ServerResponse, message: string): void {
