@@ -8,7 +8,7 @@ import { holdOf, recordOf } from "./entries.ts";
  * ledger's promise has resolved, and not before.
  */
 const [url = "", schema = "", name = ""] = process.argv.slice(2);
-const pool = new Pool({ connectionString: url });
+const pool = new Pool({ connectionString: url, application_name: schema });
 const ledger = createPostgresLedger({ pool, schema });
 
 await Promise.all(Array.from({ length: 8 }, (_, worker) => work(worker)));

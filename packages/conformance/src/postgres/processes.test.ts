@@ -19,6 +19,12 @@ await describeWithService(POSTGRES, (url) => {
   /** A ledger tomorrow, when everybody's lease has run out and every hold is past its time. */
   const openTomorrow = () => createPostgresLedger({ pool, schema, now: () => Date.now() + DAY_MS });
 
+  /** The server ends what it was told last, though nobody is there to hear of it. */
+  const untilDisconnected = async (): Promise<void> => {
+    const count = "SELECT FROM pg_stat_activity WHERE application_name = $1";
+    while ((await pool.query(count, [schema])).rowCount !== 0) await sleep(10);
+  };
+
   it("thirty processes fill a budget to its last hold, deliver each record once, and ten sweeps end each hold once", async () => {
     // They ask 600 times for 0.1.
     const programs = Array.from({ length: PROCESSES }, (_, at) =>
@@ -53,6 +59,7 @@ await describeWithService(POSTGRES, (url) => {
       lines.push(...(await output).split("\n").filter((line) => line !== ""));
     }
     expect(lines.length).toBeGreaterThan(200);
+    await untilDisconnected();
     const ledger = openTomorrow();
     await ledger.sweep({ onLost: "charge" });
     await assertTold(ledger, lines);
