@@ -230,6 +230,30 @@ describe("an upload that waits in a file", () => {
   });
 });
 
+describe("uploads of many at once", () => {
+  it.each([4_000_000, 256_000_000])(
+    "are each their own, request after request, with %i bytes of memory",
+    async (uploadMemoryBytes) => {
+      const site = await open([succeed], { uploadMemoryBytes });
+      const pictures = Array.from({ length: 24 }, (_, index) =>
+        Buffer.concat([PNG, Buffer.alloc(300_000 + index * 40_001, `picture ${index} `)]),
+      );
+      const sendPicture = (content: Buffer): Promise<GatewayResponse> => {
+        const fields = { model: MODEL, prompt: "x" };
+        const texts = Object.entries(fields).map(([name, text]) => ({ name, content: text }));
+        return send(site, inPieces(formBytes(...texts, { name: "image", filename: "a", content }), 65_536));
+      };
+      for (const half of [pictures.slice(12), pictures.slice(0, 12)]) {
+        const answers = await Promise.all(half.map(sendPicture));
+        expect(answers.map(({ status }) => status)).toEqual(half.map(() => 200));
+      }
+      const sent = new Set(site.bodies.map((body) => /;base64,([^"]*)/.exec(body)?.[1]));
+      const missing = pictures.filter((picture) => !sent.has(picture.toString("base64")));
+      expect([site.bodies.length, missing.length]).toEqual([24, 0]);
+    },
+  );
+});
+
 describe("an upload of one who leaves", () => {
   it("over a socket in the middle of it harms nobody", async () => {
     const site = await open([succeed]);
