@@ -1,5 +1,6 @@
 import { GatewayError, invalidRequest, isGatewayError } from "../errors.js";
 import type { GatewayRequest } from "../exchange.js";
+import { type BodyBytes, createBodyBytes } from "./body-bytes.js";
 
 /**
  * All bytes of a request's body, at most `maxBytes`.
@@ -10,40 +11,24 @@ import type { GatewayRequest } from "../exchange.js";
 export async function readBody(request: GatewayRequest, maxBytes: number): Promise<Uint8Array> {
   const declared = Number(request.headers.get("content-length") ?? Number.NaN);
   if (declared > maxBytes) throw tooLarge(maxBytes);
-  const bytes = request.body === null ? new Uint8Array() : await collect(request.body, maxBytes);
+  const bytes = createBodyBytes(declared, request.freeChunk);
+  if (request.body !== null) await collect(request.body, bytes, maxBytes);
   if (bytes.length < declared) {
     throw invalidRequest(`The body was cut on its way: ${bytes.length} of ${declared} bytes arrived.`);
   }
-  return bytes;
+  return bytes.take();
 }
 
-async function collect(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
+async function collect(body: AsyncIterable<Uint8Array>, bytes: BodyBytes, maxBytes: number): Promise<void> {
   try {
     for await (const chunk of body) {
-      length += chunk.length;
-      if (length > maxBytes) throw tooLarge(maxBytes);
-      chunks.push(chunk);
+      if (bytes.length + chunk.length > maxBytes) throw tooLarge(maxBytes);
+      bytes.add(chunk);
     }
   } catch (cause) {
     if (isGatewayError(cause)) throw cause;
     throw new GatewayError("client_closed_request", "The body ended before it was complete.", { cause });
   }
-  return concat(chunks, length);
-}
-
-/** One array of all chunks; no copy where there is only one. */
-function concat(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const [first] = chunks;
-  if (chunks.length === 1 && first !== undefined) return first;
-  const whole = new Uint8Array(length);
-  let offset = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return whole;
 }
 
 function tooLarge(maxBytes: number): GatewayError {
