@@ -12,8 +12,14 @@ const SLOTS = 16_384;
 
 export async function startRedisCluster(program: string): Promise<RedisCluster> {
   const options = ["--cluster-enabled", "yes", "--cluster-node-timeout", "2000"];
-  const nodes = await Promise.all([0, 1, 2].map(() => startRedisServer(program, options)));
+  const started = await Promise.allSettled([0, 1, 2].map(() => startRedisServer(program, options)));
+  const nodes = started.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
   const remove = async (): Promise<void> => void (await Promise.all(nodes.map((node) => node.remove())));
+  const failed = started.find((one) => one.status === "rejected");
+  if (failed !== undefined) {
+    await remove();
+    throw failed.reason;
+  }
   const clients = nodes.map(({ url }) => new Redis(url));
   const [first] = nodes;
   try {

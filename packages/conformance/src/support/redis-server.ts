@@ -49,14 +49,21 @@ export async function startRedisServer(
     await untilReady(server, url);
   };
   const stop = async (): Promise<void> => {
-    if (server === undefined || server.exitCode !== null) return;
+    if (server === undefined || server.exitCode !== null || server.signalCode !== null) return;
     const ended = once(server, "exit");
     server.kill("SIGCONT");
     server.kill("SIGKILL");
     await ended;
     server = undefined;
   };
-  await start();
+  const remove = async (): Promise<void> => {
+    await stop();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  await start().catch(async (error: unknown) => {
+    await remove();
+    throw error;
+  });
   return {
     port,
     url,
@@ -64,10 +71,7 @@ export async function startRedisServer(
     thaw: () => void server?.kill("SIGCONT"),
     start,
     stop,
-    remove: async () => {
-      await stop();
-      rmSync(folder, { recursive: true, force: true });
-    },
+    remove,
   };
 }
 
