@@ -9,6 +9,7 @@ const ROUND_MS = 1000;
 
 /** One thing that many do at once; a number tells which of all. */
 type Work = (at: number) => Promise<unknown>;
+type CallerWork = (caller: string) => Promise<unknown>;
 
 /**
  * Hold and settle on PostgreSQL beside the least that can be written durably there: one row in a transaction of its
@@ -24,21 +25,26 @@ export async function runPostgres({ say }: { say: (line: string) => void }): Pro
     await pool.query(`CREATE TABLE "${schema}".bare (id text PRIMARY KEY, charge numeric NOT NULL)`);
     const insert = `INSERT INTO "${schema}".bare VALUES ($1, $2)`;
     const bare: Work = () => pool.query(insert, [randomUUID(), "0.25"]);
-    const request =
-      (callers: number): Work =>
-      async (at) => {
-        const facts = createFacts(`caller-${at % callers}`);
-        await ledger.hold({ ...facts, amount: "0.5", budget: "1000000", expiresAt: Date.now() + 3_600_000 });
-        await ledger.settle({ ...facts, ...SETTLED });
-      };
+    const settle: CallerWork = (caller) => ledger.settle({ ...createFacts(caller), ...SETTLED });
+    const request: CallerWork = async (caller) => {
+      const facts = createFacts(caller);
+      await ledger.hold({ ...facts, amount: "0.5", budget: "1000000", expiresAt: Date.now() + 3_600_000 });
+      await ledger.settle({ ...facts, ...SETTLED });
+    };
     say(`PostgreSQL, ${CONNECTIONS} connections, ${ROUNDS} rounds of ${ROUND_MS} ms each in turns; medians`);
     for (const atOnce of [32, 256]) {
       for (const callers of [1000, 1]) {
-        const rates = await compare(bare, request(callers), atOnce);
+        const of =
+          (work: CallerWork): Work =>
+          (at) =>
+            work(`caller-${at % callers}`);
+        const rates = await compare({ bare, settle: of(settle), request: of(request) }, atOnce);
+        const beside = (others: readonly number[]): string =>
+          `${medianOf(others).toFixed(0)} (ratio ${medianRatioOf(others, rates.bare).toFixed(2)})`;
         say(
-          `${atOnce} at once, ${callers === 1 ? "one caller" : `${callers} callers`}: ` +
-            `${medianOf(rates.bare).toFixed(0)} bare rows/s, ${medianOf(rates.requests).toFixed(0)} requests/s ` +
-            `(hold and settle), ratio ${medianRatioOf(rates.requests, rates.bare).toFixed(2)}`,
+          `${atOnce} at once, ${callers === 1 ? "one caller" : `${callers} callers`}, a second: ` +
+            `${medianOf(rates.bare).toFixed(0)} bare rows, ${beside(rates.settle)} settlements, ` +
+            `${beside(rates.request)} requests of hold and settlement`,
         );
       }
     }
@@ -49,15 +55,19 @@ export async function runPostgres({ say }: { say: (line: string) => void }): Pro
   }
 }
 
-async function compare(
-  bare: Work,
-  request: Work,
-  atOnce: number,
-): Promise<{ bare: number[]; requests: number[] }> {
-  const rates = { bare: [] as number[], requests: [] as number[] };
+interface Works<T> {
+  readonly bare: T;
+  readonly settle: T;
+  readonly request: T;
+}
+
+/** The rates of each, round by round. */
+async function compare(works: Works<Work>, atOnce: number): Promise<Works<number[]>> {
+  const rates: Works<number[]> = { bare: [], settle: [], request: [] };
   for (let round = 0; round < ROUNDS; round++) {
-    rates.bare.push(await rateOf(bare, atOnce));
-    rates.requests.push(await rateOf(request, atOnce));
+    for (const name of ["bare", "settle", "request"] as const) {
+      rates[name].push(await rateOf(works[name], atOnce));
+    }
   }
   return rates;
 }
