@@ -1,6 +1,7 @@
 import { formatDecimal, toDecimal } from "../billing/decimal.js";
 import type { DecimalInput } from "../billing/decimal-input.js";
 import type { Hold, HoldResult, Ledger } from "../billing/ledger.js";
+import { remember } from "../billing/remember.js";
 import type { Order } from "../billing/settled-record.js";
 import { GatewayError } from "../errors.js";
 import type { Caller, ImageRequest } from "../image-request.js";
@@ -82,5 +83,7 @@ async function releaseUnsure(ledger: Ledger, id: string): Promise<void> {
 
 /** It was checked when its caller was found. */
 function toText(budget: DecimalInput): string {
-  return typeof budget === "string" ? budget : formatDecimal(toDecimal(budget, "budget"));
+  return typeof budget === "string" ? budget : numberToText(budget);
 }
+
+const numberToText = remember((budget: number) => formatDecimal(toDecimal(budget, "budget")));

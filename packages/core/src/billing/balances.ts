@@ -1,4 +1,12 @@
-import { type Decimal, formatDecimal, readAmount } from "./decimal.js";
+import {
+  type Amount,
+  addAmounts,
+  formatAmount,
+  isAtMost,
+  NOTHING,
+  readAmount,
+  subtractAmount,
+} from "./amount.js";
 import type { Balance } from "./ledger.js";
 
 /** What each caller spent and has under way, exact. An amount of `null` counts as 0. */
@@ -10,38 +18,38 @@ export interface Balances {
   subtract(caller: string, part: keyof Balance, amount: string | null): void;
 }
 
-type Account = Readonly<Record<keyof Balance, Decimal>>;
+type Account = Record<keyof Balance, Amount>;
 
-const ZERO = readAmount(null);
-const EMPTY: Account = { settled: ZERO, held: ZERO };
+const EMPTY: Readonly<Account> = { settled: NOTHING, held: NOTHING };
 
 export function createBalances(): Balances {
   const accounts = new Map<string, Account>();
-  const accountOf = (caller: string): Account => accounts.get(caller) ?? EMPTY;
+  const accountOf = (caller: string): Readonly<Account> => accounts.get(caller) ?? EMPTY;
 
-  function set(caller: string, { settled, held }: Account): void {
+  function set(caller: string, part: keyof Balance, amount: Amount): void {
+    const account = accounts.get(caller) ?? { ...EMPTY };
+    account[part] = amount;
     // An empty account is as good as none, so callers that never spent anything take no memory.
-    if (settled.eq(ZERO) && held.eq(ZERO)) accounts.delete(caller);
-    else accounts.set(caller, { settled, held });
+    if (account.settled.units === 0n && account.held.units === 0n) accounts.delete(caller);
+    else accounts.set(caller, account);
   }
 
   return {
     of(caller) {
       const { settled, held } = accountOf(caller);
-      return { settled: formatDecimal(settled), held: formatDecimal(held) };
+      return { settled: formatAmount(settled), held: formatAmount(held) };
     },
     hasRoom(caller, amount, budget) {
       if (budget === undefined) return true;
       const { settled, held } = accountOf(caller);
-      return settled.plus(held).plus(readAmount(amount)).lte(readAmount(budget));
+      const wanted = addAmounts(addAmounts(settled, held), readAmount(amount));
+      return isAtMost(wanted, readAmount(budget));
     },
     add(caller, part, amount) {
-      const account = accountOf(caller);
-      set(caller, { ...account, [part]: account[part].plus(readAmount(amount)) });
+      set(caller, part, addAmounts(accountOf(caller)[part], readAmount(amount)));
     },
     subtract(caller, part, amount) {
-      const account = accountOf(caller);
-      set(caller, { ...account, [part]: account[part].minus(readAmount(amount)) });
+      set(caller, part, subtractAmount(accountOf(caller)[part], readAmount(amount)));
     },
   };
 }

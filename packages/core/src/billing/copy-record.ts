@@ -1,14 +1,12 @@
-import type { SettledRecord, UsageRecord } from "./usage-record.js";
+import type { Usage } from "../image-request.js";
+import type { ChargeDerivation } from "./calculate-charge.js";
+import type { UsageRecord } from "./usage-record.js";
 
 /** A copy that shares nothing with the record, so that nobody who has one changes the other. */
 export function copyRecord<R extends UsageRecord>(record: R): R {
-  return record.state === "settled" ? { ...record, ...copyParts(record) } : { ...record };
-}
-
-/** Written out, since this runs for each request: `structuredClone` takes ten times as long. */
-function copyParts({ usage, derivation }: SettledRecord): Partial<SettledRecord> {
-  return {
-    ...(usage !== undefined && { usage: { ...usage } }),
-    ...(derivation !== undefined && { derivation: { ...derivation } }),
-  };
+  const copy: R & { usage?: Usage; derivation?: ChargeDerivation } = { ...record };
+  // Written out, since this runs for each request: `structuredClone` takes ten times as long.
+  if (copy.usage !== undefined) copy.usage = { ...copy.usage };
+  if (copy.derivation !== undefined) copy.derivation = { ...copy.derivation };
+  return copy;
 }

@@ -27,21 +27,9 @@ export function toDecimal(input: DecimalInput, name: string): Decimal {
   return decimal;
 }
 
-const ZERO = new Big("0");
-
-/** Of prices and counts come few amounts, again and again; reading one takes longer than adding it. */
-const amounts = new Map<string, Decimal>();
-const MOST_REMEMBERED = 1_000;
-
-/** An amount that was calculated, and may have more places than one of the options may. `null` is 0. */
-export function readAmount(amount: string | null): Decimal {
-  if (amount === null) return ZERO;
-  const known = amounts.get(amount);
-  if (known !== undefined) return known;
-  if (amounts.size >= MOST_REMEMBERED) amounts.clear();
-  const decimal = new Big(amount);
-  amounts.set(amount, decimal);
-  return decimal;
+/** The plain text of any decimal that was calculated: no exponent, however many digits it has. */
+export function normalizeDecimal(text: string): string {
+  return new Big(text).toFixed();
 }
 
 /** The exact text of a decimal: no exponent, no digit lost. */

@@ -18,11 +18,11 @@ export function createPrice(details: ModelDetails, group_ratio: DecimalInput): P
   const estimates = createMemory<Charge>();
   return {
     charge: (usage) =>
-      charges(`${usage?.generated_images} ${usage?.output_tokens} ${usage?.total_tokens}`, () =>
+      charges(usage?.generated_images, usage?.output_tokens, usage?.total_tokens, () =>
         calculateCharge({ details, usage, group_ratio }),
       ),
     estimate: (request) =>
-      estimates(`${request.maxImages} ${request.maxPixels}`, () =>
+      estimates(request.maxImages, request.maxPixels, undefined, () =>
         estimateCharge({ details, request, group_ratio }),
       ),
   };
@@ -31,14 +31,21 @@ export function createPrice(details: ModelDetails, group_ratio: DecimalInput): P
 /** Counts are a client's and a provider's, so there may be any number of them. */
 const MOST_REMEMBERED = 1_000;
 
-function createMemory<T>(): (key: string, make: () => T) => T {
-  const values = new Map<string, T>();
-  return (key, make) => {
-    const known = values.get(key);
+type Count = number | undefined;
+
+/** By numbers and not by one text of them, which takes longer to make than all else that is done here. */
+function createMemory<T>(): (a: Count, b: Count, c: Count, make: () => T) => T {
+  const values = new Map<Count, Map<Count, Map<Count, T>>>();
+  let remembered = 0;
+  return (a, b, c, make) => {
+    const known = values.get(a)?.get(b)?.get(c);
     if (known !== undefined) return known;
-    if (values.size >= MOST_REMEMBERED) values.clear();
     const value = make();
-    values.set(key, value);
+    if (remembered >= MOST_REMEMBERED) values.clear();
+    remembered = values.size === 0 ? 1 : remembered + 1;
+    const ofA = values.get(a) ?? new Map<Count, Map<Count, T>>();
+    const ofB = ofA.get(b) ?? new Map<Count, T>();
+    values.set(a, ofA.set(b, ofB.set(c, value)));
     return value;
   };
 }

@@ -1,5 +1,5 @@
+import { addAmounts, formatAmount, NOTHING, readAmount } from "./amount.js";
 import { compareText } from "./compare-text.js";
-import { formatDecimal, readAmount } from "./decimal.js";
 import type { TotalsKey, UsageTotal } from "./ledger.js";
 import { channelOf } from "./match-records.js";
 import type { UsageRecord } from "./usage-record.js";
@@ -17,8 +17,8 @@ function sumGroup(key: string, group: readonly UsageRecord[]): UsageTotal {
     key,
     requests: group.length,
     images: group.reduce((images, record) => images + record.images, 0),
-    charge: formatDecimal(
-      group.reduce((charge, record) => charge.plus(readAmount(record.charge)), readAmount(null)),
+    charge: formatAmount(
+      group.reduce((charge, record) => addAmounts(charge, readAmount(record.charge)), NOTHING),
     ),
     unresolved: group.filter((record) => record.state === "unresolved").length,
   };
