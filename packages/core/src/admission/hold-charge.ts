@@ -1,6 +1,6 @@
 import { formatDecimal, toDecimal } from "../billing/decimal.js";
 import type { DecimalInput } from "../billing/decimal-input.js";
-import type { Hold, HoldResult, Ledger } from "../billing/ledger.js";
+import type { HoldResult, Ledger } from "../billing/ledger.js";
 import { remember } from "../billing/remember.js";
 import type { Order } from "../billing/settled-record.js";
 import { GatewayError } from "../errors.js";
@@ -44,7 +44,14 @@ export async function holdCharge(
     ...(caller.budget !== undefined && { budget: toText(caller.budget) }),
     expiresAt: parts.now() + leaseMs,
   };
-  const result = await askLedger(parts, hold, keepAlive);
+  let result: HoldResult;
+  try {
+    result = await parts.ledger.hold(hold);
+  } catch (cause) {
+    parts.logger.error({ requestId: id, err: cause }, "The ledger failed; the request was not sent.");
+    keepAlive(releaseUnsure(parts.ledger, id));
+    throw outOfReach(cause);
+  }
   if (!result.ok) {
     throw new GatewayError(
       "insufficient_quota",
@@ -54,22 +61,12 @@ export async function holdCharge(
   }
 }
 
-async function askLedger(
-  { ledger, logger }: HoldParts,
-  hold: Hold,
-  keepAlive: HoldContext["keepAlive"],
-): Promise<HoldResult> {
-  try {
-    return await ledger.hold(hold);
-  } catch (cause) {
-    logger.error({ requestId: hold.id, err: cause }, "The ledger failed; the request was not sent.");
-    keepAlive(releaseUnsure(ledger, hold.id));
-    throw new GatewayError(
-      "gateway_unavailable",
-      "This server cannot keep its books at the moment: try again. Nothing was sent or charged.",
-      { retryAfterSeconds: 5, cause },
-    );
-  }
+function outOfReach(cause: unknown): GatewayError {
+  return new GatewayError(
+    "gateway_unavailable",
+    "This server cannot keep its books at the moment: try again. Nothing was sent or charged.",
+    { retryAfterSeconds: 5, cause },
+  );
 }
 
 /** The hold may have been made, and its answer lost; one that was not sent must not be charged by `onLost`. */

@@ -29,17 +29,16 @@ export function createDelivery({ ledger, send, logger }: DeliveryParts): Deliver
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
 
-  const pass = async (deliver: Send): Promise<void> => {
-    try {
-      await deliverWaiting(ledger, deliver, logger);
-    } catch (error) {
-      logger.error({ err: error }, "The ledger failed; records are delivered later.");
-    }
+  const end = (): void => {
+    running = undefined;
+  };
+  const fail = (error: unknown): void => {
+    logger.error({ err: error }, "The ledger failed; records are delivered later.");
     running = undefined;
   };
   const begin = (deliver: Send): Promise<void> => {
     next = undefined;
-    running = pass(deliver);
+    running = deliverWaiting(ledger, deliver, logger).then(end, fail);
     return running;
   };
 
@@ -57,29 +56,39 @@ export function createDelivery({ ledger, send, logger }: DeliveryParts): Deliver
 /** Takes what waits until nothing more does, or until what failed before comes again. */
 async function deliverWaiting(ledger: Ledger, send: Send, logger: Logger): Promise<void> {
   const failed = new Set<string>();
+  const withoutFailed = (records: readonly UsageRecord[]): readonly UsageRecord[] =>
+    failed.size === 0 ? records : records.filter(({ id }) => !failed.has(id));
+  const fail = (record: UsageRecord, error: unknown): void => {
+    logger.error({ requestId: record.id, err: error }, "onUsage failed; it is called again.");
+    failed.add(record.id);
+  };
   for (;;) {
     const records = await ledger.takeUndelivered(BATCH, LEASE_MS);
-    const fresh = records.filter(({ id }) => !failed.has(id));
-    const results = await Promise.all(fresh.map((record) => attempt(send, record, logger)));
-    const delivered = fresh.filter((_, index) => results[index] === true);
+    const fresh = withoutFailed(records);
+    const underWay = fresh.map((record) => attempt(send, record, fail)).filter((work) => work !== undefined);
+    if (underWay.length > 0) await Promise.all(underWay);
+    const delivered = withoutFailed(fresh);
     if (delivered.length > 0) await ledger.markDelivered(delivered);
-    for (const [index, { id }] of fresh.entries()) if (results[index] === false) failed.add(id);
     // A function that hangs for as long as the lease would be given the record again for ever, and nobody could
     // wait for the end, `gateway.close()` neither.
     if (fresh.length < records.length || records.length < BATCH) return;
   }
 }
 
-/** Whether the operator's function took the record. */
-async function attempt(send: Send, record: UsageRecord, logger: Logger): Promise<boolean> {
+/** Calls the operator's function. A promise where it gave one, which never rejects. */
+function attempt(
+  send: Send,
+  record: UsageRecord,
+  fail: (record: UsageRecord, error: unknown) => void,
+): Promise<void> | undefined {
   try {
     const sent = send(record);
-    if (isPromiseLike(sent)) await withinLease(Promise.resolve(sent));
-    return true;
+    if (isPromiseLike(sent))
+      return withinLease(Promise.resolve(sent)).catch((error: unknown) => fail(record, error));
   } catch (error) {
-    logger.error({ requestId: record.id, err: error }, "onUsage failed; it is called again.");
-    return false;
+    fail(record, error);
   }
+  return undefined;
 }
 
 /** One that hangs must not hold the others for ever. */

@@ -125,6 +125,55 @@ describe("a memory ledger that is full", () => {
   });
 });
 
+/** As somebody does who takes what is not theirs for their own. */
+function spoil(record: UsageRecord | undefined): void {
+  if (record?.state !== "settled") throw new TypeError("No record to spoil.");
+  Object.assign(record.usage ?? {}, { generated_images: 9 });
+  Object.assign(record.derivation ?? {}, { count: 9 });
+  Object.assign(record, { charge: "9", caller: "other" });
+}
+
+describe("what goes into a memory ledger and comes out of it", () => {
+  const whole = recordOf("a", {
+    usage: { generated_images: 1 },
+    derivation: {
+      pricing_mode: "per-request",
+      count: 1,
+      count_source: "generated_images",
+      model_price: "0.1",
+      group_ratio: "1",
+      exact: "0.1",
+    },
+  });
+
+  it("is nobody else's to change", async () => {
+    const ledger = createMemoryLedger();
+    const settled = structuredClone(whole);
+    await ledger.settle(settled);
+    spoil(settled);
+    const [taken] = await ledger.takeUndelivered(1, 0);
+    expect(taken).toEqual(whole);
+    spoil(taken);
+    const { value: read } = await ledger.records()[Symbol.asyncIterator]().next();
+    expect(read).toEqual(whole);
+    spoil(read);
+
+    expect(await ledger.takeUndelivered(1, 0)).toEqual([whole]);
+    expect(await ledger.totals("caller")).toMatchObject([{ key: "me", charge: "0.1" }]);
+  });
+
+  it("is the hold that was made, whatever becomes of its object", async () => {
+    const ledger = createMemoryLedger();
+    const hold = { ...holdOf("a") };
+    await ledger.hold(hold);
+    Object.assign(hold, { amount: "9", caller: "other" });
+    await ledger.release("a");
+
+    expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0" });
+    expect(await ledger.balance("other")).toEqual({ settled: "0", held: "0" });
+  });
+});
+
 describe("a memory ledger that is given what is no amount", () => {
   it("rejects and changes nothing", async () => {
     const ledger = createMemoryLedger();
