@@ -29,8 +29,8 @@ async function tellBoth(hooks: Hooks): Promise<readonly unknown[]> {
   const lines: unknown[] = [];
   const log = (fields: object, message: string): void => void lines.push({ ...fields, message });
   const events = createEvents(hooks, { warn: log, error: log });
-  events.request(REQUEST);
-  events.error(ERROR);
+  events.request?.(REQUEST);
+  events.error?.(ERROR);
   await new Promise((resolve) => setTimeout(resolve));
   return lines;
 }

@@ -2,17 +2,17 @@ import type { ErrorEvent, RequestEvent } from "./hooks.js";
 import type { Logger } from "./logger.js";
 import { isPromiseLike } from "./promise-like.js";
 
-/** The operator's functions for what happened. None of them, however it fails, breaks a request. */
+/** The operator's functions for what happened; absent where there are none. However they fail, no request breaks. */
 export interface Events {
-  request(event: RequestEvent): void;
-  error(event: ErrorEvent): void;
+  readonly request: ((event: RequestEvent) => void) | undefined;
+  readonly error: ((event: ErrorEvent) => void) | undefined;
 }
 
 /** Calls the operator's functions where there are any, and logs how they fail. */
 export function createEvents({ onRequest, onError }: EventOptions, logger: Logger): Events {
   return {
-    request: (event) => call("onRequest", onRequest, event, logger),
-    error: (event) => call("onError", onError, event, logger),
+    request: guard("onRequest", onRequest, logger),
+    error: guard("onError", onError, logger),
   };
 }
 
@@ -21,18 +21,20 @@ interface EventOptions {
   readonly onError?: ((event: ErrorEvent) => unknown) | undefined;
 }
 
-function call<E extends { readonly id: string }>(
+function guard<E extends { readonly id: string }>(
   name: string,
   hook: ((event: E) => unknown) | undefined,
-  event: E,
   logger: Logger,
-): void {
-  if (hook === undefined) return;
-  const fail = (error: unknown): void => logger.error({ requestId: event.id, err: error }, `${name} failed.`);
-  try {
-    const result = hook(event);
-    if (isPromiseLike(result)) result.then(undefined, fail);
-  } catch (error) {
-    fail(error);
-  }
+): ((event: E) => void) | undefined {
+  if (hook === undefined) return undefined;
+  return (event) => {
+    const fail = (error: unknown): void =>
+      logger.error({ requestId: event.id, err: error }, `${name} failed.`);
+    try {
+      const result = hook(event);
+      if (isPromiseLike(result)) result.then(undefined, fail);
+    } catch (error) {
+      fail(error);
+    }
+  };
 }

@@ -5,7 +5,7 @@ import type { Caller, ImageRequest, Operation } from "./image-request.js";
 export type BeforeSend = (request: ImageRequest, caller: Caller) => void | Promise<void>;
 
 /** Which request an event is about. */
-interface EventSubject {
+export interface EventSubject {
   /** The request's id, as the client sees it in `x-request-id`. */
   readonly id: string;
   /** When it came in, ISO 8601 in UTC. */

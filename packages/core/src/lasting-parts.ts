@@ -2,6 +2,7 @@ import { openSpoolFile } from "#spool-file";
 import { createTransport } from "#transport";
 import { createByteBudget } from "./admission/byte-budget.js";
 import { createEntrance } from "./admission/entrance.js";
+import { createLimitPlans } from "./admission/limit-plans.js";
 import { createLocalConcurrency } from "./admission/local-concurrency.js";
 import { createMemoryAdmissionStore } from "./admission/memory-admission-store.js";
 import { createDelivery } from "./billing/delivery.js";
@@ -24,6 +25,7 @@ import {
 } from "./options/options.js";
 import type { PipelineParts } from "./pipeline.js";
 import { createSpool, toKeptBytes } from "./request/spool.js";
+import { createRequestId } from "./request-id.js";
 import { createChannelHealth } from "./routing/channel-health.js";
 import { DEFAULT_HEALTH_POLICY } from "./routing/health-policy.js";
 import { createRetryBudget, DEFAULT_RETRY_BUDGET } from "./routing/retry-budget.js";
@@ -76,6 +78,7 @@ export function createLastingParts(
     lateWrites: createLateWrites(),
     entrance: createEntrance(budget, createLocalConcurrency(), spool),
     limits: options.limits,
+    limitPlans: createLimitPlans(),
     idempotency: {
       seconds: options.idempotency?.seconds ?? DEFAULT_IDEMPOTENCY.seconds,
       maxAnswerBytes: options.idempotency?.maxAnswerBytes ?? DEFAULT_IDEMPOTENCY.maxAnswerBytes,
@@ -93,7 +96,7 @@ export function createLastingParts(
     health: createChannelHealth(now, DEFAULT_HEALTH_POLICY, (id, cooldown) => void tellFleet(id, cooldown)),
     retryBudget: createRetryBudget(now, environment.retryBudget ?? DEFAULT_RETRY_BUDGET),
     random: environment.random ?? Math.random,
-    createId: environment.createId ?? (() => `req_${crypto.randomUUID().replaceAll("-", "")}`),
+    createId: environment.createId ?? createRequestId,
     transport:
       environment.transport ?? (options.fetch ? createFetchTransport(options.fetch) : createTransport()),
   };

@@ -1,7 +1,7 @@
 import { GatewayError, isGatewayError, shownCodeOf } from "./errors.js";
 import type { Events } from "./events.js";
 import type { GatewayResponse } from "./exchange.js";
-import type { RequestEvent } from "./hooks.js";
+import type { EventSubject } from "./hooks.js";
 import type { Operation } from "./image-request.js";
 import type { Logger } from "./logger.js";
 import type { SecretMask } from "./mask-secrets.js";
@@ -23,7 +23,15 @@ export function createArrival(
   operation: Operation,
 ): Arrival {
   const receivedAt = now();
-  return { id: createId(), receivedAt, time: new Date(receivedAt).toISOString(), operation };
+  return { id: createId(), receivedAt, time: toInstant(receivedAt), operation };
+}
+
+let latest = { ms: 0, text: new Date(0).toISOString() };
+
+/** Many requests come in within one millisecond, and to write a time takes longer than to look it up. */
+function toInstant(ms: number): string {
+  if (latest.ms !== ms) latest = { ms, text: new Date(ms).toISOString() };
+  return latest.text;
 }
 
 /** What is learned of a request on its way, for the operator's events. */
@@ -56,7 +64,8 @@ export function createRequestReport(parts: ReportParts, arrival: Arrival): Reque
 class Report implements RequestReport {
   readonly #parts: ReportParts;
   readonly #arrival: Arrival;
-  #subject: Pick<RequestEvent, "caller" | "model"> = {};
+  #caller: string | undefined;
+  #model: string | undefined;
   #errorCode: string | undefined;
 
   constructor(parts: ReportParts, arrival: Arrival) {
@@ -65,11 +74,11 @@ class Report implements RequestReport {
   }
 
   isFrom(caller: string): void {
-    this.#subject = { ...this.#subject, caller };
+    this.#caller = caller;
   }
 
   isFor(model: string): void {
-    this.#subject = { ...this.#subject, model };
+    this.#model = model;
   }
 
   fail(cause: unknown): GatewayResponse {
@@ -82,23 +91,29 @@ class Report implements RequestReport {
   }
 
   failed(error: GatewayError): void {
-    const { id, time, operation } = this.#arrival;
-    this.#parts.events.error({ id, time, operation, ...this.#subject, error });
+    this.#parts.events.error?.({ ...this.#subject(), error });
   }
 
   answered({ status, headers }: GatewayResponse): void {
-    const { id, time, operation, receivedAt } = this.#arrival;
-    this.#parts.events.request({
-      id,
-      time,
-      operation,
-      ...this.#subject,
+    this.#parts.events.request?.({
+      ...this.#subject(),
       status,
       ...(this.#errorCode !== undefined && { errorCode: this.#errorCode }),
       stream: headers["content-type"]?.startsWith("text/event-stream") === true,
       // A clock may be set back.
-      durationMs: Math.max(0, this.#parts.now() - receivedAt),
+      durationMs: Math.max(0, this.#parts.now() - this.#arrival.receivedAt),
     });
+  }
+
+  #subject(): EventSubject {
+    const { id, time, operation } = this.#arrival;
+    return {
+      id,
+      time,
+      operation,
+      ...(this.#caller !== undefined && { caller: this.#caller }),
+      ...(this.#model !== undefined && { model: this.#model }),
+    };
   }
 }
 

@@ -18,12 +18,13 @@ import type { CallerLimits } from "./caller-limits.js";
 import { toDecisionError } from "./decision-error.js";
 import { holdCharge } from "./hold-charge.js";
 import { createClaim, readIdempotencyKey } from "./idempotency.js";
+import type { LimitPlans } from "./limit-plans.js";
 import { toRateLimitHeaders } from "./rate-limit-headers.js";
-import { toTicketLimits } from "./ticket-limits.js";
 
 /** What admission needs of the gateway. */
 export interface AdmissionParts extends BookingParts {
   readonly admission: AdmissionStore;
+  readonly limitPlans: LimitPlans;
   readonly health: ChannelHealth;
 }
 
@@ -64,9 +65,9 @@ export type Admission =
  * @throws GatewayError 400, 403, 409, 429, or 503 where store or ledger cannot be reached
  */
 export async function admit(parts: AdmissionParts, applicant: Applicant): Promise<Admission> {
-  const leaseMs = findLeaseMs(applicant.model);
   const { callerLimits, caller, model, request } = applicant;
-  const limits = toTicketLimits({
+  const { leaseMs } = model;
+  const limits = parts.limitPlans.find({
     callerId: caller.id,
     callerLimits,
     model: model.entry,
@@ -77,7 +78,8 @@ export async function admit(parts: AdmissionParts, applicant: Applicant): Promis
   const ticket: AdmissionTicket = {
     id: applicant.order.id,
     caller: caller.id,
-    ...limits,
+    windows: limits.windows,
+    concurrency: limits.concurrency,
     idempotency: await claim(applicant, leaseMs),
     channels: model.healthIds,
   };
@@ -98,21 +100,6 @@ export async function admit(parts: AdmissionParts, applicant: Applicant): Promis
   const holdsPlace = ticket.concurrency.length > 0;
   const isRepeatable = ticket.idempotency !== undefined;
   return { kind: "admitted", booking, headers, holdsPlace, isRepeatable, finish };
-}
-
-const HOUR_MS = 3_600_000;
-
-/** Longer than any request to these channels takes: holds outlive timeouts. */
-function findLeaseMs({ channels }: ResolvedModel): number {
-  let longestMs = 0;
-  let othersMs = 0;
-  for (const { timeouts, retryUnsafe } of channels) {
-    const { connectMs, firstByteMs, idleMs } = timeouts;
-    longestMs = Math.max(longestMs, firstByteMs + idleMs);
-    // Elsewhere no other attempt follows one that waited in vain for an answer.
-    othersMs += connectMs + (retryUnsafe ? firstByteMs : 0);
-  }
-  return HOUR_MS + longestMs + othersMs;
 }
 
 function claim(

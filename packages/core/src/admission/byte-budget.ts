@@ -21,34 +21,41 @@ export interface ByteBudget {
 
 /** A budget of so many bytes. */
 export function createByteBudget(maxBytes: number): ByteBudget {
-  const total: Total = { inUse: 0, maxBytes };
-  return {
-    maxBytes,
-    take: (bytes) => (total.inUse + bytes > maxBytes ? undefined : new OwnBytes(total, bytes)),
-    get inUse() {
-      return total.inUse;
-    },
-  };
+  return new Budget(maxBytes);
 }
 
-interface Total {
-  inUse: number;
+class Budget implements ByteBudget {
   readonly maxBytes: number;
+  inUse = 0;
+
+  constructor(maxBytes: number) {
+    this.maxBytes = maxBytes;
+  }
+
+  take(bytes: number): TakenBytes | undefined {
+    if (!this.hasRoom(bytes)) return undefined;
+    const taken = new Taken(this);
+    taken.addAnyway(bytes);
+    return taken;
+  }
+
+  hasRoom(bytes: number): boolean {
+    return this.inUse + bytes <= this.maxBytes;
+  }
 }
 
-/** A class, as there are two for each request that is under way. */
-class OwnBytes implements TakenBytes {
-  readonly #total: Total;
+/** A class, as each request has one. */
+class Taken implements TakenBytes {
+  readonly #budget: Budget;
   #own = 0;
   #isGivenBack = false;
 
-  constructor(total: Total, bytes: number) {
-    this.#total = total;
-    this.#count(bytes);
+  constructor(budget: Budget) {
+    this.#budget = budget;
   }
 
   add(bytes: number): boolean {
-    if (this.#isGivenBack || this.#total.inUse + bytes > this.#total.maxBytes) return false;
+    if (this.#isGivenBack || !this.#budget.hasRoom(bytes)) return false;
     this.#count(bytes);
     return true;
   }
@@ -68,6 +75,6 @@ class OwnBytes implements TakenBytes {
 
   #count(bytes: number): void {
     this.#own += bytes;
-    this.#total.inUse += bytes;
+    this.#budget.inUse += bytes;
   }
 }

@@ -19,28 +19,50 @@ const MAX_INTEGER = 999_999_999_999_999;
 export function toRateLimitHeaders(limits: TicketLimits, states: LimitStates): Record<string, string> {
   const { windows, concurrency } = limits;
   if (windows.length === 0 && concurrency.length === 0) return {};
-  const policies = [...windows.map(toWindowPolicy), ...concurrency.map(toConcurrencyPolicy)];
-  const services: string[] = [];
-  const tightest: Partial<Record<WindowLimit["name"], Standing>> = {};
+  const headers: Record<string, string> = { "ratelimit-policy": toPolicy(limits) };
+  let services = "";
+  let requests: Standing | undefined;
+  let images: Standing | undefined;
   for (const [index, limit] of windows.entries()) {
     const state = states.windows[index];
     if (state === undefined) continue;
-    services.push(toService(limit, state));
-    const other = tightest[limit.name];
-    if (other === undefined || isTighter(state, other.state)) tightest[limit.name] = { limit, state };
+    services = append(services, toService(limit, state));
+    if (limit.name === "requests") requests = tighter(requests, { limit, state });
+    else images = tighter(images, { limit, state });
   }
   const crowded = concurrency.find(({ key }) => key === states.crowded?.key);
-  if (crowded !== undefined) services.push(toFullService(crowded));
-  const headers: Record<string, string> = { "ratelimit-policy": policies.join(", ") };
-  if (services.length > 0) headers["ratelimit"] = services.join(", ");
-  for (const standing of [tightest.requests, tightest.images]) addOpenaiHeaders(headers, standing);
+  if (crowded !== undefined) services = append(services, toFullService(crowded));
+  if (services !== "") headers["ratelimit"] = services;
+  addOpenaiHeaders(headers, requests);
+  addOpenaiHeaders(headers, images);
   return headers;
+}
+
+/** Of limits that are remembered for the next request, too. */
+const policies = new WeakMap<TicketLimits, string>();
+
+function toPolicy(limits: TicketLimits): string {
+  let policy = policies.get(limits);
+  if (policy === undefined) {
+    const { windows, concurrency } = limits;
+    policy = [...windows.map(toWindowPolicy), ...concurrency.map(toConcurrencyPolicy)].join(", ");
+    policies.set(limits, policy);
+  }
+  return policy;
+}
+
+function append(list: string, item: string): string {
+  return list === "" ? item : `${list}, ${item}`;
 }
 
 /** A limit and how it stands. */
 interface Standing {
   readonly limit: WindowLimit;
   readonly state: WindowState;
+}
+
+function tighter(one: Standing | undefined, other: Standing): Standing {
+  return one === undefined || isTighter(other.state, one.state) ? other : one;
 }
 
 function isTighter(one: WindowState, other: WindowState): boolean {

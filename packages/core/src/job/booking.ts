@@ -2,7 +2,7 @@ import type { Ledger } from "../billing/ledger.js";
 import { type Order, type Outcome, toSettledRecord } from "../billing/settled-record.js";
 import type { SettledRecord } from "../billing/usage-record.js";
 import type { SentTo } from "../image-request.js";
-import type { LinkedList } from "../linked-list.js";
+import type { Link, LinkedList } from "../linked-list.js";
 import type { Logger } from "../logger.js";
 import type { LateWrites } from "./late-writes.js";
 
@@ -42,32 +42,64 @@ export interface BookingParts {
 
 /** Opens the books of a job whose hold was made. */
 export function openBooking(parts: BookingParts, order: Order): Booking {
-  const { promise: ended, resolve } = Promise.withResolvers<BookingEnd>();
-  let closing: Promise<void> | undefined;
-  const closeAs = async (end: BookingEnd, write: () => Promise<void>): Promise<void> => {
-    await write();
-    parts.openBookings.delete(link);
-    resolve(end);
-  };
-  const close = (end: BookingEnd, write: () => Promise<void>): Promise<void> => {
-    closing ??= closeAs(end, write);
-    return closing;
-  };
-  const record = (sentTo: SentTo, ending: Ending): Promise<void> => {
-    const settled = toSettledRecord(order, sentTo, { ...ending, endedAt: parts.now() });
-    if (settled.unpriced === true) reportUnpriced(settled, parts.logger);
-    return commit(parts, () => parts.ledger.settle(settled), { record: settled });
-  };
-  const { id } = order;
-  const booking: Booking = {
-    ended,
-    settle: (sentTo, ending) => close("settled", () => record(sentTo, ending)),
-    refuse: (sentTo, ending) => close("refused", () => record(sentTo, ending)),
-    release: () => close("released", () => commit(parts, () => parts.ledger.release(id), { requestId: id })),
-    lose: () => void close("lost", () => Promise.resolve()),
-  };
-  const link = parts.openBookings.add(booking);
-  return booking;
+  return new OpenBooking(parts, order);
+}
+
+/** A class, as each request has one. */
+class OpenBooking implements Booking {
+  readonly #parts: BookingParts;
+  readonly #order: Order;
+  readonly #link: Link<Booking>;
+  readonly #end = Promise.withResolvers<BookingEnd>();
+  #closing: Promise<void> | undefined;
+
+  constructor(parts: BookingParts, order: Order) {
+    this.#parts = parts;
+    this.#order = order;
+    this.#link = parts.openBookings.add(this);
+  }
+
+  get ended(): Promise<BookingEnd> {
+    return this.#end.promise;
+  }
+
+  settle(sentTo: SentTo, ending: Ending): Promise<void> {
+    this.#closing ??= this.#record("settled", sentTo, ending);
+    return this.#closing;
+  }
+
+  refuse(sentTo: SentTo, ending: Ending): Promise<void> {
+    this.#closing ??= this.#record("refused", sentTo, ending);
+    return this.#closing;
+  }
+
+  release(): Promise<void> {
+    this.#closing ??= this.#forget();
+    return this.#closing;
+  }
+
+  lose(): void {
+    this.#closing ??= Promise.resolve(this.#close("lost"));
+  }
+
+  async #record(end: BookingEnd, sentTo: SentTo, ending: Ending): Promise<void> {
+    const { ledger, logger, now } = this.#parts;
+    const record = toSettledRecord(this.#order, sentTo, { ...ending, endedAt: now() });
+    if (record.unpriced === true) reportUnpriced(record, logger);
+    await commit(this.#parts, () => ledger.settle(record), { record });
+    this.#close(end);
+  }
+
+  async #forget(): Promise<void> {
+    const { id } = this.#order;
+    await commit(this.#parts, () => this.#parts.ledger.release(id), { requestId: id });
+    this.#close("released");
+  }
+
+  #close(end: BookingEnd): void {
+    this.#parts.openBookings.delete(this.#link);
+    this.#end.resolve(end);
+  }
 }
 
 /** Waits between attempts; in all less than clients wait for the end of an answer. */

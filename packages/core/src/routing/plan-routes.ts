@@ -27,13 +27,18 @@ export interface RouteContext {
   readonly health: ChannelHealth;
 }
 
+interface Tried {
+  readonly keys: Set<ChannelKey>;
+  readonly channels: Set<Channel>;
+}
+
 export function planRoutes(channels: readonly Channel[], { now, random, health }: RouteContext): RoutePlan {
   let candidates = channels;
-  const triedKeys = new Set<ChannelKey>();
-  const triedChannels = new Set<Channel>();
+  // Nearly always the first channel answers.
+  let tried: Tried | undefined;
 
   const untriedKeys = ({ keys }: Channel): readonly ChannelKey[] =>
-    triedKeys.size === 0 ? keys : keys.filter((key) => !triedKeys.has(key));
+    tried === undefined ? keys : keys.filter((key) => !tried?.keys.has(key));
 
   const readyAt = (channel: Channel): number => {
     const own = health.readyAt(channel.healthId);
@@ -46,16 +51,17 @@ export function planRoutes(channels: readonly Channel[], { now, random, health }
     next() {
       const time = now();
       const open =
-        triedChannels.size === 0
+        tried === undefined
           ? candidates
-          : candidates.filter((channel) => !triedChannels.has(channel) || readyAt(channel) <= time);
+          : candidates.filter((channel) => !tried?.channels.has(channel) || readyAt(channel) <= time);
       const channel = selectChannel(open, { now: time, random, readyAt });
       const key = channel && selectKey(untriedKeys(channel), time, health);
       return channel && key && { channel, key };
     },
     failed({ channel, key }, kind) {
-      triedKeys.add(key);
-      triedChannels.add(channel);
+      tried ??= { keys: new Set(), channels: new Set() };
+      tried.keys.add(key);
+      tried.channels.add(channel);
       const isSpent = channel.keys.length === 1 || scopeOf(kind) === "channel";
       if (isSpent) candidates = candidates.filter((other) => other !== channel);
     },

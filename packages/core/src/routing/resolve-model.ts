@@ -5,6 +5,7 @@ import type { ModelLimits } from "../families/model-limits.js";
 import type { Caller, Operation, ResponseFormat } from "../image-request.js";
 import { createSeriesMap, includesName, isSeries } from "../series.js";
 import { type Channel, healthIdsOf } from "./channel.js";
+import { findLeaseMs } from "./lease-ms.js";
 import { rememberFound } from "./remember-found.js";
 
 /** A service model of the operator. */
@@ -33,6 +34,8 @@ export interface ResolvedModel {
   readonly channels: readonly Channel[];
   /** What names the health of those channels and their keys. */
   readonly healthIds: readonly string[];
+  /** For how long what a request to them holds is kept for it. */
+  readonly leaseMs: number;
 }
 
 /**
@@ -70,6 +73,7 @@ export function createModelResolver(
       callerLimits,
       channels: serving,
       healthIds: healthIdsOf(serving),
+      leaseMs: findLeaseMs(serving),
     };
   };
 
@@ -102,7 +106,7 @@ export function createModelResolver(
     const found = findByServiceName(name);
     const mapped = found?.channels.filter((channel) => channel.toUpstreamModel(name) === identifier) ?? [];
     return found && mapped.length > 0
-      ? { ...found, channels: mapped, healthIds: healthIdsOf(mapped) }
+      ? { ...found, channels: mapped, healthIds: healthIdsOf(mapped), leaseMs: findLeaseMs(mapped) }
       : undefined;
   });
 

@@ -4,6 +4,7 @@ import { type DispatchOutcome, dispatch } from "../job/dispatch.js";
 import { type Channel, type ChannelOptions, createChannel, healthIdsOf } from "../routing/channel.js";
 import { type ChannelHealth, createChannelHealth } from "../routing/channel-health.js";
 import { DEFAULT_HEALTH_POLICY } from "../routing/health-policy.js";
+import { findLeaseMs } from "../routing/lease-ms.js";
 import { createRetryBudget, DEFAULT_RETRY_BUDGET } from "../routing/retry-budget.js";
 import { type Transport, TransportError, type TransportResponse } from "../upstream/transport.js";
 import { createVirtualTime, type VirtualTime } from "./virtual-time.js";
@@ -184,6 +185,7 @@ function modelOf(channels: readonly Channel[]): Parameters<typeof dispatch>[1] {
     callerLimits: undefined,
     channels,
     healthIds: healthIdsOf(channels),
+    leaseMs: findLeaseMs(channels),
   };
 }
 
