@@ -1,3 +1,5 @@
+import { ChunkQueue } from "./chunk-queue.js";
+
 /** The part of Node's `Readable` that is used. Structural, so that no runtime is needed here. */
 export interface ReadableLike {
   readonly destroyed: boolean;
@@ -27,68 +29,42 @@ export interface ChunkOptions {
  * iterator, and without joining chunks. To be read once.
  */
 export function toChunks(readable: ReadableLike, options: ChunkOptions = {}): AsyncIterable<Uint8Array> {
-  return { [Symbol.asyncIterator]: () => new ChunkReader(readable, options) };
+  return { [Symbol.asyncIterator]: () => new ReadableChunks(readable, options) };
 }
 
-/** What is held of a source that is faster than its reader before it is paused. */
-const MAX_QUEUED_BYTES = 256 * 1024;
-
-type Result = IteratorResult<Uint8Array, undefined>;
-
-const DONE: Result = { done: true, value: undefined };
-
-class ChunkReader implements AsyncIterator<Uint8Array, undefined> {
+class ReadableChunks extends ChunkQueue {
   readonly #readable: ReadableLike;
   readonly #options: ChunkOptions;
-  readonly #queue: Uint8Array[] = [];
-  #queuedBytes = 0;
-  #state: "new" | "reading" | "paused" | "over" = "new";
-  #failure: { readonly error: unknown } | undefined;
-  #waiter: PromiseWithResolvers<Result> | undefined;
+  #isListening = false;
 
   constructor(readable: ReadableLike, options: ChunkOptions) {
+    super();
     this.#readable = readable;
     this.#options = options;
   }
 
-  next(): Promise<Result> {
-    if (this.#state === "new") this.#start();
-    const chunk = this.#queue.shift();
-    if (chunk !== undefined) return Promise.resolve({ done: false, value: this.#taken(chunk) });
-    if (this.#failure !== undefined) return Promise.reject(this.#failure.error);
-    if (this.#state === "over") return Promise.resolve(DONE);
-    if (this.#waiter !== undefined) {
-      // A client that left waits for a chunk still when another begins to read the rest: each gets its own.
-      const takeTurn = (): Promise<Result> => this.next();
-      return this.#waiter.promise.then(takeTurn, takeTurn);
-    }
-    this.#waiter = Promise.withResolvers();
-    return this.#waiter.promise;
+  override next(): Promise<IteratorResult<Uint8Array, undefined>> {
+    if (!this.#isListening) this.#listen();
+    return super.next();
   }
 
-  return(): Promise<Result> {
-    if (this.#state !== "over") {
-      this.#stop();
-      this.#readable.pause();
-      this.#options.onLeave?.();
-    }
-    this.#queue.length = 0;
-    this.#answer()?.resolve(DONE);
-    return Promise.resolve(DONE);
+  protected override pause(): void {
+    this.#readable.pause();
   }
 
-  #taken(chunk: Uint8Array): Uint8Array {
-    this.#queuedBytes -= chunk.length;
-    if (this.#state === "paused" && this.#queue.length === 0) {
-      this.#state = "reading";
-      this.#readable.resume();
-    }
-    return chunk;
+  protected override resume(): void {
+    this.#readable.resume();
   }
 
-  #start(): void {
-    this.#state = "reading";
-    if (this.#readable.readableEnded) this.#onEnd();
+  protected override leave(): void {
+    this.#stop();
+    this.#readable.pause();
+    this.#options.onLeave?.();
+  }
+
+  #listen(): void {
+    this.#isListening = true;
+    if (this.#readable.readableEnded) this.end();
     else if (this.#readable.destroyed) this.#onClose();
     else {
       this.#readable.on("data", this.#onData);
@@ -99,42 +75,22 @@ class ChunkReader implements AsyncIterator<Uint8Array, undefined> {
   }
 
   #stop(): void {
-    this.#state = "over";
     this.#readable.off("data", this.#onData);
     this.#readable.off("end", this.#onEnd);
     this.#readable.off("error", this.#onError);
     this.#readable.off("close", this.#onClose);
   }
 
-  /** Whoever waits, who is answered once. */
-  #answer(): PromiseWithResolvers<Result> | undefined {
-    const waiter = this.#waiter;
-    this.#waiter = undefined;
-    return waiter;
-  }
-
-  readonly #onData = (chunk: Uint8Array): void => {
-    const waiter = this.#answer();
-    if (waiter !== undefined) return waiter.resolve({ done: false, value: chunk });
-    this.#queue.push(chunk);
-    this.#queuedBytes += chunk.length;
-    if (this.#queuedBytes < MAX_QUEUED_BYTES) return;
-    this.#state = "paused";
-    this.#readable.pause();
-  };
+  readonly #onData = (chunk: Uint8Array): void => this.push(chunk);
 
   readonly #onEnd = (): void => {
     this.#stop();
-    this.#answer()?.resolve(DONE);
+    this.end();
   };
 
   readonly #onError = (cause: unknown): void => {
-    const error = this.#options.toError?.(cause) ?? cause;
     this.#stop();
-    const waiter = this.#answer();
-    // One who comes later is told, too; nobody may come.
-    if (waiter === undefined) this.#failure = { error };
-    else waiter.reject(error);
+    this.fail(this.#options.toError?.(cause) ?? cause);
   };
 
   readonly #onClose = (): void => {

@@ -1,6 +1,7 @@
 const RANDOM_BYTES = 16;
-const DIGITS = [..."0123456789abcdef"].map((digit) => digit.charCodeAt(0));
-const PREFIX = [..."req_"].map((letter) => letter.charCodeAt(0));
+const encoder = new TextEncoder();
+const DIGITS = encoder.encode("0123456789abcdef");
+const PREFIX = encoder.encode("req_");
 
 /** So many ids are drawn at once: to ask for chance takes longer than to use it. */
 const pool = new Uint8Array(256 * RANDOM_BYTES);

@@ -67,6 +67,7 @@ export type Admission =
 export async function admit(parts: AdmissionParts, applicant: Applicant): Promise<Admission> {
   const { callerLimits, caller, model, request } = applicant;
   const { leaseMs } = model;
+  const key = readIdempotencyKey(applicant.headers);
   const limits = parts.limitPlans.find({
     callerId: caller.id,
     callerLimits,
@@ -80,7 +81,7 @@ export async function admit(parts: AdmissionParts, applicant: Applicant): Promis
     caller: caller.id,
     windows: limits.windows,
     concurrency: limits.concurrency,
-    idempotency: await claim(applicant, leaseMs),
+    idempotency: key === undefined ? undefined : await claim(applicant, key, leaseMs),
     channels: model.healthIds,
   };
   const decision = await askStore(parts, ticket);
@@ -103,11 +104,10 @@ export async function admit(parts: AdmissionParts, applicant: Applicant): Promis
 }
 
 function claim(
-  { headers, caller, order, fields }: Applicant,
+  { caller, order, fields }: Applicant,
+  key: string,
   leaseMs: number,
-): Promise<IdempotencyClaim> | undefined {
-  const key = readIdempotencyKey(headers);
-  if (key === undefined) return undefined;
+): Promise<IdempotencyClaim> {
   return createClaim({ callerId: caller.id, path: order.operation, key, fields, leaseMs });
 }
 

@@ -97,7 +97,8 @@ function complete(
   { response }: Answered,
   { text, value }: JsonAnswer,
 ): Completion {
-  const answer = maskErrors(model.family.fromUpstream(value, request), mask);
+  const read = model.family.fromUpstream(value, request);
+  const answer = read.errors.length > 0 || read.failure !== undefined ? maskErrors(read, mask) : read;
   const result = { ...answer, upstreamRequestId: readRequestId(response) ?? answer.upstreamRequestId };
   const error = findNoImageError(result.images.length, result);
   return error === undefined ? { text, result } : { text, result, error };

@@ -18,7 +18,6 @@ import { sendToRoute } from "./send-to-route.js";
 /** What attempts need of the gateway. */
 export interface DispatchParts {
   readonly transport: Transport;
-  readonly logger: Logger;
   readonly random: () => number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -26,6 +25,14 @@ export interface DispatchParts {
   readonly retryBudget: RetryBudget;
   /** Takes keys out of what a provider said. */
   readonly mask: SecretMask;
+}
+
+/** What is sent. */
+export interface Errand {
+  readonly request: ImageRequest;
+  readonly model: ResolvedModel;
+  /** Names the request in each line. */
+  readonly logger: Logger;
 }
 
 /** A channel took the request and answers with success. */
@@ -52,11 +59,8 @@ export interface FailedDispatch {
 export type DispatchOutcome = Answered | FailedDispatch;
 
 /** Sends a request to one channel after another until one answers, or none may be tried any more. */
-export async function dispatch(
-  request: ImageRequest,
-  model: ResolvedModel,
-  parts: DispatchParts,
-): Promise<DispatchOutcome> {
+export async function dispatch(errand: Errand, parts: DispatchParts): Promise<DispatchOutcome> {
+  const { model, logger } = errand;
   const routes = planRoutes(model.channels, parts);
   let reached: SentTo | undefined;
   let worst: FailedAttempt | undefined;
@@ -65,14 +69,14 @@ export async function dispatch(
   while (route !== undefined) {
     const { channel } = route;
     const sentTo = { channel: channel.id, upstreamModel: channel.toUpstreamModel(model.name) ?? model.name };
-    const outcome = await attempt(route, request, sentTo.upstreamModel, parts);
+    const outcome = await attempt(route, errand, sentTo.upstreamModel, parts);
     if (outcome.ok) {
       return { ok: true, channel, sentTo, response: outcome.response, failedLate: failLater(parts, route) };
     }
     const { failure } = outcome;
     if (failure.kind !== "unreachable") reached = sentTo;
     if (worst === undefined || weigh(failure) >= weigh(worst.failure)) worst = { failure, sentTo };
-    reportFailure(route, failure, parts.logger);
+    reportFailure(route, failure, logger);
     if (!maySendAgain(failure.kind, channel.retryUnsafe)) break;
     routes.failed(route, failure.kind);
     route = routes.next();
@@ -102,9 +106,9 @@ interface FailedAttempt {
 /** Sends once, and tells the health of the channel and its key how it went. */
 async function attempt(
   route: Route,
-  request: ImageRequest,
+  { request, logger }: Errand,
   upstreamModel: string,
-  { transport, health, mask, logger }: DispatchParts,
+  { transport, health, mask }: DispatchParts,
 ): Promise<AttemptOutcome> {
   const begun = beginRoute(health, route);
   const outcome = await sendToRoute(route, request, { upstreamModel, transport, logger });

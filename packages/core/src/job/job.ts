@@ -1,5 +1,6 @@
 import type { GatewayError } from "../errors.js";
 import type { ImageRequest } from "../image-request.js";
+import type { Logger } from "../logger.js";
 import type { ResolvedModel } from "../routing/resolve-model.js";
 import type { BackgroundReads } from "./background-reads.js";
 import type { Booking } from "./booking.js";
@@ -27,6 +28,7 @@ export interface Job {
 
 /** What a job needs of the gateway. */
 export interface JobParts extends DispatchParts {
+  readonly logger: Logger;
   readonly maxAnswerBytes: number;
   /** Comments in quiet streams; `undefined`: none. */
   readonly heartbeatMs: number | undefined;

@@ -38,13 +38,13 @@ export interface AdmittedJob {
  * where that is a stream with the end of it. Never rejects.
  */
 export async function runAdmitted(parts: AdmittedParts, admitted: AdmittedJob): Promise<GatewayResponse> {
-  const { job, admission, visit, report } = admitted;
+  const { job, admission, visit, request, report } = admitted;
   const { booking, headers } = admission;
   // From the start: when a stream ends the host's request is over, and Next takes no more work for it.
   job.keepAlive(booking.ended.then(() => parts.delivery.run()));
   let answer: GatewayResponse;
   try {
-    await checkBeforeSend(parts, admitted);
+    if (parts.beforeSend !== undefined || request.signal.aborted) await checkBeforeSend(parts, admitted);
     answer = await runJob(parts, job);
   } catch (error) {
     // Does nothing where the job has closed its books, as it does unless it breaks.

@@ -14,7 +14,7 @@ import type { Job, JobParts } from "./job.js";
  */
 export async function runJob(parts: JobParts, job: Job): Promise<GatewayResponse> {
   const logger = withFields(parts.logger, { requestId: job.id });
-  const outcome = await dispatch(job.request, job.model, { ...parts, logger });
+  const outcome = await dispatch({ request: job.request, model: job.model, logger }, parts);
   if (!outcome.ok) {
     await settleFailure(job, outcome);
     throw outcome.error;

@@ -3,10 +3,10 @@ import { GatewayError, invalidRequest } from "../errors.js";
 import type { Family } from "../families/family.js";
 import type { ModelLimits } from "../families/model-limits.js";
 import type { Caller, Operation, ResponseFormat } from "../image-request.js";
+import { rememberFound } from "../remember-found.js";
 import { createSeriesMap, includesName, isSeries } from "../series.js";
 import { type Channel, healthIdsOf } from "./channel.js";
 import { findLeaseMs } from "./lease-ms.js";
-import { rememberFound } from "./remember-found.js";
 
 /** A service model of the operator. */
 export interface ModelOptions {

@@ -5,6 +5,7 @@ import { type Channel, type ChannelOptions, createChannel, healthIdsOf } from ".
 import { type ChannelHealth, createChannelHealth } from "../routing/channel-health.js";
 import { DEFAULT_HEALTH_POLICY } from "../routing/health-policy.js";
 import { findLeaseMs } from "../routing/lease-ms.js";
+import type { ResolvedModel } from "../routing/resolve-model.js";
 import { createRetryBudget, DEFAULT_RETRY_BUDGET } from "../routing/retry-budget.js";
 import { type Transport, TransportError, type TransportResponse } from "../upstream/transport.js";
 import { createVirtualTime, type VirtualTime } from "./virtual-time.js";
@@ -129,22 +130,24 @@ export function simulateChannels(options: SimulationOptions): Simulation {
   const sendOne = async (): Promise<SimulatedRequest> => {
     const request = requests++;
     const beganAt = elapsed();
-    const outcome = await dispatch(REQUEST, modelOf(channels), {
-      transport: transportOf(request),
-      logger: { warn: () => {}, error: () => {} },
-      random,
-      now: time.now,
-      health,
-      retryBudget: {
-        countRequest: () => budget.countRequest(),
-        take() {
-          const isTaken = budget.take();
-          if (!isTaken) refused++;
-          return isTaken;
+    const outcome = await dispatch(
+      { request: REQUEST, model: modelOf(channels), logger: SILENT },
+      {
+        transport: transportOf(request),
+        random,
+        now: time.now,
+        health,
+        retryBudget: {
+          countRequest: () => budget.countRequest(),
+          take() {
+            const isTaken = budget.take();
+            if (!isTaken) refused++;
+            return isTaken;
+          },
         },
+        mask: (text) => text,
       },
-      mask: (text) => text,
-    });
+    );
     return { beganAt, outcome };
   };
 
@@ -175,7 +178,9 @@ const REQUEST = seedream.normalize(
   { operation: "generate", model: "m", limits: undefined, defaultResponseFormat: undefined },
 );
 
-function modelOf(channels: readonly Channel[]): Parameters<typeof dispatch>[1] {
+const SILENT = { warn: () => {}, error: () => {} };
+
+function modelOf(channels: readonly Channel[]): ResolvedModel {
   return {
     name: "m",
     entry: "m",

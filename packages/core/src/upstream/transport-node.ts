@@ -1,19 +1,12 @@
-import { Agent, request } from "undici";
-import { toChunks } from "../readable-chunks.js";
+import { Agent, type Dispatcher } from "undici";
+import { rememberFound } from "../remember-found.js";
+import type { ProducedBody } from "../upstream-call.js";
 import { guardedLookup } from "./guarded-lookup.js";
-import {
-  type Timeouts,
-  type Transport,
-  TransportError,
-  type TransportRequest,
-  type TransportResponse,
-} from "./transport.js";
-import { isUnreachableCode } from "./unreachable.js";
+import type { Timeouts, Transport, TransportRequest } from "./transport.js";
+import { exchange } from "./undici-answer.js";
 
 /** What a socket holds before it makes its writer wait: at most the chunks of a body that are used again. */
 const SOCKET_BYTES = 64 * 1024;
-
-const TIMED_OUT: ReadonlySet<unknown> = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"]);
 
 /** The transport of Node: `undici` on agents of its own, one for each connect timeout. */
 export function createTransport(): Transport {
@@ -25,17 +18,31 @@ export function createTransport(): Transport {
   const guarded = createAgents(
     (connectMs) => new Agent({ connect: { timeout: connectMs, lookup: guardedLookup } }),
   );
+  const findAddress = rememberFound(toAddress);
   let closed: Promise<unknown> | undefined;
   return {
-    send: ({ url, headers, body, timeouts }) =>
-      exchange(url, {
+    send({ url, headers, body, timeouts }) {
+      const { origin, path } = findAddress(url);
+      return exchange(open.get(timeouts), {
         method: "POST",
-        dispatcher: open.get(timeouts),
-        ...toUndiciBody(headers, body),
-        ...toUndici(timeouts),
-      }),
-    download: ({ url, timeouts, publicOnly }) =>
-      exchange(url, { dispatcher: (publicOnly ? guarded : open).get(timeouts), ...toUndici(timeouts) }),
+        origin,
+        path,
+        headers: typeof body === "string" ? headers : withLength(headers, body),
+        body: typeof body === "string" ? body : toIterable(body),
+        headersTimeout: timeouts.firstByteMs,
+        bodyTimeout: timeouts.idleMs,
+      });
+    },
+    download({ url, timeouts, publicOnly }) {
+      const { origin, path } = toAddress(url);
+      return exchange((publicOnly ? guarded : open).get(timeouts), {
+        method: "GET",
+        origin,
+        path,
+        headersTimeout: timeouts.firstByteMs,
+        bodyTimeout: timeouts.idleMs,
+      });
+    },
     async close() {
       closed ??= Promise.all([open.close(), guarded.close()]);
       await closed;
@@ -65,50 +72,22 @@ function createAgents(create: (connectMs: number) => Agent): Agents {
   };
 }
 
-function toUndici({ firstByteMs, idleMs }: Timeouts): { headersTimeout: number; bodyTimeout: number } {
-  return { headersTimeout: firstByteMs, bodyTimeout: idleMs };
+interface Address {
+  readonly origin: string;
+  readonly path: string;
 }
 
-function toUndiciBody(
-  headers: TransportRequest["headers"],
-  body: TransportRequest["body"],
-): Pick<UndiciOptions, "headers" | "body"> {
-  if (typeof body === "string") return { headers, body };
-  return {
-    headers: { ...headers, "content-length": String(body.byteLength) },
-    // It waits until the socket has taken all before it asks for more, where a chunk fills what the socket holds.
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it takes all that can be iterated; its types do not say so.
-    body: (body.chunks?.({ reuse: true }) ?? body) as unknown as string,
-  };
+function toAddress(url: string): Address {
+  const { origin, pathname, search } = new URL(url);
+  return { origin, path: pathname + search };
 }
 
-type UndiciOptions = NonNullable<Parameters<typeof request>[1]>;
-
-async function exchange(url: string, options: Parameters<typeof request>[1]): Promise<TransportResponse> {
-  try {
-    const { statusCode, headers, body } = await request(url, options);
-    // A body given up before it was read raises an error of its own; unheard it would end the process.
-    body.on("error", ignoreError);
-    return {
-      status: statusCode,
-      headers: { get: (name) => readHeader(headers[name.toLowerCase()]) },
-      body: toChunks(body, { onLeave: () => body.destroy(), toError: toTransportError }),
-      cancel: () => void body.destroy(),
-    };
-  } catch (error) {
-    throw toTransportError(error);
-  }
+function withLength(headers: TransportRequest["headers"], body: ProducedBody): Record<string, string> {
+  return { ...headers, "content-length": String(body.byteLength) };
 }
 
-/** Whoever reads the body is told as well. */
-function ignoreError(): void {}
-
-function readHeader(value: string | string[] | undefined): string | null {
-  return Array.isArray(value) ? value.join(", ") : (value ?? null);
-}
-
-function toTransportError(error: unknown): TransportError {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  if (isUnreachableCode(code)) return new TransportError("unreachable", error);
-  return new TransportError(TIMED_OUT.has(code) ? "timeout" : "broken", error);
+function toIterable(body: ProducedBody): NonNullable<Dispatcher.DispatchOptions["body"]> {
+  // It waits until the socket has taken all before it asks for more, where a chunk fills what the socket holds.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it takes all that can be iterated; its types do not say so.
+  return (body.chunks?.({ reuse: true }) ?? body) as unknown as string;
 }

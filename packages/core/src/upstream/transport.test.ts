@@ -236,6 +236,48 @@ describe.each([
   });
 });
 
+function postByUndici(url: string): Promise<TransportResponse> {
+  const transport = createNodeTransport();
+  cleanUps.push(() => transport.close());
+  return transport.send({ url, headers: {}, body: "{}", timeouts: PATIENT });
+}
+
+describe("the transport over undici", () => {
+  it("waits for the answer that follows mere information", async () => {
+    const { url } = await serve((_request, response) => {
+      response.writeProcessing();
+      response.writeEarlyHints({ link: "</style.css>; rel=preload" }, () => response.end("done"));
+    });
+    const answer = await postByUndici(url);
+    expect(answer.status).toBe(200);
+    expect(await readText(answer)).toBe("done");
+  });
+
+  it("makes a sender wait for a reader that is slow, and loses nothing", async () => {
+    const CHUNK = Buffer.alloc(64 * 1024, "x");
+    const COUNT = 1_000;
+    let sent = 0;
+    const { url } = await serve((_request, response) => {
+      const write = (): void => {
+        while (sent < COUNT) {
+          sent += 1;
+          if (!response.write(CHUNK)) return void response.once("drain", write);
+        }
+        response.end();
+      };
+      write();
+    });
+    const answer = await postByUndici(url);
+    let before = -1;
+    while (before !== sent) {
+      before = sent;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    expect(sent).toBeLessThan(COUNT / 2);
+    expect(await readText(answer)).toHaveLength(COUNT * CHUNK.length);
+  });
+});
+
 describe("a fetch that fails before a connection stood", () => {
   it.each([
     ["Node", new TypeError("fetch failed", { cause: withCode("ECONNREFUSED") })],

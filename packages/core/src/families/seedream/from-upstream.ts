@@ -6,15 +6,20 @@ import { readSeedreamUsage } from "./usage.js";
 /** An answer of Ark: the items that failed are taken out of `data`, the model gets its service name. */
 export function fromSeedream(body: JsonObject, request: ImageRequest): ImageResult {
   const { model: _upstreamModel, created, data, error, ...fields } = body;
-  const items = Array.isArray(data) ? data : [];
+  const items: readonly unknown[] = Array.isArray(data) ? data : [];
+  const images = items.filter(isImage);
   return {
-    images: items.filter(isImage),
-    errors: items.flatMap((item, index) => (isImage(item) ? [] : [toResultError(item, index)])),
+    images,
+    errors: images.length === items.length ? [] : readErrors(items),
     fields: { model: request.model, ...fields },
     failure: isJsonObject(error) ? readError(error) : undefined,
     usage: readUsage(fields["usage"]),
     created: readCount(created),
   };
+}
+
+function readErrors(items: readonly unknown[]): ResultError[] {
+  return items.flatMap((item, index) => (isImage(item) ? [] : [toResultError(item, index)]));
 }
 
 /** An item of `data` that holds a picture. */

@@ -4,9 +4,10 @@ import { readCount } from "../read-values.js";
 
 /** The counts that Ark reported; empty when it reported none that can be used. */
 export function readSeedreamUsage(reported: JsonObject): Usage {
-  return Object.fromEntries(
-    ["generated_images", "output_tokens", "total_tokens"]
-      .map((name) => [name, readCount(reported[name])] as const)
-      .filter(([, count]) => count !== undefined),
-  );
+  const usage: { -readonly [Name in keyof Usage]: Usage[Name] } = {};
+  for (const name of ["generated_images", "output_tokens", "total_tokens"] as const) {
+    const count = readCount(reported[name]);
+    if (count !== undefined) usage[name] = count;
+  }
+  return usage;
 }

@@ -3,7 +3,7 @@ const CAPACITY = 1_000;
 const MAX_NAME_LENGTH = 256;
 
 /** The same function, which remembers what it found by the latest names. What it did not find is not kept. */
-export function rememberFound<T>(find: (name: string) => T | undefined): (name: string) => T | undefined {
+export function rememberFound<T>(find: (name: string) => T): (name: string) => T {
   const found = new Map<string, T>();
   return (name) => {
     const known = found.get(name);
