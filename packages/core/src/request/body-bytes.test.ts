@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { array, assert, boolean, integer, property } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createBodyBytes } from "./body-bytes.js";
+import { BodyBytes } from "./body-bytes.js";
 
 /** Chunks of these lengths, each of a letter of its own. */
 const chunksOf = (lengths: readonly number[]): Uint8Array[] =>
@@ -20,7 +20,7 @@ describe("the bytes of a body", () => {
       property(lengths, integer({ min: -70_000, max: 70_000 }), boolean(), (cuts, off, isTold) => {
         const chunks = chunksOf(cuts);
         const expected = Buffer.concat(chunks);
-        const bytes = createBodyBytes(isTold ? expected.length + off : Number.NaN, free);
+        const bytes = new BodyBytes(isTold ? expected.length + off : Number.NaN, free);
         for (const chunk of chunks) bytes.add(chunk);
         expect(bytes.length).toBe(expected.length);
         expect(expected.equals(bytes.take())).toBe(true);
@@ -31,7 +31,7 @@ describe("the bytes of a body", () => {
   it("are copied once where a large body says how long it is", () => {
     let freed = 0;
     const chunks = chunksOf([50_000, 50_000]);
-    const bytes = createBodyBytes(100_000, (chunk) => {
+    const bytes = new BodyBytes(100_000, (chunk) => {
       freed += chunk.length;
       free(chunk);
     });
@@ -43,7 +43,7 @@ describe("the bytes of a body", () => {
   it("are not copied where they are one chunk", () => {
     for (const declared of [100_000, Number.NaN]) {
       const [chunk = new Uint8Array()] = chunksOf([100_000]);
-      const bytes = createBodyBytes(declared, () => expect.unreachable());
+      const bytes = new BodyBytes(declared, () => expect.unreachable());
       bytes.add(chunk);
       expect(bytes.take()).toBe(chunk);
     }

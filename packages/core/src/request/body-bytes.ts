@@ -1,55 +1,59 @@
 /** Smaller bodies come in a chunk or two, which are cheaper joined at the end. */
 const LARGE_BYTES = 65_536;
 
-/** The bytes of a body, as they come. */
-export interface BodyBytes {
-  readonly length: number;
-  add(chunk: Uint8Array): void;
-  /** One array of them all. */
-  take(): Uint8Array;
-}
-
 /**
- * Puts the chunks of a body together. Where a large one says how long it is, each chunk is copied to its place as it
+ * The bytes of a body, as they come. Where a large one says how long it is, each chunk is copied to its place as it
  * comes, so that the body is not held twice at its end.
- *
- * @param declared how many bytes are to come; there may be others, and it may be no number
- * @param freeChunk called for chunks that were copied
  */
-export function createBodyBytes(declared: number, freeChunk?: (chunk: Uint8Array) => void): BodyBytes {
-  let chunks: Uint8Array[] = [];
-  let whole: Uint8Array | undefined;
-  let length = 0;
+export class BodyBytes {
+  readonly #declared: number;
+  readonly #freeChunk: ((chunk: Uint8Array) => void) | undefined;
+  #chunks: Uint8Array[] = [];
+  #whole: Uint8Array | undefined;
+  #length = 0;
 
-  const place = (chunk: Uint8Array): boolean => {
-    if (chunks.length > 0 || !(declared > LARGE_BYTES) || length + chunk.length > declared) return false;
+  /**
+   * @param declared how many bytes are to come; there may be others, and it may be no number
+   * @param freeChunk called for chunks that were copied
+   */
+  constructor(declared: number, freeChunk?: (chunk: Uint8Array) => void) {
+    this.#declared = declared;
+    this.#freeChunk = freeChunk;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  add(chunk: Uint8Array): void {
+    // Of one that is freed there is no length.
+    const added = chunk.length;
+    if (!this.#place(chunk)) this.#keep(chunk);
+    this.#length += added;
+  }
+
+  /** One array of them all. */
+  take(): Uint8Array {
+    return this.#whole?.subarray(0, this.#length) ?? join(this.#chunks, this.#length);
+  }
+
+  #place(chunk: Uint8Array): boolean {
+    const isLarge = this.#declared > LARGE_BYTES;
+    if (!isLarge || this.#chunks.length > 0 || this.#length + chunk.length > this.#declared) return false;
     // Not for a chunk that is all of it.
-    if (chunk.length === declared) return false;
-    whole ??= new Uint8Array(declared);
-    whole.set(chunk, length);
-    freeChunk?.(chunk);
+    if (chunk.length === this.#declared) return false;
+    this.#whole ??= new Uint8Array(this.#declared);
+    this.#whole.set(chunk, this.#length);
+    this.#freeChunk?.(chunk);
     return true;
-  };
+  }
 
-  const keep = (chunk: Uint8Array): void => {
+  #keep(chunk: Uint8Array): void {
     // More than was declared.
-    if (whole !== undefined) chunks = [whole.subarray(0, length)];
-    whole = undefined;
-    chunks.push(chunk);
-  };
-
-  return {
-    get length() {
-      return length;
-    },
-    add(chunk) {
-      // Of one that is freed there is no length.
-      const added = chunk.length;
-      if (!place(chunk)) keep(chunk);
-      length += added;
-    },
-    take: () => whole?.subarray(0, length) ?? join(chunks, length),
-  };
+    if (this.#whole !== undefined) this.#chunks = [this.#whole.subarray(0, this.#length)];
+    this.#whole = undefined;
+    this.#chunks.push(chunk);
+  }
 }
 
 /** No copy where there is only one. */

@@ -1,6 +1,6 @@
 import { GatewayError, invalidRequest, isGatewayError } from "../errors.js";
 import type { GatewayRequest } from "../exchange.js";
-import { type BodyBytes, createBodyBytes } from "./body-bytes.js";
+import { BodyBytes } from "./body-bytes.js";
 
 /**
  * All bytes of a request's body, at most `maxBytes`.
@@ -11,7 +11,7 @@ import { type BodyBytes, createBodyBytes } from "./body-bytes.js";
 export async function readBody(request: GatewayRequest, maxBytes: number): Promise<Uint8Array> {
   const declared = Number(request.headers.get("content-length") ?? Number.NaN);
   if (declared > maxBytes) throw tooLarge(maxBytes);
-  const bytes = createBodyBytes(declared, request.freeChunk);
+  const bytes = new BodyBytes(declared, request.freeChunk);
   if (request.body !== null) await collect(request.body, bytes, maxBytes);
   if (bytes.length < declared) {
     throw invalidRequest(`The body was cut on its way: ${bytes.length} of ${declared} bytes arrived.`);
