@@ -16,6 +16,8 @@ const CLOSE_BRACKET = 0x5d;
  * @throws GatewayError `invalid_request_error`
  */
 export function checkValueCount(text: string, maxValues: number): void {
+  // Each value takes a sign at least.
+  if (text.length <= maxValues) return;
   let values = 0;
   for (let index = 0; index < text.length; index++) {
     switch (text.charCodeAt(index)) {

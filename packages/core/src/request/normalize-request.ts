@@ -26,9 +26,8 @@ export function normalizeRequest(body: JsonObject, context: RequestContext): Ima
     throw invalidRequest(`The model ${model.name} is served at ${paths} only.`, "model");
   }
   const forwardsNull = operation === "native";
-  const fields = Object.fromEntries(
-    Object.entries(body).filter(([name, value]) => name !== "model" && (forwardsNull || value !== null)),
-  );
+  const { model: _model, ...rest } = body;
+  const fields = forwardsNull ? rest : withoutNulls(rest);
   const readable = model.family.takesImageBytes === true ? fields : writeDataUrls(fields);
   return model.family.normalize(readable, {
     operation,
@@ -36,4 +35,10 @@ export function normalizeRequest(body: JsonObject, context: RequestContext): Ima
     limits: model.limits,
     defaultResponseFormat: caller.responseFormat ?? model.responseFormat ?? context.responseFormat,
   });
+}
+
+/** The same object where it has none. */
+function withoutNulls(fields: JsonObject): JsonObject {
+  if (!Object.values(fields).includes(null)) return fields;
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 }

@@ -56,12 +56,12 @@ function parseWhole(bytes: Uint8Array): unknown {
 }
 
 function parseText(text: string): unknown {
-  if (text.trim() === "") throw invalidRequest("The body is empty; send a JSON object.");
   checkValueCount(text, MAX_VALUES);
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
+    if (text.trim() === "") throw invalidRequest("The body is empty; send a JSON object.");
     // Without the cause: the runtime's message quotes the body, which is nobody's business.
     throw invalidRequest("The body is not valid JSON.");
   }
@@ -70,6 +70,7 @@ function parseText(text: string): unknown {
 }
 
 function checkContentType(header: string | null): void {
+  if (header === "application/json") return;
   const [type = "", ...parameters] = (header ?? "").toLowerCase().split(";");
   const isJson = /^application\/(?:[\w.-]+\+)?json$/.test(type.trim());
   const charset = parameters
