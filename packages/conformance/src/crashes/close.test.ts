@@ -1,13 +1,13 @@
 import { Agent } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
+import type { ServerProcess } from "../support/spawn-server.js";
 import { callServer, promptOf, type Sighting } from "./call-server.js";
 import { findProblems, readPrompts } from "./find-problems.js";
 import { openSite, type Site } from "./open-site.js";
 import { byId, readBooks, readSink } from "./read-books.js";
 import { createRandom, SEED } from "./seeded-random.js";
 import { startLoad } from "./start-load.js";
-import type { ServerProcess } from "./start-server.js";
 
 it("a server that is told to end under load finishes what it took", { timeout: 30_000 }, async () => {
   const site = await openSite("release", SEED);

@@ -5,8 +5,11 @@ import type { Site } from "./open-site.js";
 import type { Books } from "./read-books.js";
 import { CALLERS, PRICE } from "./server-plan.js";
 
+/** What books are held against: what clients saw, and what the provider got. */
+export type Evidence = Pick<Site, "emulator" | "sightings" | "onLost">;
+
 /** Where the books are wrong, once nothing is under way. */
-export function findProblems(site: Site, books: Books): string[] {
+export function findProblems(site: Evidence, books: Books): string[] {
   const { sightings, onLost } = site;
   const prompts = readPrompts(site);
   const byModel = Map.groupBy(books.records, ({ model }) => model);
@@ -26,7 +29,7 @@ export function findProblems(site: Site, books: Books): string[] {
 }
 
 /** What the provider got. */
-export function readPrompts({ emulator: { requests } }: Site): ReadonlySet<unknown> {
+export function readPrompts({ emulator: { requests } }: Pick<Evidence, "emulator">): ReadonlySet<unknown> {
   // It forgets the oldest.
   if (requests.length >= 1000) throw new Error("More requests than the emulator remembers.");
   return new Set(

@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Fault } from "@calotype/emulator";
+import { createSqliteLedger } from "@calotype/sqlite";
 import { describe, expect, it } from "vitest";
 import { endOrderly } from "./end-orderly.js";
 import { openSite, type Site } from "./open-site.js";
 import { recover } from "./recover.js";
 import { createRandom, SEED } from "./seeded-random.js";
+import { CALLERS } from "./server-plan.js";
 import { startLoad } from "./start-load.js";
 import { watchBudget } from "./watch-budget.js";
 
@@ -39,12 +41,18 @@ describe.each(["release", "charge"] as const)("a server that is killed (onLost: 
 async function killUnderLoad(site: Site, name: string, random: () => number): Promise<readonly string[]> {
   const server = await site.startServer();
   const problems = await recover(site, server, name);
-  const watch = watchBudget(site.ledgerPath);
+  const ledger = createSqliteLedger({ path: site.ledgerPath });
+  const watch = watchBudget(ledger, { id: "trial", budget: CALLERS.trial.budget });
   const load = startLoad(server.url, name, random);
   await sleep(20 + random() * 230);
+  const stopWatching = async (): Promise<readonly string[]> => {
+    const overdrawn = await watch.stop();
+    await ledger.close();
+    return overdrawn;
+  };
   // Where nobody else has the file open, the next process finds it as the death left it.
-  if (random() < 0.5) await watch.stop();
+  if (random() < 0.5) await stopWatching();
   await server.kill();
   site.sightings.push(...(await load.stop()));
-  return [...problems, ...(await watch.stop()), ...server.errors()];
+  return [...problems, ...(await stopWatching()), ...server.errors()];
 }

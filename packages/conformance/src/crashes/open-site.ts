@@ -4,9 +4,9 @@ import { join } from "node:path";
 import type { LostPolicy } from "@calotype/core/billing";
 import { createEmulator, type Emulator } from "@calotype/emulator";
 import { onTestFinished } from "vitest";
+import { type NextServer, type ServerProcess, spawnServer } from "../support/spawn-server.js";
 import type { Sighting } from "./call-server.js";
 import type { ServerPlan } from "./server-plan.js";
-import { type ServerProcess, spawnServer } from "./start-server.js";
 
 /** A ledger's file and a provider, which outlive the servers that use them, and what clients saw. */
 export interface Site {
@@ -23,6 +23,8 @@ export interface Site {
 /** What is not as with other servers. */
 type Changes = Partial<Pick<ServerPlan, "death" | "deadlineSeconds" | "sinkMs">>;
 
+const PROGRAM = new URL("server-process.ts", import.meta.url);
+
 /** More than any lease. */
 const PAUSE_MS = 60_000;
 
@@ -37,7 +39,7 @@ export async function openSite(onLost: LostPolicy, seed: number): Promise<Site> 
   });
   const paths = { ledgerPath: join(folder, "ledger.db"), sinkPath: join(folder, "usage.jsonl") };
   let starts = 0;
-  let next = spawnServer();
+  let next = prepareServer();
   return {
     ...paths,
     emulator,
@@ -49,8 +51,15 @@ export async function openSite(onLost: LostPolicy, seed: number): Promise<Site> 
       const aheadMs = starts * PAUSE_MS;
       const server = next.start({ ...paths, arkBaseUrl, onLost, aheadMs, deadlineSeconds: 20, ...changes });
       // Loads its code meanwhile, and touches nothing.
-      next = spawnServer();
+      next = prepareServer();
       return server;
     },
   };
+}
+
+/** It is killed, if it lives, when the test is over. */
+function prepareServer(): NextServer<ServerPlan> {
+  const server = spawnServer<ServerPlan>(PROGRAM);
+  onTestFinished(() => server.kill());
+  return server;
 }

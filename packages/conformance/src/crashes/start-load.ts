@@ -10,8 +10,8 @@ export interface Load {
 
 const CLIENTS = 8;
 
-/** Calls a server until it is stopped, or the server is gone. */
-export function startLoad(url: string, name: string, random: () => number): Load {
+/** Calls a server, or several in turn, until it is stopped; also when nobody is there any more. */
+export function startLoad(nextUrl: string | (() => string), name: string, random: () => number): Load {
   const agent = new Agent({ keepAlive: true });
   const sightings: Sighting[] = [];
   const stopping = new AbortController();
@@ -19,6 +19,7 @@ export function startLoad(url: string, name: string, random: () => number): Load
   const run = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
       count++;
+      const url = typeof nextUrl === "string" ? nextUrl : nextUrl();
       sightings.push(await callServer(url, planCall(`${name}-${count}`, random), agent));
       await sleep(random() * 5);
     }

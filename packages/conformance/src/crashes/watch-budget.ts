@@ -1,23 +1,24 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { createSqliteLedger } from "@calotype/sqlite";
+import type { Ledger } from "@calotype/core/billing";
 import { toUnits } from "../ledger-suite/units.js";
-import { CALLERS } from "./server-plan.js";
 
-/** Somebody else who has the ledger's file open. */
+/** Somebody else who has the ledger open. */
 export interface BudgetWatch {
-  /** Closes the file, and tells when there was more in the balance than in the budget. */
+  /** Tells when there was more in the balance than in the budget. */
   stop(): Promise<readonly string[]>;
 }
 
-/** Reads the balance of the caller that has a budget over and over. */
-export function watchBudget(ledgerPath: string): BudgetWatch {
-  const ledger = createSqliteLedger({ path: ledgerPath });
+/** Reads the balance of a caller that has a budget over and over. */
+export function watchBudget(
+  ledger: Pick<Ledger, "balance">,
+  { id, budget }: { readonly id: string; readonly budget: string },
+): BudgetWatch {
   const overdrawn: string[] = [];
   const stopping = new AbortController();
   const watch = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
-      const { settled, held } = await ledger.balance("trial");
-      if (toUnits(settled) + toUnits(held) > toUnits(CALLERS.trial.budget)) {
+      const { settled, held } = await ledger.balance(id);
+      if (toUnits(settled) + toUnits(held) > toUnits(budget)) {
         overdrawn.push(`The budget is overdrawn: ${settled} settled + ${held} held`);
       }
       await sleep(3);
@@ -28,7 +29,6 @@ export function watchBudget(ledgerPath: string): BudgetWatch {
     async stop() {
       stopping.abort();
       await watching;
-      await ledger.close();
       return overdrawn;
     },
   };

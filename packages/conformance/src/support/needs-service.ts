@@ -19,11 +19,27 @@ export async function describeWithService(
   service: Service,
   describeTests: (url: string) => void,
 ): Promise<void> {
-  const url = process.env[service.variable] ?? service.url;
+  const url = urlOf(service);
   const isThere = await canUse(service, url);
   describe.runIf(isThere)(`with ${service.name}`, () => {
     describeTests(url);
   });
+}
+
+/** Describes tests that need two servers, see {@link describeWithService}. */
+export async function describeWithServices(
+  [first, second]: readonly [Service, Service],
+  describeTests: (firstUrl: string, secondUrl: string) => void,
+): Promise<void> {
+  const [firstUrl, secondUrl] = [urlOf(first), urlOf(second)];
+  const isThere = [await canUse(first, firstUrl), await canUse(second, secondUrl)].every(Boolean);
+  describe.runIf(isThere)(`with ${first.name} and ${second.name}`, () => {
+    describeTests(firstUrl, secondUrl);
+  });
+}
+
+function urlOf({ variable, url }: Service): string {
+  return process.env[variable] ?? url;
 }
 
 async function canUse({ name, variable, probe }: Service, url: string): Promise<boolean> {

@@ -2,15 +2,13 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { onTestFinished } from "vitest";
-import type { ServerPlan } from "./server-plan.js";
-
-const PROGRAM = fileURLToPath(new URL("server-process.ts", import.meta.url));
 
 /** A process that will be a server. */
-export interface NextServer {
+export interface NextServer<Plan> {
   /** Resolves when it listens. */
-  start(plan: ServerPlan): Promise<ServerProcess>;
+  start(plan: Plan): Promise<ServerProcess>;
+  /** Nothing of it runs any more when this has resolved. */
+  kill(): Promise<void>;
 }
 
 /** A server in a process of its own. */
@@ -28,9 +26,12 @@ export interface ServerProcess {
   stop(): Promise<number | null>;
 }
 
-/** Starts a process that waits for its plan; it is killed, if it lives, when the test is over. */
-export function spawnServer(): NextServer {
-  const child = spawn(process.execPath, [PROGRAM], { stdio: "pipe" });
+/**
+ * Starts a program that loads its code, reads its plan as JSON to the end of its input, and prints its address when it
+ * listens.
+ */
+export function spawnServer<Plan>(program: URL): NextServer<Plan> {
+  const child = spawn(process.execPath, [fileURLToPath(program)], { stdio: "pipe" });
   let errors = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));
   const ended = once(child, "close");
@@ -38,13 +39,13 @@ export function spawnServer(): NextServer {
     child.kill("SIGKILL");
     await ended;
   };
-  onTestFinished(kill);
   const listening = once(createInterface({ input: child.stdout }), "line");
   const failed = ended.then(() =>
     Promise.reject(new Error(`The server ended before it listened: ${errors}`)),
   );
   failed.catch(() => undefined);
   return {
+    kill,
     async start(plan) {
       child.stdin.end(JSON.stringify(plan));
       const [url] = await Promise.race([listening, failed]);

@@ -1,0 +1,51 @@
+import { Agent } from "node:http";
+import { type Answer, open, readAnswer } from "../support/http-client.js";
+import { GENERATIONS } from "../support/image-calls.js";
+import { FLEET_CALLERS, type FleetCaller } from "./gateway-plan.js";
+
+/** A request to a fleet. */
+export interface FleetCall {
+  readonly caller: FleetCaller;
+  readonly model: string;
+  /** How many images it asks for at most. Default 1. */
+  readonly n?: number;
+  readonly prompt?: string;
+  readonly idempotencyKey?: string;
+}
+
+const agent = new Agent({ keepAlive: true });
+
+/** Sends a request to one gateway and reads its answer. */
+export function call(url: string, { caller, idempotencyKey, ...fields }: FleetCall): Promise<Answer> {
+  const headers = {
+    authorization: `Bearer ${FLEET_CALLERS[caller].key}`,
+    "content-type": "application/json",
+    ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
+  };
+  const outgoing = open(url, { path: GENERATIONS, headers }, agent);
+  const answered = readAnswer(outgoing);
+  outgoing.end(JSON.stringify({ prompt: "an oak", size: "2K", ...fields }));
+  return answered;
+}
+
+/** The same, by so many clients at once, who take turns with the gateways. */
+export function callAtOnce(
+  count: number,
+  { nextUrl }: { readonly nextUrl: () => string },
+  planned: FleetCall,
+): Promise<Answer[]> {
+  return Promise.all(Array.from({ length: count }, () => call(nextUrl(), planned)));
+}
+
+/** How many answers are of each kind: `200`, or status and code of the error such as `429 rate_limit_exceeded`. */
+export function tally(answers: readonly Answer[]): Readonly<Record<string, number>> {
+  const kinds = Map.groupBy(answers, kindOf);
+  return Object.fromEntries([...kinds].map(([kind, of]) => [kind, of.length]));
+}
+
+/** The kind of an answer; what is neither an image's nor an error's is told as it is. */
+export function kindOf({ status, text }: Answer): string {
+  const body: { data?: unknown; error?: { code: string } } = JSON.parse(text);
+  if (status === 200 && Array.isArray(body.data)) return "200";
+  return body.error === undefined ? `${status} ${text}` : `${status} ${body.error.code}`;
+}

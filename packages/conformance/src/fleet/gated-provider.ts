@@ -1,0 +1,47 @@
+import type { ServerResponse } from "node:http";
+import { listen } from "../support/listen.js";
+
+/** A provider that answers as Ark, and to no call before it is let go. */
+export interface GatedProvider {
+  readonly baseUrl: string;
+  /** Calls that wait now. */
+  readonly waiting: () => number;
+  /** Calls in all. */
+  readonly received: () => number;
+  /** Answers those that wait, each with another picture. */
+  readonly letGo: () => void;
+  readonly close: () => Promise<void>;
+}
+
+export async function startGatedProvider(): Promise<GatedProvider> {
+  const waiting = new Set<ServerResponse>();
+  let received = 0;
+  const { url, close } = await listen((request, response) => {
+    request.resume().once("end", () => {
+      received++;
+      waiting.add(response);
+    });
+  });
+  return {
+    baseUrl: `${url}/api/v3`,
+    waiting: () => waiting.size,
+    received: () => received,
+    letGo() {
+      for (const response of waiting) {
+        waiting.delete(response);
+        response.setHeader("content-type", "application/json");
+        response.end(JSON.stringify(toAnswer(`${url}/${crypto.randomUUID()}.png`)));
+      }
+    },
+    close,
+  };
+}
+
+function toAnswer(url: string): object {
+  return {
+    model: "doubao-seedream-4-0-250828",
+    created: 1_764_000_000,
+    data: [{ url, size: "1024x1024" }],
+    usage: { generated_images: 1, output_tokens: 4096, total_tokens: 4096 },
+  };
+}

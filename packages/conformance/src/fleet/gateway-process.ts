@@ -1,0 +1,117 @@
+import { createServer } from "node:http";
+import { text } from "node:stream/consumers";
+import { inspect } from "node:util";
+import { type ChannelOptions, createGateway } from "@calotype/core";
+import { toNodeHandler } from "@calotype/node";
+import { createPostgresLedger } from "@calotype/postgres";
+import { createRedisAdmissionStore } from "@calotype/redis";
+import { Redis } from "ioredis";
+import { Pool } from "pg";
+import { NOWHERE_SERIES, PRICE, SEEDREAM_SERIES } from "../crashes/server-plan.ts";
+import {
+  FIRST_UPSTREAM,
+  FLEET_CALLERS,
+  GATED,
+  type GatewayPlan,
+  REDIS_DEADLINE_MS,
+  SECOND_UPSTREAM,
+  TWICE,
+} from "./gateway-plan.ts";
+
+/*
+ * One gateway of a fleet, as an operator writes it. Waits for its plan, prints its address, and ends as
+ * `docs/shutdown.md` has it when it is told to, or is killed. It sweeps with its first request, and then when
+ * `/sweep` tells it to; `/test` makes a picture with the first channel of the model that has two.
+ */
+const plan: GatewayPlan = JSON.parse(await text(process.stdin));
+
+const client = new Redis(plan.redisUrl);
+client.on("error", () => undefined); // the store tells it
+const pool = new Pool({ connectionString: plan.postgresUrl, max: 8, connectionTimeoutMillis: 2_000 });
+const { schema, leaseSeconds } = plan;
+const ledger = createPostgresLedger({ pool, schema, leaseSeconds });
+await ledger.ready();
+
+const SEEDREAM = "doubao-seedream-4-0-250828";
+const MODELS = [`${SEEDREAM_SERIES}*`, `${NOWHERE_SERIES}*`, GATED, TWICE];
+const perImage = { pricing_mode: "per-request", model_price: PRICE } as const;
+const toChannel = (
+  id: string,
+  baseUrl: string,
+  modelMapping: Readonly<Record<string, string>>,
+  priority = 0,
+): ChannelOptions => ({
+  id,
+  family: "seedream",
+  apiKey: `${id}-canary-08d4b6ea`,
+  baseUrl,
+  modelMapping,
+  priority,
+});
+// Channels and stores fail on purpose here; what is an error is one.
+const logger = {
+  warn: () => undefined,
+  error: (fields: object, message: string) => void process.stderr.write(`${message} ${inspect(fields)}\n`),
+};
+
+let sweep = (): void => {
+  throw new Error("It sweeps from its first request on.");
+};
+const gateway = createGateway(
+  {
+    models: Object.fromEntries(MODELS.map((model) => [model, { family: "seedream" }])),
+    channels: [
+      toChannel("ark", plan.arkBaseUrl, { [`${SEEDREAM_SERIES}*`]: SEEDREAM }),
+      toChannel("nowhere", "http://127.0.0.1:1/api/v3", { [`${NOWHERE_SERIES}*`]: SEEDREAM }),
+      toChannel("gated", plan.gatedBaseUrl, { [GATED]: SEEDREAM }),
+      toChannel("first", plan.arkBaseUrl, { [TWICE]: FIRST_UPSTREAM }, 1),
+      toChannel("second", plan.arkBaseUrl, { [TWICE]: SECOND_UPSTREAM }),
+    ],
+    apiKeys: Object.entries(FLEET_CALLERS).map(([id, caller]) => ({ id, ...caller })),
+    billing: {
+      model_details: Object.fromEntries(MODELS.map((model) => [model, perImage])),
+      onLost: plan.onLost,
+    },
+    ledger,
+    admission: createRedisAdmissionStore({
+      client,
+      prefix: plan.prefix,
+      whenAway: plan.whenAway,
+      deadlineMs: REDIS_DEADLINE_MS,
+      logger,
+    }),
+    logger,
+  },
+  {
+    repeat: (work) => {
+      sweep = work;
+      return () => undefined;
+    },
+  },
+);
+
+const answer = toNodeHandler(gateway);
+const server = createServer((req, res) => {
+  if (req.url === "/sweep") {
+    sweep();
+    res.end();
+  } else if (req.url === "/test") {
+    void gateway.test("first").then((test) => res.end(JSON.stringify(test)));
+  } else answer(req, res);
+});
+server.listen(0, "127.0.0.1", () => {
+  const address = server.address();
+  if (typeof address === "object") process.stdout.write(`http://127.0.0.1:${address?.port}\n`);
+});
+
+process.once("SIGTERM", () => void end());
+
+async function end(): Promise<void> {
+  server.close();
+  await gateway.close({ deadlineSeconds: 20 });
+  await ledger.close();
+  await pool.end();
+  client.disconnect();
+  server.closeIdleConnections();
+  setTimeout(() => process.exit(), 2_000).unref();
+}

@@ -1,0 +1,121 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Fault } from "@calotype/emulator";
+import { expect, it, vi } from "vitest";
+import { promptOf } from "../crashes/call-server.js";
+import { findProblems } from "../crashes/find-problems.js";
+import { createRandom, SEED } from "../crashes/seeded-random.js";
+import { CALLERS } from "../crashes/server-plan.js";
+import { startLoad } from "../crashes/start-load.js";
+import { watchBudget } from "../crashes/watch-budget.js";
+import type { Answer } from "../support/http-client.js";
+import { describeWithServices } from "../support/needs-service.js";
+import { POSTGRES } from "../support/postgres-service.js";
+import { REDIS } from "../support/redis-service.js";
+import { call, kindOf } from "./call-fleet.js";
+import { GATED } from "./gateway-plan.js";
+import { type Fleet, openFleet } from "./open-fleet.js";
+import { tallySightings } from "./tally-sightings.js";
+
+const PROCESSES = 4;
+const KILLS = 5;
+const LEASE_SECONDS = 1;
+
+/** A provider that takes its time. */
+const FAULTS: readonly Fault[] = [
+  { latencyMs: 25, probability: 0.5 },
+  { latencyMs: 60, probability: 0.4 },
+  { provider: "ark", status: 400, probability: 0.05 },
+  { provider: "ark", hangUp: true, probability: 0.05 },
+];
+
+await describeWithServices([REDIS, POSTGRES], (redisUrl, postgresUrl) => {
+  it.each(["release", "charge"] as const)(
+    `a gateway that is killed among others (onLost: %s, seed ${SEED}): what ended is charged once, the rest is unresolved, and one sweep ends its holds`,
+    { timeout: 60_000 },
+    async (onLost) => {
+      const random = createRandom(SEED + onLost.length);
+      const place = { redisUrl, postgresUrl };
+      const fleet = await openFleet(PROCESSES, place, { onLost, leaseSeconds: LEASE_SECONDS });
+      try {
+        const watch = watchBudget(fleet.ledger, { id: "trial", budget: CALLERS.trial.budget });
+        fleet.emulator.faults.add(...FAULTS);
+        let newest = 0;
+        for (let kill = 1; kill <= KILLS; kill++) newest = await killUnderLoad(fleet, `kill-${kill}`, random);
+        const overdrawn = await watch.stop();
+        await sleep(LEASE_SECONDS * 1_000 + 100);
+        await sweepOnce(fleet, (newest + 1) % PROCESSES);
+
+        const books = await fleet.readBooks();
+        const problems = [...overdrawn, ...findProblems(fleet, books), ...findDoubled(fleet)];
+        const lost = books.records.filter(({ state }) => state === "unresolved").length;
+        const counted = { ...tallySightings(fleet.sightings), records: books.records.length, lost };
+        expect({ counted, problems }).toEqual({ counted, problems: [] });
+        // The deaths came in the middle of something.
+        expect({ counted, isSomethingLost: lost > 0 }).toEqual({ counted, isSomethingLost: true });
+        expect(fleet.servers.flatMap((server) => server.errors())).toEqual([]);
+      } finally {
+        await fleet.close();
+      }
+    },
+  );
+
+  it("an idempotency key of a gateway that is killed runs nowhere else, and what it answered is repeated", {
+    timeout: 40_000,
+  }, async () => {
+    const fleet = await openFleet(2, { redisUrl, postgresUrl });
+    try {
+      const { gated, servers } = fleet;
+      const [mortal, survivor] = servers.map(({ url }) => url);
+      const answered = callWith(mortal, "answered");
+      await vi.waitFor(() => expect(gated.waiting()).toBe(1), 10_000);
+      gated.letGo();
+      const { text } = await answered;
+      const cut = callWith(mortal, "cut").then(kindOf, () => "cut");
+      await vi.waitFor(() => expect(gated.waiting()).toBe(1), 10_000);
+      await servers[0]?.kill();
+
+      expect(await cut).toBe("cut");
+      expect(kindOf(await callWith(survivor, "cut"))).toBe("409 idempotency_in_progress");
+      expect(await callWith(survivor, "answered")).toMatchObject({ status: 200, text });
+      expect(gated.received()).toBe(2);
+    } finally {
+      await fleet.close();
+    }
+  });
+});
+
+function callWith(url: string | undefined, idempotencyKey: string): Promise<Answer> {
+  return call(url ?? "", { caller: "shop", model: GATED, idempotencyKey });
+}
+
+/** Kills one gateway in the middle of it while the others go on, then puts another in its place. Gives the place. */
+async function killUnderLoad(fleet: Fleet, name: string, random: () => number): Promise<number> {
+  const load = startLoad(fleet.nextUrl, name, random);
+  const next = fleet.prepare();
+  await sleep(80 + random() * 150);
+  const place = Math.floor(random() * PROCESSES);
+  await fleet.servers[place]?.kill();
+  await sleep(30);
+  fleet.sightings.push(...(await load.stop()));
+  fleet.servers[place] = await next.start(fleet.plan);
+  return place;
+}
+
+/** Nothing is under way any more, and the dead have been silent for their lease. */
+async function sweepOnce({ servers, ledger }: Fleet, place: number): Promise<void> {
+  await fetch(`${servers[place]?.url}/sweep`);
+  await vi.waitFor(async () => {
+    const held = await Promise.all(Object.keys(CALLERS).map(async (id) => (await ledger.balance(id)).held));
+    expect(held).toEqual(held.map(() => "0"));
+  }, 5_000);
+}
+
+/** Prompts that a provider got twice. */
+function findDoubled({ emulator, sightings }: Fleet): string[] {
+  const prompts = emulator.requests.map(({ bodyText }) => {
+    const { prompt }: { prompt: string } = JSON.parse(bodyText);
+    return prompt;
+  });
+  const asked = new Set(sightings.map(promptOf));
+  return prompts.filter((prompt, index) => prompts.indexOf(prompt) !== index || !asked.has(prompt));
+}

@@ -1,0 +1,99 @@
+import { randomUUID } from "node:crypto";
+import type { UsageRecord } from "@calotype/core/billing";
+import { createEmulator, type Emulator } from "@calotype/emulator";
+import { createPostgresLedger, type PostgresLedger } from "@calotype/postgres";
+import { Redis } from "ioredis";
+import { Pool } from "pg";
+import type { Sighting } from "../crashes/call-server.js";
+import type { Evidence } from "../crashes/find-problems.js";
+import type { Books } from "../crashes/read-books.js";
+import { readRecords } from "../ledger-suite/read-ledger.js";
+import { createPrefix, removeKeys } from "../support/redis-service.js";
+import { type NextServer, type ServerProcess, spawnServer } from "../support/spawn-server.js";
+import { type GatedProvider, startGatedProvider } from "./gated-provider.js";
+import { FLEET_CALLERS, type GatewayPlan } from "./gateway-plan.js";
+
+/** Gateways in processes of their own that share a Redis, a PostgreSQL and the providers. */
+export interface Fleet extends Evidence {
+  /** In their places, which take turns; a gateway may be put in the place of another. */
+  readonly servers: ServerProcess[];
+  readonly emulator: Emulator;
+  readonly gated: GatedProvider;
+  /** Somebody else's, in the same books. */
+  readonly ledger: PostgresLedger;
+  readonly sightings: Sighting[];
+  /** The address of the gateway whose turn it is. */
+  readonly nextUrl: () => string;
+  /** A process that can be told to be one more gateway, {@link Fleet.plan}. */
+  readonly prepare: () => NextServer<GatewayPlan>;
+  readonly plan: GatewayPlan;
+  readonly readBooks: () => Promise<Books>;
+  /** Ends it all and removes what it wrote. */
+  readonly close: () => Promise<void>;
+}
+
+const PROGRAM = new URL("gateway-process.ts", import.meta.url);
+
+/** The servers that the gateways share. */
+export type Place = Pick<GatewayPlan, "redisUrl" | "postgresUrl">;
+type Changes = Partial<Pick<GatewayPlan, "whenAway" | "leaseSeconds" | "onLost">>;
+
+export async function openFleet(count: number, place: Place, changes: Changes = {}): Promise<Fleet> {
+  const emulator = createEmulator({ pictures: "tiny", millisecondsPerImage: 5, seed: 1 });
+  const [provider, gated] = await Promise.all([emulator.listen(), startGatedProvider()]);
+  const plan: GatewayPlan = {
+    ...place,
+    prefix: createPrefix(),
+    schema: `calotype_test_${randomUUID()}`,
+    whenAway: "closed",
+    leaseSeconds: 30,
+    onLost: "release",
+    arkBaseUrl: provider.arkBaseUrl,
+    gatedBaseUrl: gated.baseUrl,
+    ...changes,
+  };
+  const started: NextServer<GatewayPlan>[] = [];
+  const prepare = (): NextServer<GatewayPlan> => {
+    const next = spawnServer<GatewayPlan>(PROGRAM);
+    started.push(next);
+    return next;
+  };
+  const pool = new Pool({ connectionString: plan.postgresUrl });
+  const ledger = createPostgresLedger({ pool, schema: plan.schema });
+  const close = async (): Promise<void> => {
+    await Promise.all([...started.map((one) => one.kill()), gated.close(), provider.close()]);
+    await ledger.close();
+    await pool.query(`DROP SCHEMA IF EXISTS "${plan.schema}" CASCADE`);
+    await pool.end();
+    const cleaner = new Redis(plan.redisUrl);
+    await removeKeys(cleaner, plan.prefix);
+    cleaner.disconnect();
+  };
+  try {
+    const servers = await Promise.all(Array.from({ length: count }, () => prepare().start(plan)));
+    let turn = 0;
+    return {
+      servers,
+      emulator,
+      gated,
+      ledger,
+      plan,
+      prepare,
+      close,
+      sightings: [],
+      onLost: plan.onLost,
+      nextUrl: () => servers[turn++ % servers.length]?.url ?? "",
+      readBooks: () => readBooks(ledger),
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function readBooks(ledger: PostgresLedger): Promise<Books> {
+  const records: readonly UsageRecord[] = await readRecords(ledger);
+  const callers = Object.keys(FLEET_CALLERS);
+  const balances = await Promise.all(callers.map(async (id) => [id, await ledger.balance(id)] as const));
+  return { records, balances: Object.fromEntries(balances) };
+}

@@ -1,0 +1,16 @@
+import { afterAll, afterEach, beforeAll } from "vitest";
+import { type Fleet, openFleet, type Place } from "./open-fleet.js";
+
+/** The fleet of a group of tests, started before the first; its provider is emptied after each. */
+export function useFleet(count: number, place: Place): () => Fleet {
+  let fleet: Fleet | undefined;
+  beforeAll(async () => {
+    fleet = await openFleet(count, place);
+  }, 30_000);
+  afterEach(() => fleet?.emulator.reset());
+  afterAll(() => fleet?.close());
+  return () => {
+    if (fleet === undefined) throw new Error("The fleet starts with the first test.");
+    return fleet;
+  };
+}
