@@ -1,6 +1,6 @@
 import { type AdmissionParts, admit } from "./admission/admit.js";
 import type { CallerLimits } from "./admission/caller-limits.js";
-import type { Entrance, Visit } from "./admission/entrance.js";
+import { countBody, type Entrance, type Visit } from "./admission/entrance.js";
 import { renderReplay } from "./admission/stored-answer.js";
 import { mergeLimits } from "./admission/ticket-limits.js";
 import type { Delivery } from "./billing/delivery.js";
@@ -54,7 +54,8 @@ export async function runPipeline(
     report.isFrom(caller.id);
     const callerLimits = mergeLimits(caller.limits, parts.limits);
     visit = parts.entrance.enter(request, { id: caller.id, concurrent: callerLimits.concurrent });
-    const fields = await readFields(visit, operation, parts.bodyLimits);
+    const counted = countBody(request, visit.bytes);
+    const fields = await readFields(counted, { operation, limits: parts.bodyLimits, visit });
     const model = parts.resolveModel(fields["model"], caller, operation);
     report.isFor(model.name);
     const { responseFormat } = parts;
@@ -63,7 +64,8 @@ export async function runPipeline(
     const price = parts.prices?.find(model.name, group);
     const { headers } = request;
     const keepAlive = createKeepAlive(parts, request, arrival.id);
-    const order = { ...arrival, caller: caller.id, group, model: model.name, price };
+    const { id, receivedAt, time } = arrival;
+    const order = { id, receivedAt, time, operation, caller: caller.id, group, model: model.name, price };
     const applicant = {
       request: imageRequest,
       caller,

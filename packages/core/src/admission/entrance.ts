@@ -19,8 +19,6 @@ export interface Entrance {
 
 /** One request that was let in. */
 export interface Visit {
-  /** The request, with a body whose bytes are counted. */
-  readonly request: GatewayRequest;
   /** The bytes that are held for it. */
   readonly bytes: TakenBytes;
   /** Where the files of its form are kept until it leaves. */
@@ -42,27 +40,20 @@ export function createEntrance(budget: ByteBudget, concurrency: LocalConcurrency
         leavePlace();
         throw overloaded();
       }
-      const counted = length === undefined ? countBody(request, bytes) : request;
-      return new OpenVisit(counted, bytes, { spool, leavePlace });
+      return new OpenVisit(bytes, spool, leavePlace);
     },
   };
 }
 
 /** A class, as it is held as long as a stream is open, and thousands may be. */
 class OpenVisit implements Visit {
-  readonly request: GatewayRequest;
   readonly bytes: TakenBytes;
   readonly #spool: Spool;
   readonly #leavePlace: () => void;
   #shelf: Shelf | undefined;
   #hasLeft = false;
 
-  constructor(
-    request: GatewayRequest,
-    bytes: TakenBytes,
-    { spool, leavePlace }: { readonly spool: Spool; readonly leavePlace: () => void },
-  ) {
-    this.request = request;
+  constructor(bytes: TakenBytes, spool: Spool, leavePlace: () => void) {
     this.bytes = bytes;
     this.#spool = spool;
     this.#leavePlace = leavePlace;
@@ -89,15 +80,16 @@ function readLength(headers: GatewayRequest["headers"]): number | undefined {
   return header !== null && /^\d+$/.test(header) ? Number(header) : undefined;
 }
 
-/** A body that does not say how long it is counts as it comes. */
-function countBody(request: GatewayRequest, bytes: TakenBytes): GatewayRequest {
-  const { method, url, headers, body, parsedBody, bodyConsumed, signal, waitUntil } = request;
-  if (body === null) return request;
+/** The request, of whose body the bytes count as they come where it does not say how long it is. */
+export function countBody(request: GatewayRequest, bytes: TakenBytes): GatewayRequest {
+  const { method, url, headers, body, freeChunk, parsedBody, bodyConsumed, signal, waitUntil } = request;
+  if (body === null || readLength(headers) !== undefined) return request;
   return {
     method,
     url,
     headers,
     body: countChunks(body, bytes),
+    freeChunk,
     parsedBody,
     bodyConsumed: bodyConsumed === true,
     signal,

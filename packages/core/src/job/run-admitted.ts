@@ -38,31 +38,61 @@ export interface AdmittedJob {
  * where that is a stream with the end of it. Never rejects.
  */
 export async function runAdmitted(parts: AdmittedParts, admitted: AdmittedJob): Promise<GatewayResponse> {
-  const { job, admission, visit, request, report } = admitted;
-  const { booking, headers } = admission;
-  // From the start: when a stream ends the host's request is over, and Next takes no more work for it.
-  job.keepAlive(booking.ended.then(() => parts.delivery.run()));
-  let answer: GatewayResponse;
+  const answer = await answerAdmitted(parts, admitted);
+  const response = { ...answer, headers: { ...answer.headers, ...admitted.admission.headers } };
+  return isComplete(response)
+    ? endWhole(response, parts, admitted)
+    : endWithStream(response, parts, admitted);
+}
+
+/** The answer, which may be an error. Never rejects. */
+async function answerAdmitted(parts: AdmittedParts, admitted: AdmittedJob): Promise<GatewayResponse> {
+  const { job, request, report } = admitted;
   try {
     if (parts.beforeSend !== undefined || request.signal.aborted) await checkBeforeSend(parts, admitted);
-    answer = await runJob(parts, job);
+    return await runJob(parts, job);
   } catch (error) {
     // Does nothing where the job has closed its books, as it does unless it breaks.
-    booking.lose();
-    answer = report.fail(error);
+    job.booking.lose();
+    return report.fail(error);
   }
-  const response = { ...answer, headers: { ...answer.headers, ...headers } };
-  const finished = booking.ended.then((end) =>
-    admission.finish(admission.isRepeatable ? toEnding(end, answer, parts.idempotency) : FORGET),
+}
+
+/** A client that has the answer finds its place free, and a repeat of the request finds the answer kept. */
+async function endWhole(
+  response: GatewayResponse,
+  { idempotency, delivery }: AdmittedParts,
+  { job, admission, visit }: AdmittedJob,
+): Promise<GatewayResponse> {
+  const finished = admission.booking.ended.then((end) =>
+    admission.finish(admission.isRepeatable ? toEnding(end, response, idempotency) : FORGET),
   );
-  job.keepAlive(finished);
-  if (isComplete(answer)) {
-    // A client that has the answer finds its place free, and a repeat of the request finds the answer kept.
-    if (admission.holdsPlace || admission.isRepeatable) await finished;
-    return afterBody(response, () => visit.leave());
-  }
-  // Until the stream ends the request's body is held, too: by the job, and by the client of the provider.
-  job.keepAlive(finished.then(() => visit.leave()));
+  job.keepAlive(finished.then(() => delivery.run()));
+  if (admission.holdsPlace || admission.isRepeatable) await finished;
+  return afterBody(response, () => visit.leave());
+}
+
+/**
+ * Until the stream ends the request's body is held, too: by the job, and by the client of the provider. All that is
+ * to be done then is handed to the host now: when a stream ends the host's request is over, and Next takes no more
+ * work for it. It holds nothing of the answer, as a stream may be open for long and many may be at once.
+ */
+function endWithStream(
+  response: GatewayResponse,
+  { idempotency, delivery }: AdmittedParts,
+  { job, admission, visit }: AdmittedJob,
+): GatewayResponse {
+  const { booking, isRepeatable } = admission;
+  const ttlMs = idempotency.seconds * 1000;
+  const finished = booking.ended.then((end) =>
+    admission.finish(isRepeatable && wasRun(end) ? { kind: "mark", ttlMs } : FORGET),
+  );
+  job.keepAlive(
+    finished.then(() => {
+      visit.leave();
+      return delivery.run();
+    }),
+  );
   return response;
 }
 
@@ -88,8 +118,13 @@ function toEnding(
   answer: GatewayResponse,
   { seconds, maxAnswerBytes }: IdempotencyOptions,
 ): IdempotencyEnding {
-  if (end === "released" || end === "refused") return { kind: "forget" };
+  if (!wasRun(end)) return FORGET;
   const ttlMs = seconds * 1000;
   const stored = toStoredAnswer(answer, maxAnswerBytes);
   return stored === undefined ? { kind: "mark", ttlMs } : { kind: "keep", answer: stored, ttlMs };
+}
+
+/** Whether an image may have been made. */
+function wasRun(end: BookingEnd): boolean {
+  return end !== "released" && end !== "refused";
 }

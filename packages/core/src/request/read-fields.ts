@@ -15,20 +15,19 @@ export interface BodyLimits {
   readonly file: number;
 }
 
-/** A request, and where the files of its form are kept. */
-export interface ReadableRequest {
-  readonly request: GatewayRequest;
-  readonly shelf: Shelf;
+/** How fields are read. */
+export interface ReadFieldsContext {
+  readonly operation: Operation;
+  readonly limits: BodyLimits;
+  /** Where the files of a form are kept: opened where it is asked for. */
+  readonly visit: { readonly shelf: Shelf };
 }
 
 /** The fields of a request, from JSON or, at the edits endpoint, from a form whose files become images. */
 export function readFields(
-  visit: ReadableRequest,
-  operation: Operation,
-  limits: BodyLimits,
+  request: GatewayRequest,
+  { operation, limits, visit }: ReadFieldsContext,
 ): Promise<JsonObject> {
-  // A shelf is opened where it is asked for, and only files need one.
-  const { request } = visit;
   if (operation !== "edit") return readJson(request, limits.json);
   return readMultipart(request, { limits, shelf: visit.shelf });
 }
