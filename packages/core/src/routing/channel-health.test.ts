@@ -68,6 +68,19 @@ describe("createChannelHealth", () => {
     expect(coolsFor(health, clock)).toBe(0);
   });
 
+  it.each([0, 1, 50, 1_000])(
+    "three failures in a row cool a channel that went well %d times before",
+    (successes) => {
+      const { health, clock } = createHealth();
+      for (let success = 0; success < successes; success++) health.begin("a").succeeded();
+      fail(health, "server");
+      fail(health, "server");
+      expect(coolsFor(health, clock)).toBe(0);
+      fail(health, "server");
+      expect(coolsFor(health, clock)).toBe(POLICY.cooldownMs);
+    },
+  );
+
   it("failures of another window are forgotten", () => {
     const { health, clock } = createHealth();
     fail(health, "server");

@@ -7,6 +7,8 @@ export interface HealthEntry {
   windowStart: number;
   attempts: number;
   failures: number;
+  /** Failures of the window since its last success. */
+  streak: number;
   /** Why it is left alone, and until when; `undefined` while it is well. */
   cooldown: Cooldown | undefined;
   /** Times it has cooled since its last success. */
@@ -33,6 +35,7 @@ export function createEntry(): HealthEntry {
     windowStart: 0,
     attempts: 0,
     failures: 0,
+    streak: 0,
     cooldown: undefined,
     level: 0,
     generation: 0,
@@ -110,6 +113,7 @@ function cool(entry: HealthEntry, { kind }: AttemptFailure, now: number, policy:
   entry.level++;
   entry.attempts = 0;
   entry.failures = 0;
+  entry.streak = 0;
   startCooldown(entry, { until: now + ms, reason: kind });
 }
 
@@ -123,11 +127,14 @@ function count(entry: HealthEntry, failures: 0 | 1, now: number, { windowMs }: H
     entry.windowStart = now;
     entry.attempts = 0;
     entry.failures = 0;
+    entry.streak = 0;
   }
   entry.attempts++;
   entry.failures += failures;
+  entry.streak = failures === 0 ? 0 : entry.streak + 1;
 }
 
-function isFailing({ attempts, failures }: HealthEntry, { minFailures, failureRate }: HealthPolicy): boolean {
-  return failures >= minFailures && failures / attempts >= failureRate;
+function isFailing({ attempts, failures, streak }: HealthEntry, policy: HealthPolicy): boolean {
+  if (streak >= policy.failuresInARow) return true;
+  return failures >= policy.minFailures && failures / attempts >= policy.failureRate;
 }

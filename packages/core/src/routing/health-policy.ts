@@ -6,6 +6,8 @@ export interface HealthPolicy {
   readonly minFailures: number;
   /** … and at least this share of its attempts, and the channel cools. */
   readonly failureRate: number;
+  /** So many in a window with no success between, and it cools, too: the window may be full of what went well before. */
+  readonly failuresInARow: number;
   /** The first time to cool; each time without a success between doubles it. */
   readonly cooldownMs: number;
   readonly maxCooldownMs: number;
@@ -19,6 +21,7 @@ export const DEFAULT_HEALTH_POLICY: HealthPolicy = {
   windowMs: 60_000,
   minFailures: 3,
   failureRate: 0.5,
+  failuresInARow: 3,
   cooldownMs: 5_000,
   maxCooldownMs: 600_000,
   rateLimitMs: 10_000,
