@@ -1,0 +1,73 @@
+// One gateway of a fleet, on Redis and PostgreSQL, configured by its environment: HOST, PORT; REDIS_URL, DATABASE_URL;
+// SHUTDOWN_SECONDS, how long what is under way may take when it is told to end; DRAIN_SECONDS, how long before that it
+// says so at /readyz; and what the other examples read: CALOTYPE_API_KEY, ARK_API_KEY, … Without a provider it
+// emulates both.
+import { createServer } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createGateway } from "@calotype/core";
+import { readOptions } from "@calotype/example-options";
+import { emulateProviders } from "@calotype/example-options/emulate-providers";
+import { toNodeHandler } from "@calotype/node";
+import { createPostgresLedger } from "@calotype/postgres";
+import { createRedisAdmissionStore } from "@calotype/redis";
+import { Redis } from "ioredis";
+import { Pool } from "pg";
+
+const { env, close: closeEmulator } = await emulateProviders(process.env);
+
+const redis = new Redis(env["REDIS_URL"] || "redis://127.0.0.1:6379");
+redis.on("error", ({ message }) => console.error(`Redis: ${message}`));
+const pool = new Pool({
+  connectionString: env["DATABASE_URL"] || "postgres://postgres@127.0.0.1:5432/postgres",
+  connectionTimeoutMillis: 5_000,
+  keepAlive: true,
+});
+const ledger = createPostgresLedger({ pool });
+await ledger.ready().catch(fail);
+
+const gateway = createGateway({
+  limits: { requestsPerMinute: 600, concurrent: 50 },
+  ...readOptions(env),
+  ledger,
+  admission: createRedisAdmissionStore({ client: redis }),
+});
+const answer = toNodeHandler(gateway);
+
+let isDraining = false;
+const server = createServer((req, res) => {
+  // Whether the process lives, and whether it wants new requests. Neither asks for Redis or PostgreSQL: they would be
+  // away for all gateways at once, and a balancer without any answers worse than the gateways do.
+  if (req.url === "/healthz") res.end("ok\n");
+  else if (req.url === "/readyz") res.writeHead(isDraining ? 503 : 200).end(isDraining ? "ending\n" : "ok\n");
+  else answer(req, res);
+});
+// Longer than the balancer keeps connections: whoever ends them first must not be this side, which might end one on
+// which a request is on its way.
+server.keepAliveTimeout = 75_000;
+server.listen(Number(env["PORT"] || 8787), env["HOST"] || "127.0.0.1", () => {
+  const address = server.address();
+  if (typeof address === "object") console.log(`gateway listens on port ${address?.port}`);
+});
+server.on("error", fail);
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void shutDown());
+
+async function shutDown(): Promise<void> {
+  isDraining = true;
+  await sleep(1_000 * Number(env["DRAIN_SECONDS"] || 0));
+  server.close();
+  await gateway.close({ deadlineSeconds: Number(env["SHUTDOWN_SECONDS"] || 25) });
+  await ledger.close();
+  await pool.end();
+  redis.disconnect();
+  await closeEmulator();
+  server.closeIdleConnections();
+  // For a client that does not read its answer.
+  setTimeout(() => process.exit(), 2_000).unref();
+}
+
+/** Ends the process with one line that says why. */
+function fail(reason: unknown): never {
+  console.error(reason instanceof Error ? reason.message : reason);
+  process.exit(1);
+}

@@ -1,0 +1,77 @@
+import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
+import { once } from "node:events";
+import { connect, createServer } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** A part of the fleet that runs. */
+export interface Running {
+  readonly stop: () => Promise<void>;
+}
+
+/** A program that listens on a port of this machine. */
+export interface ProgramOptions extends SpawnOptions {
+  readonly name: string;
+  readonly port: number;
+  /** How it is told to end. Default SIGTERM. */
+  readonly stopSignal?: NodeJS.Signals;
+}
+
+const PATIENCE_MS = 20_000;
+
+/** Starts a program and waits until its port answers; rejects where it ends before. */
+export async function startProgram(
+  command: string,
+  args: readonly string[],
+  { name, port, stopSignal = "SIGTERM", ...options }: ProgramOptions,
+): Promise<Running> {
+  // In a group of its own: Ctrl+C reaches the script alone, which ends one after another.
+  const child = spawn(command, args, { stdio: ["ignore", "ignore", "inherit"], detached: true, ...options });
+  const ended = Promise.race([once(child, "exit"), once(child, "error")]);
+  const stop = async (): Promise<void> => {
+    if (isOver(child)) return;
+    child.kill(stopSignal);
+    await ended;
+  };
+  try {
+    await untilListening(child, port);
+  } catch (error) {
+    await stop();
+    throw new Error(`${name} did not start.`, { cause: error });
+  }
+  return { stop };
+}
+
+/** A port that nobody uses. */
+export async function findPort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  if (address === null || typeof address === "string") throw new Error("There is no free port.");
+  return address.port;
+}
+
+async function untilListening(child: ChildProcess, port: number): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  while (!(await isListening(port))) {
+    if (isOver(child)) throw new Error(`It ended with ${child.exitCode ?? child.signalCode}.`);
+    if (performance.now() > deadline) throw new Error(`Nothing listens on port ${port}.`);
+    await sleep(50);
+  }
+}
+
+async function isListening(port: number): Promise<boolean> {
+  const socket = connect(port, "127.0.0.1");
+  try {
+    await once(socket, "connect");
+    return true;
+  } catch {
+    return false; // not yet
+  } finally {
+    socket.destroy();
+  }
+}
+
+function isOver({ pid, exitCode, signalCode }: ChildProcess): boolean {
+  return pid === undefined || exitCode !== null || signalCode !== null;
+}

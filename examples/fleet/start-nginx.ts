@@ -1,0 +1,56 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Running, startProgram } from "./program.ts";
+
+/** nginx of this machine, if it has one; NGINX names another, or is `none`. */
+export function findNginx(): string | undefined {
+  const { NGINX } = process.env;
+  const candidates = NGINX ? [NGINX] : ["nginx", "/usr/sbin/nginx"];
+  return candidates.find((program) => program !== "none" && spawnSync(program, ["-v"]).status === 0);
+}
+
+/** Where nginx listens, and the gateways behind it. */
+export interface Place {
+  readonly port: number;
+  readonly gateways: readonly number[];
+}
+
+/** Starts nginx with nginx.conf, on this machine's addresses. */
+export async function startNginx(program: string, folder: string, place: Place): Promise<Running> {
+  const text = readFileSync(new URL("nginx.conf", import.meta.url), "utf8");
+  writeFileSync(join(folder, "gateways.conf"), moveTo(text, place));
+  const config = join(folder, "nginx.conf");
+  writeFileSync(config, toMainConfig(folder));
+  return await startProgram(program, ["-p", folder, "-e", "stderr", "-c", config], {
+    name: "nginx",
+    port: place.port,
+    // Finishes what is under way.
+    stopSignal: "SIGQUIT",
+  });
+}
+
+/** The same configuration with the port and the gateways of a place. */
+export function moveTo(config: string, { port, gateways }: Place): string {
+  let next = 0;
+  return config
+    .replace(/listen \d+;/, `listen 127.0.0.1:${port};`)
+    .replaceAll(/server gateway-\d+:\d+/g, () => `server 127.0.0.1:${gateways[next++]}`);
+}
+
+/** What the image brings itself. */
+function toMainConfig(folder: string): string {
+  const bodies = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
+    (name) => `  ${name}_temp_path ${folder}/${name};`,
+  );
+  return `daemon off;
+worker_processes 1;
+pid ${folder}/nginx.pid;
+events { worker_connections 4096; }
+http {
+  access_log off;
+${bodies.join("\n")}
+  include ${folder}/gateways.conf;
+}
+`;
+}

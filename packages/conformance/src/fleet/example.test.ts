@@ -1,0 +1,99 @@
+import { spawnSync } from "node:child_process";
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type RunningExample, startExample } from "@calotype/example-options/testing";
+import OpenAI from "openai";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { POSTGRES_PROGRAMS } from "../postgres/postgres-server.js";
+import { describeWithServices } from "../support/needs-service.js";
+import { REDIS_SERVER } from "../support/redis-server.js";
+import { ROOT } from "../support/workspace.js";
+
+const SCRIPT = join(ROOT, "examples/fleet/start.ts");
+const MODEL = "seedream-4-0-250828";
+const HAS_NGINX = ["nginx", "/usr/sbin/nginx"].some((nginx) => spawnSync(nginx, ["-v"]).status === 0);
+const BALANCERS = HAS_NGINX ? ["", "none"] : ["none"];
+
+await describeWithServices([REDIS_SERVER, POSTGRES_PROGRAMS], (redisServer, postgresPrograms) => {
+  const running: RunningExample[] = [];
+  /** Where the script puts its files. */
+  let folder = "";
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "calotype-example-"));
+    chmodSync(folder, 0o755);
+  });
+  afterEach(async () => {
+    for (const example of running.splice(0)) await example.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  describe.each(BALANCERS)("examples/fleet with NGINX=%j", (nginx) => {
+    it("serves by both gateways, keeps limits and keys together, and ends with its records and nothing left", {
+      timeout: 60_000,
+    }, async () => {
+      const example = await startExample(SCRIPT, {
+        TMPDIR: folder,
+        REDIS_SERVER: redisServer,
+        POSTGRES_PROGRAMS: postgresPrograms,
+        REDIS_URL: "",
+        DATABASE_URL: "",
+        NGINX: nginx,
+      });
+      running.push(example);
+      const { baseUrl, apiKey, lines } = example;
+      const client = new OpenAI({ baseURL: baseUrl, apiKey, maxRetries: 0 });
+      const key = { headers: { "Idempotency-Key": "one-order" } };
+      const { response } = await client.images
+        .generate({ model: MODEL, prompt: "an oak" }, key)
+        .withResponse();
+      const gateways = lines.flatMap((line) => / gateway \d +(http\S+)/.exec(line)?.[1] ?? []);
+      expect(gateways).toHaveLength(2);
+      expect(lines.join("\n")).toContain(nginx === "none" ? "round-robin.ts" : "nginx");
+
+      // Whichever of them had it, both know it.
+      const answers = await Promise.all(
+        gateways.map((url) => {
+          const own = new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 });
+          return own.images.generate({ model: MODEL, prompt: "an oak" }, key);
+        }),
+      );
+      expect(answers[0]).toEqual(answers[1]);
+      const limits = await Promise.all(
+        gateways.map(async (url) => {
+          const own = new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 });
+          const answer = await own.images.generate({ model: MODEL, prompt: "an oak" }).withResponse();
+          return /"requests";r=(\d+)/.exec(answer.response.headers.get("ratelimit") ?? "")?.[1];
+        }),
+      );
+      expect(new Set(limits)).toEqual(new Set(["597", "598"]));
+      expect((await fetch(new URL("/readyz", baseUrl))).status).toBe(200);
+
+      await expect(stream(baseUrl, apiKey)).resolves.toMatch(/completed[^]*\[DONE\]/);
+      await example.findRecord(response.headers.get("x-request-id"));
+      expect(await example.stop()).toBe(0);
+      expect(readdirSync(folder)).toEqual([]);
+    });
+  });
+
+  it("says in one line what it cannot start, and ends what it started", { timeout: 30_000 }, async () => {
+    const starts = startExample(SCRIPT, {
+      TMPDIR: folder,
+      REDIS_SERVER: redisServer,
+      POSTGRES_PROGRAMS: postgresPrograms,
+      REDIS_URL: "",
+      DATABASE_URL: "postgres://nobody@127.0.0.1:1/nowhere",
+    });
+    await expect(starts).rejects.toThrow(/ECONNREFUSED[^]*A gateway did not start/);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+});
+
+async function stream(baseUrl: string, apiKey: string): Promise<string> {
+  const response = await fetch(`${baseUrl}/images/generations`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: MODEL, prompt: "2 images", n: 2, stream: true }),
+  });
+  return await response.text();
+}
