@@ -65,7 +65,7 @@ export function readCommandLine(args: readonly string[]): BenchOptions {
     isQuick,
     works: values.scenarios ? [] : readWorks(values.only),
     targets: readTargets(values.targets),
-    effort: { rounds, roundSeconds: isQuick ? 0.25 : 2, warmUpSeconds: isQuick ? 0.25 : 1.5 },
+    effort: { rounds, roundSeconds: isQuick ? 0.25 : 2, warmUpSeconds: isQuick ? 0.25 : 8 },
     withScenarios: values.scenarios || (!isQuick && values.only === undefined),
     isMicro: values.micro,
     profile: values.profile,

@@ -90,7 +90,7 @@ async function prepare(lab: Lab, { title, start, load }: Side, effort: Effort): 
     ...load,
   } as const;
   // Every caller once at least: its first request makes its entries.
-  await lab.load(target, { ...request, requests: WARM_UP, maxSeconds: 4 * effort.warmUpSeconds });
+  await lab.load(target, { ...request, requests: WARM_UP, maxSeconds: effort.warmUpSeconds });
   return { title, target, request, values: [] };
 }
 

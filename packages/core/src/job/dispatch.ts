@@ -10,7 +10,6 @@ import type { ResolvedModel } from "../routing/resolve-model.js";
 import type { RetryBudget } from "../routing/retry-budget.js";
 import { type AttemptFailure, maskFailure } from "../upstream/attempt-failure.js";
 import { maySendAgain } from "../upstream/retry-policy.js";
-import type { AttemptOutcome } from "../upstream/send.js";
 import type { Transport, TransportResponse } from "../upstream/transport.js";
 import { toUpstreamError } from "../upstream/upstream-error.js";
 import { sendToRoute } from "./send-to-route.js";
@@ -59,8 +58,10 @@ export interface FailedDispatch {
 export type DispatchOutcome = Answered | FailedDispatch;
 
 /** Sends a request to one channel after another until one answers, or none may be tried any more. */
-export async function dispatch(errand: Errand, parts: DispatchParts): Promise<DispatchOutcome> {
-  const { model, logger } = errand;
+export async function dispatch(
+  { request, model, logger }: Errand,
+  parts: DispatchParts,
+): Promise<DispatchOutcome> {
   const routes = planRoutes(model.channels, parts);
   let reached: SentTo | undefined;
   let worst: FailedAttempt | undefined;
@@ -69,11 +70,15 @@ export async function dispatch(errand: Errand, parts: DispatchParts): Promise<Di
   while (route !== undefined) {
     const { channel } = route;
     const sentTo = { channel: channel.id, upstreamModel: channel.toUpstreamModel(model.name) ?? model.name };
-    const outcome = await attempt(route, errand, sentTo.upstreamModel, parts);
+    const attempt = beginRoute(parts.health, route);
+    const { upstreamModel } = sentTo;
+    const outcome = await sendToRoute(route, request, { upstreamModel, transport: parts.transport, logger });
     if (outcome.ok) {
+      attempt.succeeded();
       return { ok: true, channel, sentTo, response: outcome.response, failedLate: failLater(parts, route) };
     }
-    const { failure } = outcome;
+    attempt.failed(outcome.failure);
+    const failure = maskFailure(outcome.failure, parts.mask);
     if (failure.kind !== "unreachable") reached = sentTo;
     if (worst === undefined || weigh(failure) >= weigh(worst.failure)) worst = { failure, sentTo };
     reportFailure(route, failure, logger);
@@ -101,23 +106,6 @@ function failLater({ health }: DispatchParts, route: Route): Answered["failedLat
 interface FailedAttempt {
   readonly failure: AttemptFailure;
   readonly sentTo: SentTo;
-}
-
-/** Sends once, and tells the health of the channel and its key how it went. */
-async function attempt(
-  route: Route,
-  { request, logger }: Errand,
-  upstreamModel: string,
-  { transport, health, mask }: DispatchParts,
-): Promise<AttemptOutcome> {
-  const begun = beginRoute(health, route);
-  const outcome = await sendToRoute(route, request, { upstreamModel, transport, logger });
-  if (outcome.ok) {
-    begun.succeeded();
-    return outcome;
-  }
-  begun.failed(outcome.failure);
-  return { ok: false, failure: maskFailure(outcome.failure, mask) };
 }
 
 /**

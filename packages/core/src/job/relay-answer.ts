@@ -46,10 +46,7 @@ export async function relayAnswer(
     countBytes: job.countBytes,
   });
   if (flaw !== undefined) throw await refuse(parts, job, answered, { reader, flaw });
-  const headers = {
-    "content-type": "application/json",
-    ...toAnswerHeaders({ id: job.id, ignored: job.request.ignored }),
-  };
+  const headers = toAnswerHeaders("application/json", { id: job.id, ignored: job.request.ignored });
   if (hasEnded && isNative) {
     await settleRelayed(parts, job, answered, { reader, end: { reason: "complete" } });
     return { status: 200, headers, body: parts.mask(decodeText(first)) };

@@ -6,13 +6,15 @@ export interface AnswerContext {
   readonly ignored: readonly string[];
 }
 
-/** Headers of every successful answer. */
-export function toAnswerHeaders({ id, ignored }: AnswerContext): Record<string, string> {
-  return {
+/** Headers of every successful answer of this type. */
+export function toAnswerHeaders(contentType: string, { id, ignored }: AnswerContext): Record<string, string> {
+  const headers: Record<string, string> = {
+    "content-type": contentType,
     "cache-control": "no-store",
     "x-request-id": id,
-    ...(ignored.length > 0 && { "x-calotype-ignored": listNames(ignored) }),
   };
+  if (ignored.length > 0) headers["x-calotype-ignored"] = listNames(ignored);
+  return headers;
 }
 
 const MAX_NAMES = 20;

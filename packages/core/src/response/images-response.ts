@@ -20,7 +20,7 @@ export function renderImages(result: ImageResult, context: ImagesResponseContext
   };
   return {
     status: 200,
-    headers: { "content-type": "application/json", ...toAnswerHeaders(context) },
+    headers: toAnswerHeaders("application/json", context),
     body: JSON.stringify(body),
   };
 }

@@ -5,7 +5,7 @@ import { type AnswerContext, toAnswerHeaders } from "./answer-headers.js";
 export function renderNative(text: string, context: AnswerContext): GatewayResponse {
   return {
     status: 200,
-    headers: { "content-type": "application/json", ...toAnswerHeaders(context) },
+    headers: toAnswerHeaders("application/json", context),
     body: text,
   };
 }

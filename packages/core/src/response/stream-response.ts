@@ -6,8 +6,7 @@ export function renderStream(body: AsyncIterable<Uint8Array>, context: AnswerCon
   return {
     status: 200,
     headers: {
-      ...toAnswerHeaders(context),
-      "content-type": "text/event-stream; charset=utf-8",
+      ...toAnswerHeaders("text/event-stream; charset=utf-8", context),
       "cache-control": "no-cache, no-transform",
       "x-accel-buffering": "no",
     },
