@@ -9,6 +9,7 @@ import { FINISH } from "./scripts/finish.js";
 import { PROBE } from "./scripts/probe.js";
 import type { RunScript } from "./scripts/script.js";
 import { SET_COOLDOWN } from "./scripts/set-cooldown.js";
+import { readOrRefuse } from "./unreadable-error.js";
 
 /** What is asked of Redis, each in one round trip. Rejects with what the client does. */
 export interface AdmissionCalls {
@@ -56,21 +57,11 @@ export function createAdmissionCalls({ run, keys, maxAnswerBytes }: CallOptions)
   return {
     async admit(ticket) {
       const reply = await runAdmit(ticket, toAdmitKeys(keys, ticket), toAdmitArguments(ticket));
-      const { id, idempotency, windows, concurrency, channels } = ticket;
-      const read = readAdmitReply(reply, { windows, concurrency });
-      switch (read.kind) {
-        case "claimed":
-          if (idempotency === undefined) throw new Error(`Redis found a claim that ${id} does not make.`);
-          return toRepeat(read.text, idempotency);
-        case "admitted": {
-          if (channels.length > 0) lastCooldowns = read.cooldowns;
-          const cooldowns = findCooldowns(read.cooldowns, channels, read.now);
-          return { kind: "admitted", windows: read.windows, cooldowns };
-        }
-        case "limited":
-        case "crowded":
-          return read;
-      }
+      const { decision, cooldowns } = readOrRefuse("A reply, a claim or a cooldown", () =>
+        toDecision(reply, ticket),
+      );
+      if (cooldowns !== undefined) lastCooldowns = cooldowns;
+      return decision;
     },
 
     async finish({ id, caller, concurrency, idempotency }, ending) {
@@ -100,6 +91,27 @@ export function createAdmissionCalls({ run, keys, maxAnswerBytes }: CallOptions)
       return lastCooldowns;
     },
   };
+}
+
+/** What the script found, and all cooldowns where it was asked for them. */
+function toDecision(
+  reply: readonly unknown[],
+  { id, idempotency, windows, concurrency, channels }: AdmissionTicket,
+): { readonly decision: AdmissionDecision; readonly cooldowns?: CooldownList } {
+  const read = readAdmitReply(reply, { windows, concurrency });
+  switch (read.kind) {
+    case "claimed":
+      if (idempotency === undefined) throw new Error(`Redis found a claim that ${id} does not make.`);
+      return { decision: toRepeat(read.text, idempotency) };
+    case "admitted": {
+      const cooldowns = findCooldowns(read.cooldowns, channels, read.now);
+      const decision = { kind: read.kind, windows: read.windows, cooldowns };
+      return channels.length > 0 ? { decision, cooldowns: read.cooldowns } : { decision };
+    }
+    case "limited":
+    case "crowded":
+      return { decision: read };
+  }
 }
 
 function toAdmitKeys(keys: KeyNames, ticket: AdmissionTicket): string[] {

@@ -24,9 +24,13 @@ export function toEndedText(
   return Buffer.byteLength(answered) > maxBytes ? marked : answered;
 }
 
-/** What a request gets that finds this text under its key. */
+/**
+ * What a request gets that finds this text under its key.
+ *
+ * @throws Error for a text that is none of these
+ */
 export function toRepeat(text: string, claim: IdempotencyClaim): AdmissionDecision {
-  const found: ClaimText = JSON.parse(text);
+  const found = parseClaim(text);
   if (found[1] !== claim.fingerprint) return { kind: "conflict" };
   switch (found[0]) {
     case "running":
@@ -36,6 +40,15 @@ export function toRepeat(text: string, claim: IdempotencyClaim): AdmissionDecisi
     case "marked":
       return { kind: "not_replayable" };
   }
+}
+
+const STATES: ReadonlySet<unknown> = new Set(["running", "answered", "marked"] satisfies ClaimText[0][]);
+
+function parseClaim(text: string): ClaimText {
+  const claim: ClaimText = JSON.parse(text);
+  const isWhole = Array.isArray(claim) && STATES.has(claim[0]) && typeof claim[1] === "string";
+  if (isWhole && (claim[0] !== "answered" || typeof claim[2]?.body === "string")) return claim;
+  throw new Error("A claim is running, answered or marked.");
 }
 
 function toText(text: ClaimText): string {

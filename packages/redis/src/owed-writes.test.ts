@@ -1,14 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { createOwedWrites, type OwedWritesOptions } from "./owed-writes.js";
 
-const AWAY = new Error("away");
-
 function open(options: Partial<OwedWritesOptions> = {}) {
   const failures: unknown[] = [];
   const owed = createOwedWrites({
     maxWrites: 3,
     maxBytes: 100,
-    isOwedStill: (error) => error === AWAY,
     onFailure: (error) => void failures.push(error),
     ...options,
   });
@@ -50,16 +47,15 @@ describe("owed writes", () => {
     expect(owed.takeDropped()).toBe(0);
   });
 
-  it("that fail are made again, unless a later one of the name came; others are told of", async () => {
+  it("are not made once they are forgotten, and those that fail are told of", async () => {
     const { owed, owe, made, failures } = open();
     const wrong = new Error("wrong");
-    owed.owe("again", () => (made.push("tried"), Promise.reject(AWAY)));
-    owed.owe("replaced", () => (owe("replaced"), Promise.reject(AWAY)));
+    owe("a", 90);
     owed.owe("wrong", () => Promise.reject(wrong));
+    owed.forget("a");
+    owed.forget("nothing");
+    owe("b", 90);
     await owed.deliver();
-    expect([owed.has("again"), owed.has("wrong")]).toEqual([true, false]);
-    await owed.deliver();
-    expect(made).toEqual(["tried", "replaced", "tried"]);
-    expect(failures).toEqual([wrong]);
+    expect([made, failures, owed.takeDropped()]).toEqual([["b"], [wrong], 0]);
   });
 });

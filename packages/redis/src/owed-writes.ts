@@ -3,7 +3,9 @@ export interface OwedWrites {
   /** Later writes of one name replace earlier ones. `bytes` is the memory that it keeps. */
   owe(name: string, write: () => Promise<void>, bytes?: number): void;
   has(name: string): boolean;
-  /** Makes all of them, in their order, a number at a time. Those that fail are owed again, or told of. */
+  /** The write of this name is not owed any more, if it was. */
+  forget(name: string): void;
+  /** Makes all of them, in their order, a number at a time. */
   deliver(): Promise<void>;
   /** Writes that were forgotten since the last time this was asked, for there were too many. */
   takeDropped(): number;
@@ -14,9 +16,7 @@ export interface OwedWritesOptions {
   readonly maxWrites: number;
   /** The same for the memory they keep. */
   readonly maxBytes: number;
-  /** Whether a write that failed is to be made again later. */
-  readonly isOwedStill: (error: unknown) => boolean;
-  /** Told of one that failed for another reason. Must not throw. */
+  /** Told of one that failed. Must not throw. */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -28,7 +28,7 @@ interface Entry {
 const AT_ONCE = 64;
 
 export function createOwedWrites(options: OwedWritesOptions): OwedWrites {
-  const { maxWrites, maxBytes, isOwedStill, onFailure } = options;
+  const { maxWrites, maxBytes, onFailure } = options;
   const entries = new Map<string, Entry>();
   let bytes = 0;
   let dropped = 0;
@@ -39,9 +39,7 @@ export function createOwedWrites(options: OwedWritesOptions): OwedWrites {
     entries.delete(name);
     return entry;
   };
-  const add = (name: string, entry: Entry): void => {
-    entries.set(name, entry);
-    bytes += entry.bytes;
+  const dropOldest = (): void => {
     for (const oldest of entries.keys()) {
       if (entries.size <= maxWrites && bytes <= maxBytes) return;
       take(oldest);
@@ -54,17 +52,19 @@ export function createOwedWrites(options: OwedWritesOptions): OwedWrites {
     try {
       await entry.write();
     } catch (error) {
-      if (!isOwedStill(error)) onFailure(error);
-      else if (!entries.has(name)) add(name, entry);
+      onFailure(error);
     }
   };
 
   return {
     owe(name, write, size = 0) {
       take(name);
-      add(name, { write, bytes: size });
+      entries.set(name, { write, bytes: size });
+      bytes += size;
+      dropOldest();
     },
     has: (name) => entries.has(name),
+    forget: (name) => void take(name),
     async deliver() {
       const names = [...entries.keys()];
       for (let index = 0; index < names.length; index += AT_ONCE) {

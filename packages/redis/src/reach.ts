@@ -1,4 +1,5 @@
 import { isReplyError } from "./reply-error.js";
+import { UnreadableError } from "./unreadable-error.js";
 
 /** Whether Redis is there, found out by calls that fail, and by probes once one did. */
 export interface Reach {
@@ -88,6 +89,7 @@ export function createReach({ deadlineMs, onLost, onBack }: ReachOptions): Reach
         return await withDeadline(send, deadlineMs, onLate);
       } catch (error) {
         // Redis is there, and refuses this call: another caller's may be right.
+        if (error instanceof UnreadableError) throw error;
         if (isReplyError(error, "ERR", "WRONGTYPE", "CROSSSLOT", "TRYAGAIN")) throw error;
         lose(error, probe, time);
         throw new AwayError("Redis is away.", { cause: error });

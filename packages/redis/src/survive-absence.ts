@@ -12,6 +12,7 @@ import { type AwayPolicies, type AwayPolicy, isRefusedAway } from "./away-polici
 import { findCooldowns } from "./cooldown-list.js";
 import { createOwedWrites } from "./owed-writes.js";
 import { AwayError, createReach } from "./reach.js";
+import { UnreadableError } from "./unreadable-error.js";
 
 export interface AbsenceOptions {
   readonly deadlineMs: number;
@@ -35,7 +36,6 @@ export function surviveAbsence(calls: AdmissionCalls, options: AbsenceOptions): 
   const admittedHere = new Set<string>();
   const owed = createOwedWrites({
     ...OWED_WRITES,
-    isOwedStill: (error) => error instanceof AwayError,
     onFailure: (err) => warn({ err }, "Redis did not take what it was told late."),
   });
   const reach = createReach({
@@ -49,7 +49,15 @@ export function surviveAbsence(calls: AdmissionCalls, options: AbsenceOptions): 
 
   /** When Redis is back; at once, where it was back before the call had failed. */
   const tellLater = (name: string, write: () => Promise<void>, bytes?: number): void => {
-    owed.owe(name, write, bytes);
+    const tell = async (): Promise<void> => {
+      try {
+        await write();
+      } catch (error) {
+        if (!(error instanceof AwayError)) throw error;
+        if (!owed.has(name)) tellLater(name, write, bytes);
+      }
+    };
+    owed.owe(name, tell, bytes);
     if (!reach.isAway) void owed.deliver();
   };
   const finishThere = (ticket: AdmissionTicket, ending: IdempotencyEnding): Promise<void> =>
@@ -84,6 +92,7 @@ export function surviveAbsence(calls: AdmissionCalls, options: AbsenceOptions): 
           },
         });
       } catch (error) {
+        if (error instanceof UnreadableError) giveBack(ticket);
         if (!(error instanceof AwayError)) throw error;
         try {
           return await admitHere(ticket, error);
@@ -105,6 +114,9 @@ export function surviveAbsence(calls: AdmissionCalls, options: AbsenceOptions): 
     },
 
     async setCooldown(channel, cooldown) {
+      const name = `cooldown ${channel}`;
+      // What is still to be told is older, and must not come after this.
+      owed.forget(name);
       const send = (): Promise<void> =>
         reach.ask({
           send: () => calls.setCooldown(channel, cooldown),
@@ -114,7 +126,7 @@ export function surviveAbsence(calls: AdmissionCalls, options: AbsenceOptions): 
         await send();
       } catch (error) {
         if (!(error instanceof AwayError)) throw error;
-        tellLater(`cooldown ${channel}`, send);
+        tellLater(name, send);
       }
     },
   };

@@ -13,8 +13,10 @@ import {
   ticketOf,
   windowOf,
 } from "../admission-suite/tickets.js";
+import { startLossyProxy } from "../support/lossy-proxy.js";
 import { describeWithService } from "../support/needs-service.js";
 import { REDIS_SERVER, type RedisServer, startRedisServer } from "../support/redis-server.js";
+import { PATIENT_MS } from "../support/redis-service.js";
 
 type Client = RedisAdmissionStoreOptions["client"];
 type Connect = (url: string) => Promise<{ client: Client; close: () => void }>;
@@ -176,6 +178,48 @@ await describeWithService(REDIS_SERVER, (program) => {
       expect(await kindOf(store, {})).toBe("admitted");
       expect(lines).toEqual([]);
     });
+  });
+
+  describe("a request that is sent again, since its answer was lost", () => {
+    const sendTwice = async (limit: number) => {
+      const { server, client } = await open(connectIoredis);
+      const proxy = await startLossyProxy(server.port);
+      ends.push(() => proxy.close());
+      const throughProxy = await connectIoredis(proxy.url);
+      ends.push(throughProxy.close);
+      const store = createRedisAdmissionStore({ client: throughProxy.client, deadlineMs: PATIENT_MS });
+      const other = createRedisAdmissionStore({ client });
+      await kindOf(other, {}); // Redis has the script
+      const whole = { windows: [windowOf({ limit })], concurrency: [placeOf()], idempotency: claimOf() };
+      const ticket = ticketOf(whole);
+      proxy.loseNextAnswer();
+      return { store, other, ticket, kind: (await store.admit(ticket)).kind };
+    };
+
+    it("is in its own way nowhere", async () => {
+      const { store, other, ticket, kind } = await sendTwice(9);
+      expect(kind).toBe("admitted");
+      expect(await kindOf(other, { concurrency: [placeOf()] })).toBe("crowded");
+      expect(await kindOf(other, { idempotency: claimOf() })).toBe("running");
+      await store.finish(ticket, { kind: "forget" });
+      expect(await kindOf(other, { concurrency: [placeOf()], idempotency: claimOf() })).toBe("admitted");
+    });
+
+    it("leaves neither place nor claim where it is refused at last", async () => {
+      const { other, kind } = await sendTwice(1);
+      expect(kind).toBe("limited");
+      expect(await kindOf(other, { concurrency: [placeOf()], idempotency: claimOf() })).toBe("admitted");
+    });
+  });
+
+  it("takes nothing where the cooldowns are another program's", async () => {
+    const { server, store } = await open(connectIoredis, { prefix: "mine:" });
+    const other = new Redis(server.url);
+    ends.push(() => other.disconnect());
+    await other.set("mine:{cooldowns}", "not a hash");
+    const whole = { windows: [windowOf()], concurrency: [placeOf()], idempotency: claimOf() };
+    await expect(store.admit(ticketOf({ ...whole, channels: ["ark"] }))).rejects.toThrow(/WRONGTYPE/);
+    expect(await kindOf(store, whole)).toBe("admitted");
   });
 
   it("a server that takes no writes is away", async () => {

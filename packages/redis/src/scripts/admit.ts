@@ -12,7 +12,11 @@ import { createScript } from "./script.js";
  * values in turn, and where there are none `now` may be 0.
  *
  * What Redis spends goes by the number of commands, and of texts made of numbers. So each window is counted first,
- * which tells its count, and in the rare case of a refusal that is undone: nobody sees it in between.
+ * which tells its count, and in the rare case of a refusal that is undone: nobody sees it in between. An error undoes
+ * nothing, so that what other programs may have spoilt is read before something is taken.
+ *
+ * It may come twice: a client sends it again where the connection was lost before the answer came. So the request's
+ * own place and claim stand in nobody's way, and go where it is refused at last.
  */
 export const ADMIT = createScript(`
 local call = redis.call
@@ -20,10 +24,10 @@ local ARGV, KEYS = ARGV, KEYS
 local windows, places = tonumber(ARGV[1]), tonumber(ARGV[2])
 local last = 4 + 3 * windows + 2 * places
 local claim = ARGV[3] == "1" and KEYS[windows + places + 1]
-if claim then
-  local text = call("GET", claim)
-  if text then return {"claimed", text} end
-end
+local claimed = claim and call("GET", claim)
+if claimed and claimed ~= ARGV[last + 1] then return {"claimed", claimed} end
+local cooldowns = {}
+if #KEYS > windows + places + (claim and 1 or 0) then cooldowns = call("HGETALL", KEYS[#KEYS]) end
 
 local now = 0
 local function readClock()
@@ -32,6 +36,16 @@ local function readClock()
     now = time[1] * 1000 + math.floor(time[2] / 1000)
   end
   return now
+end
+
+local full = 0
+for i = 1, places do
+  local key, limit = KEYS[windows + i], tonumber(ARGV[2 + 3 * windows + 2 * i])
+  if call("ZCARD", key) >= limit then
+    call("ZREM", key, ARGV[last])
+    call("ZREMRANGEBYSCORE", key, "-inf", string.format("%d", readClock()))
+    if full == 0 and call("ZCARD", key) >= limit then full = i end
+  end
 end
 
 local kind, index = "admitted", 0
@@ -48,18 +62,7 @@ for i = 1, windows do
   if index == 0 and cost > math.max(0, limit - (count - cost)) then kind, index = "limited", i end
 end
 
-if index == 0 then
-  for i = 1, places do
-    local key, limit = KEYS[windows + i], tonumber(ARGV[2 + 3 * windows + 2 * i])
-    if call("ZCARD", key) >= limit then
-      call("ZREMRANGEBYSCORE", key, "-inf", string.format("%d", readClock()))
-      if call("ZCARD", key) >= limit then
-        kind, index = "crowded", i
-        break
-      end
-    end
-  end
-end
+if index == 0 and full > 0 then kind, index = "crowded", full end
 
 if index > 0 then
   local refused = {kind, index}
@@ -73,6 +76,8 @@ if index > 0 then
     end
     refused[1 + 2 * i], refused[2 + 2 * i] = counts[i] - cost, rests[i]
   end
+  for i = 1, places do call("ZREM", KEYS[windows + i], ARGV[last]) end
+  if claimed then call("DEL", claim) end
   return refused
 end
 
@@ -83,11 +88,7 @@ for i = 1, places do
   if call("PTTL", key) < lease then call("PEXPIRE", key, 2 * lease) end
 end
 if claim then call("SET", claim, ARGV[last + 1], "PX", ARGV[last + 2]) end
-local admitted = {kind, 0, {}}
-if #KEYS > windows + places + (claim and 1 or 0) then
-  local cooldowns = call("HGETALL", KEYS[#KEYS])
-  if #cooldowns > 0 then admitted[2], admitted[3] = readClock(), cooldowns end
-end
+local admitted = {kind, #cooldowns > 0 and readClock() or 0, cooldowns}
 for i = 1, windows do
   admitted[2 + 2 * i], admitted[3 + 2 * i] = counts[i], rests[i]
 end

@@ -1,0 +1,46 @@
+import { once } from "node:events";
+import { connect, createServer, type Socket } from "node:net";
+
+/** Stands before a server on this machine, and can lose a connection when what was asked is done. */
+export interface LossyProxy {
+  readonly url: string;
+  /** Of the next answer nothing arrives: its connection ends in its place. */
+  readonly loseNextAnswer: () => void;
+  readonly close: () => void;
+}
+
+export async function startLossyProxy(port: number): Promise<LossyProxy> {
+  const sockets = new Set<Socket>();
+  let isToLose = false;
+  const server = createServer((client) => {
+    const upstream = connect(port, "127.0.0.1");
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on("error", () => undefined); // the other end sees that it closed
+      socket.on("close", () => {
+        sockets.delete(socket);
+        client.destroy();
+        upstream.destroy();
+      });
+    }
+    client.pipe(upstream);
+    upstream.on("data", (bytes) => {
+      if (isToLose) client.destroy();
+      else client.write(bytes);
+      isToLose = false;
+    });
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("It listens on a port.");
+  return {
+    url: `redis://127.0.0.1:${address.port}`,
+    loseNextAnswer: () => {
+      isToLose = true;
+    },
+    close: () => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
