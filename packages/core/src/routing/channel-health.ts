@@ -46,7 +46,8 @@ export function createChannelHealth(
 ): ChannelHealth {
   const entries = new Map<string, HealthEntry>();
   let turns = 0;
-  let hasAdopted = false;
+  /** Those that the fleet was last seen to agree on. */
+  const adopted = new Set<string>();
 
   const entryOf = (id: string): HealthEntry => {
     const entry = entries.get(id) ?? createEntry();
@@ -84,18 +85,22 @@ export function createChannelHealth(
       return entry?.cooldown && { ...entry.cooldown, isProbed: isProbed(entry, now()) };
     },
     merge(cooldowns, asked) {
-      // Nearly always: nothing cools anywhere, and nothing ever did.
-      if (!hasAdopted && Object.keys(cooldowns).length === 0) return;
-      hasAdopted = true;
-      for (const id of asked) {
-        const cooldown = Object.hasOwn(cooldowns, id) ? cooldowns[id] : undefined;
-        if (cooldown !== undefined) adoptCooldown(entryOf(id), cooldown, now(), policy);
-        else if (entries.get(id)?.sharedUntil) dropSharedCooldown(entryOf(id), now());
+      // There may be hundreds that were asked for; few of them cool, and nearly always none.
+      for (const id of adopted) {
+        if (Object.hasOwn(cooldowns, id) || !asked.includes(id)) continue;
+        adopted.delete(id);
+        dropSharedCooldown(entryOf(id), now());
+      }
+      for (const [id, cooldown] of Object.entries(cooldowns)) {
+        if (!asked.includes(id)) continue;
+        adopted.add(id);
+        adoptCooldown(entryOf(id), cooldown, now(), policy);
       }
     },
     retain(ids) {
       const kept = new Set(ids);
       for (const id of entries.keys()) if (!kept.has(id)) entries.delete(id);
+      for (const id of adopted) if (!kept.has(id)) adopted.delete(id);
     },
   };
 }

@@ -48,6 +48,20 @@ describe("selectChannel", () => {
     expect(taken.filter((id) => id === "b")).toHaveLength(7_500);
   });
 
+  it("gives each that is ready its share", () => {
+    const candidates = [channel("a", 1, 6), channel("b", 1, 1), channel("c", 1, 3)];
+    const runs = 40_000;
+    let seed = 1;
+    const random = (): number => {
+      seed = (seed * 48_271) % 2_147_483_647;
+      return seed / 2_147_483_647;
+    };
+    const context = { ...unwell({ a: 2_000 }), random };
+    const taken = Array.from({ length: runs }, () => selectChannel(candidates, context)?.id);
+    expect(taken).not.toContain("a");
+    expect(taken.filter((id) => id === "b").length / runs).toBeCloseTo(0.25, 2);
+  });
+
   it.each([
     ["the other of its tier", { a: 1_001 }, "b"],
     ["the next tier when all of one cool", { a: 1_001, b: 2_000 }, "c"],

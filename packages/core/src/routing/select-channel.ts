@@ -19,35 +19,64 @@ export function selectChannel(
   candidates: readonly Channel[],
   context: SelectionContext,
 ): Channel | undefined {
-  const { tier, total } = findTier(candidates, context);
-  if (tier.length === 0) return findLeastBad(candidates, context);
-  let point = context.random() * total;
-  for (const channel of tier) {
-    point -= channel.weight;
-    if (point < 0) return channel;
-  }
-  return tier.at(-1);
+  // One that is not ready is drawn again among those that are, which leaves the proportions as they are.
+  const drawn = draw(findFirstTier(candidates), context.random());
+  if (drawn === undefined || context.readyAt(drawn) <= context.now) return drawn;
+  const ready = findTier(candidates, context);
+  if (ready.channels.length === 0) return findLeastBad(candidates, context);
+  return draw(ready, context.random());
 }
 
-/** The ready channels of the highest priority, and their weights together; in one pass, for there may be hundreds. */
+/** Channels of one priority, and how far the weights of the first of them, of the first two, … reach together. */
+interface Tier {
+  readonly channels: readonly Channel[];
+  readonly sums: readonly number[];
+}
+
+/** @param chance from 0 up to, not including, 1 */
+function draw({ channels, sums }: Tier, chance: number): Channel | undefined {
+  const point = chance * (sums.at(-1) ?? 0);
+  let low = 0;
+  let high = sums.length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sums[middle] ?? 0) > point) high = middle;
+    else low = middle + 1;
+  }
+  return channels[low];
+}
+
+const firstTiers = new WeakMap<readonly Channel[], Tier>();
+
+/** Whether ready or not. Worked out once for the channels of a model, of which there may be hundreds. */
+function findFirstTier(candidates: readonly Channel[]): Tier {
+  let tier = firstTiers.get(candidates);
+  if (tier === undefined) {
+    tier = findTier(candidates, { now: 0, readyAt: () => 0 });
+    firstTiers.set(candidates, tier);
+  }
+  return tier;
+}
+
+/** The ready channels of the highest priority. */
 function findTier(
   candidates: readonly Channel[],
-  { now, readyAt }: SelectionContext,
-): { readonly tier: readonly Channel[]; readonly total: number } {
-  let tier: Channel[] = [];
-  let total = 0;
+  { now, readyAt }: Pick<SelectionContext, "now" | "readyAt">,
+): Tier {
+  let channels: Channel[] = [];
+  let sums: number[] = [];
   let highest = -Infinity;
   for (const channel of candidates) {
     if (channel.priority < highest || readyAt(channel) > now) continue;
     if (channel.priority > highest) {
       highest = channel.priority;
-      tier = [];
-      total = 0;
+      channels = [];
+      sums = [];
     }
-    tier.push(channel);
-    total += channel.weight;
+    sums.push((sums.at(-1) ?? 0) + channel.weight);
+    channels.push(channel);
   }
-  return { tier, total };
+  return { channels, sums };
 }
 
 function findLeastBad(candidates: readonly Channel[], { readyAt }: SelectionContext): Channel | undefined {
