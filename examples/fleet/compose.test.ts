@@ -91,7 +91,8 @@ describe("compose.yaml", () => {
 
   it("waits longer for gateways and nginx to end than they take", () => {
     for (const [, { environment = {}, stop_grace_period = "" }] of gateways) {
-      expect(parseInt(stop_grace_period, 10)).toBe(Number(environment["SHUTDOWN_SECONDS"]) + 5);
+      const { DRAIN_SECONDS, SHUTDOWN_SECONDS } = environment;
+      expect(parseInt(stop_grace_period, 10)).toBe(Number(DRAIN_SECONDS) + Number(SHUTDOWN_SECONDS) + 5);
       expect(services["nginx"]?.stop_grace_period).toBe(stop_grace_period);
     }
   });

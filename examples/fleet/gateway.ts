@@ -1,6 +1,6 @@
 // One gateway of a fleet, on Redis and PostgreSQL, configured by its environment: HOST, PORT; REDIS_URL, DATABASE_URL;
 // SHUTDOWN_SECONDS, how long what is under way may take when it is told to end; DRAIN_SECONDS, how long before that it
-// says so at /readyz; and what the other examples read: CALOTYPE_API_KEY, ARK_API_KEY, … Without a provider it
+// serves on and says at /readyz that it ends; and what the other examples read: CALOTYPE_API_KEY, ARK_API_KEY, … Without a provider it
 // emulates both.
 import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,6 +12,7 @@ import { createPostgresLedger } from "@calotype/postgres";
 import { createRedisAdmissionStore } from "@calotype/redis";
 import { Redis } from "ioredis";
 import { Pool } from "pg";
+import { watchConnections } from "./end-connections.ts";
 
 const { env, close: closeEmulator } = await emulateProviders(process.env);
 
@@ -49,12 +50,14 @@ server.listen(Number(env["PORT"] || 8787), env["HOST"] || "127.0.0.1", () => {
   if (typeof address === "object") console.log(`gateway listens on port ${address?.port}`);
 });
 server.on("error", fail);
+const endConnections = watchConnections(server);
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void shutDown());
 
 async function shutDown(): Promise<void> {
   isDraining = true;
-  await sleep(1_000 * Number(env["DRAIN_SECONDS"] || 0));
+  endConnections();
+  await sleep(1_000 * Number(env["DRAIN_SECONDS"] || 2));
   server.close();
   await gateway.close({ deadlineSeconds: Number(env["SHUTDOWN_SECONDS"] || 25) });
   await ledger.close();

@@ -5,6 +5,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 /** A part of the fleet that runs. */
 export interface Running {
+  /** Of its process, where it has one of its own. */
+  readonly pid?: number | undefined;
   readonly stop: () => Promise<void>;
 }
 
@@ -38,7 +40,7 @@ export async function startProgram(
     await stop();
     throw new Error(`${name} did not start.`, { cause: error });
   }
-  return { stop };
+  return { pid: child.pid, stop };
 }
 
 /** A port that nobody uses. */

@@ -3,10 +3,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Running, startProgram } from "./program.ts";
 
-/** nginx of this machine, if it has one; NGINX names another, or is `none`. */
+/** nginx of this machine, if it has one; NGINX_PROGRAM names another, or is `none`. */
 export function findNginx(): string | undefined {
-  const { NGINX } = process.env;
-  const candidates = NGINX ? [NGINX] : ["nginx", "/usr/sbin/nginx"];
+  const { NGINX_PROGRAM } = process.env;
+  const candidates = NGINX_PROGRAM ? [NGINX_PROGRAM] : ["nginx", "/usr/sbin/nginx"];
   return candidates.find((program) => program !== "none" && spawnSync(program, ["-v"]).status === 0);
 }
 

@@ -40,7 +40,7 @@ async function start(): Promise<void> {
   const databaseUrl = env["DATABASE_URL"] || (await keep(behind, startPostgres(folder))).url;
   const variables = { ...env, REDIS_URL: redisUrl, DATABASE_URL: databaseUrl };
   const gateways = [await findPort(), await findPort()];
-  await Promise.all(gateways.map((port) => keep(front, startGateway(port, variables))));
+  const processes = await Promise.all(gateways.map((port) => keep(front, startGateway(port, variables))));
   const port = Number(env["PORT"] || 8080) || (await findPort());
   const nginx = findNginx();
   await keep(front, nginx ? startNginx(nginx, folder, { port, gateways }) : startRoundRobin(port, gateways));
@@ -48,7 +48,7 @@ async function start(): Promise<void> {
   console.log(`calotype listens on ${baseUrl}`);
   console.log(`  balancer    ${nginx ?? "round-robin.ts; nginx is not installed"}`);
   for (const [index, own] of gateways.entries())
-    console.log(`  gateway ${index + 1}   http://127.0.0.1:${own}`);
+    console.log(`  gateway ${index + 1}   http://127.0.0.1:${own} (process ${processes[index]?.pid})`);
   console.log(`  Redis       ${redisUrl}`);
   console.log(`  PostgreSQL  ${databaseUrl.replace(/:[^:@/]+@/, ":…@")}`);
   const key = env["CALOTYPE_API_KEY"] === "sk-local" ? "sk-local" : "<CALOTYPE_API_KEY>";
@@ -70,7 +70,8 @@ async function startGateway(port: number, variables: NodeJS.ProcessEnv): Promise
   return await startProgram(process.execPath, [GATEWAY], {
     name: "A gateway",
     port,
-    env: { ...variables, PORT: String(port) },
+    // Whoever ends all of it lets nothing new in.
+    env: { DRAIN_SECONDS: "0", ...variables, PORT: String(port) },
     stdio: ["ignore", "inherit", "inherit"],
   });
 }

@@ -1,13 +1,17 @@
 import { spawnSync } from "node:child_process";
 import { chmodSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { Agent } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type RunningExample, startExample } from "@calotype/example-options/testing";
 import OpenAI from "openai";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { POSTGRES_PROGRAMS } from "../postgres/postgres-server.js";
+import { open, readAnswer } from "../support/http-client.js";
 import { describeWithServices } from "../support/needs-service.js";
 import { REDIS_SERVER } from "../support/redis-server.js";
+import { useProviders } from "../support/use-providers.js";
 import { ROOT } from "../support/workspace.js";
 
 const SCRIPT = join(ROOT, "examples/fleet/start.ts");
@@ -16,6 +20,7 @@ const HAS_NGINX = ["nginx", "/usr/sbin/nginx"].some((nginx) => spawnSync(nginx, 
 const BALANCERS = HAS_NGINX ? ["", "none"] : ["none"];
 
 await describeWithServices([REDIS_SERVER, POSTGRES_PROGRAMS], (redisServer, postgresPrograms) => {
+  const providers = useProviders();
   const running: RunningExample[] = [];
   /** Where the script puts its files. */
   let folder = "";
@@ -28,7 +33,7 @@ await describeWithServices([REDIS_SERVER, POSTGRES_PROGRAMS], (redisServer, post
     rmSync(folder, { recursive: true });
   });
 
-  describe.each(BALANCERS)("examples/fleet with NGINX=%j", (nginx) => {
+  describe.each(BALANCERS)("examples/fleet with NGINX_PROGRAM=%j", (nginx) => {
     it("serves by both gateways, keeps limits and keys together, and ends with its records and nothing left", {
       timeout: 60_000,
     }, async () => {
@@ -38,7 +43,9 @@ await describeWithServices([REDIS_SERVER, POSTGRES_PROGRAMS], (redisServer, post
         POSTGRES_PROGRAMS: postgresPrograms,
         REDIS_URL: "",
         DATABASE_URL: "",
-        NGINX: nginx,
+        NGINX_PROGRAM: nginx,
+        ARK_BASE_URL: providers().server.arkBaseUrl,
+        DRAIN_SECONDS: "0.5",
       });
       running.push(example);
       const { baseUrl, apiKey, lines } = example;
@@ -69,6 +76,14 @@ await describeWithServices([REDIS_SERVER, POSTGRES_PROGRAMS], (redisServer, post
       expect(new Set(limits)).toEqual(new Set(["597", "598"]));
       expect((await fetch(new URL("/readyz", baseUrl))).status).toBe(200);
 
+      // One is told to end under load, and nobody sees it.
+      const [, pid] = /gateway 1 .*process (\d+)/.exec(lines.join("\n")) ?? [];
+      const load = callInTurns(baseUrl, apiKey);
+      await sleep(300);
+      process.kill(Number(pid), "SIGTERM");
+      expect(await load).toEqual({ "200": 240 });
+      await expect(fetch(`${gateways[0]}/healthz`)).rejects.toThrow("fetch failed");
+
       await expect(stream(baseUrl, apiKey)).resolves.toMatch(/completed[^]*\[DONE\]/);
       await example.findRecord(response.headers.get("x-request-id"));
       expect(await example.stop()).toBe(0);
@@ -96,4 +111,23 @@ async function stream(baseUrl: string, apiKey: string): Promise<string> {
     body: JSON.stringify({ model: MODEL, prompt: "2 images", n: 2, stream: true }),
   });
   return await response.text();
+}
+
+/** Eight clients with thirty requests each, one after another over connections that are kept; tells the statuses. */
+async function callInTurns(baseUrl: string, apiKey: string): Promise<Readonly<Record<string, number>>> {
+  const agent = new Agent({ keepAlive: true });
+  const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
+  const statuses: number[] = [];
+  const callInTurn = async (): Promise<void> => {
+    for (let count = 0; count < 30; count++) {
+      const outgoing = open(baseUrl, { path: "/images/generations", headers }, agent);
+      outgoing.end(JSON.stringify({ model: MODEL, prompt: "an oak", size: "1K" }));
+      statuses.push((await readAnswer(outgoing)).status);
+      await sleep(20);
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, callInTurn));
+  agent.destroy();
+  const byStatus = Map.groupBy(statuses, String);
+  return Object.fromEntries([...byStatus].map(([status, of]) => [status, of.length]));
 }
