@@ -1,21 +1,36 @@
 import type { Server, ServerResponse } from "node:http";
+import { Server as NetServer } from "node:net";
 
-/**
- * Follows the answers of a server. What it gives is called when the server ends: from then on each connection ends with
- * its answer. Else a balancer that keeps connections goes on to send requests over them, and each is refused.
- */
-export function watchConnections(server: Server): () => void {
+/** How a server parts from a balancer that keeps connections. */
+export interface Parting {
+  /**
+   * From now on each connection ends with its answer. Else the balancer goes on to send requests over those that it
+   * keeps, and each is refused.
+   */
+  endConnectionsAfterAnswers(): void;
+  /**
+   * Takes no new connection. Unlike `server.close()` it ends none on which no request has come yet: over one that was
+   * just made a request is on its way, and a balancer does not send that again.
+   */
+  stopListening(): void;
+}
+
+/** Follows the answers of a server, until it parts. */
+export function followConnections(server: Server): Parting {
   const underWay = new Set<ServerResponse>();
-  let isEnding = false;
+  let isParting = false;
   // Before the server's own listener, which may answer at once.
   server.prependListener("request", (_req, res) => {
-    if (isEnding) return endConnectionAfter(res);
+    if (isParting) return endConnectionAfter(res);
     underWay.add(res);
     res.once("close", () => underWay.delete(res));
   });
-  return () => {
-    isEnding = true;
-    for (const res of underWay) endConnectionAfter(res);
+  return {
+    endConnectionsAfterAnswers() {
+      isParting = true;
+      for (const res of underWay) endConnectionAfter(res);
+    },
+    stopListening: () => void NetServer.prototype.close.call(server),
   };
 }
 

@@ -12,7 +12,7 @@ import { createPostgresLedger } from "@calotype/postgres";
 import { createRedisAdmissionStore } from "@calotype/redis";
 import { Redis } from "ioredis";
 import { Pool } from "pg";
-import { watchConnections } from "./end-connections.ts";
+import { followConnections } from "./end-connections.ts";
 
 const { env, close: closeEmulator } = await emulateProviders(process.env);
 
@@ -34,6 +34,7 @@ const gateway = createGateway({
 });
 const answer = toNodeHandler(gateway);
 
+const LAST_REQUESTS_MS = 200;
 let isDraining = false;
 const server = createServer((req, res) => {
   // Whether the process lives, and whether it wants new requests. Neither asks for Redis or PostgreSQL: they would be
@@ -50,15 +51,17 @@ server.listen(Number(env["PORT"] || 8787), env["HOST"] || "127.0.0.1", () => {
   if (typeof address === "object") console.log(`gateway listens on port ${address?.port}`);
 });
 server.on("error", fail);
-const endConnections = watchConnections(server);
+const parting = followConnections(server);
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void shutDown());
 
 async function shutDown(): Promise<void> {
   isDraining = true;
-  endConnections();
+  parting.endConnectionsAfterAnswers();
   await sleep(1_000 * Number(env["DRAIN_SECONDS"] || 2));
-  server.close();
+  parting.stopListening();
+  // Over connections that were taken last a request still comes.
+  await sleep(LAST_REQUESTS_MS);
   await gateway.close({ deadlineSeconds: Number(env["SHUTDOWN_SECONDS"] || 25) });
   await ledger.close();
   await pool.end();
