@@ -77,6 +77,22 @@ await describeWithService(REDIS_SERVER, (program) => {
     return { server, client, store, lines };
   }
 
+  /** A request of a place and a claim whose connection ends in place of its first answer. */
+  async function sendTwice(limit: number) {
+    const { server, client } = await open(connectIoredis);
+    const proxy = await startLossyProxy(server.port);
+    ends.push(() => proxy.close());
+    const throughProxy = await connectIoredis(proxy.url);
+    ends.push(throughProxy.close);
+    const store = createRedisAdmissionStore({ client: throughProxy.client, deadlineMs: PATIENT_MS });
+    const other = createRedisAdmissionStore({ client });
+    await kindOf(other, {}); // Redis has the script
+    const whole = { windows: [windowOf({ limit })], concurrency: [placeOf()], idempotency: claimOf() };
+    const ticket = ticketOf(whole);
+    proxy.loseNextAnswer();
+    return { store, other, ticket, kind: (await store.admit(ticket)).kind };
+  }
+
   describe.each(CASES)("$name, when Redis $what", ({ connect, leave, comeBack }) => {
     it("closed: refuses within the deadline, then at once, says so once, and recovers", async () => {
       const { server, store, lines } = await open(connect);
@@ -181,21 +197,6 @@ await describeWithService(REDIS_SERVER, (program) => {
   });
 
   describe("a request that is sent again, since its answer was lost", () => {
-    const sendTwice = async (limit: number) => {
-      const { server, client } = await open(connectIoredis);
-      const proxy = await startLossyProxy(server.port);
-      ends.push(() => proxy.close());
-      const throughProxy = await connectIoredis(proxy.url);
-      ends.push(throughProxy.close);
-      const store = createRedisAdmissionStore({ client: throughProxy.client, deadlineMs: PATIENT_MS });
-      const other = createRedisAdmissionStore({ client });
-      await kindOf(other, {}); // Redis has the script
-      const whole = { windows: [windowOf({ limit })], concurrency: [placeOf()], idempotency: claimOf() };
-      const ticket = ticketOf(whole);
-      proxy.loseNextAnswer();
-      return { store, other, ticket, kind: (await store.admit(ticket)).kind };
-    };
-
     it("is in its own way nowhere", async () => {
       const { store, other, ticket, kind } = await sendTwice(9);
       expect(kind).toBe("admitted");
