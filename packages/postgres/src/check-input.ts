@@ -1,4 +1,5 @@
-import type { Hold, UsageRecord } from "@calotype/core/billing";
+import type { Hold, RecordFilter, UsageRecord } from "@calotype/core/billing";
+import { toInstant } from "./to-instant.js";
 
 /** `numeric` keeps far more, but rounds without a word where even that is not enough. */
 const PLAIN_DECIMAL = /^\d{1,1000}(?:\.\d{1,1000})?$/;
@@ -6,6 +7,7 @@ const PLAIN_DECIMAL = /^\d{1,1000}(?:\.\d{1,1000})?$/;
 /** Throws a `RangeError` that names what PostgreSQL would not keep as it is. */
 export function checkHold(hold: Hold): void {
   checkNames(hold);
+  toInstant(hold.time, "time");
   checkMoney(hold.amount);
   checkMoney(hold.budget ?? null);
   if (!Number.isFinite(hold.expiresAt)) throw new RangeError("expiresAt must be a number of milliseconds");
@@ -16,6 +18,13 @@ export function checkRecord(record: UsageRecord): void {
   checkNames(record);
   if (record.state === "settled") checkText(record.channel, "channel");
   checkMoney(record.charge);
+}
+
+/** The same of what reports are asked for. */
+export function checkFilter({ caller, model, channel }: RecordFilter): void {
+  for (const [name, text] of Object.entries({ caller, model, channel })) {
+    if (text !== undefined) checkText(text, name);
+  }
 }
 
 /** PostgreSQL has no text with a NUL, and half a surrogate pair would become another text on its way. */

@@ -36,6 +36,11 @@ await describeWithPostgres("a schema", ({ url, pool, nameSchema }) => {
     expect(await read(`SELECT * FROM "${schema}".format`)).toEqual([{ version: 1 }]);
   });
 
+  it("tells why a step failed, also where the connection went with it", async () => {
+    const suicide = "SELECT pg_terminate_backend(pg_backend_pid())";
+    await expect(migrateTo(nameSchema(), [FIRST, suicide])).rejects.toThrow("terminating connection");
+  });
+
   it("of a newer format is refused", async () => {
     const schema = nameSchema();
     await migrateTo(schema, [FIRST, SECOND]);

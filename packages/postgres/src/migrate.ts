@@ -32,14 +32,10 @@ export async function migrate(database: Database, options: MigrateOptions): Prom
           "it lacks tables of this version of @calotype/postgres; run migratePostgresLedger first",
         );
       }
+      // Where something fails the connection is closed, and with it the transaction is undone.
       await send({ sql: "BEGIN", values: [] });
-      try {
-        await takeSteps(send, { schema, steps });
-        await send({ sql: "COMMIT", values: [] });
-      } catch (error) {
-        await send({ sql: "ROLLBACK", values: [] });
-        throw error;
-      }
+      await takeSteps(send, { schema, steps });
+      await send({ sql: "COMMIT", values: [] });
     });
   } catch (error) {
     throw new Error(`The ledger's schema "${schema}" cannot be used: ${explain(error)}`, { cause: error });
@@ -57,10 +53,8 @@ async function takeSteps(
   if (format === steps.length) return;
   if (format === undefined) await createFormat(send, schema);
   for (const step of steps.slice(format ?? 0)) {
-    await send({
-      sql: step.replaceAll("{schema}", quoted).replaceAll("{settings}", FUNCTION_SETTINGS),
-      values: [],
-    });
+    const sql = step.replaceAll("{settings}", FUNCTION_SETTINGS).replaceAll("{schema}", quoted);
+    await send({ sql, values: [] });
   }
   await send({ sql: `UPDATE ${quoted}.format SET version = $1`, values: [steps.length] });
 }

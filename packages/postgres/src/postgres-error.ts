@@ -6,7 +6,7 @@ const COLLISIONS = new Set(["40P01", "40001"]);
  * PostgreSQL, and what Node and `pg` say.
  */
 const LOST_CONNECTION =
-  /^(?:08\w{3}|57P0[1-5]|53300|25006|ECONNRESET|ECONNREFUSED|EPIPE|ENOENT|ETIMEDOUT)$|^Connection terminated|^Client was closed|not queryable/;
+  /^(?:08\w{3}|57P0[1-5]|53300|25006|ECONNRESET|ECONNREFUSED|ECONNABORTED|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|EPIPE|ENOENT|ETIMEDOUT)$|^Connection terminated|^Client was closed|not queryable/;
 
 /** The five letters of PostgreSQL, or the name of Node's error; `""` of anything else. */
 export function codeOf(error: unknown): string {

@@ -1,4 +1,5 @@
 import type { UsageRecord, UsageReports } from "@calotype/core/billing";
+import { checkFilter } from "./check-input.js";
 import type { Database } from "./database.js";
 import { readNumber, readText } from "./read-column.js";
 import { toPageQuery, toTotalsQuery } from "./record-queries.js";
@@ -11,6 +12,7 @@ const TOTALS_TIMEOUT_MS = 300_000;
 export function createReports(database: Database, schema: string): UsageReports {
   return {
     balance: async (caller) => {
+      checkFilter({ caller });
       const [row] = await database.run({
         sql: `SELECT settled, held FROM ${schema}.balances WHERE caller = $1`,
         values: [caller],
@@ -20,6 +22,7 @@ export function createReports(database: Database, schema: string): UsageReports 
     },
     // In pages: a cursor would keep a connection and an old snapshot for as long as the reader likes.
     records: async function* (filter = {}) {
+      checkFilter(filter);
       let rows = await database.run(toPageQuery(schema, { filter, size: PAGE_SIZE }));
       while (rows.length > 0) {
         const records = rows.map((row) => toRecord(readText(row, "record")));
@@ -32,6 +35,7 @@ export function createReports(database: Database, schema: string): UsageReports 
       }
     },
     totals: async (by, filter = {}) => {
+      checkFilter(filter);
       const rows = await database.run(toTotalsQuery(schema, by, filter), TOTALS_TIMEOUT_MS);
       return rows.map((row) => ({
         key: readText(row, "key"),

@@ -9,6 +9,9 @@ it.each([
   expect(quoteSchema(name)).toBe(quoted);
 });
 
-it.each(["", "pg_mine", "x".repeat(64), "ü".repeat(32), "a\0b", "\ud800"])("%j is refused", (name) => {
-  expect(() => quoteSchema(name)).toThrow("schema must be a name of 1 to 63 bytes");
-});
+it.each(["", "pg_mine", "x".repeat(64), "ü".repeat(32), "a\0b", "\ud800", "a$$b"])(
+  "%j is refused",
+  (name) => {
+    expect(() => quoteSchema(name)).toThrow("schema must be a name of 1 to 63 bytes");
+  },
+);

@@ -5,9 +5,10 @@ const LONGEST_NAME = 63;
 export function quoteSchema(name: string): string {
   const length = Buffer.byteLength(name);
   const isNamed = length > 0 && length <= LONGEST_NAME && name.isWellFormed() && !name.includes("\0");
-  if (!isNamed || name.startsWith("pg_")) {
+  // A `$` could end the text of a function.
+  if (!isNamed || name.startsWith("pg_") || name.includes("$")) {
     throw new RangeError(
-      `schema must be a name of 1 to ${LONGEST_NAME} bytes that does not begin with "pg_", not ${JSON.stringify(name)}`,
+      `schema must be a name of 1 to ${LONGEST_NAME} bytes without "$" that does not begin with "pg_", not ${JSON.stringify(name)}`,
     );
   }
   return `"${name.replaceAll('"', '""')}"`;

@@ -7,6 +7,7 @@ import {
 import { toClock } from "./clock.js";
 import type { Database } from "./database.js";
 import type { Owner } from "./owner.js";
+import { isRefusal } from "./postgres-error.js";
 import { readText } from "./read-column.js";
 import { toInstant } from "./to-instant.js";
 
@@ -22,6 +23,11 @@ export interface SweepOptions {
 interface LostHold {
   readonly text: string;
   readonly record: UnresolvedRecord;
+}
+
+interface EndedHolds {
+  readonly records: readonly UnresolvedRecord[];
+  readonly failures: readonly unknown[];
 }
 
 /**
@@ -63,6 +69,21 @@ export function createSweep(
     const ended = new Set(rows.map((row) => readText(row, "ended")));
     return records.filter(({ id }) => ended.has(id));
   };
+  /** All that can be ended; of those that the server refuses, as a name too long for a record's index, each fails alone. */
+  const endEach = async (lost: readonly LostHold[]): Promise<EndedHolds> => {
+    try {
+      return { records: await endLost(lost), failures: [] };
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      if (lost.length === 1) return { records: [], failures: [error] };
+      const middle = Math.ceil(lost.length / 2);
+      const [first, second] = [await endEach(lost.slice(0, middle)), await endEach(lost.slice(middle))];
+      return {
+        records: [...first.records, ...second.records],
+        failures: [...first.failures, ...second.failures],
+      };
+    }
+  };
   const forgetDead = async (): Promise<void> => {
     await database.run({
       sql: `DELETE FROM ${schema}.owners WHERE alive_until <= ${toClock("$1")} AND id <> $2`,
@@ -74,7 +95,11 @@ export function createSweep(
     const swept: UnresolvedRecord[] = [];
     for (;;) {
       const lost = await findLost(options);
-      if (lost.length > 0) swept.push(...(await endLost(lost)));
+      if (lost.length === 0) break;
+      const { records, failures } = await endEach(lost);
+      swept.push(...records);
+      if (failures.length > 0)
+        throw new AggregateError(failures, `${failures.length} lost holds cannot be ended.`);
       if (lost.length < BATCH) break;
     }
     await forgetDead();
