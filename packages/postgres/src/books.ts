@@ -16,8 +16,8 @@ export interface Books {
 export function createBooks(database: Database, { schema, owner }: { schema: string; owner: Owner }): Books {
   return {
     hold: async (holds) => {
-      const refused = await database.run({
-        sql: `SELECT refused, settled_then, held_then FROM ${schema}.hold($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+      const refused = await database.run((msLeft) => ({
+        sql: `SELECT refused, settled_then, held_then FROM ${schema}.hold($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
         values: [
           holds.map(({ id }) => id),
           holds.map(({ caller }) => caller),
@@ -28,8 +28,9 @@ export function createBooks(database: Database, { schema, owner }: { schema: str
           owner.id,
           owner.leaseMs,
           owner.now(),
+          msLeft,
         ],
-      });
+      }));
       const byPlace = new Map(refused.map((row) => [readNumber(row, "refused"), row]));
       return holds.map((_, at) => toResult(byPlace.get(at + 1)));
     },

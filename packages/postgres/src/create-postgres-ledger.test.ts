@@ -239,6 +239,23 @@ await describeWithPostgres("a ledger", ({ url, pool, nameSchema }) => {
     await ledger.close();
   });
 
+  it("makes no hold after its time, when nobody asks for it any more", async () => {
+    const schema = nameSchema();
+    const ledger = open({ schema, timeoutSeconds: 0.3 });
+    await ledger.settle(recordOf({ id: "req_1", charge: "0.1" }));
+    const client = await pool.connect();
+    await client.query(`BEGIN; SELECT FROM "${schema}".balances FOR UPDATE`);
+    await expect(ledger.hold(holdOf({ id: "req_2" }))).rejects.toThrow("no answer in time");
+    // As core does; it finds nothing yet.
+    await ledger.release("req_2");
+    await sleep(50);
+    await client.query("COMMIT");
+    client.release();
+    await sleep(200);
+    expect(await ledger.balance("me")).toEqual({ settled: "0.1", held: "0" });
+    await ledger.close();
+  });
+
   it("rejects within its time where all connections of the pool are taken", async () => {
     const small = new Pool({ connectionString: url, max: 1 });
     const ledger = open({ pool: small, timeoutSeconds: 0.5 });

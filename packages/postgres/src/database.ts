@@ -18,9 +18,11 @@ export type Send = (query: SqlQuery) => Promise<readonly Row[]>;
 export interface Database {
   /**
    * Runs one statement, a transaction of its own. It may be run twice, where nobody knows what became of the first
-   * time. Rejects when there is no answer in time.
+   * time. Rejects when there is no answer in time; then the statement may be done all the same, and later.
+   *
+   * @param query the statement, or what makes it of the milliseconds that are left when it is sent
    */
-  run(query: SqlQuery, timeoutMs?: number): Promise<readonly Row[]>;
+  run(query: SqlQuery | ((msLeft: number) => SqlQuery), timeoutMs?: number): Promise<readonly Row[]>;
   /** Gives a connection to `work`, for transactions of more than one statement. */
   connect<T>(work: (send: Send) => Promise<T>): Promise<T>;
 }
@@ -40,7 +42,8 @@ export function createDatabase(pool: PostgresPool, defaultTimeoutMs: number): Da
       const end = performance.now() + timeoutMs;
       for (let attempt = 0; ; attempt++) {
         try {
-          return await connect((send) => send(query), end);
+          const make = typeof query === "function" ? query : () => query;
+          return await connect((send) => send(make(msUntil(end))), end);
         } catch (error) {
           const waitMs = RETRY_MS[attempt];
           if (waitMs === undefined || !isTransient(error)) throw error;

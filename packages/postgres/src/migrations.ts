@@ -65,10 +65,11 @@ export const MIGRATIONS: readonly string[] = [
     PERFORM 1 FROM {schema}.balances WHERE caller = ANY (p_callers) ORDER BY caller FOR UPDATE;
   END $$;
 
-  -- Makes holds where their budgets let them; of those refused returns the place, from 1, and the balance.
+  -- Makes holds where their budgets let them; of those refused returns the place, from 1, and the balance. All fail where
+  -- the locks take longer than the patience.
   CREATE FUNCTION {schema}.hold(
     p_ids text[], p_callers text[], p_amounts numeric[], p_budgets numeric[], p_expire_ms float8[], p_holds text[],
-    p_owner uuid, p_lease_ms float8, p_now_ms float8
+    p_owner uuid, p_lease_ms float8, p_now_ms float8, p_patience_ms float8
   ) RETURNS TABLE (refused bigint, settled_then numeric, held_then numeric) LANGUAGE plpgsql {settings} AS $$
   DECLARE
     instant timestamptz := coalesce(to_timestamp(p_now_ms / 1000), clock_timestamp());
@@ -84,6 +85,10 @@ export const MIGRATIONS: readonly string[] = [
         ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until;
     END IF;
     PERFORM {schema}.lock_balances(p_callers);
+    -- Who asked has given up, and has released what it does not know of: it must not come to be after that.
+    IF clock_timestamp() > statement_timestamp() + p_patience_ms * interval '1 millisecond' THEN
+      RAISE query_canceled USING MESSAGE = 'The balances were locked for longer than a hold may take.';
+    END IF;
     FOR item IN
       SELECT i.place, i.caller, coalesce(i.amount, 0) AS amount, i.budget, b.settled, b.held
         FROM unnest(p_ids, p_callers, p_amounts, p_budgets)
