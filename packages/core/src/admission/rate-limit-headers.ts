@@ -105,10 +105,24 @@ function toSeconds(ms: number): number {
 function addOpenaiHeaders(headers: Record<string, string>, standing: Standing | undefined): void {
   if (standing === undefined) return;
   const { limit, state } = standing;
-  headers[`x-ratelimit-limit-${limit.name}`] = String(limit.limit);
-  headers[`x-ratelimit-remaining-${limit.name}`] = String(state.remaining);
-  headers[`x-ratelimit-reset-${limit.name}`] = toDuration(state.resetMs);
+  const names = OPENAI_NAMES[limit.name];
+  headers[names.limit] = String(limit.limit);
+  headers[names.remaining] = String(state.remaining);
+  headers[names.reset] = toDuration(state.resetMs);
 }
+
+const OPENAI_NAMES = {
+  requests: {
+    limit: "x-ratelimit-limit-requests",
+    remaining: "x-ratelimit-remaining-requests",
+    reset: "x-ratelimit-reset-requests",
+  },
+  images: {
+    limit: "x-ratelimit-limit-images",
+    remaining: "x-ratelimit-remaining-images",
+    reset: "x-ratelimit-reset-images",
+  },
+} as const satisfies Record<WindowLimit["name"], Record<"limit" | "remaining" | "reset", string>>;
 
 /** As OpenAI writes a time, which is how Go does: `20ms`, `1s`, `1.5s`, `6m0s`, `1h0m0s`. */
 function toDuration(ms: number): string {

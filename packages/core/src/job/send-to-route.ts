@@ -18,8 +18,8 @@ export async function sendToRoute(
   request: ImageRequest,
   { upstreamModel, transport, logger }: SendContext,
 ): Promise<AttemptOutcome> {
-  const { family, baseUrl, headers, timeouts } = channel;
-  const to = { baseUrl, headers, timeouts, apiKey: key.apiKey };
+  const { family, toUrl, headers, timeouts } = channel;
+  const to = { toUrl, headers, timeouts, apiKey: key.apiKey };
   try {
     const call = family.toUpstream(request, upstreamModel);
     return await sendOnce(transport, call, to, (status, body) => family.toFailure(status, body));

@@ -1,4 +1,5 @@
 import type { Family } from "../families/family.js";
+import { rememberFound } from "../remember-found.js";
 import { createSeriesMap, isSeries } from "../series.js";
 import type { Timeouts } from "../upstream/transport.js";
 import { createHealthId } from "./health-id.js";
@@ -64,6 +65,8 @@ export interface Channel {
   readonly timeouts: Timeouts;
   readonly resultHosts: readonly string[];
   readonly retryUnsafe: boolean;
+  /** Where a call to this path goes. */
+  readonly toUrl: (path: string) => string;
   /** The provider's name of a service model, or `undefined` when the channel does not serve it. */
   toUpstreamModel(model: string): string | undefined;
   /** The service models that its mapping gives this provider's name; a series where many have it. */
@@ -94,7 +97,9 @@ export function createChannel(options: ChannelOptions, family: Family): Channel 
     timeouts: toTimeouts(options.timeouts ?? {}),
     resultHosts: options.resultHosts ?? [],
     retryUnsafe: options.retryUnsafe ?? false,
-    toUpstreamModel: createModelMapping(options.modelMapping),
+    // The same text each time, of which is known what a fresh one would have to be worked out of: its hash.
+    toUrl: rememberFound((path) => baseUrl + path),
+    toUpstreamModel: rememberFound(createModelMapping(options.modelMapping)),
     findServiceModels: (upstreamModel) => findKeys(options.modelMapping ?? {}, upstreamModel),
   };
 }

@@ -7,7 +7,7 @@ import { type Timeouts, type Transport, TransportError, type TransportResponse }
 
 /** Where an attempt goes: the part of a channel that sending needs, and one of its keys. */
 export interface Destination {
-  readonly baseUrl: string;
+  readonly toUrl: (path: string) => string;
   readonly apiKey: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly timeouts: Timeouts;
@@ -28,7 +28,7 @@ export async function sendOnce(
   let response: TransportResponse;
   try {
     response = await transport.send({
-      url: to.baseUrl + call.path,
+      url: to.toUrl(call.path),
       headers: { ...call.headers, ...to.headers, authorization: `Bearer ${to.apiKey}` },
       body: call.body,
       timeouts: to.timeouts,
