@@ -92,3 +92,19 @@ it("what waits too long is told so, and is not begun afterwards", async () => {
   await queue.settled();
   expect(batches).toEqual(["a", "b"]);
 });
+
+it("what is done after its time is told of, and what fails is not", async () => {
+  const late: string[] = [];
+  const queue = createBatchQueue(
+    20,
+    async ([item]: readonly Item[]) => {
+      await sleep(60);
+      if (item?.id === "b") throw refusal();
+      return [`done ${item?.id}`];
+    },
+    ({ id }, result) => late.push(`${id}: ${result}`),
+  );
+  for (const id of ["a", "b"]) await expect(queue.run({ id })).rejects.toThrow("no answer in time");
+  await queue.settled();
+  expect(late).toEqual(["a: done a"]);
+});

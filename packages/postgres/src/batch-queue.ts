@@ -29,10 +29,13 @@ interface Entry<Item, Result> {
  * Puts all that is asked for in one turn of the event loop, and while the transaction before is under way, into one
  * transaction: what costs is the way to the server and its commit, and not the operations. One whose data the server
  * refuses fails alone.
+ *
+ * @param onLate told of what was done all the same after its promise had rejected for its time
  */
 export function createBatchQueue<Item extends { readonly id: string }, Result>(
   timeoutMs: number,
   doTogether: DoTogether<Item, Result>,
+  onLate: (item: Item, result: Result) => void = () => undefined,
 ): BatchQueue<Item, Result> {
   const pending = new Set<Entry<Item, Result>>();
   const lanes = new Set<Promise<void>>();
@@ -56,7 +59,7 @@ export function createBatchQueue<Item extends { readonly id: string }, Result>(
       pending.add(entry);
       if (lanes.size < LANES) openLane();
       try {
-        return await withDeadline(promise, timeoutMs);
+        return await withDeadline(promise, timeoutMs, (result) => onLate(item, result));
       } finally {
         pending.delete(entry);
       }

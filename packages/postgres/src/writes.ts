@@ -1,4 +1,4 @@
-import type { Ledger } from "@calotype/core/billing";
+import type { HoldResult, Ledger } from "@calotype/core/billing";
 import { createBatchQueue } from "./batch-queue.js";
 import type { Books } from "./books.js";
 import { checkText } from "./check-input.js";
@@ -20,7 +20,6 @@ export interface WritesParts {
 
 /** A queue for each kind, since one statement does one kind. */
 export function createWrites({ books, ready, timeoutMs }: WritesParts): Writes {
-  const holds = createBatchQueue(timeoutMs, (entries: readonly HoldEntry[]) => books.hold(entries));
   const settlements = createBatchQueue(timeoutMs, async (entries: readonly RecordEntry[]) => {
     await books.settle(entries);
     return entries.map(() => undefined);
@@ -29,6 +28,15 @@ export function createWrites({ books, ready, timeoutMs }: WritesParts): Writes {
     await books.release(entries.map(({ id }) => id));
     return entries.map(() => undefined);
   });
+  const releaseLate = ({ id }: HoldEntry, { ok }: HoldResult): void => {
+    // Where this fails, too, the hold is left to a sweep.
+    if (ok) releases.run({ id }).catch(() => undefined);
+  };
+  const holds = createBatchQueue(
+    timeoutMs,
+    (entries: readonly HoldEntry[]) => books.hold(entries),
+    releaseLate,
+  );
   return {
     hold: async (hold) => {
       const entry = toHoldEntry(hold);
