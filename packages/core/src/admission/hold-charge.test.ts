@@ -4,6 +4,7 @@ import { createMemoryLedger } from "../billing/memory-ledger.js";
 import { createPriceList } from "../billing/pricing.js";
 import { seedream } from "../families/seedream/seedream.js";
 import type { Caller } from "../image-request.js";
+import { createLateWrites } from "../job/late-writes.js";
 import { holdCharge } from "./hold-charge.js";
 
 const prices = createPriceList({
@@ -20,11 +21,12 @@ interface Held {
 
 function open(changed: Partial<Ledger> = {}) {
   const ledger = { ...createMemoryLedger({ now: () => NOW }), ...changed };
+  const lateWrites = createLateWrites();
   const logs: object[] = [];
   const log = (fields: object, message: string): void => void logs.push({ ...fields, message });
   const hold = ({ id = "req_1", caller = { id: "me" }, images = 1, isPriced = true }: Held): Promise<void> =>
     holdCharge(
-      { ledger, logger: { warn: log, error: log }, now: () => NOW },
+      { ledger, logger: { warn: log, error: log }, lateWrites, now: () => NOW },
       {
         caller,
         keepAlive: () => {},
@@ -45,7 +47,7 @@ function open(changed: Partial<Ledger> = {}) {
       },
       60_000,
     );
-  return { ledger, logs, hold };
+  return { ledger, lateWrites, logs, hold };
 }
 
 const REFUSED = { code: "insufficient_quota", status: 403, shouldRetry: false };
@@ -115,6 +117,29 @@ describe("holdCharge", () => {
       },
     });
     await expect(hold({})).rejects.toMatchObject({ code: "gateway_unavailable" });
+    expect(await own.balance("me")).toEqual({ settled: "0", held: "0" });
+  });
+
+  it("leaves none behind either where the ledger stays away for a while after it", async () => {
+    const own = createMemoryLedger();
+    let isAway = false;
+    const { hold, lateWrites } = open({
+      ...own,
+      hold: async (made) => {
+        await own.hold(made);
+        isAway = true;
+        throw new Error("the connection was cut");
+      },
+      release: async (id) => {
+        if (isAway) throw new Error("unreachable");
+        await own.release(id);
+      },
+    });
+    await expect(hold({})).rejects.toMatchObject({ code: "gateway_unavailable" });
+    await lateWrites.run();
+    expect(await own.balance("me")).toEqual({ settled: "0", held: "0.1" });
+    isAway = false;
+    await lateWrites.run();
     expect(await own.balance("me")).toEqual({ settled: "0", held: "0" });
   });
 });

@@ -5,11 +5,14 @@ import { remember } from "../billing/remember.js";
 import type { Order } from "../billing/settled-record.js";
 import { GatewayError } from "../errors.js";
 import type { Caller, ImageRequest } from "../image-request.js";
+import type { LateWrites } from "../job/late-writes.js";
 import type { Logger } from "../logger.js";
 
 interface HoldParts {
   readonly ledger: Ledger;
   readonly logger: Logger;
+  /** What the ledger does not take now. */
+  readonly lateWrites: LateWrites;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -49,7 +52,7 @@ export async function holdCharge(
     result = await parts.ledger.hold(hold);
   } catch (cause) {
     parts.logger.error({ requestId: id, err: cause }, "The ledger failed; the request was not sent.");
-    keepAlive(releaseUnsure(parts.ledger, id));
+    keepAlive(releaseUnsure(parts, id));
     throw outOfReach(cause);
   }
   if (!result.ok) {
@@ -70,11 +73,12 @@ function outOfReach(cause: unknown): GatewayError {
 }
 
 /** The hold may have been made, and its answer lost; one that was not sent must not be charged by `onLost`. */
-async function releaseUnsure(ledger: Ledger, id: string): Promise<void> {
+async function releaseUnsure({ ledger, lateWrites }: HoldParts, id: string): Promise<void> {
   try {
     await ledger.release(id);
   } catch {
-    // It was told that the ledger failed. A hold that is there all the same is left to a sweep.
+    // It was told that the ledger failed. Its owner lives, so that no sweep would end the hold before its time.
+    lateWrites.addUnsure(() => ledger.release(id));
   }
 }
 

@@ -43,4 +43,16 @@ describe("what a ledger did not take in time", () => {
     await late.run();
     expect([isFirstTaken, count]).toEqual([false, 10_000]);
   });
+
+  it("holds that may have been made are in the way of no charge, and the first of them are kept", async () => {
+    const late = createLateWrites();
+    const taken: string[] = [];
+    for (let index = 0; index < 1_001; index++) {
+      late.addUnsure(failing(0, () => taken.push(`unsure ${index}`)));
+    }
+    late.add(failing(0, () => taken.push("charge")));
+    await late.run();
+    expect(taken.slice(0, 2)).toEqual(["charge", "unsure 0"]);
+    expect(taken).toHaveLength(1_001);
+  });
 });
