@@ -158,6 +158,29 @@ describe("what is last", () => {
     vi.useRealTimers();
   });
 
+  it("is kept back for a second only where the source does not end and is never silent", async () => {
+    vi.useFakeTimers();
+    const source = createScriptedSource(LAST);
+    const last = relayLast(source).next();
+    for (let ms = 0; ms < 1_100; ms += 100) {
+      source.send(": ping\n\n");
+      await vi.advanceTimersByTimeAsync(100);
+    }
+    expect(await Promise.race([last, Promise.resolve("waits")])).toBe(LAST);
+    vi.useRealTimers();
+  });
+
+  it("is kept back for as long as onEnd takes where the source has ended", async () => {
+    vi.useFakeTimers();
+    const committed = Promise.withResolvers<void>();
+    const last = relayLast(endedSource(LAST), { onEnd: () => committed.promise }).next();
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(await Promise.race([last, Promise.resolve("waits")])).toBe("waits");
+    committed.resolve();
+    expect(await last).toBe(LAST);
+    vi.useRealTimers();
+  });
+
   it("goes out before the failure of a source that breaks off behind it", async () => {
     const source = createScriptedSource(LAST);
     const { next, ends } = relayLast(source);

@@ -25,7 +25,8 @@ export interface RelayParts {
   readonly pass: (chunk: Uint8Array) => readonly Uint8Array[];
   /**
    * True when nothing of weight is still to come. What goes on from then on is kept back until `onEnd` has resolved, so
-   * that a client sees the last byte of what is settled only; for a second, where the source does not end.
+   * that a client sees the last byte of what is settled only; for a second, where the source does not end, be it silent
+   * or not.
    */
   readonly isLast?: (() => boolean) | undefined;
   /** What goes on after the last chunk, once `onEnd` has resolved. */
@@ -64,6 +65,8 @@ export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
   #ready: Uint8Array[] = [];
   /** What goes on once the end was told; `undefined` where nothing is kept back any more. */
   #kept: Uint8Array[] | undefined = [];
+  /** When that goes on all the same, by `performance.now()`. */
+  #keptUntil = 0;
   /** The read that is under way: all wait for the same. */
   #pending: Promise<void> | undefined;
   #end: Promise<void> | undefined;
@@ -105,20 +108,24 @@ export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
   /** Until there is something to take, or to tell. */
   #wait(): Promise<void> {
     if (this.#isAbandoned || this.#isOver || this.#ready.length > 0) return NOTHING_TO_WAIT_FOR;
-    const limitMs = this.#isKeptBack ? KEPT_BACK_MS : this.#parts.heartbeatMs;
-    return limitMs === undefined ? this.#pull() : this.#pullWithin(limitMs);
+    if (this.#kept !== undefined && this.#kept.length > 0) return this.#pullToEnd();
+    const { heartbeatMs } = this.#parts;
+    return heartbeatMs === undefined ? this.#pull() : this.#pullOrBeat(heartbeatMs);
   }
 
-  get #isKeptBack(): boolean {
-    return this.#kept !== undefined && this.#kept.length > 0;
-  }
-
-  /** Past the limit what is kept back goes on, or else a heartbeat. */
-  async #pullWithin(limitMs: number): Promise<void> {
+  /** For the end of the source, and for `onEnd` however long that takes. */
+  async #pullToEnd(): Promise<void> {
+    const leftMs = this.#keptUntil - performance.now();
+    if (leftMs <= 0 && this.#end === undefined) return this.#release();
     const pending = this.#pull();
-    if (await settlesWithin(pending, limitMs)) return pending;
-    if (this.#isKeptBack) this.#release();
-    else this.#ready.push(...(this.#parts.beat?.() ?? []));
+    if ((await settlesWithin(pending, leftMs)) || this.#end !== undefined) return pending;
+    this.#release();
+  }
+
+  async #pullOrBeat(heartbeatMs: number): Promise<void> {
+    const pending = this.#pull();
+    if (await settlesWithin(pending, heartbeatMs)) return pending;
+    this.#ready.push(...(this.#parts.beat?.() ?? []));
   }
 
   /** Once; whoever asks again is told of the end. */
@@ -193,6 +200,7 @@ export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
   #add(chunks: readonly Uint8Array[]): void {
     if (this.#isAbandoned) return;
     const queue = this.#parts.isLast?.() === true ? this.#kept : undefined;
+    if (queue?.length === 0) this.#keptUntil = performance.now() + KEPT_BACK_MS;
     (queue ?? this.#ready).push(...chunks);
   }
 
