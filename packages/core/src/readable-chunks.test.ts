@@ -40,6 +40,12 @@ describe("the chunks of a stream", () => {
     expect(await collect(toChunks(source))).toHaveLength(0);
   });
 
+  it("come also where the stream was paused before", async () => {
+    const source = createSource(3);
+    source.pause();
+    expect(await collect(toChunks(source))).toHaveLength(3 * CHUNK);
+  });
+
   it("are each one's own where several ask at once", async () => {
     const source = new Readable({ read() {} });
     const chunks = toChunks(source)[Symbol.asyncIterator]();

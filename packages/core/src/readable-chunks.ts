@@ -71,6 +71,8 @@ class ReadableChunks extends ChunkQueue {
       this.#readable.on("end", this.#onEnd);
       this.#readable.on("error", this.#onError);
       this.#readable.on("close", this.#onClose);
+      // Whoever paused it before keeps a new listener from making it flow.
+      this.#readable.resume();
     }
   }
 
