@@ -1,5 +1,6 @@
 import { once } from "node:events";
-import { createServer, request } from "node:http";
+import { createServer, type IncomingMessage, request } from "node:http";
+import { connect, createServer as createHttp2Server, type Http2ServerRequest } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { freeChunk } from "./free-chunk.js";
@@ -31,6 +32,41 @@ it("the chunks of a socket's request can be freed one by one, and the others sta
   await once(client, "response");
   expect(seen[0]?.kept.equals(sent)).toBe(true);
   expect(seen[0]?.freed).toBeGreaterThan(10);
+});
+
+it("the chunks that somebody else gets, too, are not freed", async () => {
+  const seen: Buffer[] = [];
+  const server = createServer((req, res) => {
+    req.on("data", (chunk: Buffer) => seen.push(chunk)).pause();
+    const { body, freeChunk: free } = toGatewayRequest(req, res, {});
+    const read = async (): Promise<void> => {
+      for await (const chunk of body ?? []) free?.(chunk);
+      res.end();
+    };
+    void read();
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const sent = Buffer.alloc(300_000, 7);
+  await once(request({ port, host: "127.0.0.1", method: "POST", agent: false }).end(sent), "response");
+  expect(Buffer.concat(seen).equals(sent)).toBe(true);
+});
+
+it("the chunks of HTTP/2 are not freed: they may be all of what was read from the socket", async () => {
+  const given = Promise.withResolvers<unknown>();
+  const server = createHttp2Server((req: Http2ServerRequest, res) => {
+    given.resolve(toGatewayRequest(req as unknown as IncomingMessage, res as never, {}).freeChunk);
+    res.end();
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const client = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  onTestFinished(() => {
+    client.close();
+    server.close();
+  });
+  client.request({ ":method": "POST", ":path": "/" }).end("a");
+  expect(await given.promise).toBeUndefined();
 });
 
 it("a chunk that is a part of other memory is not freed", () => {

@@ -29,12 +29,19 @@ export function toGatewayRequest(
     headers: toHeaderReader(req),
     // Leaving the loop early must not destroy the socket: the refusal is still to be written to it.
     body: taken ? null : toChunks(req),
-    // Whatever plays the part of a request may have given its own memory.
-    freeChunk: req.socket instanceof Socket ? freeChunk : undefined,
+    freeChunk: hasOwnChunks(req) ? freeChunk : undefined,
     parsedBody: taken ? host.parsedBody : undefined,
     bodyConsumed: taken,
     signal: new ClientSignal(res),
   };
+}
+
+/**
+ * Whether the chunks are copies of the parser's that only the gateway gets. Those of HTTP/2 may be all of what was read
+ * from the socket, and whatever plays the part of a request may give its own memory.
+ */
+function hasOwnChunks(req: IncomingMessage): boolean {
+  return req.httpVersionMajor === 1 && req.socket instanceof Socket && req.listenerCount("data") === 0;
 }
 
 function toHeaderReader({ headers }: IncomingMessage): HeaderReader {
