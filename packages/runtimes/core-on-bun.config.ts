@@ -11,6 +11,8 @@ const NODE_ONLY = [
   "that is cut between events ends with an error event",
   "that is cut inside an event breaks off",
   "takes no more memory however long it goes on",
+  "have no timers, and hold nothing of what was taken",
+  "hold of a line that has begun what has come, and not the chunk it came in",
 ];
 
 /** The tests of `packages/core` on Bun, where the way to the providers is the global `fetch`. */

@@ -68,7 +68,8 @@ describe("JSON whose data URLs are kept", () => {
         const json = Buffer.from(JSON.stringify({ image: LONG, document, more: [LONG, LONG] }));
         const place = at % json.length;
         const changed = Buffer.concat([json.subarray(0, place), bytes, json.subarray(place + 1)]);
-        const expected = attempt(() => parse(changed));
+        // What is no number in JSON either, such as 1e999, is plain on neither side.
+        const expected = attempt(() => toPlain(parse(changed)));
         expect(attempt(() => toPlain(keep(changed)))).toEqual(expected);
       }),
       { numRuns: 1_000 },
