@@ -29,9 +29,9 @@ async function collect(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
 describe("the chunks of a stream", () => {
   it("are its bytes in order", async () => {
     const bytes = await collect(toChunks(createSource(40)));
-    expect(bytes).toEqual(
-      Buffer.concat(Array.from({ length: 40 }, (_, index) => Buffer.alloc(CHUNK, index))),
-    );
+    const made = Array.from({ length: 40 }, (_, index) => Buffer.alloc(CHUNK, index));
+    // Not by vitest, which takes seconds for it on Bun.
+    expect(bytes.equals(Buffer.concat(made))).toBe(true);
   });
 
   it("are none where it is empty or has ended", async () => {
