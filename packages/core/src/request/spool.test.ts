@@ -1,8 +1,9 @@
 import { Buffer } from "node:buffer";
-import { readdirSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { array, assert, asyncProperty, integer } from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { KeptFile } from "./kept-file.js";
 import type { KeptWriter } from "./kept-writer.js";
 import { createSpool, type Shelf } from "./spool.js";
@@ -10,9 +11,6 @@ import type { SpoolFile } from "./spool-file.js";
 import { openSpoolFile } from "./spool-file-node.js";
 
 const KIB = 1024;
-
-const findFiles = (): readonly string[] =>
-  readdirSync(tmpdir()).filter((name) => name.startsWith("calotype-upload-"));
 
 /** Bytes of which no two kilobytes are alike. */
 const createBytes = (length: number): Uint8Array =>
@@ -137,10 +135,18 @@ describe("what is kept of a form's files", () => {
 
 describe("a file of ours", () => {
   it("has no name from the start, so that a crash leaves nothing", async () => {
-    const before = findFiles();
+    // Its own: other tests, in processes beside this one, keep files as well.
+    const folder = mkdtempSync(join(tmpdir(), "calotype-spool-"));
+    vi.stubEnv("TMPDIR", folder);
+    onTestFinished(() => {
+      vi.unstubAllEnvs();
+      rmSync(folder, { recursive: true });
+    });
+    expect(tmpdir()).toBe(folder);
+
     const { shelf } = openShelf(0);
     const file = await writeAll(shelf.begin(), createBytes(500 * KIB));
-    expect(findFiles()).toEqual(before);
+    expect(readdirSync(folder)).toEqual([]);
     expect((await readAll(file)).length).toBe(500 * KIB);
     shelf.close();
   });
