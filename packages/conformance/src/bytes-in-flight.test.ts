@@ -7,10 +7,13 @@ import { listen } from "./support/listen.js";
 import { openRaw } from "./support/raw-client.js";
 import { CALLER_KEY, CHANNEL_KEY, QWEN_IMAGE } from "./support/test-gateway.js";
 
-const MAX_BYTES = 32 * 1024 * 1024;
+const MB = 1024 * 1024;
+const MAX_BYTES = 32 * MB;
+/** Of uploads alone, which are quick to look for then. */
+const MAX_UPLOADED_BYTES = 2 * MB;
 const PATH = "/v1/images/generations";
 /** More than the buffers of two sockets take. */
-const IMAGE = Buffer.alloc(18 * 1024 * 1024);
+const IMAGE = Buffer.alloc(18 * MB);
 const HEADERS = { authorization: `Bearer ${CALLER_KEY}`, "content-type": "application/json" };
 const OVERLOADED = expect.stringContaining('"code":"overloaded"');
 
@@ -48,14 +51,14 @@ const upload = (url: string, bytes: number): Promise<Answer> =>
   });
 
 /** Only where nothing at all is held is there room for it. */
-const fillBudget = async (url: string): Promise<number> => (await upload(url, MAX_BYTES)).status;
+const fillBudget = async (url: string, bytes: number): Promise<number> => (await upload(url, bytes)).status;
 
 const ASK = JSON.stringify({ model: QWEN_IMAGE, prompt: "a fox", response_format: "b64_json" });
 
 describe("uploads over sockets", () => {
   it("past the budget are a 503 that says when to come again, and pass once the others are gone", async () => {
-    const url = await serve();
-    const length = 20 * 1024 * 1024;
+    const url = await serve({ maxBytesInFlight: MAX_UPLOADED_BYTES });
+    const length = 1.25 * MB;
     const first = open(url, { path: PATH, headers: { ...HEADERS, "content-length": String(length) } });
     const answered = readAnswer(first);
     first.write("x");
@@ -64,26 +67,26 @@ describe("uploads over sockets", () => {
       .toMatchObject({ status: 503, headers: { "retry-after": "1" }, text: OVERLOADED });
     first.end("x".repeat(length - 1));
     expect((await answered).status).toBe(400);
-    expect(await fillBudget(url)).toBe(400);
+    expect(await fillBudget(url, MAX_UPLOADED_BYTES)).toBe(400);
   });
 
   it("in chunks past the budget are a 503", async () => {
-    const url = await serve();
-    const piece = "x".repeat(1024 * 1024);
+    const url = await serve({ maxBytesInFlight: MAX_UPLOADED_BYTES });
+    const piece = "x".repeat(MB / 16);
     const pieces = Array.from({ length: 40 }, () => piece);
     const answer = await send(url, { path: PATH, headers: HEADERS, body: pieces });
     expect(answer).toMatchObject({ status: 503, text: OVERLOADED });
-    expect(await fillBudget(url)).toBe(400);
+    expect(await fillBudget(url, MAX_UPLOADED_BYTES)).toBe(400);
   });
 
   it("whose client leaves in the middle hold nothing", async () => {
-    const url = await serve();
-    const call = { path: PATH, headers: { ...HEADERS, "content-length": String(MAX_BYTES) } };
+    const url = await serve({ maxBytesInFlight: MAX_UPLOADED_BYTES });
+    const call = { path: PATH, headers: { ...HEADERS, "content-length": String(MAX_UPLOADED_BYTES) } };
     const { socket } = await openRaw(url, call);
     socket.write("x".repeat(1024));
     await expect.poll(() => upload(url, 10)).toMatchObject({ status: 503 });
     socket.destroy();
-    await expect.poll(() => fillBudget(url)).toBe(400);
+    await expect.poll(() => fillBudget(url, MAX_UPLOADED_BYTES)).toBe(400);
   });
 });
 
@@ -96,27 +99,30 @@ const begin = async (url: string) => {
   return socket;
 };
 
-describe("a large answer over a socket", () => {
+/** One look is an upload of 32 MB. */
+const POLLED = { timeout: 15_000 };
+
+describe("a large answer over a socket", { timeout: 40_000 }, () => {
   it("is held while its reader is slow, and no longer when it has read it", async () => {
     const url = await serve();
     const socket = await begin(url);
-    await expect.poll(() => fillBudget(url), { timeout: 5_000 }).toBe(503);
+    await expect.poll(() => fillBudget(url, MAX_BYTES), POLLED).toBe(503);
     let received = 0;
     socket.resume();
     socket.on("data", (chunk: Buffer) => {
       received += chunk.length;
     });
-    await expect.poll(() => fillBudget(url), { timeout: 5_000 }).toBe(400);
+    await expect.poll(() => fillBudget(url, MAX_BYTES), POLLED).toBe(400);
     expect(received).toBeGreaterThan(IMAGE.length);
   });
 
   it("is held no longer when its reader has left", async () => {
     const url = await serve();
     const socket = await begin(url);
-    await expect.poll(() => fillBudget(url), { timeout: 5_000 }).toBe(503);
+    await expect.poll(() => fillBudget(url, MAX_BYTES), POLLED).toBe(503);
     socket.destroy();
     await once(socket, "close");
-    await expect.poll(() => fillBudget(url), { timeout: 5_000 }).toBe(400);
+    await expect.poll(() => fillBudget(url, MAX_BYTES), POLLED).toBe(400);
   });
 
   it("frees its caller's place for the request that follows it", async () => {
