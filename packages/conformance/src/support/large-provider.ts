@@ -13,6 +13,8 @@ export interface LargeProvider {
   readonly channel: ChannelOptions;
   /** The answer as it is sent. */
   readonly text: string;
+  /** Requests that came. */
+  readonly asked: () => number;
   /** Answers that were sent to their end. */
   readonly sent: () => number;
 }
@@ -28,6 +30,7 @@ export async function startLargeProvider(
   const text = writeAnswer(pictures);
   const bytes = Buffer.from(text);
   const half = Math.floor(bytes.length / 2);
+  let asked = 0;
   let sent = 0;
   const answer = async (response: ServerResponse): Promise<void> => {
     response.writeHead(200, { "content-type": "application/json", "content-length": bytes.length });
@@ -41,6 +44,7 @@ export async function startLargeProvider(
     response.end(bytes.subarray(half));
   };
   const { url, close } = await listen((request, response) => {
+    asked++;
     request.resume();
     void answer(response);
   });
@@ -48,6 +52,7 @@ export async function startLargeProvider(
   return {
     channel: { id: "large", family: "seedream", apiKey: CHANNEL_KEY, baseUrl: url },
     text,
+    asked: () => asked,
     sent: () => sent,
   };
 }

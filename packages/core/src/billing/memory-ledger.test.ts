@@ -188,21 +188,17 @@ describe("a memory ledger that is given what is no amount", () => {
   });
 });
 
-/** Milliseconds of the fastest of a few rounds, each of 500 requests that are held, settled, taken and marked. */
-async function measure(ledger: Ledger, callers: number): Promise<number> {
-  const rounds: number[] = [];
-  for (let round = 0; round < 6; round++) {
-    const begin = performance.now();
-    for (let at = 0; at < 500; at++) {
-      const id = `req_${round}_${at}`;
-      const caller = `caller_${at % callers}`;
-      await ledger.hold(holdOf(id, { caller, budget: "1000000" }));
-      await ledger.settle(recordOf(id, { caller }));
-      await ledger.markDelivered(await ledger.takeUndelivered(1, 60_000));
-    }
-    rounds.push(performance.now() - begin);
+/** Milliseconds of a round of 500 requests that are held, settled, taken and marked. */
+async function measure(ledger: Ledger, callers: number, round: number): Promise<number> {
+  const begin = performance.now();
+  for (let at = 0; at < 500; at++) {
+    const id = `req_${round}_${at}`;
+    const caller = `caller_${at % callers}`;
+    await ledger.hold(holdOf(id, { caller, budget: "1000000" }));
+    await ledger.settle(recordOf(id, { caller }));
+    await ledger.markDelivered(await ledger.takeUndelivered(1, 60_000));
   }
-  return Math.min(...rounds);
+  return performance.now() - begin;
 }
 
 describe("the cost of a request", () => {
@@ -216,11 +212,17 @@ describe("the cost of a request", () => {
     await large.takeUndelivered(8_000, 3_600_000);
     await large.markDelivered(await large.takeUndelivered(8_000, 3_600_000));
 
-    const ofOne = await measure(createMemoryLedger(), 1);
-    const ofMany = await measure(large, 10_000);
+    // By turns, and the fastest of each: the machine may be busy for a while.
+    const small = createMemoryLedger();
+    const ofOne: number[] = [];
+    const ofMany: number[] = [];
+    for (let round = 0; round < 8; round++) {
+      ofOne.push(await measure(small, 1, round));
+      ofMany.push(await measure(large, 10_000, round));
+    }
 
     // One scan of what is kept would make it tens of times as slow.
-    expect(ofMany).toBeLessThan(5 * ofOne);
+    expect(Math.min(...ofMany)).toBeLessThan(8 * Math.min(...ofOne));
   });
 });
 
