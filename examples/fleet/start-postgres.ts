@@ -15,7 +15,7 @@ export async function startPostgres(parent: string): Promise<Server> {
   if (user !== undefined) chownSync(folder, user.uid, user.gid);
   const programs = findPrograms();
   const data = join(folder, "data");
-  const initialize = ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8"];
+  const initialize = ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"];
   execFileSync(join(programs, "initdb"), initialize, {
     cwd: folder,
     stdio: ["ignore", "ignore", "inherit"],

@@ -17,7 +17,7 @@ import { type Fleet, openFleet } from "./open-fleet.js";
 import { tallySightings } from "./tally-sightings.js";
 
 const PROCESSES = 4;
-const KILLS = 5;
+const KILLS = 4;
 const LEASE_SECONDS = 1;
 
 /** A provider that takes its time. */
