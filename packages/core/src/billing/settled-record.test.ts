@@ -104,6 +104,20 @@ describe("settle", () => {
     });
   });
 
+  it.each(["byImage", "byToken"])(
+    "shares nothing with the record of a request like it, charged %s",
+    (model) => {
+      const usage = { generated_images: 1, output_tokens: 2 };
+      const record = toSettledRecord(order(model), sentTo, outcome({ usage }));
+      const before = structuredClone(record);
+      Object.assign(toSettledRecord(order(model), sentTo, outcome({ usage })).derivation ?? {}, {
+        exact: "9",
+      });
+      expect(record).toEqual(before);
+      expect(toSettledRecord(order(model), sentTo, outcome({ usage }))).toEqual(before);
+    },
+  );
+
   it.each<[string, string | undefined, Partial<Outcome>]>([
     ["all that can be", "byToken", { errorCode: "c", usage: { total_tokens: 1 }, upstreamRequestId: "0217" }],
     ["as little as can be", undefined, { images: 0, errorCode: undefined, usage: undefined }],

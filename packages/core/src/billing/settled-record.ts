@@ -56,7 +56,8 @@ export function toSettledRecord(order: Order, sentTo: SentTo, outcome: Outcome):
   // Not spread into it where they are there: that takes five times as long.
   if (outcome.errorCode !== undefined) record.errorCode = outcome.errorCode;
   if (usage !== undefined) record.usage = usage;
-  if (charge !== undefined) record.derivation = charge.derivation;
+  // The price gives the same one again: whoever is given a record may do with it what they like.
+  if (charge !== undefined) record.derivation = { ...charge.derivation };
   if (isUnpriced(charge)) record.unpriced = true;
   if (outcome.upstreamRequestId !== undefined) record.upstreamRequestId = outcome.upstreamRequestId;
   return record;
