@@ -40,6 +40,7 @@ export abstract class ChunkQueue implements AsyncIterator<Uint8Array, undefined>
       this.leave();
     }
     this.#queue.length = 0;
+    this.#failure = undefined;
     this.#answer()?.resolve(DONE);
     return Promise.resolve(DONE);
   }

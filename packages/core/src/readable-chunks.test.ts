@@ -138,6 +138,18 @@ describe("a reader that leaves", () => {
     expect(left).toBe(1);
   });
 
+  it("is told of no failure that came while nobody waited", async () => {
+    const source = new Readable({ read() {} });
+    const chunks = toChunks(source)[Symbol.asyncIterator]();
+    const first = chunks.next();
+    source.push(Buffer.from("a"));
+    await first;
+    source.destroy(new Error("cut"));
+    await turn();
+    await chunks.return?.();
+    expect(await chunks.next()).toEqual({ done: true, value: undefined });
+  });
+
   it("ends a wait that is under way", async () => {
     const chunks = toChunks(new Readable({ read() {} }))[Symbol.asyncIterator]();
     const waiting = chunks.next();
