@@ -35,8 +35,8 @@ const RUNTIME_BOUND: Readonly<Record<string, readonly string[]>> = {
   busboy: ["request/read-multipart.ts", "request/collect-form.ts"],
   "node:stream": ["request/read-multipart.ts", "request/collect-form.ts"],
   "node:buffer": [
+    "bytes/encode-base64.ts",
     "data-url-image.ts",
-    "encode-base64.ts",
     "job/fetch-as-base64.ts",
     "request/keep-data-urls.ts",
     "uploaded-image.ts",

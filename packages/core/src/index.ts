@@ -24,6 +24,7 @@ export {
   exportRecords,
   toUnresolvedRecord,
 } from "./billing/index.js";
+export { type ChunkOptions, type ReadableLike, toChunks } from "./bytes/readable-chunks.js";
 export type { ChannelTest } from "./channel-test/test-channel.js";
 export type { KeyTest } from "./channel-test/test-key.js";
 export type { ChannelTestOptions } from "./channel-test/test-request.js";
@@ -62,7 +63,6 @@ export { consoleLogger, type Logger } from "./logger.js";
 export { GatewayOptionsError, type OptionsProblem } from "./options/check-options.js";
 export type { GatewayOptions, IdempotencyOptions } from "./options/options.js";
 export type { Source } from "./options/source.js";
-export { type ChunkOptions, type ReadableLike, toChunks } from "./readable-chunks.js";
 export { type ApiKeyOptions, type Authenticate, hashApiKey } from "./request/authenticate.js";
 export type { SizeLimits } from "./request/image-size.js";
 export { type MintedApiKey, mintApiKey } from "./request/mint-api-key.js";

@@ -1,4 +1,4 @@
-import { encodeBase64, toBase64Length } from "./encode-base64.js";
+import { encodeBase64, toBase64Length } from "./bytes/encode-base64.js";
 import type { JsonObject } from "./json.js";
 import {
   type ChunksOptions,

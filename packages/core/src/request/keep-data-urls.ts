@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
+import { createStringScanner } from "../bytes/scan-string.js";
 import { createDataUrlImage, LONG_DATA_URL } from "../data-url-image.js";
 import { isJsonObject } from "../json.js";
-import { createStringScanner } from "../scan-string.js";
 import type { UploadedImage } from "../uploaded-image.js";
 
 const QUOTE = 0x22;

@@ -1,5 +1,5 @@
 import type { Dispatcher } from "undici";
-import { ChunkQueue } from "../chunk-queue.js";
+import { ChunkQueue } from "../bytes/chunk-queue.js";
 import { TransportError, type TransportResponse } from "./transport.js";
 import { isUnreachableCode } from "./unreachable.js";
 

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import type { ChunksOptions } from "./uploaded-image.js";
+import type { ChunksOptions } from "../uploaded-image.js";
 
 /** Bytes that are encoded at once; three of them make four letters. */
 const PIECE_BYTES = 3 * 24_576;
