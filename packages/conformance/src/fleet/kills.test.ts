@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Fault } from "@calotype/emulator";
-import { expect, it, vi } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { promptOf } from "../crashes/call-server.js";
 import { findProblems } from "../crashes/find-problems.js";
 import { createRandom, SEED } from "../crashes/seeded-random.js";
@@ -36,26 +36,23 @@ await describeWithServices([REDIS, POSTGRES], (redisUrl, postgresUrl) => {
       const random = createRandom(SEED + onLost.length);
       const place = { redisUrl, postgresUrl };
       const fleet = await openFleet(PROCESSES, place, { onLost, leaseSeconds: LEASE_SECONDS });
-      try {
-        const watch = watchBudget(fleet.ledger, { id: "trial", budget: CALLERS.trial.budget });
-        fleet.emulator.faults.add(...FAULTS);
-        let newest = 0;
-        for (let kill = 1; kill <= KILLS; kill++) newest = await killUnderLoad(fleet, `kill-${kill}`, random);
-        const overdrawn = await watch.stop();
-        await sleep(LEASE_SECONDS * 1_000 + 100);
-        await sweepOnce(fleet, (newest + 1) % PROCESSES);
+      onTestFinished(() => fleet.close());
+      const watch = watchBudget(fleet.ledger, { id: "trial", budget: CALLERS.trial.budget });
+      fleet.emulator.faults.add(...FAULTS);
+      let newest = 0;
+      for (let kill = 1; kill <= KILLS; kill++) newest = await killUnderLoad(fleet, `kill-${kill}`, random);
+      const overdrawn = await watch.stop();
+      await sleep(LEASE_SECONDS * 1_000 + 100);
+      await sweepOnce(fleet, (newest + 1) % PROCESSES);
 
-        const books = await fleet.readBooks();
-        const problems = [...overdrawn, ...findProblems(fleet, books), ...findDoubled(fleet)];
-        const lost = books.records.filter(({ state }) => state === "unresolved").length;
-        const counted = { ...tallySightings(fleet.sightings), records: books.records.length, lost };
-        expect({ counted, problems }).toEqual({ counted, problems: [] });
-        // The deaths came in the middle of something.
-        expect({ counted, isSomethingLost: lost > 0 }).toEqual({ counted, isSomethingLost: true });
-        expect(fleet.servers.flatMap((server) => server.errors())).toEqual([]);
-      } finally {
-        await fleet.close();
-      }
+      const books = await fleet.readBooks();
+      const problems = [...overdrawn, ...findProblems(fleet, books), ...findDoubled(fleet)];
+      const lost = books.records.filter(({ state }) => state === "unresolved").length;
+      const counted = { ...tallySightings(fleet.sightings), records: books.records.length, lost };
+      expect({ counted, problems }).toEqual({ counted, problems: [] });
+      // The deaths came in the middle of something.
+      expect({ counted, isSomethingLost: lost > 0 }).toEqual({ counted, isSomethingLost: true });
+      expect(fleet.servers.flatMap((server) => server.errors())).toEqual([]);
     },
   );
 
@@ -63,24 +60,21 @@ await describeWithServices([REDIS, POSTGRES], (redisUrl, postgresUrl) => {
     timeout: 40_000,
   }, async () => {
     const fleet = await openFleet(2, { redisUrl, postgresUrl });
-    try {
-      const { gated, servers } = fleet;
-      const [mortal, survivor] = servers.map(({ url }) => url);
-      const answered = callWith(mortal, "answered");
-      await vi.waitFor(() => expect(gated.waiting()).toBe(1), 10_000);
-      gated.letGo();
-      const { text } = await answered;
-      const cut = callWith(mortal, "cut").then(kindOf, () => "cut");
-      await vi.waitFor(() => expect(gated.waiting()).toBe(1), 10_000);
-      await servers[0]?.kill();
+    onTestFinished(() => fleet.close());
+    const { gated, servers } = fleet;
+    const [mortal, survivor] = servers.map(({ url }) => url);
+    const answered = callWith(mortal, "answered");
+    await vi.waitFor(() => expect(gated.waiting()).toBe(1), 10_000);
+    gated.letGo();
+    const { text } = await answered;
+    const cut = callWith(mortal, "cut").then(kindOf, () => "cut");
+    await vi.waitFor(() => expect(gated.waiting()).toBe(1), 10_000);
+    await servers[0]?.kill();
 
-      expect(await cut).toBe("cut");
-      expect(kindOf(await callWith(survivor, "cut"))).toBe("409 idempotency_in_progress");
-      expect(await callWith(survivor, "answered")).toMatchObject({ status: 200, text });
-      expect(gated.received()).toBe(2);
-    } finally {
-      await fleet.close();
-    }
+    expect(await cut).toBe("cut");
+    expect(kindOf(await callWith(survivor, "cut"))).toBe("409 idempotency_in_progress");
+    expect(await callWith(survivor, "answered")).toMatchObject({ status: 200, text });
+    expect(gated.received()).toBe(2);
   });
 });
 

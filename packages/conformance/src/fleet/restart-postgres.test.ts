@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { findProblems } from "../crashes/find-problems.js";
 import { createRandom, SEED } from "../crashes/seeded-random.js";
 import { startLoad } from "../crashes/start-load.js";
@@ -14,33 +14,28 @@ await describeWithServices([REDIS, POSTGRES_PROGRAMS], (redisUrl, programs) => {
     timeout: 60_000,
   }, async () => {
     const postgres = await startPostgresServer(programs);
-    try {
-      const fleet = await openFleet(4, { redisUrl, postgresUrl: postgres.url });
-      try {
-        fleet.emulator.faults.add({ latencyMs: 60, probability: 0.5 });
-        const load = startLoad(fleet.nextUrl, "restart", createRandom(SEED));
-        for (const how of ["fast", "immediate"] as const) {
-          await sleep(300);
-          await postgres.stop(how);
-          await sleep(500);
-          await postgres.start();
-        }
-        await sleep(500);
-        fleet.sightings.push(...(await load.stop()));
-        // What the ledger did not take in time it takes now.
-        expect(await Promise.all(fleet.servers.map((server) => server.stop()))).toEqual([0, 0, 0, 0]);
-
-        const books = await fleet.readBooks();
-        const counted = tallySightings(fleet.sightings);
-        expect({ counted, problems: findProblems(fleet, books) }).toEqual({ counted, problems: [] });
-        expect(books.records.filter(({ state }) => state === "unresolved")).toEqual([]);
-        // Some were refused meanwhile, and others served before and after.
-        expect(counted).toMatchObject({ "200": expect.any(Number), "503": expect.any(Number) });
-      } finally {
-        await fleet.close();
-      }
-    } finally {
-      await postgres.remove();
+    onTestFinished(() => postgres.remove());
+    const fleet = await openFleet(4, { redisUrl, postgresUrl: postgres.url });
+    // First this, then the server.
+    onTestFinished(() => fleet.close());
+    fleet.emulator.faults.add({ latencyMs: 60, probability: 0.5 });
+    const load = startLoad(fleet.nextUrl, "restart", createRandom(SEED));
+    for (const how of ["fast", "immediate"] as const) {
+      await sleep(300);
+      await postgres.stop(how);
+      await sleep(500);
+      await postgres.start();
     }
+    await sleep(500);
+    fleet.sightings.push(...(await load.stop()));
+    // What the ledger did not take in time it takes now.
+    expect(await Promise.all(fleet.servers.map((server) => server.stop()))).toEqual([0, 0, 0, 0]);
+
+    const books = await fleet.readBooks();
+    const counted = tallySightings(fleet.sightings);
+    expect({ counted, problems: findProblems(fleet, books) }).toEqual({ counted, problems: [] });
+    expect(books.records.filter(({ state }) => state === "unresolved")).toEqual([]);
+    // Some were refused meanwhile, and others served before and after.
+    expect(counted).toMatchObject({ "200": expect.any(Number), "503": expect.any(Number) });
   });
 });
