@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createPostgresLedger } from "@calotype/postgres";
 import { Pool } from "pg";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { readRecords } from "../ledger-suite/read-ledger.js";
 import { describeWithService } from "../support/needs-service.js";
 import { assertBalanced } from "./assert-books.js";
@@ -27,6 +27,10 @@ await describeWithService(POSTGRES_PROGRAMS, (programs) => {
     const settled: string[] = [];
     let failures = 0;
     const end = new AbortController();
+    const settleMore = (count: number): Promise<void> => {
+      const before = settled.length;
+      return vi.waitFor(() => expect(settled.length).toBeGreaterThan(before + count), 15_000);
+    };
     const work = async (worker: number): Promise<void> => {
       for (let round = 0; !end.signal.aborted; round++) {
         const facts = { id: `req-${worker}-${round}`, caller: `caller-${worker % 3}` };
@@ -40,12 +44,12 @@ await describeWithService(POSTGRES_PROGRAMS, (programs) => {
     try {
       const workers = Array.from({ length: 16 }, (_, worker) => work(worker));
       for (const how of ["fast", "immediate"] as const) {
-        await sleep(300);
+        await settleMore(40);
         await server.stop(how);
         await sleep(700);
         await server.start();
       }
-      await sleep(300);
+      await settleMore(40);
       end.abort();
       await Promise.all(workers);
 
