@@ -3,18 +3,24 @@ import { toEndedText, toRepeat, toRunningText } from "./claim-text.js";
 import { type CooldownList, findCooldowns, toCooldownText } from "./cooldown-list.js";
 import { type KeyNames, toSafeText } from "./key-names.js";
 import { readAdmitReply } from "./read-admit-reply.js";
+import { toRenewArguments } from "./renew-arguments.js";
+import type { RunningTicket } from "./renew-leases.js";
 import { isReplyError } from "./reply-error.js";
 import { ADMIT } from "./scripts/admit.js";
 import { FINISH } from "./scripts/finish.js";
 import { PROBE } from "./scripts/probe.js";
+import { RENEW } from "./scripts/renew.js";
 import type { RunScript } from "./scripts/script.js";
 import { SET_COOLDOWN } from "./scripts/set-cooldown.js";
+import { toMilliseconds } from "./to-milliseconds.js";
 import { readOrRefuse } from "./unreadable-error.js";
 
 /** What is asked of Redis, each in one round trip. Rejects with what the client does. */
 export interface AdmissionCalls {
   admit(ticket: AdmissionTicket): Promise<AdmissionDecision>;
   finish(ticket: AdmissionTicket, ending: IdempotencyEnding): Promise<void>;
+  /** Keeps what tickets of this caller took for one more lease. */
+  renew(caller: string, batch: readonly RunningTicket[]): Promise<void>;
   setCooldown(channel: string, cooldown: Cooldown | undefined): Promise<void>;
   /** Resolves where Redis takes writes under the keys of this caller, or of cooldowns. */
   probe(caller: string | undefined): Promise<void>;
@@ -27,9 +33,11 @@ export interface CallOptions {
   readonly keys: KeyNames;
   /** Of a larger answer only a mark is kept. */
   readonly maxAnswerBytes: number;
+  /** A place or a claim is taken, and renewed, for at most so long. */
+  readonly leaseMs: number;
 }
 
-export function createAdmissionCalls({ run, keys, maxAnswerBytes }: CallOptions): AdmissionCalls {
+export function createAdmissionCalls({ run, keys, maxAnswerBytes, leaseMs }: CallOptions): AdmissionCalls {
   let lastCooldowns: CooldownList = [];
   // A cluster has no script of two tags: then cooldowns are a second call, sent with the first.
   let isSplit = false;
@@ -56,7 +64,7 @@ export function createAdmissionCalls({ run, keys, maxAnswerBytes }: CallOptions)
 
   return {
     async admit(ticket) {
-      const reply = await runAdmit(ticket, toAdmitKeys(keys, ticket), toAdmitArguments(ticket));
+      const reply = await runAdmit(ticket, toAdmitKeys(keys, ticket), toAdmitArguments(ticket, leaseMs));
       const { decision, cooldowns } = readOrRefuse("A reply, a claim or a cooldown", () =>
         toDecision(reply, ticket),
       );
@@ -76,6 +84,11 @@ export function createAdmissionCalls({ run, keys, maxAnswerBytes }: CallOptions)
         args.push(toRunningText(idempotency, id), ended, toMilliseconds(ttlMs));
       }
       await run(FINISH, names, args);
+    },
+
+    async renew(caller, batch) {
+      const { names, args } = toRenewArguments(keys, leaseMs, { caller, batch });
+      await run(RENEW, names, args);
     },
 
     async setCooldown(channel, cooldown) {
@@ -123,25 +136,22 @@ function toAdmitKeys(keys: KeyNames, ticket: AdmissionTicket): string[] {
   return names;
 }
 
-function toAdmitArguments({ id, windows, concurrency, idempotency }: AdmissionTicket): string[] {
+function toAdmitArguments(ticket: AdmissionTicket, mostMs: number): string[] {
+  const { id, windows, concurrency, idempotency } = ticket;
   const args = [String(windows.length), String(concurrency.length), idempotency === undefined ? "0" : "1"];
   for (const { limit, windowMs, cost } of windows) {
     args.push(String(limit), toMilliseconds(windowMs), String(cost));
   }
-  for (const { limit, leaseMs } of concurrency) args.push(String(limit), toMilliseconds(leaseMs));
+  for (const { limit, leaseMs } of concurrency) {
+    args.push(String(limit), toMilliseconds(Math.min(leaseMs, mostMs)));
+  }
   if (idempotency !== undefined) {
-    args.push(toSafeText(id), toRunningText(idempotency, id), toMilliseconds(idempotency.leaseMs));
+    const leaseMs = Math.min(idempotency.leaseMs, mostMs);
+    args.push(toSafeText(id), toRunningText(idempotency, id), toMilliseconds(leaseMs));
   } else if (concurrency.length > 0) {
     args.push(toSafeText(id));
   }
   return args;
-}
-
-const LONGEST_MS = 1e12;
-
-/** As Redis takes a time: whole, at least one, and not so large that it is written as a power. */
-function toMilliseconds(ms: number): string {
-  return String(Math.min(Math.max(1, Math.ceil(ms)), LONGEST_MS));
 }
 
 function toArray(reply: unknown): unknown[] {

@@ -8,6 +8,7 @@ import { surviveAbsence } from "./survive-absence.js";
 /** Above the 256 KiB that a gateway keeps of a body, since headers and the escapes of JSON come on top. */
 const DEFAULT_MAX_ANSWER_BYTES = 320 * 1024;
 const DEFAULT_DEADLINE_MS = 1_000;
+const DEFAULT_LEASE_SECONDS = 120;
 
 /**
  * Limits, idempotency keys and cooldowns that all gateways of a fleet share, on Redis 6.2 or newer and by its clock.
@@ -33,9 +34,10 @@ export function createRedisAdmissionStore(options: RedisAdmissionStoreOptions): 
   checkOptions(options);
   const { client, prefix = "calotype:", deadlineMs = DEFAULT_DEADLINE_MS, whenAway = "closed" } = options;
   const { maxAnswerBytes = DEFAULT_MAX_ANSWER_BYTES, logger = consoleLogger } = options;
+  const leaseMs = 1_000 * (options.leaseSeconds ?? DEFAULT_LEASE_SECONDS);
   const keys = createKeyNames(prefix);
-  const calls = createAdmissionCalls({ run: toRunScript(client), keys, maxAnswerBytes });
-  return surviveAbsence(calls, { deadlineMs, whenAway, warn: toSafeWarn(logger) });
+  const calls = createAdmissionCalls({ run: toRunScript(client), keys, maxAnswerBytes, leaseMs });
+  return surviveAbsence(calls, { deadlineMs, leaseMs, whenAway, warn: toSafeWarn(logger) });
 }
 
 /** No failure of the operator's logger may fail a request, or end the process from a timer. */

@@ -31,6 +31,8 @@ describe("createRedisAdmissionStore", () => {
     [{ deadlineMs: 0 }, /deadlineMs must be a number from 10 to 60000, not 0/],
     [{ deadlineMs: Number.NaN }, /deadlineMs/],
     [{ deadlineMs: "1000" }, /deadlineMs/],
+    [{ leaseSeconds: 0 }, /leaseSeconds must be a number from 1 to 3600, not 0/],
+    [{ leaseSeconds: Number.POSITIVE_INFINITY }, /leaseSeconds/],
     [{ maxAnswerBytes: -1 }, /maxAnswerBytes/],
     [{ whenAway: "ajar" }, /whenAway must be "open", "closed"/],
     [{ whenAway: null }, /whenAway/],

@@ -16,6 +16,12 @@ export interface RedisAdmissionStoreOptions {
   readonly deadlineMs?: number | undefined;
   /** What becomes of requests while Redis is away: one word for all, or one for each store. Default `closed`. */
   readonly whenAway?: AwayPolicy | AwayPolicies | undefined;
+  /**
+   * So many seconds after the last sign of life of a gateway its places and idempotency keys are free. A gateway renews
+   * those of its requests for as long as they run. 1 to 3,600, default 120; longer than any pause of the process, and
+   * any absence of Redis, that you expect: a repeat of a request whose key lapsed runs again.
+   */
+  readonly leaseSeconds?: number | undefined;
   /** Of an answer that takes more bytes only a mark is kept: a repeat of it is refused. Default 320 KiB. */
   readonly maxAnswerBytes?: number | undefined;
   /** Told once when Redis is away, and once when it is back. Default: lines of JSON on the console. */
@@ -30,6 +36,7 @@ export function checkOptions({
   prefix,
   deadlineMs,
   whenAway,
+  leaseSeconds,
   maxAnswerBytes,
 }: RedisAdmissionStoreOptions): void {
   if (prefix !== undefined && (typeof prefix !== "string" || /[{}]/.test(prefix))) {
@@ -38,6 +45,7 @@ export function checkOptions({
     );
   }
   assertBetween("deadlineMs", deadlineMs, 10, 60_000);
+  assertBetween("leaseSeconds", leaseSeconds, 1, 3_600);
   assertBetween("maxAnswerBytes", maxAnswerBytes, 0, 512 * 1024 * 1024);
   if (whenAway === undefined || POLICIES.has(whenAway)) return;
   const isEachRight = ([store, policy]: [string, unknown]): boolean =>

@@ -12,10 +12,13 @@ import { type AwayPolicies, type AwayPolicy, isRefusedAway } from "./away-polici
 import { findCooldowns } from "./cooldown-list.js";
 import { createOwedWrites } from "./owed-writes.js";
 import { AwayError, createReach } from "./reach.js";
+import { createLeaseRenewal, type RunningTicket } from "./renew-leases.js";
 import { UnreadableError } from "./unreadable-error.js";
 
 export interface AbsenceOptions {
   readonly deadlineMs: number;
+  /** For so long Redis has what is not renewed. */
+  readonly leaseMs: number;
   readonly whenAway: AwayPolicy | AwayPolicies;
   /** Must not throw. */
   readonly warn: Logger["warn"];
@@ -30,7 +33,7 @@ const FORGET: IdempotencyEnding = { kind: "forget" };
  * says, and how those that run end is told to Redis when it is back.
  */
 export function surviveAbsence(calls: AdmissionCalls, options: AbsenceOptions): AdmissionStore {
-  const { deadlineMs, whenAway, warn } = options;
+  const { deadlineMs, leaseMs, whenAway, warn } = options;
   const own = createMemoryAdmissionStore();
   /** Requests that run and were admitted by this process, by their ids. */
   const admittedHere = new Set<string>();
@@ -43,6 +46,7 @@ export function surviveAbsence(calls: AdmissionCalls, options: AbsenceOptions): 
     onLost: (err) => warn({ err }, "Redis is away; what becomes of requests is as whenAway says."),
     onBack: (awayMs) => {
       warn({ awayMs, forgottenWrites: owed.takeDropped() }, "Redis is back.");
+      renewal.renewAll();
       void owed.deliver();
     },
   });
@@ -73,24 +77,40 @@ export function surviveAbsence(calls: AdmissionCalls, options: AbsenceOptions): 
     if (admittedHere.has(ticket.id) || owed.has(`finish ${ticket.id}`)) return;
     oweFinish(ticket, FORGET);
   };
+  const renewal = createLeaseRenewal({
+    leaseMs,
+    renew: (caller, batch) =>
+      reach.ask({ send: () => renewThere(caller, batch), probe: () => calls.probe(caller) }),
+  });
+  const renewThere = async (caller: string, batch: readonly RunningTicket[]): Promise<void> => {
+    try {
+      await calls.renew(caller, batch);
+    } finally {
+      // A client that has several connections, or sends again, may have sent an end before this.
+      for (const { ticket } of batch) if (!renewal.isRunning(ticket)) giveBack(ticket);
+    }
+  };
   const admitHere = async (ticket: AdmissionTicket, cause: unknown): Promise<AdmissionDecision> => {
     if (isRefusedAway(whenAway, ticket)) throw createAwayAnswer(cause);
     const decision = await own.admit(ticket);
     if (decision.kind !== "admitted") return decision;
     admittedHere.add(ticket.id);
+    renewal.begin(ticket);
     return { ...decision, cooldowns: findCooldowns(calls.lastCooldowns, ticket.channels, Date.now()) };
   };
 
   return {
     async admit(ticket) {
       try {
-        return await reach.ask({
+        const decision = await reach.ask({
           send: () => calls.admit(ticket),
           probe: () => calls.probe(ticket.caller),
           onLate: ({ kind }) => {
             if (kind === "admitted") giveBack(ticket);
           },
         });
+        if (decision.kind === "admitted") renewal.begin(ticket);
+        return decision;
       } catch (error) {
         if (error instanceof UnreadableError) giveBack(ticket);
         if (!(error instanceof AwayError)) throw error;
@@ -104,6 +124,7 @@ export function surviveAbsence(calls: AdmissionCalls, options: AbsenceOptions): 
     },
 
     async finish(ticket, ending) {
+      renewal.end(ticket);
       if (admittedHere.delete(ticket.id)) await own.finish(ticket, ending);
       try {
         await finishThere(ticket, ending);

@@ -12,6 +12,8 @@ export interface GatewayPlan {
   readonly schema: string;
   /** So long after its last sign of life a gateway's holds are lost. */
   readonly leaseSeconds: number;
+  /** The same for its places and idempotency keys. */
+  readonly admissionLeaseSeconds: number;
   readonly onLost: LostPolicy;
   readonly arkBaseUrl: string;
   readonly gatedBaseUrl: string;

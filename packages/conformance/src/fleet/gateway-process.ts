@@ -78,6 +78,7 @@ const gateway = createGateway(
       prefix: plan.prefix,
       whenAway: plan.whenAway,
       deadlineMs: REDIS_DEADLINE_MS,
+      leaseSeconds: plan.admissionLeaseSeconds,
       logger,
     }),
     logger,

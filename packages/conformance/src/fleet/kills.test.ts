@@ -13,12 +13,13 @@ import { POSTGRES } from "../support/postgres-service.js";
 import { REDIS } from "../support/redis-service.js";
 import { call, kindOf } from "./call-fleet.js";
 import { GATED } from "./gateway-plan.js";
-import { type Fleet, openFleet } from "./open-fleet.js";
+import { type Fleet, openFleet, type Place } from "./open-fleet.js";
 import { tallySightings } from "./tally-sightings.js";
 
 const PROCESSES = 4;
 const KILLS = 4;
 const LEASE_SECONDS = 1;
+const ADMISSION_LEASE_SECONDS = 2;
 
 /** A provider that takes its time. */
 const FAULTS: readonly Fault[] = [
@@ -56,10 +57,10 @@ await describeWithServices([REDIS, POSTGRES], (redisUrl, postgresUrl) => {
     },
   );
 
-  it("an idempotency key of a gateway that is killed runs nowhere else, and what it answered is repeated", {
+  it("an idempotency key of a gateway that is killed runs nowhere else within its lease, and what it answered is repeated", {
     timeout: 40_000,
   }, async () => {
-    const fleet = await openFleet(2, { redisUrl, postgresUrl });
+    const fleet = await openBriefFleet({ redisUrl, postgresUrl });
     onTestFinished(() => fleet.close());
     const { gated, servers } = fleet;
     const [mortal, survivor] = servers.map(({ url }) => url);
@@ -75,11 +76,53 @@ await describeWithServices([REDIS, POSTGRES], (redisUrl, postgresUrl) => {
     expect(kindOf(await callWith(survivor, "cut"))).toBe("409 idempotency_in_progress");
     expect(await callWith(survivor, "answered")).toMatchObject({ status: 200, text });
     expect(gated.received()).toBe(2);
+
+    await sleep(ADMISSION_LEASE_SECONDS * 1_000);
+    const again = callWith(survivor, "cut");
+    await vi.waitFor(() => expect(gated.received()).toBe(3), 10_000);
+    gated.letGo();
+    expect(await again).toMatchObject({ status: 200 });
+  });
+
+  it("places of a gateway that is killed are free after its lease, and of one that lives taken for longer", {
+    timeout: 40_000,
+  }, async () => {
+    const fleet = await openBriefFleet({ redisUrl, postgresUrl });
+    onTestFinished(() => fleet.close());
+    const { gated, servers } = fleet;
+    const [mortal, survivor] = servers.map(({ url }) => url);
+    const lost = takePlaces(mortal, 4);
+    const lasting = takePlaces(survivor, 3);
+    await vi.waitFor(() => expect(gated.waiting()).toBe(7), 10_000);
+    await sleep(ADMISSION_LEASE_SECONDS * 1_000 + 500);
+    expect(await Promise.all(takePlaces(survivor, 1))).toEqual(["429 rate_limit_exceeded"]);
+    await servers[0]?.kill();
+    expect(await Promise.all(lost)).toEqual(Array(4).fill("cut"));
+    await sleep(ADMISSION_LEASE_SECONDS * 1_000);
+
+    const next = takePlaces(survivor, 5);
+    await vi.waitFor(() => expect(gated.received()).toBe(11), 10_000);
+    expect(await Promise.race(next)).toBe("429 rate_limit_exceeded");
+    gated.letGo();
+    const kinds = await Promise.all([...lasting, ...next]);
+    expect(kinds.filter((kind) => kind === "200")).toHaveLength(7);
   });
 });
 
 function callWith(url: string | undefined, idempotencyKey: string): Promise<Answer> {
   return call(url ?? "", { caller: "shop", model: GATED, idempotencyKey });
+}
+
+/** Two gateways whose places and keys are free soon after they died. */
+function openBriefFleet(place: Place): Promise<Fleet> {
+  return openFleet(2, place, { admissionLeaseSeconds: ADMISSION_LEASE_SECONDS });
+}
+
+/** Requests at once of a caller that has seven places; of each what it gets at last. */
+function takePlaces(url: string | undefined, count: number): Promise<string>[] {
+  return Array.from({ length: count }, () =>
+    call(url ?? "", { caller: "by-places", model: GATED }).then(kindOf, () => "cut"),
+  );
 }
 
 /** Kills one gateway in the middle of it while the others go on, then puts another in its place. Gives the place. */

@@ -36,7 +36,7 @@ const PROGRAM = new URL("gateway-process.ts", import.meta.url);
 
 /** The servers that the gateways share. */
 export type Place = Pick<GatewayPlan, "redisUrl" | "postgresUrl">;
-type Changes = Partial<Pick<GatewayPlan, "whenAway" | "leaseSeconds" | "onLost">>;
+type Changes = Partial<Pick<GatewayPlan, "whenAway" | "leaseSeconds" | "admissionLeaseSeconds" | "onLost">>;
 
 export async function openFleet(count: number, place: Place, changes: Changes = {}): Promise<Fleet> {
   const emulator = createEmulator({ pictures: "tiny", millisecondsPerImage: 5, seed: 1 });
@@ -47,6 +47,7 @@ export async function openFleet(count: number, place: Place, changes: Changes = 
     schema: `calotype_test_${randomUUID()}`,
     whenAway: "closed",
     leaseSeconds: 30,
+    admissionLeaseSeconds: 120,
     onLost: "release",
     arkBaseUrl: provider.arkBaseUrl,
     gatedBaseUrl: gated.baseUrl,

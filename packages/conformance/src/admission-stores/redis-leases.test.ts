@@ -1,0 +1,139 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { createRedisAdmissionStore } from "@calotype/redis";
+import { Redis } from "ioredis";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { claimOf, kindOf, placeOf, ticketOf } from "../admission-suite/tickets.js";
+import { describeWithService } from "../support/needs-service.js";
+import { REDIS_SERVER, type RedisServer, startRedisServer } from "../support/redis-server.js";
+import { PATIENT_MS } from "../support/redis-service.js";
+
+const LEASE_SECONDS = 1;
+const LEASE_MS = 1_000 * LEASE_SECONDS;
+
+await describeWithService(REDIS_SERVER, (program) => {
+  describe("a gateway on Redis that renews what its requests took", () => {
+    let server: RedisServer | undefined;
+    let count = 0;
+    const clients: Redis[] = [];
+    beforeAll(async () => {
+      server = await startRedisServer(program);
+    });
+    afterEach(() => {
+      for (const client of clients.splice(0)) client.disconnect();
+    });
+    afterAll(() => server?.remove());
+    const started = (): RedisServer => {
+      if (server === undefined) throw new Error("The server runs only while tests do.");
+      return server;
+    };
+
+    /** Two gateways, the calls of the first of which can be held back. */
+    function open(deadlineMs = PATIENT_MS) {
+      const prefix = `${count++}:`;
+      const lines: string[] = [];
+      const logger = {
+        warn: (_fields: object, message: string) => void lines.push(message),
+        error: (_fields: object, message: string) => void lines.push(message),
+      };
+      const [client, otherClient] = [new Redis(started().url), new Redis(started().url)];
+      for (const one of [client, otherClient]) one.on("error", () => undefined); // the store tells it
+      clients.push(client, otherClient);
+      const held: (() => void)[] = [];
+      const gate = { isClosed: false };
+      const pass = async (): Promise<void> => {
+        if (gate.isClosed) await new Promise<void>((resolve) => void held.push(resolve));
+      };
+      const gated = {
+        async evalsha(...args: Parameters<Redis["evalsha"]>) {
+          await pass();
+          return await client.evalsha(...args);
+        },
+        async eval(...args: Parameters<Redis["eval"]>) {
+          await pass();
+          return await client.eval(...args);
+        },
+      };
+      const options = { prefix, leaseSeconds: LEASE_SECONDS, deadlineMs: PATIENT_MS, logger };
+      return {
+        client,
+        store: createRedisAdmissionStore({ ...options, client: gated, deadlineMs }),
+        other: createRedisAdmissionStore({ ...options, client: otherClient }),
+        gate,
+        held,
+        lines,
+      };
+    }
+
+    const place = { concurrency: [placeOf()] };
+    const claim = { idempotency: claimOf() };
+    const free = ["admitted", "admitted"];
+    const taken = ["crowded", "running"];
+    type Opened = ReturnType<typeof open>;
+    const askOther = async ({ other }: Opened) => [await kindOf(other, place), await kindOf(other, claim)];
+
+    it("has it for several leases, and loses it one lease after its connection is gone", async () => {
+      const opened = open();
+      const { store, client } = opened;
+      await store.admit(ticketOf({ ...place, ...claim }));
+      for (let times = 0; times < 4; times++) {
+        await sleep(LEASE_MS / 2);
+        expect(await askOther(opened)).toEqual(taken);
+      }
+      client.disconnect();
+      await sleep(LEASE_MS + 50);
+      expect(await askOther(opened)).toEqual(free);
+    });
+
+    it("gives it back though the renewal reaches Redis after the end", async () => {
+      const opened = open();
+      const { store, gate, held } = opened;
+      const ticket = ticketOf({ ...place, ...claim });
+      await store.admit(ticket);
+      gate.isClosed = true;
+      await expect.poll(() => held).toHaveLength(1);
+      gate.isClosed = false;
+      await store.finish(ticket, { kind: "forget" });
+      held[0]?.();
+      await sleep(100);
+      expect(await askOther(opened)).toEqual(free);
+    });
+
+    it("takes no key from who has it meanwhile, and nobody's place", async () => {
+      const opened = open();
+      const { store, other, gate, held } = opened;
+      const late = ticketOf({ ...place, ...claim });
+      await store.admit(late);
+      gate.isClosed = true;
+      await sleep(LEASE_MS + 50);
+      const second = ticketOf({ ...place, ...claim });
+      expect((await other.admit(second)).kind).toBe("admitted");
+      gate.isClosed = false;
+      for (const go of held) go();
+      await sleep(100);
+      await store.finish(late, {
+        kind: "keep",
+        answer: { status: 200, headers: {}, body: "" },
+        ttlMs: 60_000,
+      });
+      expect(await askOther(opened)).toEqual(taken);
+      await other.finish(second, { kind: "forget" });
+      expect(await askOther(opened)).toEqual(free);
+    });
+
+    it("takes it back from a Redis that was away for longer, and lost it", async () => {
+      const opened = open(300);
+      const { store, lines } = opened;
+      const ticket = ticketOf({ ...place, ...claim });
+      await store.admit(ticket);
+      await started().stop();
+      await sleep(LEASE_MS);
+      await started().start();
+      await expect.poll(() => lines.at(-1), { timeout: 10_000 }).toBe("Redis is back.");
+      await sleep(100);
+      expect(await askOther(opened)).toEqual(taken);
+      expect(lines).toHaveLength(2);
+      await store.finish(ticket, { kind: "forget" });
+      expect(await askOther(opened)).toEqual(free);
+    });
+  });
+});

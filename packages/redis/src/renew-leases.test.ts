@@ -1,0 +1,85 @@
+import type { AdmissionTicket } from "@calotype/core";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { createLeaseRenewal, type LeaseRenewalOptions } from "./renew-leases.js";
+
+const LEASE_MS = 6_000;
+const OWN_LEASE_MS = 60_000;
+
+function ticketOf(id: string, caller = "me", leaseMs = OWN_LEASE_MS): AdmissionTicket {
+  return { id, caller, windows: [], concurrency: [{ key: "place", limit: 1, leaseMs }], channels: [] };
+}
+
+function open(answer: LeaseRenewalOptions["renew"] = async () => undefined) {
+  /** The ids of each call. */
+  const calls: string[][] = [];
+  const renewal = createLeaseRenewal({
+    leaseMs: LEASE_MS,
+    async renew(caller, batch) {
+      calls.push(batch.map(({ ticket }) => ticket.id));
+      await answer(caller, batch);
+    },
+  });
+  return { renewal, calls };
+}
+
+describe("leases", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it("are renewed between a third and a half of their time, until their ticket ends, by one timer", async () => {
+    const { renewal, calls } = open();
+    const [first, second] = [ticketOf("first"), ticketOf("second")];
+    renewal.begin(first);
+    await vi.advanceTimersByTimeAsync(500);
+    renewal.begin(second);
+    expect(vi.getTimerCount()).toBe(1);
+    await vi.advanceTimersByTimeAsync(1_499);
+    expect(calls).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(calls).toEqual([["first"]]);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(calls).toEqual([["first"], ["second"]]);
+    renewal.end(first);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(calls).toEqual([["first"], ["second"], ["second"]]);
+    renewal.end(second);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("are renewed no longer than their ticket may run, and not where that is short", async () => {
+    const { renewal, calls } = open();
+    renewal.begin(ticketOf("short", "me", LEASE_MS));
+    expect(vi.getTimerCount()).toBe(0);
+    renewal.begin(ticketOf("never ended"));
+    await vi.advanceTimersByTimeAsync(OWN_LEASE_MS);
+    expect(new Set(calls.flat())).toEqual(new Set(["never ended"]));
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("that could not be renewed are renewed with the next turn of the timer", async () => {
+    let isThere = false;
+    const { renewal, calls } = open(async () => {
+      if (!isThere) throw new Error("Redis is away.");
+    });
+    renewal.begin(ticketOf("a"));
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(calls).toHaveLength(2);
+    isThere = true;
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(calls).toHaveLength(3);
+  });
+
+  it("are renewed by caller, some at a time, without those that ended meanwhile", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const { renewal, calls } = open(() => promise);
+    for (let index = 0; index < 20; index++) renewal.begin(ticketOf(`${index}`, `caller ${index}`));
+    for (let index = 0; index < 450; index++) renewal.begin(ticketOf(`of me ${index}`));
+    renewal.renewAll();
+    renewal.renewAll();
+    expect(calls.map(({ length }) => length)).toEqual(Array(16).fill(1));
+    renewal.end(ticketOf("19", "caller 19"));
+    resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(calls.slice(16).map(({ length }) => length)).toEqual([1, 1, 1, 200, 200, 50]);
+  });
+});
