@@ -42,4 +42,9 @@ export interface GatewayResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: GatewayResponseBody;
+  /**
+   * Frees the memory of a chunk of a produced `body` at once, rather than when the garbage collector comes to it. A host
+   * may call it for a chunk that was written, when nobody has it any more. Absent where the chunks are not the gateway's.
+   */
+  readonly freeChunk?: ((chunk: Uint8Array) => void) | undefined;
 }

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, request } from "node:http";
 import { connect, createServer as createHttp2Server, type Http2ServerRequest } from "node:http2";
 import type { AddressInfo } from "node:net";
+import { freeChunk } from "@calotype/core";
 import { expect, it, onTestFinished } from "vitest";
-import { freeChunk } from "./free-chunk.js";
 import { toGatewayRequest } from "./node-request.js";
 
 it("the chunks of a socket's request can be freed one by one, and the others stay as they are", async () => {

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
-import { type GatewayRequest, type HeaderReader, toChunks } from "@calotype/core";
-import { freeChunk } from "./free-chunk.js";
+import { freeChunk, type GatewayRequest, type HeaderReader, toChunks } from "@calotype/core";
 
 /** What a framework knows of a request beyond the socket's. */
 export interface HostRequest {

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { type IncomingMessage, ServerResponse } from "node:http";
 import type { GatewayResponse } from "@calotype/core";
 import { drainUpload } from "./drain-upload.js";
 import { waitForDrain } from "./wait-for-drain.js";
@@ -14,6 +14,10 @@ interface SendOptions {
   readonly maxStallMs?: number;
 }
 
+interface SendChunksOptions extends SendOptions {
+  readonly freeChunk: GatewayResponse["freeChunk"];
+}
+
 /**
  * Writes the gateway's answer to the socket: a complete body in one write, a produced one chunk by
  * chunk as fast as the client reads it, if it reads at all. Headers that the host set on the response stay.
@@ -21,7 +25,7 @@ interface SendOptions {
 export async function sendResponse(
   req: IncomingMessage,
   res: ServerResponse,
-  { status, headers, body }: GatewayResponse,
+  { status, headers, body, freeChunk }: GatewayResponse,
   options: SendOptions = {},
 ): Promise<void> {
   if (typeof body === "string" || body instanceof Uint8Array) {
@@ -43,7 +47,14 @@ export async function sendResponse(
     throw error;
   }
   // Not awaited here, where the head of the answer would be held until its end.
-  return sendChunks(res, body, options);
+  return sendChunks(res, body, { ...options, freeChunk: hasPlainWrite(res) ? freeChunk : undefined });
+}
+
+const { write: plainWrite } = ServerResponse.prototype;
+
+/** Whatever stands between, such as a compression or a recorder, may hold a chunk longer than its write takes. */
+function hasPlainWrite(res: ServerResponse): boolean {
+  return res.write === plainWrite;
 }
 
 /** False when the client left or another handler has answered. */
@@ -82,7 +93,7 @@ async function answerDuringUpload(
 async function sendChunks(
   res: ServerResponse,
   body: AsyncIterable<Uint8Array>,
-  { maxStallMs }: SendOptions,
+  { maxStallMs, freeChunk }: SendChunksOptions,
 ): Promise<void> {
   const chunks = body[Symbol.asyncIterator]();
   const stop = (): void => void chunks.return?.().catch(ignoreFailedReturn);
@@ -91,7 +102,7 @@ async function sendChunks(
     for await (const chunk of { [Symbol.asyncIterator]: () => chunks }) {
       if (res.destroyed) break;
       if (chunk.length > MAX_WRITE_BYTES) await sendInParts(res, chunk, maxStallMs);
-      else if (!res.write(chunk)) await waitForDrain(res, maxStallMs);
+      else if (!write(res, chunk, freeChunk)) await waitForDrain(res, maxStallMs);
       if (res.destroyed) break;
     }
   } catch {
@@ -100,6 +111,17 @@ async function sendChunks(
   }
   res.off("close", stop);
   if (!res.destroyed) res.end();
+}
+
+/** A smaller one is not worth it. */
+const MIN_FREED_BYTES = 16 * 1024;
+
+function write(res: ServerResponse, chunk: Uint8Array, freeChunk: GatewayResponse["freeChunk"]): boolean {
+  if (freeChunk === undefined || chunk.length < MIN_FREED_BYTES) return res.write(chunk);
+  return res.write(chunk, (error) => {
+    // One that was not written may be held by the socket still.
+    if (!error) freeChunk(chunk);
+  });
 }
 
 async function sendInParts(

@@ -53,7 +53,7 @@ export async function answerStream(
     heartbeatMs: parts.heartbeatMs,
     cancel: response.cancel,
   });
-  return renderStream(body, { id, ignored });
+  return { ...renderStream(body, { id, ignored }), freeChunk: response.freeChunk };
 }
 
 /** A reader of the family's, if it has one and that one opens. */

@@ -74,6 +74,7 @@ export async function relayAnswer(
     status: 200,
     headers,
     body: relay,
+    freeChunk: response.freeChunk,
   };
 }
 

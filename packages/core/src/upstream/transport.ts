@@ -26,6 +26,8 @@ export interface TransportResponse {
   readonly headers: HeaderReader;
   /** Fails with a {@link TransportError} when it is cut or stalls. */
   readonly body: AsyncIterable<Uint8Array>;
+  /** Frees the memory of a chunk that nobody reads any more. Absent where the chunks may be somebody else's. */
+  readonly freeChunk?: ((chunk: Uint8Array) => void) | undefined;
   /** Gives the answer up: the connection ends, and a pending read fails. */
   readonly cancel: () => void;
 }

@@ -1,5 +1,7 @@
+import { channel } from "node:diagnostics_channel";
 import type { Dispatcher } from "undici";
 import { ChunkQueue } from "../bytes/chunk-queue.js";
+import { freeChunk } from "../bytes/free-chunk.js";
 import { TransportError, type TransportResponse } from "./transport.js";
 import { isUnreachableCode } from "./unreachable.js";
 
@@ -30,7 +32,7 @@ class UndiciAnswer extends ChunkQueue implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(
-    _controller: Dispatcher.DispatchController,
+    { rawHeaders }: Dispatcher.DispatchController,
     status: number,
     headers: Parameters<NonNullable<Dispatcher.DispatchHandler["onResponseStart"]>>[2],
   ): void {
@@ -40,6 +42,8 @@ class UndiciAnswer extends ChunkQueue implements Dispatcher.DispatchHandler {
       status,
       headers: { get: (name) => readHeader(headers[name.toLowerCase()]) },
       body: { [Symbol.asyncIterator]: () => this },
+      // HTTP/2 has no raw headers, and its chunks may be all of what was read from the socket.
+      freeChunk: Array.isArray(rawHeaders) ? freeUnshared : undefined,
       cancel: () => this.#abort(),
     });
   }
@@ -74,6 +78,13 @@ class UndiciAnswer extends ChunkQueue implements Dispatcher.DispatchHandler {
   #abort(): void {
     this.#controller?.abort(new Error("The answer was given up."));
   }
+}
+
+const chunkReceived = channel("undici:request:bodyChunkReceived");
+
+/** Tools that watch undici are given each chunk, too. */
+function freeUnshared(chunk: Uint8Array): void {
+  if (!chunkReceived.hasSubscribers) freeChunk(chunk);
 }
 
 function readHeader(value: string | string[] | undefined): string | null {

@@ -1,0 +1,154 @@
+import { randomBytes } from "node:crypto";
+import { channel } from "node:diagnostics_channel";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type RequestListener, request, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { setTimeout as pause } from "node:timers/promises";
+import { createGateway, type GatewayResponse } from "@calotype/core";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { sendResponse } from "./send-response.js";
+import { toNodeHandler } from "./to-node-handler.js";
+
+const KEY = "caller-canary-58b1c0de";
+const SIZES = [40_000, 90_000, 400_000, 1_500_000];
+
+async function listen(listener: RequestListener): Promise<string> {
+  const server: Server = createServer(listener);
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return `http://127.0.0.1:${port}`;
+}
+
+/** A provider whose every picture is another one, written in pieces of any length. */
+async function startProvider(pictures: Map<string, string>): Promise<string> {
+  return listen((req, res) => {
+    const answer = async (): Promise<void> => {
+      const { prompt }: { prompt: string } = JSON.parse(await text(req));
+      const picture = randomBytes(SIZES[pictures.size % SIZES.length] ?? 0).toString("base64");
+      pictures.set(prompt, picture);
+      const body = Buffer.from(
+        JSON.stringify({
+          model: "ep",
+          created: 1,
+          data: [{ b64_json: picture }],
+          usage: { generated_images: 1 },
+        }),
+      );
+      res.writeHead(200, { "content-type": "application/json", "content-length": body.length });
+      for (let at = 0; at < body.length; ) {
+        const end = at + 1 + Math.floor(Math.random() * 150_000);
+        res.write(body.subarray(at, end));
+        at = end;
+        if (at % 3 === 0) await pause(1);
+      }
+      res.end();
+    };
+    void answer();
+  });
+}
+
+async function startGateway(provider: string, before?: RequestListener): Promise<string> {
+  const gateway = createGateway({
+    models: { doodle: { family: "seedream" } },
+    channels: [{ id: "ark", family: "seedream", apiKey: "k", baseUrl: `${provider}/api/v3` }],
+    apiKeys: [{ id: "me", key: KEY }],
+  });
+  onTestFinished(() => gateway.close());
+  const handle = toNodeHandler(gateway);
+  return listen((req, res) => {
+    before?.(req, res);
+    handle(req, res);
+  });
+}
+
+/** Asks for a picture, reads slowly now and then, and gives what came. */
+async function ask(url: string, prompt: string, path: string, readMs: number): Promise<string | undefined> {
+  const headers = { authorization: `Bearer ${KEY}`, "content-type": "application/json" };
+  const outgoing = request(url + path, { method: "POST", headers });
+  outgoing.end(JSON.stringify({ model: "doodle", prompt, response_format: "b64_json" }));
+  const [answer]: IncomingMessage[] = (await once(outgoing, "response")) as [IncomingMessage];
+  const chunks: Buffer[] = [];
+  for await (const chunk of answer ?? []) {
+    chunks.push(chunk as Buffer);
+    if (readMs > 0) await pause(readMs);
+  }
+  const { data }: { data: { b64_json: string }[] } = JSON.parse(Buffer.concat(chunks).toString());
+  return data[0]?.b64_json;
+}
+
+const PATHS = ["/v1/images/generations", "/api/v3/images/generations"];
+
+/** Many at once, each its own. */
+async function expectOwnPictures(url: string, pictures: Map<string, string>, count: number): Promise<void> {
+  const prompts = Array.from({ length: count }, (_, index) => `picture ${index}`);
+  const came = await Promise.all(
+    prompts.map((prompt, index) => ask(url, prompt, PATHS[index % 2] ?? "", index % 5 === 0 ? 2 : 0)),
+  );
+  expect(came.map((picture, index) => picture === pictures.get(prompts[index] ?? ""))).toEqual(
+    prompts.map(() => true),
+  );
+}
+
+it("answers of many at once are each their own, though their chunks are freed once they are written", async () => {
+  const pictures = new Map<string, string>();
+  const free = vi.spyOn(ArrayBuffer.prototype, "transfer");
+  const url = await startGateway(await startProvider(pictures));
+  await expectOwnPictures(url, pictures, 60);
+  expect(free.mock.calls.length).toBeGreaterThan(100);
+});
+
+it("whoever watches undici keeps the chunks that it was given", async () => {
+  const watched: Uint8Array[] = [];
+  const watch = (message: unknown): void => void watched.push((message as { chunk: Uint8Array }).chunk);
+  const chunkReceived = channel("undici:request:bodyChunkReceived");
+  chunkReceived.subscribe(watch);
+  onTestFinished(() => {
+    chunkReceived.unsubscribe(watch);
+  });
+  const pictures = new Map<string, string>();
+  const url = await startGateway(await startProvider(pictures));
+  await expectOwnPictures(url, pictures, 8);
+  expect(watched.length).toBeGreaterThan(8);
+  expect(watched.every(({ length }) => length > 0)).toBe(true);
+});
+
+it("whoever stands before the response keeps the chunks that it was given", async () => {
+  const written: Uint8Array[] = [];
+  const pictures = new Map<string, string>();
+  const url = await startGateway(await startProvider(pictures), (_req, res) => {
+    const write = res.write.bind(res) as (...given: unknown[]) => boolean;
+    res.write = (...given: unknown[]) => {
+      written.push(given[0] as Uint8Array);
+      return write(...given);
+    };
+  });
+  await expectOwnPictures(url, pictures, 8);
+  expect(written.length).toBeGreaterThan(8);
+  expect(written.every(({ length }) => length > 0)).toBe(true);
+});
+
+it.each([
+  ["large chunks that were written", 64 * 1024, true],
+  ["no small ones, which are not worth it", 1_000, false],
+])("frees %s", async (_what, length, isFreed) => {
+  const chunk = new Uint8Array(length).fill(7);
+  const freed: Uint8Array[] = [];
+  async function* produce() {
+    yield chunk;
+  }
+  const answer: GatewayResponse = {
+    status: 200,
+    headers: {},
+    body: produce(),
+    freeChunk: (one) => void freed.push(one),
+  };
+  const url = await listen((req, res) => void sendResponse(req, res, answer));
+  const received = new Uint8Array(await (await fetch(url)).arrayBuffer());
+  expect(received).toHaveLength(length);
+  await vi.waitFor(() => expect(freed).toEqual(isFreed ? [chunk] : []));
+});
