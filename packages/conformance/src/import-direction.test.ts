@@ -46,6 +46,7 @@ const RUNTIME_BOUND: Readonly<Record<string, readonly string[]>> = {
   "node:fs/promises": ["request/spool-file-node.ts"],
   "node:os": ["request/spool-file-node.ts"],
   "node:path": ["request/spool-file-node.ts"],
+  "node:diagnostics_channel": ["upstream/undici-answer.ts"],
 };
 
 const PACKAGES = findFiles("packages/*/package.json")

@@ -50,7 +50,8 @@ export async function sendResponse(
   return sendChunks(res, body, { ...options, freeChunk: hasPlainWrite(res) ? freeChunk : undefined });
 }
 
-const { write: plainWrite } = ServerResponse.prototype;
+// oxlint-disable-next-line typescript/unbound-method -- It is compared, and never called.
+const plainWrite = ServerResponse.prototype.write;
 
 /** Whatever stands between, such as a compression or a recorder, may hold a chunk longer than its write takes. */
 function hasPlainWrite(res: ServerResponse): boolean {
