@@ -43,14 +43,28 @@ export async function startProgram(
   return { pid: child.pid, stop };
 }
 
+/** Systems give ports above these to whoever asks for any, so that nobody comes between by chance. */
+const FIRST_PORT = 20_000;
+const PORTS = 12_000;
+
 /** A port that nobody uses. */
 export async function findPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  if (address === null || typeof address === "string") throw new Error("There is no free port.");
-  return address.port;
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const port = FIRST_PORT + Math.floor(Math.random() * PORTS);
+    if (await isFree(port)) return port;
+  }
+  throw new Error("There is no free port.");
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, "127.0.0.1");
+  try {
+    await once(server, "listening");
+    server.close();
+    return true;
+  } catch {
+    return false; // somebody listens there
+  }
 }
 
 async function untilListening(child: ChildProcess, port: number): Promise<void> {
