@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
-import { migrate } from "./migrate.js";
+import { assertOurFile, migrate } from "./migrate.js";
 import { temporaryFile } from "./testing/temporary-file.js";
 
 const FIRST = "CREATE TABLE a (id TEXT) STRICT; INSERT INTO a VALUES ('kept');";
@@ -35,4 +35,29 @@ it("a step that fails leaves the file in the format that it had", () => {
   expect(() => migrate(database, [FIRST, `${SECOND} INSERT INTO nowhere VALUES (1);`])).toThrow("nowhere");
   expect(versionOf(database)).toBe(1);
   expect({ ...database.prepare("SELECT * FROM a").get() }).toEqual({ id: "kept" });
+});
+
+it("a file that another process makes ours meanwhile is not taken for another program's", () => {
+  const path = temporaryFile();
+  const own = new DatabaseSync(path);
+  const other = new DatabaseSync(path);
+  const prepare = own.prepare.bind(own);
+  let isMade = false;
+  own.prepare = (sql) => {
+    const statement = prepare(sql);
+    if (!sql.includes("sqlite_schema")) return statement;
+    try {
+      migrate(other);
+      isMade = true;
+    } catch {
+      // It has to wait for the look to end.
+    }
+    return statement;
+  };
+
+  expect(() => assertOurFile(own)).not.toThrow();
+  if (!isMade) migrate(other);
+  expect(() => assertOurFile(own)).not.toThrow();
+  own.close();
+  other.close();
 });

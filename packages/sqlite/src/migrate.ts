@@ -6,7 +6,17 @@ import { readNumber } from "./read-column.js";
 const APPLICATION_ID = 0x43_41_4c_4f;
 
 /** Throws where the file is another program's, or of a newer version of this package. Changes nothing. */
-export function assertOurFile(database: DatabaseSync, known: number = MIGRATIONS.length): void {
+export function assertOurFile(database: DatabaseSync): void {
+  // In one transaction: another process may make the tables between two looks, and their file is not ours by half.
+  database.exec("BEGIN");
+  try {
+    assertOurFormat(database, MIGRATIONS.length);
+  } finally {
+    if (database.isTransaction) database.exec("ROLLBACK");
+  }
+}
+
+function assertOurFormat(database: DatabaseSync, known: number): void {
   const version = readPragma(database, "user_version");
   const application = readPragma(database, "application_id");
   const isEmpty = database.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined;
@@ -25,7 +35,7 @@ export function migrate(database: DatabaseSync, steps: readonly string[] = MIGRA
   database.exec("BEGIN IMMEDIATE");
   try {
     // Again, now that nobody else can write: another process may have been faster.
-    assertOurFile(database, steps.length);
+    assertOurFormat(database, steps.length);
     const version = readPragma(database, "user_version");
     for (const step of steps.slice(version)) database.exec(step);
     // Written even where nothing changes, so that a file that cannot be written is known at the start.

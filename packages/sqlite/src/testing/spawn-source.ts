@@ -18,15 +18,17 @@ export interface SourceProcess {
 export function spawnSource(name: string, args: readonly (string | number)[]): SourceProcess {
   const flags = ["--disable-warning=ExperimentalWarning", "--import", pathOf("register-sources.ts")];
   const child = spawn(process.execPath, [...flags, pathOf(name), ...args.map(String)], {
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["ignore", "pipe", "pipe"],
   });
+  const complaints = text(child.stderr);
   const started = Promise.race([once(child.stdout, "data"), once(child, "exit")]);
   const ended = once(child, "close");
   const readLines = async (): Promise<readonly string[]> => {
     const output = await text(child.stdout);
     await ended;
     // One that is killed has no exit code.
-    if (child.exitCode !== null && child.exitCode !== 0) throw new Error(`${name} failed.`);
+    if (child.exitCode !== null && child.exitCode !== 0)
+      throw new Error(`${name} failed:\n${await complaints}`);
     return output.split("\n").filter((line) => line !== "");
   };
   return { child, started, lines: readLines() };
