@@ -1,12 +1,12 @@
 import { formatDecimal, toDecimal } from "../billing/decimal.js";
 import type { DecimalInput } from "../billing/decimal-input.js";
 import type { HoldResult, Ledger } from "../billing/ledger.js";
-import { remember } from "../billing/remember.js";
 import type { Order } from "../billing/settled-record.js";
 import { GatewayError } from "../errors.js";
 import type { Caller, ImageRequest } from "../image-request.js";
 import type { LateWrites } from "../job/late-writes.js";
 import type { Logger } from "../logger.js";
+import { remember } from "../remember.js";
 
 interface HoldParts {
   readonly ledger: Ledger;

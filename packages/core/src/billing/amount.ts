@@ -1,5 +1,5 @@
+import { remember } from "../remember.js";
 import { normalizeDecimal } from "./decimal.js";
-import { remember } from "./remember.js";
 
 /** An exact amount of money: so many units, of which `10 ** places` are 1. */
 export interface Amount {

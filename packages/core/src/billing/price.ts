@@ -1,9 +1,9 @@
 import type { Usage } from "../image-request.js";
+import { remember } from "../remember.js";
 import { type Charge, calculateCharge } from "./calculate-charge.js";
 import type { DecimalInput } from "./decimal-input.js";
 import { estimateCharge, type RequestBounds } from "./estimate-charge.js";
 import type { ModelDetails } from "./model-details.js";
-import { remember } from "./remember.js";
 
 /** The price of one model for one group of callers. */
 export interface Price {

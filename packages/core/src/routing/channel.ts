@@ -1,5 +1,5 @@
 import type { Family } from "../families/family.js";
-import { rememberFound } from "../remember-found.js";
+import { remember } from "../remember.js";
 import { createSeriesMap, isSeries } from "../series.js";
 import type { Timeouts } from "../upstream/transport.js";
 import { createHealthId } from "./health-id.js";
@@ -98,8 +98,8 @@ export function createChannel(options: ChannelOptions, family: Family): Channel 
     resultHosts: options.resultHosts ?? [],
     retryUnsafe: options.retryUnsafe ?? false,
     // The same text each time, of which is known what a fresh one would have to be worked out of: its hash.
-    toUrl: rememberFound((path) => baseUrl + path),
-    toUpstreamModel: rememberFound(createModelMapping(options.modelMapping)),
+    toUrl: remember((path) => baseUrl + path),
+    toUpstreamModel: remember(createModelMapping(options.modelMapping)),
     findServiceModels: (upstreamModel) => findKeys(options.modelMapping ?? {}, upstreamModel),
   };
 }

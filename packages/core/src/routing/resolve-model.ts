@@ -3,7 +3,7 @@ import { GatewayError, invalidRequest } from "../errors.js";
 import type { Family } from "../families/family.js";
 import type { ModelLimits } from "../families/model-limits.js";
 import type { Caller, Operation, ResponseFormat } from "../image-request.js";
-import { rememberFound } from "../remember-found.js";
+import { remember } from "../remember.js";
 import { createSeriesMap, includesName, isSeries } from "../series.js";
 import { type Channel, healthIdsOf } from "./channel.js";
 import { findLeaseMs } from "./lease-ms.js";
@@ -79,7 +79,7 @@ export function createModelResolver(
 
   // However many channels there are, a request costs what those cost that serve its model.
   const exact = new Map(exactNames.map((name) => [name, findServing(name)]));
-  const findInSeries = rememberFound((name) => (isPlainName(name) ? findServing(name) : undefined));
+  const findInSeries = remember((name: string) => (isPlainName(name) ? findServing(name) : undefined));
   const findByServiceName = (name: string): ResolvedModel | undefined =>
     exact.has(name) ? exact.get(name) : findInSeries(name);
 
@@ -95,7 +95,7 @@ export function createModelResolver(
     return new Set([...(exactNamesBehind.get(identifier) ?? []), ...found]);
   };
 
-  const findByIdentifier = rememberFound((identifier) => {
+  const findByIdentifier = remember((identifier: string) => {
     const [name = "", ...others] = findNames(identifier);
     if (others.length > 0 || isSeries(name)) {
       throw invalidRequest(

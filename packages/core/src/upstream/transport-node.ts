@@ -1,5 +1,5 @@
 import { Agent, type Dispatcher } from "undici";
-import { rememberFound } from "../remember-found.js";
+import { remember } from "../remember.js";
 import type { ProducedBody } from "../upstream-call.js";
 import { guardedLookup } from "./guarded-lookup.js";
 import type { Timeouts, Transport, TransportRequest } from "./transport.js";
@@ -18,7 +18,7 @@ export function createTransport(): Transport {
   const guarded = createAgents(
     (connectMs) => new Agent({ connect: { timeout: connectMs, lookup: guardedLookup } }),
   );
-  const findAddress = rememberFound(toAddress);
+  const findAddress = remember(toAddress);
   let closed: Promise<unknown> | undefined;
   return {
     send({ url, headers, body, timeouts }) {

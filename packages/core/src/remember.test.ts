@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { rememberFound } from "./remember-found.js";
+import { remember } from "./remember.js";
 
 function createCounting(): { find: (name: string) => { name: string } | undefined; asked: string[] } {
   const asked: string[] = [];
-  const find = rememberFound((name) => {
+  const find = remember((name: string) => {
     asked.push(name);
     return name.startsWith("none") ? undefined : { name };
   });
   return { find, asked };
 }
 
-describe("rememberFound", () => {
+describe("remember", () => {
   it("looks once for what it found, and gives the same again", () => {
     const { find, asked } = createCounting();
     expect(find("a")).toBe(find("a"));
@@ -39,5 +39,18 @@ describe("rememberFound", () => {
     const name = "x".repeat(257);
     expect(find(name)).toEqual(find(name));
     expect(asked).toHaveLength(2);
+  });
+
+  it("tells inputs apart by their keys", () => {
+    const asked: number[] = [];
+    const isEven = remember(
+      ({ count }: { count: number }) => {
+        asked.push(count);
+        return count % 2 === 0;
+      },
+      ({ count }) => count,
+    );
+    expect([{ count: 1 }, { count: 2 }, { count: 1 }].map(isEven)).toEqual([false, true, false]);
+    expect(asked).toEqual([1, 2]);
   });
 });
