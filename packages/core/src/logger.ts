@@ -33,10 +33,26 @@ export function createSafeLogger(logger: Logger): Logger {
 
 /** Adds these fields to each line. */
 export function withFields(logger: Logger, fields: object): Logger {
-  return {
-    warn: (more, message) => logger.warn({ ...fields, ...more }, message),
-    error: (more, message) => logger.error({ ...fields, ...more }, message),
-  };
+  return new FieldLogger(logger, fields);
+}
+
+/** A class, as each request has one. */
+class FieldLogger implements Logger {
+  readonly #logger: Logger;
+  readonly #fields: object;
+
+  constructor(logger: Logger, fields: object) {
+    this.#logger = logger;
+    this.#fields = fields;
+  }
+
+  warn(fields: object, message: string): void {
+    this.#logger.warn({ ...this.#fields, ...fields }, message);
+  }
+
+  error(fields: object, message: string): void {
+    this.#logger.error({ ...this.#fields, ...fields }, message);
+  }
 }
 
 function attempt(write: () => void): void {

@@ -63,8 +63,12 @@ export async function runPipeline(
     const group = caller.group ?? DEFAULT_GROUP;
     const price = parts.prices?.find(model.name, group);
     const { headers } = request;
-    const keepAlive = createKeepAlive(parts, request, arrival.id);
     const { id, receivedAt, time } = arrival;
+    const logger = withFields(parts.logger, { requestId: id });
+    const keepAlive = (work: Promise<unknown>): void => {
+      parts.track(work);
+      holdHost(request, work, logger);
+    };
     const order = { id, receivedAt, time, operation, caller: caller.id, group, model: model.name, price };
     const applicant = {
       request: imageRequest,
@@ -78,14 +82,15 @@ export async function runPipeline(
     };
     const admission = await admit(parts, applicant);
     if (admission.kind === "replay") {
-      response = renderReplay(admission.answer, arrival.id);
+      response = renderReplay(admission.answer, id);
       visit.leave();
     } else {
       const job = {
-        id: arrival.id,
+        id,
         request: imageRequest,
         model,
         booking: admission.booking,
+        logger,
         keepAlive,
         keptBytes: admission.isRepeatable ? parts.idempotency.maxAnswerBytes : 0,
         countBytes: (count: number) => visit?.bytes.addAnyway(count),
@@ -100,18 +105,6 @@ export async function runPipeline(
   }
   report.answered(response);
   return response;
-}
-
-function createKeepAlive(
-  parts: PipelineParts,
-  request: GatewayRequest,
-  requestId: string,
-): (work: Promise<unknown>) => void {
-  const logger = withFields(parts.logger, { requestId });
-  return (work) => {
-    parts.track(work);
-    holdHost(request, work, logger);
-  };
 }
 
 /** A host that takes no work any more must not fail what is done already. */

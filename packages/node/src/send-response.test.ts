@@ -121,7 +121,8 @@ async function serve(...bodies: AsyncIterable<Uint8Array>[]): Promise<Host> {
   const server = createServer((req, res) => {
     last = res;
     const body = bodies[sent.length] ?? "";
-    sent.push(sendResponse(req, res, { status: 200, headers: {}, body }, { maxStallMs: MAX_STALL_MS }));
+    const answer = { status: 200, headers: {}, body };
+    sent.push(Promise.resolve(sendResponse(req, res, answer, { maxStallMs: MAX_STALL_MS })));
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(async () => {

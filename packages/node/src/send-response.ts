@@ -21,20 +21,37 @@ interface SendChunksOptions extends SendOptions {
 /**
  * Writes the gateway's answer to the socket: a complete body in one write, a produced one chunk by
  * chunk as fast as the client reads it, if it reads at all. Headers that the host set on the response stay.
+ *
+ * @returns `undefined` where all is written already
  */
-export async function sendResponse(
+export function sendResponse(
   req: IncomingMessage,
   res: ServerResponse,
   { status, headers, body, freeChunk }: GatewayResponse,
   options: SendOptions = {},
-): Promise<void> {
-  if (typeof body === "string" || body instanceof Uint8Array) {
-    if (!canAnswer(res)) return;
-    const withLength = { ...headers, "content-length": String(Buffer.byteLength(body)) };
-    if (isUploaded(req)) res.writeHead(status, withLength).end(body);
-    else await answerDuringUpload(req, res.writeHead(status, { ...withLength, connection: "close" }), body);
-    return;
+): Promise<void> | undefined {
+  if (typeof body !== "string" && !(body instanceof Uint8Array)) {
+    return sendProduced(res, { status, headers, body, freeChunk }, options);
   }
+  if (!canAnswer(res)) return undefined;
+  const withLength = { ...headers, "content-length": String(Buffer.byteLength(body)) };
+  if (!isUploaded(req)) {
+    return answerDuringUpload(req, res.writeHead(status, { ...withLength, connection: "close" }), body);
+  }
+  res.writeHead(status, withLength).end(body);
+  return undefined;
+}
+
+/** An answer whose body is produced as it is read. */
+interface ProducedResponse extends GatewayResponse {
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+async function sendProduced(
+  res: ServerResponse,
+  { status, headers, body, freeChunk }: ProducedResponse,
+  options: SendOptions,
+): Promise<void> {
   if (!canAnswer(res)) {
     await body[Symbol.asyncIterator]().return?.();
     return;

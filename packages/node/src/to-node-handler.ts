@@ -32,7 +32,15 @@ export function toNodeHandler(gateway: Pick<Gateway, "handle" | "notFound">): No
   return (req, res, next) => {
     const handled = handleNodeRequest(gateway, req, res);
     if (handled === null && next !== undefined) return next();
-    const sent = handled ?? sendResponse(req, res, gateway.notFound());
+    const sent = handled ?? answerNotFound(gateway, req, res);
     sent.catch((error: unknown) => (next === undefined ? res.destroy() : next(error)));
   };
+}
+
+async function answerNotFound(
+  gateway: Pick<Gateway, "notFound">,
+  req: IncomingMessage,
+  res: ServerResponse,
+): Promise<void> {
+  await sendResponse(req, res, gateway.notFound());
 }

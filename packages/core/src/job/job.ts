@@ -14,6 +14,8 @@ export interface Job {
   readonly model: ResolvedModel;
   /** Its hold, to be settled or released. */
   readonly booking: Booking;
+  /** Names the request in each line. */
+  readonly logger: Logger;
   /** Holds the host, and `gateway.close()`, until the work is done. */
   readonly keepAlive: (work: Promise<unknown>) => void;
   /** An answer of up to so many bytes is wanted whole, to be kept for a repeat. */

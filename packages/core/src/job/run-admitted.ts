@@ -38,38 +38,23 @@ export interface AdmittedJob {
  * where that is a stream with the end of it. Never rejects.
  */
 export async function runAdmitted(parts: AdmittedParts, admitted: AdmittedJob): Promise<GatewayResponse> {
-  const answer = await answerAdmitted(parts, admitted);
-  const response = { ...answer, headers: { ...answer.headers, ...admitted.admission.headers } };
-  return isComplete(response)
-    ? endWhole(response, parts, admitted)
-    : endWithStream(response, parts, admitted);
-}
-
-/** The answer, which may be an error. Never rejects. */
-async function answerAdmitted(parts: AdmittedParts, admitted: AdmittedJob): Promise<GatewayResponse> {
-  const { job, request, report } = admitted;
+  const { job, admission, visit, request, report } = admitted;
+  let answer: GatewayResponse;
   try {
     if (parts.beforeSend !== undefined || request.signal.aborted) await checkBeforeSend(parts, admitted);
-    return await runJob(parts, job);
+    answer = await runJob(parts, job);
   } catch (error) {
     // Does nothing where the job has closed its books, as it does unless it breaks.
     job.booking.lose();
-    return report.fail(error);
+    answer = report.fail(error);
   }
-}
-
-/** A client that has the answer finds its place free, and a repeat of the request finds the answer kept. */
-async function endWhole(
-  response: GatewayResponse,
-  { idempotency, delivery }: AdmittedParts,
-  { job, admission, visit }: AdmittedJob,
-): Promise<GatewayResponse> {
-  const finished = admission.booking.ended.then((end) =>
-    admission.finish(admission.isRepeatable ? toEnding(end, response, idempotency) : FORGET),
-  );
-  job.keepAlive(finished.then(() => delivery.run()));
-  if (admission.holdsPlace || admission.isRepeatable) await finished;
-  return afterBody(response, () => visit.leave());
+  const response = { ...answer, headers: { ...answer.headers, ...admission.headers } };
+  if (!isComplete(response)) return endWithStream(response, parts, admitted);
+  const end = await admission.booking.ended;
+  // First: a client that has the answer finds its place free, and a repeat of the request finds the answer kept.
+  await admission.finish(admission.isRepeatable ? toEnding(end, response, parts.idempotency) : FORGET);
+  job.keepAlive(parts.delivery.run());
+  return afterBody(response, visit);
 }
 
 /**

@@ -1,6 +1,5 @@
 import { shownCodeOf } from "../errors.js";
 import type { GatewayResponse } from "../exchange.js";
-import { withFields } from "../logger.js";
 import { answerJson } from "./answer-json.js";
 import { answerStream } from "./answer-stream.js";
 import { dispatch, type FailedDispatch } from "./dispatch.js";
@@ -13,8 +12,7 @@ import type { Job, JobParts } from "./job.js";
  * @throws GatewayError when no image came
  */
 export async function runJob(parts: JobParts, job: Job): Promise<GatewayResponse> {
-  const logger = withFields(parts.logger, { requestId: job.id });
-  const outcome = await dispatch({ request: job.request, model: job.model, logger }, parts);
+  const outcome = await dispatch(job, parts);
   if (!outcome.ok) {
     await settleFailure(job, outcome);
     throw outcome.error;
