@@ -50,8 +50,10 @@ class OpenBooking implements Booking {
   readonly #parts: BookingParts;
   readonly #order: Order;
   readonly #link: Link<Booking>;
-  readonly #end = Promise.withResolvers<BookingEnd>();
   #closing: Promise<void> | undefined;
+  #end: BookingEnd | undefined;
+  /** Made for who asks before the end. */
+  #awaited: PromiseWithResolvers<BookingEnd> | undefined;
 
   constructor(parts: BookingParts, order: Order) {
     this.#parts = parts;
@@ -60,7 +62,9 @@ class OpenBooking implements Booking {
   }
 
   get ended(): Promise<BookingEnd> {
-    return this.#end.promise;
+    if (this.#end !== undefined) return Promise.resolve(this.#end);
+    this.#awaited ??= Promise.withResolvers();
+    return this.#awaited.promise;
   }
 
   settle(sentTo: SentTo, ending: Ending): Promise<void> {
@@ -74,7 +78,8 @@ class OpenBooking implements Booking {
   }
 
   release(): Promise<void> {
-    this.#closing ??= this.#forget();
+    const { id } = this.#order;
+    this.#closing ??= this.#commit("released", () => this.#parts.ledger.release(id), { requestId: id });
     return this.#closing;
   }
 
@@ -82,55 +87,58 @@ class OpenBooking implements Booking {
     this.#closing ??= Promise.resolve(this.#close("lost"));
   }
 
-  async #record(end: BookingEnd, sentTo: SentTo, ending: Ending): Promise<void> {
+  #record(end: BookingEnd, sentTo: SentTo, ending: Ending): Promise<void> {
     const { ledger, logger, now } = this.#parts;
     const record = toSettledRecord(this.#order, sentTo, { ...ending, endedAt: now() });
     if (record.unpriced === true) reportUnpriced(record, logger);
-    await commit(this.#parts, () => ledger.settle(record), { record });
-    this.#close(end);
+    return this.#commit(end, () => ledger.settle(record), { record });
   }
 
-  async #forget(): Promise<void> {
-    const { id } = this.#order;
-    await commit(this.#parts, () => this.#parts.ledger.release(id), { requestId: id });
-    this.#close("released");
+  /**
+   * Writes to the ledger until it takes it. One that stays away must not take the images from the
+   * client: the record is logged, and written later.
+   */
+  async #commit(end: BookingEnd, write: () => Promise<void>, fields: object): Promise<void> {
+    try {
+      await write();
+    } catch {
+      await writeAgain(this.#parts, write, fields);
+    }
+    this.#close(end);
   }
 
   #close(end: BookingEnd): void {
     this.#parts.openBookings.delete(this.#link);
-    this.#end.resolve(end);
+    this.#end = end;
+    this.#awaited?.resolve(end);
   }
 }
 
-/** Waits between attempts; in all less than clients wait for the end of an answer. */
+/** Waits before each further attempt; in all less than clients wait for the end of an answer. */
 const RETRY_MS: readonly number[] = [50, 250, 1_000, 4_000];
 
-/**
- * Writes to the ledger until it takes it. One that stays away must not take the images from the
- * client: the record is logged, and written later.
- */
-async function commit(
+/** @param fields name what is written, for the operator */
+async function writeAgain(
   { lateWrites, logger }: BookingParts,
   write: () => Promise<void>,
   fields: object,
 ): Promise<void> {
-  for (let attempt = 0; ; attempt++) {
+  let err: unknown;
+  for (const waitMs of RETRY_MS) {
+    await new Promise((resolve) => {
+      setTimeout(resolve, waitMs);
+    });
     try {
       return await write();
     } catch (error) {
-      const waitMs = RETRY_MS[attempt];
-      if (waitMs === undefined) {
-        logger.error(
-          { ...fields, err: error },
-          "The ledger took a charge or a release not in time; it is asked again now and then.",
-        );
-        return lateWrites.add(write);
-      }
-      await new Promise((resolve) => {
-        setTimeout(resolve, waitMs);
-      });
+      err = error;
     }
   }
+  logger.error(
+    { ...fields, err },
+    "The ledger took a charge or a release not in time; it is asked again now and then.",
+  );
+  lateWrites.add(write);
 }
 
 function reportUnpriced({ id, model }: SettledRecord, logger: Logger): void {
