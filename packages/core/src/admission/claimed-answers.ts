@@ -100,8 +100,11 @@ export function createClaimedAnswers({ maxAnswers, maxAnswerBytes }: AnswerBound
     sweep(steps, now) {
       sweepRunning(steps, now);
       // All live equally long, so that the oldest is the first to lapse.
-      let rest = steps;
-      dropOldestWhile((oldest) => rest-- > 0 && hasLapsed(oldest, now), ended, forget);
+      for (let step = 0; step < steps; step++) {
+        const key = ended.oldest;
+        if (key === undefined || findLive(ended, key, now) !== undefined) return;
+        forget(key);
+      }
     },
     get size() {
       return running.size + ended.size;

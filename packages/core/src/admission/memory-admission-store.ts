@@ -40,30 +40,27 @@ export function createMemoryAdmissionStore(options: MemoryAdmissionStoreOptions 
     // Nothing in here awaits: what is checked cannot change before it is taken.
     async admit({ id, windows, concurrency, idempotency, channels }) {
       const at = now();
-      // Two for each entry that may be added, and one that this does not stand still.
-      counts.sweep(2 * windows.length + 1, at);
-      places.sweep(2 * concurrency.length + 1, at);
       claims.sweep(2, at);
 
       const repeat = idempotency && claims.find(idempotency, at);
       if (repeat !== undefined) return repeat;
-      const states = windows.map((limit) => counts.stateOf(limit, at));
-      const reached = windows.find(({ cost }, index) => cost > (states[index]?.remaining ?? 0));
-      if (reached !== undefined) return { kind: "limited", limit: reached, windows: states };
-      const full = concurrency.find((limit) => places.isFull(limit, at));
-      if (full !== undefined) return { kind: "crowded", limit: full, windows: states };
+      const reached = counts.findReached(windows, at);
+      if (reached !== undefined)
+        return { kind: "limited", limit: reached, windows: counts.statesOf(windows, at) };
+      const full = places.findFull(concurrency, at);
+      if (full !== undefined) return { kind: "crowded", limit: full, windows: counts.statesOf(windows, at) };
 
-      for (const limit of concurrency) places.take(limit, id, at);
+      places.take(concurrency, id, at);
       if (idempotency !== undefined) claims.claim(idempotency, id, at);
       return {
         kind: "admitted",
-        windows: windows.map((limit) => counts.take(limit, at)),
+        windows: counts.take(windows, at),
         cooldowns: cooldowns.find(channels, at),
       };
     },
 
     async finish({ id, concurrency, idempotency }, ending) {
-      for (const { key } of concurrency) places.giveBack(key, id);
+      places.giveBack(concurrency, id);
       if (idempotency !== undefined) claims.end(idempotency, id, ending, now());
     },
 

@@ -13,6 +13,7 @@ export function createSweeper<Value>(
   // The iterator of a Map goes on through additions and deletions: a round is continued at the next call.
   let round = entries.entries();
   return (steps, now) => {
+    if (entries.size === 0) return;
     for (let step = 0; step < steps; step++) {
       const next = round.next();
       if (next.done) {

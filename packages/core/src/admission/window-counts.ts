@@ -3,12 +3,12 @@ import { createSweeper } from "./sweeper.js";
 
 /** Counts in windows of time, in this process. */
 export interface WindowCounts {
-  /** What is left before the limit's cost is taken. */
-  stateOf(limit: WindowLimit, now: number): WindowState;
-  /** Takes the cost, whether or not it fits, and tells what is left. */
-  take(limit: WindowLimit, now: number): WindowState;
-  /** Forgets some of the windows that have ended. */
-  sweep(steps: number, now: number): void;
+  /** The first of the limits that has no room for its cost. */
+  findReached(limits: readonly WindowLimit[], now: number): WindowLimit | undefined;
+  /** What is left of each before its cost is taken. */
+  statesOf(limits: readonly WindowLimit[], now: number): WindowState[];
+  /** Takes the cost of each, whether or not it fits, and tells what is left. */
+  take(limits: readonly WindowLimit[], now: number): WindowState[];
   /** Windows that are remembered. */
   readonly size: number;
 }
@@ -18,37 +18,62 @@ interface Window {
   endsAt: number;
 }
 
+/** Of the windows before a new one, which may be over; so there are never much more than twice as many as run. */
+const SWEPT = 3;
+
 /** Windows that begin with the first count in them. */
 export function createWindowCounts(): WindowCounts {
   const windows = new Map<string, Window>();
-  const findRunning = ({ key, windowMs }: WindowLimit, now: number): Window | undefined => {
+  const sweep = createSweeper(windows, hasEnded, (key) => windows.delete(key));
+
+  function findRunning({ key, windowMs }: WindowLimit, now: number): Window | undefined {
     const window = windows.get(key);
-    if (window === undefined || window.endsAt <= now) return undefined;
+    if (window === undefined || hasEnded(window, now)) return undefined;
     // A clock that was set back must not make it longer.
     window.endsAt = Math.min(window.endsAt, now + windowMs);
     return window;
-  };
+  }
+
+  function begin({ key, windowMs }: WindowLimit, now: number): Window {
+    sweep(SWEPT, now);
+    const window: Window = { count: 0, endsAt: now + windowMs };
+    windows.set(key, window);
+    return window;
+  }
+
   return {
-    stateOf: (limit, now) => toState(limit, findRunning(limit, now), now),
-    take(limit, now) {
-      const window = findRunning(limit, now) ?? { count: 0, endsAt: now + limit.windowMs };
-      window.count += limit.cost;
-      windows.set(limit.key, window);
-      return toState(limit, window, now);
+    findReached(limits, now) {
+      for (const limit of limits) {
+        if (limit.cost > countRemaining(limit, findRunning(limit, now))) return limit;
+      }
+      return undefined;
     },
-    sweep: createSweeper(
-      windows,
-      ({ endsAt }, now) => endsAt <= now,
-      (key) => windows.delete(key),
-    ),
+    statesOf: (limits, now) => limits.map((limit) => toState(limit, findRunning(limit, now), now)),
+    take(limits, now) {
+      const states: WindowState[] = [];
+      for (const limit of limits) {
+        const window = findRunning(limit, now) ?? begin(limit, now);
+        window.count += limit.cost;
+        states.push(toState(limit, window, now));
+      }
+      return states;
+    },
     get size() {
       return windows.size;
     },
   };
 }
 
-function toState({ limit }: WindowLimit, window: Window | undefined, now: number): WindowState {
-  if (window === undefined) return { remaining: limit, resetMs: 0 };
-  // A limit that the operator lowered can be below what was counted.
-  return { remaining: Math.max(0, limit - window.count), resetMs: window.endsAt - now };
+function hasEnded({ endsAt }: Window, now: number): boolean {
+  return endsAt <= now;
+}
+
+function toState(limit: WindowLimit, window: Window | undefined, now: number): WindowState {
+  const remaining = countRemaining(limit, window);
+  return { remaining, resetMs: window === undefined ? 0 : window.endsAt - now };
+}
+
+/** A limit that the operator lowered can be below what was counted. */
+function countRemaining({ limit }: WindowLimit, window: Window | undefined): number {
+  return Math.max(0, limit - (window?.count ?? 0));
 }
