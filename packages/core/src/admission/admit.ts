@@ -4,6 +4,7 @@ import type { HeaderReader } from "../exchange.js";
 import type { Caller, ImageRequest } from "../image-request.js";
 import { type Booking, type BookingParts, openBooking } from "../job/booking.js";
 import type { JsonObject } from "../json.js";
+import type { Logger } from "../logger.js";
 import type { ChannelHealth } from "../routing/channel-health.js";
 import type { ResolvedModel } from "../routing/resolve-model.js";
 import type {
@@ -13,6 +14,7 @@ import type {
   IdempotencyClaim,
   IdempotencyEnding,
   StoredAnswer,
+  WindowState,
 } from "./admission-store.js";
 import type { CallerLimits } from "./caller-limits.js";
 import { toDecisionError } from "./decision-error.js";
@@ -20,6 +22,7 @@ import { holdCharge } from "./hold-charge.js";
 import { createClaim, readIdempotencyKey } from "./idempotency.js";
 import type { LimitPlans } from "./limit-plans.js";
 import { toRateLimitHeaders } from "./rate-limit-headers.js";
+import type { TicketLimits } from "./ticket-limits.js";
 
 /** What admission needs of the gateway. */
 export interface AdmissionParts extends BookingParts {
@@ -84,23 +87,64 @@ export async function admit(parts: AdmissionParts, applicant: Applicant): Promis
     idempotency: key === undefined ? undefined : await claim(applicant, key, leaseMs),
     channels: model.healthIds,
   };
-  const decision = await askStore(parts, ticket);
+  let decision: AdmissionDecision;
+  try {
+    decision = await parts.admission.admit(ticket);
+  } catch (cause) {
+    throw toStoreError(cause, ticket, parts.logger);
+  }
   if (decision.kind === "replay") return decision;
   if (decision.kind !== "admitted") throw toDecisionError(decision, limits);
   parts.health.merge(decision.cooldowns, ticket.channels);
-  const finish = (ending: IdempotencyEnding): Promise<void> => finishTicket(parts, ticket, ending);
-  const headers = toRateLimitHeaders(limits, decision);
   try {
     await holdCharge(parts, applicant, leaseMs);
   } catch (error) {
     // First: a client that asks for less at once finds its place and its key free.
-    await finish({ kind: "forget" });
+    await finishTicket(parts, ticket, { kind: "forget" });
     throw error;
   }
-  const booking = openBooking(parts, applicant.order);
-  const holdsPlace = ticket.concurrency.length > 0;
-  const isRepeatable = ticket.idempotency !== undefined;
-  return { kind: "admitted", booking, headers, holdsPlace, isRepeatable, finish };
+  return new Admitted(parts, openBooking(parts, applicant.order), {
+    ticket,
+    limits,
+    windows: decision.windows,
+  });
+}
+
+/** What an admitted request asked for and got. */
+interface Granted {
+  readonly ticket: AdmissionTicket;
+  readonly limits: TicketLimits;
+  readonly windows: readonly WindowState[];
+}
+
+/** A class, as each request has one for as long as its answer takes. The headers are written when it is there. */
+class Admitted implements Extract<Admission, { kind: "admitted" }> {
+  readonly kind = "admitted";
+  readonly booking: Booking;
+  readonly #parts: AdmissionParts;
+  readonly #granted: Granted;
+
+  constructor(parts: AdmissionParts, booking: Booking, granted: Granted) {
+    this.booking = booking;
+    this.#parts = parts;
+    this.#granted = granted;
+  }
+
+  get headers(): Readonly<Record<string, string>> {
+    return toRateLimitHeaders(this.#granted.limits, this.#granted);
+  }
+
+  get holdsPlace(): boolean {
+    return this.#granted.ticket.concurrency.length > 0;
+  }
+
+  get isRepeatable(): boolean {
+    return this.#granted.ticket.idempotency !== undefined;
+  }
+
+  finish(ending: IdempotencyEnding): Promise<void> {
+    return finishTicket(this.#parts, this.#granted.ticket, ending);
+  }
 }
 
 function claim(
@@ -111,24 +155,14 @@ function claim(
   return createClaim({ callerId: caller.id, path: order.operation, key, fields, leaseMs });
 }
 
-async function askStore(
-  { admission, logger }: AdmissionParts,
-  ticket: AdmissionTicket,
-): Promise<AdmissionDecision> {
-  try {
-    return await admission.admit(ticket);
-  } catch (cause) {
-    if (isGatewayError(cause)) throw cause;
-    logger.error({ requestId: ticket.id, err: cause }, "The store of limits failed.");
-    throw new GatewayError(
-      "gateway_unavailable",
-      "This server cannot count its limits at the moment: try again.",
-      {
-        retryAfterSeconds: 5,
-        cause,
-      },
-    );
-  }
+function toStoreError(cause: unknown, ticket: AdmissionTicket, logger: Logger): GatewayError {
+  if (isGatewayError(cause)) return cause;
+  logger.error({ requestId: ticket.id, err: cause }, "The store of limits failed.");
+  return new GatewayError(
+    "gateway_unavailable",
+    "This server cannot count its limits at the moment: try again.",
+    { retryAfterSeconds: 5, cause },
+  );
 }
 
 async function finishTicket(

@@ -44,7 +44,7 @@ export async function holdCharge(
     model,
     operation,
     amount: price?.estimate(request).amount ?? null,
-    ...(caller.budget !== undefined && { budget: toText(caller.budget) }),
+    budget: caller.budget === undefined ? undefined : toText(caller.budget),
     expiresAt: parts.now() + leaseMs,
   };
   let result: HoldResult;

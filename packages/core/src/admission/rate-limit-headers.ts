@@ -19,18 +19,20 @@ const MAX_INTEGER = 999_999_999_999_999;
 export function toRateLimitHeaders(limits: TicketLimits, states: LimitStates): Record<string, string> {
   const { windows, concurrency } = limits;
   if (windows.length === 0 && concurrency.length === 0) return {};
-  const headers: Record<string, string> = { "ratelimit-policy": toPolicy(limits) };
+  const { policy, names } = findTexts(limits);
+  const headers: Record<string, string> = { "ratelimit-policy": policy };
   let services = "";
   let requests: Standing | undefined;
   let images: Standing | undefined;
-  for (const [index, limit] of windows.entries()) {
+  for (let index = 0; index < windows.length; index++) {
+    const limit = windows[index];
     const state = states.windows[index];
-    if (state === undefined) continue;
-    services = append(services, toService(limit, state));
+    if (limit === undefined || state === undefined) continue;
+    services = append(services, `${names[index]};r=${toInteger(state.remaining)};t=${toSeconds(state.resetMs)}`);
     if (limit.name === "requests") requests = tighter(requests, { limit, state });
     else images = tighter(images, { limit, state });
   }
-  const crowded = concurrency.find(({ key }) => key === states.crowded?.key);
+  const crowded = states.crowded && concurrency.find(({ key }) => key === states.crowded?.key);
   if (crowded !== undefined) services = append(services, toFullService(crowded));
   if (services !== "") headers["ratelimit"] = services;
   addOpenaiHeaders(headers, requests);
@@ -38,17 +40,24 @@ export function toRateLimitHeaders(limits: TicketLimits, states: LimitStates): R
   return headers;
 }
 
-/** Of limits that are remembered for the next request, too. */
-const policies = new WeakMap<TicketLimits, string>();
+/** What the headers of all requests with the same limits have in common. */
+interface LimitTexts {
+  readonly policy: string;
+  /** In the order of the windows. */
+  readonly names: readonly string[];
+}
 
-function toPolicy(limits: TicketLimits): string {
-  let policy = policies.get(limits);
-  if (policy === undefined) {
-    const { windows, concurrency } = limits;
-    policy = [...windows.map(toWindowPolicy), ...concurrency.map(toConcurrencyPolicy)].join(", ");
-    policies.set(limits, policy);
-  }
-  return policy;
+/** Of limits that are remembered for the next request, too. */
+const texts = new WeakMap<TicketLimits, LimitTexts>();
+
+function findTexts(limits: TicketLimits): LimitTexts {
+  const known = texts.get(limits);
+  if (known !== undefined) return known;
+  const { windows, concurrency } = limits;
+  const policy = [...windows.map(toWindowPolicy), ...concurrency.map(toConcurrencyPolicy)].join(", ");
+  const found = { policy, names: windows.map((limit) => toName(limit.name, limit)) };
+  texts.set(limits, found);
+  return found;
 }
 
 function append(list: string, item: string): string {
@@ -78,10 +87,6 @@ function toWindowPolicy(limit: WindowLimit & LimitScope): string {
 
 function toConcurrencyPolicy(limit: ConcurrencyLimit & LimitScope): string {
   return `${toName("concurrent", limit)};q=${toInteger(limit.limit)};qu="concurrent-requests"`;
-}
-
-function toService(limit: WindowLimit & LimitScope, { remaining, resetMs }: WindowState): string {
-  return `${toName(limit.name, limit)};r=${toInteger(remaining)};t=${toSeconds(resetMs)}`;
 }
 
 function toFullService(limit: ConcurrencyLimit & LimitScope): string {

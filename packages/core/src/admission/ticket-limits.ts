@@ -28,12 +28,14 @@ export interface LimitSources {
   readonly leaseMs: number;
 }
 
+const NO_LIMITS: CallerLimits = {};
 const MINUTE_MS = 60_000;
 
 /** Each limit of the caller's own in place of the gateway's; `null` is none. */
 export function mergeLimits(own: CallerLimits | undefined, gateway: CallerLimits | undefined): CallerLimits {
+  if (own === undefined) return gateway ?? NO_LIMITS;
   const pick = (name: keyof CallerLimits): number | null | undefined =>
-    own?.[name] === undefined ? gateway?.[name] : own[name];
+    own[name] === undefined ? gateway?.[name] : own[name];
   return {
     requestsPerMinute: pick("requestsPerMinute"),
     imagesPerMinute: pick("imagesPerMinute"),
