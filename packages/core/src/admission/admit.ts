@@ -18,7 +18,7 @@ import type {
 } from "./admission-store.js";
 import type { CallerLimits } from "./caller-limits.js";
 import { toDecisionError } from "./decision-error.js";
-import { holdCharge } from "./hold-charge.js";
+import { toHold, toLedgerError, toQuotaError } from "./hold.js";
 import { createClaim, readIdempotencyKey } from "./idempotency.js";
 import type { LimitPlans } from "./limit-plans.js";
 import { toRateLimitHeaders } from "./rate-limit-headers.js";
@@ -68,19 +68,13 @@ export type Admission =
  * @throws GatewayError 400, 403, 409, 429, or 503 where store or ledger cannot be reached
  */
 export async function admit(parts: AdmissionParts, applicant: Applicant): Promise<Admission> {
-  const { callerLimits, caller, model, request } = applicant;
+  const { caller, model, order } = applicant;
   const { leaseMs } = model;
   const key = readIdempotencyKey(applicant.headers);
-  const limits = parts.limitPlans.find({
-    callerId: caller.id,
-    callerLimits,
-    model: model.entry,
-    modelLimits: model.callerLimits,
-    maxImages: request.maxImages,
-    leaseMs,
-  });
+  const limits = findLimits(parts.limitPlans, applicant);
+  const hold = toHold(applicant, parts.now() + leaseMs);
   const ticket: AdmissionTicket = {
-    id: applicant.order.id,
+    id: order.id,
     caller: caller.id,
     windows: limits.windows,
     concurrency: limits.concurrency,
@@ -96,14 +90,18 @@ export async function admit(parts: AdmissionParts, applicant: Applicant): Promis
   if (decision.kind === "replay") return decision;
   if (decision.kind !== "admitted") throw toDecisionError(decision, limits);
   parts.health.merge(decision.cooldowns, ticket.channels);
+  let error: GatewayError | undefined;
   try {
-    await holdCharge(parts, applicant, leaseMs);
-  } catch (error) {
+    error = toQuotaError(await parts.ledger.hold(hold));
+  } catch (cause) {
+    error = toLedgerError(cause, parts, applicant);
+  }
+  if (error !== undefined) {
     // First: a client that asks for less at once finds its place and its key free.
     await finishTicket(parts, ticket, { kind: "forget" });
     throw error;
   }
-  return new Admitted(parts, openBooking(parts, applicant.order), {
+  return new Admitted(parts, openBooking(parts, order), {
     ticket,
     limits,
     windows: decision.windows,
@@ -145,6 +143,17 @@ class Admitted implements Extract<Admission, { kind: "admitted" }> {
   finish(ending: IdempotencyEnding): Promise<void> {
     return finishTicket(this.#parts, this.#granted.ticket, ending);
   }
+}
+
+function findLimits(plans: LimitPlans, { caller, callerLimits, model, request }: Applicant): TicketLimits {
+  return plans.find({
+    callerId: caller.id,
+    callerLimits,
+    model: model.entry,
+    modelLimits: model.callerLimits,
+    maxImages: request.maxImages,
+    leaseMs: model.leaseMs,
+  });
 }
 
 function claim(

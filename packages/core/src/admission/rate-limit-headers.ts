@@ -28,7 +28,10 @@ export function toRateLimitHeaders(limits: TicketLimits, states: LimitStates): R
     const limit = windows[index];
     const state = states.windows[index];
     if (limit === undefined || state === undefined) continue;
-    services = append(services, `${names[index]};r=${toInteger(state.remaining)};t=${toSeconds(state.resetMs)}`);
+    services = append(
+      services,
+      `${names[index]};r=${toInteger(state.remaining)};t=${toSeconds(state.resetMs)}`,
+    );
     if (limit.name === "requests") requests = tighter(requests, { limit, state });
     else images = tighter(images, { limit, state });
   }

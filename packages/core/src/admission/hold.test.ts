@@ -5,12 +5,29 @@ import { createPriceList } from "../billing/pricing.js";
 import { seedream } from "../families/seedream/seedream.js";
 import type { Caller } from "../image-request.js";
 import { createLateWrites } from "../job/late-writes.js";
-import { holdCharge } from "./hold-charge.js";
+import { createLinkedList } from "../linked-list.js";
+import { createChannelHealth } from "../routing/channel-health.js";
+import { DEFAULT_HEALTH_POLICY } from "../routing/health-policy.js";
+import type { ResolvedModel } from "../routing/resolve-model.js";
+import { type AdmissionParts, admit } from "./admit.js";
+import { createLimitPlans } from "./limit-plans.js";
+import { createMemoryAdmissionStore } from "./memory-admission-store.js";
 
 const prices = createPriceList({
   model_details: { m: { pricing_mode: "per-request", model_price: "0.1" } },
 });
 const NOW = 1_800_000_000_000;
+const MODEL: ResolvedModel = {
+  name: "m",
+  entry: "m",
+  family: seedream,
+  limits: undefined,
+  responseFormat: undefined,
+  callerLimits: undefined,
+  channels: [],
+  healthIds: [],
+  leaseMs: 60_000,
+};
 
 interface Held {
   readonly id?: string;
@@ -24,35 +41,45 @@ function open(changed: Partial<Ledger> = {}) {
   const lateWrites = createLateWrites();
   const logs: object[] = [];
   const log = (fields: object, message: string): void => void logs.push({ ...fields, message });
-  const hold = ({ id = "req_1", caller = { id: "me" }, images = 1, isPriced = true }: Held): Promise<void> =>
-    holdCharge(
-      { ledger, logger: { warn: log, error: log }, lateWrites, now: () => NOW },
-      {
-        caller,
-        keepAlive: () => {},
-        order: {
-          id,
-          receivedAt: NOW,
-          time: new Date(NOW).toISOString(),
-          caller: caller.id,
-          group: "default",
-          model: "m",
-          operation: "generate",
-          price: isPriced ? prices.find("m", "default") : undefined,
-        },
-        request: seedream.normalize(
-          { prompt: "x", n: images },
-          { operation: "generate", model: "m", limits: undefined, defaultResponseFormat: undefined },
-        ),
+  const parts: AdmissionParts = {
+    ledger,
+    lateWrites,
+    logger: { warn: log, error: log },
+    openBookings: createLinkedList(),
+    now: () => NOW,
+    admission: createMemoryAdmissionStore(),
+    limitPlans: createLimitPlans(),
+    health: createChannelHealth(() => NOW, DEFAULT_HEALTH_POLICY),
+  };
+  const hold = ({ id = "req_1", caller = { id: "me" }, images = 1, isPriced = true }: Held) =>
+    admit(parts, {
+      caller,
+      callerLimits: {},
+      model: MODEL,
+      headers: new Headers(),
+      fields: {},
+      keepAlive: () => {},
+      order: {
+        id,
+        receivedAt: NOW,
+        time: new Date(NOW).toISOString(),
+        caller: caller.id,
+        group: "default",
+        model: "m",
+        operation: "generate",
+        price: isPriced ? prices.find("m", "default") : undefined,
       },
-      60_000,
-    );
+      request: seedream.normalize(
+        { prompt: "x", n: images },
+        { operation: "generate", model: "m", limits: undefined, defaultResponseFormat: undefined },
+      ),
+    });
   return { ledger, lateWrites, logs, hold };
 }
 
 const REFUSED = { code: "insufficient_quota", status: 403, shouldRetry: false };
 
-describe("holdCharge", () => {
+describe("a hold", () => {
   it("sets the worst case aside until the lease ends", async () => {
     const { ledger, hold } = open();
     await hold({ images: 4 });

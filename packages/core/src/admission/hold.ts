@@ -1,6 +1,6 @@
 import { formatDecimal, toDecimal } from "../billing/decimal.js";
 import type { DecimalInput } from "../billing/decimal-input.js";
-import type { HoldResult, Ledger } from "../billing/ledger.js";
+import type { Hold, HoldResult, Ledger } from "../billing/ledger.js";
 import type { Order } from "../billing/settled-record.js";
 import { GatewayError } from "../errors.js";
 import type { Caller, ImageRequest } from "../image-request.js";
@@ -8,35 +8,18 @@ import type { LateWrites } from "../job/late-writes.js";
 import type { Logger } from "../logger.js";
 import { remember } from "../remember.js";
 
-interface HoldParts {
-  readonly ledger: Ledger;
-  readonly logger: Logger;
-  /** What the ledger does not take now. */
-  readonly lateWrites: LateWrites;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-}
-
-interface HoldContext {
+/** What is held for. */
+export interface HoldContext {
   readonly order: Order;
   readonly caller: Caller;
   readonly request: ImageRequest;
   readonly keepAlive: (work: Promise<unknown>) => void;
 }
 
-/**
- * Sets the worst case of a request aside before anything is spent.
- *
- * @throws GatewayError `insufficient_quota` where the caller's budget does not cover it,
- * `gateway_unavailable` where the ledger cannot be reached
- */
-export async function holdCharge(
-  parts: HoldParts,
-  { order, caller, request, keepAlive }: HoldContext,
-  leaseMs: number,
-): Promise<void> {
+/** What a request may cost at worst, to be set aside before anything is spent. */
+export function toHold({ order, caller, request }: HoldContext, expiresAt: number): Hold {
   const { id, time, group, model, operation, price } = order;
-  const hold = {
+  return {
     id,
     time,
     caller: caller.id,
@@ -45,26 +28,35 @@ export async function holdCharge(
     operation,
     amount: price?.estimate(request).amount ?? null,
     budget: caller.budget === undefined ? undefined : toText(caller.budget),
-    expiresAt: parts.now() + leaseMs,
+    expiresAt,
   };
-  let result: HoldResult;
-  try {
-    result = await parts.ledger.hold(hold);
-  } catch (cause) {
-    parts.logger.error({ requestId: id, err: cause }, "The ledger failed; the request was not sent.");
-    keepAlive(releaseUnsure(parts, id));
-    throw outOfReach(cause);
-  }
-  if (!result.ok) {
-    throw new GatewayError(
-      "insufficient_quota",
-      "The budget of this API key does not cover what this request may cost.",
-      { shouldRetry: false },
-    );
-  }
 }
 
-function outOfReach(cause: unknown): GatewayError {
+/** What the client is told where its budget does not cover a hold; `undefined` where it does. */
+export function toQuotaError({ ok }: HoldResult): GatewayError | undefined {
+  if (ok) return undefined;
+  return new GatewayError(
+    "insufficient_quota",
+    "The budget of this API key does not cover what this request may cost.",
+    { shouldRetry: false },
+  );
+}
+
+interface HoldParts {
+  readonly ledger: Ledger;
+  readonly logger: Logger;
+  /** What the ledger does not take now. */
+  readonly lateWrites: LateWrites;
+}
+
+/** What the client is told where the ledger took no hold, or could not say so. The operator is told, too. */
+export function toLedgerError(
+  cause: unknown,
+  parts: HoldParts,
+  { order, keepAlive }: HoldContext,
+): GatewayError {
+  parts.logger.error({ requestId: order.id, err: cause }, "The ledger failed; the request was not sent.");
+  keepAlive(releaseUnsure(parts, order.id));
   return new GatewayError(
     "gateway_unavailable",
     "This server cannot keep its books at the moment: try again. Nothing was sent or charged.",
