@@ -29,46 +29,53 @@ export interface Visit {
 
 /** An entrance that nobody has passed. */
 export function createEntrance(budget: ByteBudget, concurrency: LocalConcurrency, spool: Spool): Entrance {
+  const parts = { concurrency, spool };
   return {
     enter(request, { id, concurrent }) {
       const length = readLength(request.headers);
       if (length !== undefined && length > budget.maxBytes) throw tooLarge(budget.maxBytes);
-      const leavePlace = concurrency.enter(id, concurrent ?? Infinity);
-      if (leavePlace === undefined) throw crowded(concurrent ?? 0);
+      if (!concurrency.enter(id, concurrent ?? Infinity)) throw crowded(concurrent ?? 0);
       const bytes = budget.take(length ?? 0);
       if (bytes === undefined) {
-        leavePlace();
+        concurrency.leave(id);
         throw overloaded();
       }
-      return new OpenVisit(bytes, spool, leavePlace);
+      return new OpenVisit(id, bytes, parts);
     },
   };
+}
+
+/** What a visit needs to open and to leave; the same for all. */
+interface VisitParts {
+  readonly concurrency: LocalConcurrency;
+  readonly spool: Spool;
 }
 
 /** A class, as it is held as long as a stream is open, and thousands may be. */
 class OpenVisit implements Visit {
   readonly bytes: TakenBytes;
-  readonly #spool: Spool;
-  readonly #leavePlace: () => void;
+  readonly #caller: string;
+  readonly #parts: VisitParts;
   #shelf: Shelf | undefined;
   #hasLeft = false;
 
-  constructor(bytes: TakenBytes, spool: Spool, leavePlace: () => void) {
+  constructor(caller: string, bytes: TakenBytes, parts: VisitParts) {
     this.bytes = bytes;
-    this.#spool = spool;
-    this.#leavePlace = leavePlace;
+    this.#caller = caller;
+    this.#parts = parts;
   }
 
   /** Opened for the first form that needs it: most requests bring none. */
   get shelf(): Shelf {
-    this.#shelf ??= this.#spool.open(this.bytes);
+    this.#shelf ??= this.#parts.spool.open(this.bytes);
     if (this.#hasLeft) this.#shelf.close();
     return this.#shelf;
   }
 
   leave(): void {
+    if (this.#hasLeft) return;
     this.#hasLeft = true;
-    this.#leavePlace();
+    this.#parts.concurrency.leave(this.#caller);
     this.#shelf?.close();
     this.bytes.giveBack();
   }
@@ -82,8 +89,8 @@ function readLength(headers: GatewayRequest["headers"]): number | undefined {
 
 /** The request, of whose body the bytes count as they come where it does not say how long it is. */
 export function countBody(request: GatewayRequest, bytes: TakenBytes): GatewayRequest {
+  if (request.body === null || readLength(request.headers) !== undefined) return request;
   const { method, url, headers, body, freeChunk, parsedBody, bodyConsumed, signal, waitUntil } = request;
-  if (body === null || readLength(headers) !== undefined) return request;
   return {
     method,
     url,

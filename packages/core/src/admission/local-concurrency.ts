@@ -3,8 +3,10 @@
  * asked only once a request is understood, and until then a caller could send any number of bodies.
  */
 export interface LocalConcurrency {
-  /** Enters a request: the function by which it leaves, or `undefined` when `limit` others are there. */
-  enter(caller: string, limit: number): (() => void) | undefined;
+  /** Enters a request, unless `limit` others of this caller are there. */
+  enter(caller: string, limit: number): boolean;
+  /** Takes out one that was entered. */
+  leave(caller: string): void;
 }
 
 /** A count that begins with nobody. */
@@ -13,16 +15,14 @@ export function createLocalConcurrency(): LocalConcurrency {
   return {
     enter(caller, limit) {
       const others = counts.get(caller) ?? 0;
-      if (others >= limit) return undefined;
+      if (others >= limit) return false;
       counts.set(caller, others + 1);
-      let hasLeft = false;
-      return () => {
-        if (hasLeft) return;
-        hasLeft = true;
-        const rest = (counts.get(caller) ?? 1) - 1;
-        if (rest > 0) counts.set(caller, rest);
-        else counts.delete(caller);
-      };
+      return true;
+    },
+    leave(caller) {
+      const rest = (counts.get(caller) ?? 1) - 1;
+      if (rest > 0) counts.set(caller, rest);
+      else counts.delete(caller);
     },
   };
 }

@@ -23,10 +23,14 @@ export function splitOpenAiOnly(fields: JsonObject): { known: JsonObject; ignore
   if ("mask" in fields) {
     throw invalidRequest("mask is not supported: describe the area to change in the prompt instead.", "mask");
   }
-  const ignored = Object.keys(fields).filter((name) => OPENAI_ONLY.has(name));
+  const ignored = Object.keys(fields).filter(isOpenAiOnly);
   if (ignored.length === 0) return { known: fields, ignored };
   return {
-    known: Object.fromEntries(Object.entries(fields).filter(([name]) => !OPENAI_ONLY.has(name))),
+    known: Object.fromEntries(Object.entries(fields).filter(([name]) => !isOpenAiOnly(name))),
     ignored,
   };
+}
+
+function isOpenAiOnly(name: string): boolean {
+  return OPENAI_ONLY.has(name);
 }

@@ -1,11 +1,11 @@
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "../errors.js";
+import type { HeaderReader } from "../exchange.js";
 import type { Caller } from "../image-request.js";
 import {
   type ApiKeyOptions,
   type Authenticate,
-  type Authenticator,
   createAuthenticator,
   type FindCaller,
   findByHash,
@@ -17,7 +17,11 @@ const KEY = "sk-canary-5c1f0e7a";
 const HASHED_KEY = "sk-canary-92b7d3e4";
 const NOW = Date.parse("2026-11-21T09:30:00Z");
 
-const authenticateBy = (find: FindCaller): Authenticator => createAuthenticator(find, () => NOW);
+/** Async: an authenticator throws at once where it has nobody to wait for. */
+const authenticateBy =
+  (find: FindCaller, now = () => NOW) =>
+  async (header: HeaderReader): Promise<Caller> =>
+    createAuthenticator(find, now)(header);
 
 const headers = (authorization?: string): Headers =>
   new Headers(authorization === undefined ? {} : { authorization });
@@ -114,7 +118,7 @@ describe("keys that end", () => {
   it("end while the gateway runs", async () => {
     let now = NOW;
     const find = findByHash([{ id: "guest", key: KEY, expiresAt: new Date(NOW + 1000) }]);
-    const authenticate = createAuthenticator(find, () => now);
+    const authenticate = authenticateBy(find, () => now);
     await expect(authenticate(headers(`Bearer ${KEY}`))).resolves.toMatchObject({ id: "guest" });
     now += 1000;
     await expect(authenticate(headers(`Bearer ${KEY}`))).rejects.toEqual(refused);

@@ -37,7 +37,7 @@ export type FindCaller = (
 ) => FoundCaller | undefined | Promise<FoundCaller | undefined>;
 
 /** Who sent a request. @throws GatewayError `invalid_api_key` */
-export type Authenticator = (headers: HeaderReader) => Promise<Caller>;
+export type Authenticator = (headers: HeaderReader) => Caller | Promise<Caller>;
 
 /**
  * SHA-256 of an API key in hexadecimal, as `apiKeys[].hash` takes it.
@@ -55,16 +55,19 @@ export function hashApiKey(apiKey: string): string {
 
 /** An authenticator over one way to find callers: {@link findByOperator} or {@link findByHash}. */
 export function createAuthenticator(find: FindCaller, now: () => number): Authenticator {
-  return async (headers) => {
-    const apiKey = readBearer(headers.get("authorization"));
-    if (apiKey === undefined) {
-      throw refused("No API key: send the header Authorization: Bearer <API_KEY>.");
-    }
-    const found = await find(apiKey, headers);
+  const admit = (found: FoundCaller | undefined): Caller => {
     if (found === undefined) throw refused("Wrong API key.");
     // Not the other way round: a time that is no number must not let anybody in.
     if (now() < found.expiresAt) return found.caller;
     throw refused(`This API key expired at ${new Date(found.expiresAt).toISOString()}.`);
+  };
+  return (headers) => {
+    const apiKey = readBearer(headers.get("authorization"));
+    if (apiKey === undefined) {
+      throw refused("No API key: send the header Authorization: Bearer <API_KEY>.");
+    }
+    const found = find(apiKey, headers);
+    return found instanceof Promise ? found.then(admit) : admit(found);
   };
 }
 
@@ -110,8 +113,10 @@ function toFound(caller: Caller): FoundCaller {
   return { caller, expiresAt: expiresAt === undefined ? Infinity : (parseExpiry(expiresAt) ?? 0) };
 }
 
+const SCHEME = "Bearer ";
+
 function readBearer(header: string | null): string | undefined {
-  return header === null ? undefined : /^Bearer +(\S+) *$/i.exec(header)?.[1];
+  return header !== null && /^Bearer +\S+ *$/i.test(header) ? header.slice(SCHEME.length).trim() : undefined;
 }
 
 function refused(message: string): GatewayError {

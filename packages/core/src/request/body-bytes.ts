@@ -8,7 +8,7 @@ const LARGE_BYTES = 65_536;
 export class BodyBytes {
   readonly #declared: number;
   readonly #freeChunk: ((chunk: Uint8Array) => void) | undefined;
-  #chunks: Uint8Array[] = [];
+  #chunks: Uint8Array[] | undefined;
   #whole: Uint8Array | undefined;
   #length = 0;
 
@@ -34,12 +34,12 @@ export class BodyBytes {
 
   /** One array of them all. */
   take(): Uint8Array {
-    return this.#whole?.subarray(0, this.#length) ?? join(this.#chunks, this.#length);
+    return this.#whole?.subarray(0, this.#length) ?? join(this.#chunks ?? [], this.#length);
   }
 
   #place(chunk: Uint8Array): boolean {
     const isLarge = this.#declared > LARGE_BYTES;
-    if (!isLarge || this.#chunks.length > 0 || this.#length + chunk.length > this.#declared) return false;
+    if (!isLarge || this.#chunks !== undefined || this.#length + chunk.length > this.#declared) return false;
     // Not for a chunk that is all of it.
     if (chunk.length === this.#declared) return false;
     this.#whole ??= new Uint8Array(this.#declared);
@@ -52,7 +52,8 @@ export class BodyBytes {
     // More than was declared.
     if (this.#whole !== undefined) this.#chunks = [this.#whole.subarray(0, this.#length)];
     this.#whole = undefined;
-    this.#chunks.push(chunk);
+    if (this.#chunks === undefined) this.#chunks = [chunk];
+    else this.#chunks.push(chunk);
   }
 }
 

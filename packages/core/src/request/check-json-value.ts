@@ -12,14 +12,20 @@ export interface JsonValueLimits {
  *
  * @throws GatewayError `invalid_request_error`
  */
-export function checkJsonValue(value: unknown, { maxDepth, maxValues }: JsonValueLimits): void {
-  let values = 0;
-  const visit = (part: unknown, depth: number): void => {
-    values++;
-    if (values > maxValues) throw tooManyValues(maxValues);
-    if (typeof part !== "object" || part === null) return;
-    if (depth >= maxDepth) throw tooDeep(maxDepth);
-    for (const child of Object.values(part)) visit(child, depth + 1);
-  };
-  visit(value, 0);
+export function checkJsonValue(value: unknown, limits: JsonValueLimits): void {
+  visit(value, 0, { values: 0, limits });
+}
+
+interface Count {
+  values: number;
+  readonly limits: JsonValueLimits;
+}
+
+function visit(value: unknown, depth: number, count: Count): void {
+  const { maxDepth, maxValues } = count.limits;
+  count.values++;
+  if (count.values > maxValues) throw tooManyValues(maxValues);
+  if (typeof value !== "object" || value === null) return;
+  if (depth >= maxDepth) throw tooDeep(maxDepth);
+  for (const part of Object.values(value)) visit(part, depth + 1, count);
 }

@@ -116,6 +116,6 @@ function toObject(name: string, text: string): unknown {
   } catch {
     throw invalidRequest(`${name} must be a JSON object, such as {"max_images": 4}.`, name);
   }
-  checkJsonStructure(text, MAX_DEPTH);
+  checkJsonStructure(text, value, MAX_DEPTH);
   return value;
 }

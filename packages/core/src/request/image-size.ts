@@ -1,4 +1,5 @@
 import { invalidRequest } from "../errors.js";
+import { remember } from "../remember.js";
 
 /** The sizes that a model takes. What is absent is not checked; `presets` alone leave no other size. */
 export interface SizeLimits {
@@ -27,22 +28,31 @@ export interface SizeStyle {
  * @throws GatewayError `invalid_request_error` that lists what is allowed
  */
 export function checkSize(size: string, limits: SizeLimits, style: SizeStyle): void {
-  if (limits.presets?.some((preset) => preset.toLowerCase() === size.toLowerCase())) return;
   const pixels = parsePixels(size, style.separator);
   if (pixels !== undefined && !takesPresetsOnly(limits) && isAllowed(pixels, limits)) return;
+  if (limits.presets?.some((preset) => preset.toLowerCase() === size.toLowerCase())) return;
   throw invalidRequest(
     `${style.param} ${JSON.stringify(size.slice(0, 32))} is not supported by this model: send ${describe(limits, style.separator)}.`,
     style.param,
   );
 }
 
-const PIXELS = {
-  x: /^([1-9]\d{0,5})x([1-9]\d{0,5})$/,
-  "*": /^([1-9]\d{0,5})\*([1-9]\d{0,5})$/,
+/** Clients send few sizes, and those all the time. */
+const PARSERS = {
+  x: remember((size: string) => matchPixels(/^([1-9]\d{0,5})x([1-9]\d{0,5})$/, size)),
+  "*": remember((size: string) => matchPixels(/^([1-9]\d{0,5})\*([1-9]\d{0,5})$/, size)),
 } as const;
 
-function parsePixels(size: string, separator: "x" | "*"): readonly [number, number] | undefined {
-  const match = PIXELS[separator].exec(size);
+/** Width and height of a size that names them. */
+export function parsePixels(
+  size: string,
+  separator: SizeStyle["separator"],
+): readonly [number, number] | undefined {
+  return PARSERS[separator](size);
+}
+
+function matchPixels(pattern: RegExp, size: string): readonly [number, number] | undefined {
+  const match = pattern.exec(size);
   return match === null ? undefined : [Number(match[1]), Number(match[2])];
 }
 
@@ -59,8 +69,8 @@ function isAllowed([width, height]: readonly [number, number], limits: SizeLimit
 
 /** Names and no rule for pixels: a row that says nothing of pixel sizes does not take them. */
 function takesPresetsOnly({ presets = [], list, totalPixels, side, maxAspectRatio }: SizeLimits): boolean {
-  const rules = [list, totalPixels, side, maxAspectRatio];
-  return presets.length > 0 && rules.every((rule) => rule === undefined);
+  const hasRule = (list ?? totalPixels ?? side ?? maxAspectRatio) !== undefined;
+  return presets.length > 0 && !hasRule;
 }
 
 function describe(limits: SizeLimits, separator: string): string {

@@ -17,7 +17,8 @@ export type RouteMatcher = (url: string) => Operation | undefined;
 /** A matcher for the paths of the interface under a base path (`""` or `/ai`). */
 export function createRouteMatcher(basePath: string): RouteMatcher {
   const operations = new Map(PATHS.map(([path, operation]) => [basePath + path, operation]));
-  return (url) => operations.get(pathOf(url));
+  // Most hosts give the path alone.
+  return (url) => operations.get(url) ?? operations.get(pathOf(url));
 }
 
 /** The path of an absolute URL or of one that begins at the root, without query and fragment. */

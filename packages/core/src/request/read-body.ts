@@ -12,21 +12,13 @@ export async function readBody(request: GatewayRequest, maxBytes: number): Promi
   const declared = Number(request.headers.get("content-length") ?? Number.NaN);
   if (declared > maxBytes) throw tooLarge(maxBytes);
   const bytes = new BodyBytes(declared, request.freeChunk);
-  if (request.body !== null) await collect(request.body, bytes, maxBytes);
-  if (bytes.length < declared) {
-    throw invalidRequest(`The body was cut on its way: ${bytes.length} of ${declared} bytes arrived.`);
-  }
-  return bytes.take();
-}
-
-async function collect(body: AsyncIterable<Uint8Array>, bytes: BodyBytes, maxBytes: number): Promise<void> {
   try {
-    const iterator = body[Symbol.asyncIterator]();
     // By hand: most bodies are one chunk, and the loop costs more than the chunk.
-    for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) {
+    const chunks = request.body?.[Symbol.asyncIterator]();
+    for (let next = await chunks?.next(); next && next.done !== true; next = await chunks?.next()) {
       if (bytes.length + next.value.length <= maxBytes) bytes.add(next.value);
       else {
-        await iterator.return?.();
+        await chunks?.return?.();
         throw tooLarge(maxBytes);
       }
     }
@@ -34,6 +26,10 @@ async function collect(body: AsyncIterable<Uint8Array>, bytes: BodyBytes, maxByt
     if (isGatewayError(cause)) throw cause;
     throw new GatewayError("client_closed_request", "The body ended before it was complete.", { cause });
   }
+  if (bytes.length < declared) {
+    throw invalidRequest(`The body was cut on its way: ${bytes.length} of ${declared} bytes arrived.`);
+  }
+  return bytes.take();
 }
 
 function tooLarge(maxBytes: number): GatewayError {

@@ -23,22 +23,24 @@ const MAX_VALUES = 100_000;
  */
 export async function readJson(request: GatewayRequest, maxBytes: number): Promise<JsonObject> {
   checkContentType(request.headers.get("content-type"));
-  const value = await readValue(request, maxBytes);
+  const { parsedBody } = request;
+  const value =
+    parsedBody === undefined ? parseBytes(await readBytes(request, maxBytes)) : readParsed(parsedBody);
   if (!isJsonObject(value)) throw invalidRequest("The body must be a JSON object.");
   return value;
 }
 
-async function readValue(request: GatewayRequest, maxBytes: number): Promise<unknown> {
-  const { parsedBody } = request;
-  if (typeof parsedBody === "string") return parseText(parsedBody);
-  if (parsedBody instanceof Uint8Array) return parseBytes(parsedBody);
-  if (parsedBody !== undefined) {
-    checkJsonValue(parsedBody, { maxDepth: MAX_DEPTH, maxValues: MAX_VALUES });
-    return parsedBody;
-  }
+function readBytes(request: GatewayRequest, maxBytes: number): Promise<Uint8Array> {
   if (request.bodyConsumed === true) throw bodyAlreadyRead();
   checkContentEncoding(request.headers.get("content-encoding"));
-  return parseBytes(await readBody(request, maxBytes));
+  return readBody(request, maxBytes);
+}
+
+function readParsed(parsedBody: unknown): unknown {
+  if (typeof parsedBody === "string") return parseText(parsedBody);
+  if (parsedBody instanceof Uint8Array) return parseBytes(parsedBody);
+  checkJsonValue(parsedBody, { maxDepth: MAX_DEPTH, maxValues: MAX_VALUES });
+  return parsedBody;
 }
 
 function parseBytes(bytes: Uint8Array): unknown {
@@ -65,7 +67,7 @@ function parseText(text: string): unknown {
     // Without the cause: the runtime's message quotes the body, which is nobody's business.
     throw invalidRequest("The body is not valid JSON.");
   }
-  checkJsonStructure(text, MAX_DEPTH);
+  checkJsonStructure(text, value, MAX_DEPTH);
   return value;
 }
 

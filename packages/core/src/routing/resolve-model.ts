@@ -81,7 +81,7 @@ export function createModelResolver(
   const exact = new Map(exactNames.map((name) => [name, findServing(name)]));
   const findInSeries = remember((name: string) => (isPlainName(name) ? findServing(name) : undefined));
   const findByServiceName = (name: string): ResolvedModel | undefined =>
-    exact.has(name) ? exact.get(name) : findInSeries(name);
+    exact.get(name) ?? findInSeries(name);
 
   const exactNamesBehind = createNameIndex([...exact.values()]);
 

@@ -59,7 +59,7 @@ const message = z.looseObject(
 );
 
 /** The standard structure of family B: the content stands in `input.messages`. */
-export const messagesRequestSchema = z.looseObject({
+export const messagesRequestSchema = z.object({
   prompt: z
     .string("must be a text; a placeholder is enough, the content stands in input.messages")
     .min(1, "must not be empty: keep a placeholder text in it, the content stands in input.messages"),
@@ -79,7 +79,7 @@ export const messagesRequestSchema = z.looseObject({
 });
 
 /** The shorthand of OpenAI's clients: no `input`, everything at the top level. */
-export const shorthandRequestSchema = z.looseObject({
+export const shorthandRequestSchema = z.object({
   prompt: filled,
   image: imageList.optional(),
   n: wholeNumber.optional(),

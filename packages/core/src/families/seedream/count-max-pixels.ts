@@ -1,3 +1,4 @@
+import { parsePixels } from "../../request/image-size.js";
 import type { ModelLimits } from "../model-limits.js";
 
 /**
@@ -19,8 +20,8 @@ export function countMaxPixels(size: unknown, limits: ModelLimits | undefined): 
   const rules = limits?.size === "none" ? undefined : limits?.size;
   const most = rules?.totalPixels?.max;
   if (typeof size !== "string") return most;
-  const [, width, height] = /^([1-9]\d{0,5})x([1-9]\d{0,5})$/.exec(size) ?? [];
-  if (width !== undefined) return Number(width) * Number(height);
+  const pixels = parsePixels(size, "x");
+  if (pixels !== undefined) return pixels[0] * pixels[1];
   const preset = size.toUpperCase();
   const isListed = rules?.presets?.some((name) => name.toUpperCase() === preset) ?? false;
   return (isListed ? PRESET_PIXELS.get(preset) : undefined) ?? most;

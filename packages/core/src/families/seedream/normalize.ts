@@ -2,7 +2,7 @@ import { invalidRequest } from "../../errors.js";
 import type { ImageRequest } from "../../image-request.js";
 import type { JsonObject } from "../../json.js";
 import { toReferenceImage } from "../../request/data-url.js";
-import { checkSize } from "../../request/image-size.js";
+import { checkSize, type SizeStyle } from "../../request/image-size.js";
 import { parseFields } from "../../request/parse-fields.js";
 import type { ReferenceImage } from "../../uploaded-image.js";
 import type { NormalizeContext } from "../family.js";
@@ -11,10 +11,12 @@ import { splitOpenAiOnly } from "../openai-only-fields.js";
 import { countMaxPixels } from "./count-max-pixels.js";
 import { MAX_IMAGES, MAX_REFERENCES, REFERENCE_MEDIA_TYPES } from "./limits.js";
 import { type SeedreamFields, seedreamRequestSchema } from "./request-schema.js";
-import { applyImageCount, countMaxImages, type SequentialFields } from "./sequential-images.js";
+import { applyImageCount, countMaxImages } from "./sequential-images.js";
 
 /** Sizes by which clients ask for the provider's default. */
 const DEFAULT_SIZES: ReadonlySet<unknown> = new Set(["auto", "adaptive"]);
+
+const SIZE_STYLE: SizeStyle = { separator: "x", param: "size" };
 
 /** The body of a client of `/v1`, checked and with the rule for `n` applied. */
 export function normalizeSeedream(fields: JsonObject, context: NormalizeContext): ImageRequest {
@@ -31,7 +33,12 @@ export function normalizeSeedream(fields: JsonObject, context: NormalizeContext)
   const maxImages = countMaxImages(sequential, images.length, totalOf(context.limits));
   checkCounts(images.length, maxImages, parsed, context.limits);
   const responseFormat = parsed.response_format ?? context.defaultResponseFormat;
-  const { n: _n, size: _size, ...forwarded } = known;
+  const { n: _n, size: _size, ...upstreamFields } = known;
+  put(upstreamFields, "size", readSize(parsed.size, context.limits));
+  put(upstreamFields, "sequential_image_generation", sequential.sequential_image_generation);
+  put(upstreamFields, "sequential_image_generation_options", sequential.sequential_image_generation_options);
+  put(upstreamFields, "image", Array.isArray(parsed.image) ? images : images[0]);
+  put(upstreamFields, "response_format", responseFormat);
   return {
     operation: context.operation,
     model: context.model,
@@ -41,13 +48,7 @@ export function normalizeSeedream(fields: JsonObject, context: NormalizeContext)
     maxPixels: countMaxPixels(parsed.size, context.limits),
     responseFormat: responseFormat ?? "url",
     stream: parsed.stream ?? false,
-    upstreamFields: {
-      ...forwarded,
-      ...readSize(parsed.size, context.limits),
-      ...toBatchFields(sequential),
-      ...(parsed.image !== undefined && { image: Array.isArray(parsed.image) ? images : images[0] }),
-      ...(responseFormat !== undefined && { response_format: responseFormat }),
-    },
+    upstreamFields,
     ignored,
   };
 }
@@ -58,12 +59,13 @@ function readImages(image: SeedreamFields["image"]): readonly ReferenceImage[] {
   return image.map((value, index) => toReferenceImage(value, `image[${index}]`, REFERENCE_MEDIA_TYPES));
 }
 
-function readSize(size: string | undefined, limits: ModelLimits | undefined): { size?: string } {
-  if (size === undefined || DEFAULT_SIZES.has(size)) return {};
+/** The size to ask for, if any. */
+function readSize(size: string | undefined, limits: ModelLimits | undefined): string | undefined {
+  if (size === undefined || DEFAULT_SIZES.has(size)) return undefined;
   if (limits?.size === "none")
     throw invalidRequest("size is not supported by this model: leave it out.", "size");
-  if (limits?.size !== undefined) checkSize(size, limits.size, { separator: "x", param: "size" });
-  return { size };
+  if (limits?.size !== undefined) checkSize(size, limits.size, SIZE_STYLE);
+  return size;
 }
 
 function checkCounts(
@@ -104,10 +106,7 @@ function totalOf(limits: ModelLimits | undefined): number {
   return limits?.maxReferencesAndImages ?? MAX_IMAGES;
 }
 
-function toBatchFields(sequential: SequentialFields): JsonObject {
-  const { sequential_image_generation: mode, sequential_image_generation_options: options } = sequential;
-  return {
-    ...(mode !== undefined && { sequential_image_generation: mode }),
-    ...(options !== undefined && { sequential_image_generation_options: options }),
-  };
+/** Sets what there is. */
+function put(fields: JsonObject, name: string, value: unknown): void {
+  if (value !== undefined) fields[name] = value;
 }

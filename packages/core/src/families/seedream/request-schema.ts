@@ -5,10 +5,10 @@ const text = z.string({ error: (issue) => (issue.input === undefined ? "is requi
 const wholeNumber = z.int("must be a whole number");
 
 /**
- * The fields of family A that are interpreted here; everything else is forwarded as it came.
+ * The fields of family A that are interpreted here; everything else is forwarded as it came, and is not in what this gives.
  * Messages continue the field's name.
  */
-export const seedreamRequestSchema = z.looseObject({
+export const seedreamRequestSchema = z.object({
   prompt: text.min(1, "must not be empty"),
   n: wholeNumber.optional(),
   size: text.optional(),
@@ -30,7 +30,7 @@ export const seedreamRequestSchema = z.looseObject({
 });
 
 /** The fields that the native endpoint interprets; `null` is forwarded like any other value. */
-export const nativeRequestSchema = z.looseObject({
+export const nativeRequestSchema = z.object({
   prompt: text.min(1, "must not be empty"),
   image: z.unknown().optional(),
   response_format: z.unknown().optional(),
