@@ -1,5 +1,6 @@
-import type { ChannelHealth, HealthAttempt } from "./channel-health.js";
+import type { ChannelHealth } from "./channel-health.js";
 import { scopeOf } from "./failure-scope.js";
+import type { HealthAttempt } from "./health-attempt.js";
 import type { Route } from "./plan-routes.js";
 
 /** Begins an attempt, whose end is told to the health of the key or of the channel, whichever it says something of. */

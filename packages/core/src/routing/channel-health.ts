@@ -1,24 +1,8 @@
 import type { Cooldown } from "../admission/admission-store.js";
-import type { AttemptFailure } from "../upstream/attempt-failure.js";
-import {
-  beginAttempt,
-  createEntry,
-  endAttempt,
-  type HealthEntry,
-  isProbed,
-  recordFailure,
-  recordSuccess,
-} from "./health-entry.js";
+import { type AttemptBook, BegunAttempt, type HealthAttempt } from "./health-attempt.js";
+import { createEntry, type HealthEntry, isProbed } from "./health-entry.js";
 import type { HealthPolicy } from "./health-policy.js";
 import { adoptCooldown, dropSharedCooldown } from "./shared-cooldown.js";
-
-/** One attempt on a channel or a key, to be ended once. */
-export interface HealthAttempt {
-  succeeded(): void;
-  failed(failure: AttemptFailure): void;
-  /** It failed for a reason that says nothing of this one. */
-  abandoned(): void;
-}
 
 /** Told when something begins to cool, cools for longer, or, with `undefined`, is well again. Must not throw. */
 export type CooldownListener = (id: string, cooldown: Cooldown | undefined) => void;
@@ -50,16 +34,19 @@ export function createChannelHealth(
   const adopted = new Set<string>();
 
   const entryOf = (id: string): HealthEntry => {
-    const entry = entries.get(id) ?? createEntry();
+    const known = entries.get(id);
+    if (known !== undefined) return known;
+    const entry = createEntry();
     entries.set(id, entry);
     return entry;
   };
 
-  const change = (id: string, entry: HealthEntry, record: () => void): void => {
-    const before = entry.cooldown;
-    record();
-    const isKnown = entries.get(id) === entry;
-    if (isKnown && entry.cooldown !== before) onChange(id, entry.cooldown);
+  const book: AttemptBook = {
+    now,
+    policy,
+    tell(id, entry) {
+      if (entries.get(id) === entry) onChange(id, entry.cooldown);
+    },
   };
 
   return {
@@ -70,14 +57,8 @@ export function createChannelHealth(
     },
     begin(id) {
       const entry = entryOf(id);
-      const attempt = beginAttempt(entry, now(), policy);
       entry.turn = ++turns;
-      return {
-        succeeded: () => change(id, entry, () => recordSuccess(entry, attempt, now(), policy)),
-        failed: (failure) =>
-          change(id, entry, () => recordFailure(entry, attempt, failure, { now: now(), policy })),
-        abandoned: () => endAttempt(entry, attempt),
-      };
+      return new BegunAttempt(id, entry, book);
     },
     turnOf: (id) => entries.get(id)?.turn ?? 0,
     cooldownOf(id) {

@@ -2,7 +2,7 @@ import type { AttemptFailure } from "../upstream/attempt-failure.js";
 import type { Channel, ChannelKey } from "./channel.js";
 import type { ChannelHealth } from "./channel-health.js";
 import { scopeOf } from "./failure-scope.js";
-import { selectChannel } from "./select-channel.js";
+import { type SelectionContext, selectChannel } from "./select-channel.js";
 
 /** Where an attempt goes. */
 export interface Route {
@@ -27,58 +27,79 @@ export interface RouteContext {
   readonly health: ChannelHealth;
 }
 
+export function planRoutes(channels: readonly Channel[], context: RouteContext): RoutePlan {
+  return new OpenPlan(channels, context);
+}
+
 interface Tried {
   readonly keys: Set<ChannelKey>;
   readonly channels: Set<Channel>;
 }
 
-export function planRoutes(channels: readonly Channel[], { now, random, health }: RouteContext): RoutePlan {
-  let candidates = channels;
-  // Nearly always the first channel answers.
-  let tried: Tried | undefined;
+/** A class, as each request has one. */
+class OpenPlan implements RoutePlan, SelectionContext {
+  /** When the next route is chosen. */
+  now = 0;
+  readonly #context: RouteContext;
+  #candidates: readonly Channel[];
+  /** Nearly always the first channel answers. */
+  #tried: Tried | undefined;
 
-  const untriedKeys = ({ keys }: Channel): readonly ChannelKey[] =>
-    tried === undefined ? keys : keys.filter((key) => !tried?.keys.has(key));
+  constructor(channels: readonly Channel[], context: RouteContext) {
+    this.#candidates = channels;
+    this.#context = context;
+  }
 
-  const readyAt = (channel: Channel): number => {
+  next(): Route | undefined {
+    this.now = this.#context.now();
+    const channel = selectChannel(this.#open(), this);
+    const key = channel && this.#selectKey(this.#untriedKeys(channel));
+    return channel && key && { channel, key };
+  }
+
+  failed({ channel, key }: Route, kind: AttemptFailure["kind"]): void {
+    this.#tried ??= { keys: new Set(), channels: new Set() };
+    this.#tried.keys.add(key);
+    this.#tried.channels.add(channel);
+    const isSpent = channel.keys.length === 1 || scopeOf(kind) === "channel";
+    if (isSpent) this.#candidates = this.#candidates.filter((other) => other !== channel);
+  }
+
+  random(): number {
+    return this.#context.random();
+  }
+
+  readyAt(channel: Channel): number {
+    const { health } = this.#context;
     const own = health.readyAt(channel.healthId);
     if (channel.keys.length === 1) return own;
-    const times = untriedKeys(channel).map(({ healthId }) => health.readyAt(healthId));
+    const times = this.#untriedKeys(channel).map(({ healthId }) => health.readyAt(healthId));
     return Math.max(own, Math.min(...times));
-  };
+  }
 
-  return {
-    next() {
-      const time = now();
-      const open =
-        tried === undefined
-          ? candidates
-          : candidates.filter((channel) => !tried?.channels.has(channel) || readyAt(channel) <= time);
-      const channel = selectChannel(open, { now: time, random, readyAt });
-      const key = channel && selectKey(untriedKeys(channel), time, health);
-      return channel && key && { channel, key };
-    },
-    failed({ channel, key }, kind) {
-      tried ??= { keys: new Set(), channels: new Set() };
-      tried.keys.add(key);
-      tried.channels.add(channel);
-      const isSpent = channel.keys.length === 1 || scopeOf(kind) === "channel";
-      if (isSpent) candidates = candidates.filter((other) => other !== channel);
-    },
-  };
-}
+  #open(): readonly Channel[] {
+    const tried = this.#tried?.channels;
+    if (tried === undefined) return this.#candidates;
+    return this.#candidates.filter((channel) => !tried.has(channel) || this.readyAt(channel) <= this.now);
+  }
 
-/** Of the keys that are ready the one that waited longest for its turn; where none is, the one that will be first. */
-function selectKey(keys: readonly ChannelKey[], now: number, health: ChannelHealth): ChannelKey | undefined {
-  const rank = ({ healthId }: ChannelKey): readonly [number, number] => [
-    Math.max(now, health.readyAt(healthId)),
-    health.turnOf(healthId),
-  ];
-  return keys.reduce<ChannelKey | undefined>((best, key) => {
-    if (best === undefined) return key;
-    const [time, turn] = rank(key);
-    const [bestTime, bestTurn] = rank(best);
-    const isBetter = time === bestTime ? turn < bestTurn : time < bestTime;
-    return isBetter ? key : best;
-  }, undefined);
+  #untriedKeys({ keys }: Channel): readonly ChannelKey[] {
+    const tried = this.#tried?.keys;
+    return tried === undefined ? keys : keys.filter((key) => !tried.has(key));
+  }
+
+  /** Of the keys that are ready the one that waited longest for its turn; where none is, the one that will be first. */
+  #selectKey(keys: readonly ChannelKey[]): ChannelKey | undefined {
+    let best: ChannelKey | undefined;
+    for (const key of keys) if (best === undefined || this.#isBetter(key, best)) best = key;
+    return best;
+  }
+
+  #isBetter(key: ChannelKey, best: ChannelKey): boolean {
+    const { health } = this.#context;
+    const time = Math.max(this.now, health.readyAt(key.healthId));
+    const bestTime = Math.max(this.now, health.readyAt(best.healthId));
+    if (time !== bestTime) return time < bestTime;
+    return health.turnOf(key.healthId) < health.turnOf(best.healthId);
+  }
 }

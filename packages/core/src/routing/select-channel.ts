@@ -5,9 +5,9 @@ export interface SelectionContext {
   /** Milliseconds since 1970. */
   readonly now: number;
   /** A number from 0 up to, not including, 1. */
-  readonly random: () => number;
+  random(): number;
   /** Milliseconds since 1970 from which a channel may be tried; 0 for one that is well. */
-  readonly readyAt: (channel: Channel) => number;
+  readyAt(channel: Channel): number;
 }
 
 /**
@@ -59,15 +59,12 @@ function findFirstTier(candidates: readonly Channel[]): Tier {
 }
 
 /** The ready channels of the highest priority. */
-function findTier(
-  candidates: readonly Channel[],
-  { now, readyAt }: Pick<SelectionContext, "now" | "readyAt">,
-): Tier {
+function findTier(candidates: readonly Channel[], context: Pick<SelectionContext, "now" | "readyAt">): Tier {
   let channels: Channel[] = [];
   let sums: number[] = [];
   let highest = -Infinity;
   for (const channel of candidates) {
-    if (channel.priority < highest || readyAt(channel) > now) continue;
+    if (channel.priority < highest || context.readyAt(channel) > context.now) continue;
     if (channel.priority > highest) {
       highest = channel.priority;
       channels = [];
@@ -79,9 +76,10 @@ function findTier(
   return { channels, sums };
 }
 
-function findLeastBad(candidates: readonly Channel[], { readyAt }: SelectionContext): Channel | undefined {
+function findLeastBad(candidates: readonly Channel[], context: SelectionContext): Channel | undefined {
   return candidates.reduce<Channel | undefined>(
-    (best, channel) => (best === undefined || readyAt(channel) < readyAt(best) ? channel : best),
+    (best, channel) =>
+      best === undefined || context.readyAt(channel) < context.readyAt(best) ? channel : best,
     undefined,
   );
 }
