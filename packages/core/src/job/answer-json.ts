@@ -5,6 +5,7 @@ import { maskReason } from "../mask-reason.js";
 import type { SecretMask } from "../mask-secrets.js";
 import { renderImages } from "../response/images-response.js";
 import { renderNative } from "../response/native-response.js";
+import type { Channel } from "../routing/channel.js";
 import {
   type JsonAnswer,
   parseAnswer,
@@ -13,6 +14,7 @@ import {
   tooLargeError,
 } from "../upstream/read-answer.js";
 import { toReadError } from "../upstream/to-read-error.js";
+import type { Ending } from "./booking.js";
 import type { Answered } from "./dispatch.js";
 import { fetchAsBase64 } from "./fetch-as-base64.js";
 import type { Job, JobParts } from "./job.js";
@@ -48,60 +50,32 @@ export async function answerJson(parts: JobParts, job: Job, answered: Answered):
     completion = { error: toReadError(error, parts, job, answered) };
     answered.failedLate({ kind: "broken", cause: error });
   }
-  return answerWhole(parts, job, answered, completion);
+  await job.booking.settle(answered.sentTo, toEnding(job, completion));
+  return render(parts, job, answered.channel, completion);
 }
 
-async function answerWhole(
-  parts: JobParts,
-  job: Job,
-  answered: Answered,
-  { text, result, error }: Completion,
-): Promise<GatewayResponse> {
-  const { id, request } = job;
-  // The native endpoint passes every JSON answer on, one without an image too.
-  const passedOn = request.operation === "native" ? text : undefined;
-  const isAnswered = passedOn !== undefined || error === undefined;
-  const outcome = {
-    status: isAnswered ? 200 : error.status,
-    errorCode: error && shownCodeOf(error),
-    // Images beside a failure reach nobody where the answer is an error.
-    images: isAnswered ? (result?.images.length ?? 0) : 0,
-    usage: result?.usage,
-    upstreamRequestId: error?.upstreamRequestId ?? result?.upstreamRequestId,
-  };
-  await job.booking.settle(answered.sentTo, outcome);
-  if (passedOn !== undefined) {
-    if (error !== undefined) job.reportError(error);
-    const body = error === undefined ? passedOn : parts.mask(passedOn);
-    return renderNative(body, { id, ignored: request.ignored });
-  }
-  if (error !== undefined) throw error;
-  const images =
-    request.responseFormat === "b64_json"
-      ? await fetchAsBase64(result, answered.channel, {
-          transport: parts.transport,
-          countBytes: job.countBytes,
-        })
-      : result;
-  return renderImages(images, { id, ignored: request.ignored, now: Math.floor(parts.now() / 1000) });
+/** An answer that could be read; one without an image, or with a failure, is an error that may come with usage. */
+interface Understood {
+  readonly text: string;
+  readonly result: ImageResult;
+  readonly upstreamRequestId: string | undefined;
+  readonly error: GatewayError | undefined;
 }
 
-/** An answer with images, or an error; one without an image, or with a failure, is an error that may come with usage. */
-type Completion =
-  | { readonly text: string; readonly result: ImageResult; readonly error?: undefined }
-  | { readonly text?: string; readonly result?: ImageResult; readonly error: GatewayError };
+type Completion = Understood | { readonly result?: undefined; readonly error: GatewayError };
 
 function complete(
   { mask }: JobParts,
   { model, request }: Job,
   { response }: Answered,
   { text, value }: JsonAnswer,
-): Completion {
+): Understood {
   const read = model.family.fromUpstream(value, request);
-  const answer = read.errors.length > 0 || read.failure !== undefined ? maskErrors(read, mask) : read;
-  const result = { ...answer, upstreamRequestId: readRequestId(response) ?? answer.upstreamRequestId };
-  const error = findNoImageError(result.images.length, result);
-  return error === undefined ? { text, result } : { text, result, error };
+  const result = read.errors.length > 0 || read.failure !== undefined ? maskErrors(read, mask) : read;
+  const { images, errors, failure } = result;
+  const upstreamRequestId = readRequestId(response) ?? result.upstreamRequestId;
+  const error = findNoImageError(images.length, { errors, failure, upstreamRequestId });
+  return { text, result, upstreamRequestId, error };
 }
 
 function maskErrors(result: ImageResult, mask: SecretMask): ImageResult {
@@ -110,4 +84,52 @@ function maskErrors(result: ImageResult, mask: SecretMask): ImageResult {
     errors: result.errors.map((error) => maskReason(error, mask)),
     failure: result.failure && maskReason(result.failure, mask),
   };
+}
+
+function toEnding({ request }: Job, completion: Completion): Ending {
+  const { result, error } = completion;
+  // The native endpoint passes every JSON answer on, one without an image too.
+  const isAnswered = error === undefined || (result !== undefined && request.operation === "native");
+  return {
+    status: isAnswered ? 200 : error.status,
+    errorCode: error && shownCodeOf(error),
+    // Images beside a failure reach nobody where the answer is an error.
+    images: isAnswered ? (result?.images.length ?? 0) : 0,
+    usage: result?.usage,
+    upstreamRequestId: result === undefined ? error.upstreamRequestId : completion.upstreamRequestId,
+  };
+}
+
+/** @throws GatewayError when no image came */
+function render(
+  parts: JobParts,
+  job: Job,
+  channel: Channel,
+  completion: Completion,
+): GatewayResponse | Promise<GatewayResponse> {
+  if (completion.result === undefined) throw completion.error;
+  const { text, result, error } = completion;
+  const { id, request } = job;
+  if (request.operation === "native") {
+    if (error !== undefined) job.reportError(error);
+    return renderNative(error === undefined ? text : parts.mask(text), { id, ignored: request.ignored });
+  }
+  if (error !== undefined) throw error;
+  if (request.responseFormat === "b64_json") return renderAsBase64(parts, job, channel, result);
+  return renderResult(parts, job, result);
+}
+
+async function renderAsBase64(
+  parts: JobParts,
+  job: Job,
+  channel: Channel,
+  result: ImageResult,
+): Promise<GatewayResponse> {
+  const { transport } = parts;
+  const fetched = await fetchAsBase64(result, channel, { transport, countBytes: job.countBytes });
+  return renderResult(parts, job, fetched);
+}
+
+function renderResult({ now }: JobParts, { id, request }: Job, result: ImageResult): GatewayResponse {
+  return renderImages(result, { id, ignored: request.ignored, now: Math.floor(now() / 1000) });
 }

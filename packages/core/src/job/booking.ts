@@ -12,7 +12,8 @@ import type { LateWrites } from "./late-writes.js";
  */
 export type BookingEnd = "settled" | "refused" | "released" | "lost";
 
-type Ending = Omit<Outcome, "endedAt">;
+/** How a job that reached a provider ended. */
+export type Ending = Omit<Outcome, "endedAt">;
 
 /** The books of one job: a hold that ends once, whoever ends it first. No method rejects. */
 export interface Booking {

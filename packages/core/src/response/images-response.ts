@@ -11,16 +11,21 @@ export interface ImagesResponseContext extends AnswerContext {
 
 /** The answer of `/v1`: `created` and `data`, and in `extra.errors` the images that failed. */
 export function renderImages(result: ImageResult, context: ImagesResponseContext): GatewayResponse {
-  const extra: JsonObject = { ...result.extra, ...(result.errors.length > 0 && { errors: result.errors }) };
-  const body = {
+  const body: JsonObject = {
     ...result.fields,
     created: result.created ?? context.now,
     data: result.images,
-    ...(Object.keys(extra).length > 0 && { extra }),
   };
+  const extra = toExtra(result);
+  if (extra !== undefined) body["extra"] = extra;
   return {
     status: 200,
     headers: toAnswerHeaders("application/json", context),
     body: JSON.stringify(body),
   };
+}
+
+function toExtra({ extra, errors }: ImageResult): JsonObject | undefined {
+  if (errors.length > 0) return { ...extra, errors };
+  return extra !== undefined && Object.keys(extra).length > 0 ? extra : undefined;
 }

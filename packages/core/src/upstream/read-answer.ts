@@ -31,15 +31,23 @@ export interface AnswerHead {
 /**
  * Reads an answer until it ends, or until more has come than may be held.
  *
- * @throws GatewayError `upstream_invalid_response` when it is cut; `upstream_timeout` when it stalls.
+ * @throws TransportError when it is cut or stalls
  */
-export async function readHead(response: TransportResponse, options: ReadOptions): Promise<AnswerHead> {
-  try {
-    return await collect(response.body, options);
-  } catch (cause) {
-    if (!(cause instanceof TransportError)) throw cause;
-    throw toUpstreamError({ kind: cause.reason, cause, requestId: readRequestId(response) });
+export async function readHead(
+  { body }: TransportResponse,
+  { maxBytes, countBytes }: ReadOptions,
+): Promise<AnswerHead> {
+  const iterator = body[Symbol.asyncIterator]();
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  while (length <= maxBytes) {
+    const { done, value } = await iterator.next();
+    if (done === true) return { chunks, rest: undefined };
+    length += value.length;
+    countBytes(value.length);
+    chunks.push(value);
   }
+  return { chunks, rest: iterator };
 }
 
 /**
@@ -49,10 +57,15 @@ export async function readHead(response: TransportResponse, options: ReadOptions
  * JSON object; `upstream_timeout` when it stalls.
  */
 export async function readAnswer(response: TransportResponse, options: ReadOptions): Promise<JsonAnswer> {
-  const { chunks, rest } = await readHead(response, options);
-  if (rest === undefined) return parseAnswer(chunks, response);
-  response.cancel();
-  throw tooLargeError(options.maxBytes, response);
+  try {
+    const { chunks, rest } = await readHead(response, options);
+    if (rest === undefined) return parseAnswer(chunks, response);
+    response.cancel();
+    throw tooLargeError(options.maxBytes, response);
+  } catch (cause) {
+    if (!(cause instanceof TransportError)) throw cause;
+    throw toUpstreamError({ kind: cause.reason, cause, requestId: readRequestId(response) });
+  }
 }
 
 /** @throws GatewayError `upstream_invalid_response` for what is not a JSON object */
@@ -79,7 +92,7 @@ const ERROR_OPTIONS: ReadOptions = { maxBytes: 64 * 1024, countBytes: () => unde
 /** An error answer, or `undefined` when it is no JSON object; the status stands either way. */
 export async function readErrorAnswer(response: TransportResponse): Promise<JsonAnswer | undefined> {
   try {
-    const { chunks, rest } = await collect(response.body, ERROR_OPTIONS);
+    const { chunks, rest } = await readHead(response, ERROR_OPTIONS);
     if (rest !== undefined) await rest.return?.();
     const text = rest === undefined ? decodeText(chunks) : "";
     const value = parseObject(text);
@@ -88,23 +101,6 @@ export async function readErrorAnswer(response: TransportResponse): Promise<Json
     if (error instanceof TransportError) return undefined;
     throw error;
   }
-}
-
-async function collect(
-  body: AsyncIterable<Uint8Array>,
-  { maxBytes, countBytes }: ReadOptions,
-): Promise<AnswerHead> {
-  const iterator = body[Symbol.asyncIterator]();
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  while (length <= maxBytes) {
-    const { done, value } = await iterator.next();
-    if (done === true) return { chunks, rest: undefined };
-    length += value.length;
-    countBytes(value.length);
-    chunks.push(value);
-  }
-  return { chunks, rest: iterator };
 }
 
 /** Nearly all answers that are held come in one chunk, and to make a decoder takes longer than to read one. */
