@@ -38,8 +38,17 @@ export function toRateLimitHeaders(limits: TicketLimits, states: LimitStates): R
   const crowded = states.crowded && concurrency.find(({ key }) => key === states.crowded?.key);
   if (crowded !== undefined) services = append(services, toFullService(crowded));
   if (services !== "") headers["ratelimit"] = services;
-  addOpenaiHeaders(headers, requests);
-  addOpenaiHeaders(headers, images);
+  // Clients of OpenAI know one limit of a kind: the one that is nearer to its end.
+  if (requests !== undefined) {
+    headers["x-ratelimit-limit-requests"] = String(requests.limit.limit);
+    headers["x-ratelimit-remaining-requests"] = String(requests.state.remaining);
+    headers["x-ratelimit-reset-requests"] = toDuration(requests.state.resetMs);
+  }
+  if (images !== undefined) {
+    headers["x-ratelimit-limit-images"] = String(images.limit.limit);
+    headers["x-ratelimit-remaining-images"] = String(images.state.remaining);
+    headers["x-ratelimit-reset-images"] = toDuration(images.state.resetMs);
+  }
   return headers;
 }
 
@@ -108,29 +117,6 @@ function toInteger(value: number): number {
 function toSeconds(ms: number): number {
   return toInteger(Math.ceil(ms / 1000));
 }
-
-/** These have one limit of a kind: the one that is nearer to its end. */
-function addOpenaiHeaders(headers: Record<string, string>, standing: Standing | undefined): void {
-  if (standing === undefined) return;
-  const { limit, state } = standing;
-  const names = OPENAI_NAMES[limit.name];
-  headers[names.limit] = String(limit.limit);
-  headers[names.remaining] = String(state.remaining);
-  headers[names.reset] = toDuration(state.resetMs);
-}
-
-const OPENAI_NAMES = {
-  requests: {
-    limit: "x-ratelimit-limit-requests",
-    remaining: "x-ratelimit-remaining-requests",
-    reset: "x-ratelimit-reset-requests",
-  },
-  images: {
-    limit: "x-ratelimit-limit-images",
-    remaining: "x-ratelimit-remaining-images",
-    reset: "x-ratelimit-reset-images",
-  },
-} as const satisfies Record<WindowLimit["name"], Record<"limit" | "remaining" | "reset", string>>;
 
 /** As OpenAI writes a time, which is how Go does: `20ms`, `1s`, `1.5s`, `6m0s`, `1h0m0s`. */
 function toDuration(ms: number): string {
