@@ -55,19 +55,17 @@ export function createDelivery({ ledger, send, logger }: DeliveryParts): Deliver
 
 /** Takes what waits until nothing more does, or until what failed before comes again. */
 async function deliverWaiting(ledger: Ledger, send: Send, logger: Logger): Promise<void> {
-  const failed = new Set<string>();
-  const withoutFailed = (records: readonly UsageRecord[]): readonly UsageRecord[] =>
-    failed.size === 0 ? records : records.filter(({ id }) => !failed.has(id));
-  const fail = (record: UsageRecord, error: unknown): void => {
-    logger.error({ requestId: record.id, err: error }, "onUsage failed; it is called again.");
-    failed.add(record.id);
-  };
+  const failed = new FailedRecords(logger);
   for (;;) {
     const records = await ledger.takeUndelivered(BATCH, LEASE_MS);
-    const fresh = withoutFailed(records);
-    const underWay = fresh.map((record) => attempt(send, record, fail)).filter((work) => work !== undefined);
+    const fresh = failed.without(records);
+    const underWay: Promise<void>[] = [];
+    for (const record of fresh) {
+      const work = attempt(send, record, failed);
+      if (work !== undefined) underWay.push(work);
+    }
     if (underWay.length > 0) await Promise.all(underWay);
-    const delivered = withoutFailed(fresh);
+    const delivered = failed.without(fresh);
     if (delivered.length > 0) await ledger.markDelivered(delivered);
     // A function that hangs for as long as the lease would be given the record again for ever, and nobody could
     // wait for the end, `gateway.close()` neither.
@@ -75,18 +73,36 @@ async function deliverWaiting(ledger: Ledger, send: Send, logger: Logger): Promi
   }
 }
 
+/** The records of one pass that were not taken. */
+class FailedRecords {
+  readonly #logger: Logger;
+  #ids: Set<string> | undefined;
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  add({ id }: UsageRecord, error: unknown): void {
+    this.#logger.error({ requestId: id, err: error }, "onUsage failed; it is called again.");
+    this.#ids ??= new Set();
+    this.#ids.add(id);
+  }
+
+  without(records: readonly UsageRecord[]): readonly UsageRecord[] {
+    const ids = this.#ids;
+    return ids === undefined ? records : records.filter(({ id }) => !ids.has(id));
+  }
+}
+
 /** Calls the operator's function. A promise where it gave one, which never rejects. */
-function attempt(
-  send: Send,
-  record: UsageRecord,
-  fail: (record: UsageRecord, error: unknown) => void,
-): Promise<void> | undefined {
+function attempt(send: Send, record: UsageRecord, failed: FailedRecords): Promise<void> | undefined {
   try {
     const sent = send(record);
-    if (isPromiseLike(sent))
-      return withinLease(Promise.resolve(sent)).catch((error: unknown) => fail(record, error));
+    if (isPromiseLike(sent)) {
+      return withinLease(Promise.resolve(sent)).catch((error: unknown) => failed.add(record, error));
+    }
   } catch (error) {
-    fail(record, error);
+    failed.add(record, error);
   }
   return undefined;
 }

@@ -77,11 +77,12 @@ function isUnpriced(charge: Charge | undefined): boolean {
 function keepCounts(usage: Usage | undefined): Usage | undefined {
   if (!usage) return undefined;
   const { generated_images, output_tokens, total_tokens } = usage;
+  if (!isCount(generated_images) && !isCount(output_tokens) && !isCount(total_tokens)) return undefined;
   const counts: Writable<Usage> = {};
   if (isCount(generated_images)) counts.generated_images = generated_images;
   if (isCount(output_tokens)) counts.output_tokens = output_tokens;
   if (isCount(total_tokens)) counts.total_tokens = total_tokens;
-  return Object.keys(counts).length === 0 ? undefined : counts;
+  return counts;
 }
 
 function isCount(value: number | undefined): value is number {
