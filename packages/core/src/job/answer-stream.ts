@@ -51,7 +51,7 @@ export async function answerStream(
     onAbandoned: (stream) => void parts.backgroundReads.start(stream),
     renderFailure: (error) => renderErrorEvent(toStreamError(error, upstreamRequestId), parts.mask),
     heartbeatMs: parts.heartbeatMs,
-    cancel: response.cancel,
+    cancel: () => response.cancel(),
   });
   return { ...renderStream(body, { id, ignored }), freeChunk: response.freeChunk };
 }

@@ -67,7 +67,7 @@ export async function relayAnswer(
       findFlaw: () => reader.findFlaw(true) ?? (isNative ? undefined : reader.findRefusal()),
       onEnd: (end) => settleRelayed(parts, job, answered, { reader, end }),
       onAbandoned: (stream) => void parts.backgroundReads.start(stream),
-      cancel: response.cancel,
+      cancel: () => response.cancel(),
     },
   );
   return {

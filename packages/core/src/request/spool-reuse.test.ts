@@ -220,8 +220,8 @@ describe("uploads on their way to providers", () => {
       await server.close();
     });
     const body = toJsonBody({ image: upload });
-    const { cancel } = await transport.send({ url: server.url, headers: {}, body, timeouts: TIMEOUTS });
-    cancel();
+    const response = await transport.send({ url: server.url, headers: {}, body, timeouts: TIMEOUTS });
+    response.cancel();
     expect((await received)?.equals(Buffer.from(JSON.stringify({ image: upload })))).toBe(true);
     shelf.close();
   });

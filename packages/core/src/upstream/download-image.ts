@@ -74,7 +74,7 @@ function isTrusted(url: URL, source: ResultSource): boolean {
 }
 
 async function readWithin(response: TransportResponse): Promise<readonly Uint8Array[]> {
-  const timer = setTimeout(response.cancel, MAX_DOWNLOAD_MS);
+  const timer = setTimeout(() => response.cancel(), MAX_DOWNLOAD_MS);
   const chunks: Uint8Array[] = [];
   let length = 0;
   try {

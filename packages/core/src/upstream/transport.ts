@@ -29,7 +29,7 @@ export interface TransportResponse {
   /** Frees the memory of a chunk that nobody reads any more. Absent where the chunks may be somebody else's. */
   readonly freeChunk?: ((chunk: Uint8Array) => void) | undefined;
   /** Gives the answer up: the connection ends, and a pending read fails. */
-  readonly cancel: () => void;
+  cancel(): void;
 }
 
 /** A GET of a result link. Redirects are not followed. */

@@ -2,6 +2,7 @@ import { channel } from "node:diagnostics_channel";
 import type { Dispatcher } from "undici";
 import { ChunkQueue } from "../bytes/chunk-queue.js";
 import { freeChunk } from "../bytes/free-chunk.js";
+import type { HeaderReader } from "../exchange.js";
 import { TransportError, type TransportResponse } from "./transport.js";
 import { isUnreachableCode } from "./unreachable.js";
 
@@ -10,21 +11,41 @@ export function exchange(
   dispatcher: Dispatcher,
   options: Dispatcher.DispatchOptions,
 ): Promise<TransportResponse> {
-  const answer = new UndiciAnswer();
-  dispatcher.dispatch(options, answer);
-  return answer.head;
+  return new Promise((resolve, reject) => {
+    dispatcher.dispatch(options, new UndiciAnswer(resolve, reject));
+  });
 }
 
 /**
  * An answer as undici's dispatcher tells it, chunk by chunk. `undici.request` makes a stream of it, which costs as much
  * as all the rest of a small answer.
  */
-class UndiciAnswer extends ChunkQueue implements Dispatcher.DispatchHandler {
-  readonly #head = Promise.withResolvers<TransportResponse>();
+class UndiciAnswer extends ChunkQueue implements Dispatcher.DispatchHandler, TransportResponse {
+  /** Known, as what follows, once the head has come. */
+  status = 0;
+  headers: HeaderReader = NO_HEADERS;
+  freeChunk: TransportResponse["freeChunk"];
+  readonly #begin: (response: TransportResponse) => void;
+  readonly #refuse: (error: TransportError) => void;
   #controller: Dispatcher.DispatchController | undefined;
 
-  get head(): Promise<TransportResponse> {
-    return this.#head.promise;
+  constructor(begin: (response: TransportResponse) => void, refuse: (error: TransportError) => void) {
+    super();
+    this.#begin = begin;
+    this.#refuse = refuse;
+  }
+
+  get body(): AsyncIterable<Uint8Array> {
+    return this;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  /** Nothing happens where the answer has ended. */
+  cancel(): void {
+    this.#controller?.abort(new Error("The answer was given up."));
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -34,18 +55,15 @@ class UndiciAnswer extends ChunkQueue implements Dispatcher.DispatchHandler {
   onResponseStart(
     { rawHeaders }: Dispatcher.DispatchController,
     status: number,
-    headers: Parameters<NonNullable<Dispatcher.DispatchHandler["onResponseStart"]>>[2],
+    headers: IncomingHeaders,
   ): void {
     // The head of the answer itself is still to come.
     if (status < 200) return;
-    this.#head.resolve({
-      status,
-      headers: { get: (name) => readHeader(headers[name.toLowerCase()]) },
-      body: { [Symbol.asyncIterator]: () => this },
-      // HTTP/2 has no raw headers, and its chunks may be all of what was read from the socket.
-      freeChunk: Array.isArray(rawHeaders) ? freeUnshared : undefined,
-      cancel: () => this.#abort(),
-    });
+    this.status = status;
+    this.headers = new UndiciHeaders(headers);
+    // HTTP/2 has no raw headers, and its chunks may be all of what was read from the socket.
+    this.freeChunk = Array.isArray(rawHeaders) ? freeUnshared : undefined;
+    this.#begin(this);
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
@@ -58,7 +76,7 @@ class UndiciAnswer extends ChunkQueue implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController | null, cause: unknown): void {
     const error = toTransportError(cause);
-    this.#head.reject(error);
+    this.#refuse(error);
     this.fail(error);
   }
 
@@ -71,12 +89,24 @@ class UndiciAnswer extends ChunkQueue implements Dispatcher.DispatchHandler {
   }
 
   protected override leave(): void {
-    this.#abort();
+    this.cancel();
+  }
+}
+
+const NO_HEADERS: HeaderReader = { get: () => null };
+
+type IncomingHeaders = Parameters<NonNullable<Dispatcher.DispatchHandler["onResponseStart"]>>[2];
+
+class UndiciHeaders implements HeaderReader {
+  readonly #headers: IncomingHeaders;
+
+  constructor(headers: IncomingHeaders) {
+    this.#headers = headers;
   }
 
-  /** Nothing happens where the answer has ended. */
-  #abort(): void {
-    this.#controller?.abort(new Error("The answer was given up."));
+  get(name: string): string | null {
+    const value = this.#headers[name.toLowerCase()];
+    return Array.isArray(value) ? value.join(", ") : (value ?? null);
   }
 }
 
@@ -85,10 +115,6 @@ const chunkReceived = channel("undici:request:bodyChunkReceived");
 /** Tools that watch undici are given each chunk, too. */
 function freeUnshared(chunk: Uint8Array): void {
   if (!chunkReceived.hasSubscribers) freeChunk(chunk);
-}
-
-function readHeader(value: string | string[] | undefined): string | null {
-  return Array.isArray(value) ? value.join(", ") : (value ?? null);
 }
 
 const TIMED_OUT: ReadonlySet<unknown> = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"]);
