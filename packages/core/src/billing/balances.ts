@@ -27,11 +27,11 @@ export function createBalances(): Balances {
   const accountOf = (caller: string): Readonly<Account> => accounts.get(caller) ?? EMPTY;
 
   function set(caller: string, part: keyof Balance, amount: Amount): void {
-    const account = accounts.get(caller) ?? { ...EMPTY };
+    let account = accounts.get(caller);
+    if (account === undefined) accounts.set(caller, (account = { ...EMPTY }));
     account[part] = amount;
     // An empty account is as good as none, so callers that never spent anything take no memory.
     if (account.settled.units === 0n && account.held.units === 0n) accounts.delete(caller);
-    else accounts.set(caller, account);
   }
 
   return {
