@@ -1,3 +1,4 @@
+import { isJsonObject } from "../json.js";
 import { tooDeep, tooManyValues } from "./check-json-structure.js";
 
 /** How large a parsed body may be. */
@@ -27,5 +28,7 @@ function visit(value: unknown, depth: number, count: Count): void {
   if (count.values > maxValues) throw tooManyValues(maxValues);
   if (typeof value !== "object" || value === null) return;
   if (depth >= maxDepth) throw tooDeep(maxDepth);
-  for (const part of Object.values(value)) visit(part, depth + 1, count);
+  // By name: a list of the values is made for each object of each answer.
+  if (isJsonObject(value)) for (const name in value) visit(value[name], depth + 1, count);
+  else for (const item of Object.values(value)) visit(item, depth + 1, count);
 }

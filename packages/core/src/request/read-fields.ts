@@ -27,7 +27,7 @@ export interface ReadFieldsContext {
 export function readFields(
   request: GatewayRequest,
   { operation, limits, visit }: ReadFieldsContext,
-): Promise<JsonObject> {
+): JsonObject | Promise<JsonObject> {
   if (operation !== "edit") return readJson(request, limits.json);
   return readMultipart(request, { limits, shelf: visit.shelf });
 }

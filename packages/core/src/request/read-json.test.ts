@@ -27,7 +27,8 @@ function toRequest({ body = null, headers = {}, ...rest }: Sent): GatewayRequest
   };
 }
 
-const read = (sent: Sent, maxBytes = 1_000_000): Promise<unknown> => readJson(toRequest(sent), maxBytes);
+const read = async (sent: Sent, maxBytes = 1_000_000): Promise<unknown> =>
+  readJson(toRequest(sent), maxBytes);
 
 const refused = (status: number, message: RegExp): unknown =>
   expect.objectContaining({ status, message: expect.stringMatching(message) });

@@ -21,19 +21,21 @@ const MAX_VALUES = 100_000;
  *
  * @throws GatewayError 400, 413, 415, or `body_already_read`
  */
-export async function readJson(request: GatewayRequest, maxBytes: number): Promise<JsonObject> {
+export function readJson(request: GatewayRequest, maxBytes: number): JsonObject | Promise<JsonObject> {
   checkContentType(request.headers.get("content-type"));
-  const { parsedBody } = request;
-  const value =
-    parsedBody === undefined ? parseBytes(await readBytes(request, maxBytes)) : readParsed(parsedBody);
-  if (!isJsonObject(value)) throw invalidRequest("The body must be a JSON object.");
-  return value;
-}
-
-function readBytes(request: GatewayRequest, maxBytes: number): Promise<Uint8Array> {
+  if (request.parsedBody !== undefined) return toObject(readParsed(request.parsedBody));
   if (request.bodyConsumed === true) throw bodyAlreadyRead();
   checkContentEncoding(request.headers.get("content-encoding"));
-  return readBody(request, maxBytes);
+  return readBody(request, maxBytes).then(parseObject);
+}
+
+function parseObject(bytes: Uint8Array): JsonObject {
+  return toObject(parseBytes(bytes));
+}
+
+function toObject(value: unknown): JsonObject {
+  if (!isJsonObject(value)) throw invalidRequest("The body must be a JSON object.");
+  return value;
 }
 
 function readParsed(parsedBody: unknown): unknown {
