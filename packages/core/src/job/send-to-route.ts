@@ -25,27 +25,24 @@ export type AttemptOutcome =
   | { readonly ok: true; readonly response: TransportResponse }
   | { readonly ok: false; readonly failure: AttemptFailure };
 
-/** Sends a request to a channel with one of its keys, once, in the words of its family. Never rejects. */
-export async function sendToRoute(
+/**
+ * Sends a request to a channel with one of its keys, once, in the words of its family. Never rejects. Not asynchronous
+ * itself, for that would hold as much again for each request that waits for its provider.
+ */
+export function sendToRoute(
   route: Route,
   request: ImageRequest,
   { upstreamModel, transport, logger }: SendContext,
 ): Promise<AttemptOutcome> {
-  let call: UpstreamCall;
+  const { channel } = route;
   try {
-    call = route.channel.family.toUpstream(request, upstreamModel);
+    const call = channel.family.toUpstream(request, upstreamModel);
+    return transport
+      .send(toTransportRequest(call, route))
+      .then((response) => toOutcome(response, channel, logger), toLost);
   } catch (cause) {
-    return { ok: false, failure: blameFamily(route.channel, cause, logger) };
+    return Promise.resolve(blameFamily(channel, cause, logger));
   }
-  let response: TransportResponse;
-  try {
-    response = await transport.send(toTransportRequest(call, route));
-  } catch (cause) {
-    // A transport of the operator's may throw anything: what is not known may have been sent.
-    return { ok: false, failure: { kind: cause instanceof TransportError ? cause.reason : "broken", cause } };
-  }
-  if (response.status >= 200 && response.status < 300) return { ok: true, response };
-  return { ok: false, failure: await readRefusal(response, route.channel, logger) };
 }
 
 function toTransportRequest(
@@ -60,20 +57,34 @@ function toTransportRequest(
   };
 }
 
+function toOutcome(
+  response: TransportResponse,
+  channel: Channel,
+  logger: Logger,
+): AttemptOutcome | Promise<AttemptOutcome> {
+  const isSuccess = response.status >= 200 && response.status < 300;
+  return isSuccess ? { ok: true, response } : readRefusal(response, channel, logger);
+}
+
 async function readRefusal(
   response: TransportResponse,
   channel: Channel,
   logger: Logger,
-): Promise<AttemptFailure> {
+): Promise<AttemptOutcome> {
   try {
-    return await readFailure(response, channel.family);
+    return { ok: false, failure: await readFailure(response, channel.family) };
   } catch (cause) {
     return blameFamily(channel, cause, logger);
   }
 }
 
+/** A transport of the operator's may throw anything: what is not known may have been sent. */
+function toLost(cause: unknown): AttemptOutcome {
+  return { ok: false, failure: { kind: cause instanceof TransportError ? cause.reason : "broken", cause } };
+}
+
 /** A family that throws, perhaps after the provider was reached: that must leave a record. */
-function blameFamily({ id }: Channel, cause: unknown, logger: Logger): AttemptFailure {
+function blameFamily({ id }: Channel, cause: unknown, logger: Logger): AttemptOutcome {
   logger.error({ channel: id, err: cause }, "The family of a channel failed.");
-  return { kind: "broken", cause };
+  return { ok: false, failure: { kind: "broken", cause } };
 }
