@@ -53,6 +53,11 @@ describe("checkJsonStructure", () => {
     expect(judge(text)).toBe(expected);
   });
 
+  it("finds a doubled key that V8 reads as another", () => {
+    JSON.parse(String.raw`{"model":1,"mod\\u":2}`);
+    expect(judge(String.raw`{"model":1,"mod\u0065l":2}`)).toBe("given twice");
+  });
+
   it("names the key that is given twice, shortened", () => {
     const key = "k".repeat(1_000);
     expect(() => checkJsonStructure(`{"${key}":1,"${key}":2}`, { [key]: 2 }, MAX_DEPTH)).toThrow(
