@@ -50,7 +50,8 @@ export async function runPipeline(
   let response: GatewayResponse;
   try {
     checkMethod(request.method);
-    const caller = await parts.authenticate(request.headers);
+    const found = parts.authenticate(request.headers);
+    const caller = found instanceof Promise ? await found : found;
     report.isFrom(caller.id);
     const callerLimits = mergeLimits(caller.limits, parts.limits);
     visit = parts.entrance.enter(request, { id: caller.id, concurrent: callerLimits.concurrent });
@@ -93,9 +94,8 @@ export async function runPipeline(
         logger,
         keepAlive,
         keptBytes: admission.isRepeatable ? parts.idempotency.maxAnswerBytes : 0,
-        countBytes: (count: number) => visit?.bytes.addAnyway(count),
-        uncountBytes: (count: number) => visit?.bytes.remove(count),
-        reportError: (error: GatewayError) => report.failed(error),
+        bytes: visit.bytes,
+        report,
       };
       response = await runAdmitted(parts, { job, admission, visit, caller, request, report });
     }

@@ -53,8 +53,6 @@ export type Admission =
       readonly booking: Booking;
       /** How the limits stand, for the answer. */
       readonly headers: Readonly<Record<string, string>>;
-      /** Whether one of the places is taken of which a caller has so many at once. */
-      readonly holdsPlace: boolean;
       /** Whether a repeat may be asked for, so that the answer is of use later. */
       readonly isRepeatable: boolean;
       /** Gives the places back; once, when the request is over. Never rejects. */
@@ -130,10 +128,6 @@ class Admitted implements Extract<Admission, { kind: "admitted" }> {
 
   get headers(): Readonly<Record<string, string>> {
     return toRateLimitHeaders(this.#granted.limits, this.#granted);
-  }
-
-  get holdsPlace(): boolean {
-    return this.#granted.ticket.concurrency.length > 0;
   }
 
   get isRepeatable(): boolean {

@@ -1,11 +1,9 @@
+import type { ByteCount } from "../bytes/byte-count.js";
+
 /** Bytes that one request holds. */
-export interface TakenBytes {
+export interface TakenBytes extends ByteCount {
   /** Counts more bytes, unless they are more than the budget has left: then false, and nothing is counted. */
   add(bytes: number): boolean;
-  /** Counts bytes that are there already, such as a provider's answer, past the budget if need be. */
-  addAnyway(bytes: number): void;
-  /** Counts bytes no more that are not held any longer, such as those that were written to a disk. */
-  remove(bytes: number): void;
   /** Gives all back. A second time does nothing, and nothing is counted from then on. */
   giveBack(): void;
 }

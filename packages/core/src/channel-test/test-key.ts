@@ -76,7 +76,7 @@ async function tryKey(route: Route, request: ImageRequest, parts: KeyTestParts):
   if (!sent.ok) return sent;
   const { response } = sent;
   try {
-    const { value } = await readAnswer(response, { maxBytes: parts.maxAnswerBytes, countBytes: () => {} });
+    const { value } = await readAnswer(response, { maxBytes: parts.maxAnswerBytes });
     const result = channel.family.fromUpstream(value, request);
     const error = findNoImageError(result.images.length, result);
     return error === undefined ? { result } : { failure: toFailure(error, response) };

@@ -38,7 +38,7 @@ export async function answerJson(parts: JobParts, job: Job, answered: Answered):
   const maxBytes = Math.min(heldBytes, maxAnswerBytes);
   let completion: Completion;
   try {
-    const { chunks, rest } = await readHead(response, { maxBytes, countBytes: job.countBytes });
+    const { chunks, rest } = await readHead(response, { maxBytes, bytes: job.bytes });
     if (rest === undefined) completion = complete(parts, job, answered, parseAnswer(chunks, response));
     else if (shape !== undefined && maxBytes < maxAnswerBytes) {
       return relayAnswer(parts, job, answered, { shape, chunks, rest });
@@ -111,7 +111,7 @@ function render(
   const { text, result, error } = completion;
   const { id, request } = job;
   if (request.operation === "native") {
-    if (error !== undefined) job.reportError(error);
+    if (error !== undefined) job.report.failed(error);
     return renderNative(error === undefined ? text : parts.mask(text), { id, ignored: request.ignored });
   }
   if (error !== undefined) throw error;
@@ -126,7 +126,7 @@ async function renderAsBase64(
   result: ImageResult,
 ): Promise<GatewayResponse> {
   const { transport } = parts;
-  const fetched = await fetchAsBase64(result, channel, { transport, countBytes: job.countBytes });
+  const fetched = await fetchAsBase64(result, channel, { transport, bytes: job.bytes });
   return renderResult(parts, job, fetched);
 }
 

@@ -33,7 +33,7 @@ export async function answerStream(
     await job.booking.settle(sentTo, { status, errorCode: shownCodeOf(error), images: 0, upstreamRequestId });
     throw error;
   }
-  const { id, booking, reportError } = job;
+  const { id, booking, report } = job;
   const { ignored } = job.request;
   // From here on nothing of the request is held, as a stream may be open for long and many may be at once.
   const body = relaySse(response.body, {
@@ -44,7 +44,7 @@ export async function answerStream(
       const { images, usage, failure } = readResult(reader, end, parts, id);
       const error =
         failure === undefined ? findError(end) : toReportedError(failure, parts.mask, upstreamRequestId);
-      if (error !== undefined) reportError(error);
+      if (error !== undefined) report.failed(error);
       const errorCode = error && shownCodeOf(error);
       return booking.settle(sentTo, { status: 200, errorCode, images, usage, upstreamRequestId });
     },

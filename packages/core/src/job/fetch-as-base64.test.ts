@@ -10,6 +10,7 @@ import { createTransport } from "../upstream/transport-node.js";
 import { fetchAsBase64 } from "./fetch-as-base64.js";
 
 const MODEL = "image-2.0";
+const UNCOUNTED = { addAnyway: () => {}, remove: () => {} };
 const PICTURE = Buffer.from(Array.from({ length: 300_000 }, (_, index) => (index * 7) % 256));
 
 const cleanUps: (() => Promise<void>)[] = [];
@@ -227,7 +228,7 @@ describe("the index of an image that could not be downloaded", () => {
     };
     const source = { baseUrl: "https://ark.test", resultHosts: [] };
     const transport = createFetchTransport(() => Promise.reject(new Error("not called")));
-    const { errors } = await fetchAsBase64(result, source, { transport, countBytes: () => undefined });
+    const { errors } = await fetchAsBase64(result, source, { transport, bytes: UNCOUNTED });
     expect(errors.map(({ index }) => index)).toEqual([1, 0, 2]);
   });
 });
@@ -247,7 +248,7 @@ describe("an answer with more images than any provider makes", () => {
     const source = { baseUrl: "https://ark.test", resultHosts: [] };
     const result = await fetchAsBase64({ images, errors: [], fields: {} }, source, {
       transport,
-      countBytes: () => undefined,
+      bytes: UNCOUNTED,
     });
     expect(result.images.filter((image) => "b64_json" in image)).toHaveLength(15);
     expect(result.errors).toHaveLength(25);

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import type { ByteCount } from "../bytes/byte-count.js";
 import type { ImageResult, ResultError, ResultImage } from "../image-request.js";
 import { DownloadError, downloadImage, type ResultSource } from "../upstream/download-image.js";
 import type { Transport } from "../upstream/transport.js";
@@ -6,8 +7,8 @@ import type { Transport } from "../upstream/transport.js";
 /** What downloads need of the gateway. */
 export interface DownloadParts {
   readonly transport: Transport;
-  /** Told of each image that is held. */
-  readonly countBytes: (bytes: number) => void;
+  /** Counts the images that are held. */
+  readonly bytes: ByteCount;
 }
 
 /**
@@ -56,14 +57,14 @@ async function fetchImage(
   image: ResultImage,
   index: number,
   source: ResultSource,
-  { transport, countBytes }: DownloadParts,
+  { transport, bytes }: DownloadParts,
 ): Promise<FetchedImage> {
   const { url, ...rest } = image;
   if (image.b64_json !== undefined || url === undefined) return { image };
   try {
     if (index >= MAX_IMAGES) throw new DownloadError(`At most ${MAX_IMAGES} images are downloaded.`);
     const b64_json = Buffer.concat(await downloadImage(transport, url, source)).toString("base64");
-    countBytes(b64_json.length);
+    bytes.addAnyway(b64_json.length);
     return { image: { ...rest, b64_json } };
   } catch (error) {
     if (!(error instanceof DownloadError)) throw error;

@@ -1,6 +1,7 @@
-import type { GatewayError } from "../errors.js";
+import type { ByteCount } from "../bytes/byte-count.js";
 import type { ImageRequest } from "../image-request.js";
 import type { Logger } from "../logger.js";
+import type { RequestReport } from "../request-report.js";
 import type { ResolvedModel } from "../routing/resolve-model.js";
 import type { BackgroundReads } from "./background-reads.js";
 import type { Booking } from "./booking.js";
@@ -20,12 +21,10 @@ export interface Job {
   readonly keepAlive: (work: Promise<unknown>) => void;
   /** An answer of up to so many bytes is wanted whole, to be kept for a repeat. */
   readonly keptBytes: number;
-  /** Counts bytes of an answer that are held. */
-  readonly countBytes: (bytes: number) => void;
-  /** Counts them no more: they go on to the client. */
-  readonly uncountBytes: (bytes: number) => void;
+  /** Counts the bytes of an answer as long as they are held. */
+  readonly bytes: ByteCount;
   /** Tells the operator of a failure that comes after the answer began. */
-  readonly reportError: (error: GatewayError) => void;
+  readonly report: Pick<RequestReport, "failed">;
 }
 
 /** What a job needs of the gateway. */

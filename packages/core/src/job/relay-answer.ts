@@ -1,4 +1,5 @@
 import type { AnswerShape } from "../answer-shape.js";
+import type { ByteCount } from "../bytes/byte-count.js";
 import { GatewayError, shownCodeOf } from "../errors.js";
 import type { GatewayResponse } from "../exchange.js";
 import { toAnswerHeaders } from "../response/answer-headers.js";
@@ -43,7 +44,7 @@ export async function relayAnswer(
     chunks,
     rest,
     isNative,
-    countBytes: job.countBytes,
+    bytes: job.bytes,
   });
   if (flaw !== undefined) throw await refuse(parts, job, answered, { reader, flaw });
   const headers = toAnswerHeaders("application/json", { id: job.id, ignored: job.request.ignored });
@@ -51,7 +52,7 @@ export async function relayAnswer(
     await settleRelayed(parts, job, answered, { reader, end: { reason: "complete" } });
     return { status: 200, headers, body: parts.mask(decodeText(first)) };
   }
-  job.uncountBytes(reader.byteLength);
+  job.bytes.remove(reader.byteLength);
   const relay = new Relay(
     { [Symbol.asyncIterator]: () => rest },
     {
@@ -82,7 +83,7 @@ interface Beginning {
   readonly chunks: readonly Uint8Array[];
   readonly rest: AsyncIterator<Uint8Array>;
   readonly isNative: boolean;
-  readonly countBytes: (bytes: number) => void;
+  readonly bytes: ByteCount;
 }
 
 /** What goes on of the beginning, whether that was all, and what is wrong with the answer if it comes to that. */
@@ -98,7 +99,7 @@ interface Begun {
  */
 async function passUntilImage(
   reader: LargeAnswerReader,
-  { chunks, rest, isNative, countBytes }: Beginning,
+  { chunks, rest, isNative, bytes }: Beginning,
 ): Promise<Begun> {
   const { facts } = reader;
   const first: Uint8Array[] = [];
@@ -112,7 +113,7 @@ async function passUntilImage(
       const { done, value } = await rest.next();
       hasEnded = done === true;
       if (done !== true) {
-        countBytes(value.length);
+        bytes.addAnyway(value.length);
         first.push(...reader.pass(value));
       }
       flaw = reader.findFlaw(hasEnded);
@@ -152,7 +153,7 @@ function settleRelayed(
 ): Promise<void> {
   const { facts } = reader;
   const error = findError(parts, job, answered, { reader, end });
-  if (error !== undefined) job.reportError(error);
+  if (error !== undefined) job.report.failed(error);
   // Of one that nobody reads on no report will come.
   const seen = end.reason === "abandoned" ? { generated_images: facts.images } : undefined;
   return job.booking.settle(answered.sentTo, {

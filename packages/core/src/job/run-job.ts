@@ -18,9 +18,8 @@ export async function runJob(parts: JobParts, job: Job): Promise<GatewayResponse
     throw outcome.error;
   }
   const contentType = outcome.response.headers.get("content-type") ?? "";
-  return /^text\/event-stream\b/i.test(contentType)
-    ? answerStream(parts, job, outcome)
-    : answerJson(parts, job, outcome);
+  const isStream = /^text\/event-stream\b/i.test(contentType);
+  return await (isStream ? answerStream(parts, job, outcome) : answerJson(parts, job, outcome));
 }
 
 async function settleFailure({ booking }: Job, failed: FailedDispatch): Promise<void> {

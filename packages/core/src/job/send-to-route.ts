@@ -3,7 +3,6 @@ import type { Logger } from "../logger.js";
 import type { Channel } from "../routing/channel.js";
 import type { Route } from "../routing/plan-routes.js";
 import type { AttemptFailure } from "../upstream/attempt-failure.js";
-import { readFailure } from "../upstream/read-failure.js";
 import {
   type Transport,
   TransportError,
@@ -11,6 +10,7 @@ import {
   type TransportResponse,
 } from "../upstream/transport.js";
 import type { UpstreamCall } from "../upstream-call.js";
+import { readFailure } from "./read-failure.js";
 
 /** What sending needs beside the route. */
 export interface SendContext {

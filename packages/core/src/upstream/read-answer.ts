@@ -1,3 +1,4 @@
+import type { ByteCount } from "../bytes/byte-count.js";
 import { GatewayError } from "../errors.js";
 import { isJsonObject, type JsonObject } from "../json.js";
 import { checkJsonValue } from "../request/check-json-value.js";
@@ -17,8 +18,8 @@ export interface JsonAnswer {
 export interface ReadOptions {
   /** So much is held. */
   readonly maxBytes: number;
-  /** Told of each piece that is held. */
-  readonly countBytes: (bytes: number) => void;
+  /** Where what is held is counted. */
+  readonly bytes?: ByteCount;
 }
 
 /** The beginning of an answer, or all of it where it is not larger than what may be held. */
@@ -35,7 +36,7 @@ export interface AnswerHead {
  */
 export async function readHead(
   { body }: TransportResponse,
-  { maxBytes, countBytes }: ReadOptions,
+  { maxBytes, bytes }: ReadOptions,
 ): Promise<AnswerHead> {
   const iterator = body[Symbol.asyncIterator]();
   const chunks: Uint8Array[] = [];
@@ -44,7 +45,7 @@ export async function readHead(
     const { done, value } = await iterator.next();
     if (done === true) return { chunks, rest: undefined };
     length += value.length;
-    countBytes(value.length);
+    bytes?.addAnyway(value.length);
     chunks.push(value);
   }
   return { chunks, rest: iterator };
@@ -87,7 +88,7 @@ export function tooLargeError(maxBytes: number, response: TransportResponse): Ga
 }
 
 /** Error answers are short; what stands past this is not read. */
-const ERROR_OPTIONS: ReadOptions = { maxBytes: 64 * 1024, countBytes: () => undefined };
+const ERROR_OPTIONS: ReadOptions = { maxBytes: 64 * 1024 };
 
 /** An error answer, or `undefined` when it is no JSON object; the status stands either way. */
 export async function readErrorAnswer(response: TransportResponse): Promise<JsonAnswer | undefined> {

@@ -1,7 +1,7 @@
 import type { Family } from "../families/family.js";
-import type { AttemptFailure } from "./attempt-failure.js";
-import { readErrorAnswer } from "./read-answer.js";
-import type { TransportResponse } from "./transport.js";
+import type { AttemptFailure } from "../upstream/attempt-failure.js";
+import { readErrorAnswer } from "../upstream/read-answer.js";
+import type { TransportResponse } from "../upstream/transport.js";
 
 /** What an answer without success says, in the family's reading of it. */
 export async function readFailure(response: TransportResponse, family: Family): Promise<AttemptFailure> {
