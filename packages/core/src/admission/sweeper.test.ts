@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { createSweeper } from "./sweeper.js";
 
@@ -31,4 +33,28 @@ describe("createSweeper", () => {
     sweep(9, 20);
     expect(entries.size).toBe(0);
   });
+
+  it("holds nothing of a Map whose entries came and went between its looks", () => {
+    const entries = new Map<string, number>();
+    const sweep = createSweeper(
+      entries,
+      () => false,
+      (key) => entries.delete(key),
+    );
+    const before = measureHeap();
+    for (let round = 0; round < 20_000; round++) {
+      sweep(1, 0);
+      entries.set("a", round);
+      entries.delete("a");
+    }
+    expect(measureHeap() - before).toBeLessThan(1_000_000);
+    sweep(1, 0);
+  });
 });
+
+/** Bytes in use once the garbage is gone. */
+function measureHeap(): number {
+  setFlagsFromString("--expose-gc");
+  runInNewContext("gc")();
+  return process.memoryUsage().heapUsed;
+}
