@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createMemoryAdmissionStore } from "../admission/memory-admission-store.js";
+import type { Environment } from "../environment.js";
 import { seedream } from "../families/seedream/seedream.js";
 import type { GatewayOptions } from "../options/options.js";
 import {
@@ -9,6 +10,8 @@ import {
   refusedConnection,
   type TestGateway,
 } from "../testing/test-gateway.js";
+import { createFetchTransport } from "../upstream/fetch-transport.js";
+import { type Transport, TransportError } from "../upstream/transport.js";
 
 type Behaviour =
   | "ok"
@@ -47,11 +50,12 @@ function behave(behaviour: Behaviour): Response {
 function createChain(
   behaviours: readonly Behaviour[],
   options: { readonly retryUnsafe?: boolean } & Partial<GatewayOptions> = {},
+  environment: Partial<Environment> = {},
 ): TestGateway {
   const { retryUnsafe, ...rest } = options;
   const provider: Provider = ({ headers }) =>
     behave(behaviours[Number(headers.get("authorization")?.slice("Bearer key-".length))] ?? "ok");
-  return createTestGateway(provider, {
+  const gatewayOptions: Partial<GatewayOptions> = {
     models: { m: { family: "seedream" } },
     channels: behaviours.map((_, index) => ({
       id: `channel-${index}`,
@@ -62,7 +66,20 @@ function createChain(
     })),
     billing: { model_details: { m: { pricing_mode: "per-request", model_price: "0.1" } } },
     ...rest,
-  });
+  };
+  return createTestGateway(provider, gatewayOptions, environment);
+}
+
+/** A transport that throws this at once, for the first channel, where others reject. */
+function throwAtOnce(error: Error): Transport {
+  const own = createFetchTransport(async () => behave("ok"));
+  return {
+    ...own,
+    send(request) {
+      if (request.headers["authorization"] === "Bearer key-0") throw error;
+      return own.send(request);
+    },
+  };
 }
 
 const body = { model: "m", prompt: "x" };
@@ -117,6 +134,16 @@ describe("a second channel", () => {
       expect(calls).toHaveLength(1);
     },
   );
+
+  it.each([
+    ["is tried", new TransportError("unreachable", undefined), 200],
+    ["is not tried", new TransportError("broken", undefined), 502],
+    ["is not tried", new Error("anything"), 502],
+  ])("%s after a transport that throws at once: %s", async (_what, error, status) => {
+    const { post, logs } = createChain(["ok", "ok"], {}, { transport: throwAtOnce(error) });
+    expect(await post(body)).toMatchObject({ status });
+    expect(logs).toMatchObject([{ level: "warn", message: "A channel failed." }]);
+  });
 
   it("is tried once at most, each", async () => {
     const { post, calls } = createChain([429, 503, "refused", 401]);

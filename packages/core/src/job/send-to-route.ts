@@ -35,13 +35,17 @@ export function sendToRoute(
   { upstreamModel, transport, logger }: SendContext,
 ): Promise<AttemptOutcome> {
   const { channel } = route;
+  let call: UpstreamCall;
   try {
-    const call = channel.family.toUpstream(request, upstreamModel);
-    return transport
-      .send(toTransportRequest(call, route))
-      .then((response) => toOutcome(response, channel, logger), toLost);
+    call = channel.family.toUpstream(request, upstreamModel);
   } catch (cause) {
     return Promise.resolve(blameFamily(channel, cause, logger));
+  }
+  try {
+    const sent = transport.send(toTransportRequest(call, route));
+    return sent.then((response) => toOutcome(response, channel, logger), toLost);
+  } catch (cause) {
+    return Promise.resolve(toLost(cause));
   }
 }
 
