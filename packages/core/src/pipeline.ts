@@ -13,6 +13,7 @@ import type { JobParts } from "./job/job.js";
 import { runAdmitted } from "./job/run-admitted.js";
 import { type Logger, withFields } from "./logger.js";
 import type { IdempotencyOptions } from "./options/options.js";
+import { isPromiseLike } from "./promise-like.js";
 import type { Authenticator } from "./request/authenticate.js";
 import { normalizeRequest } from "./request/normalize-request.js";
 import { type BodyLimits, readFields } from "./request/read-fields.js";
@@ -51,7 +52,7 @@ export async function runPipeline(
   try {
     checkMethod(request.method);
     const found = parts.authenticate(request.headers);
-    const caller = found instanceof Promise ? await found : found;
+    const caller = isPromiseLike(found) ? await found : found;
     report.isFrom(caller.id);
     const callerLimits = mergeLimits(caller.limits, parts.limits);
     visit = parts.entrance.enter(request, { id: caller.id, concurrent: callerLimits.concurrent });

@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { GatewayError } from "../errors.js";
 import type { HeaderReader } from "../exchange.js";
 import type { Caller } from "../image-request.js";
@@ -135,6 +135,12 @@ describe("the operator's function", () => {
     );
     const caller = await authenticate(new Headers({ authorization: "Bearer k", "x-team": "t" }));
     expect(caller).toEqual({ id: "k t" });
+  });
+
+  it("is waited for where the host has a Promise of its own", async () => {
+    vi.stubGlobal("Promise", class extends Promise<unknown> {});
+    onTestFinished(() => void vi.unstubAllGlobals());
+    await expect(run(async () => ({ id: "k" }))).resolves.toEqual({ id: "k" });
   });
 
   it("fails without the key that its error quotes", async () => {

@@ -4,6 +4,7 @@ import type { HeaderReader } from "../exchange.js";
 import type { Caller } from "../image-request.js";
 import { createKeyMask } from "../mask-secrets.js";
 import { toPlainError } from "../plain-error.js";
+import { isPromiseLike } from "../promise-like.js";
 import { checkCaller } from "./check-caller.js";
 import { parseExpiry } from "./expiry.js";
 
@@ -67,7 +68,7 @@ export function createAuthenticator(find: FindCaller, now: () => number): Authen
       throw refused("No API key: send the header Authorization: Bearer <API_KEY>.");
     }
     const found = find(apiKey, headers);
-    return found instanceof Promise ? found.then(admit) : admit(found);
+    return isPromiseLike(found) ? found.then(admit) : admit(found);
   };
 }
 
