@@ -157,6 +157,7 @@ describe("checkJsonValue", () => {
     ["much deeper", nested(5_000), "nested deeper than 3 levels"],
     ["as many values as allowed", Array.from({ length: 9 }), "accepted"],
     ["more values", Array.from({ length: 10 }), "more than 10 values"],
+    ["what an object has from its prototype", Object.create({ inherited: nested(5) }), "accepted"],
     ["values in many places", { a: [1, 2, 3], b: { c: 1, d: [1, 2, 3] } }, "more than 10 values"],
   ])("judges %s", (_what, value, expected) => {
     expect(verdictOf(value)).toMatch(expected);

@@ -28,7 +28,10 @@ function visit(value: unknown, depth: number, count: Count): void {
   if (count.values > maxValues) throw tooManyValues(maxValues);
   if (typeof value !== "object" || value === null) return;
   if (depth >= maxDepth) throw tooDeep(maxDepth);
-  // By name: a list of the values is made for each object of each answer.
-  if (isJsonObject(value)) for (const name in value) visit(value[name], depth + 1, count);
-  else for (const item of Object.values(value)) visit(item, depth + 1, count);
+  if (!isJsonObject(value)) {
+    for (const item of Object.values(value)) visit(item, depth + 1, count);
+    return;
+  }
+  // By name: a list of the values would be made for each object of each answer.
+  for (const name in value) if (Object.hasOwn(value, name)) visit(value[name], depth + 1, count);
 }
