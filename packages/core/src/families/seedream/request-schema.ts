@@ -5,8 +5,8 @@ const text = z.string({ error: (issue) => (issue.input === undefined ? "is requi
 const wholeNumber = z.int("must be a whole number");
 
 /**
- * The fields of family A that are interpreted here; everything else is forwarded as it came, and is not in what this gives.
- * Messages continue the field's name.
+ * The fields of family A that are interpreted here; everything else is forwarded as it came, and is not in what this
+ * gives. Messages continue the field's name.
  */
 export const seedreamRequestSchema = z.object({
   prompt: text.min(1, "must not be empty"),
