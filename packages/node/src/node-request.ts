@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import { freeChunk, type GatewayRequest, type HeaderReader, toChunks } from "@calotype/core";
 
@@ -25,7 +25,7 @@ export function toGatewayRequest(
   return {
     method: req.method ?? "GET",
     url: host.url ?? req.url ?? "/",
-    headers: toHeaderReader(req),
+    headers: new IncomingHeaders(req.headers),
     // Leaving the loop early must not destroy the socket: the refusal is still to be written to it.
     body: taken ? null : toChunks(req),
     freeChunk: hasOwnChunks(req) ? freeChunk : undefined,
@@ -43,13 +43,18 @@ function hasOwnChunks(req: IncomingMessage): boolean {
   return req.httpVersionMajor === 1 && req.socket instanceof Socket && req.listenerCount("data") === 0;
 }
 
-function toHeaderReader({ headers }: IncomingMessage): HeaderReader {
-  return {
-    get(name) {
-      const value = headers[name.toLowerCase()];
-      return Array.isArray(value) ? value.join(", ") : (value ?? null);
-    },
-  };
+/** A class, as each request has one. */
+class IncomingHeaders implements HeaderReader {
+  readonly #headers: IncomingHttpHeaders;
+
+  constructor(headers: IncomingHttpHeaders) {
+    this.#headers = headers;
+  }
+
+  get(name: string): string | null {
+    const value = this.#headers[name.toLowerCase()];
+    return Array.isArray(value) ? value.join(", ") : (value ?? null);
+  }
 }
 
 /** Looked up where it is asked for: nothing listens, and nothing is to be taken down. */

@@ -66,9 +66,10 @@ export function createMemoryLedger({
       return { ok: true };
     },
     async settle(record) {
-      const known = records.find(record.id);
-      if (known?.state === "settled") return;
       const hold = holds.get(record.id);
+      // One that is held has no record: a look among thousands that no cache holds is saved.
+      const known = hold === undefined ? records.find(record.id) : undefined;
+      if (known?.state === "settled") return;
       keep(copyRecord(record));
       if (hold !== undefined) endHold(hold);
       if (known !== undefined) balances.subtract(known.caller, "settled", known.charge);

@@ -6,7 +6,7 @@ type Result = IteratorResult<Uint8Array, undefined>;
 const DONE: Result = { done: true, value: undefined };
 
 /** Chunks on their way from a source that pushes to a reader that asks. To be read once. */
-export abstract class ChunkQueue implements AsyncIterator<Uint8Array, undefined> {
+export abstract class ChunkQueue implements AsyncIterator<Uint8Array, undefined>, AsyncIterable<Uint8Array> {
   readonly #queue: Uint8Array[] = [];
   #queuedBytes = 0;
   #isPaused = false;
@@ -19,6 +19,11 @@ export abstract class ChunkQueue implements AsyncIterator<Uint8Array, undefined>
   protected abstract resume(): void;
   /** The reader leaves before the end. */
   protected abstract leave(): void;
+
+  /** A method of the class: a function made for each would take the runtime as long as all else here. */
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
 
   next(): Promise<Result> {
     const chunk = this.#queue.shift();

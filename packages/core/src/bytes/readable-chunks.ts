@@ -29,7 +29,7 @@ export interface ChunkOptions {
  * iterator, and without joining chunks. To be read once.
  */
 export function toChunks(readable: ReadableLike, options: ChunkOptions = {}): AsyncIterable<Uint8Array> {
-  return { [Symbol.asyncIterator]: () => new ReadableChunks(readable, options) };
+  return new ReadableChunks(readable, options);
 }
 
 class ReadableChunks extends ChunkQueue {

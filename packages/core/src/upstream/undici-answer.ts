@@ -39,10 +39,6 @@ class UndiciAnswer extends ChunkQueue implements Dispatcher.DispatchHandler, Tra
     return this;
   }
 
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
   /** Nothing happens where the answer has ended. */
   cancel(): void {
     this.#controller?.abort(new Error("The answer was given up."));
