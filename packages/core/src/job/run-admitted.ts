@@ -50,7 +50,7 @@ export async function runAdmitted(parts: AdmittedParts, admitted: AdmittedJob): 
   }
   const response = { ...answer, headers: { ...answer.headers, ...admission.headers } };
   if (!isComplete(response)) return endWithStream(response, parts, admitted);
-  const end = await admission.booking.ended;
+  const end = await job.booking.ended;
   // First: a client that has the answer finds its place free, and a repeat of the request finds the answer kept.
   await admission.finish(admission.isRepeatable ? toEnding(end, response, parts.idempotency) : FORGET);
   job.keepAlive(parts.delivery.run());
