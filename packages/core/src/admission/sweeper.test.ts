@@ -1,6 +1,5 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
+import { measureHeap } from "../testing/measure-heap.js";
 import { createSweeper } from "./sweeper.js";
 
 describe("createSweeper", () => {
@@ -51,10 +50,3 @@ describe("createSweeper", () => {
     sweep(1, 0);
   });
 });
-
-/** Bytes in use once the garbage is gone. */
-function measureHeap(): number {
-  setFlagsFromString("--expose-gc");
-  runInNewContext("gc")();
-  return process.memoryUsage().heapUsed;
-}

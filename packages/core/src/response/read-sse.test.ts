@@ -1,6 +1,4 @@
 import { readFileSync } from "node:fs";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { createParser } from "eventsource-parser";
 import {
   array,
@@ -15,6 +13,7 @@ import {
   tuple,
 } from "fast-check";
 import { describe, expect, it } from "vitest";
+import { measureHeap } from "../testing/measure-heap.js";
 import { createSseReader, type SseEvent } from "./read-sse.js";
 import { relaySse } from "./relay-sse.js";
 
@@ -259,13 +258,6 @@ describe("a line of 30 MB", () => {
     },
   );
 });
-
-/** Bytes in use once the garbage is gone. */
-function measureHeap(): number {
-  setFlagsFromString("--expose-gc");
-  runInNewContext("gc")();
-  return process.memoryUsage().heapUsed;
-}
 
 describe("an event that is too large to be read", () => {
   const huge = "A".repeat(700);

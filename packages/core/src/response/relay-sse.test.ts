@@ -1,7 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { measureHeap } from "../testing/measure-heap.js";
 import { createScriptedSource, endedSource, type ScriptedSource } from "../testing/scripted-source.js";
 import type { AbandonedStream } from "./relay.js";
 import { type RelayEnd, type RelayOptions, relaySse } from "./relay-sse.js";
@@ -484,17 +483,6 @@ describe("a heartbeat", () => {
     expect(await next()).toBeUndefined();
   });
 });
-
-/** Bytes in use once the garbage is gone. */
-function measureHeap(): number {
-  setFlagsFromString("--expose-gc");
-  const collectGarbage = runInNewContext("gc");
-  // Buffers that one collection finds are freed by the next.
-  collectGarbage();
-  collectGarbage();
-  const { heapUsed, arrayBuffers } = process.memoryUsage();
-  return heapUsed + arrayBuffers;
-}
 
 /** Gives one piece and is quiet then, and holds nothing itself: a generator might hold what it gave last. */
 function createQuietSource(piece: string): AsyncIterable<Uint8Array> {
