@@ -38,7 +38,8 @@ export function toRateLimitHeaders(limits: TicketLimits, states: LimitStates): R
   const crowded = states.crowded && concurrency.find(({ key }) => key === states.crowded?.key);
   if (crowded !== undefined) services = append(services, toFullService(crowded));
   if (services !== "") headers["ratelimit"] = services;
-  // Clients of OpenAI know one limit of a kind: the one that is nearer to its end.
+  // Clients of OpenAI know one limit of a kind: the one that is nearer to its end. Written out, since V8 keeps an object
+  // whose names are worked out as a dictionary, and each answer has one.
   if (requests !== undefined) {
     headers["x-ratelimit-limit-requests"] = String(requests.limit.limit);
     headers["x-ratelimit-remaining-requests"] = String(requests.state.remaining);
