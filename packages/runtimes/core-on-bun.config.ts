@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
 
 const core = fileURLToPath(new URL("../core", import.meta.url));
 
@@ -13,6 +13,7 @@ const NODE_ONLY = [
   "takes no more memory however long it goes on",
   "have no timers, and hold nothing of what was taken",
   "hold of a line that has begun what has come, and not the chunk it came in",
+  "the timer of the transport over undici",
   "holds nothing of a Map whose entries came and went between its looks",
 ];
 
@@ -30,6 +31,8 @@ export default defineConfig({
   },
   test: {
     root: core,
+    // Connections of undici's.
+    exclude: [...configDefaults.exclude, "**/http2-origins.test.ts"],
     testNamePattern: new RegExp(`^(?!.*(?:${NODE_ONLY.join("|")}))`),
   },
 });

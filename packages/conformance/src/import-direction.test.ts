@@ -27,7 +27,7 @@ const APART = ["billing", "families", "upstream", "response"];
  * `node:buffer`.
  */
 const RUNTIME_BOUND: Readonly<Record<string, readonly string[]>> = {
-  undici: ["upstream/transport-node.ts", "upstream/undici-answer.ts"],
+  undici: ["upstream/http2-origins.ts", "upstream/transport-node.ts", "upstream/undici-answer.ts"],
   "./undici-answer.js": ["upstream/transport-node.ts"],
   "node:dns": ["upstream/guarded-lookup.ts"],
   "node:net": ["upstream/guarded-lookup.ts"],

@@ -1,7 +1,9 @@
-import { Agent, type Dispatcher } from "undici";
+import { Agent, buildConnector, type Dispatcher } from "undici";
 import { remember } from "../remember.js";
 import type { ProducedBody } from "../upstream-call.js";
 import { guardedLookup } from "./guarded-lookup.js";
+import { createHttp2Origins } from "./http2-origins.js";
+import { createStallWatch } from "./stall-watch.js";
 import type { Timeouts, Transport, TransportRequest } from "./transport.js";
 import { exchange } from "./undici-answer.js";
 
@@ -10,38 +12,40 @@ const SOCKET_BYTES = 64 * 1024;
 
 /** The transport of Node: `undici` on agents of its own, one for each connect timeout. */
 export function createTransport(): Transport {
+  const watch = createStallWatch();
+  const http2Origins = createHttp2Origins();
+  const createAgent = (options: buildConnector.BuildOptions): Agent =>
+    new Agent({ connect: http2Origins.learnFrom(buildConnector(options)) });
   const open = createAgents((connectMs) => {
     // The types know no options of sockets, of which all are handed on.
-    const connect = { timeout: connectMs, highWaterMark: SOCKET_BYTES };
-    return new Agent({ connect });
+    const options = { timeout: connectMs, highWaterMark: SOCKET_BYTES };
+    return createAgent(options);
   });
-  const guarded = createAgents(
-    (connectMs) => new Agent({ connect: { timeout: connectMs, lookup: guardedLookup } }),
-  );
+  const guarded = createAgents((connectMs) => createAgent({ timeout: connectMs, lookup: guardedLookup }));
+  /** Over HTTP/2 it is by these that undici learns of a dead connection, and replaces it: see docs/decisions/0017. */
+  const findUndiciTimeouts = (origin: string, { firstByteMs, idleMs }: Timeouts): UndiciTimeouts =>
+    http2Origins.has(origin) ? { headersTimeout: firstByteMs, bodyTimeout: idleMs } : NO_TIMEOUTS;
   const findAddress = remember(toAddress);
   let closed: Promise<unknown> | undefined;
   return {
     send({ url, headers, body, timeouts }) {
       const { origin, path } = findAddress(url);
-      return exchange(open.get(timeouts), {
+      const { headersTimeout, bodyTimeout } = findUndiciTimeouts(origin, timeouts);
+      const options = {
         method: "POST",
         origin,
         path,
         headers: typeof body === "string" ? headers : withLength(headers, body),
         body: typeof body === "string" ? body : toIterable(body),
-        headersTimeout: timeouts.firstByteMs,
-        bodyTimeout: timeouts.idleMs,
-      });
+        headersTimeout,
+        bodyTimeout,
+      } as const;
+      return exchange(open.get(timeouts), options, { watch, timeouts });
     },
     download({ url, timeouts, publicOnly }) {
       const { origin, path } = toAddress(url);
-      return exchange((publicOnly ? guarded : open).get(timeouts), {
-        method: "GET",
-        origin,
-        path,
-        headersTimeout: timeouts.firstByteMs,
-        bodyTimeout: timeouts.idleMs,
-      });
+      const options = { method: "GET", origin, path, ...findUndiciTimeouts(origin, timeouts) } as const;
+      return exchange((publicOnly ? guarded : open).get(timeouts), options, { watch, timeouts });
     },
     async close() {
       closed ??= Promise.all([open.close(), guarded.close()]);
@@ -52,6 +56,10 @@ export function createTransport(): Transport {
     },
   };
 }
+
+type UndiciTimeouts = Required<Pick<Dispatcher.DispatchOptions, "headersTimeout" | "bodyTimeout">>;
+
+const NO_TIMEOUTS: UndiciTimeouts = { headersTimeout: 0, bodyTimeout: 0 };
 
 interface Agents {
   get(timeouts: Timeouts): Agent;

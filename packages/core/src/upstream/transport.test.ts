@@ -1,4 +1,5 @@
 import type { RequestListener, ServerResponse } from "node:http";
+import { setTimeout as wait } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { findClosedUrl, type LoopbackServer, startServer } from "../testing/start-server.js";
 import type { ProducedBody } from "../upstream-call.js";
@@ -236,10 +237,14 @@ describe.each([
   });
 });
 
-function postByUndici(url: string): Promise<TransportResponse> {
+function postByUndici(
+  url: string,
+  timeouts: Partial<Timeouts> = {},
+  body: string | ProducedBody = "{}",
+): Promise<TransportResponse> {
   const transport = createNodeTransport();
   cleanUps.push(() => transport.close());
-  return transport.send({ url, headers: {}, body: "{}", timeouts: PATIENT });
+  return transport.send({ url, headers: {}, body, timeouts: { ...PATIENT, ...timeouts } });
 }
 
 describe("the transport over undici", () => {
@@ -275,6 +280,148 @@ describe("the transport over undici", () => {
     }
     expect(sent).toBeLessThan(COUNT / 2);
     expect(await readText(answer)).toHaveLength(COUNT * CHUNK.length);
+  });
+
+  it("closes the connection of an answer that does not begin in time, and not before", async () => {
+    const closed = Promise.withResolvers<void>();
+    const server = await serve((request) => void request.socket.on("close", () => closed.resolve()));
+    const beganAt = performance.now();
+    await expect(postByUndici(server.url, { connectMs: 1_000, firstByteMs: 300 })).rejects.toEqual(
+      failure("timeout"),
+    );
+    expect(performance.now() - beganAt).toBeGreaterThanOrEqual(300);
+    await expect(closed.promise).resolves.toBeUndefined();
+  });
+
+  it("gives a provider that says that it works the time for its first byte anew", async () => {
+    const server = await serve((_request, response) => {
+      let count = 0;
+      const timer = setInterval(() => {
+        count += 1;
+        if (count < 6) return response.writeProcessing();
+        clearInterval(timer);
+        response.end("done");
+      }, 200);
+    });
+    expect(await readText(await postByUndici(server.url, { firstByteMs: 300 }))).toBe("done");
+  });
+
+  it("waits for an answer that comes slowly for as long as it comes", async () => {
+    const server = await serve((_request, response) => {
+      let count = 0;
+      const timer = setInterval(() => {
+        count += 1;
+        response.write("x");
+        if (count < 4) return;
+        clearInterval(timer);
+        response.end();
+      }, 300);
+    });
+    expect(await readText(await postByUndici(server.url, { idleMs: 400 }))).toBe("xxxx");
+  });
+
+  it("does not count the time in which the reader is behind", async () => {
+    const CHUNK = Buffer.alloc(64 * 1024, "x");
+    const COUNT = 500;
+    const server = await serve((_request, response) => {
+      for (let count = 0; count < COUNT; count++) response.write(CHUNK);
+      response.end();
+    });
+    const answer = await postByUndici(server.url, { idleMs: 200 });
+    await wait(900);
+    expect(await readText(answer)).toHaveLength(COUNT * CHUNK.length);
+  });
+
+  it("fails an answer that stalls after its reader was behind", async () => {
+    const server = await serve((_request, response) => {
+      response.writeHead(200, { "content-length": "100000000" });
+      response.write(Buffer.alloc(8_000_000));
+    });
+    const answer = await postByUndici(server.url, { idleMs: 200 });
+    await wait(300);
+    await expect(readText(answer)).rejects.toEqual(failure("timeout"));
+  });
+
+  it("fails an upload that the provider stops reading", async () => {
+    const server = await serve(() => {});
+    const left = Promise.withResolvers<void>();
+    const body: ProducedBody = {
+      byteLength: 64_000_000,
+      async *[Symbol.asyncIterator]() {
+        try {
+          for (let count = 0; count < 640; count++) yield new Uint8Array(100_000);
+        } finally {
+          left.resolve();
+        }
+      },
+    };
+    const sent = postByUndici(server.url, { connectMs: 1_000, firstByteMs: 300 }, body);
+    await expect(sent).rejects.toEqual(failure("timeout"));
+    // As soon as the connection has closed: it waits for that or for room.
+    await expect(left.promise).resolves.toBeUndefined();
+  });
+
+  it("waits for an upload that goes on", async () => {
+    const server = await serve((request, response) => {
+      request.on("end", () => response.end("ok")).resume();
+    });
+    const body: ProducedBody = {
+      byteLength: 8,
+      async *[Symbol.asyncIterator]() {
+        for (let count = 0; count < 8; count++) {
+          await wait(150);
+          yield new Uint8Array(1);
+        }
+      },
+    };
+    expect(await readText(await postByUndici(server.url, { firstByteMs: 250 }, body))).toBe("ok");
+  });
+});
+
+describe("the timer of the transport over undici ends once an answer", () => {
+  const LOOK_MS = 250;
+
+  it.each<[string, RequestListener, (answer: TransportResponse, transport: Transport) => unknown]>([
+    ["has ended", (_request, response) => void response.end("ok"), readText],
+    ["was cut", (_request, response) => response.write("x", () => response.destroy()), readText],
+    ["stalled", (_request, response) => void response.write("x"), readText],
+    ["was cancelled", (_request, response) => void response.write("x"), (answer) => answer.cancel()],
+    [
+      "was cancelled while the reader was behind",
+      (_request, response) => pour(response),
+      (answer) => wait(100).then(() => answer.cancel()),
+    ],
+    [
+      "was left by its reader",
+      (_request, response) => pour(response),
+      async ({ body }) => {
+        for await (const chunk of body) return chunk.length;
+        return 0;
+      },
+    ],
+    [
+      "was aborted with all others",
+      (_request, response) => void response.write("x"),
+      (_answer, transport) => transport.abort?.(),
+    ],
+  ])("%s", async (_name, listener, finish) => {
+    const begun = vi.spyOn(globalThis, "setInterval");
+    const ended = vi.spyOn(globalThis, "clearInterval");
+    cleanUps.push(async () => {
+      begun.mockRestore();
+      ended.mockRestore();
+    });
+    const { url } = await serve(listener);
+    const transport = createNodeTransport();
+    cleanUps.push(async () => await transport.abort?.());
+    const timeouts = { ...PATIENT, idleMs: 600 };
+    const answer = await transport.send({ url, headers: {}, body: "{}", timeouts });
+    const timers = begun.mock.results.filter((_result, at) => begun.mock.calls[at]?.[1] === LOOK_MS);
+    expect(timers).toHaveLength(1);
+    const [timer] = timers;
+    expect(ended).not.toHaveBeenCalledWith(timer?.value);
+    await Promise.allSettled([finish(answer, transport)]);
+    await expect.poll(() => ended.mock.calls.flat()).toContain(timer?.value);
   });
 });
 

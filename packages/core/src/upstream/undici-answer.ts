@@ -1,18 +1,27 @@
 import { channel } from "node:diagnostics_channel";
-import type { Dispatcher } from "undici";
+import { type Dispatcher, errors } from "undici";
 import { ChunkQueue } from "../bytes/chunk-queue.js";
 import { freeChunk } from "../bytes/free-chunk.js";
 import type { HeaderReader } from "../exchange.js";
-import { TransportError, type TransportResponse } from "./transport.js";
+import type { Link } from "../linked-list.js";
+import { HEARD, type StallWatch, type Watched } from "./stall-watch.js";
+import { type Timeouts, TransportError, type TransportResponse } from "./transport.js";
 import { isUnreachableCode } from "./unreachable.js";
+
+/** How long an answer is waited for, and by whom it is then failed. */
+export interface Patience {
+  readonly watch: StallWatch;
+  readonly timeouts: Timeouts;
+}
 
 /** Sends a request and gives the head of its answer. @throws TransportError */
 export function exchange(
   dispatcher: Dispatcher,
   options: Dispatcher.DispatchOptions,
+  patience: Patience,
 ): Promise<TransportResponse> {
   return new Promise((resolve, reject) => {
-    dispatcher.dispatch(options, new UndiciAnswer(resolve, reject));
+    dispatcher.dispatch(options, new UndiciAnswer(patience, resolve, reject));
   });
 }
 
@@ -20,17 +29,27 @@ export function exchange(
  * An answer as undici's dispatcher tells it, chunk by chunk. `undici.request` makes a stream of it, which costs as much
  * as all the rest of a small answer.
  */
-class UndiciAnswer extends ChunkQueue implements Dispatcher.DispatchHandler, TransportResponse {
+class UndiciAnswer extends ChunkQueue implements Dispatcher.DispatchHandler, TransportResponse, Watched {
   /** Known, as what follows, once the head has come. */
   status = 0;
   headers: HeaderReader = NO_HEADERS;
   freeChunk: TransportResponse["freeChunk"];
+  quietSince = HEARD;
+  maxQuietMs: number;
+  readonly #patience: Patience;
+  #link: Link<Watched> | undefined;
   readonly #begin: (response: TransportResponse) => void;
   readonly #refuse: (error: TransportError) => void;
   #controller: Dispatcher.DispatchController | undefined;
 
-  constructor(begin: (response: TransportResponse) => void, refuse: (error: TransportError) => void) {
+  constructor(
+    patience: Patience,
+    begin: (response: TransportResponse) => void,
+    refuse: (error: TransportError) => void,
+  ) {
     super();
+    this.#patience = patience;
+    this.maxQuietMs = patience.timeouts.firstByteMs;
     this.#begin = begin;
     this.#refuse = refuse;
   }
@@ -46,6 +65,18 @@ class UndiciAnswer extends ChunkQueue implements Dispatcher.DispatchHandler, Tra
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
+    this.quietSince = HEARD;
+    // Over HTTP/2 one that the provider did not take begins again.
+    this.#link ??= this.#patience.watch.add(this);
+  }
+
+  /** A piece of the body: an upload that goes on is none that stalls. */
+  onBodySent(): void {
+    if (this.status === 0) this.quietSince = HEARD;
+  }
+
+  onRequestSent(): void {
+    if (this.status === 0) this.quietSince = HEARD;
   }
 
   onResponseStart(
@@ -53,9 +84,11 @@ class UndiciAnswer extends ChunkQueue implements Dispatcher.DispatchHandler, Tra
     status: number,
     headers: IncomingHeaders,
   ): void {
+    this.quietSince = HEARD;
     // The head of the answer itself is still to come.
     if (status < 200) return;
     this.status = status;
+    this.maxQuietMs = this.#patience.timeouts.idleMs;
     this.headers = new UndiciHeaders(headers);
     // HTTP/2 has no raw headers, and its chunks may be all of what was read from the socket.
     this.freeChunk = Array.isArray(rawHeaders) ? freeUnshared : undefined;
@@ -63,24 +96,41 @@ class UndiciAnswer extends ChunkQueue implements Dispatcher.DispatchHandler, Tra
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
+    this.quietSince = HEARD;
     this.push(chunk);
   }
 
   onResponseEnd(): void {
+    this.#leaveWatch();
     this.end();
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, cause: unknown): void {
+    this.#leaveWatch();
     const error = toTransportError(cause);
     this.#refuse(error);
     this.fail(error);
   }
 
+  timeOut(): void {
+    const error = this.status === 0 ? new errors.HeadersTimeoutError() : new errors.BodyTimeoutError();
+    this.#controller?.abort(error);
+  }
+
+  #leaveWatch(): void {
+    if (this.#link !== undefined) this.#patience.watch.delete(this.#link);
+    this.#link = undefined;
+  }
+
   protected override pause(): void {
+    // It is quiet because we are.
+    this.maxQuietMs = 0;
     this.#controller?.pause();
   }
 
   protected override resume(): void {
+    this.quietSince = HEARD;
+    this.maxQuietMs = this.#patience.timeouts.idleMs;
     this.#controller?.resume();
   }
 

@@ -1,0 +1,26 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+import { CALLER_KEY } from "../support/test-gateway.js";
+import { useProviders } from "../support/use-providers.js";
+
+const PROGRAM = fileURLToPath(new URL("one-request.ts", import.meta.url));
+
+const providers = useProviders({ pictures: "tiny" });
+
+const run = async (): Promise<string> => {
+  const args = [PROGRAM, providers().server.arkBaseUrl, CALLER_KEY];
+  // One that does not end is killed, which fails the test.
+  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 10_000 });
+  return stdout;
+};
+
+it("a process whose only request has been answered ends by itself", async () => {
+  expect(await run()).toBe("200");
+});
+
+it("a process whose provider never answers ends by itself, once it was told so", async () => {
+  providers().emulator.faults.add({ hang: true });
+  expect(await run()).toBe("504");
+});

@@ -1,0 +1,125 @@
+import { createSecureServer as createHttp2Server } from "node:http2";
+import { createServer as createHttpsServer } from "node:https";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import { buildConnector } from "undici";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { createHttp2Origins } from "./http2-origins.js";
+import type { Transport } from "./transport.js";
+import { createTransport } from "./transport-node.js";
+
+/** Of localhost, made for this test; good until 2126. */
+const CERTIFICATE = `-----BEGIN CERTIFICATE-----
+MIIBnDCCAUGgAwIBAgIUfzpWvwY/zGL98GoVvh/w3VK4W4gwCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMjAzNDMxOVoYDzIxMjYxMDI5
+MDM0MzE5WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAAT/ty26L158U3y7AJkxKN2KmgBTXfXY6AoabyecF7PV7Az4dS2eRTJI
+K94axEyVT6tef8eBfGHnsz35jplQuIduo28wbTAdBgNVHQ4EFgQUl+c1CyaWD7Kj
+xeKp7ISxry9s0vowHwYDVR0jBBgwFoAUl+c1CyaWD7KjxeKp7ISxry9s0vowDwYD
+VR0TAQH/BAUwAwEB/zAaBgNVHREEEzARgglsb2NhbGhvc3SHBH8AAAEwCgYIKoZI
+zj0EAwIDSQAwRgIhANttcBg2NoLVXewgi/q/r4k1LI5U5tl64g0Ss81Y6eMBAiEA
+6b8SnNpnZGjU/T1vCULZrqgxoNX8/y4DBez99KXvd9w=
+-----END CERTIFICATE-----`;
+const KEY = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgcTnm1VJdkt3LNgSr
+HNFzPlmpgCkxWgUSbQtge+fi5AahRANCAAT/ty26L158U3y7AJkxKN2KmgBTXfXY
+6AoabyecF7PV7Az4dS2eRTJIK94axEyVT6tef8eBfGHnsz35jplQuIdu
+-----END PRIVATE KEY-----`;
+
+const known = getCACertificates("default");
+beforeAll(() => setDefaultCACertificates([...known, CERTIFICATE]));
+afterAll(() => setDefaultCACertificates(known));
+
+const cleanUps: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
+});
+
+const TLS = { cert: CERTIFICATE, key: KEY };
+
+const speakHttp2 = (): Server =>
+  createHttp2Server(TLS, ({ httpVersion }, response) => void response.end(httpVersion));
+const speakHttp1 = (): Server =>
+  createHttpsServer(TLS, ({ httpVersion }, response) => void response.end(httpVersion));
+const hangOverHttp2 = (): Server => createHttp2Server(TLS, () => {});
+
+/** A provider, behind something that can lose all connections that stand without a word. */
+async function startProvider(create: () => Server) {
+  const server = create();
+  const sockets: Socket[] = [];
+  const proxy = createServer((client) => {
+    const provider = connect(portOf(server));
+    sockets.push(client, provider);
+    client.pipe(provider).pipe(client);
+    for (const socket of [client, provider]) socket.on("error", () => undefined);
+  });
+  for (const listener of [server, proxy]) {
+    await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
+  }
+  cleanUps.push(async () => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+    proxy.close();
+  });
+  return {
+    origin: `https://localhost:${portOf(proxy)}`,
+    connections: () => sockets.length / 2,
+    loseConnections: () => {
+      for (const socket of sockets) socket.unpipe().resume();
+    },
+  };
+}
+
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port;
+}
+
+function open(): Transport {
+  const transport = createTransport();
+  cleanUps.push(async () => await transport.abort?.());
+  return transport;
+}
+
+async function ask(transport: Transport, origin: string, firstByteMs: number): Promise<string> {
+  const timeouts = { connectMs: 5_000, firstByteMs, idleMs: 5_000 };
+  const { body } = await transport.send({ url: `${origin}/`, headers: {}, body: "{}", timeouts });
+  const chunks = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+describe("the transport over undici", () => {
+  it("replaces a connection of HTTP/2 that has died without a word", async () => {
+    const { origin, connections, loseConnections } = await startProvider(speakHttp2);
+    const transport = open();
+    expect(await ask(transport, origin, 5_000)).toBe("2.0");
+    loseConnections();
+    await expect(ask(transport, origin, 100)).rejects.toThrow("timeout");
+    expect(await ask(transport, origin, 2_500)).toBe("2.0");
+    expect(connections()).toBe(2);
+  });
+
+  it("fails what stalls on the first connection of HTTP/2", async () => {
+    const { origin } = await startProvider(hangOverHttp2);
+    await expect(ask(open(), origin, 300)).rejects.toThrow("timeout");
+  });
+});
+
+describe("an origin", () => {
+  it.each([
+    ["speaks HTTP/2 where its connection does", speakHttp2, true],
+    ["does not where its connection does not", speakHttp1, false],
+  ])("%s", async (_name, create, speaks) => {
+    const { origin } = await startProvider(create);
+    const origins = createHttp2Origins();
+    const connector = origins.learnFrom(buildConnector({}));
+    const { protocol, host, hostname, port } = new URL(origin);
+    expect(origins.has(origin)).toBe(false);
+    const socket = await new Promise<Socket | null>((resolve) =>
+      connector({ protocol, host, hostname, port }, (_error, connected) => resolve(connected)),
+    );
+    expect(origins.has(origin)).toBe(speaks);
+    socket?.destroy();
+  });
+});
