@@ -2,6 +2,7 @@ export type {
   AdmissionDecision,
   AdmissionStore,
   AdmissionTicket,
+  AsyncAdmissionStore,
   ConcurrencyLimit,
   Cooldown,
   IdempotencyClaim,

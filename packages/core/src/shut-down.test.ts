@@ -73,7 +73,7 @@ function open({ send, ledger: changed = {}, isAbortable = true }: Settings = {})
         price: undefined,
       },
     );
-    underWay.track(booking.ended);
+    underWay.track(Promise.resolve(booking.ended));
     return booking;
   };
   const parts = {

@@ -27,12 +27,18 @@ export function toGatewayRequest(
     url: host.url ?? req.url ?? "/",
     headers: new IncomingHeaders(req.headers),
     // Leaving the loop early must not destroy the socket: the refusal is still to be written to it.
-    body: taken ? null : toChunks(req),
+    body: taken ? null : toChunks(req, { length: readLength(req.headers) }),
     freeChunk: hasOwnChunks(req) ? freeChunk : undefined,
     parsedBody: taken ? host.parsedBody : undefined,
     bodyConsumed: taken,
     signal: new ClientSignal(res),
   };
+}
+
+/** How long the body is, where the request says so. */
+function readLength(headers: IncomingHttpHeaders): number | undefined {
+  const header = headers["content-length"];
+  return header === undefined ? undefined : Number(header);
 }
 
 /**

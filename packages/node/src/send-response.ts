@@ -34,12 +34,23 @@ export function sendResponse(
     return sendProduced(res, { status, headers, body, freeChunk }, options);
   }
   if (!canAnswer(res)) return undefined;
-  const withLength = { ...headers, "content-length": String(Buffer.byteLength(body)) };
-  if (!isUploaded(req)) {
-    return answerDuringUpload(req, res.writeHead(status, { ...withLength, connection: "close" }), body);
-  }
-  res.writeHead(status, withLength).end(body);
+  const answer = {
+    status,
+    headers: { ...headers, "content-length": String(Buffer.byteLength(body)) },
+    body,
+  };
+  if (!isUploaded(req)) return answerDuringUpload(req, res, answer);
+  sendWhole(res, answer);
   return undefined;
+}
+
+/** An answer with all of its body. */
+interface WholeResponse extends GatewayResponse {
+  readonly body: string | Uint8Array<ArrayBuffer>;
+}
+
+function sendWhole(res: ServerResponse, { status, headers, body }: WholeResponse): void {
+  res.writeHead(status, headers).end(body);
 }
 
 /** An answer whose body is produced as it is read. */
@@ -90,15 +101,21 @@ function isUploaded({ complete, headers }: IncomingMessage): boolean {
 }
 
 /**
- * A refusal while the client is still sending. Closing at once would reset the connection before
- * the client has read the answer, so the rest of the upload is taken in for a moment.
+ * An answer while the client is still sending, or its end is not yet told: of what came in one piece Node tells the
+ * head, the body and the end one after another. Closing at once would reset the connection before the client has read
+ * the answer, so the rest of the upload is taken in for a moment.
  */
 async function answerDuringUpload(
   req: IncomingMessage,
   res: ServerResponse,
-  body: string | Uint8Array,
+  answer: WholeResponse,
 ): Promise<void> {
-  res.write(body);
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+  if (!canAnswer(res)) return;
+  if (isUploaded(req)) return sendWhole(res, answer);
+  res.writeHead(answer.status, { ...answer.headers, connection: "close" }).write(answer.body);
   await drainUpload(req);
   res.end();
 }

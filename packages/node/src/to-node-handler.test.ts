@@ -53,6 +53,23 @@ describe("the connection after a 404 that is given at once", () => {
     expect(await exchange()).toEqual({ text: "no such path", reused: true });
   });
 
+  it.each(["", "x".repeat(10_000)])(
+    "serves the next request: POST with a body that came with the head: %s",
+    async (body) => {
+      const url = await serve(toNodeHandler(createGateway(() => null)));
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      onTestFinished(() => agent.destroy());
+      const exchange = async () => {
+        const client = request(url, { agent, method: "POST" }).end(body);
+        const [answer] = (await once(client, "response")) as [IncomingMessage];
+        return { text: await text(answer), reused: client.reusedSocket };
+      };
+
+      expect(await exchange()).toEqual({ text: "no such path", reused: false });
+      expect(await exchange()).toEqual({ text: "no such path", reused: true });
+    },
+  );
+
   it.each<OutgoingHttpHeaders>([{ "content-length": "3" }, { "transfer-encoding": "chunked" }])(
     "is closed while an upload is under way: %o",
     async (headers) => {

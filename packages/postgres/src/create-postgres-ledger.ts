@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Ledger } from "@calotype/core/billing";
+import type { AsyncLedger } from "@calotype/core/billing";
 import { createBooks } from "./books.js";
 import { createDatabase } from "./database.js";
 import { ignoreLostConnection } from "./ignore-lost-connection.js";
@@ -36,7 +36,7 @@ export interface PostgresLedgerOptions {
 }
 
 /** A ledger on PostgreSQL. */
-export interface PostgresLedger extends Ledger {
+export interface PostgresLedger extends AsyncLedger {
   /**
    * Resolves when PostgreSQL can be reached and the tables are there; rejects with what is wrong. The first use does
    * the same: call it at start to learn it earlier.

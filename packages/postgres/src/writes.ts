@@ -1,11 +1,11 @@
-import type { HoldResult, Ledger } from "@calotype/core/billing";
+import type { AsyncLedger, HoldResult } from "@calotype/core/billing";
 import { createBatchQueue } from "./batch-queue.js";
 import type { Books } from "./books.js";
 import { checkText } from "./check-input.js";
 import { type HoldEntry, type RecordEntry, toHoldEntry, toRecordEntry } from "./entries.js";
 
 /** Holds and their ends, one by one for those who ask, together for the database. */
-export interface Writes extends Pick<Ledger, "hold" | "settle" | "release"> {
+export interface Writes extends Pick<AsyncLedger, "hold" | "settle" | "release"> {
   /** Resolves when all that was asked for until now is done or has failed. */
   settled(): Promise<void>;
 }

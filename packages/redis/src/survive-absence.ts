@@ -1,7 +1,7 @@
 import {
   type AdmissionDecision,
-  type AdmissionStore,
   type AdmissionTicket,
+  type AsyncAdmissionStore,
   createMemoryAdmissionStore,
   GatewayError,
   type IdempotencyEnding,
@@ -32,7 +32,7 @@ const FORGET: IdempotencyEnding = { kind: "forget" };
  * A store that keeps its word while Redis is away: requests are refused or counted in this process, as the policy
  * says, and how those that run end is told to Redis when it is back.
  */
-export function surviveAbsence(calls: AdmissionCalls, options: AbsenceOptions): AdmissionStore {
+export function surviveAbsence(calls: AdmissionCalls, options: AbsenceOptions): AsyncAdmissionStore {
   const { deadlineMs, leaseMs, whenAway, warn } = options;
   const own = createMemoryAdmissionStore();
   /** Requests that run and were admitted by this process, by their ids. */

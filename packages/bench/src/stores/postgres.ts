@@ -25,7 +25,7 @@ export async function runPostgres({ say }: { say: (line: string) => void }): Pro
     await pool.query(`CREATE TABLE "${schema}".bare (id text PRIMARY KEY, charge numeric NOT NULL)`);
     const insert = `INSERT INTO "${schema}".bare VALUES ($1, $2)`;
     const bare: Work = () => pool.query(insert, [randomUUID(), "0.25"]);
-    const settle: CallerWork = (caller) => ledger.settle({ ...createFacts(caller), ...SETTLED });
+    const settle: CallerWork = async (caller) => await ledger.settle({ ...createFacts(caller), ...SETTLED });
     const request: CallerWork = async (caller) => {
       const facts = createFacts(caller);
       await ledger.hold({ ...facts, amount: "0.5", budget: "1000000", expiresAt: Date.now() + 3_600_000 });

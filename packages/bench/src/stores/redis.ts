@@ -48,7 +48,7 @@ function worksOf(client: RedisAdmissionStoreOptions["client"], prefix: string): 
   const store: AdmissionStore = createRedisAdmissionStore({ client, prefix });
   let count = 0;
   return {
-    admit: () => store.admit(createTicket(++count)),
+    admit: async () => await store.admit(createTicket(++count)),
     whole: async () => {
       const ticket = createTicket(++count);
       await store.admit(ticket);

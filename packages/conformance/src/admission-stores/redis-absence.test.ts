@@ -1,5 +1,11 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
-import { type AdmissionDecision, type AdmissionStore, createGateway, type Logger } from "@calotype/core";
+import {
+  type AdmissionDecision,
+  type AdmissionStore,
+  type Awaitable,
+  createGateway,
+  type Logger,
+} from "@calotype/core";
 import { createRedisAdmissionStore, type RedisAdmissionStoreOptions } from "@calotype/redis";
 import { Redis } from "ioredis";
 import { createClient } from "redis";
@@ -309,8 +315,8 @@ function untilBack(lines: readonly string[]) {
   return expect.poll(() => lines.at(-1), { timeout: 15_000 }).toMatch(/back/);
 }
 
-async function codeOf(decision: Promise<AdmissionDecision>): Promise<unknown> {
-  return await decision.then(
+async function codeOf(decision: Awaitable<AdmissionDecision>): Promise<unknown> {
+  return await Promise.resolve(decision).then(
     ({ kind }) => kind,
     (error: unknown) => (error instanceof Error && "code" in error ? error.code : error),
   );

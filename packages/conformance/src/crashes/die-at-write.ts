@@ -26,10 +26,10 @@ export function dieAtWrite(ledger: Ledger, death: Death | undefined): MortalLedg
     },
     ledger: {
       ...ledger,
-      hold: (hold) => watch("hold", () => ledger.hold(hold)),
-      settle: (record) => watch("settle", () => ledger.settle(record)),
-      release: (id) => watch("release", () => ledger.release(id)),
-      markDelivered: (records) => watch("markDelivered", () => ledger.markDelivered(records)),
+      hold: (hold) => watch("hold", async () => await ledger.hold(hold)),
+      settle: (record) => watch("settle", async () => await ledger.settle(record)),
+      release: (id) => watch("release", async () => await ledger.release(id)),
+      markDelivered: (records) => watch("markDelivered", async () => await ledger.markDelivered(records)),
     },
   };
 }

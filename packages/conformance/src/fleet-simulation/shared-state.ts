@@ -49,7 +49,7 @@ export function reachStore(store: AdmissionStore, wire: Wire, onDecision: Decisi
         onDecision({ at: wire.clock.now(), ticket, kind: decision.kind });
         return decision;
       }),
-    finish: (ticket, ending) => call(wire, () => store.finish(ticket, ending)),
+    finish: (ticket, ending) => call(wire, async () => await store.finish(ticket, ending)),
     setCooldown: (channel, cooldown) => call(wire, () => store.setCooldown(channel, cooldown)),
   };
 }
@@ -71,7 +71,7 @@ export function reachLedger(ledger: Ledger, wire: Wire, onChange: BalanceListene
         await ledger.settle(record);
         await look(record.caller);
       }),
-    release: (id) => call(wire, () => ledger.release(id)),
+    release: (id) => call(wire, async () => await ledger.release(id)),
     sweep: (options) => call(wire, () => ledger.sweep(options)),
   };
 }

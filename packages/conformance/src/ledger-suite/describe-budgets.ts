@@ -105,8 +105,9 @@ export function describeBudgets(open: OpenLedger): void {
     it("is never overdrawn by a thousand holds at once", async () => {
       const { ledger } = bench();
       const results = await Promise.all(
-        Array.from({ length: 1_000 }, (_, at) =>
-          ledger.hold(holdOf({ id: `req_${at}`, amount: "0.07", budget: "1" })),
+        Array.from(
+          { length: 1_000 },
+          async (_, at) => await ledger.hold(holdOf({ id: `req_${at}`, amount: "0.07", budget: "1" })),
         ),
       );
 

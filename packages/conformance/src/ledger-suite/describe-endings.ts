@@ -49,8 +49,8 @@ export function describeEndings(open: OpenLedger): void {
       const { ledger } = bench();
       const take: Record<Step, () => Promise<unknown>> = {
         hold: async () => expect(await ledger.hold(holdOf({ id: "req_1" }))).toEqual({ ok: true }),
-        settle: () => ledger.settle(recordOf({ id: "req_1" })),
-        release: () => ledger.release("req_1"),
+        settle: async () => await ledger.settle(recordOf({ id: "req_1" })),
+        release: async () => await ledger.release("req_1"),
       };
 
       for (const step of sequence) await take[step]();
@@ -91,7 +91,9 @@ export function describeEndings(open: OpenLedger): void {
     it("is settled once where it is settled many times at once", async () => {
       const { ledger } = bench();
       await ledger.hold(holdOf({ id: "req_1" }));
-      await Promise.all(Array.from({ length: 50 }, () => ledger.settle(recordOf({ id: "req_1" }))));
+      await Promise.all(
+        Array.from({ length: 50 }, async () => await ledger.settle(recordOf({ id: "req_1" }))),
+      );
 
       expect(await ledger.balance("me")).toEqual({ settled: "0.3", held: "0" });
       expect(await readRecords(ledger)).toHaveLength(1);

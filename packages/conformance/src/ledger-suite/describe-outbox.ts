@@ -150,7 +150,9 @@ export function describeOutbox(open: OpenLedger): void {
       const { ledger } = bench();
       const ids = Array.from({ length: 40 }, (_, at) => `req_${at}`);
       for (const id of ids) await ledger.settle(recordOf({ id }));
-      const taken = await Promise.all(Array.from({ length: 10 }, () => ledger.takeUndelivered(5, LEASE_MS)));
+      const taken = await Promise.all(
+        Array.from({ length: 10 }, async () => await ledger.takeUndelivered(5, LEASE_MS)),
+      );
 
       expect(idsOf(taken.flat()).toSorted()).toEqual(ids.toSorted());
     });

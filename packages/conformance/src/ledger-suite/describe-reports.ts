@@ -83,7 +83,10 @@ export function describeReports(open: OpenLedger): void {
       const { ledger } = bench();
       const ids = Array.from({ length: 2_500 }, (_, at) => `req_${String(at).padStart(4, "0")}`);
       await Promise.all(
-        ids.map((id, at) => ledger.settle(recordOf({ id, time: timeAfterStart(Math.floor(at / 2_000)) }))),
+        ids.map(
+          async (id, at) =>
+            await ledger.settle(recordOf({ id, time: timeAfterStart(Math.floor(at / 2_000)) })),
+        ),
       );
 
       expect(idsOf(await readRecords(ledger))).toEqual(ids);
@@ -168,8 +171,12 @@ export function describeReports(open: OpenLedger): void {
     it("of hundreds of charges are exact", async () => {
       const { ledger } = bench();
       await Promise.all(
-        Array.from({ length: 300 }, (_, at) =>
-          ledger.settle(recordOf({ id: `req_${at}`, charge: at % 3 === 0 ? "0.1" : `0.${"0".repeat(24)}1` })),
+        Array.from(
+          { length: 300 },
+          async (_, at) =>
+            await ledger.settle(
+              recordOf({ id: `req_${at}`, charge: at % 3 === 0 ? "0.1" : `0.${"0".repeat(24)}1` }),
+            ),
         ),
       );
 

@@ -30,8 +30,10 @@ export function describeSharing(open: OpenLedger): void {
       const both = await openTwo();
       const results = await Promise.all(
         both.flatMap((ledger, process) =>
-          Array.from({ length: 100 }, (_, at) =>
-            ledger.hold(holdOf({ id: `req_${process}_${at}`, amount: "0.07", budget: "1" })),
+          Array.from(
+            { length: 100 },
+            async (_, at) =>
+              await ledger.hold(holdOf({ id: `req_${process}_${at}`, amount: "0.07", budget: "1" })),
           ),
         ),
       );
@@ -77,7 +79,7 @@ export function describeSharing(open: OpenLedger): void {
       const ids = Array.from({ length: 40 }, (_, at) => `req_${at}`);
       for (const id of ids) await both[0].settle(recordOf({ id }));
       const takers = [...both, ...both, ...both, ...both];
-      const taken = await Promise.all(takers.map((ledger) => ledger.takeUndelivered(5, 1_000)));
+      const taken = await Promise.all(takers.map(async (ledger) => await ledger.takeUndelivered(5, 1_000)));
 
       expect(idsOf(taken.flat()).toSorted()).toEqual(ids.toSorted());
       bench().clock.advance(1_000);

@@ -14,6 +14,6 @@ export async function readRecords(
 export const idsOf = (records: readonly UsageRecord[]): string[] => records.map(({ id }) => id);
 
 /** The records that could be taken now. They stay so: their lease ends as it begins. */
-export function peekUndelivered(ledger: Ledger): Promise<readonly UsageRecord[]> {
-  return ledger.takeUndelivered(1_000, 0);
+export async function peekUndelivered(ledger: Ledger): Promise<readonly UsageRecord[]> {
+  return await ledger.takeUndelivered(1_000, 0);
 }

@@ -34,9 +34,11 @@ await describeWithService(POSTGRES_PROGRAMS, (programs) => {
     const work = async (worker: number): Promise<void> => {
       for (let round = 0; !end.signal.aborted; round++) {
         const facts = { id: `req-${worker}-${round}`, caller: `caller-${worker % 3}` };
-        const held = await insist(() => ledger.hold(holdOf({ ...facts, amount: "0.5", budget: "1000000" })));
+        const held = await insist(
+          async () => await ledger.hold(holdOf({ ...facts, amount: "0.5", budget: "1000000" })),
+        );
         expect(held.result).toEqual({ ok: true });
-        const ended = await insist(() => ledger.settle(recordOf({ ...facts, charge: "0.1" })));
+        const ended = await insist(async () => await ledger.settle(recordOf({ ...facts, charge: "0.1" })));
         settled.push(facts.id);
         failures += held.failures + ended.failures;
       }

@@ -50,22 +50,30 @@ export const LEDGERS: RowGroup = {
     {
       happened: "It does not take the hold",
       ...unheld,
-      options: ledgerThat((ledger) => ({ hold: failingOnce((hold) => ledger.hold(hold), "before") })),
+      options: ledgerThat((ledger) => ({
+        hold: failingOnce(async (hold) => await ledger.hold(hold), "before"),
+      })),
     },
     {
       happened: "It takes the hold, and its answer is lost: the hold is released",
       ...unheld,
-      options: ledgerThat((ledger) => ({ hold: failingOnce((hold) => ledger.hold(hold), "after") })),
+      options: ledgerThat((ledger) => ({
+        hold: failingOnce(async (hold) => await ledger.hold(hold), "after"),
+      })),
     },
     {
       happened: "It does not take the charge at once",
       ...settled,
-      options: ledgerThat((ledger) => ({ settle: failingOnce((record) => ledger.settle(record), "before") })),
+      options: ledgerThat((ledger) => ({
+        settle: failingOnce(async (record) => await ledger.settle(record), "before"),
+      })),
     },
     {
       happened: "It takes the charge, and its answer is lost: charged once",
       ...settled,
-      options: ledgerThat((ledger) => ({ settle: failingOnce((record) => ledger.settle(record), "after") })),
+      options: ledgerThat((ledger) => ({
+        settle: failingOnce(async (record) => await ledger.settle(record), "after"),
+      })),
     },
     {
       happened: "It is slow: the answer ends when the charge is kept",

@@ -1,3 +1,5 @@
+import type { Awaitable } from "../promise-like.js";
+
 /** A number of things that may happen in a window of time: requests, or images. */
 export interface WindowLimit {
   /** What is counted; names the limit in headers. */
@@ -108,14 +110,20 @@ export type IdempotencyEnding =
  * keys and channel cooldowns. In one process it is memory; the implementation of a fleet is
  * one round trip for `admit` and one for `finish`.
  *
- * A store that cannot be reached rejects; the gateway then refuses the request with a 503, and logs it. One that
- * rejects with a `GatewayError` chose the answer and has told the operator itself.
+ * A store that cannot be reached throws or rejects; the gateway then refuses the request with a 503, and logs it. One
+ * that does so with a `GatewayError` chose the answer and has told the operator itself.
  */
 export interface AdmissionStore {
   /** All checks of a request in one atomic step: everything the ticket names is taken, or nothing. */
-  admit(ticket: AdmissionTicket): Promise<AdmissionDecision>;
+  admit(ticket: AdmissionTicket): Awaitable<AdmissionDecision>;
   /** Gives the places of an admitted ticket back and ends its idempotency claim. Window counts stay. */
-  finish(ticket: AdmissionTicket, ending: IdempotencyEnding): Promise<void>;
+  finish(ticket: AdmissionTicket, ending: IdempotencyEnding): Awaitable<void>;
   /** Tells the other gateways that a channel cools, or with `undefined` that it is well. */
   setCooldown(channel: string, cooldown: Cooldown | undefined): Promise<void>;
+}
+
+/** A store outside of the process: every answer is a promise. */
+export interface AsyncAdmissionStore extends AdmissionStore {
+  admit(ticket: AdmissionTicket): Promise<AdmissionDecision>;
+  finish(ticket: AdmissionTicket, ending: IdempotencyEnding): Promise<void>;
 }

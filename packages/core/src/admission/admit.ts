@@ -1,10 +1,11 @@
 import type { Order } from "../billing/settled-record.js";
 import { GatewayError, isGatewayError } from "../errors.js";
-import type { HeaderReader } from "../exchange.js";
+import type { GatewayResponse, HeaderReader } from "../exchange.js";
 import type { Caller, ImageRequest } from "../image-request.js";
 import { type Booking, type BookingParts, openBooking } from "../job/booking.js";
 import type { JsonObject } from "../json.js";
 import type { Logger } from "../logger.js";
+import { isPromiseLike } from "../promise-like.js";
 import type { ChannelHealth } from "../routing/channel-health.js";
 import type { ResolvedModel } from "../routing/resolve-model.js";
 import type {
@@ -21,7 +22,7 @@ import { toDecisionError } from "./decision-error.js";
 import { toHold, toLedgerError, toQuotaError } from "./hold.js";
 import { createClaim, readIdempotencyKey } from "./idempotency.js";
 import type { LimitPlans } from "./limit-plans.js";
-import { toRateLimitHeaders } from "./rate-limit-headers.js";
+import { addRateLimits } from "./rate-limit-headers.js";
 import type { TicketLimits } from "./ticket-limits.js";
 
 /** What admission needs of the gateway. */
@@ -51,12 +52,12 @@ export type Admission =
   | {
       readonly kind: "admitted";
       readonly booking: Booking;
-      /** How the limits stand, for the answer. */
-      readonly headers: Readonly<Record<string, string>>;
+      /** The headers of an answer, and how the limits stand. */
+      addLimits(headers: GatewayResponse["headers"]): GatewayResponse["headers"];
       /** Whether a repeat may be asked for, so that the answer is of use later. */
       readonly isRepeatable: boolean;
-      /** Gives the places back; once, when the request is over. Never rejects. */
-      finish(ending: IdempotencyEnding): Promise<void>;
+      /** Gives the places back; once, when the request is over. Never rejects; nothing to wait for where it is done. */
+      finish(ending: IdempotencyEnding): Promise<void> | undefined;
     };
 
 /**
@@ -81,7 +82,8 @@ export async function admit(parts: AdmissionParts, applicant: Applicant): Promis
   };
   let decision: AdmissionDecision;
   try {
-    decision = await parts.admission.admit(ticket);
+    const decided = parts.admission.admit(ticket);
+    decision = isPromiseLike(decided) ? await decided : decided;
   } catch (cause) {
     throw toStoreError(cause, ticket, parts.logger);
   }
@@ -90,7 +92,8 @@ export async function admit(parts: AdmissionParts, applicant: Applicant): Promis
   parts.health.merge(decision.cooldowns, ticket.channels);
   let error: GatewayError | undefined;
   try {
-    error = toQuotaError(await parts.ledger.hold(hold));
+    const held = parts.ledger.hold(hold);
+    error = toQuotaError(isPromiseLike(held) ? await held : held);
   } catch (cause) {
     error = toLedgerError(cause, parts, applicant);
   }
@@ -126,15 +129,15 @@ class Admitted implements Extract<Admission, { kind: "admitted" }> {
     this.#granted = granted;
   }
 
-  get headers(): Readonly<Record<string, string>> {
-    return toRateLimitHeaders(this.#granted.limits, this.#granted);
+  addLimits(headers: GatewayResponse["headers"]): GatewayResponse["headers"] {
+    return addRateLimits({ ...headers }, this.#granted.limits, this.#granted);
   }
 
   get isRepeatable(): boolean {
     return this.#granted.ticket.idempotency !== undefined;
   }
 
-  finish(ending: IdempotencyEnding): Promise<void> {
+  finish(ending: IdempotencyEnding): Promise<void> | undefined {
     return finishTicket(this.#parts, this.#granted.ticket, ending);
   }
 }
@@ -168,17 +171,21 @@ function toStoreError(cause: unknown, ticket: AdmissionTicket, logger: Logger): 
   );
 }
 
-async function finishTicket(
+function finishTicket(
   { admission, logger }: AdmissionParts,
   ticket: AdmissionTicket,
   ending: IdempotencyEnding,
-): Promise<void> {
+): Promise<void> | undefined {
   try {
-    await admission.finish(ticket, ending);
+    const finished = admission.finish(ticket, ending);
+    if (!isPromiseLike(finished)) return undefined;
+    return Promise.resolve(finished).catch((error: unknown) => reportUnfinished(ticket, error, logger));
   } catch (error) {
-    logger.error(
-      { requestId: ticket.id, err: error },
-      "The store of limits failed; its places lapse by themselves.",
-    );
+    reportUnfinished(ticket, error, logger);
+    return undefined;
   }
+}
+
+function reportUnfinished({ id }: AdmissionTicket, err: unknown, logger: Logger): void {
+  logger.error({ requestId: id, err }, "The store of limits failed; its places lapse by themselves.");
 }

@@ -37,8 +37,8 @@ export function createMemoryAdmissionStore(options: MemoryAdmissionStoreOptions 
   const cooldowns = createCooldowns();
 
   return {
-    // Nothing in here awaits: what is checked cannot change before it is taken.
-    async admit({ id, windows, concurrency, idempotency, channels }) {
+    // Nothing in here waits: what is checked cannot change before it is taken.
+    admit({ id, windows, concurrency, idempotency, channels }) {
       const at = now();
       claims.sweep(2, at);
 
@@ -59,7 +59,7 @@ export function createMemoryAdmissionStore(options: MemoryAdmissionStoreOptions 
       };
     },
 
-    async finish({ id, concurrency, idempotency }, ending) {
+    finish({ id, concurrency, idempotency }, ending) {
       places.giveBack(concurrency, id);
       if (idempotency !== undefined) claims.end(idempotency, id, ending, now());
     },

@@ -17,10 +17,19 @@ const MAX_INTEGER = 999_999_999_999_999;
  * clients of OpenAI read. Without limits there are none.
  */
 export function toRateLimitHeaders(limits: TicketLimits, states: LimitStates): Record<string, string> {
+  return addRateLimits({}, limits, states);
+}
+
+/** The same, among other headers. */
+export function addRateLimits(
+  headers: Record<string, string>,
+  limits: TicketLimits,
+  states: LimitStates,
+): Record<string, string> {
   const { windows, concurrency } = limits;
-  if (windows.length === 0 && concurrency.length === 0) return {};
+  if (windows.length === 0 && concurrency.length === 0) return headers;
   const { policy, names } = findTexts(limits);
-  const headers: Record<string, string> = { "ratelimit-policy": policy };
+  headers["ratelimit-policy"] = policy;
   let services = "";
   let requests: Standing | undefined;
   let images: Standing | undefined;

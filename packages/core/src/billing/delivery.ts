@@ -1,13 +1,13 @@
 import type { Logger } from "../logger.js";
-import { isPromiseLike } from "../promise-like.js";
+import { type Awaitable, isPromiseLike } from "../promise-like.js";
 import { settlesWithin } from "../settles-within.js";
 import type { Ledger } from "./ledger.js";
 import type { UsageRecord } from "./usage-record.js";
 
 /** Brings records to the operator's function, each at least once. */
 export interface Delivery {
-  /** Delivers whatever waits. Resolves when all of it was tried; never rejects. */
-  run(): Promise<void>;
+  /** Delivers whatever waits. Resolves when all of it was tried; nothing to wait for where it was at once. Never rejects. */
+  run(): Promise<void> | undefined;
 }
 
 /** What a delivery works with. */
@@ -36,15 +36,20 @@ export function createDelivery({ ledger, send, logger }: DeliveryParts): Deliver
     logger.error({ err: error }, "The ledger failed; records are delivered later.");
     running = undefined;
   };
-  const begin = (deliver: Send): Promise<void> => {
+  const begin = (deliver: Send): Promise<void> | undefined => {
     next = undefined;
-    running = deliverWaiting(ledger, deliver, logger).then(end, fail);
+    try {
+      const pass = deliverWaiting({ ledger, send: deliver, failed: new FailedRecords(logger) });
+      running = isPromiseLike(pass) ? pass.then(end, fail) : undefined;
+    } catch (error) {
+      fail(error);
+    }
     return running;
   };
 
   return {
     run() {
-      if (send === undefined) return Promise.resolve();
+      if (send === undefined) return undefined;
       // The pass under way may have looked before the record came. The one after it is enough, and no more is waited
       // for: under a steady load there is always another.
       next ??= running?.then(() => begin(send));
@@ -53,24 +58,60 @@ export function createDelivery({ ledger, send, logger }: DeliveryParts): Deliver
   };
 }
 
+/** One pass over what waits. */
+interface Pass {
+  readonly ledger: Ledger;
+  readonly send: Send;
+  readonly failed: FailedRecords;
+}
+
 /** Takes what waits until nothing more does, or until what failed before comes again. */
-async function deliverWaiting(ledger: Ledger, send: Send, logger: Logger): Promise<void> {
-  const failed = new FailedRecords(logger);
+function deliverWaiting(pass: Pass): Awaitable<void> {
   for (;;) {
-    const records = await ledger.takeUndelivered(BATCH, LEASE_MS);
-    const fresh = failed.without(records);
-    const underWay: Promise<void>[] = [];
-    for (const record of fresh) {
-      const work = attempt(send, record, failed);
-      if (work !== undefined) underWay.push(work);
-    }
-    if (underWay.length > 0) await Promise.all(underWay);
-    const delivered = failed.without(fresh);
-    if (delivered.length > 0) await ledger.markDelivered(delivered);
-    // A function that hangs for as long as the lease would be given the record again for ever, and nobody could
-    // wait for the end, `gateway.close()` neither.
-    if (fresh.length < records.length || records.length < BATCH) return;
+    const more = deliverBatch(pass);
+    if (isPromiseLike(more)) return deliverRest(pass, more);
+    if (!more) return undefined;
   }
+}
+
+async function deliverRest(pass: Pass, first: Awaitable<boolean>): Promise<void> {
+  let more = await first;
+  while (more) more = await deliverBatch(pass);
+}
+
+/** Whether more may wait. */
+function deliverBatch(pass: Pass): Awaitable<boolean> {
+  const records = pass.ledger.takeUndelivered(BATCH, LEASE_MS);
+  return isPromiseLike(records)
+    ? records.then((taken) => sendRecords(pass, taken))
+    : sendRecords(pass, records);
+}
+
+function sendRecords(pass: Pass, records: readonly UsageRecord[]): Awaitable<boolean> {
+  const { send, failed } = pass;
+  const fresh = failed.without(records);
+  const underWay: Promise<void>[] = [];
+  for (const record of fresh) {
+    const work = attempt(send, record, failed);
+    if (work !== undefined) underWay.push(work);
+  }
+  // A function that hangs for as long as the lease would be given the record again for ever, and nobody could
+  // wait for the end, `gateway.close()` neither.
+  const more = fresh.length === records.length && records.length === BATCH;
+  if (underWay.length === 0) return markSent(pass, fresh, more);
+  return Promise.all(underWay).then(() => markSent(pass, fresh, more));
+}
+
+/** @returns `more`, when the ledger knows */
+function markSent(
+  { ledger, failed }: Pass,
+  records: readonly UsageRecord[],
+  more: boolean,
+): Awaitable<boolean> {
+  const delivered = failed.without(records);
+  if (delivered.length === 0) return more;
+  const marked = ledger.markDelivered(delivered);
+  return isPromiseLike(marked) ? marked.then(() => more) : more;
 }
 
 /** The records of one pass that were not taken. */

@@ -1,3 +1,4 @@
+export type { Awaitable } from "../promise-like.js";
 export type {
   Charge,
   ChargeDerivation,
@@ -11,6 +12,7 @@ export type { EstimateInput, RequestBounds } from "./estimate-charge.js";
 export { estimateCharge } from "./estimate-charge.js";
 export { exportRecords } from "./export-records.js";
 export type {
+  AsyncLedger,
   Balance,
   Hold,
   HoldResult,

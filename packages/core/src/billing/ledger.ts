@@ -1,4 +1,5 @@
 import type { Operation } from "../image-request.js";
+import type { Awaitable } from "../promise-like.js";
 import type { SettledRecord, UnresolvedRecord, UsageRecord } from "./usage-record.js";
 
 /** Money set aside before a request is sent, and what is known of the request at that moment. */
@@ -74,30 +75,30 @@ export interface Outbox {
    * Records that were not delivered yet, in the order in which they were kept, at most `limit`. For `leaseMs` nobody else
    * is given them; those not marked by then are given out again.
    */
-  takeUndelivered(limit: number, leaseMs: number): Promise<readonly UsageRecord[]>;
+  takeUndelivered(limit: number, leaseMs: number): Awaitable<readonly UsageRecord[]>;
   /** Exactly these versions of these records were delivered. */
-  markDelivered(records: readonly UsageRecord[]): Promise<void>;
+  markDelivered(records: readonly UsageRecord[]): Awaitable<void>;
 }
 
 /**
  * Where the money is kept: hold → settled | released, each once. Every method is atomic, and durable
- * when its promise resolves, as far as the implementation promises it.
+ * when it returns or its promise resolves, as far as the implementation promises it.
  *
- * A ledger that cannot be reached rejects; a request whose hold fails is refused with a 503.
+ * A ledger that cannot be reached throws or rejects; a request whose hold fails is refused with a 503.
  */
 export interface Ledger extends UsageReports, Outbox {
   /**
    * Sets money aside where `settled + held + amount ≤ budget`, in one step with the check; `null` counts as 0.
    * A second hold of an id that is known changes nothing and is `ok`.
    */
-  hold(hold: Hold): Promise<HoldResult>;
+  hold(hold: Hold): Awaitable<HoldResult>;
   /**
    * Ends a hold with its charge and keeps the record. A second call for an id changes nothing. Where a sweep
    * came first, the record takes the place of the unresolved one and is delivered anew.
    */
-  settle(record: SettledRecord): Promise<void>;
+  settle(record: SettledRecord): Awaitable<void>;
   /** Ends a hold without a trace: its id is as if it never was. Of one that was settled, swept or never made, nothing changes. */
-  release(id: string): Promise<void>;
+  release(id: string): Awaitable<void>;
   /**
    * Ends the lost holds: those past their `expiresAt`, and those of processes known to be dead. Each becomes an
    * unresolved record, charged nothing or its hold. Returns the new records.
@@ -108,4 +109,13 @@ export interface Ledger extends UsageReports, Outbox {
     readonly onLost: LostPolicy;
     readonly own?: boolean;
   }): Promise<readonly UnresolvedRecord[]>;
+}
+
+/** A ledger outside of the process, or on a disk: every answer is a promise. */
+export interface AsyncLedger extends Ledger {
+  hold(hold: Hold): Promise<HoldResult>;
+  settle(record: SettledRecord): Promise<void>;
+  release(id: string): Promise<void>;
+  takeUndelivered(limit: number, leaseMs: number): Promise<readonly UsageRecord[]>;
+  markDelivered(records: readonly UsageRecord[]): Promise<void>;
 }

@@ -55,9 +55,9 @@ export function createMemoryLedger({
     records.keep(record);
   }
 
-  // Every method does its work before it first waits, so each is atomic.
+  // No method waits for anything, so each is atomic.
   return {
-    async hold(hold) {
+    hold(hold) {
       if (holds.has(hold.id) || records.find(hold.id) !== undefined) return { ok: true };
       const { caller, amount, budget } = hold;
       if (!balances.hasRoom(caller, amount, budget)) return { ok: false, balance: balances.of(caller) };
@@ -65,7 +65,7 @@ export function createMemoryLedger({
       holds.set(hold.id, { ...hold });
       return { ok: true };
     },
-    async settle(record) {
+    settle(record) {
       const hold = holds.get(record.id);
       // One that is held has no record: a look among thousands that no cache holds is saved.
       const known = hold === undefined ? records.find(record.id) : undefined;
@@ -74,7 +74,7 @@ export function createMemoryLedger({
       if (hold !== undefined) endHold(hold);
       if (known !== undefined) balances.subtract(known.caller, "settled", known.charge);
     },
-    async release(id) {
+    release(id) {
       const hold = holds.get(id);
       if (hold !== undefined) endHold(hold);
     },
@@ -87,10 +87,10 @@ export function createMemoryLedger({
         return copyRecord(record);
       });
     },
-    async takeUndelivered(limit, leaseMs) {
+    takeUndelivered(limit, leaseMs) {
       return records.take(limit, leaseMs).map(copyRecord);
     },
-    async markDelivered(delivered) {
+    markDelivered(delivered) {
       for (const record of delivered) records.markDelivered(record);
     },
     async balance(caller) {

@@ -50,6 +50,16 @@ export abstract class ChunkQueue implements AsyncIterator<Uint8Array, undefined>
     return Promise.resolve(DONE);
   }
 
+  /**
+   * All chunks at once, where all have come and are at most so many bytes: to wait for each of them costs more than
+   * a small body does. `undefined` otherwise; they are then to be read as they come.
+   */
+  takeWhole(maxBytes: number): readonly Uint8Array[] | undefined {
+    if (!this.#isOver || this.#failure !== undefined || this.#queuedBytes > maxBytes) return undefined;
+    this.#queuedBytes = 0;
+    return this.#queue.splice(0);
+  }
+
   protected push(chunk: Uint8Array): void {
     if (this.#isOver) return;
     const waiter = this.#answer();
@@ -90,4 +100,12 @@ export abstract class ChunkQueue implements AsyncIterator<Uint8Array, undefined>
     this.#waiter = undefined;
     return waiter;
   }
+}
+
+/** All of the chunks where they have come whole, see {@link ChunkQueue.takeWhole}; of other sources nobody can tell. */
+export function takeWhole(
+  chunks: AsyncIterable<Uint8Array> | null,
+  maxBytes: number,
+): readonly Uint8Array[] | undefined {
+  return chunks instanceof ChunkQueue ? chunks.takeWhole(maxBytes) : undefined;
 }

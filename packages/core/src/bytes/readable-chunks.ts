@@ -12,12 +12,16 @@ export interface ReadableLike {
   off(event: "data", listener: (chunk: Uint8Array) => void): unknown;
   off(event: "error", listener: (error: Error) => void): unknown;
   off(event: "end" | "close", listener: () => void): unknown;
+  readonly readableLength?: number;
+  read?(): unknown;
   pause(): unknown;
   resume(): unknown;
 }
 
 /** How a stream is read. */
 export interface ChunkOptions {
+  /** How many bytes are to come, where that is known. */
+  readonly length?: number | undefined;
   /** Called when the reader leaves before the end. Default: the stream is left as it is. */
   readonly onLeave?: (() => void) | undefined;
   /** What is thrown for an error of the stream. Default: the error. */
@@ -46,6 +50,21 @@ class ReadableChunks extends ChunkQueue {
   override next(): Promise<IteratorResult<Uint8Array, undefined>> {
     if (!this.#isListening) this.#listen();
     return super.next();
+  }
+
+  /** A small body has come by the time it is asked for, though its end has not: it is read without listening to it. */
+  override takeWhole(maxBytes: number): readonly Uint8Array[] | undefined {
+    if (this.#isListening) return super.takeWhole(maxBytes);
+    const { length = Number.NaN } = this.#options;
+    const readable = this.#readable;
+    if (length > maxBytes || readable.readableLength !== length) return undefined;
+    const chunk = readable.read?.();
+    if (!(chunk instanceof Uint8Array)) return undefined;
+    this.#isListening = true;
+    this.end();
+    // Its end is still to be read, before the connection can be used again.
+    readable.resume();
+    return [chunk];
   }
 
   protected override pause(): void {

@@ -3,10 +3,12 @@ import type { GatewayResponse } from "../exchange.js";
 import type { ImageResult } from "../image-request.js";
 import { maskReason } from "../mask-reason.js";
 import type { SecretMask } from "../mask-secrets.js";
+import { type Awaitable, isPromiseLike } from "../promise-like.js";
 import { renderImages } from "../response/images-response.js";
 import { renderNative } from "../response/native-response.js";
 import type { Channel } from "../routing/channel.js";
 import {
+  type AnswerHead,
   type JsonAnswer,
   parseAnswer,
   readHead,
@@ -26,32 +28,65 @@ const MAX_HELD_BYTES = 64 * 1024;
 
 /**
  * Reads a provider's JSON answer to its end, settles it, and renders it for the endpoint; one of
- * megabytes is relayed instead.
+ * megabytes is relayed instead. One that has come with its head is answered at once.
  *
  * @throws GatewayError when no image came
  */
-export async function answerJson(parts: JobParts, job: Job, answered: Answered): Promise<GatewayResponse> {
+export function answerJson(parts: JobParts, job: Job, answered: Answered): Awaitable<GatewayResponse> {
   const { maxAnswerBytes } = parts;
-  const { response } = answered;
-  const shape = job.model.family.answerShape;
-  const heldBytes = shape === undefined ? maxAnswerBytes : Math.max(MAX_HELD_BYTES, job.keptBytes);
+  const { answerShape } = job.model.family;
+  const heldBytes = answerShape === undefined ? maxAnswerBytes : Math.max(MAX_HELD_BYTES, job.keptBytes);
   const maxBytes = Math.min(heldBytes, maxAnswerBytes);
-  let completion: Completion;
+  const head = readHead(answered.response, { maxBytes, bytes: job.bytes });
+  const context = { parts, job, answered, maxBytes };
+  return isPromiseLike(head) ? answerLater(context, head) : answerHead(context, head);
+}
+
+/** What an answer is read and settled with. */
+interface AnswerContext {
+  readonly parts: JobParts;
+  readonly job: Job;
+  readonly answered: Answered;
+  /** So much of the answer is held. */
+  readonly maxBytes: number;
+}
+
+async function answerLater(
+  context: AnswerContext,
+  coming: PromiseLike<AnswerHead>,
+): Promise<GatewayResponse> {
+  let head: AnswerHead;
   try {
-    const { chunks, rest } = await readHead(response, { maxBytes, bytes: job.bytes });
-    if (rest === undefined) completion = complete(parts, job, answered, parseAnswer(chunks, response));
-    else if (shape !== undefined && maxBytes < maxAnswerBytes) {
-      return relayAnswer(parts, job, answered, { shape, chunks, rest });
-    } else {
-      response.cancel();
-      completion = { error: tooLargeError(maxBytes, response) };
-    }
+    head = await coming;
   } catch (error) {
-    completion = { error: toReadError(error, parts, job, answered) };
-    answered.failedLate({ kind: "broken", cause: error });
+    return conclude(context, toBroken(context, error));
   }
-  await job.booking.settle(answered.sentTo, toEnding(job, completion));
-  return render(parts, job, answered.channel, completion);
+  return answerHead(context, head);
+}
+
+function answerHead(context: AnswerContext, { chunks, rest }: AnswerHead): Awaitable<GatewayResponse> {
+  const { parts, job, answered, maxBytes } = context;
+  const { response } = answered;
+  if (rest === undefined) return conclude(context, complete(context, chunks));
+  const shape = job.model.family.answerShape;
+  if (shape !== undefined && maxBytes < parts.maxAnswerBytes) {
+    return relayAnswer(parts, job, answered, { shape, chunks, rest });
+  }
+  response.cancel();
+  return conclude(context, { error: tooLargeError(maxBytes, response) });
+}
+
+function conclude(context: AnswerContext, completion: Completion): Awaitable<GatewayResponse> {
+  const { job, answered } = context;
+  const settled = job.booking.settle(answered.sentTo, toEnding(job, completion));
+  return settled === undefined
+    ? render(context, completion)
+    : settled.then(() => render(context, completion));
+}
+
+function toBroken({ parts, job, answered }: AnswerContext, error: unknown): Completion {
+  answered.failedLate({ kind: "broken", cause: error });
+  return { error: toReadError(error, parts, job, answered) };
 }
 
 /** An answer that could be read; one without an image, or with a failure, is an error that may come with usage. */
@@ -64,16 +99,19 @@ interface Understood {
 
 type Completion = Understood | { readonly result?: undefined; readonly error: GatewayError };
 
-function complete(
-  { mask }: JobParts,
-  { model, request }: Job,
-  { response }: Answered,
-  { text, value }: JsonAnswer,
-): Understood {
-  const read = model.family.fromUpstream(value, request);
-  const result = read.errors.length > 0 || read.failure !== undefined ? maskErrors(read, mask) : read;
+function complete(context: AnswerContext, chunks: readonly Uint8Array[]): Completion {
+  try {
+    return understand(context, parseAnswer(chunks, context.answered.response));
+  } catch (error) {
+    return toBroken(context, error);
+  }
+}
+
+function understand({ parts, job, answered }: AnswerContext, { text, value }: JsonAnswer): Understood {
+  const read = job.model.family.fromUpstream(value, job.request);
+  const result = read.errors.length > 0 || read.failure !== undefined ? maskErrors(read, parts.mask) : read;
   const { images, errors, failure } = result;
-  const upstreamRequestId = readRequestId(response) ?? result.upstreamRequestId;
+  const upstreamRequestId = readRequestId(answered.response) ?? result.upstreamRequestId;
   const error = findNoImageError(images.length, { errors, failure, upstreamRequestId });
   return { text, result, upstreamRequestId, error };
 }
@@ -101,12 +139,7 @@ function toEnding({ request }: Job, completion: Completion): Ending {
 }
 
 /** @throws GatewayError when no image came */
-function render(
-  parts: JobParts,
-  job: Job,
-  channel: Channel,
-  completion: Completion,
-): GatewayResponse | Promise<GatewayResponse> {
+function render({ parts, job, answered }: AnswerContext, completion: Completion): Awaitable<GatewayResponse> {
   if (completion.result === undefined) throw completion.error;
   const { text, result, error } = completion;
   const { id, request } = job;
@@ -115,7 +148,7 @@ function render(
     return renderNative(error === undefined ? text : parts.mask(text), { id, ignored: request.ignored });
   }
   if (error !== undefined) throw error;
-  if (request.responseFormat === "b64_json") return renderAsBase64(parts, job, channel, result);
+  if (request.responseFormat === "b64_json") return renderAsBase64(parts, job, answered.channel, result);
   return renderResult(parts, job, result);
 }
 
@@ -131,5 +164,5 @@ async function renderAsBase64(
 }
 
 function renderResult({ now }: JobParts, { id, request }: Job, result: ImageResult): GatewayResponse {
-  return renderImages(result, { id, ignored: request.ignored, now: Math.floor(now() / 1000) });
+  return renderImages(result, { id, ignored: request.ignored, now });
 }

@@ -3,6 +3,7 @@ import type { Ledger } from "../billing/ledger.js";
 import { createMemoryLedger } from "../billing/memory-ledger.js";
 import type { Order } from "../billing/settled-record.js";
 import { createLinkedList } from "../linked-list.js";
+import { answerLater } from "../testing/later-ledger.js";
 import { type Booking, openBooking } from "./booking.js";
 import { createLateWrites } from "./late-writes.js";
 
@@ -64,7 +65,7 @@ beforeEach(() => {
 });
 
 describe("the books of a job", () => {
-  it.each<[string, (booking: Booking) => Promise<void>, string, readonly object[]]>([
+  it.each<[string, (booking: Booking) => Promise<void> | undefined, string, readonly object[]]>([
     ["settled", (booking) => booking.settle(SENT_TO, MADE), "0", [{ state: "settled", images: 1 }]],
     ["refused", (booking) => booking.refuse(SENT_TO, FAILED), "0", [{ state: "settled", status: 502 }]],
     ["released", (booking) => booking.release(), "0", []],
@@ -79,8 +80,21 @@ describe("the books of a job", () => {
     expect(await balance()).toMatchObject({ held });
   });
 
-  it("are closed once, by whoever comes first", async () => {
-    const { booking, records, balance } = await open();
+  it("are closed at once by a ledger that answers at once", async () => {
+    const { booking, openBookings, records } = await open();
+    const { ended } = booking;
+    expect(booking.settle(SENT_TO, MADE)).toBeUndefined();
+    expect(booking.ended).toBe("settled");
+    expect([...openBookings]).toEqual([]);
+    expect(await ended).toBe("settled");
+    expect(await records()).toHaveLength(1);
+  });
+
+  it.each([
+    ["at once", (own: Ledger) => own],
+    ["later", answerLater],
+  ])("are closed once, by whoever comes first: the ledger answers %s", async (_when, change) => {
+    const { booking, records, balance } = await open(change);
     await Promise.all([
       booking.settle(SENT_TO, MADE),
       booking.settle(SENT_TO, { ...MADE, images: 7 }),
@@ -106,11 +120,11 @@ describe("a ledger that fails", () => {
   it("is asked again, and the end is told only when it has the record", async () => {
     let settle: Ledger["settle"] | undefined;
     const { booking, records, logs } = await open((own) => {
-      settle = failing(3, (record) => own.settle(record));
+      settle = failing(3, async (record) => await own.settle(record));
       return { settle };
     });
     let isOver = false;
-    const settled = booking.settle(SENT_TO, MADE).then(() => {
+    const settled = booking.settle(SENT_TO, MADE)?.then(() => {
       isOver = true;
       return isOver;
     });
@@ -124,7 +138,7 @@ describe("a ledger that fails", () => {
     expect(logs).toEqual([]);
   });
 
-  it.each<[string, string, (booking: Booking) => Promise<void>, object]>([
+  it.each<[string, string, (booking: Booking) => Promise<void> | undefined, object]>([
     [
       "a charge",
       "settled",
@@ -142,8 +156,8 @@ describe("a ledger that fails", () => {
     "for longer than a client waits costs it nothing: %s is logged, and the hold is left",
     async (_what, end, close, logged) => {
       const { booking, logs, balance, openBookings } = await open((own) => ({
-        settle: failing(Infinity, (record) => own.settle(record)),
-        release: failing(Infinity, (id) => own.release(id)),
+        settle: failing(Infinity, async (record) => await own.settle(record)),
+        release: failing(Infinity, async (id) => await own.release(id)),
       }));
       const closed = close(booking);
       await vi.advanceTimersByTimeAsync(5_300);

@@ -4,6 +4,7 @@ import type { SettledRecord } from "../billing/usage-record.js";
 import type { SentTo } from "../image-request.js";
 import type { Link, LinkedList } from "../linked-list.js";
 import type { Logger } from "../logger.js";
+import { type Awaitable, isPromiseLike } from "../promise-like.js";
 import type { LateWrites } from "./late-writes.js";
 
 /**
@@ -15,18 +16,21 @@ export type BookingEnd = "settled" | "refused" | "released" | "lost";
 /** How a job that reached a provider ended. */
 export type Ending = Omit<Outcome, "endedAt">;
 
-/** The books of one job: a hold that ends once, whoever ends it first. No method rejects. */
+/**
+ * The books of one job: a hold that ends once, whoever ends it first. No method throws or rejects, and where the
+ * books are closed at once there is nothing to wait for.
+ */
 export interface Booking {
   /** The job reached a provider. Resolves when its record is durable. */
-  settle(sentTo: SentTo, ending: Ending): Promise<void>;
+  settle(sentTo: SentTo, ending: Ending): Promise<void> | undefined;
   /** The same, where certainly nothing was made. */
-  refuse(sentTo: SentTo, ending: Ending): Promise<void>;
+  refuse(sentTo: SentTo, ending: Ending): Promise<void> | undefined;
   /** The job reached nobody. */
-  release(): Promise<void>;
+  release(): Promise<void> | undefined;
   /** Nobody will know how it ended. */
   lose(): void;
-  /** Resolves when the books are closed: when the ledger has it, or was asked for it long enough. */
-  readonly ended: Promise<BookingEnd>;
+  /** When the books are closed: when the ledger has it, or was asked for it long enough. */
+  readonly ended: Awaitable<BookingEnd>;
 }
 
 /** What booking needs of the gateway. */
@@ -51,6 +55,8 @@ class OpenBooking implements Booking {
   readonly #parts: BookingParts;
   readonly #order: Order;
   readonly #link: Link<Booking>;
+  #isClosing = false;
+  /** While the ledger is waited for. */
   #closing: Promise<void> | undefined;
   #end: BookingEnd | undefined;
   /** Made for who asks before the end. */
@@ -62,33 +68,31 @@ class OpenBooking implements Booking {
     this.#link = parts.openBookings.add(this);
   }
 
-  get ended(): Promise<BookingEnd> {
-    if (this.#end !== undefined) return Promise.resolve(this.#end);
+  get ended(): Awaitable<BookingEnd> {
+    if (this.#end !== undefined) return this.#end;
     this.#awaited ??= Promise.withResolvers();
     return this.#awaited.promise;
   }
 
-  settle(sentTo: SentTo, ending: Ending): Promise<void> {
-    this.#closing ??= this.#record("settled", sentTo, ending);
-    return this.#closing;
+  settle(sentTo: SentTo, ending: Ending): Promise<void> | undefined {
+    return this.#isClosing ? this.#closing : this.#record("settled", sentTo, ending);
   }
 
-  refuse(sentTo: SentTo, ending: Ending): Promise<void> {
-    this.#closing ??= this.#record("refused", sentTo, ending);
-    return this.#closing;
+  refuse(sentTo: SentTo, ending: Ending): Promise<void> | undefined {
+    return this.#isClosing ? this.#closing : this.#record("refused", sentTo, ending);
   }
 
-  release(): Promise<void> {
+  release(): Promise<void> | undefined {
+    if (this.#isClosing) return this.#closing;
     const { id } = this.#order;
-    this.#closing ??= this.#commit("released", () => this.#parts.ledger.release(id), { requestId: id });
-    return this.#closing;
+    return this.#commit("released", () => this.#parts.ledger.release(id), { requestId: id });
   }
 
   lose(): void {
-    this.#closing ??= Promise.resolve(this.#close("lost"));
+    if (!this.#isClosing) this.#close("lost");
   }
 
-  #record(end: BookingEnd, sentTo: SentTo, ending: Ending): Promise<void> {
+  #record(end: BookingEnd, sentTo: SentTo, ending: Ending): Promise<void> | undefined {
     const { ledger, logger, now } = this.#parts;
     const record = toSettledRecord(this.#order, sentTo, { ...ending, endedAt: now() });
     if (record.unpriced === true) reportUnpriced(record, logger);
@@ -99,9 +103,22 @@ class OpenBooking implements Booking {
    * Writes to the ledger until it takes it. One that stays away must not take the images from the
    * client: the record is logged, and written later.
    */
-  async #commit(end: BookingEnd, write: () => Promise<void>, fields: object): Promise<void> {
+  #commit(end: BookingEnd, write: LedgerWrite, fields: object): Promise<void> | undefined {
+    this.#isClosing = true;
+    let written: Awaitable<void>;
     try {
-      await write();
+      written = write();
+    } catch (error) {
+      written = Promise.reject(error);
+    }
+    if (isPromiseLike(written)) this.#closing = this.#wait(end, { written, write, fields });
+    else this.#close(end);
+    return this.#closing;
+  }
+
+  async #wait(end: BookingEnd, { written, write, fields }: Writing): Promise<void> {
+    try {
+      await written;
     } catch {
       await writeAgain(this.#parts, write, fields);
     }
@@ -109,10 +126,21 @@ class OpenBooking implements Booking {
   }
 
   #close(end: BookingEnd): void {
+    this.#isClosing = true;
     this.#parts.openBookings.delete(this.#link);
     this.#end = end;
     this.#awaited?.resolve(end);
   }
+}
+
+type LedgerWrite = () => Awaitable<void>;
+
+/** A write that is waited for. */
+interface Writing {
+  readonly written: PromiseLike<void>;
+  readonly write: LedgerWrite;
+  /** Name what is written, for the operator. */
+  readonly fields: object;
 }
 
 /** Waits before each further attempt; in all less than clients wait for the end of an answer. */
@@ -121,7 +149,7 @@ const RETRY_MS: readonly number[] = [50, 250, 1_000, 4_000];
 /** @param fields name what is written, for the operator */
 async function writeAgain(
   { lateWrites, logger }: BookingParts,
-  write: () => Promise<void>,
+  write: LedgerWrite,
   fields: object,
 ): Promise<void> {
   let err: unknown;

@@ -1,4 +1,6 @@
-type Write = () => Promise<void>;
+import type { Awaitable } from "../promise-like.js";
+
+type Write = () => Awaitable<void>;
 
 /** Ends of holds that the ledger did not take while their clients waited, until it takes them. */
 export interface LateWrites {

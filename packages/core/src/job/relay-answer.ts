@@ -150,7 +150,7 @@ function settleRelayed(
   job: Job,
   answered: Answered,
   { reader, end }: { readonly reader: LargeAnswerReader; readonly end: RelayEnding },
-): Promise<void> {
+): Promise<void> | undefined {
   const { facts } = reader;
   const error = findError(parts, job, answered, { reader, end });
   if (error !== undefined) job.report.failed(error);

@@ -9,6 +9,7 @@ import type { GatewayRequest, GatewayResponse } from "../exchange.js";
 import type { BeforeSend } from "../hooks.js";
 import type { Caller } from "../image-request.js";
 import type { IdempotencyOptions } from "../options/options.js";
+import { isPromiseLike } from "../promise-like.js";
 import type { RequestReport } from "../request-report.js";
 import { afterBody } from "../response/after-body.js";
 import type { BookingEnd } from "./booking.js";
@@ -48,12 +49,17 @@ export async function runAdmitted(parts: AdmittedParts, admitted: AdmittedJob): 
     job.booking.lose();
     answer = report.fail(error);
   }
-  const response = { ...answer, headers: { ...answer.headers, ...admission.headers } };
+  const response = { ...answer, headers: admission.addLimits(answer.headers) };
   if (!isComplete(response)) return endWithStream(response, parts, admitted);
-  const end = await job.booking.ended;
+  const { ended } = job.booking;
+  const end = isPromiseLike(ended) ? await ended : ended;
   // First: a client that has the answer finds its place free, and a repeat of the request finds the answer kept.
-  await admission.finish(admission.isRepeatable ? toEnding(end, response, parts.idempotency) : FORGET);
-  job.keepAlive(parts.delivery.run());
+  const finished = admission.finish(
+    admission.isRepeatable ? toEnding(end, response, parts.idempotency) : FORGET,
+  );
+  if (finished !== undefined) await finished;
+  const delivered = parts.delivery.run();
+  if (delivered !== undefined) job.keepAlive(delivered);
   return afterBody(response, visit);
 }
 
@@ -69,7 +75,7 @@ function endWithStream(
 ): GatewayResponse {
   const { booking, isRepeatable } = admission;
   const ttlMs = idempotency.seconds * 1000;
-  const finished = booking.ended.then((end) =>
+  const finished = Promise.resolve(booking.ended).then((end) =>
     admission.finish(isRepeatable && wasRun(end) ? { kind: "mark", ttlMs } : FORGET),
   );
   job.keepAlive(

@@ -1,5 +1,6 @@
 import { shownCodeOf } from "../errors.js";
 import type { GatewayResponse } from "../exchange.js";
+import { isPromiseLike } from "../promise-like.js";
 import { answerJson } from "./answer-json.js";
 import { answerStream } from "./answer-stream.js";
 import { dispatch, type FailedDispatch } from "./dispatch.js";
@@ -19,7 +20,9 @@ export async function runJob(parts: JobParts, job: Job): Promise<GatewayResponse
   }
   const contentType = outcome.response.headers.get("content-type") ?? "";
   const isStream = /^text\/event-stream\b/i.test(contentType);
-  return await (isStream ? answerStream(parts, job, outcome) : answerJson(parts, job, outcome));
+  if (isStream) return await answerStream(parts, job, outcome);
+  const answer = answerJson(parts, job, outcome);
+  return isPromiseLike(answer) ? await answer : answer;
 }
 
 async function settleFailure({ booking }: Job, failed: FailedDispatch): Promise<void> {

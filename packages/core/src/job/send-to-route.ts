@@ -55,7 +55,7 @@ function toTransportRequest(
 ): TransportRequest {
   return {
     url: channel.toUrl(path),
-    headers: { ...headers, ...channel.headers, authorization: `Bearer ${key.apiKey}` },
+    headers: { ...headers, ...channel.headers, authorization: key.authorization },
     body,
     timeouts: channel.timeouts,
   };

@@ -5,15 +5,15 @@ import { type AnswerContext, toAnswerHeaders } from "./answer-headers.js";
 
 /** What the images' answer says beside the images. */
 export interface ImagesResponseContext extends AnswerContext {
-  /** Seconds since 1970, for providers that give no time. */
-  readonly now: number;
+  /** Milliseconds since 1970, for providers that give no time. */
+  readonly now: () => number;
 }
 
 /** The answer of `/v1`: `created` and `data`, and in `extra.errors` the images that failed. */
 export function renderImages(result: ImageResult, context: ImagesResponseContext): GatewayResponse {
   const body: JsonObject = {
     ...result.fields,
-    created: result.created ?? context.now,
+    created: result.created ?? Math.floor(context.now() / 1000),
     data: result.images,
   };
   const extra = toExtra(result);

@@ -1,3 +1,4 @@
+import type { Awaitable } from "../promise-like.js";
 import { settlesWithin } from "../settles-within.js";
 
 /** How the source of a relay ended. */
@@ -34,7 +35,7 @@ export interface RelayParts {
   /** Why a source that came to its end broke off all the same. */
   readonly findFlaw?: (() => Error | undefined) | undefined;
   /** Called once. The end goes on only after it has resolved. */
-  readonly onEnd?: ((end: RelayEnding) => void | Promise<void>) | undefined;
+  readonly onEnd?: ((end: RelayEnding) => Awaitable<void>) | undefined;
   /** The reader left early. Without it the rest is given up. */
   readonly onAbandoned?: ((stream: AbandonedStream) => void) | undefined;
   /** What goes on in place of the failure of the source. Without it, or without an answer, the failure is thrown. */

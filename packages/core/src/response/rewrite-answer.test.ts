@@ -67,7 +67,10 @@ const rewriteText = (text: string, options = {}): Rewritten => rewrite([encoder.
 function renderPlainly(text: string): { facts: object; body: unknown } {
   const { images, errors, usage, failure, ...result } = fromSeedream(JSON.parse(text), REQUEST);
   const isAnswer = images.length > 0 && failure === undefined;
-  const { body } = renderImages({ images, errors, ...result }, { id: "1", ignored: [], now: NOW });
+  const { body } = renderImages(
+    { images, errors, ...result },
+    { id: "1", ignored: [], now: () => NOW * 1000 },
+  );
   return {
     facts: { images: images.length, errors, usage, failure, upstreamRequestId: undefined },
     body: isAnswer && typeof body === "string" ? JSON.parse(body) : undefined,

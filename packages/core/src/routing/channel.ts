@@ -45,6 +45,8 @@ export interface ChannelKey {
   /** Its place in the options, from 0. */
   readonly index: number;
   readonly apiKey: string;
+  /** The header that brings it. */
+  readonly authorization: string;
   /** Names its health; where the channel has no other key, that of the channel. */
   readonly healthId: string;
 }
@@ -82,6 +84,7 @@ export function createChannel(options: ChannelOptions, family: Family): Channel 
   const keys = [apiKey].flat().map((text = "", index) => ({
     index,
     apiKey: text,
+    authorization: `Bearer ${text}`,
     healthId: createHealthId(id, baseUrl, text),
   }));
   const [onlyKey, ...others] = keys;

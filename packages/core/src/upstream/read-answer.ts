@@ -1,6 +1,8 @@
 import type { ByteCount } from "../bytes/byte-count.js";
+import { takeWhole } from "../bytes/chunk-queue.js";
 import { GatewayError } from "../errors.js";
 import { isJsonObject, type JsonObject } from "../json.js";
+import type { Awaitable } from "../promise-like.js";
 import { checkJsonValue } from "../request/check-json-value.js";
 import { TransportError, type TransportResponse } from "./transport.js";
 import { toUpstreamError } from "./upstream-error.js";
@@ -30,12 +32,19 @@ export interface AnswerHead {
 }
 
 /**
- * Reads an answer until it ends, or until more has come than may be held.
+ * Reads an answer until it ends, or until more has come than may be held. A small one has mostly come with its head.
  *
  * @throws TransportError when it is cut or stalls
  */
-export async function readHead(
-  { body }: TransportResponse,
+export function readHead({ body }: TransportResponse, options: ReadOptions): Awaitable<AnswerHead> {
+  const chunks = takeWhole(body, options.maxBytes);
+  if (chunks === undefined) return readChunks(body, options);
+  for (const chunk of chunks) options.bytes?.addAnyway(chunk.length);
+  return { chunks, rest: undefined };
+}
+
+async function readChunks(
+  body: AsyncIterable<Uint8Array>,
   { maxBytes, bytes }: ReadOptions,
 ): Promise<AnswerHead> {
   const iterator = body[Symbol.asyncIterator]();
