@@ -1,7 +1,7 @@
 import type { WorkSamples } from "./measure-work.ts";
 import { UPLOAD_MEMORY_BYTES } from "./payloads.ts";
 import { type Results, ratioFor, valuesOf } from "./results.ts";
-import { medianOf, medianRatioOf } from "./statistics.ts";
+import { medianDifferenceOf, medianOf, medianRatioOf } from "./statistics.ts";
 import { REFERENCE } from "./target.ts";
 import { WORKS, type WorkId } from "./works.ts";
 
@@ -75,10 +75,11 @@ function uploadRatio(work: WorkSamples | undefined): number {
   return medianOf(valuesOf(work, OURS, "peakBytes")) / UPLOAD_MEMORY_BYTES;
 }
 
-/** Of differences, which noise may turn around, only the medians are compared. */
+/** Of differences, which noise may turn around within a round, only the medians are compared. */
 function expressRatio(work: WorkSamples | undefined): number {
-  const cost = (target: string): number => medianOf(valuesOf(work, target, "cpuMs"));
-  return (cost("calotype-express") - cost(OURS)) / (cost("bare-express") - cost("bare-node"));
+  const costs = (target: string): number[] => valuesOf(work, target, "cpuMs");
+  const added = medianDifferenceOf(costs("calotype-express"), costs(OURS));
+  return added / medianDifferenceOf(costs("bare-express"), costs("bare-node"));
 }
 
 function titleOf(id: WorkId): string {

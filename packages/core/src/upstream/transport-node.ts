@@ -39,6 +39,8 @@ export function createTransport(): Transport {
         body: typeof body === "string" ? body : toIterable(body),
         headersTimeout,
         bodyTimeout,
+        // Else undici looks for a request to send behind it when the head comes; a connection has one at a time.
+        blocking: false,
       } as const;
       return exchange(open.get(timeouts), options, { watch, timeouts });
     },
