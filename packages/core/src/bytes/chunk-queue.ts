@@ -14,6 +14,10 @@ export abstract class ChunkQueue implements AsyncIterator<Uint8Array, undefined>
   #failure: { readonly error: unknown } | undefined;
   #waiter: PromiseWithResolvers<Result> | undefined;
 
+  protected get queuedBytes(): number {
+    return this.#queuedBytes;
+  }
+
   /** The source is asked to wait, for the reader is behind. */
   protected abstract pause(): void;
   protected abstract resume(): void;
@@ -104,7 +108,7 @@ export abstract class ChunkQueue implements AsyncIterator<Uint8Array, undefined>
 
 /** All of the chunks where they have come whole, see {@link ChunkQueue.takeWhole}; of other sources nobody can tell. */
 export function takeWhole(
-  chunks: AsyncIterable<Uint8Array> | null,
+  chunks: AsyncIterable<Uint8Array> | AsyncIterator<Uint8Array> | undefined,
   maxBytes: number,
 ): readonly Uint8Array[] | undefined {
   return chunks instanceof ChunkQueue ? chunks.takeWhole(maxBytes) : undefined;

@@ -129,13 +129,14 @@ function join(chunks: readonly Uint8Array[] | undefined): string | undefined {
 
 describe("all chunks at once", () => {
   const text = "a fox in the snow";
-  it.each([[[text]], [["a fox ", "in the snow"]]])(
+  it.each([[[text]], [["a fox ", "in the snow"]], [[]]])(
     "are there where %j has come, and the stream goes on to its end",
     async (pieces) => {
       const source = createWaiting(...pieces);
-      const chunks = toChunks(source, { length: text.length });
+      const body = pieces.join("");
+      const chunks = toChunks(source, { length: body.length });
       const ended = once(source, "end");
-      expect(join(takeWhole(chunks, 100))).toBe(text);
+      expect(join(takeWhole(chunks, 100))).toBe(body);
       expect(["data", "close"].map((event) => source.listenerCount(event))).toEqual([0, 0]);
       source.push(null);
       await ended;
@@ -150,7 +151,6 @@ describe("all chunks at once", () => {
     ["nobody knows how many", [text], undefined, 100],
     ["the number is none", [text], Number.NaN, 100],
     ["they are too many", [text], text.length, text.length - 1],
-    ["there is to be none", [], 0, 100],
   ])("are not there where %s, and can then be read one by one", async (_why, pieces, length, maxBytes) => {
     const source = createWaiting(...pieces);
     const chunks = toChunks(source, { length });
@@ -183,7 +183,7 @@ describe("all chunks at once", () => {
 
   it("of another source are not known", () => {
     expect(takeWhole(Readable.from([Buffer.from("a")]), 100)).toBeUndefined();
-    expect(takeWhole(null, 100)).toBeUndefined();
+    expect(takeWhole(undefined, 100)).toBeUndefined();
   });
 });
 

@@ -12,15 +12,16 @@ export interface ReadableLike {
   off(event: "data", listener: (chunk: Uint8Array) => void): unknown;
   off(event: "error", listener: (error: Error) => void): unknown;
   off(event: "end" | "close", listener: () => void): unknown;
+  readonly readableFlowing?: boolean | null;
   readonly readableLength?: number;
-  read?(): unknown;
+  read?(byteLength: number): unknown;
   pause(): unknown;
   resume(): unknown;
 }
 
 /** How a stream is read. */
 export interface ChunkOptions {
-  /** How many bytes are to come, where that is known. */
+  /** How many bytes are to come, where that is certain, and that nothing can go wrong with them once they have come. */
   readonly length?: number | undefined;
   /** Called when the reader leaves before the end. Default: the stream is left as it is. */
   readonly onLeave?: (() => void) | undefined;
@@ -47,24 +48,36 @@ class ReadableChunks extends ChunkQueue {
     this.#options = options;
   }
 
+  /** Listens at once: whoever makes the stream flow before the first chunk is asked for would take the bytes. */
+  override [Symbol.asyncIterator](): this {
+    this.#listen();
+    return this;
+  }
+
   override next(): Promise<IteratorResult<Uint8Array, undefined>> {
-    if (!this.#isListening) this.#listen();
+    this.#listen();
     return super.next();
   }
 
-  /** A small body has come by the time it is asked for, though its end has not: it is read without listening to it. */
+  /** A small body has come by the time it is asked for, though its end has not: that is not waited for. */
   override takeWhole(maxBytes: number): readonly Uint8Array[] | undefined {
-    if (this.#isListening) return super.takeWhole(maxBytes);
-    const { length = Number.NaN } = this.#options;
-    const readable = this.#readable;
-    if (length > maxBytes || readable.readableLength !== length) return undefined;
-    const chunk = readable.read?.();
-    if (!(chunk instanceof Uint8Array)) return undefined;
-    this.#isListening = true;
-    this.end();
-    // Its end is still to be read, before the connection can be used again.
-    readable.resume();
-    return [chunk];
+    this.#listen();
+    const { length } = this.#options;
+    if (length !== undefined && this.#hasCome(length)) {
+      this.#stop();
+      this.end();
+      // Its end is still to be read, before the connection can be used again.
+      this.#readable.resume();
+    }
+    return super.takeWhole(maxBytes);
+  }
+
+  #hasCome(length: number): boolean {
+    const { readableFlowing, readableLength } = this.#readable;
+    // It is to flow, and has not begun to: what is read is told to all who listen, and so to us. One that does not
+    // flow is read by another.
+    if (readableFlowing === true && readableLength === length) this.#readable.read?.(length);
+    return this.queuedBytes === length;
   }
 
   protected override pause(): void {
@@ -82,6 +95,7 @@ class ReadableChunks extends ChunkQueue {
   }
 
   #listen(): void {
+    if (this.#isListening) return;
     this.#isListening = true;
     if (this.#readable.readableEnded) this.end();
     else if (this.#readable.destroyed) this.#onClose();

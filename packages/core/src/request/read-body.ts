@@ -13,10 +13,11 @@ export async function readBody(request: GatewayRequest, maxBytes: number): Promi
   const declared = Number(request.headers.get("content-length") ?? Number.NaN);
   if (declared > maxBytes) throw tooLarge(maxBytes);
   const bytes = new BodyBytes(declared, request.freeChunk);
+  const chunks = request.body?.[Symbol.asyncIterator]();
   // A host hands over what came with the head when the code that was given the head has ended.
   await Promise.resolve();
-  const whole = takeWhole(request.body, maxBytes);
-  if (whole === undefined) await readChunks(request.body, bytes, maxBytes);
+  const whole = takeWhole(chunks, maxBytes);
+  if (whole === undefined) await readChunks(chunks, bytes, maxBytes);
   else for (const chunk of whole) bytes.add(chunk);
   if (bytes.length < declared) {
     throw invalidRequest(`The body was cut on its way: ${bytes.length} of ${declared} bytes arrived.`);
@@ -25,9 +26,12 @@ export async function readBody(request: GatewayRequest, maxBytes: number): Promi
 }
 
 /** By hand: most bodies that do not come whole come in few chunks, and a loop costs more than a chunk. */
-async function readChunks(body: GatewayRequest["body"], bytes: BodyBytes, maxBytes: number): Promise<void> {
+async function readChunks(
+  chunks: AsyncIterator<Uint8Array> | undefined,
+  bytes: BodyBytes,
+  maxBytes: number,
+): Promise<void> {
   try {
-    const chunks = body?.[Symbol.asyncIterator]();
     for (let next = await chunks?.next(); next && next.done !== true; next = await chunks?.next()) {
       if (bytes.length + next.value.length <= maxBytes) bytes.add(next.value);
       else {

@@ -1,0 +1,81 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { PassThrough } from "node:stream";
+import { createGateway, hashApiKey } from "@calotype/core";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { handleNodeRequest } from "./handle-node-request.js";
+
+const API_KEY = "sk-of-a-client";
+const MODEL = "seedream-4-5-251128";
+const BODY = JSON.stringify({ model: MODEL, prompt: "a fox in the snow" });
+
+function openGateway() {
+  const gateway = createGateway({
+    models: { [MODEL]: { family: "seedream" } },
+    channels: [{ id: "ark", family: "seedream", apiKey: "key-of-ark" }],
+    apiKeys: [{ id: "me", hash: hashApiKey(API_KEY) }],
+    fetch: async () =>
+      Response.json({ created: 1, data: [{ url: "https://x.test/1" }], usage: { generated_images: 1 } }),
+  });
+  onTestFinished(async () => await gateway.close());
+  return gateway;
+}
+
+/** Sends the body to a host, in one piece with its head. */
+async function postTo(listener: RequestListener): Promise<Response> {
+  const server = createServer(listener);
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  return await fetch(`http://127.0.0.1:${port}/v1/images/generations`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${API_KEY}`, "content-type": "application/json" },
+    body: BODY,
+  });
+}
+
+describe("a body that another one reads, too,", () => {
+  it.each<[string, (req: IncomingMessage, take: (chunk: Buffer) => void) => unknown]>([
+    ["listens", (req, take) => req.on("data", take)],
+    ["pipes it", (req, take) => req.pipe(new PassThrough()).on("data", take)],
+    ["iterates over it", (req, take) => void takeAll(req, take)],
+  ])("is whole for both where that one %s after the gateway was given it", async (_does, read) => {
+    const gateway = openGateway();
+    const taken: Buffer[] = [];
+    const answer = await postTo((req, res) => {
+      void handleNodeRequest(gateway, req, res);
+      read(req, (chunk) => taken.push(chunk));
+    });
+    expect(await answer.json()).toMatchObject({ data: [{ url: "https://x.test/1" }] });
+    expect(Buffer.concat(taken).toString()).toBe(BODY);
+  });
+
+  it("is whole for the gateway where that one throws it away", async () => {
+    const gateway = openGateway();
+    const answer = await postTo((req, res) => {
+      void handleNodeRequest(gateway, req, res);
+      req.resume();
+    });
+    expect(answer.status).toBe(200);
+  });
+
+  it("is whole for both where that one reads it when it is told to, from before", async () => {
+    const gateway = openGateway();
+    const taken: Buffer[] = [];
+    const answer = await postTo((req, res) => {
+      req.on("readable", () => {
+        for (let chunk = req.read() as Buffer | null; chunk !== null; chunk = req.read() as Buffer | null) {
+          taken.push(chunk);
+        }
+      });
+      void handleNodeRequest(gateway, req, res);
+    });
+    expect(answer.status).toBe(200);
+    expect(Buffer.concat(taken).toString()).toBe(BODY);
+  });
+});
+
+async function takeAll(req: IncomingMessage, take: (chunk: Buffer) => void): Promise<void> {
+  for await (const chunk of req) take(chunk as Buffer);
+}
