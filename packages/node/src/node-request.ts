@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import { type IncomingHttpHeaders, IncomingMessage, type ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import { freeChunk, type GatewayRequest, type HeaderReader, toChunks } from "@calotype/core";
 
@@ -27,7 +27,7 @@ export function toGatewayRequest(
     url: host.url ?? req.url ?? "/",
     headers: new IncomingHeaders(req.headers),
     // Leaving the loop early must not destroy the socket: the refusal is still to be written to it.
-    body: taken ? null : toChunks(req, { length: readLength(req.headers) }),
+    body: taken ? null : toChunks(req, { length: readLength(req) }),
     freeChunk: hasOwnChunks(req) ? freeChunk : undefined,
     parsedBody: taken ? host.parsedBody : undefined,
     bodyConsumed: taken,
@@ -35,10 +35,13 @@ export function toGatewayRequest(
   };
 }
 
-/** How long the body is, where the request says so. */
-function readLength(headers: IncomingHttpHeaders): number | undefined {
-  const header = headers["content-length"];
-  return header === undefined ? undefined : Number(header);
+/**
+ * How long the body is, where the request says so. What plays the part of a request may have another length, and may
+ * find fault with the body only after its last byte, as one does that checks a digest.
+ */
+function readLength(req: IncomingMessage): number | undefined {
+  const header = req.headers["content-length"];
+  return header === undefined || !(req instanceof IncomingMessage) ? undefined : Number(header);
 }
 
 /**

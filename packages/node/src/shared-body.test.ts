@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
-import { PassThrough } from "node:stream";
+import { PassThrough, Transform } from "node:stream";
+import { setTimeout as pause } from "node:timers/promises";
 import { createGateway, hashApiKey } from "@calotype/core";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { handleNodeRequest } from "./handle-node-request.js";
@@ -74,6 +75,24 @@ describe("a body that another one reads, too,", () => {
     expect(answer.status).toBe(200);
     expect(Buffer.concat(taken).toString()).toBe(BODY);
   });
+});
+
+it.each([
+  ["with", (done: (error: Error) => void) => done(new Error("The digest is wrong."))],
+  ["some time after", (done: (error: Error) => void) => void pause(20).then(() => done(new Error("Late.")))],
+])("a body with which fault is found %s its last byte is refused", async (_when, check) => {
+  const gateway = openGateway();
+  const answer = await postTo((req, res) => {
+    const checked = new Transform({
+      transform: (chunk, _encoding, done) => done(null, chunk),
+      flush: check,
+    });
+    const { headers, method, url, socket, httpVersionMajor } = req;
+    const request = Object.assign(req.pipe(checked), { headers, method, url, socket, httpVersionMajor });
+    // As middleware does that checks what passes.
+    void handleNodeRequest(gateway, request as unknown as IncomingMessage, res);
+  });
+  expect(answer.status).toBe(499);
 });
 
 async function takeAll(req: IncomingMessage, take: (chunk: Buffer) => void): Promise<void> {
