@@ -41,6 +41,7 @@ class ReadableChunks extends ChunkQueue {
   readonly #readable: ReadableLike;
   readonly #options: ChunkOptions;
   #isListening = false;
+  #isEndWatched = false;
 
   constructor(readable: ReadableLike, options: ChunkOptions) {
     super();
@@ -56,6 +57,7 @@ class ReadableChunks extends ChunkQueue {
 
   override next(): Promise<IteratorResult<Uint8Array, undefined>> {
     this.#listen();
+    this.#watchEnd();
     return super.next();
   }
 
@@ -64,6 +66,7 @@ class ReadableChunks extends ChunkQueue {
     this.#listen();
     const { length } = this.#options;
     if (length !== undefined && this.#hasCome(length)) {
+      this.#isEndWatched = true;
       this.#stop();
       this.end();
       // Its end is still to be read, before the connection can be used again.
@@ -97,15 +100,22 @@ class ReadableChunks extends ChunkQueue {
   #listen(): void {
     if (this.#isListening) return;
     this.#isListening = true;
-    if (this.#readable.readableEnded) this.end();
+    this.#readable.on("data", this.#onData);
+    // Whoever paused it before keeps a new listener from making it flow.
+    if (this.#readable.readableFlowing !== true) this.#readable.resume();
+    // With a length, nothing can go wrong with what has come; how it ends matters to who waits for more.
+    if (this.#options.length === undefined) this.#watchEnd();
+  }
+
+  #watchEnd(): void {
+    if (this.#isEndWatched) return;
+    this.#isEndWatched = true;
+    if (this.#readable.readableEnded) this.#onEnd();
     else if (this.#readable.destroyed) this.#onClose();
     else {
-      this.#readable.on("data", this.#onData);
       this.#readable.on("end", this.#onEnd);
       this.#readable.on("error", this.#onError);
       this.#readable.on("close", this.#onClose);
-      // Whoever paused it before keeps a new listener from making it flow.
-      this.#readable.resume();
     }
   }
 
