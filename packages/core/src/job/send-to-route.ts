@@ -55,7 +55,7 @@ function toTransportRequest(
 ): TransportRequest {
   return {
     url: channel.toUrl(path),
-    headers: { ...headers, ...channel.headers, authorization: key.authorization },
+    headers: key.toHeaders(headers),
     body,
     timeouts: channel.timeouts,
   };

@@ -81,6 +81,18 @@ describe("the keys of a channel", () => {
     ]);
   });
 
+  it("go with the channel's headers over those of the family", () => {
+    const headers = { "X-Team": "c", "content-type": "text/x-of-the-channel" };
+    const [first, second] = create({ apiKey: ["a", "b"], headers }).keys;
+    const given = { "content-type": "application/json", accept: "x", authorization: "of the family" };
+    const whole = { accept: "x", "content-type": "text/x-of-the-channel", "x-team": "c" };
+    expect(first?.toHeaders(given)).toEqual({ ...whole, authorization: "Bearer a" });
+    expect(second?.toHeaders(given)).toEqual({ ...whole, authorization: "Bearer b" });
+    expect(first?.toHeaders({ accept: "y" })).toEqual({ ...whole, accept: "y", authorization: "Bearer a" });
+    expect(first?.toHeaders(given)).toEqual({ ...whole, authorization: "Bearer a" });
+    expect(given.authorization).toBe("of the family");
+  });
+
   it("are secrets, and so are the headers", () => {
     expect(secretsOf(create({ apiKey: ["a", "b"], headers: { "x-team": "c" } }))).toEqual(["a", "b", "c"]);
     expect(secretsOf(create({}))).toEqual(["k"]);

@@ -2,6 +2,7 @@ import type { Family } from "../families/family.js";
 import { remember } from "../remember.js";
 import { createSeriesMap, isSeries } from "../series.js";
 import type { Timeouts } from "../upstream/transport.js";
+import type { UpstreamCall } from "../upstream-call.js";
 import { createHealthId } from "./health-id.js";
 
 /** One configured account at a provider. */
@@ -45,8 +46,8 @@ export interface ChannelKey {
   /** Its place in the options, from 0. */
   readonly index: number;
   readonly apiKey: string;
-  /** The header that brings it. */
-  readonly authorization: string;
+  /** The headers of a call with it: those of the family, over which stand the channel's, and the key. Not to be changed. */
+  readonly toHeaders: (headers: UpstreamCall["headers"]) => UpstreamCall["headers"];
   /** Names its health; where the channel has no other key, that of the channel. */
   readonly healthId: string;
 }
@@ -81,10 +82,11 @@ const DEFAULT_TIMEOUTS: Timeouts = { connectMs: 10_000, firstByteMs: 900_000, id
 export function createChannel(options: ChannelOptions, family: Family): Channel {
   const { id, apiKey = "" } = options;
   const baseUrl = toBaseUrl(options.baseUrl ?? family.defaultBaseUrl, family.defaultBaseUrl);
+  const headers = toLowerCaseNames(options.headers ?? {});
   const keys = [apiKey].flat().map((text = "", index) => ({
     index,
     apiKey: text,
-    authorization: `Bearer ${text}`,
+    toHeaders: createHeaders({ ...headers, authorization: `Bearer ${text}` }),
     healthId: createHealthId(id, baseUrl, text),
   }));
   const [onlyKey, ...others] = keys;
@@ -96,7 +98,7 @@ export function createChannel(options: ChannelOptions, family: Family): Channel 
     baseUrl,
     priority: options.priority ?? 0,
     weight: options.weight ?? 1,
-    headers: toLowerCaseNames(options.headers ?? {}),
+    headers,
     timeouts: toTimeouts(options.timeouts ?? {}),
     resultHosts: options.resultHosts ?? [],
     retryUnsafe: options.retryUnsafe ?? false,
@@ -117,6 +119,17 @@ export function healthIdsOf(channels: readonly Channel[]): string[] {
 /** What no answer, log or record may show. */
 export function secretsOf({ keys, headers }: Channel): string[] {
   return [...keys.map(({ apiKey }) => apiKey), ...Object.values(headers)];
+}
+
+/** Put together once for a family that gives the same headers with each call. */
+function createHeaders(own: UpstreamCall["headers"]): ChannelKey["toHeaders"] {
+  let latest:
+    | { readonly given: UpstreamCall["headers"]; readonly whole: UpstreamCall["headers"] }
+    | undefined;
+  return (given) => {
+    if (latest?.given !== given) latest = { given, whole: Object.freeze({ ...given, ...own }) };
+    return latest.whole;
+  };
 }
 
 /** In one spelling, so that the key and the content type of a call replace those of the options. */

@@ -2,11 +2,13 @@ import type { ImageRequest } from "../../image-request.js";
 import { toJsonBody } from "../../json-body.js";
 import type { UpstreamCall } from "../../upstream-call.js";
 
+const HEADERS: UpstreamCall["headers"] = { "content-type": "application/json" };
+
 /** The call of Ark's image operation. */
 export function toSeedream(request: ImageRequest, upstreamModel: string): UpstreamCall {
   return {
     path: "/images/generations",
-    headers: { "content-type": "application/json" },
+    headers: HEADERS,
     body: toJsonBody({ model: upstreamModel, ...request.upstreamFields }),
   };
 }
