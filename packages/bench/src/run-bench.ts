@@ -4,6 +4,7 @@ import { type Lab, openLab } from "./lab.ts";
 import { measureWork, type WorkSamples } from "./measure-work.ts";
 import type { Results, ScenarioResult } from "./results.ts";
 import { holdStreams } from "./scenarios/hold-streams.ts";
+import { measureExpress } from "./scenarios/measure-express.ts";
 import { measurePairs } from "./scenarios/measure-pairs.ts";
 import { TARGET_KINDS, type TargetKind } from "./target.ts";
 import { WORKS, type WorkId } from "./works.ts";
@@ -51,8 +52,10 @@ async function runScenarios(
 ): Promise<ScenarioResult[]> {
   say("connections, callers, channels …");
   const pairs = await measurePairs(lab, effort);
+  say("Express …");
+  const express = await measureExpress(lab, effort);
   say("open streams …");
-  return [...pairs, await holdStreams(lab, effort.rounds)];
+  return [...pairs, express, await holdStreams(lab, effort.rounds)];
 }
 
 function chooseTargets({ targets, isQuick, works }: BenchOptions): {

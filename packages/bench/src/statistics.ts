@@ -17,8 +17,3 @@ export function medianOf(values: readonly number[]): number {
 export function medianRatioOf(values: readonly number[], others: readonly number[]): number {
   return medianOf(values.map((value, index) => value / (others[index] ?? Number.NaN)));
 }
-
-/** The median of the differences, pair by pair, as for {@link medianRatioOf}. */
-export function medianDifferenceOf(values: readonly number[], others: readonly number[]): number {
-  return medianOf(values.map((value, index) => value - (others[index] ?? Number.NaN)));
-}

@@ -1,0 +1,78 @@
+import type { Lab, LoadRequest } from "../lab.ts";
+import type { Effort } from "../measure-work.ts";
+import type { ScenarioResult } from "../results.ts";
+import { medianOf } from "../statistics.ts";
+import { TARGET_KINDS, type Target } from "../target.ts";
+
+/** What Express adds is a tenth of a request: many short rounds tell it, where a few long ones tell what else runs. */
+const ROUNDS = 12;
+const REQUESTS = 1_200;
+const WARM_UP = 30_000;
+const IDS = ["bare-node", "bare-express", "calotype-node", "calotype-express"] as const;
+
+type Id = (typeof IDS)[number];
+
+/**
+ * What Express adds to the CPU of a request, to ours and to a server that only answers. Each value is of processes of
+ * its own: two of the same program differ by nearly as much, as V8 compiles in each what it sees at that moment.
+ */
+export async function measureExpress(lab: Lab, effort: Effort): Promise<ScenarioResult> {
+  const bare: number[] = [];
+  const ours: number[] = [];
+  for (let count = 0; count < effort.rounds; count++) {
+    const costs = await measureProcesses(lab, effort);
+    bare.push(medianDifferenceOf(costs["bare-express"], costs["bare-node"]));
+    ours.push(medianDifferenceOf(costs["calotype-express"], costs["calotype-node"]));
+  }
+  return {
+    id: "express",
+    title: "What Express adds to ours, over what it adds to a bare server",
+    base: { title: "to a bare server", values: bare, unit: "ms" },
+    other: { title: "to ours", values: ours, unit: "ms" },
+  };
+}
+
+/** Of one process each, CPU by request in milliseconds, round by round. */
+async function measureProcesses(lab: Lab, effort: Effort): Promise<Record<Id, number[]>> {
+  const costs: Record<Id, number[]> = {
+    "bare-node": [],
+    "bare-express": [],
+    "calotype-node": [],
+    "calotype-express": [],
+  };
+  const request = {
+    kind: "run",
+    answer: "small",
+    concurrency: 32,
+    requests: REQUESTS,
+    maxSeconds: effort.roundSeconds,
+  } as const;
+  const targets = new Map<Id, Target>();
+  try {
+    for (const id of IDS) targets.set(id, await startWarm(lab, id, { ...request, ...warmUpOf(effort) }));
+    for (let round = 0; round < ROUNDS; round++) {
+      const order = round % 2 === 0 ? [...targets] : [...targets].toReversed();
+      for (const [id, target] of order) costs[id].push((await lab.measure(target, request)).cpuMs);
+    }
+  } finally {
+    await Promise.all(Array.from(targets.values(), (target) => target.stop()));
+  }
+  return costs;
+}
+
+function warmUpOf({ warmUpSeconds }: Effort): Pick<LoadRequest, "requests" | "maxSeconds"> {
+  return { requests: WARM_UP, maxSeconds: warmUpSeconds };
+}
+
+async function startWarm(lab: Lab, id: Id, warmUp: LoadRequest): Promise<Target> {
+  const kind = TARGET_KINDS.find((other) => other.id === id);
+  if (kind === undefined) throw new Error(`There is no ${id}.`);
+  const target = await lab.start(kind);
+  await lab.load(target, warmUp);
+  return target;
+}
+
+/** The median of the differences, pair by pair: what slows a whole round stands on both sides. */
+function medianDifferenceOf(values: readonly number[], others: readonly number[]): number {
+  return medianOf(values.map((value, index) => value - (others[index] ?? Number.NaN)));
+}
