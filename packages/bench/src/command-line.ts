@@ -29,7 +29,7 @@ export const USAGE = `npm run bench -- [options]
   --quick            under two minutes: fewer rounds, no scenarios, Portkey only where it is installed already
   --only <works>     of ${WORKS.map(({ id }) => id).join(", ")}; no scenarios
   --targets <names>  of ${TARGET_KINDS.map(({ id }) => id).join(", ")}
-  --rounds <n>       default 5, with --quick 3
+  --rounds <n>       default 5, with --quick 2
   --scenarios        only connections, callers, channels and open streams
   --micro            only the parts of the gateway, in one process
   --profile <name>   where a target's time goes, for the works of --only
@@ -58,7 +58,7 @@ export function readCommandLine(args: readonly string[]): BenchOptions {
     },
   });
   const { quick: isQuick } = values;
-  const rounds = Number(values.rounds ?? (isQuick ? 3 : 5));
+  const rounds = Number(values.rounds ?? (isQuick ? 2 : 5));
   if (!Number.isInteger(rounds) || rounds < 1)
     throw new Error("--rounds takes a whole number of at least 1.");
   return {

@@ -76,6 +76,8 @@ function chooseTargets({ targets, isQuick, works }: BenchOptions): {
 const SHOWN_BY_SMALL: ReadonlySet<string> = new Set(["calotype-express", "nginx", "pipe"]);
 
 function isRepeated(target: string, work: WorkId): boolean {
+  // Portkey passes uploads on as they are, which takes it longest.
+  if (target === "portkey") return work === "edits" || work === "json-images";
   return SHOWN_BY_SMALL.has(target) && work !== "small";
 }
 
