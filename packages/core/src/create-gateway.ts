@@ -2,12 +2,13 @@ import { type ChannelTest, testChannel } from "./channel-test/test-channel.js";
 import type { ChannelTestOptions } from "./channel-test/test-request.js";
 import type { Environment } from "./environment.js";
 import { GatewayError } from "./errors.js";
-import type { GatewayRequest, GatewayResponse } from "./exchange.js";
+import type { GatewayRequest } from "./exchange.js";
 import type { Gateway } from "./gateway.js";
 import { closedError, createRequestHandler } from "./handle-request.js";
 import type { GatewayOptions } from "./options/options.js";
-import { createRouteMatcher } from "./request/match-route.js";
+import { createRouteMatcher, requestPath } from "./request/match-route.js";
 import { renderError } from "./response/error-response.js";
+import { exposeHeaders } from "./response/expose-headers.js";
 import { describeChannel } from "./routing/channel-status.js";
 import { shutDown } from "./shut-down.js";
 import { toWebResponse } from "./web-response.js";
@@ -42,16 +43,20 @@ export function createGateway(options: GatewayOptions, environment: Partial<Envi
   const { lasting, wired, underWay } = wiring;
   const basePath = options.basePath ?? "";
   let closing: Promise<void> | undefined;
-  const handle = createRequestHandler(wiring, createRouteMatcher(basePath), () => closing !== undefined);
-  const notFound = (): GatewayResponse =>
-    renderError(notFoundError(), { id: lasting.createId(), mask: wired.current?.maskKeys ?? String });
+  const matchRoute = createRouteMatcher(basePath);
+  const notFound: Gateway["notFound"] = (request) => {
+    const context = { id: lasting.createId(), mask: wired.current?.maskKeys ?? String };
+    return exposeHeaders(request, renderError(notFoundError(request, basePath), context));
+  };
+  const handle = createRequestHandler(wiring, { matchRoute, notFound }, () => closing !== undefined);
 
   return {
     basePath,
     handle,
     notFound,
     async fetch(request, host = {}) {
-      return toWebResponse(await (handle(toGatewayRequest(request, host)) ?? notFound()), request);
+      const asked = toGatewayRequest(request, host);
+      return toWebResponse(await (handle(asked) ?? notFound(asked)), request);
     },
     status: () => ({
       channels: (wired.current?.channels ?? []).map((channel) => describeChannel(channel, lasting.health)),
@@ -76,11 +81,15 @@ export function createGateway(options: GatewayOptions, environment: Partial<Envi
 const DEADLINE = "deadlineSeconds must be a number of seconds of at least 0; the gateway was not closed.";
 
 /** A Web `Request` in the shape that hosts of all kinds give. */
-function toGatewayRequest(request: Request, host: Pick<GatewayRequest, "waitUntil">): GatewayRequest {
+function toGatewayRequest(
+  request: Request,
+  host: Pick<GatewayRequest, "waitUntil" | "mountPath">,
+): GatewayRequest {
   const { method, url, headers, body } = request;
   return {
     method,
     url,
+    mountPath: host.mountPath ?? "/",
     headers,
     body,
     bodyConsumed: request.bodyUsed,
@@ -88,7 +97,7 @@ function toGatewayRequest(request: Request, host: Pick<GatewayRequest, "waitUnti
     get signal() {
       return request.signal;
     },
-    // Of the host's own: the contexts of Workers take no call without themselves.
+    // Called on `host`: the context of a Worker refuses a call on anything else.
     waitUntil: host.waitUntil && ((work) => host.waitUntil?.(work)),
   };
 }
@@ -100,9 +109,12 @@ async function testById({ wired }: Wiring, id: string, options: ChannelTestOptio
   return testChannel(channel, options, parts);
 }
 
-function notFoundError(): GatewayError {
+function notFoundError(request: Pick<GatewayRequest, "method" | "url">, basePath: string): GatewayError {
+  const asked = `${request.method} ${requestPath(request)}`.slice(0, 256);
+  const below = basePath === "" ? "" : ` below ${basePath}`;
   return new GatewayError(
     "not_found",
-    "No such path. The gateway serves POST /v1/images/generations, /v1/images/edits and /api/v3/images/generations.",
+    `${asked} is not served. The gateway serves POST requests whose path ends in /v1/images/generations, ` +
+      `/v1/images/edits or /api/v3/images/generations${below}.`,
   );
 }

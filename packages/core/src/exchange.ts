@@ -11,8 +11,15 @@ export interface HeaderReader {
  */
 export interface GatewayRequest {
   readonly method: string;
-  /** Absolute (`https://host/v1/…`) or from the root (`/v1/…`); a query is allowed and not read. */
+  /**
+   * The whole path, absolute (`https://host/ai/v1/…`) or from the root (`/ai/v1/…`). A query is allowed and not read.
+   */
   readonly url: string;
+  /**
+   * The path below which the host gives every request to the gateway, such as `/ai`, or `/` for all. Absent: the host
+   * has routes of its own beside the gateway's, and asks with each request which of both it is.
+   */
+  readonly mountPath?: string | undefined;
   readonly headers: HeaderReader;
   /** The bytes of the body in order, or `null` where there is none. Read at most once. */
   readonly body: AsyncIterable<Uint8Array> | null;

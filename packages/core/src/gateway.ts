@@ -9,18 +9,19 @@ export interface Gateway {
   /** What stands before every path of the gateway; `""` when nothing does. */
   readonly basePath: string;
   /**
-   * Answers any request; a path that is not the gateway's with 404. Never rejects.
+   * Responds to any request; with 404 if the path is not one of the gateway's. Never rejects.
    *
-   * @param host `waitUntil` of hosts that stop a process with its answer, such as Workers
+   * @param host `waitUntil` of hosts that stop a process after its response, such as Workers; `mountPath` if the
+   * host has a path of its own before the gateway's. Default mount path: `/`.
    */
-  fetch(request: Request, host?: Pick<GatewayRequest, "waitUntil">): Promise<Response>;
+  fetch(request: Request, host?: Pick<GatewayRequest, "waitUntil" | "mountPath">): Promise<Response>;
   /**
-   * For adapters: answers a request of one of the gateway's paths, and gives `null` at once, with
-   * nothing read, for any other path, so that the host can go on. The promise never rejects.
+   * For adapters: responds to a request for one of the gateway's paths. For any other path it returns `null` at once
+   * and has read nothing, so that the host can call its next handler. The promise never rejects.
    */
   handle(request: GatewayRequest): Promise<GatewayResponse> | null;
-  /** The answer for a path that nobody serves, for hosts that have none of their own. */
-  notFound(): GatewayResponse;
+  /** The 404 for a path that nothing serves, for hosts that have no response of their own. */
+  notFound(request: Pick<GatewayRequest, "method" | "url" | "headers">): GatewayResponse;
   /** How the channels are, in the order of the options; none before options that take time are read. */
   status(): GatewayStatus;
   /**

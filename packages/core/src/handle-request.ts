@@ -5,15 +5,16 @@ import type { Operation } from "./image-request.js";
 import { holdHost, runPipeline } from "./pipeline.js";
 import type { RouteMatcher } from "./request/match-route.js";
 import { type Arrival, createArrival, createRequestReport } from "./request-report.js";
+import { exposeHeaders } from "./response/expose-headers.js";
 import type { Wiring } from "./wire-gateway.js";
 
-/** What answers requests to the gateway's paths, until it is closing. */
+/** Responds to requests for the gateway's paths, until the gateway is closing. */
 export function createRequestHandler(
   { lasting, wired, underWay, maintenance }: Wiring,
-  matchRoute: RouteMatcher,
+  { matchRoute, notFound }: { readonly matchRoute: RouteMatcher; readonly notFound: Gateway["notFound"] },
   isClosing: () => boolean,
 ): Gateway["handle"] {
-  /** The answer to a request that no pipeline runs. */
+  /** The response to a request that no pipeline runs. */
   const fail = (error: GatewayError, arrival: Arrival): GatewayResponse => {
     const report = createRequestReport({ ...lasting, maskKeys: wired.current?.maskKeys ?? String }, arrival);
     const response = report.fail(error);
@@ -32,9 +33,7 @@ export function createRequestHandler(
     }
   };
 
-  return (request) => {
-    const operation = matchRoute(request.url);
-    if (operation === undefined) return null;
+  const respond = (operation: Operation, request: GatewayRequest): Promise<GatewayResponse> => {
     if (isClosing()) return Promise.resolve(fail(closedError(), createArrival(lasting, operation)));
     maintenance.start();
     const { current } = wired;
@@ -42,6 +41,16 @@ export function createRequestHandler(
     underWay.track(answer);
     holdHost(request, answer, lasting.logger);
     return answer;
+  };
+
+  return (request) => {
+    const route = matchRoute(request);
+    if (route === undefined) return null;
+    if (route === "unserved") return Promise.resolve(notFound(request));
+    const response = respond(route, request);
+    // A request without an origin must not wait for one more promise.
+    if (request.headers.get("origin") === null) return response;
+    return response.then((sent) => exposeHeaders(request, sent));
   };
 }
 

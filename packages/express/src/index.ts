@@ -1,10 +1,11 @@
 import type { Gateway } from "@calotype/core";
 import { handleNodeRequest } from "@calotype/node";
-import type { Request, RequestHandler } from "express";
+import type { RequestHandler } from "express";
 
 /**
- * Mounts a gateway in an Express app, version 4 or 5. Paths that are not the gateway's go on to the
- * next handler. Best mounted before any body parser; a JSON parser before it is understood too.
+ * Mounts a gateway in an Express app, version 4 or 5, at any path and in any way (`app.use`, `app.all`, a router).
+ * Requests for other paths go to the next handler. Mount it before any body parser if you can; it also accepts what a
+ * JSON parser before it has left.
  *
  * @example
  * ```ts
@@ -25,15 +26,11 @@ import type { Request, RequestHandler } from "express";
 export function toExpressHandler(gateway: Gateway): RequestHandler {
   return (req, res, next) => {
     const handled = handleNodeRequest(gateway, req, res, {
-      url: readUrl(gateway, req),
+      url: req.baseUrl + req.url,
+      mountPath: req.baseUrl || undefined,
       parsedBody: req.body,
     });
     if (handled === null) next();
     else handled.catch(next);
   };
-}
-
-/** A mount path counts as base path: it is taken off, unless the gateway expects just that path itself. */
-function readUrl(gateway: Gateway, req: Request): string {
-  return req.baseUrl !== "" && req.baseUrl === gateway.basePath ? req.originalUrl : req.url;
 }

@@ -1,13 +1,14 @@
 import type { Gateway } from "@calotype/core";
-import { handleNodeRequest } from "@calotype/node";
-import type { Middleware, ParameterizedContext, Request } from "koa";
+import { handleNodeRequest, readMountPath } from "@calotype/node";
+import type { Middleware, Request } from "koa";
 
 /**
- * Mounts a gateway in a Koa app, version 2 or 3. Paths that are not the gateway's go on to the next
- * middleware. Best mounted before any body parser; a JSON parser before it is understood too.
+ * Mounts a gateway in a Koa app, version 2 or 3, at any path and in any way (`app.use`, `koa-mount`, `@koa/router`).
+ * Requests for other paths go to the next middleware. Mount it before any body parser if you can; it also accepts what
+ * a JSON parser before it has left.
  *
- * The answer goes straight to the socket, so headers of other middleware must be set before the
- * gateway's turn (`ctx.set`, as `@koa/cors` does); what is set after it has no effect on the answer.
+ * The response goes straight to the socket. So other middleware must set its headers before it calls the gateway
+ * (`ctx.set`, as `@koa/cors` does); headers set afterwards have no effect on the response.
  *
  * @example
  * ```ts
@@ -28,7 +29,7 @@ import type { Middleware, ParameterizedContext, Request } from "koa";
 export function toKoaMiddleware(gateway: Gateway): Middleware {
   return async (ctx, next) => {
     const handled = handleNodeRequest(gateway, ctx.req, ctx.res, {
-      url: readUrl(gateway, ctx),
+      ...readMountPath(ctx.url, ctx.originalUrl),
       parsedBody: readParsedBody(ctx.request),
     });
     if (handled === null) return next();
@@ -36,13 +37,6 @@ export function toKoaMiddleware(gateway: Gateway): Middleware {
     ctx.respond = false;
     await handled;
   };
-}
-
-/** A mount path counts as base path: it is taken off, unless the gateway expects just that path itself. */
-function readUrl(gateway: Gateway, { url, originalUrl }: ParameterizedContext): string {
-  // koa-mount takes the slash, too, where its path ends in one.
-  const below = url.startsWith("/") ? url : `/${url}`;
-  return originalUrl === gateway.basePath + below ? originalUrl : below;
 }
 
 /** What a body parser left: the text as it came where it kept that, else what it made of it. */

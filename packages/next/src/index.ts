@@ -15,8 +15,9 @@ export type RouteHandlers = Readonly<
 >;
 
 /**
- * Mounts a gateway in a Next.js app, as a catch-all route of the App Router. The folder of the route
- * is the base path: `app/ai/[...path]/route.ts` serves `/ai/v1/images/generations`.
+ * Mounts a gateway in a Next.js app, as a catch-all route of the App Router, in any folder:
+ * `app/ai/[...path]/route.ts` serves `/ai/v1/images/generations`, `app/v1/[...path]/route.ts` serves
+ * `/v1/images/generations`.
  *
  * @param gateway or a function that makes it with the first request: `next build` loads the route,
  * too, and mostly without the keys that a gateway needs
@@ -39,18 +40,16 @@ export function toNextHandlers(gateway: Gateway | (() => Gateway)): RouteHandler
   let made: Gateway | undefined;
   const handle: RouteHandler = async (request, { params }) => {
     made ??= typeof gateway === "function" ? gateway() : gateway;
-    const { pathname } = new URL(request.url);
-    const path = readPath(made, pathname, await params);
-    const asked = path === pathname ? request : new Request(new URL(path, request.url), request);
-    // What goes on after the answer, such as a stream whose client left, must outlive the request.
-    return made.fetch(asked, { waitUntil: after });
+    const mountPath = readMountPath(new URL(request.url).pathname, await params);
+    // Work that goes on after the response, such as a stream whose client left, must outlive the request.
+    return made.fetch(request, { waitUntil: after, mountPath });
   };
   return { GET: handle, POST: handle, PUT: handle, PATCH: handle, DELETE: handle, OPTIONS: handle };
 }
 
-/** The route's folder counts as base path: it is taken off, unless the gateway expects just that path itself. */
-function readPath({ basePath }: Gateway, pathname: string, params: Awaited<RouteContext["params"]>): string {
+/** The folder of the route: the path without what the catch-all parameter holds. */
+function readMountPath(pathname: string, params: Awaited<RouteContext["params"]>): string | undefined {
   const rest = Object.values(params ?? {}).find((value) => Array.isArray(value));
   const below = rest === undefined ? pathname : `/${rest.join("/")}`;
-  return pathname.endsWith(basePath + below) ? basePath + below : below;
+  return pathname.endsWith(below) ? pathname.slice(0, -below.length) : undefined;
 }

@@ -4,8 +4,8 @@ import { type HostRequest, toGatewayRequest } from "./node-request.js";
 import { sendResponse } from "./send-response.js";
 
 /**
- * For adapters of frameworks over `node:http`: answers a request of one of the gateway's paths on
- * its socket, and gives `null` at once, with nothing read or written, for any other path.
+ * For adapters of frameworks over `node:http`: responds on the socket to a request for one of the gateway's paths. For
+ * any other path it returns `null` at once and has read and written nothing.
  */
 export function handleNodeRequest(
   gateway: Pick<Gateway, "handle">,

@@ -4,8 +4,13 @@ import { freeChunk, type GatewayRequest, type HeaderReader, toChunks } from "@ca
 
 /** What a framework knows of a request beyond the socket's. */
 export interface HostRequest {
-  /** The path as the gateway should see it, without a mount path. Default: the socket's own. */
+  /** The whole path, mount path included. Default: the path of the request line. */
   readonly url?: string;
+  /**
+   * The path at which the gateway is mounted, such as `/ai`: everything below it belongs to the gateway. `/`: every
+   * path does. Absent: not known; the gateway then takes only what is certainly its own.
+   */
+  readonly mountPath?: string | undefined;
   /** What a body parser made of the body. Counts only when the bytes were really taken. */
   readonly parsedBody?: unknown;
 }
@@ -25,6 +30,7 @@ export function toGatewayRequest(
   return {
     method: req.method ?? "GET",
     url: host.url ?? req.url ?? "/",
+    mountPath: host.mountPath,
     headers: new IncomingHeaders(req.headers),
     // Leaving the loop early must not destroy the socket: the refusal is still to be written to it.
     body: taken ? null : toChunks(req, { length: readLength(req) }),

@@ -1,4 +1,4 @@
-import { type IncomingMessage, ServerResponse } from "node:http";
+import { type IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { GatewayResponse } from "@calotype/core";
 import { drainUpload } from "./drain-upload.js";
 import { waitForDrain } from "./wait-for-drain.js";
@@ -50,8 +50,21 @@ interface WholeResponse extends GatewayResponse {
 }
 
 function sendWhole(res: ServerResponse, { status, headers, body }: WholeResponse): void {
-  res.writeHead(status, headers).end(body);
+  writeHead(res, status, headers).end(body);
 }
+
+/**
+ * Adds the gateway's list of exposed headers to the one that a CORS middleware has set. Every other header of the gateway
+ * replaces the host's of the same name.
+ */
+function writeHead(res: ServerResponse, status: number, headers: OutgoingHttpHeaders): ServerResponse {
+  const exposed = headers[EXPOSED];
+  const before = exposed === undefined ? undefined : res.getHeader(EXPOSED);
+  if (exposed === undefined || before === undefined) return res.writeHead(status, headers);
+  return res.writeHead(status, { ...headers, [EXPOSED]: [before, exposed].flat().join(", ") });
+}
+
+const EXPOSED = "access-control-expose-headers";
 
 /** An answer whose body is produced as it is read. */
 interface ProducedResponse extends GatewayResponse {
@@ -68,7 +81,7 @@ async function sendProduced(
     return;
   }
   try {
-    res.writeHead(status, headers).flushHeaders();
+    writeHead(res, status, headers).flushHeaders();
   } catch (error) {
     // The host's own headers may be none that can be sent; whoever makes the body must not wait for a reader.
     await body[Symbol.asyncIterator]().return?.();
@@ -115,7 +128,7 @@ async function answerDuringUpload(
   });
   if (!canAnswer(res)) return;
   if (isUploaded(req)) return sendWhole(res, answer);
-  res.writeHead(answer.status, { ...answer.headers, connection: "close" }).write(answer.body);
+  writeHead(res, answer.status, { ...answer.headers, connection: "close" }).write(answer.body);
   await drainUpload(req);
   res.end();
 }

@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Gateway } from "@calotype/core";
 import { handleNodeRequest } from "./handle-node-request.js";
+import { readMountPath } from "./mount-path.js";
+import { toGatewayRequest } from "./node-request.js";
 import { sendResponse } from "./send-response.js";
 
 /** A request listener of `node:http`; with `next` also a middleware of Connect and its kin. */
@@ -11,8 +13,8 @@ export type NodeHandler = (
 ) => void;
 
 /**
- * Mounts a gateway on a plain `node:http` server. A path that is not the gateway's goes to `next`
- * where there is one, and is answered with 404 where there is none.
+ * Mounts a gateway on a plain `node:http` server. A request for a path that is not the gateway's goes to `next`; if
+ * there is no `next`, the response is a 404.
  *
  * @example
  * ```ts
@@ -30,17 +32,25 @@ export type NodeHandler = (
  */
 export function toNodeHandler(gateway: Pick<Gateway, "handle" | "notFound">): NodeHandler {
   return (req, res, next) => {
-    const handled = handleNodeRequest(gateway, req, res);
+    // Without `next` the server has no routes of its own.
+    const host =
+      next === undefined ? { mountPath: "/" } : readMountPath(req.url ?? "/", readOriginalUrl(req));
+    const handled = handleNodeRequest(gateway, req, res, host);
     if (handled === null && next !== undefined) return next();
-    const sent = handled ?? answerNotFound(gateway, req, res);
+    const sent = handled ?? sendNotFound(gateway, req, res);
     sent.catch((error: unknown) => (next === undefined ? res.destroy() : next(error)));
   };
 }
 
-async function answerNotFound(
+/** Connect and its kin keep the whole path here when they take a mount path off `url`. */
+function readOriginalUrl(req: IncomingMessage & { readonly originalUrl?: unknown }): string | undefined {
+  return typeof req.originalUrl === "string" ? req.originalUrl : undefined;
+}
+
+async function sendNotFound(
   gateway: Pick<Gateway, "notFound">,
   req: IncomingMessage,
   res: ServerResponse,
 ): Promise<void> {
-  await sendResponse(req, res, gateway.notFound());
+  await sendResponse(req, res, gateway.notFound(toGatewayRequest(req, res, {})));
 }

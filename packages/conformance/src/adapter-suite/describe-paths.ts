@@ -18,10 +18,8 @@ export function describePaths(host: AdapterHost, providers: () => Providers): vo
       ["GET", "/health"],
       ["POST", "/"],
       ["POST", "/v1/images"],
-      ["POST", "/v1/images/generations/"],
       ["POST", "/v1/images/generations/extra"],
       ["POST", "/V1/IMAGES/GENERATIONS"],
-      ["POST", "//v1/images/generations"],
     ])("leaves %s %s to others", async (method, path) => {
       const { gateway } = startGateway(providers());
       const { send } = await mountFor(host, gateway);
@@ -30,6 +28,32 @@ export function describePaths(host: AdapterHost, providers: () => Providers): vo
 
       expect(answer).toMatchObject(ELSEWHERE[host.otherPaths]);
       expect(providers().emulator.requests).toEqual([]);
+    });
+
+    it.each(["/v1/images/generations/", "/v1//images/generations", "/shop/v1/images/generations"])(
+      "serves POST %s",
+      async (path) => {
+        const { gateway } = startGateway(providers());
+        const { send } = await mountFor(host, gateway);
+
+        expect((await send({ ...CALL, path })).status).toBe(200);
+        expect(providers().emulator.requests).toHaveLength(1);
+      },
+    );
+
+    it("tells a web page of another origin which response headers it may read", async () => {
+      const { gateway } = startGateway(providers());
+      const { send } = await mountFor(host, gateway);
+      const headers = { ...CALL.headers, origin: "https://shop.example" };
+
+      const made = await send({ ...CALL, headers });
+      const refused = await send({ ...CALL, headers, body: "{}" });
+      const withoutOrigin = await send(CALL);
+
+      expect(made.headers["access-control-expose-headers"]).toBe("x-request-id");
+      expect(refused.status).toBe(400);
+      expect(refused.headers["access-control-expose-headers"]).toBe("x-request-id");
+      expect(withoutOrigin.headers).not.toHaveProperty("access-control-expose-headers");
     });
 
     it("serves below its base path only", async () => {

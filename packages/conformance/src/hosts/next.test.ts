@@ -34,11 +34,12 @@ describe("a gateway in Next.js", () => {
     { basePath: undefined, path: "/v1/images/generations/extra", status: 404 },
     { basePath: undefined, path: "/ai/v1/images/generations", status: 200 },
     { basePath: "/ai", path: "/ai/v1/images/generations", status: 200 },
+    { basePath: undefined, path: "/ai/v1/images/variations", status: 404 },
     { basePath: "/ai", path: "/v1/images/generations", status: 404 },
     { basePath: "/art", path: "/ai/art/v1/images/generations", status: 200 },
     { basePath: "/art", path: "/art/v1/images/generations", status: 200 },
     { basePath: "/art", path: "/ai/v1/images/generations", status: 404 },
-    { basePath: undefined, path: "/exact/v1/images/generations", status: 404 },
+    { basePath: undefined, path: "/exact/v1/images/generations", status: 200 },
     { basePath: "/exact", path: "/exact/v1/images/generations", status: 200 },
   ])("answers $path with $status when its base path is $basePath", async ({ basePath, path, status }) => {
     const { gateway } = startGateway(providers(), { basePath });
