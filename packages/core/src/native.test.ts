@@ -322,9 +322,10 @@ describe("the answer of a native request", () => {
     channels: [{ id: "ark", family: "seedream", apiKey: ARK_KEY }],
     billing: { model_details: { [MODEL]: { pricing_mode: "per-request" as const, model_price: "0.04" } } },
   };
+  const BATCH = { model: MODEL, prompt: "x", sequential_image_generation: "auto" };
   const askPriced = async (provider: Provider) => {
     const test = createTestGateway(provider, PRICED);
-    return { answer: await ask(test, { model: MODEL, prompt: "x" }), records: test.records, logs: test.logs };
+    return { answer: await ask(test, BATCH), records: test.records, logs: test.logs };
   };
 
   it("is the provider's own, byte by byte", async () => {

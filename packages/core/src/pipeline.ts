@@ -71,7 +71,18 @@ export async function runPipeline(
       parts.track(work);
       holdHost(request, work, logger);
     };
-    const order = { id, receivedAt, time, operation, caller: caller.id, group, model: model.name, price };
+    const { maxImages, maxPixels } = imageRequest;
+    const order = {
+      id,
+      receivedAt,
+      time,
+      operation,
+      caller: caller.id,
+      group,
+      model: model.name,
+      bounds: { maxImages, maxPixels },
+      price,
+    };
     const applicant = {
       request: imageRequest,
       caller,

@@ -70,6 +70,7 @@ function open({ send, ledger: changed = {}, isAbortable = true }: Settings = {})
         group: "default",
         model: "m",
         operation: "generate",
+        bounds: { maxImages: 1 },
         price: undefined,
       },
     );

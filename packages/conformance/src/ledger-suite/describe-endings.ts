@@ -117,7 +117,12 @@ export function describeEndings(open: OpenLedger): void {
 
     it("keeps a record with every field as it is", async () => {
       const { ledger } = bench();
-      const record = recordOf({ id: "req_1", errorCode: "upstream_error", unpriced: true });
+      const record = recordOf({
+        id: "req_1",
+        errorCode: "upstream_error",
+        unpriced: true,
+        reportedUsage: { generated_images: 9, output_tokens: 9, total_tokens: 9 },
+      });
       await ledger.settle(record);
 
       expect(await readRecords(ledger)).toStrictEqual([record]);
@@ -125,13 +130,18 @@ export function describeEndings(open: OpenLedger): void {
 
     it("is kept as it was settled, whatever becomes of the object", async () => {
       const { ledger } = bench();
-      const record = { ...recordOf({ id: "req_1" }), usage: { generated_images: 1 } };
+      const usage = { generated_images: 1 };
+      const reportedUsage = { generated_images: 1 };
+      const record = recordOf({ id: "req_1", usage, reportedUsage });
       await ledger.settle(record);
-      record.usage.generated_images = 2;
+      usage.generated_images = 2;
+      reportedUsage.generated_images = 2;
       const [read] = await readRecords(ledger);
       Object.assign(read ?? {}, { charge: "9" });
 
-      expect(await readRecords(ledger)).toEqual([recordOf({ id: "req_1", usage: { generated_images: 1 } })]);
+      expect(await readRecords(ledger)).toEqual([
+        recordOf({ id: "req_1", usage: { generated_images: 1 }, reportedUsage: { generated_images: 1 } }),
+      ]);
     });
   });
 }

@@ -21,7 +21,7 @@ export function toExpectedOutcome(played: Case): Outcome {
 function toRecord({ row, way, pricing }: Case): RecordFacts | undefined {
   const facts = recordOf(row);
   if (facts === "none") return undefined;
-  const { state = "settled", images, status, errorCode, channel = "channel 1", usage } = facts;
+  const { state = "settled", images, status, errorCode, channel = "channel 1", usage, reportedUsage } = facts;
   const isUnpriced = row.charges[pricing] === UNPRICED;
   const charge = isUnpriced ? "0" : row.charges[pricing];
   if (state === "unresolved") return { state, images, charge };
@@ -33,6 +33,7 @@ function toRecord({ row, way, pricing }: Case): RecordFacts | undefined {
     status,
     channel,
     usage: reported === "none" ? undefined : asReportedBy(way, reported),
+    reportedUsage: reportedUsage && asReportedBy(way, reportedUsage),
     errorCode,
     unpriced: isUnpriced || undefined,
   };

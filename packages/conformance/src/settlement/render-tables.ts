@@ -52,8 +52,9 @@ function renderRecord(row: Row): string {
   const record = recordOf(row);
   if (record === "none") return "none";
   if (record.state === "unresolved") return "`unresolved`";
-  const { status, images, errorCode } = record;
-  const facts = `${status}, ${countImages(images)}`;
+  const { status, images, errorCode, reportedUsage } = record;
+  const cut = reportedUsage === undefined ? "" : ", `reportedUsage`";
+  const facts = `${status}, ${countImages(images)}${cut}`;
   return errorCode === undefined ? facts : `${facts}, ${renderCode(errorCode)}`;
 }
 

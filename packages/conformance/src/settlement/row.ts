@@ -22,6 +22,8 @@ export interface RecordedFacts {
   readonly channel?: string;
   /** Where it is not the report of as many images as the record has. */
   readonly usage?: Usage | "none";
+  /** The provider's report, where it was cut. */
+  readonly reportedUsage?: Usage;
 }
 
 /** What is charged by image and by token. */

@@ -1,5 +1,5 @@
 import { completedEvent, DONE, imageEvent, report, usageOf } from "./making.js";
-import { charges, ONE, type RowGroup } from "./row.js";
+import { charges, ONE, type Row, type RowGroup } from "./row.js";
 import { makes, says } from "./script.js";
 import { ALL, SEEDREAM_WAYS, STREAMS } from "./ways.js";
 
@@ -8,7 +8,7 @@ const image = { status: 200, images: 1 };
 export const ANSWERS: RowGroup = {
   title: "The provider makes what was asked for",
   introduction:
-    "The charge is by what the provider reports, whatever was asked for and whatever came; it may be more than was held.",
+    "The charge follows what the provider reports. A report of more than the request could make is cut to the larger of that maximum and the images in the response; the record then has `reportedUsage`, and the log has an error. So a charge is above its hold only if the response holds more images than were asked for.",
   rows: [
     {
       happened: "One image",
@@ -41,12 +41,40 @@ export const ANSWERS: RowGroup = {
       charges: charges("1", "0.65536"),
     },
     {
-      happened: "One image, and a report of three",
+      happened: "One image where four were asked for, and a report of three",
       ways: ALL,
+      asked: 4,
       provider: [makes({ images: 1, usage: report(3) })],
       sees: image,
       record: { images: 1, usage: usageOf(3) },
       charges: charges("0.75", "0.49152"),
+    },
+    ...[3, 1_000_000].map(
+      (reported): Row => ({
+        happened: "One image where one was asked for, and a report of more",
+        detail: String(reported),
+        ways: ALL,
+        provider: [makes({ images: 1, usage: report(reported) })],
+        sees: image,
+        record: { images: 1, usage: usageOf(1), reportedUsage: usageOf(reported) },
+        charges: ONE,
+      }),
+    ),
+    {
+      happened: "Two images where one was asked for, and a report of more",
+      ways: ALL,
+      provider: [makes({ images: 2, usage: report(9) })],
+      sees: { status: 200, images: 2 },
+      record: { images: 2, usage: usageOf(2), reportedUsage: usageOf(9) },
+      charges: charges("0.5", "0.32768"),
+    },
+    {
+      happened: "One image, and a report of its tokens ten times over",
+      ways: SEEDREAM_WAYS,
+      provider: [makes({ images: 1, usage: report(1, 10) })],
+      sees: image,
+      record: { images: 1, usage: usageOf(1), reportedUsage: usageOf(1, 10) },
+      charges: ONE,
     },
     {
       happened: "JSON where a stream was asked for",

@@ -116,7 +116,7 @@ export const UNSENT: RowGroup = {
 export const BUDGETS: RowGroup = {
   title: "A budget bounds the holds",
   introduction:
-    "A request passes where its hold fits into what is left of the caller's budget. Its charge is what was made, also where that is more.",
+    "A request passes if its hold fits into what is left of the caller's budget. If the response holds more images than were asked for, all of them are charged.",
   rows: [
     {
       happened: "The budget is exactly the hold: it passes",

@@ -70,7 +70,7 @@ const silenceMs = 700;
 function stopped(
   happened: readonly [cut: string, silent: string],
   texts: readonly string[],
-  rest: (code: string) => Pick<Row, "ways" | "sees" | "charges" | "record">,
+  rest: (code: string) => Pick<Row, "ways" | "asked" | "sees" | "charges" | "record">,
 ): readonly Row[] {
   const kind = rest(invalid).ways === WHOLE ? "json" : "events";
   return [
@@ -129,6 +129,7 @@ export const CONNECTIONS: RowGroup = {
       [imageEvent(0), completedEvent(report(2))],
       (code) => ({
         ways: STREAMS,
+        asked: 2,
         sees: { ...image, code, ending: "error event" },
         record: { images: 1, usage: usageOf(2) },
         charges: charges("0.5", "0.32768"),

@@ -67,6 +67,7 @@ function open(changed: Partial<Ledger> = {}) {
         group: "default",
         model: "m",
         operation: "generate",
+        bounds: { maxImages: images },
         price: isPriced ? prices.find("m", "default") : undefined,
       },
       request: seedream.normalize(

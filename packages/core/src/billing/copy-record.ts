@@ -4,9 +4,10 @@ import type { UsageRecord } from "./usage-record.js";
 
 /** A copy that shares nothing with the record, so that nobody who has one changes the other. */
 export function copyRecord<R extends UsageRecord>(record: R): R {
-  const copy: R & { usage?: Usage; derivation?: ChargeDerivation } = { ...record };
+  const copy: R & { usage?: Usage; reportedUsage?: Usage; derivation?: ChargeDerivation } = { ...record };
   // Written out, since this runs for each request: `structuredClone` takes ten times as long.
   if (copy.usage !== undefined) copy.usage = { ...copy.usage };
+  if (copy.reportedUsage !== undefined) copy.reportedUsage = { ...copy.reportedUsage };
   if (copy.derivation !== undefined) copy.derivation = { ...copy.derivation };
   return copy;
 }

@@ -17,6 +17,13 @@ describe("an estimate", () => {
     ["65,536 tokens for an unknown size", perToken, { maxImages: 1 }, "1", "65536"],
     ["a token for what is begun of one", perToken, { maxImages: 1, maxPixels: 257 }, "1", "2"],
     ["tokens of every image", perToken, { maxImages: 4, maxPixels: 512 }, "0.5", "4"],
+    [
+      "tokens at the input price where that is higher",
+      { ...perToken, output_token_price: "3" },
+      { maxImages: 1, maxPixels: 512 },
+      "1000000",
+      "14",
+    ],
     ["a rounded one", { ...perRequest, decimal_places: 1 }, { maxImages: 2 }, undefined, "0.1"],
   ])("is %s", (_what, details, request, group_ratio, amount) => {
     expect(estimateCharge({ details, request, group_ratio }).amount).toBe(amount);

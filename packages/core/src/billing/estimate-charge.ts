@@ -1,4 +1,5 @@
 import { type Charge, type ChargeDerivation, calculateCharge } from "./calculate-charge.js";
+import { toDecimal } from "./decimal.js";
 import type { DecimalInput } from "./decimal-input.js";
 import { describeValue } from "./describe-value.js";
 import type { ModelDetails } from "./model-details.js";
@@ -27,8 +28,9 @@ const PIXELS_PER_TOKEN = 256;
 
 /**
  * The most that a request can be charged, known before it is sent: {@link calculateCharge} for `maxImages` images
- * of `maxPixels` each. By token it counts 256 pixels as one output token; other tokens, such as of the prompt, are
- * taken as 0, because no provider of the interface reports any for images.
+ * of `maxPixels` each. By token, 256 pixels count as one token of any kind, at the higher of the two token prices.
+ * A gateway cuts a provider's report to the same bounds, so a charge is not above its estimate unless the response
+ * holds more than `maxImages` images.
  *
  * @throws RangeError when a price, the ratio, `decimal_places` or a bound of the request is not usable.
  * @example
@@ -43,15 +45,31 @@ const PIXELS_PER_TOKEN = 256;
  * ```
  */
 export function estimateCharge({ details, request, group_ratio }: EstimateInput): Charge {
-  const images = toBound(request.maxImages, "maxImages");
-  const pixels = toBound(request.maxPixels ?? MOST_PIXELS, "maxPixels");
-  const tokens = images * Math.ceil(pixels / PIXELS_PER_TOKEN);
-  const usage = { generated_images: images, output_tokens: tokens, total_tokens: tokens };
+  const maxImages = toBound(request.maxImages, "maxImages");
+  const maxPixels = toBound(request.maxPixels ?? MOST_PIXELS, "maxPixels");
+  const tokens = countMaxTokens({ maxImages, maxPixels });
+  const usage = {
+    generated_images: maxImages,
+    output_tokens: isOutputCheaper(details) ? 0 : tokens,
+    total_tokens: tokens,
+  };
   const { amount, derivation } = calculateCharge({ details, usage, group_ratio });
   return { amount, derivation: fromRequest(derivation) };
 }
 
-/** The numbers were not reported; they follow from the request. */
+/** The most tokens that a request can be charged for: one for each 256 pixels that it can make. */
+export function countMaxTokens({ maxImages, maxPixels = MOST_PIXELS }: RequestBounds): number {
+  return maxImages * Math.ceil(maxPixels / PIXELS_PER_TOKEN);
+}
+
+/** Then a report in which no token is an output token costs the most. */
+function isOutputCheaper(details: ModelDetails): boolean {
+  if (details.pricing_mode !== "per-token") return false;
+  const inputPrice = toDecimal(details.input_token_price ?? "0", "input_token_price");
+  return inputPrice.gt(toDecimal(details.output_token_price, "output_token_price"));
+}
+
+/** Marks the numbers as estimates: they follow from the request. */
 function fromRequest(derivation: ChargeDerivation): ChargeDerivation {
   return derivation.pricing_mode === "per-request"
     ? { ...derivation, count_source: "request" }

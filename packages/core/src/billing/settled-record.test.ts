@@ -18,6 +18,7 @@ const order = (model: string | undefined): Order => ({
   group: "default",
   model: model ?? "free",
   operation: "generate",
+  bounds: { maxImages: 4, maxPixels: 2048 * 2048 },
   price: model === undefined ? undefined : prices.find(model, "default"),
 });
 
@@ -157,5 +158,63 @@ describe("settle, with what a family of the operator's reports", () => {
     expect(record.charge).toBe("0");
     expect(record).not.toHaveProperty("usage");
     expect(record).not.toHaveProperty("derivation");
+  });
+});
+
+describe("settle, with a report of more than the request could make", () => {
+  const HUGE = Number.MAX_SAFE_INTEGER;
+  const TOKENS = (2048 * 2048) / 256;
+
+  it.each<[string, string | undefined, number, Usage, Usage, string | null]>([
+    [
+      "the images that the request allows",
+      "byImage",
+      1,
+      { generated_images: HUGE },
+      { generated_images: 4 },
+      "0.16",
+    ],
+    ["the images of the response", "byImage", 6, { generated_images: HUGE }, { generated_images: 6 }, "0.24"],
+    [
+      "as much where no image came",
+      "byImage",
+      0,
+      { generated_images: HUGE },
+      { generated_images: 4 },
+      "0.16",
+    ],
+    [
+      "the tokens of those images at their largest",
+      "byToken",
+      1,
+      { generated_images: 1, output_tokens: HUGE, total_tokens: HUGE },
+      { generated_images: 1, output_tokens: 4 * TOKENS, total_tokens: 4 * TOKENS },
+      "0.32768",
+    ],
+    [
+      "the total alone",
+      "byToken",
+      1,
+      { output_tokens: 16_384, total_tokens: HUGE },
+      { output_tokens: 16_384, total_tokens: 4 * TOKENS },
+      "0.08192",
+    ],
+    ["the same without billing", undefined, 1, { generated_images: HUGE }, { generated_images: 4 }, null],
+  ])("charges %s, and keeps the report beside it", (_what, model, images, reported, usage, charge) => {
+    const record = toSettledRecord(order(model), sentTo, outcome({ images, usage: reported }));
+    expect(record).toMatchObject({ charge, usage, reportedUsage: reported });
+  });
+
+  it("says nothing of a report that the request could make", () => {
+    const usage = { generated_images: 4, output_tokens: 4 * TOKENS, total_tokens: 4 * TOKENS };
+    const record = toSettledRecord(order("byImage"), sentTo, outcome({ usage }));
+    expect(record).toMatchObject({ charge: "0.16", usage });
+    expect(record).not.toHaveProperty("reportedUsage");
+  });
+
+  it("takes an image of unknown size for one of 4096 × 4096", () => {
+    const unknown = { ...order("byToken"), bounds: { maxImages: 1 } };
+    const record = toSettledRecord(unknown, sentTo, outcome({ usage: { output_tokens: HUGE } }));
+    expect(record.usage).toEqual({ output_tokens: 65_536 });
   });
 });

@@ -1,5 +1,6 @@
 import type { Operation, SentTo, Usage } from "../image-request.js";
 import type { Charge } from "./calculate-charge.js";
+import { countMaxTokens, type RequestBounds } from "./estimate-charge.js";
 import type { Price } from "./price.js";
 import type { SettledRecord } from "./usage-record.js";
 
@@ -14,6 +15,8 @@ export interface Order {
   readonly group: string;
   readonly model: string;
   readonly operation: Operation;
+  /** The most that the request can make. The hold is for this much, and a provider's report is cut to it. */
+  readonly bounds: RequestBounds;
   /** `undefined` without `billing`. */
   readonly price: Price | undefined;
 }
@@ -31,10 +34,12 @@ export interface Outcome {
 
 /**
  * The usage record of one request, with its charge. A request of which no image came is charged
- * what the provider reported, and nothing where it reported nothing.
+ * what the provider reported, and nothing where it reported nothing. A report of more than the request could make is
+ * cut; the record then has `reportedUsage`.
  */
 export function toSettledRecord(order: Order, sentTo: SentTo, outcome: Outcome): SettledRecord {
-  const usage = keepCounts(outcome.usage);
+  const reported = keepCounts(outcome.usage);
+  const usage = reported && cutUsage(reported, order.bounds, outcome.images);
   const nothingMade = outcome.images === 0 && usage === undefined;
   const charge = nothingMade ? undefined : order.price?.charge(usage);
   const record: Writable<SettledRecord> = {
@@ -56,6 +61,7 @@ export function toSettledRecord(order: Order, sentTo: SentTo, outcome: Outcome):
   // Not spread into it where they are there: that takes five times as long.
   if (outcome.errorCode !== undefined) record.errorCode = outcome.errorCode;
   if (usage !== undefined) record.usage = usage;
+  if (reported !== undefined && reported !== usage) record.reportedUsage = reported;
   // The price gives the same one again: whoever is given a record may do with it what they like.
   if (charge !== undefined) record.derivation = { ...charge.derivation };
   if (isUnpriced(charge)) record.unpriced = true;
@@ -83,6 +89,23 @@ function keepCounts(usage: Usage | undefined): Usage | undefined {
   if (isCount(output_tokens)) counts.output_tokens = output_tokens;
   if (isCount(total_tokens)) counts.total_tokens = total_tokens;
   return counts;
+}
+
+/**
+ * Cuts each count to what the request could make, or to what the images of the response can account for if there are
+ * more of them. Gives the same object if nothing was cut.
+ */
+function cutUsage(reported: Usage, bounds: RequestBounds, images: number): Usage {
+  const maxImages = Math.max(bounds.maxImages, images);
+  const maxTokens = countMaxTokens({ maxImages, maxPixels: bounds.maxPixels });
+  const { generated_images = 0, output_tokens = 0, total_tokens = 0 } = reported;
+  if (!(generated_images > maxImages || output_tokens > maxTokens || total_tokens > maxTokens))
+    return reported;
+  const cut: Writable<Usage> = { ...reported };
+  if (generated_images > maxImages) cut.generated_images = maxImages;
+  if (output_tokens > maxTokens) cut.output_tokens = maxTokens;
+  if (total_tokens > maxTokens) cut.total_tokens = maxTokens;
+  return cut;
 }
 
 function isCount(value: number | undefined): value is number {

@@ -29,8 +29,14 @@ export interface SettledRecord extends RequestFacts {
   readonly status: number;
   /** The `error.code` that the client saw, when the request failed. */
   readonly errorCode?: string;
-  /** What the provider reported; absent when it reported nothing. */
+  /** What the provider reported; absent when it reported nothing. Charges and totals are computed from it. */
   readonly usage?: Usage;
+  /**
+   * Present only if the provider reported more than the request could make: the report before `usage` was cut to that
+   * maximum. The maximum is the larger of the images that the request allows (`n`, `max_images`, layers) and the images
+   * in the response, and one token for each 256 pixels of each such image. Compare it with the provider's bill.
+   */
+  readonly reportedUsage?: Usage;
   /** How the charge came about. Absent when nothing was made and nothing reported, or without `billing`. */
   readonly derivation?: ChargeDerivation;
   /** True when tokens were to be charged and the provider reported none: the charge is 0 and needs a look. */

@@ -18,7 +18,7 @@ import { type Transport, TransportError } from "../upstream/transport.js";
 import { createTransport } from "../upstream/transport-node.js";
 
 const MODEL = "seedream-4-5-251128";
-const REQUEST = { model: MODEL, prompt: "three cats", stream: true };
+const REQUEST = { model: MODEL, prompt: "three cats", n: 3, stream: true };
 
 const toEvent = (event: string, data: object): string =>
   `event: ${event}\ndata: ${JSON.stringify({ type: event, model: "ep-1", created: 1_763_683_200, ...data })}\n\n`;

@@ -15,6 +15,7 @@ const ORDER: Order = {
   group: "default",
   model: "m",
   operation: "generate",
+  bounds: { maxImages: 1 },
   price: undefined,
 };
 const SENT_TO = { channel: "ark", upstreamModel: "m" };
@@ -105,6 +106,15 @@ describe("the books of a job", () => {
     expect(await booking.ended).toBe("settled");
     expect(await records()).toMatchObject([{ images: 1 }]);
     expect(await balance()).toMatchObject({ held: "0" });
+  });
+
+  it("tell the operator of a report of more than the request could make", async () => {
+    const { booking, logs, records } = await open();
+    await booking.settle(SENT_TO, { ...MADE, usage: { generated_images: 2 ** 53 - 1 } });
+    expect(await records()).toMatchObject([{ usage: { generated_images: 1 } }]);
+    expect(logs).toMatchObject([
+      { requestId: "req_1", channel: "ark", reportedUsage: { generated_images: 2 ** 53 - 1 } },
+    ]);
   });
 
   it("that are lost take no late end", async () => {

@@ -96,6 +96,7 @@ class OpenBooking implements Booking {
     const { ledger, logger, now } = this.#parts;
     const record = toSettledRecord(this.#order, sentTo, { ...ending, endedAt: now() });
     if (record.unpriced === true) reportUnpriced(record, logger);
+    if (record.reportedUsage !== undefined) reportCut(record, logger);
     return this.#commit(end, () => ledger.settle(record), { record });
   }
 
@@ -172,4 +173,11 @@ async function writeAgain(
 
 function reportUnpriced({ id, model }: SettledRecord, logger: Logger): void {
   logger.warn({ requestId: id, model }, "No tokens were reported: the charge is 0.");
+}
+
+function reportCut({ id, model, channel, usage, reportedUsage }: SettledRecord, logger: Logger): void {
+  logger.error(
+    { requestId: id, model, channel, reportedUsage, usage },
+    "The provider reported more than the request could make: the report was cut, and so was the charge.",
+  );
 }

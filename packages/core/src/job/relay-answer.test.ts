@@ -157,7 +157,7 @@ describe("the end of a large answer", () => {
 
     expect(hasEnded).toBe(false);
     expect(isJson(text)).toBe(false);
-    expect(await gateway.usage.balance("me")).toEqual({ settled: "0", held: "0.1" });
+    expect(await gateway.usage.balance("me")).toEqual({ settled: "0", held: "0.4" });
     gate.resolve();
     await read;
     expect(JSON.parse(text)).toHaveProperty("data.length", 2);
@@ -214,7 +214,7 @@ describe("a client that leaves a large answer", () => {
         if (when === "in the middle") await reader?.read();
         await reader?.cancel();
       }
-      expect(await gateway.usage.balance("me")).toEqual({ settled: "0", held: "0.1" });
+      expect(await gateway.usage.balance("me")).toEqual({ settled: "0", held: "0.4" });
       source.send(text.slice(80_000));
       source.end();
       await expect.poll(() => records).toMatchObject([{ status: 200, images: 2, charge: "0.2" }]);

@@ -53,6 +53,12 @@ export interface LargeGateway extends TestGateway {
   readonly begin: (path?: "/v1" | "native", init?: RequestInit) => Promise<Response>;
 }
 
+/** The fields of a request for up to four images, on either endpoint. */
+const BATCH = {
+  sequential_image_generation: "auto",
+  sequential_image_generation_options: { max_images: 4 },
+};
+
 /** A gateway whose provider answers with these bytes, in chunks of 5,000 where they are a text. */
 export function openLarge({ body, options }: LargeSource): LargeGateway {
   const test = createTestGateway(
@@ -75,7 +81,7 @@ export function openLarge({ body, options }: LargeSource): LargeGateway {
     { now: () => 1_800_000_000_000 },
   );
   const begin: LargeGateway["begin"] = (path = "/v1", init = {}) => {
-    const post = createPost({ model: RELAYED, prompt: "a fox" });
+    const post = createPost({ model: RELAYED, prompt: "a fox", ...BATCH });
     return test.gateway.fetch(
       path === "native" ? new Request(NATIVE, new Request(post, init)) : new Request(post, init),
     );
@@ -83,8 +89,8 @@ export function openLarge({ body, options }: LargeSource): LargeGateway {
   return {
     ...test,
     begin,
-    ask: (model = RELAYED, fields = {}) => test.post({ model, prompt: "a fox", ...fields }),
-    askNative: (model = RELAYED) => test.postNative({ model, prompt: "a fox" }),
+    ask: (model = RELAYED, fields = {}) => test.post({ model, prompt: "a fox", ...BATCH, ...fields }),
+    askNative: (model = RELAYED) => test.postNative({ model, prompt: "a fox", ...BATCH }),
   };
 }
 

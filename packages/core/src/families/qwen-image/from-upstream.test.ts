@@ -8,7 +8,7 @@ async function answerWith(
     billing: { model_details: { "*": { pricing_mode: "per-request", model_price: "0.1" } } },
     models: { "image-2.0": { family: "qwen-image" } },
   });
-  const { status, body } = await post({ model: "image-2.0", prompt: "x" });
+  const { status, body } = await post({ model: "image-2.0", prompt: "x", n: 3 });
   return { status, body, record: records[0], count: records.length };
 }
 

@@ -13,7 +13,7 @@ async function answerWith(
     },
     models: { [MODEL]: { family: "seedream" } },
   });
-  const { status, body } = await post({ model: MODEL, prompt: "x" });
+  const { status, body } = await post({ model: MODEL, prompt: "x", n: 3 });
   return { status, body, record: records[0], count: records.length };
 }
 
