@@ -6,6 +6,7 @@ export default defineConfig({
     "billing/index": "src/billing/index.ts",
     "families/index": "src/families/index.ts",
     sse: "src/sse.ts",
+    "node-version": "src/node-version.ts",
     "sha256-node": "src/sha256-node.ts",
     "sha256-portable": "src/sha256-portable.ts",
     "command/calotype-key": "src/command/calotype-key.ts",
@@ -19,6 +20,6 @@ export default defineConfig({
   platform: "neutral",
   sourcemap: true,
   clean: true,
-  external: ["#sha256", "#spool-file", "#transport"], // chosen by the runtime, through `imports` of package.json
+  external: ["#node-version", "#sha256", "#spool-file", "#transport"], // chosen by the runtime, through `imports` of package.json
   dts: false, // tsc emits the declarations: tsup's own emitter fails under TypeScript 7
 });

@@ -129,6 +129,20 @@ describe("a project with the tarballs", () => {
     });
   });
 
+  it("says which Node it needs where undici would fail at import", () => {
+    // As on an older Node: undici reads this function at import.
+    project.write("old-node.mjs", 'import zlib from "node:zlib"; delete zlib.createZstdDecompress;');
+    const script = project.write("import-express.mjs", 'import "@calotype/express";');
+    const { status, stderr } = spawnSync(process.execPath, ["--import", "./old-node.mjs", script], {
+      cwd: project.folder,
+      encoding: "utf8",
+    });
+
+    expect(status).toBe(1);
+    expect(stderr).toContain("calotype needs Node 22.19 or newer; this is Node ");
+    expect(stderr).not.toContain("undici");
+  });
+
   it("serves an image from an Express app", async () => {
     const url = await startApp();
 

@@ -1,11 +1,14 @@
 import { z } from "zod";
+import { isJsonObject } from "../json.js";
 import type { ChannelOptions } from "../routing/channel.js";
 import type { Timeouts } from "../upstream/transport.js";
 import { milliseconds, name, names, TRUE_OR_FALSE } from "./schema-values.js";
 
 const baseUrl = z
-  .string("must be a text")
-  .refine(isAllowedBaseUrl, "must be an https address (http on loopback only)");
+  .string("must be a string")
+  .refine(isBaseUrl, "must be an http or https address without query, fragment and credentials");
+const NEEDS_ALLOW_HTTP =
+  "must be an https address: plain http is allowed on loopback, and with allowHttp: true in a private network";
 
 const KEY_MISSING = "is missing; is the environment variable set?";
 const channelKey = z
@@ -21,8 +24,7 @@ const channelKeys = z
     }
   });
 
-/** One of the `channels`. */
-export const channel = z.strictObject(
+const channelFields = z.strictObject(
   {
     id: name,
     family: name,
@@ -49,15 +51,36 @@ export const channel = z.strictObject(
       .optional(),
     resultHosts: names.optional(),
     retryUnsafe: z.boolean(TRUE_OR_FALSE).optional(),
+    allowHttp: z.boolean(TRUE_OR_FALSE).optional(),
   } satisfies Record<keyof ChannelOptions, z.ZodType>,
   "must be an object with id, family and apiKey",
 );
 
-function isAllowedBaseUrl(value: string): boolean {
+/** One of the `channels`. */
+export const channel = channelFields.refine(isAllowedHttp, {
+  path: ["baseUrl"],
+  error: NEEDS_ALLOW_HTTP,
+  // Checked also if another option of the channel is wrong: all problems are reported at once.
+  when: () => true,
+});
+
+function isAllowedHttp(value: unknown): boolean {
+  if (!isJsonObject(value)) return true;
+  const { baseUrl: address, allowHttp } = value;
+  return (
+    typeof address !== "string" || !isBaseUrl(address) || allowHttp === true || isEncryptedOrLocal(address)
+  );
+}
+
+function isBaseUrl(value: string): boolean {
   if (!URL.canParse(value)) return false;
-  const { protocol, hostname, search, hash, username } = new URL(value);
-  if (search !== "" || hash !== "" || username !== "") return false;
-  return protocol === "https:" || (protocol === "http:" && isLoopback(hostname));
+  const { protocol, search, hash, username } = new URL(value);
+  return /^https?:$/.test(protocol) && search === "" && hash === "" && username === "";
+}
+
+function isEncryptedOrLocal(address: string): boolean {
+  const { protocol, hostname } = new URL(address);
+  return protocol === "https:" || isLoopback(hostname);
 }
 
 function isLoopback(hostname: string): boolean {

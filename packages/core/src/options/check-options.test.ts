@@ -58,6 +58,10 @@ describe("options are taken", () => {
       }),
     ],
     ["with plain http on loopback", withChannel({ baseUrl: "http://127.0.0.1:1/x" })],
+    [
+      "with plain http where it is allowed",
+      withChannel({ baseUrl: "http://emulator:4010", allowHttp: true }),
+    ],
     ["with prices", { ...GOOD, billing: { model_details: { a: perToken, "b*": perRequest } } }],
     [
       "with a price for all",
@@ -147,6 +151,17 @@ describe("options are refused", () => {
     ["with one key twice", withChannel({ apiKey: ["k", "l", "k"] }), ["channels[0].apiKey[2]"]],
     ["with a key of no ASCII", withChannel({ apiKey: "schlüssel" }), ["channels[0].apiKey"]],
     ["with plain http", withChannel({ baseUrl: "http://example.com" }), ["channels[0].baseUrl"]],
+    [
+      "with plain http that is not allowed",
+      withChannel({ baseUrl: "http://example.com", allowHttp: false }),
+      ["channels[0].baseUrl"],
+    ],
+    [
+      "with another protocol, whatever is allowed",
+      withChannel({ baseUrl: "ftp://example.com", allowHttp: true }),
+      ["channels[0].baseUrl"],
+    ],
+    ["with an allowHttp that is no boolean", withChannel({ allowHttp: "yes" }), ["channels[0].allowHttp"]],
     [
       "with http that only looks like loopback",
       withChannel({ baseUrl: "http://127.0.0.1.example.com" }),
@@ -384,7 +399,7 @@ describe("options are refused", () => {
       basePath: "x",
       nonsense: 1,
       channels: [
-        { id: "", family: "seedream", apiKey: undefined, weight: -1 },
+        { id: "", family: "seedream", apiKey: undefined, weight: -1, baseUrl: "http://example.com" },
         { ...GOOD.channels[1], surprise: 1 },
       ],
       apiKeys: [{ id: "me" }, { key: "k" }],
@@ -399,6 +414,7 @@ describe("options are refused", () => {
         "basePath",
         "billing.model_details.a.model_price",
         "channels[0].apiKey",
+        "channels[0].baseUrl",
         "channels[0].id",
         "channels[0].weight",
         "channels[1].surprise",

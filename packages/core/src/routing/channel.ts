@@ -18,9 +18,15 @@ export interface ChannelOptions {
   apiKey: string | readonly (string | undefined)[] | undefined;
   /**
    * As the provider's own SDK takes it, such as `https://ark.cn-beijing.volces.com/api/v3`; an
-   * address without a path gets the family's. `https`, or `http` on loopback. Default: the family's.
+   * address without a path gets the family's. `https`; `http` only on loopback or with `allowHttp`. Default: the
+   * family's.
    */
   baseUrl?: string | undefined;
+  /**
+   * Allow a `baseUrl` with plain `http` that is not on loopback, for an emulator or a proxy in a private network. The
+   * key is sent unencrypted. Result links of the same origin may use `http` too. Default false.
+   */
+  allowHttp?: boolean | undefined;
   /**
    * Service model to the provider's model or endpoint id. A series maps to one name, or, when both
    * end in `*`, name by name (`"image-edit*": "qwen-image-edit*"`). Default: every model of the

@@ -93,6 +93,29 @@ describe("the bytes behind a link", () => {
   });
 
   it.each([
+    ["http://emulator:4010/1.png", "http://emulator:4010/api/v1"],
+    ["http://10.0.0.1:4010/1.png", "http://10.0.0.1:4010/api/v1"],
+  ])(
+    "may come over plain http from the origin of the channel's own http address: %s",
+    async (link, baseUrl) => {
+      const source = createScriptedSource("x");
+      source.end();
+      const { transport, requests } = serve(source);
+      await downloadImage(transport, link, { ...SOURCE, baseUrl });
+      expect(requests).toMatchObject([{ url: link, publicOnly: false }]);
+    },
+  );
+
+  it.each([
+    ["http://emulator:4011/1.png", "http://emulator:4010/api/v1"],
+    ["http://emulator/1.png", "https://emulator/api/v1"],
+  ])("are not asked for over plain http from another origin: %s", async (link, baseUrl) => {
+    const { transport, requests } = serve(createScriptedSource());
+    await expect(downloadImage(transport, link, { ...SOURCE, baseUrl })).rejects.toMatchObject(NOT_HTTPS);
+    expect(requests).toEqual([]);
+  });
+
+  it.each([
     ["a name", ["images.internal"], "https://images.internal/1.png", false],
     ["a name in any letter case", ["Images.Internal"], "https://images.INTERNAL:8443/1.png", false],
     ["an address", ["10.0.0.1"], "https://10.0.0.1/1.png", false],

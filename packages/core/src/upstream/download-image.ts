@@ -3,7 +3,7 @@ import type { Timeouts, Transport, TransportResponse } from "./transport.js";
 
 /** Whose result links are fetched, and which addresses beside the public ones they may have. */
 export interface ResultSource {
-  /** Plain http is allowed only for links of this origin, and only on loopback. */
+  /** Plain http is allowed only for links of this origin. The options allow it on loopback or with `allowHttp`. */
   readonly baseUrl: string;
   /** Hosts that may have an address of a private network. */
   readonly resultHosts: readonly string[];
@@ -49,7 +49,7 @@ export async function downloadImage(
 
 function checkLink(link: string, source: ResultSource): URL {
   const url = URL.canParse(link) ? new URL(link) : undefined;
-  const isSecure = url?.protocol === "https:" || (url?.protocol === "http:" && isOwnLoopback(url, source));
+  const isSecure = url?.protocol === "https:" || (url?.protocol === "http:" && isOwnHttpOrigin(url, source));
   if (url === undefined || !isSecure) throw new DownloadError("The image's link is not an https link.");
   if (!isTrusted(url, source) && isPlainlyPrivate(url)) {
     throw new DownloadError("The image's link leads to an address that is not public.");
@@ -63,14 +63,14 @@ function isPlainlyPrivate({ hostname }: URL): boolean {
   return literal === undefined ? /(?:^|\.)localhost\.?$/.test(hostname) : !isPublicAddress(literal);
 }
 
-/** An emulator on this machine serves its links where it serves its API. */
-function isOwnLoopback(url: URL, { baseUrl }: ResultSource): boolean {
+/** An emulator serves its links where it serves its API. */
+function isOwnHttpOrigin(url: URL, { baseUrl }: ResultSource): boolean {
   return new URL(baseUrl).protocol === "http:" && url.origin === new URL(baseUrl).origin;
 }
 
 function isTrusted(url: URL, source: ResultSource): boolean {
   const isNamed = source.resultHosts.some((host) => host.toLowerCase() === url.hostname);
-  return isNamed || isOwnLoopback(url, source);
+  return isNamed || isOwnHttpOrigin(url, source);
 }
 
 async function readWithin(response: TransportResponse): Promise<readonly Uint8Array[]> {

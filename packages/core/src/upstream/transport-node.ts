@@ -1,3 +1,5 @@
+// oxlint-disable-next-line import/no-unassigned-import -- It checks the version of Node, and must come first.
+import "#node-version";
 import { Agent, buildConnector, type Dispatcher } from "undici";
 import { remember } from "../remember.js";
 import type { ProducedBody } from "../upstream-call.js";
