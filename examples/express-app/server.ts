@@ -5,7 +5,7 @@
 import { type ChannelOptions, createGateway, type GatewayOptions, hashApiKey } from "@calotype/core";
 import { createEmulator } from "@calotype/emulator";
 import { toExpressHandler } from "@calotype/express";
-import { jsonFile } from "@calotype/node";
+import { closeOnSignals, jsonFile } from "@calotype/node";
 import { createSqliteLedger } from "@calotype/sqlite";
 import express from "express";
 
@@ -110,17 +110,13 @@ const server = app.listen(Number(env.PORT || 8787), (error) => {
   console.log(`calotype listens on http://localhost:${port}/v1`);
 });
 
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void shutDown());
-
-async function shutDown(): Promise<void> {
-  server.close();
-  await gateway.close({ deadlineSeconds: 25 });
-  await ledger?.close();
-  await emulator?.close();
-  server.closeIdleConnections();
-  // For a client that does not read its answer.
-  setTimeout(() => process.exit(), 2_000).unref();
-}
+// On SIGTERM and Ctrl+C: requests in progress are finished and charged, then the process ends.
+closeOnSignals(server, gateway, {
+  onClosed: async () => {
+    await ledger?.close();
+    await emulator?.close();
+  },
+});
 
 async function readConfig(path: string): Promise<Config> {
   const read = await jsonFile<Config | null>(path)();

@@ -4,6 +4,7 @@ import { createGateway } from "@calotype/core";
 import { readOptions } from "@calotype/example-options";
 import { emulateProviders } from "@calotype/example-options/emulate-providers";
 import { toKoaMiddleware } from "@calotype/koa";
+import { closeOnSignals } from "@calotype/node";
 import Koa from "koa";
 
 const { env, close } = await emulateProviders(process.env);
@@ -21,13 +22,5 @@ server.on("error", ({ message }) => {
   process.exit(1);
 });
 
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void shutDown());
-
-async function shutDown(): Promise<void> {
-  server.close();
-  await gateway.close({ deadlineSeconds: 25 });
-  await close();
-  server.closeIdleConnections();
-  // For a client that does not read its answer.
-  setTimeout(() => process.exit(), 2_000).unref();
-}
+// On SIGTERM and Ctrl+C: requests in progress are finished and charged, then the process ends.
+closeOnSignals(server, gateway, { onClosed: close });

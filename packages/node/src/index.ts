@@ -1,3 +1,4 @@
+export { type CloseOnSignalsOptions, closeOnSignals } from "./close-on-signals.js";
 export { handleNodeRequest } from "./handle-node-request.js";
 export { jsonFile } from "./json-file.js";
 export { readMountPath } from "./mount-path.js";

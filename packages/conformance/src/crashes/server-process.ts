@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { inspect } from "node:util";
 import { createGateway } from "@calotype/core";
-import { toNodeHandler } from "@calotype/node";
+import { closeOnSignals, toNodeHandler } from "@calotype/node";
 import { createSqliteLedger } from "@calotype/sqlite";
 import { dieAtWrite } from "./die-at-write.ts";
 import { CALLERS, NOWHERE_SERIES, PRICE, SEEDREAM_SERIES, type ServerPlan } from "./server-plan.ts";
@@ -74,12 +74,8 @@ server.listen(0, "127.0.0.1", () => {
   if (typeof address === "object") process.stdout.write(`http://127.0.0.1:${address?.port}\n`);
 });
 
-process.once("SIGTERM", () => void end());
-
-async function end(): Promise<void> {
-  server.close();
-  await gateway.close({ deadlineSeconds: plan.deadlineSeconds });
-  await ledger.close();
-  server.closeIdleConnections();
-  setTimeout(() => process.exit(), 2_000).unref();
-}
+// Without a deadline of the plan there is none.
+closeOnSignals(server, gateway, {
+  deadlineSeconds: plan.deadlineSeconds ?? Number.POSITIVE_INFINITY,
+  onClosed: () => ledger.close(),
+});

@@ -1,0 +1,65 @@
+import type { Server } from "node:http";
+import process from "node:process";
+import type { Gateway } from "@calotype/core";
+
+/** How {@link closeOnSignals} closes a server. */
+export interface CloseOnSignalsOptions {
+  /**
+   * How long requests in progress may take until they are cut off, as in `gateway.close`. Default 25: Kubernetes sends
+   * SIGKILL 30 seconds after SIGTERM.
+   */
+  readonly deadlineSeconds?: number | undefined;
+  /** Called once when the gateway is closed, for what must be open until then: a ledger, a database pool. */
+  readonly onClosed?: (() => unknown) | undefined;
+  /** Default: SIGTERM and SIGINT. */
+  readonly signals?: readonly NodeJS.Signals[] | undefined;
+}
+
+const DEFAULT_DEADLINE_SECONDS = 25;
+const DEFAULT_SIGNALS: readonly NodeJS.Signals[] = ["SIGTERM", "SIGINT"];
+/** For a client that does not read its response. By then everything is settled. */
+const EXIT_AFTER_MS = 2_000;
+
+/**
+ * Ends the process in order when it is told to end: the server accepts no new connection, requests in progress are
+ * finished and settled, `onClosed` runs, idle connections are closed. The process exits two seconds later at the latest.
+ * A second signal ends it at once. If `onClosed` fails, the process ends with its error and exit code 1.
+ *
+ * @param server an HTTP or HTTPS server; `app.listen` of Express and Koa returns one
+ * @throws RangeError if `deadlineSeconds` is not a number of at least 0
+ * @example
+ * ```ts
+ * import { createServer } from "node:http";
+ * import { createGateway } from "@calotype/core";
+ * import { closeOnSignals, toNodeHandler } from "@calotype/node";
+ *
+ * const gateway = createGateway({
+ *   models: { "doubao-seedream-4-5-251128": { family: "seedream" } },
+ *   channels: [{ id: "ark", family: "seedream", apiKey: process.env.ARK_API_KEY }],
+ *   apiKeys: [{ id: "me", key: process.env.CALOTYPE_API_KEY }],
+ * });
+ * const server = createServer(toNodeHandler(gateway)).listen(8787);
+ * closeOnSignals(server, gateway);
+ * ```
+ */
+export function closeOnSignals(
+  server: Pick<Server, "close" | "closeIdleConnections">,
+  gateway: Pick<Gateway, "close">,
+  options: CloseOnSignalsOptions = {},
+): void {
+  const { deadlineSeconds = DEFAULT_DEADLINE_SECONDS, onClosed, signals = DEFAULT_SIGNALS } = options;
+  if (!(deadlineSeconds >= 0)) throw new RangeError("deadlineSeconds must be a number of at least 0.");
+
+  const close = async (): Promise<void> => {
+    // The default of a second signal is to end the process.
+    for (const signal of signals) process.off(signal, onSignal);
+    server.close();
+    await gateway.close({ deadlineSeconds });
+    await onClosed?.();
+    // Clients keep their connections open, and `server.close` waits for them.
+    server.closeIdleConnections();
+    setTimeout(() => process.exit(), EXIT_AFTER_MS).unref();
+  };
+  const onSignal = (): void => void close();
+  for (const signal of signals) process.on(signal, onSignal);
+}
