@@ -15,6 +15,7 @@ const LONG = [
   "packages/sqlite/src/crashes.test.ts",
   "packages/conformance/src/fleet/kills.test.ts",
   "packages/conformance/src/ledgers/sqlite.test.ts",
+  "packages/conformance/src/readme.test.ts",
   "packages/conformance/src/fleet/stop-redis.test.ts",
   "packages/conformance/src/crashes/writes.test.ts",
   "packages/conformance/src/admission-stores/redis-absence.test.ts",

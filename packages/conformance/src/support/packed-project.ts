@@ -46,8 +46,9 @@ export function createPackedProject(): PackedProject {
   return { folder, write, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-function pack(folder: string): string[] {
-  const filters = PUBLISHED.flatMap((name) => ["--filter", name]);
+/** Packs published packages into a folder and returns the paths of the tarballs. Default: all of them. */
+export function pack(folder: string, names = PUBLISHED): string[] {
+  const filters = names.flatMap((name) => ["--filter", name]);
   run("npx", ["-y", pnpm(), ...filters, "pack", "--pack-destination", folder], ROOT);
   const tarballs = readdirSync(folder).filter((name) => name.endsWith(".tgz"));
   return tarballs.map((name) => join(folder, name));
