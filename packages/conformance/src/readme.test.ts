@@ -127,7 +127,7 @@ async function start(name: string, port: number, env: Record<string, string>): P
     child.kill("SIGKILL");
     await ended;
   });
-  if (name !== "client.ts") await vi.waitFor(() => expect(output).toContain("Listening on"), 15_000);
+  if (name !== "client.ts") await vi.waitUntil(() => output.includes("Listening on"), { timeout: 15_000 });
   return {
     ended,
     output: () => output,
