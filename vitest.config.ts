@@ -9,6 +9,7 @@ const SHARED = new Set(["@calotype/core", "@calotype/emulator"]);
 
 /** Files that take ten seconds and more, the longest first: begun last, they would end alone. */
 const LONG = [
+  "packages/harden/src/harden.test.ts",
   "packages/runtimes/src/bun.test.ts",
   "packages/runtimes/src/node-22.test.ts",
   "packages/conformance/src/crashes/kills.test.ts",

@@ -1,0 +1,77 @@
+import { readText } from "@calotype/conformance/support/workspace";
+import { toRecord } from "./to-record.ts";
+
+/** A response as a client got it. */
+export interface Seen {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+  /** Why reading the body failed. */
+  readonly failure?: unknown;
+}
+
+/** `error.code` of the table in docs/errors.md. */
+const CODES: ReadonlySet<string> = new Set(
+  [...readText("docs/errors.md").matchAll(/^\| `(\w+)` \| \d{3} \|/gm)].map(([, code]) => code ?? ""),
+);
+const TYPES: ReadonlySet<string> = new Set([
+  "invalid_request_error",
+  "authentication_error",
+  "permission_error",
+  "rate_limit_error",
+  "insufficient_quota",
+  "upstream_error",
+  "server_error",
+]);
+
+/**
+ * The first rule of responses that this one breaks, or `undefined`.
+ *
+ * @param isProvidersError true if the provider failed, so that its code and, on the native endpoint, its body may show
+ */
+export function findBrokenRule(seen: Seen, isProvidersError = false): string | undefined {
+  const { status, headers } = seen;
+  if (!headers["x-request-id"]) return "every response has x-request-id";
+  const isStream = headers["content-type"]?.startsWith("text/event-stream") === true;
+  if (!isStream && headers["cache-control"] !== "no-store")
+    return "every response has cache-control: no-store";
+  if (isStream && status === 200) return findStreamProblem(seen);
+  if (seen.failure !== undefined) return undefined;
+  const body = parse(seen.body);
+  if (body === undefined) return isProvidersError ? undefined : "a response is valid JSON";
+  return status >= 400 && !isProvidersError ? findErrorProblem(body) : undefined;
+}
+
+/** The `error.code` of a response, if it has one. */
+export function readCode(seen: Seen): string | undefined {
+  const code = toRecord(toRecord(parse(seen.body))["error"])["code"];
+  return typeof code === "string" ? code : undefined;
+}
+
+function findErrorProblem(body: unknown): string | undefined {
+  const error = toRecord(toRecord(body)["error"]);
+  const { message, type, code } = error;
+  if (typeof message !== "string" || message === "") return "an error has a message";
+  if (typeof type !== "string" || !TYPES.has(type)) return "an error has a documented type";
+  if (typeof code !== "string" || !CODES.has(code)) return "an error has a documented code";
+  if (!("param" in error)) return "an error has param";
+  return undefined;
+}
+
+/** Events of a stream that ended well end with an empty line, and their data is JSON or [DONE]. */
+function findStreamProblem({ body, failure }: Seen): string | undefined {
+  const text = body.toString();
+  if (failure !== undefined) return undefined;
+  return text === "" || /(?:\r\n|\n|\r)(?:\r\n|\n|\r)$/.test(text)
+    ? undefined
+    : "a stream ends after an event";
+}
+
+function parse(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString());
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,261 @@
+import { chance, drawInt, drawSize, pick, type Random } from "./draw.ts";
+
+/** A JSON value as it is written: objects are lists of pairs, so that keys may be doubled, and `raw` is any text. */
+export type Json =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly Json[]
+  | { readonly pairs: readonly (readonly [string, Json])[] }
+  | { readonly raw: string };
+
+/** A plain value as `Json`. */
+export function toJson(value: unknown): Json {
+  if (value === null || typeof value === "string" || typeof value === "number" || typeof value === "boolean")
+    return value;
+  if (Array.isArray(value)) return value.map(toJson);
+  return { pairs: Object.entries(Object(value)).map(([key, field]) => [key, toJson(field)] as const) };
+}
+
+/** JSON text of a value; `space` gives the white space before and after each mark. */
+export function writeJson(value: Json, space: () => string = () => ""): string {
+  if (Array.isArray(value))
+    return `[${value.map((item) => space() + writeJson(item, space) + space()).join(",")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if ("raw" in value) return value.raw;
+  if (!("pairs" in value)) return "null";
+  const pairs = value.pairs.map(([key, field]) => {
+    return `${space()}${JSON.stringify(key)}${space()}:${space()}${writeJson(field, space)}${space()}`;
+  });
+  return `{${pairs.join(",")}}`;
+}
+
+/** Changes a value in a few places: other types, odd numbers and strings, doubled, missing and unknown keys, depth. */
+export function mutateJson(random: Random, value: Json): Json {
+  let mutated = value;
+  for (let left = 1 + drawSize(random, 1, 5); left > 0; left -= 1) mutated = mutateSomewhere(random, mutated);
+  return mutated;
+}
+
+function mutateSomewhere(random: Random, value: Json): Json {
+  if (Array.isArray(value)) {
+    const items: readonly Json[] = value;
+    if (items.length === 0 || chance(random, 0.35)) return mutateList(random, items);
+    const place = drawInt(random, 0, items.length - 1);
+    return items.map((item, index) => (index === place ? mutateSomewhere(random, item) : item));
+  }
+  if (typeof value === "object" && value !== null && "pairs" in value) {
+    if (value.pairs.length === 0 || chance(random, 0.3)) return { pairs: mutatePairs(random, value.pairs) };
+    const place = drawInt(random, 0, value.pairs.length - 1);
+    return {
+      pairs: value.pairs.map(([key, field], index) => [
+        key,
+        index === place ? mutateSomewhere(random, field) : field,
+      ]),
+    };
+  }
+  return drawJunk(random);
+}
+
+function mutateList(random: Random, items: readonly Json[]): Json {
+  const place = drawInt(random, 0, items.length);
+  const kind = random();
+  if (kind < 0.3) return items.toSpliced(place, 1);
+  if (kind < 0.5) return items.toSpliced(place, 0, drawJunk(random));
+  if (kind < 0.8) return [...items, ...items.slice(0, 1)];
+  if (kind < 0.85) return Array.from({ length: drawSize(random, 20, 300) }, () => items[0] ?? null);
+  return drawJunk(random);
+}
+
+type Pairs = readonly (readonly [string, Json])[];
+
+function mutatePairs(random: Random, pairs: Pairs): Pairs {
+  const place = drawInt(random, 0, Math.max(0, pairs.length - 1));
+  const [key, field] = pairs[place] ?? ["", null];
+  const kind = random();
+  if (kind < 0.25) return pairs.toSpliced(place, 1);
+  if (kind < 0.4) return pairs.toSpliced(place, 0, [key, drawJunk(random)]);
+  if (kind < 0.6) return [...pairs, [drawKey(random), drawJunk(random)]];
+  if (kind < 0.7) return pairs.toSpliced(place, 1, [drawKey(random), field]);
+  if (kind < 0.8) return pairs.toSpliced(place, 1, [key, { pairs: [[key, field]] }]);
+  if (kind < 0.88) return pairs.toSpliced(place, 1, [key, [field]]);
+  if (kind < 0.9) return [...pairs, ...manyPairs(drawSize(random, 100, 3_000))];
+  return pairs.toReversed();
+}
+
+function manyPairs(count: number): Pairs {
+  return Array.from({ length: count }, (_, index) => [`key${index}`, index] as const);
+}
+
+const KEYS = [
+  "model",
+  "prompt",
+  "n",
+  "size",
+  "image",
+  "images",
+  "mask",
+  "stream",
+  "response_format",
+  "output_format",
+  "watermark",
+  "seed",
+  "guidance_scale",
+  "sequential_image_generation",
+  "sequential_image_generation_options",
+  "max_images",
+  "optimize_prompt_options",
+  "input",
+  "parameters",
+  "messages",
+  "content",
+  "role",
+  "text",
+  "negative_prompt",
+  "prompt_extend",
+  "user",
+  "quality",
+  "background",
+  "style",
+  "moderation",
+  "partial_images",
+  "layer_decomposition",
+  "__proto__",
+  "constructor",
+  "toString",
+  "hasOwnProperty",
+  "",
+  " ",
+  "model ",
+  "MODEL",
+  "\u0000",
+  "é",
+  "e\u0301",
+  "a.b",
+  "[0]",
+  "$ref",
+  "aspect_ratio",
+  "resolution",
+  "tags",
+  "safety_identifier",
+  "tools",
+  "image_url",
+]; // prettier-ignore
+
+function drawKey(random: Random): string {
+  return chance(random, 0.95) ? pick(random, KEYS) : "k".repeat(drawSize(random, 200, 20_000));
+}
+
+const STRINGS = [
+  "",
+  " ",
+  "\u0000",
+  "null",
+  "true",
+  "auto",
+  "disabled",
+  "3",
+  "-1",
+  "1e3",
+  "2.5",
+  "url",
+  "b64_json",
+  "1K",
+  "2K",
+  "4k",
+  "1024x1024",
+  "2048x2048",
+  "1024*1024",
+  "1328*1328",
+  "0x0",
+  "99999x99999",
+  "1x1",
+  "-1x5",
+  "2048X2048",
+  "２０４８x2048",
+  "https://images.example/a.png",
+  "http://127.0.0.1/a",
+  "data:image/png;base64,iVBORw0KGgo=",
+  "data:,",
+  "data:image/png;base64,",
+  "ftp://x/y",
+  "javascript:alert(1)",
+  "\ud800",
+  "😀",
+  "\u202e",
+  "é".normalize("NFD"),
+  "/etc/passwd",
+  "{{7*7}}",
+  "seedream-4-0-250828",
+  "SEEDREAM-4-0-250828",
+  "doubao-seedream-4-0-250828",
+  "image-2.0",
+  "image-2.0-PRO",
+  "ep-1",
+  "image-edit",
+  "*",
+  "image-*",
+]; // prettier-ignore
+
+const NUMBERS = [
+  "0",
+  "-0",
+  "1",
+  "2",
+  "3",
+  "15",
+  "16",
+  "-1",
+  "1.5",
+  "1e400",
+  "-1e400",
+  "1e-400",
+  "9007199254740993",
+  "1e21",
+  "0.1",
+  "4294967296",
+  "2147483648",
+  "1E2",
+  "100",
+  "1000000000000000000000000",
+]; // prettier-ignore
+
+const RAW = [
+  "NaN",
+  "Infinity",
+  "undefined",
+  "'a'",
+  "01",
+  "+1",
+  ".5",
+  "1.",
+  "0x10",
+  "tru",
+  "\\u0041",
+  '"\\x41"',
+  '"\u0001"',
+  '"\\ud83d"',
+  "// c",
+  "{}}",
+  "]",
+];
+
+/** A value that a client would not send on purpose. */
+function drawJunk(random: Random): Json {
+  const kind = random();
+  if (kind < 0.3) return pick(random, STRINGS);
+  if (kind < 0.55) return { raw: pick(random, NUMBERS) };
+  if (kind < 0.7) return pick(random, [null, true, false]);
+  if (kind < 0.75) return { raw: pick(random, RAW) };
+  if (kind < 0.85) return pick<Json>(random, [[], { pairs: [] }, [null], ["a", "b"], { pairs: [["a", 1]] }]);
+  if (kind < 0.9) return { raw: nest(random, drawInt(random, 2, chance(random, 0.1) ? 2_000 : 40)) };
+  if (kind < 0.95) return "x".repeat(drawSize(random, 500, 30_000));
+  return Array.from({ length: drawInt(random, 1, 5) }, () => drawJunk(random));
+}
+
+function nest(random: Random, depth: number): string {
+  return chance(random, 0.5)
+    ? `${"[".repeat(depth)}${"]".repeat(depth)}`
+    : `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
+}

@@ -1,0 +1,92 @@
+import type { GatewayRequest, GatewayResponse } from "@calotype/core";
+import type { Seen } from "./check-response.ts";
+import { cutAt, fromBytes } from "./grammar/bytes.ts";
+import type { RequestInput } from "./grammar/requests.ts";
+import { CALLER_KEY, type Subject } from "./subject.ts";
+
+/** Sends a request to the gateway in this process and reads the response. `undefined` if its path is not the gateway's. */
+export function sendRequest({ gateway }: Subject, input: RequestInput): Promise<Seen> | undefined {
+  const request = input.via === "fetch" ? toWebRequest(input) : undefined;
+  if (request !== undefined)
+    return gateway.fetch(request).then((response) => readWebResponse(response, input));
+  return gateway.handle(toGatewayRequest(input))?.then((response) => readResponse(response, input));
+}
+
+/** `undefined` for a request that the class `Request` does not allow. */
+function toWebRequest(input: RequestInput): Request | undefined {
+  try {
+    const body = input.body === null ? null : ReadableStream.from(toChunks(input));
+    return new Request(`http://gateway.example${input.path}`, {
+      method: input.method,
+      headers: input.headers.map(([name, value]) => [name, withKey(value)]),
+      body,
+      duplex: "half",
+    });
+  } catch {
+    return undefined;
+  }
+}
+
+function toGatewayRequest(input: RequestInput): GatewayRequest {
+  const signal = { aborted: false };
+  const get = (name: string): string | null => {
+    const values = input.headers.filter(([other]) => other.toLowerCase() === name.toLowerCase());
+    return values.length === 0 ? null : values.map(([, value]) => withKey(value)).join(", ");
+  };
+  const body = input.body && toChunks(input, () => (signal.aborted = true));
+  return { method: input.method, url: input.path, headers: { get }, body, signal };
+}
+
+async function* toChunks(
+  { body, cuts, ending }: RequestInput,
+  onAbort: () => void = () => undefined,
+): AsyncGenerator<Uint8Array> {
+  const bytes = fromBytes(body ?? { text: "" });
+  const sent = bytes.includes("$CALLER_KEY")
+    ? Buffer.from(withKey(bytes.toString("latin1")), "latin1")
+    : bytes;
+  // Copies: the gateway may keep or free what it gets.
+  for (const chunk of cutAt(sent, cuts)) yield Uint8Array.from(chunk);
+  if (ending === "whole") return;
+  if (ending === "aborts") onAbort();
+  throw new Error("The connection broke.");
+}
+
+function withKey(text: string): string {
+  return text.replaceAll("$CALLER_KEY", CALLER_KEY);
+}
+
+async function readWebResponse(response: Response, { reader }: RequestInput): Promise<Seen> {
+  const head = { status: response.status, headers: Object.fromEntries(response.headers) };
+  return { ...head, ...(await readBody(response.body ?? [], reader)) };
+}
+
+async function readResponse(
+  { status, headers, body }: GatewayResponse,
+  { reader }: RequestInput,
+): Promise<Seen> {
+  if (typeof body === "string") return { status, headers, body: Buffer.from(body) };
+  if (body instanceof Uint8Array) return { status, headers, body: Buffer.from(body) };
+  return { status, headers, ...(await readBody(body, reader)) };
+}
+
+type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+
+async function readBody(
+  body: Chunks,
+  reader: RequestInput["reader"],
+): Promise<Pick<Seen, "body" | "failure">> {
+  const chunks: Buffer[] = [];
+  try {
+    for await (const chunk of body) {
+      chunks.push(Buffer.from(chunk));
+      if (reader === "leaves") throw new ClientLeft();
+    }
+    return { body: Buffer.concat(chunks) };
+  } catch (failure) {
+    return { body: Buffer.concat(chunks), failure };
+  }
+}
+
+/** The reason why the rest of a body is missing if the test's own client left. */
+export class ClientLeft extends Error {}

@@ -1,0 +1,159 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import {
+  createGateway,
+  createMemoryLedger,
+  type Gateway,
+  type GatewayOptions,
+  type SettledRecord,
+  type Transport,
+} from "@calotype/core";
+import { QWEN_IMAGE, QWEN_IMAGE_EDIT, SEEDREAM, SEEDREAM_2 } from "./grammar/requests.ts";
+
+/** Keys with a value that is found wherever it appears. They have the form that the suite searches its output for. */
+export const CALLER_KEY = "caller-canary-5b1e90d7";
+const CHANNEL_KEY = "channel-canary-c42f7a16";
+const SECRET_HEADER = "header-canary-90aa61fe";
+const CANARIES = [CALLER_KEY, CHANNEL_KEY, SECRET_HEADER];
+
+const CALLER = "tester";
+/** The price of one image. A multiple of 1/4, so that sums of numbers are exact. */
+export const PRICE = 0.25;
+
+/** A gateway that is watched: its holds, records, log lines and events. */
+export interface Subject {
+  readonly gateway: Gateway;
+  /** The records that were settled since the last time. */
+  takeRecords(): readonly SettledRecord[];
+  /** Waits until every hold has ended. False if one did not within five seconds. */
+  holdsEnd(): Promise<boolean>;
+  /** Everything that the operator sees since the last time: log lines, records, events. Empty if nothing. */
+  takeOutput(): string;
+  /** Closes the gateway. The rule that is broken: it closes in time, and its books agree. */
+  close(): Promise<string | undefined>;
+}
+
+const MAX_WAIT_MS = 5_000;
+
+/** Opens a gateway with all models of the request grammar. Every caller may run one request at a time. */
+export function openSubject(
+  transport: Transport | undefined,
+  options: Partial<GatewayOptions> = {},
+): Subject {
+  let output: string[] = [];
+  let records: SettledRecord[] = [];
+  let charged = 0;
+  const holds = new Set<string>();
+  const books = createMemoryLedger();
+  const show = (fields: unknown): void => {
+    output.push(JSON.stringify(fields, showError));
+  };
+  const log = (fields: object, message: string): void => show({ message, ...fields });
+  const gateway = createGateway(
+    {
+      models: {
+        [SEEDREAM]: { family: "seedream" },
+        [SEEDREAM_2]: { family: "seedream" },
+        [QWEN_IMAGE]: { family: "qwen-image" },
+        [QWEN_IMAGE_EDIT]: { family: "qwen-image" },
+      },
+      channels: [
+        {
+          id: "ark",
+          family: "seedream",
+          apiKey: CHANNEL_KEY,
+          baseUrl: "https://ark.example/api/v3",
+          headers: { "x-operator": SECRET_HEADER },
+          modelMapping: { [SEEDREAM]: "ep-1", [SEEDREAM_2]: "doubao-seedream-4-5-251128" },
+        },
+        {
+          id: "dashscope",
+          family: "qwen-image",
+          apiKey: CHANNEL_KEY,
+          baseUrl: "https://dashscope.example/api/v1",
+        },
+      ],
+      apiKeys: [{ id: CALLER, key: CALLER_KEY }],
+      billing: { model_details: { "*": { pricing_mode: "per-request", model_price: String(PRICE) } } },
+      limits: { concurrent: 1 },
+      ledger: {
+        ...books,
+        async hold(hold) {
+          const result = await books.hold(hold);
+          if (result.ok) holds.add(hold.id);
+          return result;
+        },
+        async settle(record) {
+          await books.settle(record);
+          holds.delete(record.id);
+          records.push(record);
+          charged += Number(record.charge);
+        },
+        async release(id) {
+          await books.release(id);
+          holds.delete(id);
+        },
+      },
+      onUsage: show,
+      onError: show,
+      logger: { warn: log, error: log },
+      ...options,
+    },
+    transport === undefined ? {} : { transport },
+  );
+  return {
+    gateway,
+    takeRecords() {
+      const taken = records;
+      records = [];
+      return taken;
+    },
+    async holdsEnd() {
+      const end = Date.now() + MAX_WAIT_MS;
+      while (holds.size > 0 && Date.now() < end) await nextTurn();
+      return holds.size === 0;
+    },
+    takeOutput() {
+      if (output.length === 0) return "";
+      const taken = output.join("\n");
+      output = [];
+      return taken;
+    },
+    async close() {
+      const isClosed = await settlesWithin(gateway.close(), MAX_WAIT_MS);
+      if (!isClosed) return "gateway.close() returns";
+      const { settled, held } = await gateway.usage.balance(CALLER);
+      return Number(held) === 0 && Number(settled) === charged
+        ? undefined
+        : "after close() nothing is held, and the settled sum is the sum of the charges";
+    },
+  };
+}
+
+/** Errors have no fields that JSON would write. */
+function showError(_key: string, value: unknown): unknown {
+  if (!(value instanceof Error)) return value;
+  const { name, message, stack, cause } = value;
+  return { ...Object.fromEntries(Object.entries(value)), name, message, stack, cause };
+}
+
+/** The keys that appear in a text. */
+export function findKeys(text: string): readonly string[] {
+  return CANARIES.filter((key) => text.includes(key));
+}
+
+/** True if the promise settles within this time. */
+export async function settlesWithin(work: Promise<unknown>, ms: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(resolve, ms, false);
+  });
+  const isSettled = await Promise.race([
+    work.then(
+      () => true,
+      () => true,
+    ),
+    late,
+  ]);
+  clearTimeout(timer);
+  return isSettled;
+}

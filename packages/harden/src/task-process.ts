@@ -1,0 +1,7 @@
+// The process of one task: runs a part and sends the result to the parent.
+import { findPart } from "./parts.ts";
+import { runPart, type Task } from "./run-part.ts";
+
+const task: Task = JSON.parse(process.argv[2] ?? "");
+const result = await runPart(findPart(task.part), task);
+process.send?.(result, () => process.exit());
