@@ -53,6 +53,23 @@ describe("a budget", () => {
     expect((await post({ ...BODY, n: 2 })).status).toBe(200);
   });
 
+  it.each(["post", "postNative"] as const)(
+    "covers every layer of a decomposition before it is sent, and is charged those that came (%s)",
+    async (send) => {
+      const layers = { ...BODY, image: "https://example.com/a.png", layer_decomposition: true };
+      const made = { data: Array.from({ length: 17 }, () => ({ url: "https://ark.test/1.png" })) };
+      const provider: Provider = () => Response.json({ ...made, usage: { generated_images: 17 } });
+      const tooSmall = open("1.69", provider);
+      expect((await tooSmall[send](layers)).status).toBe(403);
+      expect(tooSmall.calls).toEqual([]);
+
+      const enough = open("1.7", provider);
+      expect((await enough[send](layers)).status).toBe(200);
+      expect(enough.records).toMatchObject([{ images: 17, charge: "1.7" }]);
+      expect(enough.records[0]).not.toHaveProperty("reportedUsage");
+    },
+  );
+
   it("is charged what was made, and the rest of the worst case may be spent again", async () => {
     const { gateway, post } = open("0.3");
     expect((await post({ ...BODY, n: 3 })).status).toBe(200);

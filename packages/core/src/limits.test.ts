@@ -99,6 +99,13 @@ describe("images per minute", () => {
     expect((await post(BODY)).status).toBe(200);
   });
 
+  it("count every layer that a decomposition may make", async () => {
+    const { post } = open({ imagesPerMinute: 20 });
+    const layers = { ...BODY, layer_decomposition: true };
+    expect((await post(layers)).headers.get("ratelimit")).toBe('"images";r=3;t=60');
+    expect((await post(layers)).status).toBe(429);
+  });
+
   it("that no minute will ever allow are refused for good", async () => {
     const { post } = open({ imagesPerMinute: 3 });
     const { status, headers } = await post({ ...BODY, n: 4 });

@@ -25,6 +25,7 @@ const MODEL: ResolvedModel = {
   responseFormat: undefined,
   callerLimits: undefined,
   channels: [],
+  upstreamModels: [],
   healthIds: [],
   leaseMs: 60_000,
 };

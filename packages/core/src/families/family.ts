@@ -17,6 +17,8 @@ export interface NormalizeContext {
   readonly operation: Operation;
   /** The service model name, as the client sent it. */
   readonly model: string;
+  /** The model's names at the channels that serve it. Absent: not known. */
+  readonly upstreamModels?: readonly string[] | undefined;
   /** The model's row of limits; absent: nothing is checked against it. */
   readonly limits: ModelLimits | undefined;
   /** The default response format of the caller, the model or the gateway. */

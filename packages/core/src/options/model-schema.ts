@@ -26,6 +26,7 @@ const limits = z.strictObject(
       .refine(isInOrder, IN_ORDER)
       .optional(),
     maxImages: whole(1).optional(),
+    maxLayers: whole(0).optional(),
     maxReferencesAndImages: whole(1).optional(),
   } satisfies Record<keyof ModelLimits, z.ZodType>,
   "must be the name of a row of limits, or a row",

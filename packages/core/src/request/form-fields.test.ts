@@ -133,6 +133,7 @@ describe("the fields of a form", () => {
     ["guidance_scale", "7.5", 7.5],
     ["guidance_scale", "7", 7],
     ["watermark", "true", true],
+    ["layer_decomposition", "true", true],
     ["watermark", "false", false],
     ["watermark", "True", "True"],
     ["watermark", "1", "1"],

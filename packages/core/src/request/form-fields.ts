@@ -60,7 +60,7 @@ function toImage(part: FormPart): ReferenceImage {
 }
 
 const NUMBERS: ReadonlySet<string> = new Set(["n", "seed", "guidance_scale"]);
-const BOOLEANS: ReadonlySet<string> = new Set(["watermark", "stream"]);
+const BOOLEANS: ReadonlySet<string> = new Set(["watermark", "stream", "layer_decomposition"]);
 const OBJECTS: ReadonlySet<string> = new Set([
   "sequential_image_generation_options",
   "optimize_prompt_options",

@@ -32,6 +32,7 @@ export function normalizeRequest(body: JsonObject, context: RequestContext): Ima
   return model.family.normalize(readable, {
     operation,
     model: model.name,
+    upstreamModels: model.upstreamModels,
     limits: model.limits,
     defaultResponseFormat: caller.responseFormat ?? model.responseFormat ?? context.responseFormat,
   });

@@ -32,6 +32,8 @@ export interface ResolvedModel {
   readonly callerLimits: CallerLimits | undefined;
   /** The channels that serve it; at least one. */
   readonly channels: readonly Channel[];
+  /** Its names at those channels. */
+  readonly upstreamModels: readonly string[];
   /** What names the health of those channels and their keys. */
   readonly healthIds: readonly string[];
   /** For how long what a request to them holds is kept for it. */
@@ -71,9 +73,7 @@ export function createModelResolver(
       limits: findModelLimits(limits, name, family),
       responseFormat,
       callerLimits,
-      channels: serving,
-      healthIds: healthIdsOf(serving),
-      leaseMs: findLeaseMs(serving),
+      ...describeChannels(name, serving),
     };
   };
 
@@ -105,9 +105,7 @@ export function createModelResolver(
     }
     const found = findByServiceName(name);
     const mapped = found?.channels.filter((channel) => channel.toUpstreamModel(name) === identifier) ?? [];
-    return found && mapped.length > 0
-      ? { ...found, channels: mapped, healthIds: healthIdsOf(mapped), leaseMs: findLeaseMs(mapped) }
-      : undefined;
+    return found && mapped.length > 0 ? { ...found, ...describeChannels(name, mapped) } : undefined;
   });
 
   return (model, caller, operation) => {
@@ -128,6 +126,18 @@ export function createModelResolver(
       );
     }
     return found;
+  };
+}
+
+type Served = Pick<ResolvedModel, "channels" | "upstreamModels" | "healthIds" | "leaseMs">;
+
+/** What a model has from the channels that serve it. */
+function describeChannels(name: string, channels: readonly Channel[]): Served {
+  return {
+    channels,
+    upstreamModels: channels.map((channel) => channel.toUpstreamModel(name) ?? name),
+    healthIds: healthIdsOf(channels),
+    leaseMs: findLeaseMs(channels),
   };
 }
 

@@ -189,6 +189,7 @@ function modelOf(channels: readonly Channel[]): ResolvedModel {
     responseFormat: undefined,
     callerLimits: undefined,
     channels,
+    upstreamModels: [],
     healthIds: healthIdsOf(channels),
     leaseMs: findLeaseMs(channels),
   };

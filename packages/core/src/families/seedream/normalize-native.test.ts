@@ -35,8 +35,33 @@ describe("a native body", () => {
     [{ sequential_image_generation: "auto", image: Array.from({ length: 40 }, () => "a") }, 1],
     [{ sequential_image_generation: "auto", image: { a: 1 } }, 15],
     [{ sequential_image_generation: "auto", sequential_image_generation_options: { max_images: 4 } }, 4],
+    [{ layer_decomposition: true }, 17],
+    [{ layer_decomposition: false }, 1],
+    [{ layer_decomposition: null }, 1],
+    [{ layer_decomposition: true, sequential_image_generation: "auto", image: ["a", "b"] }, 13 * 17],
   ])("of %j makes at most %i images", (fields, maxImages) => {
     expect(normalize(fields).maxImages).toBe(maxImages);
+  });
+
+  it.each<[string, Partial<NormalizeContext>, number]>([
+    ["a model without a row", { model: "poster" }, 17],
+    ["5.5", { model: "seedream-5-5-261028" }, 100],
+    ["5.5 under a name of the operator's", { model: "poster-5.5" }, 100],
+    [
+      "5.5 by its name at a channel",
+      { model: "poster", upstreamModels: ["ep-1", "doubao-seedream-5-5-261028"] },
+      100,
+    ],
+    ["5.0 Pro", { model: "seedream-5-0-pro-260628" }, 17],
+    ["4.5, which is not 5.5", { model: "seedream-4-5-51128" }, 17],
+    ["15.5, which is not 5.5", { model: "poster-15-5" }, 17],
+    ["a row that says how many", { model: "seedream-5-5-261028", limits: { maxLayers: 3 } }, 4],
+  ])("with layers counts the base image and the most layers of %s", (_what, context, maxImages) => {
+    expect(normalize({ layer_decomposition: true }, context).maxImages).toBe(maxImages);
+  });
+
+  it.each(["true", 1, {}])("with %j for layer_decomposition is refused", (layer_decomposition) => {
+    expect(() => normalize({ layer_decomposition })).toThrow("layer_decomposition must be true or false.");
   });
 
   it("is held to the operator's own row of limits", () => {

@@ -7,14 +7,14 @@ import { isReferenceImage } from "../image-list.js";
 import { countMaxPixels } from "./count-max-pixels.js";
 import { MAX_IMAGES } from "./limits.js";
 import { nativeRequestSchema } from "./request-schema.js";
-import { countMaxImages } from "./sequential-images.js";
+import { countMaxImages, countImagesOfEach } from "./sequential-images.js";
 
 /** A body of the native endpoint: what is charged by is checked, all else is the provider's to judge. */
 export function normalizeNative(fields: JsonObject, context: NormalizeContext): ImageRequest {
   const parsed = parseFields(nativeRequestSchema, fields);
   const images = [parsed.image].flat().filter(isReferenceImage);
   const most = context.limits?.maxImages ?? MAX_IMAGES;
-  const maxImages = countMaxImages(
+  const batch = countMaxImages(
     {
       sequential_image_generation: parsed.sequential_image_generation ?? undefined,
       sequential_image_generation_options: {
@@ -24,9 +24,9 @@ export function normalizeNative(fields: JsonObject, context: NormalizeContext): 
     images.length,
     context.limits?.maxReferencesAndImages ?? MAX_IMAGES,
   );
-  if (maxImages > most) {
+  if (batch > most) {
     const param = "sequential_image_generation_options.max_images";
-    throw invalidRequest(`${param} asks for ${maxImages} images; at most ${most} are allowed.`, param);
+    throw invalidRequest(`${param} asks for ${batch} images; at most ${most} are allowed.`, param);
   }
   const { n, ...upstreamFields } = fields;
   return {
@@ -34,7 +34,7 @@ export function normalizeNative(fields: JsonObject, context: NormalizeContext): 
     model: context.model,
     prompt: parsed.prompt,
     images,
-    maxImages,
+    maxImages: batch * countImagesOfEach(parsed.layer_decomposition === true, context),
     maxPixels: countMaxPixels(fields["size"], context.limits),
     responseFormat: parsed.response_format === "b64_json" ? "b64_json" : "url",
     stream: parsed.stream ?? false,

@@ -11,7 +11,7 @@ import { splitOpenAiOnly } from "../openai-only-fields.js";
 import { countMaxPixels } from "./count-max-pixels.js";
 import { MAX_IMAGES, MAX_REFERENCES, REFERENCE_MEDIA_TYPES } from "./limits.js";
 import { type SeedreamFields, seedreamRequestSchema } from "./request-schema.js";
-import { applyImageCount, countMaxImages } from "./sequential-images.js";
+import { applyImageCount, countMaxImages, countImagesOfEach } from "./sequential-images.js";
 
 /** Sizes by which clients ask for the provider's default. */
 const DEFAULT_SIZES: ReadonlySet<unknown> = new Set(["auto", "adaptive"]);
@@ -30,8 +30,8 @@ export function normalizeSeedream(fields: JsonObject, context: NormalizeContext)
   }
   const images = readImages(parsed.image);
   const sequential = applyImageCount(parsed.n, parsed);
-  const maxImages = countMaxImages(sequential, images.length, totalOf(context.limits));
-  checkCounts(images.length, maxImages, parsed, context.limits);
+  const batch = countMaxImages(sequential, images.length, totalOf(context.limits));
+  checkCounts(images.length, batch, parsed, context.limits);
   const responseFormat = parsed.response_format ?? context.defaultResponseFormat;
   const { n: _n, size: _size, ...upstreamFields } = known;
   put(upstreamFields, "size", readSize(parsed.size, context.limits));
@@ -44,7 +44,7 @@ export function normalizeSeedream(fields: JsonObject, context: NormalizeContext)
     model: context.model,
     prompt: parsed.prompt,
     images,
-    maxImages,
+    maxImages: batch * countImagesOfEach(parsed.layer_decomposition === true, context),
     maxPixels: countMaxPixels(parsed.size, context.limits),
     responseFormat: responseFormat ?? "url",
     stream: parsed.stream ?? false,

@@ -26,6 +26,7 @@ export const seedreamRequestSchema = z.object({
     )
     .optional(),
   stream: z.boolean("must be true or false").optional(),
+  layer_decomposition: z.boolean("must be true or false").optional(),
   optimize_prompt_options: z.looseObject({}, 'must be an object such as {"mode": "fast"}').optional(),
 });
 
@@ -42,6 +43,7 @@ export const nativeRequestSchema = z.object({
     )
     .nullish(),
   stream: z.boolean("must be true or false").nullish(),
+  layer_decomposition: z.boolean("must be true or false").nullish(),
 });
 
 /** The interpreted fields of family A, checked. */

@@ -1,3 +1,5 @@
+import type { NormalizeContext } from "../family.js";
+
 /** Ark's fields for several images from one request. Other options of the client are kept. */
 export interface SequentialFields {
   readonly sequential_image_generation?: "auto" | "disabled" | undefined;
@@ -33,4 +35,23 @@ export function countMaxImages(
   return (
     fields.sequential_image_generation_options?.max_images ?? Math.max(1, maxReferencesAndImages - references)
   );
+}
+
+/** Seedream 5.5 makes up to 99 layers; 5.0 Pro and Flash make up to 16 (Ark's reference, November 2026). */
+const MAX_LAYERS = 16;
+const MAX_LAYERS_OF_5_5 = 99;
+
+/** `seedream-5-5-261028`, and names of an operator's own such as `poster-5.5`. */
+const IS_5_5 = /(?<!\d)5[-.]5(?!\d)/;
+
+/**
+ * How many images each image of a request becomes: one, or with `layer_decomposition` the base image and its layers.
+ * The hold and the limit of images per minute count the most layers that the model may make. A model without a row
+ * counts 16, as most models that know layers do, unless one of its names says that it is Seedream 5.5.
+ */
+export function countImagesOfEach(isDecomposed: boolean, context: NormalizeContext): number {
+  if (!isDecomposed) return 1;
+  const { model, upstreamModels = [], limits } = context;
+  const isSeedream55 = [model, ...upstreamModels].some((name) => IS_5_5.test(name));
+  return 1 + (limits?.maxLayers ?? (isSeedream55 ? MAX_LAYERS_OF_5_5 : MAX_LAYERS));
 }
