@@ -62,7 +62,7 @@ describe("what is printed of a gateway", () => {
 
 describe("what is printed of a caller", () => {
   it.each<[string, Partial<GatewayOptions>]>([
-    ["a key in the options", { apiKeys: [{ id: "me", key: CALLER_KEY, budget: "1" }] }],
+    ["a key in the options", { apiKeys: [{ id: "me", key: CALLER_KEY }] }],
     ["a hash in the options", { apiKeys: [{ id: "me", hash: hashApiKey(CALLER_KEY) }] }],
     ["authenticate", { apiKeys: undefined, authenticate: () => ({ id: "me" }) }],
   ])("holds no key of %s, nor its hash", async (_what, options) => {

@@ -28,10 +28,14 @@ export function configure(options: LoadedOptions, now: () => number): Configurat
   });
   const { authenticate, apiKeys = [] } = options;
   const secrets = channels.flatMap(secretsOf);
+  const rules = { hasBilling: options.billing !== undefined };
   return {
     channels,
     models: options.models,
-    authenticate: createAuthenticator(authenticate ? findByOperator(authenticate) : findByHash(apiKeys), now),
+    authenticate: createAuthenticator(
+      authenticate ? findByOperator(authenticate, rules) : findByHash(apiKeys),
+      now,
+    ),
     resolveModel: createModelResolver(options.models, families, channels),
     prices: options.billing && createPriceList(options.billing),
     mask: createSecretMask(secrets),

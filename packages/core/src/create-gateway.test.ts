@@ -417,7 +417,9 @@ describe("a usage record", () => {
     [
       "model_not_priced",
       {
-        billing: { model_details: { "image*": { pricing_mode: "per-request" as const, model_price: "1" } } },
+        billing: {
+          model_details: { "seedream-4-5*": { pricing_mode: "per-request" as const, model_price: "1" } },
+        },
       },
       {},
     ],

@@ -24,7 +24,7 @@ export interface Caller {
   readonly responseFormat?: ResponseFormat | undefined;
   /** ISO 8601 with a time zone, or a Date: from then on the key is refused. Default: never. */
   readonly expiresAt?: string | Date | undefined;
-  /** All that the caller may ever spend, held money included. A decimal of at least 0. Default: no bound. */
+  /** All that the caller may ever spend, held money included. A decimal of at least 0; needs `billing`. Default: no bound. */
   readonly budget?: DecimalInput | undefined;
   /** In place of the gateway's own limits, each for itself. */
   readonly limits?: CallerLimits | undefined;

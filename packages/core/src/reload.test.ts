@@ -18,7 +18,7 @@ function createStore() {
   return {
     models: { doodle: { family: "seedream" } } as Record<string, { family: string }>,
     channels: [{ id: "ark", family: "seedream", apiKey: "first-key", baseUrl: "https://first.test" }],
-    apiKeys: [{ id: "me", key: CALLER_KEY }],
+    apiKeys: [{ id: "me", key: CALLER_KEY }] as { id: string; key: string; budget?: string }[],
     prices: { "*": perImage("0.1") },
     failure: undefined as Error | undefined,
   };
@@ -50,6 +50,25 @@ function open(provider?: Provider): Opened {
 }
 
 describe("a reload", () => {
+  it("refuses a second key of a caller without its budget, and keeps the budget", async () => {
+    const { gateway, post, store, calls } = open();
+    const caller = { id: "me", budget: "0.1" };
+    store.apiKeys = [{ ...caller, key: CALLER_KEY }];
+    await gateway.reload();
+    store.apiKeys = [
+      { ...caller, key: CALLER_KEY },
+      { id: "me", key: "new-key" },
+    ];
+    await expect(gateway.reload()).rejects.toThrow("apiKeys[1].budget must be the same as apiKeys[0].budget");
+    expect((await post(BODY)).status).toBe(200);
+    expect((await post(BODY)).status).toBe(403);
+
+    store.apiKeys[1] = { ...caller, key: "new-key" };
+    await gateway.reload();
+    expect((await post(BODY, asKey("new-key"))).status).toBe(403);
+    expect(calls).toHaveLength(1);
+  });
+
   it("takes models, channels, keys and prices over", async () => {
     const { gateway, post, store, calls, records } = open();
     expect((await post(BODY)).status).toBe(200);

@@ -69,6 +69,6 @@ const BILLING: GatewayOptions["billing"] = {
 function writeAnswer(pictures: readonly string[]): string {
   const data = pictures.map((b64_json) => ({ b64_json, size: "2048x2048" }));
   const images = pictures.length;
-  const usage = { generated_images: images, output_tokens: 16_384 * images, total_tokens: 16_384 * images };
+  const usage = { generated_images: images, output_tokens: 4_096 * images, total_tokens: 4_096 * images };
   return JSON.stringify({ model: SEEDREAM, created: 1_763_683_200, data, usage });
 }

@@ -459,7 +459,11 @@ describe("a price by tokens of a family that reports none", () => {
   });
 
   it.each<[string, object, object]>([
-    ["no name of the series", { "image-2*": perToken, "image-edi": perToken }, {}],
+    [
+      "no name of the series",
+      { "image-edit*": perRequest, "a*": perToken },
+      { "a-1": { family: "seedream" } },
+    ],
     ["a wider series, when the series has a good price", { "*": perToken, "image-edit*": perRequest }, {}],
     [
       "a name that another family makes",
@@ -505,5 +509,104 @@ describe("a family of the operator's", () => {
       { path: "models", message: "is missing: names and what is behind them" },
       { path: "channels", message: "is missing: a list of channels" },
     ]);
+  });
+});
+
+describe("entries of one caller", () => {
+  const SHOP = {
+    id: "shop",
+    group: "vip",
+    models: ["a", "b*"],
+    responseFormat: "url",
+    budget: "20",
+    limits: { requestsPerMinute: 5, imagesPerMinute: null },
+  };
+  const withKeys = (...others: readonly object[]): object => ({
+    ...GOOD,
+    apiKeys: [SHOP, ...others].map((entry, index) => ({ key: `key-${index}`, ...entry })),
+    billing: { model_details: { "*": perRequest }, group_ratio: { default: "1", vip: "0.8" } },
+  });
+
+  it.each<[string, object]>([
+    ["alike", SHOP],
+    ["that end at different times", { ...SHOP, expiresAt: "2027-01-31T00:00:00Z" }],
+    ["with the same budget in another spelling", { ...SHOP, budget: 20 }],
+    ["with the same models in another order", { ...SHOP, models: ["b*", "a", "a"] }],
+    [
+      "with the same limits in another order",
+      { ...SHOP, limits: { concurrent: undefined, imagesPerMinute: null, requestsPerMinute: 5 } },
+    ],
+    ["of another id", { id: "other" }],
+  ])("are taken: %s", (_what, other) => {
+    expect(problemsOf(withKeys(other))).toEqual([]);
+  });
+
+  it.each<[string, object]>([
+    ["budget", { budget: undefined }],
+    ["budget", { budget: "20.01" }],
+    ["group", { group: undefined }],
+    ["models", { models: undefined }],
+    ["models", { models: ["a"] }],
+    ["responseFormat", { responseFormat: "b64_json" }],
+    ["limits", { limits: undefined }],
+    ["limits", { limits: { requestsPerMinute: 5 } }],
+    ["limits", { limits: { requestsPerMinute: 6, imagesPerMinute: null } }],
+  ])("that differ in %s are refused: %j", (field, change) => {
+    expect(problemsOf(withKeys({ id: "other" }, { ...SHOP, ...change }))).toEqual([
+      {
+        path: `apiKeys[2].${field}`,
+        message: `must be the same as apiKeys[0].${field}: both entries have the id shop, and only key, hash and expiresAt may differ`,
+      },
+    ]);
+  });
+});
+
+describe("what would be ignored", () => {
+  const PRICED = { ...GOOD, billing: { model_details: { "*": perRequest } } };
+
+  it.each<[string, object, string, string]>([
+    [
+      "a budget without prices",
+      { ...GOOD, apiKeys: [{ id: "me", key: "secret", budget: "5" }] },
+      "apiKeys[0].budget",
+      "needs billing: without prices nothing is charged, and the budget would bound nothing",
+    ],
+    ...["aa", "b", "A", "c*"].map((name): [string, object, string, string] => [
+      `the price ${name}`,
+      { ...GOOD, billing: { model_details: { "*": perRequest, [name]: perRequest } } },
+      name === "c*" ? 'billing.model_details["c*"]' : `billing.model_details.${name}`,
+      "is the price of no model: no key of models has this name or belongs to this series",
+    ]),
+    [
+      "a caller's models that do not exist",
+      { ...PRICED, apiKeys: [{ id: "me", key: "secret", models: ["aa", "c*"] }] },
+      "apiKeys[0].models",
+      "names no model of models: aa, c*",
+    ],
+  ])("is refused: %s", (_what, options, path, message) => {
+    const wide = { ...options, models: { a: { family: "seedream" }, "bb*": { family: "qwen-image" } } };
+    expect(problemsOf(wide)).toEqual([{ path, message }]);
+  });
+
+  it.each<[string, object]>([
+    [
+      "a price of one name of a series",
+      { ...GOOD, billing: { model_details: { "*": perRequest, "b-1": perRequest } } },
+    ],
+    [
+      "a price of a narrower series",
+      { ...GOOD, billing: { model_details: { "*": perRequest, "bb*": perRequest } } },
+    ],
+    [
+      "a group that nobody has yet",
+      { ...PRICED, billing: { ...PRICED.billing, group_ratio: { default: 1, vip: 2 } } },
+    ],
+    [
+      "one model of several that does not exist",
+      { ...PRICED, apiKeys: [{ id: "me", key: "s", models: ["a", "c"] }] },
+    ],
+    ["a caller that may use nothing", { ...PRICED, apiKeys: [{ id: "me", key: "s", models: [] }] }],
+  ])("is none of these: %s", (_what, options) => {
+    expect(problemsOf(options)).toEqual([]);
   });
 });

@@ -1,11 +1,11 @@
-import { DEFAULT_GROUP, type PriceTables } from "../billing/pricing.js";
+import type { PriceTables } from "../billing/pricing.js";
 import type { Family } from "../families/family.js";
 import { builtInFamilies } from "../families/registry.js";
 import { isJsonObject } from "../json.js";
-import { type ApiKeyOptions, hashApiKey } from "../request/authenticate.js";
 import { formatPath } from "../request/parse-fields.js";
 import type { ChannelOptions } from "../routing/channel.js";
 import { covers, createSeriesMap, isSeries, overlaps } from "../series.js";
+import { checkAllowedModels, checkCallers } from "./check-callers.js";
 import type { LoadedOptions } from "./load-options.js";
 import type { GatewayOptions } from "./options.js";
 import { fixedOptionsSchema, gatewayOptionsSchema } from "./options-schema.js";
@@ -45,10 +45,12 @@ export function checkOptions(options: LoadedOptions): ReadonlyMap<string, Family
   const extra = isSound("families") ? (options.families ?? []) : [];
   const families = new Map([...builtInFamilies, ...extra].map((family) => [family.name, family]));
   problems.push(...checkFamilyNames(extra), ...checkAccess(options));
-  if (isSound("apiKeys")) problems.push(...checkApiKeys(options.apiKeys ?? []));
+  if (isSound("apiKeys", "billing")) problems.push(...checkCallers(options.apiKeys ?? [], options.billing));
+  if (isSound("apiKeys", "models"))
+    problems.push(...checkAllowedModels(options.apiKeys ?? [], options.models));
   if (isSound("models", "channels", "families")) {
     problems.push(...checkFamilies(options, families), ...checkChannels(options));
-    if (isSound("billing", "apiKeys")) problems.push(...checkPrices(options, families));
+    if (isSound("billing")) problems.push(...checkPrices(options, families));
   }
   if (problems.length > 0) throw new GatewayOptionsError(problems);
   return families;
@@ -99,15 +101,6 @@ function toProblems(issue: Issue): OptionsProblem[] {
 /** True when the value as a whole is not what the alternative of a union is for. */
 function isOfAnotherType({ path, code }: Issue): boolean {
   return path.length === 0 && (code === "invalid_type" || code === "invalid_value");
-}
-
-function* checkApiKeys(apiKeys: readonly ApiKeyOptions[]): Iterable<OptionsProblem> {
-  const hashes = new Set<string>();
-  for (const [index, { key, hash }] of apiKeys.entries()) {
-    const own = hash?.toLowerCase() ?? hashApiKey(key ?? "");
-    if (hashes.has(own)) yield { path: `apiKeys[${index}]`, message: "has the key of another one" };
-    hashes.add(own);
-  }
 }
 
 function* checkFamilyNames(extra: readonly Family[]): Iterable<OptionsProblem> {
@@ -174,7 +167,7 @@ function* checkPrices(
   options: LoadedOptions,
   families: ReadonlyMap<string, Family>,
 ): Iterable<OptionsProblem> {
-  const { billing, models, apiKeys = [] } = options;
+  const { billing, models } = options;
   if (billing === undefined) return;
   const details = createSeriesMap(billing.model_details);
   for (const model of Object.keys(models)) {
@@ -184,13 +177,16 @@ function* checkPrices(
       yield { path, message: "is missing: the model has no price" };
     }
   }
-  yield* checkTokenPrices(billing, models, families);
-  const groups = billing.group_ratio ?? { [DEFAULT_GROUP]: "1" };
-  for (const [index, { group = DEFAULT_GROUP }] of apiKeys.entries()) {
-    if (!Object.hasOwn(groups, group)) {
-      yield { path: `apiKeys[${index}].group`, message: `names no group of billing.group_ratio: ${group}` };
-    }
+  for (const price of Object.keys(billing.model_details)) {
+    if (Object.keys(models).some((model) => overlaps(price, model))) continue;
+    // A misspelled price is worse than none: its model would be charged by the price of a series.
+    const path = formatPath(["billing", "model_details", price]);
+    yield {
+      path,
+      message: "is the price of no model: no key of models has this name or belongs to this series",
+    };
   }
+  yield* checkTokenPrices(billing, models, families);
 }
 
 /** Where no tokens are reported, a price by tokens would charge nothing for any image. */

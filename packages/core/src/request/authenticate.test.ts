@@ -125,13 +125,15 @@ describe("keys that end", () => {
   });
 });
 
+const RULES = { hasBilling: true };
+
 const run = (find: Authenticate): Promise<unknown> =>
-  authenticateBy(findByOperator(find))(headers("Bearer k"));
+  authenticateBy(findByOperator(find, RULES))(headers("Bearer k"));
 
 describe("the operator's function", () => {
   it("is given the key and the headers", async () => {
     const authenticate = authenticateBy(
-      findByOperator((key, given) => ({ id: `${key} ${given.get("x-team")}` })),
+      findByOperator((key, given) => ({ id: `${key} ${given.get("x-team")}` }), RULES),
     );
     const caller = await authenticate(new Headers({ authorization: "Bearer k", "x-team": "t" }));
     expect(caller).toEqual({ id: "k t" });
@@ -147,7 +149,7 @@ describe("the operator's function", () => {
     const database = Object.assign(new Error(`no answer: where key = ${KEY} or hash = ${hashApiKey(KEY)}`), {
       parameters: [KEY],
     });
-    const authenticate = authenticateBy(findByOperator(() => Promise.reject(database)));
+    const authenticate = authenticateBy(findByOperator(() => Promise.reject(database), RULES));
     const error: unknown = await authenticate(headers(`Bearer ${KEY}`)).catch((reason: unknown) => reason);
     expect(error).toMatchObject({ message: "no answer: where key = *** or hash = ***" });
     expect(inspect(error, { depth: Infinity, showHidden: true }).includes(KEY)).toBe(false);
@@ -196,7 +198,7 @@ describe("the operator's function", () => {
       findByOperator(() => {
         asked++;
         return { id: "me" };
-      }),
+      }, RULES),
     );
     await expect(authenticate(headers())).rejects.toEqual(refused);
     expect(asked).toBe(0);

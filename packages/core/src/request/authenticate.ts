@@ -5,7 +5,7 @@ import type { Caller } from "../image-request.js";
 import { createKeyMask } from "../mask-secrets.js";
 import { toPlainError } from "../plain-error.js";
 import { isPromiseLike } from "../promise-like.js";
-import { checkCaller } from "./check-caller.js";
+import { type CallerRules, checkCaller } from "./check-caller.js";
 import { parseExpiry } from "./expiry.js";
 
 /** A caller of the gateway and the key it holds: in clear, or better its {@link hashApiKey}. */
@@ -73,11 +73,11 @@ export function createAuthenticator(find: FindCaller, now: () => number): Authen
 }
 
 /** Finds callers by the operator's function, and checks what it gives. */
-export function findByOperator(authenticate: Authenticate): FindCaller {
+export function findByOperator(authenticate: Authenticate, rules: CallerRules): FindCaller {
   return async (apiKey, headers) => {
     const caller = await askOperator(authenticate, apiKey, headers);
     if (!caller) return undefined;
-    checkCaller(caller);
+    checkCaller(caller, rules);
     return toFound(caller);
   };
 }

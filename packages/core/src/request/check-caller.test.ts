@@ -2,7 +2,16 @@ import { describe, expect, it } from "vitest";
 import type { Caller } from "../image-request.js";
 import { checkCaller } from "./check-caller.js";
 
+const RULES = { hasBilling: true };
+
 describe("checkCaller", () => {
+  it("refuses a budget without billing: it would bound nothing", () => {
+    expect(() => checkCaller({ id: "me", budget: "5" }, { hasBilling: false })).toThrow(
+      /wrong budget: it needs the option billing/,
+    );
+    expect(() => checkCaller({ id: "me" }, { hasBilling: false })).not.toThrow();
+  });
+
   it.each<Caller>([
     { id: "me" },
     { id: "me", group: "vip", models: [], responseFormat: "url", budget: 0, limits: {} },
@@ -10,12 +19,12 @@ describe("checkCaller", () => {
     { id: "me", expiresAt: new Date(0), limits: { requestsPerMinute: 1, imagesPerMinute: null } },
     { id: "me", group: undefined, models: undefined, budget: undefined, limits: { concurrent: undefined } },
   ])("takes %j", (caller) => {
-    expect(() => checkCaller(caller)).not.toThrow();
+    expect(() => checkCaller(caller, RULES)).not.toThrow();
   });
 
   it("takes what the operator adds for its own hooks", () => {
     const caller = { id: "me", tenant: 7 };
-    expect(() => checkCaller(caller)).not.toThrow();
+    expect(() => checkCaller(caller, RULES)).not.toThrow();
   });
 
   it.each<[string, unknown]>([
@@ -49,7 +58,7 @@ describe("checkCaller", () => {
     ["limits.concurrent", { id: "me", limits: { concurrent: Infinity } }],
     ["limits.perMinute", { id: "me", limits: { perMinute: 10 } }],
   ])("blames the operator's function for the %s of %j", (field, caller) => {
-    const check = () => checkCaller(caller as Caller);
+    const check = () => checkCaller(caller as Caller, RULES);
     expect(check).toThrow(TypeError);
     expect(check).toThrow(new RegExp(`^authenticate gave .*\\b${field}: `));
   });

@@ -16,7 +16,10 @@ const LIMITS: Readonly<Record<keyof CallerLimits, true>> = {
  *
  * @throws TypeError that names the field; the operator is to mend it, not the client
  */
-export function checkCaller({ id, group, models, responseFormat, expiresAt, budget, limits }: Caller): void {
+export function checkCaller(
+  { id, group, models, responseFormat, expiresAt, budget, limits }: Caller,
+  { hasBilling }: CallerRules,
+): void {
   // Without an id nobody could be charged.
   if (!isText(id)) throw new TypeError("authenticate gave a caller without id: it must be a text.");
   const check: Check = (sound, field, rule) => {
@@ -29,8 +32,17 @@ export function checkCaller({ id, group, models, responseFormat, expiresAt, budg
   check(isAbsentOr(isFormat, responseFormat), "responseFormat", 'it must be "url", "b64_json" or absent');
   check(isAbsentOr(isMoment, expiresAt), "expiresAt", EXPIRY_RULE);
   check(isAbsentOr(isDecimal, budget), "budget", "it must be a decimal of at least 0, or absent");
+  check(hasBilling || budget === undefined, "budget", BUDGET_RULE);
   if (limits !== undefined) checkLimits(limits, check);
 }
+
+/** What the gateway's options allow callers to have. */
+export interface CallerRules {
+  /** Without `billing` nothing is charged, so that a budget would bound nothing. */
+  readonly hasBilling: boolean;
+}
+
+const BUDGET_RULE = "it needs the option billing; without prices the budget would bound nothing";
 
 type Check = (sound: boolean, field: string, rule: string) => void;
 

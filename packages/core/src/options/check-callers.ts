@@ -1,0 +1,88 @@
+import { formatDecimal, parseDecimal } from "../billing/decimal.js";
+import { DEFAULT_GROUP, type PriceTables } from "../billing/pricing.js";
+import type { Caller } from "../image-request.js";
+import { type ApiKeyOptions, hashApiKey } from "../request/authenticate.js";
+import { overlaps } from "../series.js";
+import type { OptionsProblem } from "./check-options.js";
+
+/** Checks the entries of `apiKeys` against each other and against the prices. Each entry has its shape already. */
+export function* checkCallers(
+  apiKeys: readonly ApiKeyOptions[],
+  billing: PriceTables | undefined,
+): Iterable<OptionsProblem> {
+  yield* checkKeys(apiKeys);
+  yield* checkAgreement(apiKeys);
+  const groups = billing && (billing.group_ratio ?? { [DEFAULT_GROUP]: "1" });
+  for (const [index, { group = DEFAULT_GROUP, budget }] of apiKeys.entries()) {
+    if (groups !== undefined && !Object.hasOwn(groups, group)) {
+      yield { path: `apiKeys[${index}].group`, message: `names no group of billing.group_ratio: ${group}` };
+    }
+    if (billing === undefined && budget !== undefined) {
+      yield { path: `apiKeys[${index}].budget`, message: BUDGET_NEEDS_BILLING };
+    }
+  }
+}
+
+const BUDGET_NEEDS_BILLING =
+  "needs billing: without prices nothing is charged, and the budget would bound nothing";
+
+/**
+ * Finds callers that may use no model, because nothing in their list exists. A list may name some models that do not
+ * exist, so that a model can be taken out of service without a change to every caller. An empty list is taken as meant.
+ */
+export function* checkAllowedModels(
+  apiKeys: readonly ApiKeyOptions[],
+  models: Readonly<Record<string, unknown>>,
+): Iterable<OptionsProblem> {
+  const served = Object.keys(models);
+  for (const [index, { models: allowed = [] }] of apiKeys.entries()) {
+    const isUseless = !allowed.some((name) => served.some((model) => overlaps(name, model)));
+    if (allowed.length > 0 && isUseless) {
+      yield { path: `apiKeys[${index}].models`, message: `names no model of models: ${allowed.join(", ")}` };
+    }
+  }
+}
+
+function* checkKeys(apiKeys: readonly ApiKeyOptions[]): Iterable<OptionsProblem> {
+  const hashes = new Set<string>();
+  for (const [index, { key, hash }] of apiKeys.entries()) {
+    const own = hash?.toLowerCase() ?? hashApiKey(key ?? "");
+    if (hashes.has(own)) yield { path: `apiKeys[${index}]`, message: "has the key of another one" };
+    hashes.add(own);
+  }
+}
+
+/** What entries with one id must agree in, in a form in which equal values are equal texts. */
+const SHARED: Readonly<Record<Exclude<keyof Caller, "id" | "expiresAt">, (caller: Caller) => unknown>> = {
+  group: ({ group = DEFAULT_GROUP }) => group,
+  models: ({ models }) => models && [...new Set(models)].toSorted(),
+  responseFormat: ({ responseFormat }) => responseFormat,
+  budget: ({ budget }) => {
+    const decimal = parseDecimal(budget);
+    return decimal && formatDecimal(decimal);
+  },
+  limits: ({ limits = {} }) =>
+    Object.entries(limits)
+      .filter(([, limit]) => limit !== undefined)
+      .toSorted(([a], [b]) => a.localeCompare(b)),
+};
+
+/**
+ * Entries with one id are several keys of one caller: its budget and limits are counted under the id. If one entry had
+ * no budget, its key could spend without bound.
+ */
+function* checkAgreement(apiKeys: readonly ApiKeyOptions[]): Iterable<OptionsProblem> {
+  const firsts = new Map<string, number>();
+  for (const [index, entry] of apiKeys.entries()) {
+    const first = firsts.get(entry.id) ?? index;
+    firsts.set(entry.id, first);
+    const other = apiKeys[first] ?? entry;
+    for (const [field, read] of Object.entries(SHARED)) {
+      if (JSON.stringify(read(entry)) === JSON.stringify(read(other))) continue;
+      yield {
+        path: `apiKeys[${index}].${field}`,
+        message: `must be the same as apiKeys[${first}].${field}: both entries have the id ${entry.id}, and only key, hash and expiresAt may differ`,
+      };
+    }
+  }
+}
