@@ -7,7 +7,7 @@ import { isReferenceImage } from "../image-list.js";
 import { countMaxPixels } from "./count-max-pixels.js";
 import { MAX_IMAGES } from "./limits.js";
 import { nativeRequestSchema } from "./request-schema.js";
-import { countMaxImages, countImagesOfEach } from "./sequential-images.js";
+import { countImagesOfEach, countMaxImages } from "./sequential-images.js";
 
 /** A body of the native endpoint: what is charged by is checked, all else is the provider's to judge. */
 export function normalizeNative(fields: JsonObject, context: NormalizeContext): ImageRequest {

@@ -11,7 +11,7 @@ import { splitOpenAiOnly } from "../openai-only-fields.js";
 import { countMaxPixels } from "./count-max-pixels.js";
 import { MAX_IMAGES, MAX_REFERENCES, REFERENCE_MEDIA_TYPES } from "./limits.js";
 import { type SeedreamFields, seedreamRequestSchema } from "./request-schema.js";
-import { applyImageCount, countMaxImages, countImagesOfEach } from "./sequential-images.js";
+import { applyImageCount, countImagesOfEach, countMaxImages } from "./sequential-images.js";
 
 /** Sizes by which clients ask for the provider's default. */
 const DEFAULT_SIZES: ReadonlySet<unknown> = new Set(["auto", "adaptive"]);
