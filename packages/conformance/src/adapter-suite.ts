@@ -4,7 +4,7 @@ import { describeAnswers } from "./adapter-suite/describe-answers.js";
 import { describeConnections } from "./adapter-suite/describe-connections.js";
 import { describeLargeAnswers } from "./adapter-suite/describe-large-answers.js";
 import { describeLargeBodies } from "./adapter-suite/describe-large-bodies.js";
-import { describeLeavingClients } from "./adapter-suite/describe-leaving-clients.js";
+import { describeLeavingClients, describeUnreadResponses } from "./adapter-suite/describe-leaving-clients.js";
 import { describeMountPaths } from "./adapter-suite/describe-mount-paths.js";
 import { describeParsers } from "./adapter-suite/describe-parsers.js";
 import { describePaths } from "./adapter-suite/describe-paths.js";
@@ -27,6 +27,7 @@ export function describeAdapter(host: AdapterHost): void {
       describeStreams(host);
       describeUploads(host, providers);
       describeLeavingClients(host, providers);
+      describeUnreadResponses(host, providers);
     }
   });
 }

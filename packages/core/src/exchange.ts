@@ -54,4 +54,11 @@ export interface GatewayResponse {
    * may call it for a chunk that was written, when nobody has it any more. Absent where the chunks are not the gateway's.
    */
   readonly freeChunk?: ((chunk: Uint8Array) => void) | undefined;
+  /**
+   * Registers what the host does when the client has taken nothing of a produced `body` for `responseIdleSeconds`. The
+   * listener ends the client's connection and returns `false`: the gateway then treats the client as gone, and further
+   * reads of the body fail with the error given. It returns `true` if the client cannot read yet (its response waits
+   * behind another one of the same connection); then the time starts again. Absent for a complete body.
+   */
+  readonly onIdle?: ((listener: (error: Error) => boolean) => void) | undefined;
 }

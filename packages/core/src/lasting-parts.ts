@@ -20,12 +20,14 @@ import {
   DEFAULT_IDEMPOTENCY,
   DEFAULT_MAX_ANSWER_BYTES,
   DEFAULT_MAX_BYTES_IN_FLIGHT,
+  DEFAULT_RESPONSE_IDLE_SECONDS,
   DEFAULT_UPLOAD_MEMORY_BYTES,
   type GatewayOptions,
 } from "./options/options.js";
 import type { PipelineParts } from "./pipeline.js";
 import { createSpool, toKeptBytes } from "./request/spool.js";
 import { createRequestId } from "./request-id.js";
+import { createReaderLimit } from "./response/reader-limit.js";
 import { createChannelHealth } from "./routing/channel-health.js";
 import { DEFAULT_HEALTH_POLICY } from "./routing/health-policy.js";
 import { createRetryBudget, DEFAULT_RETRY_BUDGET } from "./routing/retry-budget.js";
@@ -94,6 +96,10 @@ export function createLastingParts(
     backgroundReads: createBackgroundReads(BACKGROUND_READS),
     maxAnswerBytes: options.maxAnswerBytes ?? DEFAULT_MAX_ANSWER_BYTES,
     health: createChannelHealth(now, DEFAULT_HEALTH_POLICY, (id, cooldown) => void tellFleet(id, cooldown)),
+    readerLimit: createReaderLimit(
+      (options.responseIdleSeconds ?? DEFAULT_RESPONSE_IDLE_SECONDS) * 1000,
+      logger,
+    ),
     retryBudget: createRetryBudget(now, environment.retryBudget ?? DEFAULT_RETRY_BUDGET),
     random: environment.random ?? Math.random,
     createId: environment.createId ?? createRequestId,

@@ -18,6 +18,7 @@ import type { Authenticator } from "./request/authenticate.js";
 import { normalizeRequest } from "./request/normalize-request.js";
 import { type BodyLimits, readFields } from "./request/read-fields.js";
 import { createArrival, createRequestReport, type ReportParts } from "./request-report.js";
+import type { ReaderLimit } from "./response/reader-limit.js";
 import type { ModelResolver } from "./routing/resolve-model.js";
 
 /** What the pipeline is wired from, once for each set of options. */
@@ -35,6 +36,8 @@ export interface PipelineParts extends JobParts, AdmissionParts, ReportParts {
   readonly bodyLimits: BodyLimits;
   readonly beforeSend: BeforeSend | undefined;
   readonly createId: () => string;
+  /** Ends responses that their client does not read. */
+  readonly readerLimit: ReaderLimit;
   /** Holds `gateway.close()` until the work is done. */
   readonly track: (work: Promise<unknown>) => void;
 }
@@ -116,7 +119,7 @@ export async function runPipeline(
     response = report.fail(error);
   }
   report.answered(response);
-  return response;
+  return parts.readerLimit.watch(response);
 }
 
 /** A host that takes no work any more must not fail what is done already. */

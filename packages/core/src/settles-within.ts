@@ -1,5 +1,5 @@
-/** A timer that is set for longer ends at once. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
+/** The longest time of a timer. One that is set for longer ends at once. */
+export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Whether a promise settles, either way, in so many milliseconds; waits without a timer for what has longer than weeks. */
 export async function settlesWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {

@@ -4,7 +4,7 @@ import type { Booking } from "./job/booking.js";
 import type { LateWrites } from "./job/late-writes.js";
 import type { Logger } from "./logger.js";
 import { type Maintenance, reportLost } from "./maintenance.js";
-import { settlesWithin } from "./settles-within.js";
+import { MAX_TIMER_MS, settlesWithin } from "./settles-within.js";
 import type { UnderWay } from "./under-way.js";
 import type { Transport } from "./upstream/transport.js";
 
@@ -30,13 +30,26 @@ const LAST_DELIVERY_MS = 3_000;
  */
 export async function shutDown(parts: ShutDownParts, deadlineMs: number): Promise<void> {
   const endsAt = performance.now() + deadlineMs;
-  const isFinished = await settlesWithin(parts.underWay.finished(), deadlineMs);
+  const isFinished = await finishesWithin(parts, deadlineMs);
   if (!isFinished) await cutOffTheRest(parts);
   const leftMs = Math.max(endsAt - performance.now(), LAST_DELIVERY_MS);
   if (!(await settlesWithin(deliverTheRest(parts), leftMs))) {
     parts.logger.warn({}, "onUsage did not take all records before the gateway had to end.");
   }
   if (isFinished) await parts.transport.close();
+}
+
+/**
+ * Keeps the process alive meanwhile: a response that nobody reads is ended by a timer that does not, and nothing else
+ * may be left to wait for.
+ */
+async function finishesWithin({ underWay }: ShutDownParts, deadlineMs: number): Promise<boolean> {
+  const keepAlive = setInterval(() => undefined, MAX_TIMER_MS);
+  try {
+    return await settlesWithin(underWay.finished(), deadlineMs);
+  } finally {
+    clearInterval(keepAlive);
+  }
 }
 
 async function deliverTheRest({ maintenance, delivery }: ShutDownParts): Promise<void> {

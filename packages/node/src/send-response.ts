@@ -1,37 +1,21 @@
 import { type IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { GatewayResponse } from "@calotype/core";
 import { drainUpload } from "./drain-upload.js";
-import { waitForDrain } from "./wait-for-drain.js";
 
 /**
- * How much is written at once. Over TLS a write shows no progress before all of it is taken, and an
- * image of some megabytes may take a slow client longer than it may stall.
- */
-const MAX_WRITE_BYTES = 64 * 1024;
-
-interface SendOptions {
-  /** How long a client may take nothing of a produced body, in milliseconds. Default: a minute. */
-  readonly maxStallMs?: number;
-}
-
-interface SendChunksOptions extends SendOptions {
-  readonly freeChunk: GatewayResponse["freeChunk"];
-}
-
-/**
- * Writes the gateway's answer to the socket: a complete body in one write, a produced one chunk by
- * chunk as fast as the client reads it, if it reads at all. Headers that the host set on the response stay.
+ * Writes the gateway's response to the socket: a complete body in one write, a produced one chunk by chunk as fast as
+ * the client reads it. Headers that the host set on the response stay.
  *
- * @returns `undefined` where all is written already
+ * @returns `undefined` if everything is written already
  */
 export function sendResponse(
   req: IncomingMessage,
   res: ServerResponse,
-  { status, headers, body, freeChunk }: GatewayResponse,
-  options: SendOptions = {},
+  response: GatewayResponse,
 ): Promise<void> | undefined {
+  const { status, headers, body } = response;
   if (typeof body !== "string" && !(body instanceof Uint8Array)) {
-    return sendProduced(res, { status, headers, body, freeChunk }, options);
+    return sendProduced(res, { ...response, body });
   }
   if (!canAnswer(res)) return undefined;
   const answer = {
@@ -73,8 +57,7 @@ interface ProducedResponse extends GatewayResponse {
 
 async function sendProduced(
   res: ServerResponse,
-  { status, headers, body, freeChunk }: ProducedResponse,
-  options: SendOptions,
+  { status, headers, body, freeChunk, onIdle }: ProducedResponse,
 ): Promise<void> {
   if (!canAnswer(res)) {
     await body[Symbol.asyncIterator]().return?.();
@@ -83,12 +66,30 @@ async function sendProduced(
   try {
     writeHead(res, status, headers).flushHeaders();
   } catch (error) {
-    // The host's own headers may be none that can be sent; whoever makes the body must not wait for a reader.
+    // Node refuses headers that the host set if they cannot be sent. The body must not wait for a reader then.
     await body[Symbol.asyncIterator]().return?.();
     throw error;
   }
-  // Not awaited here, where the head of the answer would be held until its end.
-  return sendChunks(res, body, { ...options, freeChunk: hasPlainWrite(res) ? freeChunk : undefined });
+  onIdle?.(createDisconnect(res));
+  // Not awaited here: that would hold the head of the response until its end.
+  return sendChunks(res, body, hasPlainWrite(res) ? freeChunk : undefined);
+}
+
+/** How often a pipelined response may wait as long again for its turn. */
+const MAX_TURNS_WAITED = 15;
+
+/**
+ * Ends the connection of a client that does not read. Not yet if the response has no socket: a pipelined response gets
+ * its socket when the one in front of it has ended.
+ */
+function createDisconnect(res: ServerResponse): () => boolean {
+  let waited = 0;
+  return () => {
+    const waitsForSocket = res.socket === null && !res.destroyed && waited < MAX_TURNS_WAITED;
+    if (waitsForSocket) waited++;
+    else res.destroy();
+    return waitsForSocket;
+  };
 }
 
 // oxlint-disable-next-line typescript/unbound-method -- It is compared, and never called.
@@ -134,14 +135,14 @@ async function answerDuringUpload(
 }
 
 /**
- * Writes chunks with backpressure. A client that leaves, or stops reading, ends the body by the `return` of its
- * iterator, at once even where the next chunk is minutes away. A body that fails resets the
- * connection: the client must not take what it has for the whole.
+ * Writes chunks with backpressure. If the client leaves, `return` of the body's iterator ends the body at once, also
+ * while the next chunk is minutes away. If the body fails, the connection is reset: the client must not take what it
+ * has for the whole.
  */
 async function sendChunks(
   res: ServerResponse,
   body: AsyncIterable<Uint8Array>,
-  { maxStallMs, freeChunk }: SendChunksOptions,
+  freeChunk: GatewayResponse["freeChunk"],
 ): Promise<void> {
   const chunks = body[Symbol.asyncIterator]();
   const stop = (): void => void chunks.return?.().catch(ignoreFailedReturn);
@@ -149,12 +150,11 @@ async function sendChunks(
   try {
     for await (const chunk of { [Symbol.asyncIterator]: () => chunks }) {
       if (res.destroyed) break;
-      if (chunk.length > MAX_WRITE_BYTES) await sendInParts(res, chunk, maxStallMs);
-      else if (!write(res, chunk, freeChunk)) await waitForDrain(res, maxStallMs);
+      if (!write(res, chunk, freeChunk)) await waitForDrain(res);
       if (res.destroyed) break;
     }
   } catch {
-    // Whoever made the body has reported why it failed; here only the client is told.
+    // The producer of the body has reported why it failed; here only the client is told.
     res.destroy();
   }
   res.off("close", stop);
@@ -172,15 +172,19 @@ function write(res: ServerResponse, chunk: Uint8Array, freeChunk: GatewayRespons
   });
 }
 
-async function sendInParts(
-  res: ServerResponse,
-  chunk: Uint8Array,
-  maxStallMs: number | undefined,
-): Promise<void> {
-  for (let start = 0; start < chunk.length && !res.destroyed; start += MAX_WRITE_BYTES) {
-    // Not copied.
-    if (!res.write(chunk.subarray(start, start + MAX_WRITE_BYTES))) await waitForDrain(res, maxStallMs);
-  }
+/** Resolves when the client has read what was written, or is gone. */
+function waitForDrain(res: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = (): void => {
+      res.off("drain", settle);
+      res.off("close", settle);
+      resolve();
+    };
+    res.on("drain", settle);
+    res.on("close", settle);
+    // A response that was closed before the listeners were added emits no event any more.
+    if (res.destroyed) settle();
+  });
 }
 
 /** Nobody reads on; the failure is of no use to anyone here. */

@@ -1,7 +1,9 @@
+import { text as readText } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
-import { open } from "../support/http-client.js";
+import { open, responseTo } from "../support/http-client.js";
 import { CALLER_HEADERS, GENERATIONS, jsonCall, SEEDREAM_BODY } from "../support/image-calls.js";
+import { inFrontOf, startLargeProvider } from "../support/large-provider.js";
 import { CHANNEL_KEY, type Providers, startGateway } from "../support/test-gateway.js";
 import type { AdapterHost } from "./adapter-host.js";
 import { mountFor } from "./mount-for.js";
@@ -81,6 +83,34 @@ export function describeLeavingClients(host: AdapterHost, providers: () => Provi
 
       expect(records).toMatchObject([{ status: 200 }, { status: 504 }]);
     });
+  });
+}
+
+/** Clients that stay connected and do not read their response. */
+export function describeUnreadResponses(host: AdapterHost, providers: () => Providers): void {
+  it("a client that does not read its response is disconnected and charged, and the gateway closes", async () => {
+    // More than all sockets on the way hold.
+    const provider = await startLargeProvider("goes on", ["A".repeat(32_000_000)]);
+    const { gateway, records } = startGateway(providers(), {
+      ...inFrontOf(provider),
+      responseIdleSeconds: 0.5,
+      limits: { concurrent: 1 },
+    });
+    const mounted = await mountFor(host, gateway);
+    const outgoing = open(mounted.url, CALL);
+    outgoing.on("error", () => {});
+    const response = responseTo(outgoing);
+    outgoing.end(JSON.stringify(SEEDREAM_BODY));
+    const unread = (await response).pause();
+    unread.on("error", () => {});
+
+    await vi.waitFor(() => expect(records).toHaveLength(1), 10_000);
+
+    expect(records).toMatchObject([{ status: 200, images: 1, charge: "0.03" }]);
+    const refusal = await mounted.send(jsonCall({ ...SEEDREAM_BODY, size: "1x1" }));
+    expect(refusal.status).toBe(400);
+    await gateway.close();
+    await expect(readText(unread)).rejects.toThrow("aborted");
   });
 }
 

@@ -34,6 +34,11 @@ const family = z.looseObject(
   "must be a family",
 );
 
+const seconds = z
+  .number("must be a number of seconds")
+  .positive("must be above 0")
+  .max(MAX_SECONDS, `must be at most ${MAX_SECONDS}, a day`);
+
 const REPORTS = ["balance", "records", "totals"] satisfies (keyof UsageReports)[];
 
 const shape = {
@@ -68,11 +73,8 @@ const shape = {
   maxAnswerBytes: bytes,
   maxBytesInFlight: bytes,
   uploadMemoryBytes: whole(0).optional(),
-  heartbeatSeconds: z
-    .number("must be a number of seconds")
-    .positive("must be above 0")
-    .max(MAX_SECONDS, `must be at most ${MAX_SECONDS}, a day`)
-    .optional(),
+  heartbeatSeconds: seconds.optional(),
+  responseIdleSeconds: seconds.optional(),
   families: z.array(family, "must be a list of families").optional(),
   beforeSend: asFunction.optional(),
   onUsage: asFunction.optional(),

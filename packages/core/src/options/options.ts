@@ -52,6 +52,12 @@ export interface GatewayOptions {
    * begins is not filled: until then it may still be an error. Default: none.
    */
   heartbeatSeconds?: number | undefined;
+  /**
+   * How long a client may take nothing of a response that is ready, in seconds: of a stream, or of a JSON response of
+   * at least 256 KiB. After this time the client counts as gone, as if it had disconnected. A client that takes at least
+   * 128 KiB in this time is never cut, and the time that the provider needs does not count. Default 60.
+   */
+  responseIdleSeconds?: number | undefined;
   /** Families beside the built-in `seedream` and `qwen-image`. */
   families?: readonly Family[] | undefined;
   /** Where holds, charges and records are kept. Default: the memory of this process, bounded. */
@@ -94,3 +100,4 @@ export const DEFAULT_IDEMPOTENCY: IdempotencyOptions = { seconds: 86_400, maxAns
 export const DEFAULT_MAX_BYTES_IN_FLIGHT = 1024 * MIB;
 export const DEFAULT_UPLOAD_MEMORY_BYTES = 256 * MIB;
 export const DEFAULT_MAX_ANSWER_BYTES = 256 * MIB;
+export const DEFAULT_RESPONSE_IDLE_SECONDS = 60;

@@ -1,17 +1,18 @@
 import type { Visit } from "../admission/entrance.js";
 import type { GatewayResponse } from "../exchange.js";
 
-/** Smaller ones are written at once, and a client that does not read them holds little. */
+/** A smaller body is written at once, and a client that does not read it holds little memory. Bytes. */
 const LARGE_BYTES = 256 * 1024;
 
 /**
- * Lets the visit leave when a complete body is off our hands: at once for a small one, and for a large one when it was
- * read or given up; then perhaps more than once.
+ * Releases the slot of a call (`visit`) when its complete body has left the gateway: at once if the body is small. A
+ * large body becomes a produced one, and its slot is released when the body was read or given up. `leave` may then be
+ * called more than once.
  */
 export function afterBody(response: GatewayResponse, visit: Pick<Visit, "leave">): GatewayResponse {
   const { headers, body } = response;
   if (typeof body !== "string" && !(body instanceof Uint8Array)) {
-    throw new TypeError("A body that is produced tells its end itself.");
+    throw new TypeError("A produced body reports its end itself.");
   }
   if (body.length < LARGE_BYTES) {
     visit.leave();
@@ -22,7 +23,7 @@ export function afterBody(response: GatewayResponse, visit: Pick<Visit, "leave">
   return { ...response, headers: withLength, body: toSingleChunk(bytes, visit) };
 }
 
-/** No generator: one that is given up before it began runs none of its code, and would tell nobody. */
+/** Not a generator: a generator that is given up before its first read runs none of its code, so it could not call `leave`. */
 function toSingleChunk(bytes: Uint8Array, visit: Pick<Visit, "leave">): AsyncIterable<Uint8Array> {
   let rest: Uint8Array | undefined = bytes;
   const end = (): Promise<IteratorResult<Uint8Array>> => {

@@ -2,10 +2,10 @@
 import "#node-version";
 import { Agent, buildConnector, type Dispatcher } from "undici";
 import { remember } from "../remember.js";
+import { createStallWatch } from "../stall-watch.js";
 import type { ProducedBody } from "../upstream-call.js";
 import { guardedLookup } from "./guarded-lookup.js";
 import { createHttp2Origins } from "./http2-origins.js";
-import { createStallWatch } from "./stall-watch.js";
 import type { Timeouts, Transport, TransportRequest } from "./transport.js";
 import { exchange } from "./undici-answer.js";
 

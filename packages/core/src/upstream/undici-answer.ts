@@ -4,7 +4,7 @@ import { ChunkQueue } from "../bytes/chunk-queue.js";
 import { freeChunk } from "../bytes/free-chunk.js";
 import type { HeaderReader } from "../exchange.js";
 import type { Link } from "../linked-list.js";
-import { HEARD, type StallWatch, type Watched } from "./stall-watch.js";
+import { HEARD, type StallWatch, type Watched } from "../stall-watch.js";
 import { type Timeouts, TransportError, type TransportResponse } from "./transport.js";
 import { isUnreachableCode } from "./unreachable.js";
 

@@ -1,0 +1,218 @@
+import { setImmediate } from "node:timers/promises";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import type { GatewayOptions } from "./options/options.js";
+import {
+  ARK_ANSWER,
+  createPost,
+  createTestGateway,
+  DASHSCOPE_ANSWER,
+  NATIVE,
+  type Provider,
+  type TestGateway,
+} from "./testing/test-gateway.js";
+
+const IDLE_MS = 60_000;
+/** A response is ended up to two looks late. */
+const LOOKS_MS = 500;
+const PICTURE = Buffer.alloc(900_000, 7).toString("base64");
+
+const EVENTS = [0, 1, 2].map(
+  (index) =>
+    `event: image_generation.partial_succeeded\ndata: {"type":"image_generation.partial_succeeded","image_index":${index},"url":"https://x","size":"2048x2048"}\n\n`,
+);
+const COMPLETED =
+  'event: image_generation.completed\ndata: {"type":"image_generation.completed","usage":{"generated_images":3,"output_tokens":9,"total_tokens":9}}\n\ndata: [DONE]\n\n';
+
+const encoder = new TextEncoder();
+
+/** A provider that sends these pieces one by one, as they are read. */
+function inPieces(contentType: string, pieces: readonly string[]): Provider {
+  return () =>
+    new Response(ReadableStream.from(pieces.map((piece) => encoder.encode(piece))), {
+      headers: { "content-type": contentType },
+    });
+}
+
+const streamOf = inPieces("text/event-stream", [...EVENTS, COMPLETED]);
+const largeJson = JSON.stringify({ ...ARK_ANSWER, data: [{ b64_json: PICTURE, size: "2048x2048" }] });
+const largeOf = inPieces("application/json", largeJson.match(/[^]{1,30000}/g) ?? []);
+
+/** Family B's links are downloaded and make one complete body of megabytes. */
+const dashscope: Provider = ({ url }) =>
+  url.includes("multimodal-generation")
+    ? Response.json(DASHSCOPE_ANSWER)
+    : new Response(Buffer.from(PICTURE, "base64"), { headers: { "content-type": "image/png" } });
+
+interface Kind {
+  readonly kind: string;
+  readonly provider: Provider;
+  readonly body: object;
+  readonly url?: string;
+  readonly images: number;
+}
+
+const SEEDREAM = { model: "seedream-4-5-251128", prompt: "a kite" };
+
+const KINDS: readonly Kind[] = [
+  { kind: "a stream", provider: streamOf, body: { ...SEEDREAM, stream: true }, images: 3 },
+  {
+    kind: "a native stream",
+    provider: streamOf,
+    body: { ...SEEDREAM, stream: true },
+    url: NATIVE,
+    images: 3,
+  },
+  {
+    kind: "a large JSON response",
+    provider: largeOf,
+    body: { ...SEEDREAM, response_format: "b64_json" },
+    images: 1,
+  },
+  {
+    kind: "a large native JSON response",
+    provider: largeOf,
+    body: { ...SEEDREAM, response_format: "b64_json" },
+    url: NATIVE,
+    images: 1,
+  },
+  {
+    kind: "a large complete body",
+    provider: dashscope,
+    body: { model: "image-plus", prompt: "a kite", response_format: "b64_json" },
+    images: 1,
+  },
+];
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "setTimeout", "clearTimeout", "performance"] });
+  return () => vi.useRealTimers();
+});
+
+/** Lets the time pass, and all that waits go on. */
+async function pass(ms: number): Promise<void> {
+  await vi.advanceTimersByTimeAsync(ms);
+  for (let turn = 0; turn < 50; turn++) await setImmediate();
+}
+
+function send({ gateway }: TestGateway, { body, url }: Pick<Kind, "body" | "url">): Promise<Response> {
+  const post = createPost(body);
+  return gateway.fetch(url === undefined ? post : new Request(url, post));
+}
+
+/** Whether the caller, who may have one request at a time, has its slot back. */
+async function isFree(test: TestGateway, kind: Kind): Promise<boolean> {
+  const response = await send(test, kind);
+  await response.body?.cancel();
+  return response.status === 200;
+}
+
+describe.each(KINDS)("$kind that nobody reads", (kind) => {
+  const start = (options: Partial<GatewayOptions> = {}): TestGateway =>
+    createTestGateway(kind.provider, { limits: { concurrent: 1 }, ...options });
+
+  it("is ended after the time, settled, and gives its slot back", async () => {
+    const test = start();
+    const response = await send(test, kind);
+    expect(response.status).toBe(200);
+
+    await pass(IDLE_MS - LOOKS_MS);
+    expect(await isFree(test, kind)).toBe(false);
+
+    await pass(3 * LOOKS_MS);
+    expect(test.records).toMatchObject([{ status: 200, images: kind.images }]);
+    await expect(response.text()).rejects.toThrow("The client took nothing of the response for 60 s.");
+    expect(await isFree(test, kind)).toBe(true);
+    await test.gateway.close();
+  });
+
+  it("is ended although the host has dropped it", async () => {
+    const test = start();
+    await send(test, kind);
+
+    await pass(IDLE_MS + LOOKS_MS);
+
+    expect(test.records).toMatchObject([{ status: 200, images: kind.images }]);
+    await test.gateway.close();
+  });
+
+  it("does not keep a gateway from closing", async () => {
+    const test = start();
+    await send(test, kind);
+    const closed = test.gateway.close();
+
+    await pass(IDLE_MS + 2 * LOOKS_MS);
+
+    await closed;
+    expect(test.records).toMatchObject([{ status: 200, images: kind.images }]);
+  });
+
+  it("is ended after the time of the options", async () => {
+    const test = start({ responseIdleSeconds: 5 });
+    const response = await send(test, kind);
+
+    await pass(5_000 + LOOKS_MS);
+
+    await expect(response.text()).rejects.toThrow("for 5 s.");
+    await test.gateway.close();
+  });
+
+  it("is ended after its reader has stopped", async () => {
+    const test = start();
+    const response = await send(test, kind);
+    const reader = response.body?.getReader();
+    await reader?.read();
+    await pass(IDLE_MS / 2);
+    await reader?.read();
+
+    await pass(IDLE_MS + LOOKS_MS);
+
+    expect(test.records).toMatchObject([{ status: 200, images: kind.images }]);
+    await expect(reader?.read()).rejects.toThrow("took nothing");
+    expect(await isFree(test, kind)).toBe(true);
+    await test.gateway.close();
+  });
+
+  it("is not ended while it is read slowly but steadily", async () => {
+    const test = start();
+    const response = await send(test, kind);
+    let bytes = 0;
+    let reads = 0;
+    for await (const chunk of response.body ?? []) {
+      bytes += chunk.length;
+      reads++;
+      await pass(IDLE_MS - LOOKS_MS);
+    }
+    expect(reads).toBeGreaterThan(3);
+    expect(bytes).toBeGreaterThan(500);
+    expect(test.records).toMatchObject([{ status: 200, images: kind.images }]);
+    await test.gateway.close();
+  });
+});
+
+describe("a reader that waits for the provider", () => {
+  it("is not taken for one that does not read, and one sweep serves all readers", async () => {
+    const next = Promise.withResolvers<void>();
+    const test = createTestGateway(
+      () =>
+        new Response(ReadableStream.from(twoEvents(next.promise)), {
+          headers: { "content-type": "text/event-stream" },
+        }),
+    );
+    const kind = { body: { ...SEEDREAM, stream: true } };
+    const responses = await Promise.all([send(test, kind), send(test, kind), send(test, kind)]);
+    const texts = responses.map((response) => response.text());
+    await pass(3 * IDLE_MS);
+    // The gateway's maintenance, the sweep, and the idle time of each read of the provider by this transport.
+    expect(vi.getTimerCount()).toBe(2 + responses.length);
+    next.resolve();
+    expect(await Promise.all(texts)).toEqual(responses.map(() => `${EVENTS[0]}${EVENTS[1]}`));
+    await test.gateway.close();
+  });
+});
+
+/** Two events, the second when the promise resolves. */
+async function* twoEvents(next: Promise<void>): AsyncGenerator<Uint8Array> {
+  yield encoder.encode(EVENTS[0]);
+  await next;
+  yield encoder.encode(EVENTS[1]);
+}
