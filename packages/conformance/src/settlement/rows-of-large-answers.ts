@@ -22,6 +22,8 @@ const brokenOff = { status: 200, images: 0, ending: "breaks off" } as const;
 const FAILURE = "InternalServiceError";
 const withFailure = `{"data":[${image}],"error":${JSON.stringify(errorOf(FAILURE))},"usage":${report(1)}}`;
 const allFailed = `{"data":[${Array.from({ length: 8 }, () => failed).join(",")}]}`;
+const noTokens = { output_tokens: 0, total_tokens: 0 };
+const allFailedWithoutCount = `${allFailed.slice(0, -1)},"usage":${JSON.stringify(noTokens)}}`;
 
 /** A row of an answer that comes to its end. */
 function whole(happened: string, text: string, rest: Omit<Row, "happened" | "ways" | "provider">): Row {
@@ -103,6 +105,22 @@ export const LARGE_ANSWERS: RowGroup = {
       }),
       ways: ["native"],
       record: { images: 0, errorCode: FAILED_IMAGE.code },
+    },
+    {
+      ...whole("All images of the batch failed, and a report without a count", allFailedWithoutCount, {
+        sees: { status: 502, code: FAILED_IMAGE.code },
+        charges: NOTHING,
+      }),
+      ways: ["JSON"],
+      record: { images: 0, usage: noTokens },
+    },
+    {
+      ...whole("All images of the batch failed, and a report without a count", allFailedWithoutCount, {
+        sees: { status: 200, images: 0 },
+        charges: NOTHING,
+      }),
+      ways: ["native"],
+      record: { images: 0, errorCode: FAILED_IMAGE.code, usage: noTokens },
     },
     left("", says("json", REST), { record: { images: 1 }, charges: ONE }),
     left(", and the provider breaks off", stopsAfter("cut", "json", "AAAA"), {

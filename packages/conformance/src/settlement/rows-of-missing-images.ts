@@ -1,5 +1,6 @@
+import type { Usage } from "@calotype/core";
 import { completedEvent, DONE, imageEvent, JUNK_COUNTS, report, reportOf, usageOf } from "./making.js";
-import { charges, NOTHING, ONE, type Row, type RowGroup, UNPRICED } from "./row.js";
+import { type Charges, charges, NOTHING, ONE, type Row, type RowGroup, UNPRICED } from "./row.js";
 import { makes, says } from "./script.js";
 import { STREAMS, WHOLE } from "./ways.js";
 
@@ -8,10 +9,26 @@ const noImage = "upstream_no_image";
 const sensitive = "OutputImageSensitiveContentDetected";
 const EMPTY = [undefined, "null", "[]", "{}", ...JUNK_COUNTS.map(reportOf)];
 
+/** Rows of a batch in which every image failed, with a report of tokens alone. */
+function noCount(tokens: number, charged: Charges): readonly Row[] {
+  const usage: Usage = { output_tokens: tokens, total_tokens: tokens };
+  const row = {
+    happened: `All images of the batch failed, and a report of ${tokens} tokens alone`,
+    asked: 2,
+    provider: [makes({ images: 0, failed: 2, usage: JSON.stringify(usage) })],
+    charges: charged,
+  };
+  const passedOn = { sees: { status: 200, images: 0 }, record: { images: 0, errorCode: sensitive, usage } };
+  return [
+    { ...row, ways: ["JSON"], sees: { status: 502, code: sensitive }, record: { images: 0, usage } },
+    { ...row, ways: ["native", ...STREAMS], ...passedOn },
+  ];
+}
+
 export const NO_IMAGES: RowGroup = {
   title: "The provider answers with success and without an image",
   introduction:
-    "On `/v1` this is an error; `/api/v3` passes the answer on as it came. What was reported is charged, and where nothing was reported nothing is.",
+    "In JSON of `/v1` this is an error; `/api/v3` and streams pass the response on as it came, and the record has the error. Only what the provider reported is charged: a number of images, or tokens if they are priced.",
   rows: [
     ...EMPTY.flatMap((usage): Row[] => {
       const common = { detail: `usage: ${usage}`, provider: [makes({ images: 0, usage })], charges: NOTHING };
@@ -25,7 +42,13 @@ export const NO_IMAGES: RowGroup = {
           sees: { status: 200, images: 0 },
           record: { images: 0, errorCode: noImage },
         },
-        { ...common, happened, ways: STREAMS, sees: { status: 200, images: 0 } },
+        {
+          ...common,
+          happened,
+          ways: STREAMS,
+          sees: { status: 200, images: 0 },
+          record: { images: 0, errorCode: noImage },
+        },
       ];
     }),
     {
@@ -57,9 +80,11 @@ export const NO_IMAGES: RowGroup = {
       ways: STREAMS,
       provider: [makes({ images: 0, usage: report(1) })],
       sees: { status: 200, images: 0 },
-      record: { images: 0, usage: usageOf(1) },
+      record: { images: 0, errorCode: noImage, usage: usageOf(1) },
       charges: ONE,
     },
+    ...noCount(0, NOTHING),
+    ...noCount(16_384, charges("0", "0.16384")),
     {
       happened: "All images of the batch failed",
       ways: ["JSON"],
@@ -75,7 +100,7 @@ export const NO_IMAGES: RowGroup = {
       asked: 2,
       provider: [makes({ images: 0, failed: 2, usage: report(0) })],
       sees: { status: 200, images: 0 },
-      record: { images: 0, usage: usageOf(0) },
+      record: { images: 0, errorCode: sensitive, usage: usageOf(0) },
       charges: NOTHING,
     },
     {
@@ -107,6 +132,13 @@ export const NO_IMAGES: RowGroup = {
       sees: image,
       record: { images: 1, errorCode: "Broken", usage: "none" },
       charges: charges("0.25", UNPRICED),
+    },
+    {
+      happened: "A `code` of `Success` beside an image",
+      ways: ["Qwen-Image"],
+      provider: [makes({ images: 1, error: "Success", usage: report(1) })],
+      sees: image,
+      charges: ONE,
     },
     {
       happened: "An error beside an image, and a report of one",

@@ -1,10 +1,25 @@
-import { completedEvent, DONE, errorEvent, failedEvent, imageEvent, report, usageOf } from "./making.js";
+import {
+  completedEvent,
+  DONE,
+  errorEvent,
+  FAILED_IMAGE,
+  failedEvent,
+  imageEvent,
+  report,
+  usageOf,
+} from "./making.js";
 import { charges, NOTHING, ONE, type Row, type RowGroup, UNPRICED } from "./row.js";
 import { cuts, hangs, type Script, says, stopsAfter } from "./script.js";
 import { ALL, STREAMS, WHOLE } from "./ways.js";
 
 const image = { status: 200, images: 1 };
 const HALF_EVENT = imageEvent(1).slice(0, -10);
+
+const withoutImage = {
+  sees: { status: 200, images: 0 },
+  record: { images: 0, errorCode: "upstream_no_image" },
+  charges: NOTHING,
+};
 
 /** A row of a stream that comes to its end. */
 function stream(
@@ -18,7 +33,7 @@ function stream(
 export const EVENTS: RowGroup = {
   title: "Events in another order",
   introduction:
-    "`image_generation.completed` carries the report, wherever it stands. Where it never comes the images that came are charged, and their tokens follow from their sizes, width × height ÷ 256.",
+    "`image_generation.completed` carries the report, wherever it stands. If it never comes, the different images that came are charged, and their sizes give the tokens: width × height ÷ 256. An image without a size counts with the requested size; a preset such as `2K` with its largest image.",
   rows: [
     stream(
       "`completed` twice: the last counts, not the sum",
@@ -39,17 +54,28 @@ export const EVENTS: RowGroup = {
       sees: { status: 200, images: 2 },
       charges: charges("0.5", "0.32768"),
     }),
-    stream("No `completed`, an image without a size", [imageEvent(0, ""), DONE], {
+    stream("No `completed`, and one image is reported twice", [imageEvent(0), imageEvent(0), DONE], {
+      sees: { status: 200, images: 2 },
+      record: { images: 1 },
+      charges: ONE,
+    }),
+    stream("No `completed`, an image without a size: it counts as requested", [imageEvent(0, ""), DONE], {
+      sees: image,
+      charges: ONE,
+    }),
+    stream("No `completed`, and neither the image nor the request has a size", [imageEvent(0, ""), DONE], {
+      fields: { size: undefined },
       sees: image,
       record: { images: 1, usage: { generated_images: 1 } },
       charges: charges("0.25", UNPRICED),
     }),
     stream("No `completed`, a failed image alone", [failedEvent(0), DONE], {
       sees: { status: 200, images: 0 },
+      record: { images: 0, errorCode: FAILED_IMAGE.code },
       charges: NOTHING,
     }),
-    stream("`[DONE]` alone", [DONE], { sees: { status: 200, images: 0 }, charges: NOTHING }),
-    stream("Nothing at all", [], { sees: { status: 200, images: 0 }, charges: NOTHING }),
+    stream("`[DONE]` alone", [DONE], withoutImage),
+    stream("Nothing at all", [], withoutImage),
     stream("An `error` event and no image", [errorEvent("Broken")], {
       sees: { status: 200, images: 0, code: "Broken", ending: "error event" },
       charges: NOTHING,

@@ -27,21 +27,21 @@ export interface Outcome {
   readonly errorCode?: string | undefined;
   readonly images: number;
   readonly usage?: Usage | undefined;
+  /** True if `usage` lacks the tokens of some images. Default false. */
+  readonly hasUnknownTokens?: boolean | undefined;
   readonly upstreamRequestId?: string | undefined;
   /** Milliseconds since 1970. */
   readonly endedAt: number;
 }
 
 /**
- * The usage record of one request, with its charge. A request of which no image came is charged
- * what the provider reported, and nothing where it reported nothing. A report of more than the request could make is
- * cut; the record then has `reportedUsage`.
+ * The usage record of one request, with its charge. If no image came, only what the provider
+ * reported is charged. A report of more than the request could make is cut; the record then has `reportedUsage`.
  */
 export function toSettledRecord(order: Order, sentTo: SentTo, outcome: Outcome): SettledRecord {
   const reported = keepCounts(outcome.usage);
   const usage = reported && cutUsage(reported, order.bounds, outcome.images);
-  const nothingMade = outcome.images === 0 && usage === undefined;
-  const charge = nothingMade ? undefined : order.price?.charge(usage);
+  const charge = findCharge(order, outcome, usage);
   const record: Writable<SettledRecord> = {
     state: "settled",
     id: order.id,
@@ -64,16 +64,30 @@ export function toSettledRecord(order: Order, sentTo: SentTo, outcome: Outcome):
   if (reported !== undefined && reported !== usage) record.reportedUsage = reported;
   // The price gives the same one again: whoever is given a record may do with it what they like.
   if (charge !== undefined) record.derivation = { ...charge.derivation };
-  if (isUnpriced(charge)) record.unpriced = true;
+  if (isUnpriced(charge, outcome)) record.unpriced = true;
   if (outcome.upstreamRequestId !== undefined) record.upstreamRequestId = outcome.upstreamRequestId;
   return record;
 }
 
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 
-/** True when tokens were to be charged and the provider reported none. */
-function isUnpriced(charge: Charge | undefined): boolean {
-  return charge?.derivation.pricing_mode === "per-token" && charge.derivation.unpriced;
+/**
+ * `undefined` if nothing was made: no image came, and the provider reported neither images nor tokens that are priced.
+ * A report without a count stands for one image only if an image came.
+ */
+function findCharge(order: Order, { images }: Outcome, usage: Usage | undefined): Charge | undefined {
+  if (images === 0 && usage === undefined) return undefined;
+  const charge = order.price?.charge(usage);
+  if (images > 0 || charge === undefined || usage?.generated_images) return charge;
+  const { derivation } = charge;
+  const isReported =
+    derivation.pricing_mode === "per-request" ? derivation.count_source !== "default" : !derivation.unpriced;
+  return isReported ? charge : undefined;
+}
+
+/** True if tokens are priced, and the tokens of all or some images are unknown. */
+function isUnpriced(charge: Charge | undefined, { hasUnknownTokens = false }: Outcome): boolean {
+  return charge?.derivation.pricing_mode === "per-token" && (charge.derivation.unpriced || hasUnknownTokens);
 }
 
 /**

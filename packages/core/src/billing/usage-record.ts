@@ -39,7 +39,10 @@ export interface SettledRecord extends RequestFacts {
   readonly reportedUsage?: Usage;
   /** How the charge came about. Absent when nothing was made and nothing reported, or without `billing`. */
   readonly derivation?: ChargeDerivation;
-  /** True when tokens were to be charged and the provider reported none: the charge is 0 and needs a look. */
+  /**
+   * True if tokens are priced and some are unknown: the provider reported none, or a stream broke off and nothing tells
+   * the size of one of its images. The unknown tokens are not in the charge, which may be 0 and should be checked.
+   */
   readonly unpriced?: boolean;
   /** From the request's arrival to the end of the provider's answer. */
   readonly durationMs: number;

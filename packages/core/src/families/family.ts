@@ -39,12 +39,19 @@ export interface StreamReader {
 
 /** What came over a stream. */
 export interface StreamResult {
-  /** Images that came. */
+  /** The number of different images that came. */
   readonly images: number;
   /** `undefined` when nothing was made as far as the stream tells. */
   readonly usage: Usage | undefined;
+  /**
+   * True if `usage` lacks the tokens of some images, because nothing tells their sizes. If tokens are charged, the
+   * record is marked `unpriced`. Default false.
+   */
+  readonly hasUnknownTokens?: boolean | undefined;
   /** The error that ended the stream, in the provider's words. */
   readonly failure: FailureReason | undefined;
+  /** Why an image of the batch failed: the first such reason. It is the error of a stream without any image. */
+  readonly imageFailure?: FailureReason | undefined;
 }
 
 /**
@@ -80,8 +87,11 @@ export interface Family {
    * held. Absent: every answer is read whole.
    */
   readonly answerShape?: AnswerShape;
-  /** A reader for one stream of events. Absent when the provider streams nothing. */
-  readStream?(): StreamReader;
+  /**
+   * A reader for the events of one response. Absent if the provider does not stream. The reader lives as long as the
+   * stream, so it should keep what it needs of the request and not the request itself.
+   */
+  readStream?(request: ImageRequest): StreamReader;
   /** An error answer of the provider. `body` is its parsed JSON, or `undefined` when it is none. */
   toFailure(status: number, body: JsonObject | undefined): UpstreamFailure;
 }

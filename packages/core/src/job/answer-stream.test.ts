@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import type { ModelDetails } from "../billing/model-details.js";
 import type { Environment } from "../environment.js";
 import { type StreamReader, seedream } from "../families/index.js";
+import type { ErrorEvent } from "../hooks.js";
 import type { GatewayOptions } from "../options/options.js";
 import { createScriptedSource, endedSource, type ScriptedSource } from "../testing/scripted-source.js";
 import { startServer } from "../testing/start-server.js";
@@ -81,6 +82,33 @@ function startGateway(
   return { ...test, ask: (body = REQUEST, host = {}) => test.gateway.fetch(createPost(body), host) };
 }
 
+describe("a stream without an image", () => {
+  it.each<[string, readonly string[], string, string]>([
+    ["only failed images", [failedImage, completed({}), DONE], "OutputImageSensitiveContentDetected", "No."],
+    ["only [DONE]", [DONE], "upstream_no_image", "The provider answered without an image."],
+    ["nothing", [], "upstream_no_image", "The provider answered without an image."],
+    ["comments alone", [": hello\n\n"], "upstream_no_image", "The provider answered without an image."],
+  ])("of %s is told to the operator, and relayed as it came", async (_what, pieces, code, message) => {
+    const source = createScriptedSource(...pieces);
+    source.end();
+    const onError = vi.fn<(event: ErrorEvent) => void>();
+    const { ask, records } = startGateway(source, { onError });
+    expect(await (await ask()).text()).toBe(pieces.join(""));
+    expect(records).toMatchObject([{ status: 200, images: 0, errorCode: code, charge: "0" }]);
+    expect(onError).toHaveBeenCalledOnce();
+    expect(onError.mock.calls[0]?.[0]).toMatchObject({ error: { message } });
+  });
+
+  it("quotes no key of ours", async () => {
+    const source = createScriptedSource(failedImage.replace("No.", `No: ${ARK_KEY}`));
+    source.end();
+    const onError = vi.fn<(event: ErrorEvent) => void>();
+    await (await startGateway(source, { onError }).ask()).text();
+    expect(JSON.stringify(onError.mock.calls)).not.toContain(ARK_KEY);
+    expect(onError.mock.calls[0]?.[0]).toMatchObject({ error: { message: "No: ***" } });
+  });
+});
+
 describe("the charge of a stream", () => {
   const CUT = new TransportError("broken", undefined);
 
@@ -117,7 +145,30 @@ describe("the charge of a stream", () => {
       "0.49152",
       { images: 1 },
     ],
-    ["completed with no image made", [failedImage, completed(usageOf(0, 0))], "end", "0", "0", { images: 0 }],
+    [
+      "completed with no image made",
+      [failedImage, completed(usageOf(0, 0))],
+      "end",
+      "0",
+      "0",
+      { images: 0, errorCode: "OutputImageSensitiveContentDetected" },
+    ],
+    [
+      "completed without a count, and no image made",
+      [failedImage, completed({ output_tokens: 0, total_tokens: 0 })],
+      "end",
+      "0",
+      "0",
+      { images: 0, errorCode: "OutputImageSensitiveContentDetected" },
+    ],
+    [
+      "an image that is reported twice, and no completed",
+      [image(0), image(0)],
+      "end",
+      "0.04",
+      "0.16384",
+      { images: 1 },
+    ],
     [
       "completed without usage",
       [image(0), image(1), completed(undefined), DONE],
@@ -159,7 +210,14 @@ describe("the charge of a stream", () => {
       "0.16384",
       { images: 1 },
     ],
-    ["a failed image alone", [failedImage], "end", "0", "0", { images: 0 }],
+    [
+      "a failed image alone",
+      [failedImage],
+      "end",
+      "0",
+      "0",
+      { images: 0, errorCode: "OutputImageSensitiveContentDetected" },
+    ],
     [
       "an error before any image",
       [FAILURE],
@@ -176,8 +234,8 @@ describe("the charge of a stream", () => {
       "0.16384",
       { images: 1, errorCode: "InternalServiceError" },
     ],
-    ["nothing", [], "end", "0", "0", { images: 0 }],
-    ["[DONE] alone", [DONE], "end", "0", "0", { images: 0 }],
+    ["nothing", [], "end", "0", "0", { images: 0, errorCode: "upstream_no_image" }],
+    ["[DONE] alone", [DONE], "end", "0", "0", { images: 0, errorCode: "upstream_no_image" }],
     [
       "cut off before the first byte",
       [],

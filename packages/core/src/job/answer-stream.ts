@@ -1,8 +1,8 @@
 import { GatewayError, shownCodeOf } from "../errors.js";
 import type { GatewayResponse } from "../exchange.js";
 import type { StreamReader, StreamResult } from "../families/family.js";
-import type { FailureReason } from "../image-request.js";
 import { isJsonObject } from "../json.js";
+import { maskReason } from "../mask-reason.js";
 import type { SecretMask } from "../mask-secrets.js";
 import { toEnvelope } from "../response/error-response.js";
 import { type RelayEnd, relaySse } from "../response/relay-sse.js";
@@ -12,6 +12,7 @@ import { TransportError } from "../upstream/transport.js";
 import { toUpstreamError } from "../upstream/upstream-error.js";
 import type { Answered } from "./dispatch.js";
 import type { Job, JobParts } from "./job.js";
+import { findNoImageError } from "./no-image-error.js";
 
 /**
  * Relays a provider's stream, and settles it by its events when it ends: also when the client left,
@@ -41,12 +42,19 @@ export async function answerStream(
     isLast: () => reader.isOver === true,
     onEnd: (end) => {
       if (end.reason === "failed") failedLate({ kind: kindOf(end.error), cause: end.error });
-      const { images, usage, failure } = readResult(reader, end, parts, id);
-      const error =
-        failure === undefined ? findError(end) : toReportedError(failure, parts.mask, upstreamRequestId);
+      const result = readResult(reader, end, parts, id);
+      const error = findError(end, result, { mask: parts.mask, upstreamRequestId });
       if (error !== undefined) report.failed(error);
+      const { images, usage, hasUnknownTokens } = result;
       const errorCode = error && shownCodeOf(error);
-      return booking.settle(sentTo, { status: 200, errorCode, images, usage, upstreamRequestId });
+      return booking.settle(sentTo, {
+        status: 200,
+        errorCode,
+        images,
+        usage,
+        hasUnknownTokens,
+        upstreamRequestId,
+      });
     },
     onAbandoned: (stream) => void parts.backgroundReads.start(stream),
     renderFailure: (error) => renderErrorEvent(toStreamError(error, upstreamRequestId), parts.mask),
@@ -59,7 +67,7 @@ export async function answerStream(
 /** A reader of the family's, if it has one and that one opens. */
 function openReader(parts: JobParts, job: Job): StreamReader | undefined {
   try {
-    return job.model.family.readStream?.();
+    return job.model.family.readStream?.(job.request);
   } catch (error) {
     reportReader(parts, job.id, error);
     return undefined;
@@ -98,22 +106,38 @@ function renderErrorEvent(error: GatewayError, mask: SecretMask): string {
   return `event: error\ndata: ${JSON.stringify(toEnvelope(error, mask))}\n\n`;
 }
 
-function findError(end: RelayEnd): GatewayError | undefined {
-  if (end.reason === "failed") return toStreamError(end.error, undefined);
-  if (end.reason === "complete") return undefined;
-  return new GatewayError(
-    "client_closed_request",
-    "The client left, and the rest of the stream was not read.",
-  );
+/** What went wrong, for the record and the operator. A stream that ended without an image is a failure too. */
+function findError(
+  end: RelayEnd,
+  { images, failure, imageFailure }: StreamResult,
+  { mask, upstreamRequestId }: ErrorContext,
+): GatewayError | undefined {
+  if (failure !== undefined) {
+    const { code, message } = maskReason(failure, mask);
+    return new GatewayError("upstream_error", message, { upstreamCode: code, upstreamRequestId });
+  }
+  switch (end.reason) {
+    case "failed":
+      return toStreamError(end.error, undefined);
+    case "complete": {
+      const reason = imageFailure && maskReason(imageFailure, mask);
+      return findNoImageError(images, {
+        failure: undefined,
+        errors: reason ? [reason] : [],
+        upstreamRequestId,
+      });
+    }
+    case "abandoned":
+      return new GatewayError(
+        "client_closed_request",
+        "The client left, and the rest of the stream was not read.",
+      );
+  }
 }
 
-/** An error that stands in the stream itself. */
-function toReportedError(
-  { code, message }: FailureReason,
-  mask: SecretMask,
-  upstreamRequestId: string | undefined,
-): GatewayError {
-  return new GatewayError("upstream_error", mask(message), { upstreamCode: mask(code), upstreamRequestId });
+interface ErrorContext {
+  readonly mask: SecretMask;
+  readonly upstreamRequestId: string | undefined;
 }
 
 function toStreamError(cause: unknown, requestId: string | undefined): GatewayError {

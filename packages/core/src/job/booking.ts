@@ -171,8 +171,11 @@ async function writeAgain(
   lateWrites.add(write);
 }
 
-function reportUnpriced({ id, model }: SettledRecord, logger: Logger): void {
-  logger.warn({ requestId: id, model }, "No tokens were reported: the charge is 0.");
+function reportUnpriced({ id, model, charge }: SettledRecord, logger: Logger): void {
+  logger.warn(
+    { requestId: id, model, charge },
+    "The provider did not report all tokens: the charge lacks them.",
+  );
 }
 
 function reportCut({ id, model, channel, usage, reportedUsage }: SettledRecord, logger: Logger): void {

@@ -1,10 +1,11 @@
 import { GatewayError } from "../errors.js";
-import type { FailureReason, ResultError } from "../image-request.js";
+import type { FailureReason } from "../image-request.js";
 
 /** What an answer of success says beside its images. */
 interface AnswerSaid {
   readonly failure?: FailureReason | undefined;
-  readonly errors: readonly ResultError[];
+  /** Why single images failed; the first reason is told. */
+  readonly errors: readonly FailureReason[];
   readonly upstreamRequestId?: string | undefined;
 }
 

@@ -51,6 +51,13 @@ describe("an answer of DashScope", () => {
       output(choice({ image: "https://x/1" }), choice({ image: "https://x/2" })),
       [item("1"), item("2")],
     ],
+    ["a code of success", { ...output(choice({ image: "https://x/1" })), code: "Success" }, [item("1")]],
+    ["a code of SUCCESS", { ...output(choice({ image: "https://x/1" })), code: "SUCCESS" }, [item("1")]],
+    [
+      "an empty code and message",
+      { ...output(choice({ image: "https://x/1" })), code: "", message: "" },
+      [item("1")],
+    ],
     [
       "a text as the rewritten prompt",
       output(choice({ image: "https://x/1" }, { text: "a red fox" }, { image: "https://x/2" })),
@@ -104,6 +111,12 @@ describe("an answer of DashScope", () => {
       { code: "DataInspectionFailed", message: "No.", request_id: "b1a2" },
       "DataInspectionFailed",
       "No.",
+    ],
+    [
+      "a code of success",
+      { code: "Success" },
+      "upstream_no_image",
+      "The provider answered without an image.",
     ],
     ["a code without words", { code: "InternalError" }, "InternalError", "InternalError"],
     ["no output", { request_id: "b1a2" }, "upstream_no_image", "The provider answered without an image."],

@@ -3,13 +3,13 @@ import { isJsonObject, type JsonObject } from "../../json.js";
 import { readCount, readText } from "../read-values.js";
 
 /**
- * An answer of DashScope: every image of every choice, `image_count` as `generated_images`, the
- * request id in `extra`. HTTP 200 with a `code` and no output is a failure.
+ * Reads a response of DashScope: every image of every choice, `image_count` as `generated_images`, and the request id
+ * in `extra`. A `code` in an HTTP 200 is a failure, unless it says that the request succeeded.
  */
 export function fromQwenImage(body: JsonObject): ImageResult {
   const output = isJsonObject(body["output"]) ? body["output"] : {};
   const choices = Array.isArray(output["choices"]) ? output["choices"] : [];
-  const code = readText(body["code"]);
+  const code = readFailureCode(body["code"]);
   const requestId = readText(body["request_id"]);
   return {
     images: choices.flatMap(readChoice),
@@ -20,6 +20,11 @@ export function fromQwenImage(body: JsonObject): ImageResult {
     upstreamRequestId: requestId,
     extra: { request_id: requestId ?? "" },
   };
+}
+
+function readFailureCode(code: unknown): string | undefined {
+  const text = readText(code);
+  return text?.toLowerCase() === "success" ? undefined : text;
 }
 
 /** Images of one choice; a text beside them is the prompt as the model rewrote it. */

@@ -13,6 +13,16 @@ const PRESET_PIXELS: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
+ * The pixels of the size that was requested. A preset counts with its largest image. `undefined` if no size was
+ * requested, or one that this file does not know.
+ */
+export function countRequestedPixels(size: unknown): number | undefined {
+  if (typeof size !== "string") return undefined;
+  const sides = parsePixels(size, "x");
+  return sides ? sides[0] * sides[1] : PRESET_PIXELS.get(size.toUpperCase());
+}
+
+/**
  * The most pixels that an image of this size can have: width times height, or what the preset can mean where the
  * row has it. Of any other size, and of none, it is what the row allows; `undefined` where it does not say.
  */

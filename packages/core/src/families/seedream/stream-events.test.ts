@@ -5,20 +5,27 @@ import { readSeedreamStream } from "./stream-events.js";
 type Event = readonly [event: string | undefined, data: unknown];
 
 function read(...events: readonly Event[]): StreamResult {
-  const reader = readSeedreamStream();
+  return readSized(undefined, ...events);
+}
+
+/** Reads the events of a request for images of this size. */
+function readSized(size: unknown, ...events: readonly Event[]): StreamResult {
+  const reader = readSeedreamStream({ upstreamFields: { size } });
   for (const [event, data] of events) {
     reader.read({ event, data: typeof data === "string" ? data : JSON.stringify(data) });
   }
   return reader.result();
 }
 
-const succeeded = (size?: unknown): Event => [
+let nextIndex = 0;
+
+const succeeded = (size?: unknown, index: unknown = nextIndex++): Event => [
   "image_generation.partial_succeeded",
   {
     type: "image_generation.partial_succeeded",
     model: "m",
     created: 1,
-    image_index: 0,
+    image_index: index,
     url: "https://x",
     size,
   },
@@ -79,7 +86,31 @@ describe("the usage of a stream", () => {
     ],
     ["no completed and no size", [succeeded()], { images: 1, usage: { generated_images: 1 } }],
     ["no completed and junk sizes", [succeeded("2K"), succeeded(5)], { usage: { generated_images: 2 } }],
-    ["failed images only", [failed], { images: 0, usage: undefined, failure: undefined }],
+    [
+      "failed images only",
+      [failed],
+      {
+        images: 0,
+        usage: undefined,
+        failure: undefined,
+        imageFailure: { code: "Sensitive", message: "No." },
+      },
+    ],
+    [
+      "an image that is reported twice: it counts once, with its last size",
+      [succeeded("16x16", 0), succeeded("32x16", 0), succeeded("16x16", 1)],
+      { images: 2, usage: { generated_images: 2, output_tokens: 3, total_tokens: 3 } },
+    ],
+    [
+      "images without an index: each counts",
+      [succeeded("16x16", null), succeeded("16x16", "0"), succeeded("16x16", 0)],
+      { images: 3 },
+    ],
+    [
+      "an image reported twice, and completed",
+      [succeeded("16x16", 0), succeeded("16x16", 0), completed({ output_tokens: 1 })],
+      { images: 1, usage: { output_tokens: 1 } },
+    ],
     ["an image and a failed one", [succeeded("16x16"), failed], { images: 1, failure: undefined }],
     [
       "[DONE] and texts",
@@ -121,6 +152,44 @@ describe("the usage of a stream", () => {
     ],
   ])("%s", (_what, events, expected) => {
     expect(read(...events)).toMatchObject(expected);
+  });
+});
+
+const tokens = (images: number, count: number): object => ({
+  generated_images: images,
+  output_tokens: count,
+  total_tokens: count,
+});
+
+describe("images without a size, when `completed` never comes", () => {
+  it.each<[string, unknown, readonly Event[], Partial<StreamResult>]>([
+    ["the requested pixels", "1024x1024", [succeeded()], { usage: tokens(1, 4096), hasUnknownTokens: false }],
+    ["the largest image of the preset", "2k", [succeeded("")], { usage: tokens(1, 17_800) }],
+    [
+      "their own size where one has it",
+      "1024x1024",
+      [succeeded("16x16"), succeeded()],
+      { usage: tokens(2, 4097), hasUnknownTokens: false },
+    ],
+    [
+      "no tokens if no size was requested",
+      undefined,
+      [succeeded("16x16"), succeeded()],
+      { usage: tokens(2, 1), hasUnknownTokens: true },
+    ],
+    ["no tokens for an unknown preset", "9K", [succeeded()], { hasUnknownTokens: true }],
+    ["no tokens for a size that is no string", 5, [succeeded()], { hasUnknownTokens: true }],
+  ])("count with %s", (_what, size, events, expected) => {
+    expect(readSized(size, ...events)).toMatchObject(expected);
+  });
+
+  it("do not matter once `completed` has reported", () => {
+    expect(read(succeeded(), completed({ output_tokens: 1 })).hasUnknownTokens).toBeUndefined();
+  });
+
+  it("cannot fill the memory", () => {
+    const events = Array.from({ length: 5_000 }, () => succeeded("16x16"));
+    expect(read(...events).images).toBe(1_000);
   });
 });
 

@@ -1,44 +1,65 @@
-import type { Usage } from "../../image-request.js";
+import type { ImageRequest, Usage } from "../../image-request.js";
 import { isJsonObject, type JsonObject } from "../../json.js";
+import { parsePixels } from "../../request/image-size.js";
 import type { StreamReader, StreamResult } from "../family.js";
-import { readText } from "../read-values.js";
+import { readCount, readText } from "../read-values.js";
+import { countRequestedPixels } from "./count-max-pixels.js";
+import { readError } from "./from-upstream.js";
 import { readSeedreamUsage } from "./usage.js";
 
 /** Pixels that make one token, by Ark's own formula. */
 const PIXELS_PER_TOKEN = 256;
+/** Far more than one request can make. Images beyond this are not counted, so that a stream cannot fill the memory. */
+const MAX_IMAGES = 1_000;
 
 /**
- * Reads Ark's events. `completed` carries the usage of the whole stream; where it never comes, the
- * images that came are counted, and their tokens follow from their sizes.
+ * Reads Ark's events. `completed` carries the usage of the whole stream. If it never comes, the images that came are
+ * counted, and their sizes give the tokens.
  */
-export function readSeedreamStream(): StreamReader {
-  let images = 0;
-  let pixels = 0;
+export function readSeedreamStream({ upstreamFields }: Pick<ImageRequest, "upstreamFields">): StreamReader {
+  // The reader lives as long as the stream, so it keeps this number and not the request.
+  const requestedPixels = countRequestedPixels(upstreamFields["size"]);
+  /** The pixels of each image, by its `image_index`. An image that is reported twice counts once. */
+  const pixelsByImage = new Map<number | string, number | undefined>();
+  let imageFailure: StreamResult["imageFailure"];
   let completed: Usage | undefined;
   let failure: StreamResult["failure"];
+
+  const addImage = (body: JsonObject): void => {
+    const key = readCount(body["image_index"]) ?? `image ${pixelsByImage.size}`;
+    if (pixelsByImage.size >= MAX_IMAGES && !pixelsByImage.has(key)) return;
+    pixelsByImage.set(key, readPixels(body["size"]) ?? requestedPixels);
+  };
+
   const reader = {
-    // No getter: with one of its own an object takes ten times the memory, and thousands of streams may be open.
+    // Not a getter: an object with its own getter takes ten times the memory, and thousands of streams may be open.
     isOver: false,
     read({ event, data }: Parameters<StreamReader["read"]>[0]): void {
       const body = parseData(data);
       const type = readText(body["type"]) ?? event;
       if (type === "image_generation.partial_succeeded") {
-        images++;
-        pixels += countPixels(body["size"]);
+        addImage(body);
       } else if (type === "image_generation.completed") {
-        // Of several the last counts; one without a count takes nothing back.
+        // The last of several counts. One without a count does not remove what an earlier one reported.
         completed = { ...completed, ...(isJsonObject(body["usage"]) && readSeedreamUsage(body["usage"])) };
         reader.isOver = true;
-      } else if (type !== "image_generation.partial_failed" && isFailure(type, body)) {
+      } else if (type === "image_generation.partial_failed") {
+        imageFailure ??= readError(isJsonObject(body["error"]) ? body["error"] : {});
+      } else if (isFailure(type, body)) {
         failure = toFailure(body);
       }
     },
-    result: (): StreamResult => ({ images, usage: completed ?? countUsage(images, pixels), failure }),
+    result(): StreamResult {
+      const result = { images: pixelsByImage.size, imageFailure, failure };
+      if (completed !== undefined) return { ...result, usage: completed };
+      const sizes = [...pixelsByImage.values()];
+      return { ...result, usage: countUsage(sizes), hasUnknownTokens: sizes.includes(undefined) };
+    },
   };
   return reader;
 }
 
-/** Not every `data` is JSON: `[DONE]` is not, and an event's picture may be left out of it. */
+/** Not every `data` is JSON: `[DONE]` is not. */
 function parseData(data: string): JsonObject {
   try {
     const value: unknown = JSON.parse(data);
@@ -48,15 +69,20 @@ function parseData(data: string): JsonObject {
   }
 }
 
-function countPixels(size: unknown): number {
-  const [, width, height] = /^(\d{1,5})x(\d{1,5})$/.exec(readText(size) ?? "") ?? [];
-  return Number(width ?? 0) * Number(height ?? 0);
+function readPixels(size: unknown): number | undefined {
+  const sides = parsePixels(readText(size) ?? "", "x");
+  return sides && sides[0] * sides[1];
 }
 
-function countUsage(images: number, pixels: number): Usage | undefined {
-  if (images === 0) return undefined;
+/** An image of unknown size has no tokens here. */
+function countUsage(sizes: readonly (number | undefined)[]): Usage | undefined {
+  if (sizes.length === 0) return undefined;
+  const pixels = sizes.reduce<number>((sum, size = 0) => sum + size, 0);
   const tokens = Math.floor(pixels / PIXELS_PER_TOKEN);
-  return { generated_images: images, ...(tokens > 0 && { output_tokens: tokens, total_tokens: tokens }) };
+  return {
+    generated_images: sizes.length,
+    ...(tokens > 0 && { output_tokens: tokens, total_tokens: tokens }),
+  };
 }
 
 function isFailure(type: string | undefined, body: JsonObject): boolean {
