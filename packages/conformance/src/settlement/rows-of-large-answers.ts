@@ -1,6 +1,6 @@
 import type { Usage } from "@calotype/core";
 import { errorOf, FAILED_IMAGE, report, usageOf } from "./making.js";
-import { type Charges, charges, NOTHING, ONE, type Row, type RowGroup } from "./row.js";
+import { type Charges, charges, NOTHING, ONE, type Row, type RowGroup, UNPRICED } from "./row.js";
 import { hangs, onceClientLeft, type Script, says, stopsAfter } from "./script.js";
 import type { Way } from "./ways.js";
 
@@ -22,6 +22,7 @@ const brokenOff = { status: 200, images: 0, ending: "breaks off" } as const;
 const FAILURE = "InternalServiceError";
 const withFailure = `{"data":[${image}],"error":${JSON.stringify(errorOf(FAILURE))},"usage":${report(1)}}`;
 const allFailed = `{"data":[${Array.from({ length: 8 }, () => failed).join(",")}]}`;
+const veryLong = JSON.stringify({ error: { ...FAILED_IMAGE, message: "n".repeat(90_000) } });
 const noTokens = { output_tokens: 0, total_tokens: 0 };
 const allFailedWithoutCount = `${allFailed.slice(0, -1)},"usage":${JSON.stringify(noTokens)}}`;
 
@@ -122,6 +123,35 @@ export const LARGE_ANSWERS: RowGroup = {
       ways: ["native"],
       record: { images: 0, errorCode: FAILED_IMAGE.code, usage: noTokens },
     },
+    whole("An image beside a failed one whose message is very long", `{"data":[${veryLong},${image}]}`, {
+      asked: 2,
+      sees: { status: 200, images: 1 },
+      record: { images: 1, usage: "none" },
+      charges: charges("0.25", UNPRICED),
+    }),
+    {
+      ...whole("All images failed, one with a very long message", `{"data":[${veryLong}]}`, {
+        sees: { status: 502, code: FAILED_IMAGE.code },
+        charges: NOTHING,
+      }),
+      ways: ["JSON"],
+    },
+    {
+      ...whole("All images failed, one with a very long message", `{"data":[${veryLong}]}`, {
+        sees: { status: 200, images: 0 },
+        charges: NOTHING,
+      }),
+      ways: ["native"],
+      record: { images: 0, errorCode: FAILED_IMAGE.code },
+    },
+    whole(
+      "A report behind a very long text",
+      `{"data":[${image}],"usage":{"note":${JSON.stringify(PICTURE)},${report(1).slice(1)}}`,
+      {
+        sees: { status: 200, images: 1 },
+        charges: ONE,
+      },
+    ),
     left("", says("json", REST), { record: { images: 1 }, charges: ONE }),
     left(", and the provider breaks off", stopsAfter("cut", "json", "AAAA"), {
       record: { images: 0, errorCode: invalid },

@@ -15,6 +15,9 @@ import { ALL, STREAMS, WHOLE } from "./ways.js";
 const image = { status: 200, images: 1 };
 const HALF_EVENT = imageEvent(1).slice(0, -10);
 
+/** A report with so much around it that it is neither at the start nor at the end of its line. */
+const LONG_REPORT = `{"text":"${"n".repeat(30_000)}",${report(4).slice(1, -1)},"more":"${"n".repeat(30_000)}"}`;
+
 const withoutImage = {
   sees: { status: 200, images: 0 },
   record: { images: 0, errorCode: "upstream_no_image" },
@@ -49,6 +52,16 @@ export const EVENTS: RowGroup = {
       sees: image,
       charges: ONE,
     }),
+    stream(
+      "A report in the middle of a `completed` of 60 KB",
+      [imageEvent(0), completedEvent(LONG_REPORT), DONE],
+      {
+        asked: 4,
+        sees: image,
+        record: { images: 1, usage: usageOf(4) },
+        charges: charges("1", "0.65536"),
+      },
+    ),
     stream("No `completed`, two images", [imageEvent(0), imageEvent(1), DONE], {
       asked: 2,
       sees: { status: 200, images: 2 },

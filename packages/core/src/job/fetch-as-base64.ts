@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { ByteCount } from "../bytes/byte-count.js";
 import type { ImageResult, ResultError, ResultImage } from "../image-request.js";
+import { isLink, type LinkedImage } from "../response/rewrite-answer.js";
 import { DownloadError, downloadImage, type ResultSource } from "../upstream/download-image.js";
 import type { Transport } from "../upstream/transport.js";
 
@@ -21,19 +22,27 @@ export async function fetchAsBase64(
   parts: DownloadParts,
 ): Promise<ImageResult> {
   const places = findPlaces(result);
-  const outcomes: FetchedImage[] = [];
-  for (let start = 0; start < result.images.length; start += MAX_DOWNLOADS_AT_ONCE) {
-    const group = result.images.slice(start, start + MAX_DOWNLOADS_AT_ONCE);
-    const fetched = group.map((image, index) =>
-      fetchImage(image, places[start + index] ?? start + index, source, parts),
-    );
-    outcomes.push(...(await Promise.all(fetched)));
-  }
+  const links = result.images.map((image, at) => ({ image, index: places[at] ?? at }));
+  const outcomes = await fetchImages(links, source, parts);
   return {
     ...result,
     images: outcomes.map(({ image }) => image),
     errors: [...result.errors, ...outcomes.flatMap(({ error }) => error ?? [])],
   };
+}
+
+/** Downloads images that are links, and leaves the others as they are. */
+export async function fetchImages(
+  images: readonly LinkedImage[],
+  source: ResultSource,
+  parts: DownloadParts,
+): Promise<readonly FetchedImage[]> {
+  const outcomes: FetchedImage[] = [];
+  for (let start = 0; start < images.length; start += MAX_DOWNLOADS_AT_ONCE) {
+    const group = images.slice(start, start + MAX_DOWNLOADS_AT_ONCE);
+    outcomes.push(...(await Promise.all(group.map((image) => fetchImage(image, source, parts)))));
+  }
+  return outcomes;
 }
 
 /** No provider makes more of one request; what else an answer lists stays a link. */
@@ -48,19 +57,19 @@ function findPlaces({ images, errors }: ImageResult): readonly number[] {
   return batch.filter((index) => !failed.has(index));
 }
 
-interface FetchedImage {
+/** An image with its base64, or still a link and the reason why. */
+export interface FetchedImage {
   readonly image: ResultImage;
   readonly error?: ResultError;
 }
 
 async function fetchImage(
-  image: ResultImage,
-  index: number,
+  { image, index }: LinkedImage,
   source: ResultSource,
   { transport, bytes }: DownloadParts,
 ): Promise<FetchedImage> {
   const { url, ...rest } = image;
-  if (image.b64_json !== undefined || url === undefined) return { image };
+  if (url === undefined || !isLink(image)) return { image };
   try {
     if (index >= MAX_IMAGES) throw new DownloadError(`At most ${MAX_IMAGES} images are downloaded.`);
     const b64_json = Buffer.concat(await downloadImage(transport, url, source)).toString("base64");

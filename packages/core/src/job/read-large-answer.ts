@@ -2,16 +2,21 @@ import type { AnswerShape } from "../answer-shape.js";
 import type { GatewayError } from "../errors.js";
 import { maskReason } from "../mask-reason.js";
 import type { SecretMask } from "../mask-secrets.js";
+import type { Awaitable } from "../promise-like.js";
 import type { AnswerFacts } from "../response/read-facts.js";
-import { createAnswerRewriter, type RewriteOptions } from "../response/rewrite-answer.js";
+import { createAnswerRewriter, type LinkedImage, type RewriteOptions } from "../response/rewrite-answer.js";
 import { notJsonError, readRequestId, tooLargeError } from "../upstream/read-answer.js";
 import type { TransportResponse } from "../upstream/transport.js";
+import type { FetchedImage } from "./fetch-as-base64.js";
 import { findNoImageError } from "./no-image-error.js";
+
+const encoder = new TextEncoder();
 
 /** A large answer as it goes by: what goes on of it, what it says, and what is wrong with it. */
 export interface LargeAnswerReader {
   readonly facts: AnswerFacts;
-  pass(chunk: Uint8Array): readonly Uint8Array[];
+  /** A promise only if images are downloaded first. */
+  pass(chunk: Uint8Array): Awaitable<readonly Uint8Array[]>;
   passEnd(): readonly Uint8Array[];
   /** True when the answer is complete, where its last byte is the provider's own. */
   isLast(): boolean;
@@ -26,8 +31,10 @@ export interface LargeAnswerReader {
 }
 
 /** How one answer is read. */
-export interface LargeAnswerOptions extends RewriteOptions {
+export interface LargeAnswerOptions extends Omit<RewriteOptions, "convertsLinks"> {
   readonly maxBytes: number;
+  /** Converts images that are links; absent: they stay links. */
+  readonly fetchLinks?: ((links: readonly LinkedImage[]) => Promise<readonly FetchedImage[]>) | undefined;
   /** Takes keys out of what the provider says of failures. */
   readonly mask: SecretMask;
 }
@@ -35,11 +42,25 @@ export interface LargeAnswerOptions extends RewriteOptions {
 /** A reader of one answer. */
 export function readLargeAnswer(
   response: TransportResponse,
-  { maxBytes, mask, ...options }: LargeAnswerOptions,
+  { maxBytes, mask, fetchLinks, ...options }: LargeAnswerOptions,
 ): LargeAnswerReader {
-  const rewriter = createAnswerRewriter({ ...options, shape: maskErrors(options.shape, mask) });
+  const rewriter = createAnswerRewriter({
+    ...options,
+    shape: maskErrors(options.shape, mask),
+    convertsLinks: fetchLinks !== undefined,
+  });
   const { facts } = rewriter;
   let length = 0;
+
+  const convert = async (pieces: readonly (Uint8Array | LinkedImage)[]): Promise<readonly Uint8Array[]> => {
+    const fetched = (await fetchLinks?.(pieces.filter(isLinkedImage))) ?? [];
+    const images = fetched.values();
+    for (const { error } of fetched) if (error !== undefined) rewriter.addLinkError(error);
+    return pieces.map((piece) =>
+      isBytes(piece) ? piece : encoder.encode(JSON.stringify(images.next().value?.image ?? piece.image)),
+    );
+  };
+
   return {
     facts,
     get byteLength() {
@@ -50,7 +71,8 @@ export function readLargeAnswer(
     },
     pass(chunk) {
       length += chunk.length;
-      return rewriter.push(chunk);
+      const pieces = rewriter.push(chunk);
+      return pieces.every(isBytes) ? pieces : convert(pieces);
     },
     passEnd: () => rewriter.end(),
     isLast: () => options.isNative === true && rewriter.status === "complete",
@@ -64,6 +86,14 @@ export function readLargeAnswer(
       return findNoImageError(facts.images, { ...facts, upstreamRequestId });
     },
   };
+}
+
+function isLinkedImage(piece: Uint8Array | LinkedImage): piece is LinkedImage {
+  return !isBytes(piece);
+}
+
+function isBytes(piece: Uint8Array | LinkedImage): piece is Uint8Array {
+  return piece instanceof Uint8Array;
 }
 
 function maskErrors(shape: AnswerShape, mask: SecretMask): AnswerShape {

@@ -7,6 +7,7 @@ import { createScriptedSource } from "../testing/scripted-source.js";
 import type { Answer } from "../testing/test-gateway.js";
 
 const IMAGE = { b64_json: pictureText(), size: "2048x2048" };
+const linkTo = (name: string): object => ({ url: `https://ark.test/${name}.png`, size: "2048x2048" });
 const FAILED = { error: { code: "OutputImageSensitiveContentDetected", message: "No." } };
 const USAGE = { generated_images: 3, output_tokens: 49_152, total_tokens: 49_152 };
 
@@ -89,6 +90,34 @@ describe("a large answer that is relayed, beside the same one that is held", () 
     expect(relayed.text).toBe(text);
     expect(withoutIds(relayed)).toEqual(withoutIds(held));
     expect(factsOf(records[1])).toEqual(factsOf(records[0]));
+  });
+
+  it.each([
+    ["links alone", [linkTo("1"), linkTo("2")]],
+    ["links among pictures", [linkTo("1"), IMAGE, linkTo("2"), FAILED, linkTo("3"), IMAGE]],
+    ["a link with an empty picture beside it", [{ ...linkTo("1"), b64_json: "" }, IMAGE]],
+    ["a link that is gone", [IMAGE, FAILED, linkTo("missing")]],
+    ["twenty links", Array.from({ length: 20 }, (_, index) => linkTo(String(index)))],
+    ["a link with a long text beside it", [{ ...linkTo("1"), prompt: "p".repeat(20_000) }, IMAGE]],
+    ["a failed item with a very long message", [IMAGE, { error: { code: "A", message: "m".repeat(8_192) } }]],
+  ])("converts the links in it where base64 was requested: %s", async (_what, data) => {
+    const text = largeAnswer({ data, trace: "t".repeat(100_000) });
+    const { ask, records } = openLarge({ body: text });
+    const held = await ask(HELD, { response_format: "b64_json" });
+    const relayed = await ask(RELAYED, { response_format: "b64_json" });
+
+    expect(relayed.status).toBe(200);
+    expect(relayed.body).toEqual({ ...held.body, model: RELAYED });
+    expect(factsOf(records[1])).toEqual(factsOf(records[0]));
+    const [first] = Array.isArray(relayed.body["data"]) ? relayed.body["data"] : [];
+    expect(first).toMatchObject({ b64_json: expect.any(String) });
+  });
+
+  it("leaves links as they are where links were requested", async () => {
+    const text = largeAnswer({ data: [linkTo("1")], trace: "t".repeat(100_000) });
+    const { ask, calls } = openLarge({ body: text });
+    expect((await ask(RELAYED, { response_format: "url" })).body["data"]).toEqual([linkTo("1")]);
+    expect(calls).toHaveLength(1);
   });
 
   it("has its numbers as the provider wrote them, and its pictures to the byte", async () => {

@@ -2,12 +2,14 @@ import type { AnswerShape } from "../answer-shape.js";
 import type { ByteCount } from "../bytes/byte-count.js";
 import { GatewayError, shownCodeOf } from "../errors.js";
 import type { GatewayResponse } from "../exchange.js";
+import { type Awaitable, isPromiseLike } from "../promise-like.js";
 import { toAnswerHeaders } from "../response/answer-headers.js";
 import { Relay, type RelayEnding } from "../response/relay.js";
 import { decodeText, readRequestId } from "../upstream/read-answer.js";
 import { toReadError } from "../upstream/to-read-error.js";
 import { TransportError } from "../upstream/transport.js";
 import type { Answered } from "./dispatch.js";
+import { fetchImages } from "./fetch-as-base64.js";
 import type { Job, JobParts } from "./job.js";
 import { type LargeAnswerReader, readLargeAnswer } from "./read-large-answer.js";
 
@@ -39,6 +41,10 @@ export async function relayAnswer(
     isNative,
     maxBytes: parts.maxAnswerBytes,
     mask: parts.mask,
+    fetchLinks:
+      isNative || job.request.responseFormat !== "b64_json"
+        ? undefined
+        : (links) => fetchImages(links, answered.channel, { transport: parts.transport, bytes: job.bytes }),
   });
   const { first, hasEnded, flaw } = await passUntilImage(reader, {
     chunks,
@@ -53,16 +59,12 @@ export async function relayAnswer(
     return { status: 200, headers, body: parts.mask(decodeText(first)) };
   }
   job.bytes.remove(reader.byteLength);
+  const source = rewriteChunks(rest, reader);
   const relay = new Relay(
-    { [Symbol.asyncIterator]: () => rest },
+    { [Symbol.asyncIterator]: () => source },
     {
       first,
-      pass(chunk) {
-        const passed = reader.pass(chunk);
-        const found = reader.findFlaw(false);
-        if (found !== undefined) throw found;
-        return passed;
-      },
+      pass: () => source.takeRewritten(),
       passEnd: () => reader.passEnd(),
       isLast: () => reader.isLast(),
       findFlaw: () => reader.findFlaw(true) ?? (isNative ? undefined : reader.findRefusal()),
@@ -78,6 +80,39 @@ export async function relayAnswer(
     freeChunk: response.freeChunk,
   };
 }
+
+/** Chunks of a response whose rewritten form is known when they are given out. */
+interface RewrittenChunks extends AsyncIterator<Uint8Array> {
+  /** What goes on of the latest chunk. */
+  takeRewritten(): readonly Uint8Array[];
+}
+
+/** Rewrites each chunk as it is read. A relay cannot wait between a chunk and its rewritten form; a source can. */
+function rewriteChunks(rest: AsyncIterator<Uint8Array>, reader: LargeAnswerReader): RewrittenChunks {
+  let latest: readonly Uint8Array[] = [];
+  const rewrite = (result: Chunk): Awaitable<Chunk> => {
+    if (result.done === true) return result;
+    const pieces = reader.pass(result.value);
+    const flaw = reader.findFlaw(false);
+    if (flaw !== undefined) throw flaw;
+    const keep = (passed: readonly Uint8Array[]): Chunk => {
+      latest = passed;
+      return result;
+    };
+    return isPromiseLike(pieces) ? pieces.then(keep) : keep(pieces);
+  };
+  return {
+    next: () => rest.next().then(rewrite),
+    return: async (value) => (await rest.return?.(value)) ?? { done: true, value },
+    takeRewritten() {
+      const pieces = latest;
+      latest = [];
+      return pieces;
+    },
+  };
+}
+
+type Chunk = IteratorResult<Uint8Array, unknown>;
 
 interface Beginning {
   readonly chunks: readonly Uint8Array[];
@@ -107,14 +142,14 @@ async function passUntilImage(
   let flaw: unknown;
   const isCertain = (): boolean => facts.images > 0 && (isNative || facts.failure === undefined);
   try {
-    for (const chunk of chunks) first.push(...reader.pass(chunk));
+    for (const chunk of chunks) first.push(...(await reader.pass(chunk)));
     flaw = reader.findFlaw(false);
     while (flaw === undefined && !hasEnded && !isCertain()) {
       const { done, value } = await rest.next();
       hasEnded = done === true;
       if (done !== true) {
         bytes.addAnyway(value.length);
-        first.push(...reader.pass(value));
+        first.push(...(await reader.pass(value)));
       }
       flaw = reader.findFlaw(hasEnded);
     }

@@ -5,6 +5,10 @@ const NONE = new Uint8Array(0);
 export interface HeldBytes {
   readonly length: number;
   add(part: Uint8Array): void;
+  /** Forgets so many of the last bytes. */
+  removeEnd(bytes: number): void;
+  /** All of them, valid until the next change. */
+  view(): Uint8Array;
   /** Gives all of them away, to whom the memory belongs from then on. */
   take(): Uint8Array;
 }
@@ -31,6 +35,14 @@ class GrowingBytes implements HeldBytes {
     }
     this.#buffer.set(part, this.#length);
     this.#length = length;
+  }
+
+  removeEnd(bytes: number): void {
+    this.#length -= bytes;
+  }
+
+  view(): Uint8Array {
+    return this.#buffer.subarray(0, this.#length);
   }
 
   take(): Uint8Array {

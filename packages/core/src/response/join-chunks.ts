@@ -3,16 +3,18 @@ import { createHeldBytes } from "./held-bytes.js";
 /** What is smaller is copied to its neighbours: a write of its own would cost more. */
 const COPIED_BYTES = 4 * 1024;
 
-/** Chunks to send, of pieces of every size. */
-export interface ChunkJoiner {
+/** Chunks to send, made of pieces of every size. `T` is what else stands between the bytes. */
+export interface ChunkJoiner<T> {
   add(piece: Uint8Array): void;
+  /** Adds something that is no chunk yet. */
+  addOther(other: T): void;
   /** The chunks of all pieces since the last time. The larger ones are the very memory of their pieces. */
-  take(): readonly Uint8Array[];
+  take(): readonly (Uint8Array | T)[];
 }
 
-export function createChunkJoiner(): ChunkJoiner {
+export function createChunkJoiner<T>(): ChunkJoiner<T> {
   const small = createHeldBytes();
-  let chunks: Uint8Array[] = [];
+  let chunks: (Uint8Array | T)[] = [];
   const endSmall = (): void => {
     if (small.length > 0) chunks.push(small.take());
   };
@@ -21,6 +23,10 @@ export function createChunkJoiner(): ChunkJoiner {
       if (piece.length < COPIED_BYTES) return small.add(piece);
       endSmall();
       chunks.push(piece);
+    },
+    addOther(other) {
+      endSmall();
+      chunks.push(other);
     },
     take() {
       endSmall();

@@ -22,7 +22,9 @@ export interface FactReader {
   readMember(name: string, value: unknown): void;
   /** An item: true where it is an image. */
   readItem(item: unknown): boolean;
-  /** An item too large to be read, which only an image is. */
+  /** Whether an item is an image. Counts nothing. */
+  isImage(item: unknown): boolean;
+  /** Counts an image that is too large to be read. */
   countImage(): void;
 }
 
@@ -55,6 +57,7 @@ export function createFactReader(shape: AnswerShape): FactReader {
       else errors.push(verdict);
       return verdict === "image";
     },
+    isImage: (item) => shape.readItem(item, 0) === "image",
     countImage() {
       facts.images++;
     },

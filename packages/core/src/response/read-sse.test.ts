@@ -259,6 +259,36 @@ describe("a line of 30 MB", () => {
   );
 });
 
+describe("a line past 16 KiB", () => {
+  const usage = { generated_images: 4, output_tokens: 65_536, total_tokens: 65_536 };
+  const around = "n".repeat(30_000);
+
+  it.each([
+    ["in its middle", { type: "image_generation.completed", before: around, usage, after: around }],
+    ["behind a nested image", { data: [{ b64_json: around, size: "1x1" }, { b64_json: around }], usage }],
+    [
+      "behind escapes and other languages",
+      { before: '\\"雪\n'.repeat(9_000), usage, after: "\\".repeat(9_000) },
+    ],
+    ["among many short strings", { list: Array.from({ length: 2_000 }, () => "0123456789"), usage }],
+  ])("is read for the usage %s, however it is cut", (_where, data) => {
+    const text = `event: image_generation.completed\ndata: ${JSON.stringify(data)}\n\n`;
+    for (const size of [1, 7, 4_096, 16_384, MIB]) {
+      const [event] = readEvents(inPieces(text, size));
+      expect(JSON.parse(event?.data ?? "")).toMatchObject({ usage });
+      expect(event?.data.length).toBeLessThan(66_000);
+    }
+  });
+
+  it("is read when the JSON has several lines", () => {
+    const json = JSON.stringify({ before: around, usage, after: around }, null, 2);
+    const text = `${json.replaceAll(/^/gm, "data: ")}\n\n`;
+    for (const size of [1, 1_000, MIB]) {
+      expect(JSON.parse(readEvents(inPieces(text, size))[0]?.data ?? "")).toMatchObject({ usage });
+    }
+  });
+});
+
 describe("an event that is too large to be read", () => {
   const huge = "A".repeat(700);
 
@@ -296,11 +326,9 @@ describe("an event that is too large to be read", () => {
 });
 
 describe("a line past the limit that is no JSON", () => {
-  it("is given with its middle left out, and the next event is read", () => {
-    const [first, second] = readEvents([
-      encoder.encode(`data: ${"a".repeat(20_000)}${"z".repeat(20_000)}\n\n${SHORT}`),
-    ]);
-    expect(first?.data).toMatch(/^a{8000,8192}z{8192}$/);
+  it("is given without its end, and the next event is read", () => {
+    const [first, second] = readEvents([encoder.encode(`data: ${"a".repeat(80_000)}\n\n${SHORT}`)]);
+    expect(first?.data).toMatch(/^a{65530}$/);
     expect(second?.event).toBe("image_generation.completed");
   });
 

@@ -1,6 +1,6 @@
 import { LineSplitter } from "./split-lines.js";
 
-/** One server-sent event. Of a very long `data` line the middle is left out. */
+/** One server-sent event. In `data` lines above 16 KiB, strings longer than 8 KiB are cut short. */
 export interface SseEvent {
   readonly event?: string | undefined;
   readonly data: string;

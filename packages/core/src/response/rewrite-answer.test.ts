@@ -16,7 +16,12 @@ import type { ImageRequest } from "../image-request.js";
 import { anyJsonText, anyObjectText, anyStringText } from "../testing/any-json-text.js";
 import { cutBytes, cutEvery } from "../testing/cut-bytes.js";
 import { renderImages } from "./images-response.js";
-import { type AnswerRewriter, createAnswerRewriter } from "./rewrite-answer.js";
+import {
+  type AnswerRewriter,
+  createAnswerRewriter,
+  type LinkedImage,
+  type RewriteOptions,
+} from "./rewrite-answer.js";
 
 const MODEL = 'service "model"';
 const NOW = 1_763_683_200;
@@ -35,22 +40,21 @@ const REQUEST: ImageRequest = {
   ignored: [],
 };
 
-function createRewriter(options: { isNative?: boolean; maxHeldBytes?: number } = {}): AnswerRewriter {
+function createRewriter(options: RewriterOptions = {}): AnswerRewriter {
   return createAnswerRewriter({ shape: SEEDREAM_ANSWER, model: MODEL, now: NOW, ...options });
 }
+
+type RewriterOptions = Partial<Pick<RewriteOptions, "isNative" | "maxHeldBytes" | "convertsLinks">>;
 
 interface Rewritten extends Pick<AnswerRewriter, "facts" | "status"> {
   readonly text: string;
 }
 
-function rewrite(
-  chunks: readonly Uint8Array[],
-  options: { isNative?: boolean; maxHeldBytes?: number } = {},
-): Rewritten {
+function rewrite(chunks: readonly Uint8Array[], options: RewriterOptions = {}): Rewritten {
   const rewriter = createRewriter(options);
   const sent: Uint8Array[] = [];
-  const send = (pieces: readonly Uint8Array[]): void =>
-    void sent.push(...pieces.map((piece) => piece.slice()));
+  const send = (pieces: readonly (Uint8Array | LinkedImage)[]): void =>
+    void sent.push(...bytesOf(pieces).map((piece) => piece.slice()));
   for (const chunk of chunks) {
     const own = chunk.slice();
     send(rewriter.push(own));
@@ -59,6 +63,13 @@ function rewrite(
   }
   send(rewriter.end());
   return { text: Buffer.concat(sent).toString(), facts: rewriter.facts, status: rewriter.status };
+}
+
+/** The pieces as bytes. A link shows its place in the batch and its URL. */
+function bytesOf(pieces: readonly (Uint8Array | LinkedImage)[]): readonly Uint8Array[] {
+  return pieces.map((piece) =>
+    piece instanceof Uint8Array ? piece : encoder.encode(JSON.stringify({ [piece.index]: piece.image.url })),
+  );
 }
 
 const rewriteText = (text: string, options = {}): Rewritten => rewrite([encoder.encode(text)], options);
@@ -205,7 +216,7 @@ describe("an answer rewritten as it comes", () => {
     expect(body.extra.errors.map(({ index }: { index: number }) => index)).toEqual(indices);
   });
 
-  it("is certain of an image as soon as an item is larger than an error can be", () => {
+  it("is certain of an image as soon as its base64 is too long to be held", () => {
     const rewriter = createRewriter();
     rewriter.push(encoder.encode('{"data":[{"error":{"code":"A"}},{"b64_json":"'));
     expect(rewriter.facts.images).toBe(0);
@@ -216,7 +227,7 @@ describe("an answer rewritten as it comes", () => {
   it("has no end before its provider's", () => {
     const rewriter = createRewriter();
     const sent = rewriter.push(encoder.encode('{"created":5,"model":"m","data":[{"url":"u"}]} '));
-    expect(Buffer.concat(sent).toString()).toMatch(/]$/);
+    expect(Buffer.concat(bytesOf(sent)).toString()).toMatch(/]$/);
     expect(Buffer.concat(rewriter.end()).toString()).toBe("}");
   });
 
@@ -233,10 +244,34 @@ describe("an answer rewritten as it comes", () => {
     expect(() => JSON.parse(sent)).toThrow(SyntaxError);
   });
 
-  it("reads a failure that is too long to be held as one without words", () => {
-    const message = "x".repeat(20_000);
-    const { facts } = rewriteText(`{"error":{"code":"A","message":"${message}"}}`);
-    expect(facts).toMatchObject({ images: 0, failure: { code: "upstream_no_image" } });
+  it("reads a very long failure and cuts its message short", () => {
+    const { facts } = rewriteText(`{"error":{"message":"${LONG}","code":"A"}}`);
+    expect(facts).toMatchObject({ images: 0, failure: { code: "A", message: "x".repeat(8_192) } });
+  });
+
+  it("reads a report that is larger than 16 KiB", () => {
+    const reported = `{"generated_images":2,"note":"${LONG}","output_tokens":9}`;
+    const text = `{"data":[{"url":"u"}],"usage":${reported}}`;
+    const { facts, text: sent } = rewriteText(text);
+    expect(facts.usage).toEqual({ generated_images: 2, output_tokens: 9 });
+    expect(JSON.parse(sent).usage).toEqual(JSON.parse(reported));
+  });
+
+  it.each(['\uFEFF{"data":[{"url":"u"}]}', '\uFEFF \r\n{"data":[{"url":"u"}]}'])(
+    "may begin with a byte order mark: %j",
+    (text) => {
+      for (const size of [1, 2, 1_000]) {
+        const { facts, text: sent, status } = rewrite(cutEvery(encoder.encode(text), size));
+        expect(status).toBe("complete");
+        expect(facts.images).toBe(1);
+        expect(JSON.parse(sent).data).toEqual([{ url: "u" }]);
+      }
+    },
+  );
+
+  it("is broken by half a byte order mark", () => {
+    const bytes = Uint8Array.of(0xef, 0xbb, ...encoder.encode("{}"));
+    for (const size of [1, 100]) expect(rewrite(cutEvery(bytes, size)).status).toBe("broken");
   });
 
   it("is broken by more items than any batch has, which are not all remembered", () => {
@@ -250,6 +285,101 @@ describe("an answer rewritten as it comes", () => {
     const rewriter = createAnswerRewriter({ shape, model: MODEL, now: NOW });
     rewriter.push(encoder.encode('{"request_id":"0217"}'));
     expect(rewriter.facts.upstreamRequestId).toBe("0217");
+  });
+});
+
+const LONG = "x".repeat(20_000);
+
+describe("an item that is larger than 16 KiB", () => {
+  const failedItem = `{"error":{"message":"${LONG}","code":"A"}}`;
+  const item = `{"note":"${LONG}","b64_json":"${LONG}"}`;
+
+  it.each([false, true])("is no image if it is an error (native: %s)", (isNative) => {
+    const text = `{"data":[{"url":"u"},${failedItem},{"url":"v"}],"usage":{"generated_images":2}}`;
+    const bytes = encoder.encode(text);
+    for (const size of [1, 13, 8_192, 16_384, 16_385, 50_000]) {
+      const { facts, text: sent } = rewrite(cutEvery(bytes, size), { isNative });
+      const error = { index: 1, code: "A", message: "x".repeat(8_192) };
+      expect(facts).toMatchObject({ images: 2, errors: [error], usage: { generated_images: 2 } });
+      const rewritten = { data: [{ url: "u" }, { url: "v" }], extra: { errors: [error] } };
+      expect(JSON.parse(sent)).toMatchObject(isNative ? JSON.parse(text) : rewritten);
+    }
+  });
+
+  it.each([false, true])("is an image wherever its base64 stands (native: %s)", (isNative) => {
+    const text = `{"data":[${item},{"url":"v"}],"model":"m","created":1}`;
+    for (const size of [1, 8_192, 100_000]) {
+      const { facts, text: sent } = rewrite(cutEvery(encoder.encode(text), size), { isNative });
+      expect(facts).toMatchObject({ images: 2, errors: [] });
+      expect(JSON.parse(sent).data).toEqual(JSON.parse(text).data);
+    }
+  });
+
+  it("is an image as soon as its base64 is too long to be held", () => {
+    const rewriter = createRewriter();
+    rewriter.push(encoder.encode(`{"data":[{"note":"${LONG}`));
+    expect(rewriter.facts.images).toBe(0);
+    rewriter.push(encoder.encode(`","b64_json":"${LONG}`));
+    expect(rewriter.facts.images).toBe(1);
+  });
+
+  it("is an image if all of its strings are short", () => {
+    const fields = Array.from({ length: 3_000 }, (_, index) => `"f${index}":"v"`).join(",");
+    const { facts, text: sent } = rewriteText(`{"data":[{${fields},"url":"u"}]}`);
+    expect(facts.images).toBe(1);
+    expect(JSON.parse(sent).data[0]).toMatchObject({ f0: "v", f2999: "v", url: "u" });
+  });
+
+  it("is not held without end: an image that begins after 256 KiB breaks the response", () => {
+    const late = `{"data":[{"note":"${"x".repeat(300_000)}","b64_json":"${LONG}"}]}`;
+    expect(rewrite(cutEvery(encoder.encode(late), 10_000)).status).toBe("broken");
+    expect(rewriteText(late, { isNative: true })).toMatchObject({ status: "complete", facts: { images: 1 } });
+  });
+
+  it("is no image if its error is longer than all that is held", () => {
+    const { facts, status } = rewriteText(
+      `{"data":[{"error":{"code":"A","message":"${"x".repeat(300_000)}"}},{"url":"u"}]}`,
+    );
+    expect({ status, images: facts.images, errors: facts.errors.length }).toEqual({
+      status: "complete",
+      images: 1,
+      errors: 1,
+    });
+  });
+});
+
+describe("an image that is a link", () => {
+  const links = '[{"url":"a"},{"error":{"code":"A"}},{"b64_json":"B","url":"c"},{"url":"d","b64_json":""}]';
+
+  it("is handed over with its place, where base64 was requested", () => {
+    const { facts, text } = rewriteText(`{"data":${links}}`, { convertsLinks: true });
+    expect(facts.images).toBe(3);
+    expect(JSON.parse(text).data).toEqual([{ 0: "a" }, { b64_json: "B", url: "c" }, { 3: "d" }]);
+  });
+
+  it("is passed on otherwise", () => {
+    expect(JSON.parse(rewriteText(`{"data":${links}}`).text).data).toHaveLength(3);
+  });
+
+  it("is handed over whole if it is large", () => {
+    const rewriter = createRewriter({ convertsLinks: true });
+    const pieces = rewriter.push(encoder.encode(`{"data":[{"note":"${LONG}","url":"a"}]}`));
+    expect(pieces.filter((piece) => !(piece instanceof Uint8Array))).toEqual([
+      { index: 0, image: { note: LONG, url: "a" } },
+    ]);
+  });
+
+  it("is an entry in `extra.errors` if it stays a link", () => {
+    const rewriter = createRewriter({ convertsLinks: true });
+    const sent = [
+      ...rewriter.push(encoder.encode('{"data":[{"error":{"code":"A","message":"No."}},{"url":"a"}]}')),
+    ];
+    rewriter.addLinkError({ index: 1, code: "B", message: "Gone." });
+    sent.push(...rewriter.end());
+    expect(JSON.parse(Buffer.concat(bytesOf(sent)).toString()).extra.errors).toEqual([
+      { index: 0, code: "A", message: "No." },
+      { index: 1, code: "B", message: "Gone." },
+    ]);
   });
 });
 
@@ -269,7 +399,7 @@ describe.each([
     const sent: Uint8Array[] = [];
     // Not the clock's time: other tests run beside this one.
     const before = process.cpuUsage();
-    for (const chunk of chunks) sent.push(...rewriter.push(chunk));
+    for (const chunk of chunks) sent.push(...bytesOf(rewriter.push(chunk)));
     sent.push(...rewriter.end());
     const { user, system } = process.cpuUsage(before);
     expect(rewriter.facts).toMatchObject({ images: 1, usage: { generated_images: 1 } });

@@ -1,7 +1,11 @@
 import type { AnswerShape } from "../answer-shape.js";
+import type { ResultError, ResultImage } from "../image-request.js";
+import { isJsonObject } from "../json.js";
 import { createChunkJoiner } from "./join-chunks.js";
+import { type ItemKind, type LargeItem, readLargeItem } from "./large-item.js";
 import { type AnswerFacts, createFactReader } from "./read-facts.js";
 import { createJsonScanner } from "./scan-json.js";
+import { createJsonShortener, type JsonShortener } from "./shorten-json.js";
 import type { JsonStatus } from "./walk-json.js";
 
 const encoder = new TextEncoder();
@@ -17,14 +21,25 @@ export interface RewriteOptions {
   readonly now: number;
   /** Every byte is passed on as it came, and only the facts are read. Default false. */
   readonly isNative?: boolean | undefined;
-  /** A larger item is taken for an image, a larger value of a member is not read. Default 16 KiB. */
+  /** An image without base64 is not passed on but handed over as {@link LinkedImage}. Default false. */
+  readonly convertsLinks?: boolean | undefined;
+  /** Values up to this size are read whole. Of larger ones, long strings are cut short. Default 16 KiB. */
   readonly maxHeldBytes?: number | undefined;
+}
+
+/** An image that the provider delivered as a link, in the place where its converted form belongs. */
+export interface LinkedImage {
+  readonly image: ResultImage;
+  /** Its place in the provider's batch, from 0. */
+  readonly index: number;
 }
 
 /** Rewrites one answer as it comes. */
 export interface AnswerRewriter {
   /** The bytes to send on: several chunks of one push may share the memory of the chunk that was pushed. */
-  push(chunk: Uint8Array): readonly Uint8Array[];
+  push(chunk: Uint8Array): readonly (Uint8Array | LinkedImage)[];
+  /** Adds to `extra.errors` that a link could not be converted. */
+  addLinkError(error: ResultError): void;
   /**
    * The last bytes, without which the answer is cut. None for what must not look like an answer: it is not
    * complete, has no image or tells of a failure. None either where bytes are passed on as they came.
@@ -37,16 +52,17 @@ export interface AnswerRewriter {
 }
 
 /**
- * Makes of a provider's answer that of `/v1`, as `renderImages` does of a whole one, and never holds more of
- * it than a short value. `model` gets the service name, items that failed leave their array for
+ * Makes of a provider's answer that of `/v1`, as `renderImages` does of a whole one, and holds only short values, or of
+ * a large item at most 256 KiB until it is known whether it is an image. `model` gets the service name, items that failed leave their array for
  * `extra.errors`, the error of the whole answer is left out, `created` is added where no time is given. All
  * other values are the provider's, byte by byte; white space between them is dropped.
  */
 export function createAnswerRewriter(options: RewriteOptions): AnswerRewriter {
-  const { shape, isNative = false, maxHeldBytes } = options;
+  const { shape, isNative = false, convertsLinks = false, maxHeldBytes } = options;
   const model = JSON.stringify(options.model);
   const now = String(options.now);
-  const output = createChunkJoiner();
+  const output = createChunkJoiner<LinkedImage>();
+  const linkErrors: ResultError[] = [];
   const reader = createFactReader(shape);
   const { facts } = reader;
   const missing = new Map([
@@ -56,8 +72,8 @@ export function createAnswerRewriter(options: RewriteOptions): AnswerRewriter {
   let member = "";
   let hasMembers = false;
   let isInItems = false;
-  /** Whether the parts of a large value go on to the client; `undefined` before its first one. */
-  let isPassing: boolean | undefined;
+  /** The current large value: who reads its parts. */
+  let large: LargeItem | undefined;
 
   const write = (bytes: Uint8Array | string): void => {
     if (!isNative) output.add(typeof bytes === "string" ? encoder.encode(bytes) : bytes);
@@ -78,21 +94,57 @@ export function createAnswerRewriter(options: RewriteOptions): AnswerRewriter {
     return member === shape.created && shape.readCreated(value) === undefined ? now : undefined;
   };
 
-  const writeImage = (bytes: Uint8Array): void => {
-    if (facts.images > 1) write(",");
-    write(bytes);
+  const findKind = (item: unknown): ItemKind => {
+    if (!reader.isImage(item)) return "failed";
+    return convertsLinks && isLink(item) ? "link" : "image";
   };
 
-  /** Of a value that is too large to be read it counts only whether it is an object. */
-  const beginLarge = (bytes: Uint8Array): boolean => {
-    if (isInItems) {
-      reader.countImage();
-      writeImage(bytes);
-      return true;
-    }
+  const beginImage = (): void => {
+    if (facts.images > 1) write(",");
+  };
+
+  /** The image is counted already. */
+  const handOverLink = (image: ResultImage): void => {
+    beginImage();
+    output.addOther({ image, index: facts.images + facts.errors.length - 1 });
+  };
+
+  const beginLargeItem = (): LargeItem =>
+    readLargeItem(
+      {
+        findKind,
+        onImage() {
+          reader.countImage();
+          beginImage();
+        },
+        onBytes: write,
+        onLink(written) {
+          const item = parse(written);
+          if (reader.readItem(item) && isLink(item)) handOverLink(item);
+        },
+        onFailed: (item) => void reader.readItem(item),
+        onUnreadable: () => scanner.giveUp(),
+      },
+      !isNative,
+    );
+
+  /** A large member is passed on as it comes, unless something takes its place, and is read in a shortened form. */
+  const beginLargeMember = (bytes: Uint8Array): LargeItem => {
     const replacement = replaceMember(bytes[0] === OPEN_BRACE ? {} : undefined);
-    write(replacement ?? bytes);
-    return replacement === undefined;
+    if (replacement !== undefined) write(replacement);
+    const shortener = [shape.failure, shape.usage].includes(member) ? createJsonShortener() : undefined;
+    return {
+      push(part) {
+        shortener?.push(part);
+        if (replacement === undefined) write(part);
+      },
+      end: () => readShortened(shortener),
+    };
+  };
+
+  const readShortened = (shortener: JsonShortener | undefined): void => {
+    const value = shortener && parseText(shortener.read());
+    if (value !== undefined) reader.readMember(member, value);
   };
 
   const scanner = createJsonScanner(
@@ -113,15 +165,19 @@ export function createAnswerRewriter(options: RewriteOptions): AnswerRewriter {
       },
       onValue(bytes) {
         const value = parse(bytes);
-        if (!isInItems) write(replaceMember(value) ?? bytes);
-        else if (reader.readItem(value)) writeImage(bytes);
+        if (!isInItems) return write(replaceMember(value) ?? bytes);
+        if (!reader.readItem(value)) return;
+        if (convertsLinks && isLink(value)) return handOverLink(value);
+        beginImage();
+        write(bytes);
       },
       onPart(bytes) {
-        if (isPassing === undefined) isPassing = beginLarge(bytes);
-        else if (isPassing) write(bytes);
+        large ??= isInItems ? beginLargeItem() : beginLargeMember(bytes);
+        large.push(bytes);
       },
       onPartsEnd() {
-        isPassing = undefined;
+        large?.end();
+        large = undefined;
       },
     },
     { items: shape.items, maxHeldBytes },
@@ -129,12 +185,9 @@ export function createAnswerRewriter(options: RewriteOptions): AnswerRewriter {
 
   /** A value that is no JSON breaks the answer. */
   function parse(bytes: Uint8Array): unknown {
-    try {
-      return JSON.parse(decoder.decode(bytes));
-    } catch {
-      scanner.giveUp();
-      return undefined;
-    }
+    const value = parseText(decoder.decode(bytes));
+    if (value === undefined) scanner.giveUp();
+    return value;
   }
 
   return {
@@ -146,19 +199,35 @@ export function createAnswerRewriter(options: RewriteOptions): AnswerRewriter {
       scanner.push(chunk);
       return isNative ? [chunk] : output.take();
     },
+    addLinkError: (error) => void linkErrors.push(error),
     end() {
       if (scanner.status !== "complete" || facts.images === 0 || facts.failure !== undefined) return [];
       for (const [name, value] of missing) {
         writeKey(JSON.stringify(name));
         write(value);
       }
-      if (facts.errors.length > 0) {
+      const errors = [...facts.errors, ...linkErrors];
+      if (errors.length > 0) {
         // An `extra` of the provider's own stands before it, and the last one counts.
         writeKey('"extra"');
-        write(JSON.stringify({ errors: facts.errors }));
+        write(JSON.stringify({ errors }));
       }
       write("}");
-      return output.take();
+      return output.take().filter((piece) => piece instanceof Uint8Array);
     },
   };
+}
+
+/** An image that the provider delivered as a link only. */
+export function isLink(item: unknown): item is ResultImage {
+  return isJsonObject(item) && typeof item["url"] === "string" && !item["b64_json"];
+}
+
+/** `undefined` if the text is no JSON. */
+function parseText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -8,6 +8,8 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
+
 /** What `readAnswer` lets a whole answer be. */
 const MAX_DEPTH = 64;
 const MAX_VALUES = 1_000_000;
@@ -56,6 +58,8 @@ export function createJsonWalker(handler: JsonWalkHandler): JsonWalker {
   const strings = createStringScanner();
   let expected: Expected = "object";
   let values = 0;
+  /** The bytes of a byte order mark that have come, before anything else. */
+  let markBytes = 0;
 
   const giveUp = (): void => {
     expected = "nothing";
@@ -147,6 +151,21 @@ export function createJsonWalker(handler: JsonWalkHandler): JsonWalker {
     }
   };
 
+  /** JSON may begin with a byte order mark, which `JSON.parse` does not see because decoding removes it. */
+  const skipMark = (chunk: Uint8Array): number => {
+    let index = 0;
+    while (markBytes < BYTE_ORDER_MARK.length && chunk[index] === BYTE_ORDER_MARK[markBytes]) {
+      markBytes++;
+      index++;
+    }
+    // What comes next is no part of a mark, and an incomplete mark is no JSON.
+    if (index < chunk.length) {
+      if (markBytes > 0 && markBytes < BYTE_ORDER_MARK.length) giveUp();
+      markBytes = BYTE_ORDER_MARK.length;
+    }
+    return index;
+  };
+
   const readStatus = (): JsonStatus => {
     if (expected === "nothing") return "broken";
     return expected === "end" ? "complete" : "open";
@@ -155,7 +174,7 @@ export function createJsonWalker(handler: JsonWalkHandler): JsonWalker {
   return {
     giveUp,
     push(chunk) {
-      let index = 0;
+      let index = markBytes < BYTE_ORDER_MARK.length ? skipMark(chunk) : 0;
       while (index < chunk.length && readStatus() !== "broken") {
         if (expected === "rest of string" || expected === "rest of key") index = endString(chunk, index);
         else if (expected === "rest of scalar") index = endScalar(chunk, index);

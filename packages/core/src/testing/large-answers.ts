@@ -62,7 +62,8 @@ const BATCH = {
 /** A gateway whose provider answers with these bytes, in chunks of 5,000 where they are a text. */
 export function openLarge({ body, options }: LargeSource): LargeGateway {
   const test = createTestGateway(
-    () =>
+    ({ url }) =>
+      serveFile(url) ??
       new Response(ReadableStream.from(typeof body === "string" ? toChunks(body) : body), {
         headers: { "content-type": "application/json", "x-request-id": "upstream-1" },
       }),
@@ -92,6 +93,12 @@ export function openLarge({ body, options }: LargeSource): LargeGateway {
     ask: (model = RELAYED, fields = {}) => test.post({ model, prompt: "a fox", ...BATCH, ...fields }),
     askNative: (model = RELAYED) => test.postNative({ model, prompt: "a fox", ...BATCH }),
   };
+}
+
+/** What a link of the provider leads to: its own URL in place of an image. Files that are `missing` are gone. */
+function serveFile(url: string): Response | undefined {
+  if (!url.startsWith("https://ark.test/")) return undefined;
+  return url.includes("missing") ? new Response("", { status: 404 }) : new Response(url);
 }
 
 function toChunks(text: string): readonly Uint8Array[] {

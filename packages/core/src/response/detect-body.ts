@@ -1,0 +1,35 @@
+/** What the bytes of a body are: a JSON object, server-sent events, or neither. */
+export type BodyKind = "json" | "events" | "other";
+
+const BYTE_ORDER_MARK = "\uFEFF";
+/** More white space than this before the first character is neither. */
+const MAX_LOOKED_AT = 1024;
+/** The fields of an event stream, and the colon that begins a comment. */
+const EVENT_FIELDS = ["data", "event", "id", "retry"];
+
+/**
+ * Tells what a body is by its first characters, because providers and the proxies in front of them label bodies wrongly.
+ * `undefined` if more bytes are needed to tell.
+ *
+ * @param chunks the body's first chunks, cut anywhere
+ */
+export function detectBody(chunks: readonly Uint8Array[]): BodyKind | undefined {
+  const start = decodeStart(chunks);
+  const text = (start.startsWith(BYTE_ORDER_MARK) ? start.slice(1) : start).replace(/^[ \t\r\n]+/, "");
+  if (text === "") return start.length < MAX_LOOKED_AT ? undefined : "other";
+  if (text.startsWith("{")) return "json";
+  if (text.startsWith(":")) return "events";
+  const [name = ""] = /^[a-z]*/.exec(text) ?? [];
+  if (name === text && EVENT_FIELDS.some((field) => field.startsWith(name))) return undefined;
+  return EVENT_FIELDS.includes(name) && /[:\r\n]/.test(text.charAt(name.length)) ? "events" : "other";
+}
+
+function decodeStart(chunks: readonly Uint8Array[]): string {
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  let text = "";
+  for (const chunk of chunks) {
+    if (text.length >= MAX_LOOKED_AT) break;
+    text += decoder.decode(chunk.subarray(0, MAX_LOOKED_AT), { stream: true });
+  }
+  return text;
+}

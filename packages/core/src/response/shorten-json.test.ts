@@ -1,0 +1,73 @@
+import { array, assert, integer, property, tuple } from "fast-check";
+import { describe, expect, it } from "vitest";
+import { anyJsonText, anyObjectText, anyStringText } from "../testing/any-json-text.js";
+import { cutBytes } from "../testing/cut-bytes.js";
+import { createJsonShortener, parseUpToString } from "./shorten-json.js";
+
+const encoder = new TextEncoder();
+
+function shorten(chunks: readonly Uint8Array[], maxStringBytes?: number): string {
+  const shortener = createJsonShortener({ maxStringBytes });
+  for (const chunk of chunks) shortener.push(chunk);
+  return shortener.read();
+}
+
+describe("shortened JSON text", () => {
+  it("is JSON, and the same however it is cut", () => {
+    const places = array(integer({ min: 0, max: 3_000 }), { maxLength: 20 });
+    assert(
+      property(anyObjectText(tuple(anyStringText, anyJsonText)), places, (text, cuts) => {
+        const bytes = encoder.encode(text);
+        for (const maxBytes of [0, 1, 2, 3, 4, 5, 7, 20]) {
+          const whole = shorten([bytes], maxBytes);
+          expect(() => JSON.parse(whole)).not.toThrow();
+          expect(shorten(cutBytes(bytes, cuts), maxBytes)).toBe(whole);
+        }
+        expect(shorten([bytes])).toBe(text);
+      }),
+      { numRuns: 300, seed: 20261122 },
+    );
+  });
+
+  it.each([
+    ["a plain string", String.raw`{"a":"12345","b":[1,"12"]}`, String.raw`{"a":"123","b":[1,"12"]}`],
+    ["a string of exactly the limit", String.raw`["123"]`, String.raw`["123"]`],
+    ["an escape at the cut", String.raw`["12\n"]`, String.raw`["12"]`],
+    ["an escaped backslash before the cut", String.raw`["1\\\n"]`, String.raw`["1\\"]`],
+    ["an escaped quote at the cut", String.raw`["12\"4"]`, String.raw`["12"]`],
+    ["a Unicode escape at the cut", String.raw`["1\u00e9"]`, String.raw`["1"]`],
+    ["hex digits that are no escape", String.raw`["abcdef"]`, String.raw`["abc"]`],
+    ["an escape that ends at the cut", String.raw`["1\b45"]`, String.raw`["1\b"]`],
+    ["a part of a document", String.raw`"12345": 5, [`, String.raw`"123": 5, [`],
+  ])("cuts %s", (_what, text, expected) => {
+    expect(shorten([encoder.encode(text)], 3)).toBe(expected);
+  });
+
+  it("tells of a long string as soon as it is longer than the limit", () => {
+    const told: string[] = [];
+    const shortener = createJsonShortener({
+      maxStringBytes: 3,
+      onLongString: () => told.push(shortener.read()),
+    });
+    for (const chunk of ['{"a":"123', "4", '5","b":"6789"']) shortener.push(encoder.encode(chunk));
+    expect(told).toEqual(['{"a":"123', '{"a":"123","b":"678']);
+  });
+
+  it("has at most 64 KiB", () => {
+    expect(shorten([encoder.encode("[1,2],".repeat(20_000))])).toHaveLength(64 * 1024);
+  });
+});
+
+describe("JSON text that ends in a string", () => {
+  it.each([
+    ['{"a":"b', { a: "b" }],
+    ['{"a":[{"b":"}]', { a: [{ b: "}]" }] }],
+    [String.raw`{"a":"\"{","b":"c\\`, { a: '"{', b: "c\\" }],
+    ['["', [""]],
+    ['{"a":{"x":1},"b":[2],"c":"d', { a: { x: 1 }, b: [2], c: "d" }],
+    ['{"a', undefined],
+    ['x"', undefined],
+  ])("%s is closed", (text, value) => {
+    expect(parseUpToString(text)).toEqual(value);
+  });
+});

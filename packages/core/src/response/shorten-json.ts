@@ -1,0 +1,117 @@
+import { createStringScanner } from "../bytes/scan-string.js";
+import { createHeldBytes } from "./held-bytes.js";
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const LETTER_U = 0x75;
+const CLOSING_QUOTE = Uint8Array.of(QUOTE);
+const DEFAULT_STRING_BYTES = 8 * 1024;
+const MAX_KEPT_BYTES = 64 * 1024;
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** How JSON text is shortened. */
+export interface ShortenerOptions {
+  /** The number of bytes that are kept of a longer string. Default 8 KiB. */
+  readonly maxStringBytes?: number | undefined;
+  /** Called when a string turns out to be longer than that. */
+  readonly onLongString?: (() => void) | undefined;
+}
+
+/** Reads JSON text of any size and keeps a short copy of it. */
+export interface JsonShortener {
+  push(bytes: Uint8Array): void;
+  /** The copy so far: the JSON text with long strings cut short, and at most 64 KiB of it. */
+  read(): string;
+}
+
+/**
+ * Makes a short copy of JSON text that arrives in chunks, wherever they are cut: only the end of long strings, such as
+ * images in base64, is left out. So every member can still be read, wherever it stands. The text may also be a part of a
+ * document, or no JSON at all, as long as it does not begin inside a string.
+ */
+export function createJsonShortener(options: ShortenerOptions = {}): JsonShortener {
+  const { maxStringBytes = DEFAULT_STRING_BYTES, onLongString } = options;
+  const strings = createStringScanner();
+  const kept = createHeldBytes();
+  let isInString = false;
+  /** Bytes of the current string so far, without its quotes. */
+  let stringBytes = 0;
+
+  const keep = (part: Uint8Array): void =>
+    kept.add(part.subarray(0, Math.max(0, MAX_KEPT_BYTES - kept.length)));
+
+  const keepString = (part: Uint8Array): void => {
+    const isCut = stringBytes > maxStringBytes;
+    if (!isCut) keep(part.subarray(0, maxStringBytes - stringBytes));
+    stringBytes += part.length;
+    if (isCut || stringBytes <= maxStringBytes) return;
+    kept.removeEnd(countCutEscape(kept.view()));
+    onLongString?.();
+  };
+
+  const readString = (bytes: Uint8Array, from: number): number => {
+    const end = strings.findEnd(bytes, from);
+    if (end === -1) {
+      keepString(bytes.subarray(from));
+      return bytes.length;
+    }
+    keepString(bytes.subarray(from, end - 1));
+    keep(CLOSING_QUOTE);
+    isInString = false;
+    return end;
+  };
+
+  const readUntilString = (bytes: Uint8Array, from: number): number => {
+    const quote = bytes.indexOf(QUOTE, from);
+    const end = quote === -1 ? bytes.length : quote + 1;
+    keep(bytes.subarray(from, end));
+    if (quote !== -1) {
+      isInString = true;
+      stringBytes = 0;
+      strings.begin();
+    }
+    return end;
+  };
+
+  return {
+    push(bytes) {
+      let index = 0;
+      while (index < bytes.length)
+        index = isInString ? readString(bytes, index) : readUntilString(bytes, index);
+    },
+    read: () => decoder.decode(kept.view()),
+  };
+}
+
+/**
+ * The value of JSON text that ends inside a string: the string and all open brackets are closed. `undefined` if that
+ * gives no JSON, for example because the string is a key.
+ */
+export function parseUpToString(text: string): unknown {
+  const closers: string[] = [];
+  // Strings are skipped, so that brackets in them do not count. The last one has no end.
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"?|[[\]{}]/gs)) {
+    if (token === "{" || token === "[") closers.unshift(token === "{" ? "}" : "]");
+    else if (token === "}" || token === "]") closers.shift();
+  }
+  try {
+    return JSON.parse(`${text}"${closers.join("")}`);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The number of bytes at the end that belong to an incomplete escape, such as `\` or `\u00`. */
+function countCutEscape(bytes: Uint8Array): number {
+  let start = bytes.length - 1;
+  while (start > bytes.length - 4 && isHexDigit(bytes[start])) start--;
+  start = bytes[start] === LETTER_U ? start - 1 : bytes.length - 1;
+  let backslashes = 0;
+  while (bytes[start - backslashes] === BACKSLASH) backslashes++;
+  return backslashes % 2 === 1 ? bytes.length - start : 0;
+}
+
+function isHexDigit(byte = 0): boolean {
+  const letter = byte | 0x20;
+  return (byte >= 0x30 && byte <= 0x39) || (letter >= 0x61 && letter <= 0x66);
+}
