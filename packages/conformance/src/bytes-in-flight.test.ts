@@ -61,11 +61,12 @@ describe("uploads over sockets", () => {
     const length = 1.25 * MB;
     const first = open(url, { path: PATH, headers: { ...HEADERS, "content-length": String(length) } });
     const answered = readAnswer(first);
-    first.write("x");
+    first.write("x".repeat(length - 1));
+    // One byte more than fits beside the first, so that the first always fits.
     await expect
-      .poll(() => upload(url, length))
+      .poll(() => upload(url, MAX_UPLOADED_BYTES - length + 2))
       .toMatchObject({ status: 503, headers: { "retry-after": "1" }, text: OVERLOADED });
-    first.end("x".repeat(length - 1));
+    first.end("x");
     expect((await answered).status).toBe(400);
     expect(await fillBudget(url, MAX_UPLOADED_BYTES)).toBe(400);
   });
@@ -83,7 +84,7 @@ describe("uploads over sockets", () => {
     const url = await serve({ maxBytesInFlight: MAX_UPLOADED_BYTES });
     const call = { path: PATH, headers: { ...HEADERS, "content-length": String(MAX_UPLOADED_BYTES) } };
     const { socket } = await openRaw(url, call);
-    socket.write("x".repeat(1024));
+    socket.write("x".repeat(MAX_UPLOADED_BYTES - 5));
     await expect.poll(() => upload(url, 10)).toMatchObject({ status: 503 });
     socket.destroy();
     await expect.poll(() => fillBudget(url, MAX_UPLOADED_BYTES)).toBe(400);

@@ -142,6 +142,7 @@ describe("every answer", () => {
       not_found: [404, "invalid_request_error"],
       model_not_found: [404, "invalid_request_error"],
       method_not_allowed: [405, "invalid_request_error"],
+      request_timeout: [408, "invalid_request_error"],
       idempotency_conflict: [409, "invalid_request_error"],
       idempotency_in_progress: [409, "invalid_request_error"],
       idempotency_not_replayable: [409, "invalid_request_error"],

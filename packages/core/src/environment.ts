@@ -14,3 +14,10 @@ export interface Environment {
   /** How much is sent again, for a simulation of what it prevents. */
   readonly retryBudget: RetryBudgetPolicy;
 }
+
+/** `repeat` by the runtime's timers. They do not keep a process alive. */
+export function repeatByTimer(work: () => void, everyMs: number): () => void {
+  const timer = setInterval(work, everyMs);
+  if (typeof timer === "object") timer.unref();
+  return () => clearInterval(timer);
+}

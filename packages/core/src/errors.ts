@@ -37,6 +37,8 @@ const ERROR_KINDS = {
   model_not_found: { status: 404, type: "invalid_request_error" },
   /** A path of the gateway, asked with another method than POST. */
   method_not_allowed: { status: 405, type: "invalid_request_error" },
+  /** The body arrived too slowly. Nothing was sent to a provider. */
+  request_timeout: { status: 408, type: "invalid_request_error" },
   /** Another request had this `Idempotency-Key`. */
   idempotency_conflict: { status: 409, type: "invalid_request_error" },
   /** The request with this `Idempotency-Key` is still running. */

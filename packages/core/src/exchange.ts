@@ -24,11 +24,6 @@ export interface GatewayRequest {
   /** The bytes of the body in order, or `null` where there is none. Read at most once. */
   readonly body: AsyncIterable<Uint8Array> | null;
   /**
-   * Frees the memory of a chunk of `body` at once, rather than when the garbage collector comes to it: called for
-   * some of the chunks, when nothing of them is needed any more. Only for a host whose chunks nobody else has.
-   */
-  readonly freeChunk?: ((chunk: Uint8Array) => void) | undefined;
-  /**
    * What a body parser of the host made of the body, when it ran first and took the bytes:
    * parsed JSON, a string, or the bytes. `undefined` when the bytes are still in `body`.
    */

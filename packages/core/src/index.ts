@@ -25,7 +25,6 @@ export {
   exportRecords,
   toUnresolvedRecord,
 } from "./billing/index.js";
-export { freeChunk } from "./bytes/free-chunk.js";
 export { type ChunkOptions, type ReadableLike, toChunks } from "./bytes/readable-chunks.js";
 export type { ChannelTest } from "./channel-test/test-channel.js";
 export type { KeyTest } from "./channel-test/test-key.js";

@@ -9,7 +9,7 @@ import { createDelivery } from "./billing/delivery.js";
 import type { LostPolicy } from "./billing/ledger.js";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
 import type { Configuration } from "./configuration.js";
-import type { Environment } from "./environment.js";
+import { type Environment, repeatByTimer } from "./environment.js";
 import { createEvents } from "./events.js";
 import { createBackgroundReads } from "./job/background-reads.js";
 import { createLateWrites } from "./job/late-writes.js";
@@ -20,6 +20,7 @@ import {
   DEFAULT_IDEMPOTENCY,
   DEFAULT_MAX_ANSWER_BYTES,
   DEFAULT_MAX_BYTES_IN_FLIGHT,
+  DEFAULT_MAX_CALLER_SHARE,
   DEFAULT_RESPONSE_IDLE_SECONDS,
   DEFAULT_UPLOAD_MEMORY_BYTES,
   type GatewayOptions,
@@ -52,7 +53,11 @@ export function createLastingParts(
   const logger = createSafeLogger(options.logger ?? consoleLogger);
   const ledger = options.ledger ?? createMemoryLedger({ now });
   const admission = options.admission ?? createMemoryAdmissionStore({ now });
-  const budget = createByteBudget(options.maxBytesInFlight ?? DEFAULT_MAX_BYTES_IN_FLIGHT);
+  const budget = createByteBudget({
+    maxBytes: options.maxBytesInFlight ?? DEFAULT_MAX_BYTES_IN_FLIGHT,
+    maxCallerShare: options.maxCallerShare ?? DEFAULT_MAX_CALLER_SHARE,
+    now,
+  });
   const spool = createSpool({
     memoryBytes: toKeptBytes(options.uploadMemoryBytes ?? DEFAULT_UPLOAD_MEMORY_BYTES),
     openFile: openSpoolFile,
@@ -90,7 +95,10 @@ export function createLastingParts(
       json: options.bodyLimits?.json ?? DEFAULT_BODY_LIMITS.json,
       form: options.bodyLimits?.form ?? DEFAULT_BODY_LIMITS.form,
       file: options.bodyLimits?.file ?? DEFAULT_BODY_LIMITS.file,
+      minBytesPerSecond: options.bodyLimits?.minBytesPerSecond ?? DEFAULT_BODY_LIMITS.minBytesPerSecond,
+      slowAfterSeconds: options.bodyLimits?.slowAfterSeconds ?? DEFAULT_BODY_LIMITS.slowAfterSeconds,
     },
+    repeat: environment.repeat ?? repeatByTimer,
     beforeSend: options.beforeSend,
     heartbeatMs: options.heartbeatSeconds && options.heartbeatSeconds * 1000,
     backgroundReads: createBackgroundReads(BACKGROUND_READS),

@@ -1,6 +1,6 @@
 import type { Delivery } from "./billing/delivery.js";
 import type { Ledger, LostPolicy } from "./billing/ledger.js";
-import type { Environment } from "./environment.js";
+import { type Environment, repeatByTimer } from "./environment.js";
 import type { LateWrites } from "./job/late-writes.js";
 import type { Logger } from "./logger.js";
 
@@ -51,13 +51,6 @@ export function createMaintenance(
       await parts.lateWrites.run();
     },
   };
-}
-
-function repeatByTimer(work: () => void, everyMs: number): () => void {
-  const timer = setInterval(work, everyMs);
-  // A process that has nothing else to do may end.
-  if (typeof timer === "object") timer.unref();
-  return () => clearInterval(timer);
 }
 
 async function maintain({ ledger, delivery, lateWrites, onLost, logger }: MaintenanceParts): Promise<void> {

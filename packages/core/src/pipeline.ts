@@ -1,10 +1,11 @@
 import { type AdmissionParts, admit } from "./admission/admit.js";
 import type { CallerLimits } from "./admission/caller-limits.js";
-import { countBody, type Entrance, type Visit } from "./admission/entrance.js";
+import type { Entrance, Visit } from "./admission/entrance.js";
 import { renderReplay } from "./admission/stored-answer.js";
 import { mergeLimits } from "./admission/ticket-limits.js";
 import type { Delivery } from "./billing/delivery.js";
 import { DEFAULT_GROUP, type PriceList } from "./billing/pricing.js";
+import type { Environment } from "./environment.js";
 import { GatewayError } from "./errors.js";
 import type { GatewayRequest, GatewayResponse } from "./exchange.js";
 import type { BeforeSend } from "./hooks.js";
@@ -34,6 +35,7 @@ export interface PipelineParts extends JobParts, AdmissionParts, ReportParts {
   readonly delivery: Delivery;
   readonly responseFormat: ResponseFormat | undefined;
   readonly bodyLimits: BodyLimits;
+  readonly repeat: Environment["repeat"];
   readonly beforeSend: BeforeSend | undefined;
   readonly createId: () => string;
   /** Ends responses that their client does not read. */
@@ -59,8 +61,8 @@ export async function runPipeline(
     report.isFrom(caller.id);
     const callerLimits = mergeLimits(caller.limits, parts.limits);
     visit = parts.entrance.enter(request, { id: caller.id, concurrent: callerLimits.concurrent });
-    const counted = countBody(request, visit.bytes);
-    const fields = await readFields(counted, { operation, limits: parts.bodyLimits, visit });
+    const { bodyLimits: limits, repeat } = parts;
+    const fields = await readFields(request, { operation, limits, visit, repeat });
     const model = parts.resolveModel(fields["model"], caller, operation);
     report.isFor(model.name);
     const { responseFormat } = parts;

@@ -1,6 +1,5 @@
 import { type IncomingHttpHeaders, IncomingMessage, type ServerResponse } from "node:http";
-import { Socket } from "node:net";
-import { freeChunk, type GatewayRequest, type HeaderReader, toChunks } from "@calotype/core";
+import { type GatewayRequest, type HeaderReader, toChunks } from "@calotype/core";
 
 /** What a framework knows of a request beyond the socket's. */
 export interface HostRequest {
@@ -34,7 +33,6 @@ export function toGatewayRequest(
     headers: new IncomingHeaders(req.headers),
     // Leaving the loop early must not destroy the socket: the refusal is still to be written to it.
     body: taken ? null : toChunks(req, { length: readLength(req) }),
-    freeChunk: hasOwnChunks(req) ? freeChunk : undefined,
     parsedBody: taken ? host.parsedBody : undefined,
     bodyConsumed: taken,
     signal: new ClientSignal(res),
@@ -48,14 +46,6 @@ export function toGatewayRequest(
 function readLength(req: IncomingMessage): number | undefined {
   const header = req.headers["content-length"];
   return header === undefined || !(req instanceof IncomingMessage) ? undefined : Number(header);
-}
-
-/**
- * Whether the chunks are copies of the parser's that only the gateway gets. Those of HTTP/2 may be all of what was read
- * from the socket, and whatever plays the part of a request may give its own memory.
- */
-function hasOwnChunks(req: IncomingMessage): boolean {
-  return req.httpVersionMajor === 1 && req.socket instanceof Socket && req.listenerCount("data") === 0;
 }
 
 /** A class, as each request has one. */

@@ -2,58 +2,150 @@ import type { ByteCount } from "../bytes/byte-count.js";
 
 /** Bytes that one request holds. */
 export interface TakenBytes extends ByteCount {
-  /** Counts more bytes, unless they are more than the budget has left: then false, and nothing is counted. */
+  /**
+   * Counts more bytes, if they fit. If they do not, returns false and counts nothing; the caller then waits, see
+   * {@link ByteBudget}.
+   */
   add(bytes: number): boolean;
-  /** Gives all back. A second time does nothing, and nothing is counted from then on. */
+  /** The request's body has begun to arrive and is not complete: its caller waits. */
+  startReceiving(): void;
+  /** The body is complete, or is not read any further. A second call does nothing. */
+  finishReceiving(): void;
+  /** Gives all bytes back. A second call does nothing, and nothing is counted from then on. */
   giveBack(): void;
 }
 
-/** The bytes of all bodies that a gateway holds at a time. */
+/**
+ * The bytes of all requests that a gateway holds at a time. Bytes count when they have arrived, not when they are
+ * declared.
+ *
+ * One caller may hold all of the budget while no other caller waits, and else at most `maxCallerShare` of it. A caller
+ * waits while a body of its arrives, and for 10 seconds after bytes of its were refused, unless others were accepted
+ * since: clients repeat a 503 after a second.
+ */
 export interface ByteBudget {
-  /** Counts the bytes of one more request; `undefined` when they are more than the budget has left. */
-  take(bytes: number): TakenBytes | undefined;
+  /**
+   * Opens the count of one request. Nothing is reserved.
+   * @param expected bytes that the request says it will send
+   * @returns `undefined` if they would not fit now
+   */
+  open(caller: string, expected: number): TakenBytes | undefined;
   readonly inUse: number;
-  /** The whole of it. */
+  /** The whole budget. */
   readonly maxBytes: number;
 }
 
-/** A budget of so many bytes. */
-export function createByteBudget(maxBytes: number): ByteBudget {
-  return new Budget(maxBytes);
+/** What a budget is made of. */
+export interface ByteBudgetParts {
+  readonly maxBytes: number;
+  /** Above 0, at most 1. */
+  readonly maxCallerShare: number;
+  readonly now: () => number;
+}
+
+/** A budget of which nothing is in use. */
+export function createByteBudget(parts: ByteBudgetParts): ByteBudget {
+  return new Budget(parts);
+}
+
+/** How long a caller counts as waiting after a refusal. */
+const WAIT_MS = 10_000;
+
+/** What the requests of one caller hold together. */
+interface Account {
+  readonly caller: string;
+  bytes: number;
+  /** Requests that are open. */
+  requests: number;
+  /** Requests whose bodies are arriving. */
+  receiving: number;
 }
 
 class Budget implements ByteBudget {
   readonly maxBytes: number;
   inUse = 0;
+  readonly #maxCallerBytes: number;
+  readonly #now: () => number;
+  /** Callers with open requests. */
+  readonly #accounts = new Map<string, Account>();
+  /** Callers whose bodies are arriving. */
+  #receivingCallers = 0;
+  /** Callers whose bytes were refused, and until when they wait. */
+  readonly #refused = new Map<string, number>();
 
-  constructor(maxBytes: number) {
+  constructor({ maxBytes, maxCallerShare, now }: ByteBudgetParts) {
     this.maxBytes = maxBytes;
+    this.#maxCallerBytes = maxBytes * maxCallerShare;
+    this.#now = now;
   }
 
-  take(bytes: number): TakenBytes | undefined {
-    if (!this.hasRoom(bytes)) return undefined;
-    const taken = new Taken(this);
-    taken.addAnyway(bytes);
-    return taken;
+  open(caller: string, expected: number): TakenBytes | undefined {
+    const account = this.#accounts.get(caller) ?? { caller, bytes: 0, requests: 0, receiving: 0 };
+    if (!this.accepts(account, expected)) return undefined;
+    if (account.requests === 0) this.#accounts.set(caller, account);
+    account.requests += 1;
+    return new Taken(this, account);
   }
 
-  hasRoom(bytes: number): boolean {
-    return this.inUse + bytes <= this.maxBytes;
+  close(account: Account): void {
+    account.requests -= 1;
+    if (account.requests === 0) this.#accounts.delete(account.caller);
+  }
+
+  /** Whether bytes fit. If they do not, the caller waits from now on. */
+  accepts(account: Account, bytes: number): boolean {
+    if (this.#hasRoom(account, bytes)) return true;
+    const now = this.#now();
+    for (const [caller, until] of this.#refused) if (until <= now) this.#refused.delete(caller);
+    this.#refused.set(account.caller, now + WAIT_MS);
+    return false;
+  }
+
+  #hasRoom(account: Account, bytes: number): boolean {
+    if (this.inUse + bytes > this.maxBytes) return false;
+    return account.bytes + bytes <= this.#maxCallerBytes || !this.#isAnotherWaiting(account);
+  }
+
+  count(account: Account, bytes: number): void {
+    account.bytes += bytes;
+    this.inUse += bytes;
+  }
+
+  /** The caller got in: its refusal is over. */
+  forgetRefusal({ caller }: Account): void {
+    if (this.#refused.size > 0) this.#refused.delete(caller);
+  }
+
+  changeReceiving(account: Account, change: 1 | -1): void {
+    const wasReceiving = account.receiving > 0;
+    account.receiving += change;
+    const isReceiving = account.receiving > 0;
+    if (wasReceiving !== isReceiving) this.#receivingCallers += change;
+  }
+
+  #isAnotherWaiting({ caller, receiving }: Account): boolean {
+    if (this.#receivingCallers > (receiving > 0 ? 1 : 0)) return true;
+    const now = this.#now();
+    for (const [refused, until] of this.#refused) if (until > now && refused !== caller) return true;
+    return false;
   }
 }
 
-/** A class, as each request has one. */
 class Taken implements TakenBytes {
   readonly #budget: Budget;
+  readonly #account: Account;
   #own = 0;
+  #isReceiving = false;
   #isGivenBack = false;
 
-  constructor(budget: Budget) {
+  constructor(budget: Budget, account: Account) {
     this.#budget = budget;
+    this.#account = account;
   }
 
   add(bytes: number): boolean {
-    if (this.#isGivenBack || !this.#budget.hasRoom(bytes)) return false;
+    if (this.#isGivenBack || !this.#budget.accepts(this.#account, bytes)) return false;
+    this.#budget.forgetRefusal(this.#account);
     this.#count(bytes);
     return true;
   }
@@ -66,13 +158,28 @@ class Taken implements TakenBytes {
     if (!this.#isGivenBack) this.#count(-Math.min(bytes, this.#own));
   }
 
+  startReceiving(): void {
+    if (this.#isReceiving || this.#isGivenBack) return;
+    this.#isReceiving = true;
+    this.#budget.changeReceiving(this.#account, 1);
+  }
+
+  finishReceiving(): void {
+    if (!this.#isReceiving) return;
+    this.#isReceiving = false;
+    this.#budget.changeReceiving(this.#account, -1);
+  }
+
   giveBack(): void {
+    if (this.#isGivenBack) return;
+    this.finishReceiving();
     this.#isGivenBack = true;
     this.#count(-this.#own);
+    this.#budget.close(this.#account);
   }
 
   #count(bytes: number): void {
     this.#own += bytes;
-    this.#budget.inUse += bytes;
+    this.#budget.count(this.#account, bytes);
   }
 }

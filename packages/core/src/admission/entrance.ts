@@ -1,5 +1,6 @@
 import { GatewayError } from "../errors.js";
 import type { GatewayRequest } from "../exchange.js";
+import { overloaded } from "../request/incoming-body.js";
 import type { Shelf, Spool } from "../request/spool.js";
 import type { ByteBudget, TakenBytes } from "./byte-budget.js";
 import { createCrowdedError } from "./limit-errors.js";
@@ -8,6 +9,9 @@ import type { LocalConcurrency } from "./local-concurrency.js";
 /** What is checked in this process before a body is read: what is held, and how much the caller has running. */
 export interface Entrance {
   /**
+   * Nothing is reserved for the body: its bytes count as they arrive. A body that declares more than there is room for
+   * is refused before it is read.
+   *
    * @param caller `concurrent`: how many of its requests may run at once; none: any number
    * @throws GatewayError `overloaded`, `rate_limit_exceeded`, or `request_too_large` for a body that never fits
    */
@@ -35,7 +39,7 @@ export function createEntrance(budget: ByteBudget, concurrency: LocalConcurrency
       const length = readLength(request.headers);
       if (length !== undefined && length > budget.maxBytes) throw tooLarge(budget.maxBytes);
       if (!concurrency.enter(id, concurrent ?? Infinity)) throw crowded(concurrent ?? 0);
-      const bytes = budget.take(length ?? 0);
+      const bytes = budget.open(id, length ?? 0);
       if (bytes === undefined) {
         concurrency.leave(id);
         throw overloaded();
@@ -81,46 +85,14 @@ class OpenVisit implements Visit {
   }
 }
 
-/** How long the body says it is, where it says so in digits. */
+/** The length that the request declares, if it is written in digits. */
 function readLength(headers: GatewayRequest["headers"]): number | undefined {
   const header = headers.get("content-length");
   return header !== null && /^\d+$/.test(header) ? Number(header) : undefined;
 }
 
-/** The request, of whose body the bytes count as they come where it does not say how long it is. */
-export function countBody(request: GatewayRequest, bytes: TakenBytes): GatewayRequest {
-  if (request.body === null || readLength(request.headers) !== undefined) return request;
-  const { method, url, headers, body, freeChunk, parsedBody, bodyConsumed, signal, waitUntil } = request;
-  return {
-    method,
-    url,
-    headers,
-    body: countChunks(body, bytes),
-    freeChunk,
-    parsedBody,
-    bodyConsumed: bodyConsumed === true,
-    signal,
-    waitUntil,
-  };
-}
-
-async function* countChunks(body: AsyncIterable<Uint8Array>, bytes: TakenBytes): AsyncIterable<Uint8Array> {
-  for await (const chunk of body) {
-    if (!bytes.add(chunk.length)) throw overloaded();
-    yield chunk;
-  }
-}
-
 function tooLarge(maxBytes: number): GatewayError {
   return new GatewayError("request_too_large", `The body is larger than ${maxBytes} bytes.`);
-}
-
-function overloaded(): GatewayError {
-  return new GatewayError(
-    "overloaded",
-    "This server holds as many bytes of requests as it may: try again soon.",
-    { retryAfterSeconds: 1 },
-  );
 }
 
 function crowded(limit: number): GatewayError {

@@ -44,6 +44,8 @@ describe("options are taken", () => {
     ["how long answers are kept", { idempotency: { seconds: 1 } }],
     ["how large answers are kept", { idempotency: { maxAnswerBytes: 1 } }],
     ["bytes in flight", { maxBytesInFlight: 1 }],
+    ["a share for one caller", { maxCallerShare: 1 }],
+    ["limits of slow bodies", { bodyLimits: { minBytesPerSecond: 1, slowAfterSeconds: 3_600 } }],
     ["hooks", { beforeSend() {}, onUsage() {}, onError() {}, onRequest() {} }],
     ["what becomes of lost requests", { billing: { model_details: PRICES, onLost: "charge" } }],
   ])("%s", (_what, changed) => {
@@ -99,6 +101,23 @@ describe("a wrong option is named", () => {
     ["idempotency.ttl is not an option", { idempotency: { ttl: 1 } }],
     ["maxBytesInFlight must be a whole number of bytes", { maxBytesInFlight: "1GiB" }],
     [`maxBytesInFlight ${AT_LEAST_1}`, { maxBytesInFlight: 0 }],
+    ["maxCallerShare must be a number", { maxCallerShare: "half" }],
+    ["maxCallerShare must be above 0", { maxCallerShare: 0 }],
+    ["maxCallerShare must be at most 1", { maxCallerShare: 1.5 }],
+    [
+      "bodyLimits.minBytesPerSecond must be a whole number of bytes",
+      { bodyLimits: { minBytesPerSecond: 0.5 } },
+    ],
+    [`bodyLimits.minBytesPerSecond ${AT_LEAST_1}`, { bodyLimits: { minBytesPerSecond: 0 } }],
+    [
+      "bodyLimits.slowAfterSeconds must be a whole number of seconds",
+      { bodyLimits: { slowAfterSeconds: 1.5 } },
+    ],
+    [`bodyLimits.slowAfterSeconds ${AT_LEAST_1}`, { bodyLimits: { slowAfterSeconds: 0 } }],
+    [
+      "bodyLimits.slowAfterSeconds must be at most 3600, an hour",
+      { bodyLimits: { slowAfterSeconds: 3_601 } },
+    ],
     [`beforeSend ${FUNCTION}`, { beforeSend: "moderate" }],
     [`onUsage ${FUNCTION}`, { onUsage: {} }],
     [`onError ${FUNCTION}`, { onError: null }],

@@ -66,12 +66,27 @@ const shape = {
   responseFormat,
   bodyLimits: z
     .strictObject(
-      { json: bytes, form: bytes, file: bytes } satisfies Record<keyof BodyLimits, z.ZodType>,
+      {
+        json: bytes,
+        form: bytes,
+        file: bytes,
+        minBytesPerSecond: bytes,
+        slowAfterSeconds: z
+          .int("must be a whole number of seconds")
+          .min(1, "must be at least 1")
+          .max(3_600, "must be at most 3600, an hour")
+          .optional(),
+      } satisfies Record<keyof BodyLimits, z.ZodType>,
       "must be an object of limits in bytes",
     )
     .optional(),
   maxAnswerBytes: bytes,
   maxBytesInFlight: bytes,
+  maxCallerShare: z
+    .number("must be a number")
+    .positive("must be above 0")
+    .max(1, "must be at most 1")
+    .optional(),
   uploadMemoryBytes: whole(0).optional(),
   heartbeatSeconds: seconds.optional(),
   responseIdleSeconds: seconds.optional(),

@@ -32,13 +32,19 @@ export interface GatewayOptions {
   limits?: CallerLimits | undefined;
   /** Response format for requests that name none, below the caller's and the model's. Default: the provider's, `url`. */
   responseFormat?: ResponseFormat | undefined;
-  /** How large a request's body may be, in bytes. */
+  /** How large a request's body may be, in bytes, and how slowly it may arrive. */
   bodyLimits?: { readonly [Kind in keyof BodyLimits]?: number | undefined } | undefined;
   /**
    * The most bytes of bodies that the gateway holds at once; past it requests are refused with a 503 and
    * `Retry-After`. Default 1 GiB.
    */
   maxBytesInFlight?: number | undefined;
+  /**
+   * The share of `maxBytesInFlight` that one caller may hold while another caller waits: above 0, at most 1. A caller
+   * waits while a body of its arrives, and for 10 seconds after a body of its was refused for lack of room. While no
+   * other caller waits, one caller may hold all. Default 0.5.
+   */
+  maxCallerShare?: number | undefined;
   /**
    * What forms' files may take of memory, in bytes, for all requests together. Half of it, and of more than 256 MiB
    * all but 128 MiB, keeps files; the rest is for what is on its way from clients and to providers. What is more goes to
@@ -95,9 +101,16 @@ export interface IdempotencyOptions {
 }
 
 const MIB = 1024 * 1024;
-export const DEFAULT_BODY_LIMITS: BodyLimits = { json: 64 * MIB, form: 64 * MIB, file: 30 * MIB };
+export const DEFAULT_BODY_LIMITS: BodyLimits = {
+  json: 64 * MIB,
+  form: 64 * MIB,
+  file: 30 * MIB,
+  minBytesPerSecond: 1_024,
+  slowAfterSeconds: 20,
+};
 export const DEFAULT_IDEMPOTENCY: IdempotencyOptions = { seconds: 86_400, maxAnswerBytes: 256 * 1024 };
 export const DEFAULT_MAX_BYTES_IN_FLIGHT = 1024 * MIB;
+export const DEFAULT_MAX_CALLER_SHARE = 0.5;
 export const DEFAULT_UPLOAD_MEMORY_BYTES = 256 * MIB;
 export const DEFAULT_MAX_ANSWER_BYTES = 256 * MIB;
 export const DEFAULT_RESPONSE_IDLE_SECONDS = 60;

@@ -7,45 +7,54 @@ import { BodyBytes } from "./body-bytes.js";
 const chunksOf = (lengths: readonly number[]): Uint8Array[] =>
   lengths.map((length, index) => new Uint8Array(length).fill(index + 1));
 
-/** As `@calotype/node` does: nothing of the chunk is left, its length included. */
-const free = (chunk: Uint8Array): void => {
-  structuredClone(chunk, { transfer: chunk.buffer instanceof ArrayBuffer ? [chunk.buffer] : [] });
-  expect(chunk.length).toBe(0);
-};
+function collect(declared: number, chunks: Iterable<Uint8Array>): BodyBytes {
+  const bytes = new BodyBytes(declared);
+  for (const chunk of chunks) bytes.add(chunk);
+  return bytes;
+}
 
 describe("the bytes of a body", () => {
-  it("are those of its chunks, whatever was declared, and though chunks are freed", () => {
+  it("are those of its chunks, whatever was declared", () => {
     const lengths = array(integer({ min: 0, max: 90_000 }), { maxLength: 6 });
     assert(
       property(lengths, integer({ min: -70_000, max: 70_000 }), boolean(), (cuts, off, isTold) => {
         const chunks = chunksOf(cuts);
         const expected = Buffer.concat(chunks);
-        const bytes = new BodyBytes(isTold ? expected.length + off : Number.NaN, free);
-        for (const chunk of chunks) bytes.add(chunk);
+        const bytes = collect(isTold ? expected.length + off : Number.NaN, chunks);
         expect(bytes.length).toBe(expected.length);
         expect(expected.equals(bytes.take())).toBe(true);
       }),
     );
   });
 
-  it("are copied once where a large body says how long it is", () => {
-    let freed = 0;
-    const chunks = chunksOf([50_000, 50_000]);
-    const bytes = new BodyBytes(100_000, (chunk) => {
-      freed += chunk.length;
-      free(chunk);
-    });
-    for (const chunk of chunks) bytes.add(chunk);
-    expect(freed).toBe(100_000);
-    expect(bytes.take().buffer).toBe(bytes.take().buffer);
-  });
-
-  it("are not copied where they are one chunk", () => {
+  it("are not copied if they are one chunk", () => {
     for (const declared of [100_000, Number.NaN]) {
       const [chunk = new Uint8Array()] = chunksOf([100_000]);
-      const bytes = new BodyBytes(declared, () => expect.unreachable());
-      bytes.add(chunk);
-      expect(bytes.take()).toBe(chunk);
+      expect(collect(declared, [chunk]).take()).toBe(chunk);
     }
+  });
+
+  it("take exactly the declared memory once they have arrived", () => {
+    const bytes = collect(1_000_000, chunksOf([400_000, 599_999, 1]));
+    expect(bytes.take().buffer.byteLength).toBe(1_000_000);
+  });
+
+  it.each([64 * 1024 * 1024, Number.NaN])(
+    "take memory for what has arrived and not for what was declared: %d",
+    (declared) => {
+      expect(collect(declared, chunksOf([1, 1])).take().buffer.byteLength).toBe(65_536);
+      const arrived = collect(declared, chunksOf([50_000, 50_000, 200_000])).take();
+      expect(arrived.buffer.byteLength).toBeLessThanOrEqual(4 * arrived.length);
+    },
+  );
+
+  it("do not hold the memory of many small chunks", () => {
+    const slab = new Uint8Array(10_000);
+    const bytes = collect(
+      Number.NaN,
+      Array.from({ length: 10_000 }, (_, at) => slab.subarray(at, at + 1)),
+    );
+    expect(bytes.take()).toHaveLength(10_000);
+    expect(bytes.take().buffer).not.toBe(slab.buffer);
   });
 });

@@ -1,24 +1,23 @@
-/** Smaller bodies come in a chunk or two, which are cheaper joined at the end. */
-const LARGE_BYTES = 65_536;
+/** The first allocation for a body that arrives in several chunks. */
+const FIRST_BYTES = 64 * 1024;
+/** A body that needs more gets this many times as much. Pages that are not written to take no memory. */
+const GROWTH = 4;
 
 /**
- * The bytes of a body, as they come. Where a large one says how long it is, each chunk is copied to its place as it
- * comes, so that the body is not held twice at its end.
+ * Collects the bytes of a body. Chunks are copied into one array, so that many small chunks take no more memory than
+ * their bytes. The array grows with what has arrived, at most to `declared` or beyond it by as little as needed: a
+ * client that declares much and sends little takes little.
  */
 export class BodyBytes {
   readonly #declared: number;
-  readonly #freeChunk: ((chunk: Uint8Array) => void) | undefined;
-  #chunks: Uint8Array[] | undefined;
+  /** The first chunk, as long as it is the only one: it is not copied. */
+  #only: Uint8Array | undefined;
   #whole: Uint8Array | undefined;
   #length = 0;
 
-  /**
-   * @param declared how many bytes are to come; there may be others, and it may be no number
-   * @param freeChunk called for chunks that were copied
-   */
-  constructor(declared: number, freeChunk?: (chunk: Uint8Array) => void) {
+  /** @param declared the content-length; may be wrong or NaN */
+  constructor(declared: number) {
     this.#declared = declared;
-    this.#freeChunk = freeChunk;
   }
 
   get length(): number {
@@ -26,46 +25,35 @@ export class BodyBytes {
   }
 
   add(chunk: Uint8Array): void {
-    // Of one that is freed there is no length.
-    const added = chunk.length;
-    if (!this.#place(chunk)) this.#keep(chunk);
-    this.#length += added;
+    if (chunk.length === 0) return;
+    if (this.#length === 0) this.#only = chunk;
+    else this.#copy(chunk);
+    this.#length += chunk.length;
   }
 
-  /** One array of them all. */
+  /** All bytes as one array. */
   take(): Uint8Array {
-    return this.#whole?.subarray(0, this.#length) ?? join(this.#chunks ?? [], this.#length);
+    return this.#only ?? this.#whole?.subarray(0, this.#length) ?? new Uint8Array();
   }
 
-  #place(chunk: Uint8Array): boolean {
-    const isLarge = this.#declared > LARGE_BYTES;
-    if (!isLarge || this.#chunks !== undefined || this.#length + chunk.length > this.#declared) return false;
-    // Not for a chunk that is all of it.
-    if (chunk.length === this.#declared) return false;
-    this.#whole ??= new Uint8Array(this.#declared);
-    this.#whole.set(chunk, this.#length);
-    this.#freeChunk?.(chunk);
-    return true;
+  #copy(chunk: Uint8Array): void {
+    const whole = this.#reserve(this.#length + chunk.length);
+    whole.set(chunk, this.#length);
   }
 
-  #keep(chunk: Uint8Array): void {
-    // More than was declared.
-    if (this.#whole !== undefined) this.#chunks = [this.#whole.subarray(0, this.#length)];
-    this.#whole = undefined;
-    if (this.#chunks === undefined) this.#chunks = [chunk];
-    else this.#chunks.push(chunk);
+  /** The array, with room for `needed` bytes and what has arrived in it. */
+  #reserve(needed: number): Uint8Array {
+    const present = this.#only ?? this.#whole;
+    if (this.#whole !== undefined && this.#whole.length >= needed) return this.#whole;
+    const wanted = Math.max(FIRST_BYTES, this.#length * GROWTH);
+    const size =
+      needed <= this.#declared
+        ? Math.min(this.#declared, Math.max(needed, wanted))
+        : Math.max(needed, wanted);
+    const grown = new Uint8Array(size);
+    if (present !== undefined) grown.set(present.subarray(0, this.#length));
+    this.#only = undefined;
+    this.#whole = grown;
+    return grown;
   }
-}
-
-/** No copy where there is only one. */
-function join(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const [first] = chunks;
-  if (chunks.length === 1 && first !== undefined) return first;
-  const whole = new Uint8Array(length);
-  let offset = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return whole;
 }

@@ -5,7 +5,9 @@ import { array, assert, asyncProperty, integer } from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { BOUNDARY, FORM_TYPE, formBytes, inPieces, PNG } from "../testing/form-bytes.js";
 import { openMemoryShelf, type PlainPart, toPlainParts } from "../testing/form-files.js";
-import { collectForm, type FormLimits } from "./collect-form.js";
+import { collectForm, type FormLimits, type FormParser } from "./collect-form.js";
+import { createFormEnd } from "./form-end.js";
+import { openBody } from "./incoming-body.js";
 
 const LIMITS: FormLimits = { form: 1_000_000, file: 100_000 };
 
@@ -25,12 +27,13 @@ interface Collected {
   readonly parser: busboy.Busboy;
 }
 
-function createParser(limits: FormLimits, type = FORM_TYPE): busboy.Busboy {
-  return busboy({
+function createParser(limits: FormLimits, type = FORM_TYPE): FormParser {
+  const parser = busboy({
     headers: { "content-type": type },
     defParamCharset: "utf8",
     limits: { fileSize: limits.file + 1, fieldSize: limits.form + 1, files: 3, fields: 4 },
   });
+  return { parser, end: createFormEnd(type.replace(/^.*boundary=/, "")) };
 }
 
 async function collect(
@@ -38,9 +41,9 @@ async function collect(
   limits: FormLimits = LIMITS,
   type = FORM_TYPE,
 ): Promise<Collected> {
-  const parser = createParser(limits, type);
-  const parts = await collectForm(body, parser, { limits, shelf: openMemoryShelf() });
-  return { parts: toPlainParts(parts), parser };
+  const form = createParser(limits, type);
+  const parts = await collectForm(openBody({ body }), form, { limits, shelf: openMemoryShelf() });
+  return { parts: toPlainParts(parts), parser: form.parser };
 }
 
 /** The error of a form, or a failure when there is none within seconds. */
@@ -216,8 +219,11 @@ describe("a form", () => {
     const streams: { readonly destroyed: boolean }[] = [];
     parser.on("file", (_name, stream) => streams.push(stream));
     const options = { limits: LIMITS, shelf: openMemoryShelf() };
+    const collecting = { parser, end: createFormEnd(BOUNDARY) };
     const half = formBytes({ name: "a", filename: "a", content: "x".repeat(50_000) }).subarray(0, 20_000);
-    expect(await refusalOf(collectForm(inPieces(half), parser, options))).toEqual(refused(400, /cut/));
+    expect(await refusalOf(collectForm(openBody({ body: inPieces(half) }), collecting, options))).toEqual(
+      refused(400, /cut/),
+    );
     expect(parser.destroyed).toBe(true);
     expect(streams).toMatchObject([{ destroyed: true }]);
   });
@@ -412,7 +418,10 @@ describe("the body of a form", () => {
     }
     const before = process.memoryUsage();
     const parser = createParser(limits);
-    const [part] = await collectForm(body(), parser, { limits, shelf: openMemoryShelf() });
+    const [part] = await collectForm(openBody({ body: body() }), parser, {
+      limits,
+      shelf: openMemoryShelf(),
+    });
     const after = process.memoryUsage();
     expect(part).toMatchObject({ file: { byteLength: 640 * 64 * 1024 } });
     const held = after.arrayBuffers - before.arrayBuffers;

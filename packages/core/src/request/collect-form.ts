@@ -1,7 +1,8 @@
 import type { Readable } from "node:stream";
 import type { Busboy } from "busboy";
-import { GatewayError, invalidRequest, isGatewayError } from "../errors.js";
-import { type CopiedChunks, createCopiedChunks } from "./copied-chunks.js";
+import { GatewayError, invalidRequest } from "../errors.js";
+import type { FormEnd } from "./form-end.js";
+import type { IncomingBody } from "./incoming-body.js";
 import type { KeptFile } from "./kept-file.js";
 import type { Shelf } from "./spool.js";
 
@@ -16,8 +17,12 @@ export interface FormOptions {
   readonly limits: FormLimits;
   /** Where its files are kept. */
   readonly shelf: Shelf;
-  /** Frees the memory of a chunk of the body. */
-  readonly freeChunk?: ((chunk: Uint8Array) => void) | undefined;
+}
+
+/** A parser for one form, and what finds the end of that form. */
+export interface FormParser {
+  readonly parser: Busboy;
+  readonly end: FormEnd;
 }
 
 /** One part of a form. */
@@ -28,28 +33,25 @@ export type FormPart =
 const MAX_NAME_LENGTH = 256;
 
 /**
- * Feeds a body to a parser with backpressure and collects its parts in the order they came.
+ * Feeds a body to a parser with backpressure and collects its parts in the order they came. What follows the end of the
+ * form is read and ignored.
  *
  * @throws GatewayError the first thing that is wrong with the form, as soon as it shows
  */
 export async function collectForm(
-  body: AsyncIterable<Uint8Array> | null,
-  parser: Busboy,
+  body: IncomingBody,
+  { parser, end }: FormParser,
   options: FormOptions,
 ): Promise<readonly FormPart[]> {
-  const chunks = createCopiedChunks(options.freeChunk);
-  const collector = startCollecting(parser, { ...options, chunks });
+  const collector = startCollecting(parser, options);
   try {
-    await Promise.race([feed(body, parser, { maxBytes: options.limits.form, chunks }), collector.failed]);
+    await Promise.race([feed(body, { parser, end }, options.limits.form), collector.failed]);
     return await Promise.race([collector.parts, collector.failed]);
   } finally {
-    // Ends file streams that wait for more, too; after a whole form it does nothing.
+    body.cancel();
+    // Also ends file streams that wait for more; after a complete form it does nothing.
     parser.destroy();
   }
-}
-
-interface CollectOptions extends FormOptions {
-  readonly chunks: CopiedChunks;
 }
 
 interface Collector {
@@ -59,7 +61,7 @@ interface Collector {
   readonly failed: Promise<never>;
 }
 
-function startCollecting(parser: Busboy, options: CollectOptions): Collector {
+function startCollecting(parser: Busboy, options: FormOptions): Collector {
   const { promise: failed, reject: fail } = Promise.withResolvers<never>();
   const parts: Promise<FormPart>[] = [];
   parser.on("file", (name, stream) => {
@@ -102,18 +104,15 @@ function checkName(name: string | undefined, fail: (error: GatewayError) => void
 function collectFile(
   name: string,
   stream: Readable & { truncated?: boolean },
-  { limits, shelf, chunks }: CollectOptions,
+  { limits, shelf }: FormOptions,
 ): Promise<FormPart> {
   return new Promise((resolve, reject) => {
     const writer = shelf.begin();
     stream.on("data", (chunk: Uint8Array) => {
       const written = writer.write(chunk);
-      if (written === undefined) return chunks.copied(chunk);
+      if (written === undefined) return;
       stream.pause();
-      written
-        .then(() => chunks.copied(chunk))
-        .then(() => stream.resume())
-        .catch(reject);
+      written.then(() => stream.resume(), reject);
     });
     stream.on("limit", () => reject(tooLarge(`The file in ${name} is larger than ${limits.file} bytes.`)));
     stream.on("error", reject);
@@ -121,30 +120,71 @@ function collectFile(
   });
 }
 
-async function feed(
-  body: AsyncIterable<Uint8Array> | null,
-  parser: Busboy,
-  { maxBytes, chunks }: { maxBytes: number; chunks: CopiedChunks },
-): Promise<void> {
+/**
+ * Bytes that are given to the parser at once. Larger pieces would hold the event loop, and after a failure the parser
+ * would still work through all of them.
+ */
+const PIECE_BYTES = 64 * 1024;
+/**
+ * The parser keeps a slice of each chunk of a field. So of a body with more than a few small chunks, the others are
+ * joined.
+ */
+const SMALL_BYTES = 4 * 1024;
+const MAX_SMALL_CHUNKS = 64;
+
+async function feed(body: IncomingBody, { parser, end }: FormParser, maxBytes: number): Promise<void> {
+  const pieces = createPieces();
   let length = 0;
-  for await (const chunk of readable(body)) {
+  let hasEnded = false;
+  const write = async (piece: Uint8Array): Promise<void> => {
+    if (hasEnded || parser.destroyed || piece.length === 0) return;
+    const formBytes = end.find(piece);
+    hasEnded = formBytes !== undefined;
+    if (!parser.write(piece.subarray(0, formBytes))) await drained(parser);
+  };
+  for (let chunk = await body.next(); chunk !== undefined; chunk = await body.next()) {
     length += chunk.length;
     if (length > maxBytes) throw tooLarge(`The form is larger than ${maxBytes} bytes.`);
-    if (parser.destroyed) return;
-    chunks.parse(chunk);
-    if (!parser.write(chunk)) await drained(parser);
+    for (const piece of pieces.add(chunk)) await write(piece);
   }
+  await write(pieces.rest());
   parser.end();
 }
 
-/** A body whose failing means that the client left. */
-async function* readable(body: AsyncIterable<Uint8Array> | null): AsyncIterable<Uint8Array> {
-  try {
-    if (body !== null) yield* body;
-  } catch (cause) {
-    if (isGatewayError(cause)) throw cause;
-    throw new GatewayError("client_closed_request", "The body ended before it was complete.", { cause });
-  }
+interface Pieces {
+  /** The pieces that are ready, of at most {@link PIECE_BYTES}. */
+  add(chunk: Uint8Array): Iterable<Uint8Array>;
+  /** What is left. */
+  rest(): Uint8Array;
+}
+
+function createPieces(): Pieces {
+  let joined = new Uint8Array(0);
+  let used = 0;
+  let smallChunks = 0;
+  const take = (): Uint8Array => {
+    const piece = joined.subarray(0, used);
+    // The parser may hold slices of the piece, so its memory is not used again.
+    joined = new Uint8Array(0);
+    used = 0;
+    return piece;
+  };
+  return {
+    *add(chunk) {
+      if (chunk.length >= SMALL_BYTES || smallChunks++ < MAX_SMALL_CHUNKS) {
+        if (used > 0) yield take();
+        for (let start = 0; start < chunk.length; start += PIECE_BYTES) {
+          yield chunk.subarray(start, start + PIECE_BYTES);
+        }
+        return;
+      }
+      if (joined.length === 0) joined = new Uint8Array(2 * SMALL_BYTES);
+      joined.set(chunk, used);
+      used += chunk.length;
+      if (used > SMALL_BYTES) yield take();
+    },
+    rest: take,
+  };
 }
 
 function drained(parser: Busboy): Promise<void> {

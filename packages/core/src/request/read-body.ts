@@ -1,47 +1,42 @@
-import { takeWhole } from "../bytes/chunk-queue.js";
-import { GatewayError, invalidRequest, isGatewayError } from "../errors.js";
+import { GatewayError, invalidRequest } from "../errors.js";
 import type { GatewayRequest } from "../exchange.js";
 import { BodyBytes } from "./body-bytes.js";
+import { type BodyGuard, type IncomingBody, openBody } from "./incoming-body.js";
 
 /**
  * All bytes of a request's body, at most `maxBytes`.
  *
  * @throws GatewayError `request_too_large`; `invalid_request_error` for a body shorter than its
- * `content-length` (a proxy that cuts says nothing); `client_closed_request` when the client left.
+ * `content-length`, which a proxy may have cut; and what {@link IncomingBody.next} throws
  */
-export async function readBody(request: GatewayRequest, maxBytes: number): Promise<Uint8Array> {
+export async function readBody(
+  request: GatewayRequest,
+  maxBytes: number,
+  guard?: BodyGuard,
+): Promise<Uint8Array> {
   const declared = Number(request.headers.get("content-length") ?? Number.NaN);
   if (declared > maxBytes) throw tooLarge(maxBytes);
-  const bytes = new BodyBytes(declared, request.freeChunk);
-  const chunks = request.body?.[Symbol.asyncIterator]();
-  // A host hands over what came with the head when the code that was given the head has ended.
-  await Promise.resolve();
-  const whole = takeWhole(chunks, maxBytes);
-  if (whole === undefined) await readChunks(chunks, bytes, maxBytes);
-  else for (const chunk of whole) bytes.add(chunk);
+  const body = openBody(request, guard);
+  const bytes = new BodyBytes(declared);
+  try {
+    // A host hands over what arrived with the head only after the code that was given the head has returned.
+    await Promise.resolve();
+    const whole = body.takeWhole(maxBytes);
+    if (whole === undefined) await readChunks(body, bytes, maxBytes);
+    else for (const chunk of whole) bytes.add(chunk);
+  } finally {
+    body.cancel();
+  }
   if (bytes.length < declared) {
     throw invalidRequest(`The body was cut on its way: ${bytes.length} of ${declared} bytes arrived.`);
   }
   return bytes.take();
 }
 
-/** By hand: most bodies that do not come whole come in few chunks, and a loop costs more than a chunk. */
-async function readChunks(
-  chunks: AsyncIterator<Uint8Array> | undefined,
-  bytes: BodyBytes,
-  maxBytes: number,
-): Promise<void> {
-  try {
-    for (let next = await chunks?.next(); next && next.done !== true; next = await chunks?.next()) {
-      if (bytes.length + next.value.length <= maxBytes) bytes.add(next.value);
-      else {
-        await chunks?.return?.();
-        throw tooLarge(maxBytes);
-      }
-    }
-  } catch (cause) {
-    if (isGatewayError(cause)) throw cause;
-    throw new GatewayError("client_closed_request", "The body ended before it was complete.", { cause });
+async function readChunks(body: IncomingBody, bytes: BodyBytes, maxBytes: number): Promise<void> {
+  for (let chunk = await body.next(); chunk !== undefined; chunk = await body.next()) {
+    if (bytes.length + chunk.length > maxBytes) throw tooLarge(maxBytes);
+    bytes.add(chunk);
   }
 }
 

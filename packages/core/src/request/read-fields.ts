@@ -1,11 +1,12 @@
 import type { GatewayRequest } from "../exchange.js";
 import type { Operation } from "../image-request.js";
 import type { JsonObject } from "../json.js";
+import { type ArrivingBytes, type BodyGuard, type BodyPace, overloaded } from "./incoming-body.js";
 import { readJson } from "./read-json.js";
 import { readMultipart } from "./read-multipart.js";
 import type { Shelf } from "./spool.js";
 
-/** How large a request's body may be, in bytes. */
+/** How large a request's body may be, in bytes, and how slow. */
 export interface BodyLimits {
   /** JSON bodies, data URLs included. Default 64 MiB. */
   readonly json: number;
@@ -13,21 +14,42 @@ export interface BodyLimits {
   readonly form: number;
   /** One file of a form. Default 30 MiB. */
   readonly file: number;
+  /** A body that is slower over `slowAfterSeconds` is answered with 408. Default 1,024. */
+  readonly minBytesPerSecond: number;
+  /** How long a body may be slower than that, or send nothing, in seconds. Default 20. */
+  readonly slowAfterSeconds: number;
 }
 
 /** How fields are read. */
 export interface ReadFieldsContext {
   readonly operation: Operation;
   readonly limits: BodyLimits;
-  /** Where the files of a form are kept: opened where it is asked for. */
-  readonly visit: { readonly shelf: Shelf };
+  /** Where bytes are counted, and where the files of a form are kept: opened where it is asked for. */
+  readonly visit: { readonly bytes: ArrivingBytes; readonly shelf: Shelf };
+  /** Calls a function again and again, for the pace of bodies. */
+  readonly repeat: BodyPace["repeat"];
 }
 
-/** The fields of a request, from JSON or, at the edits endpoint, from a form whose files become images. */
+/**
+ * The fields of a request, from JSON or, at the edits endpoint, from a form whose files become images. The bytes count
+ * as they arrive.
+ */
 export function readFields(
   request: GatewayRequest,
-  { operation, limits, visit }: ReadFieldsContext,
+  { operation, limits, visit, repeat }: ReadFieldsContext,
 ): JsonObject | Promise<JsonObject> {
-  if (operation !== "edit") return readJson(request, limits.json);
-  return readMultipart(request, { limits, shelf: visit.shelf });
+  const { minBytesPerSecond, slowAfterSeconds } = limits;
+  const pace = { minBytesPerSecond, seconds: slowAfterSeconds, repeat };
+  const guard: BodyGuard = { bytes: visit.bytes, pace };
+  countParsedBody(request, visit.bytes);
+  if (operation !== "edit") return readJson(request, limits.json, guard);
+  return readMultipart(request, { limits, shelf: visit.shelf }, guard);
+}
+
+/** Counts a body that the host has read: what it is in memory, or what the request declared. */
+function countParsedBody({ parsedBody, headers }: GatewayRequest, bytes: ArrivingBytes): void {
+  if (parsedBody === undefined) return;
+  const isPlain = typeof parsedBody === "string" || parsedBody instanceof Uint8Array;
+  const length = isPlain ? parsedBody.length : Number(headers.get("content-length") ?? 0);
+  if (length > 0 && !bytes.add(length)) throw overloaded();
 }

@@ -2,8 +2,10 @@ import { LONG_DATA_URL } from "../data-url-image.js";
 import { GatewayError, invalidRequest } from "../errors.js";
 import type { GatewayRequest } from "../exchange.js";
 import { isJsonObject, type JsonObject } from "../json.js";
+import { bodyAlreadyRead } from "./body-already-read.js";
 import { checkJsonStructure, checkValueCount } from "./check-json-structure.js";
 import { checkJsonValue } from "./check-json-value.js";
+import type { BodyGuard } from "./incoming-body.js";
 import { keepDataUrls } from "./keep-data-urls.js";
 import { readBody } from "./read-body.js";
 
@@ -21,12 +23,16 @@ const MAX_VALUES = 100_000;
  *
  * @throws GatewayError 400, 413, 415, or `body_already_read`
  */
-export function readJson(request: GatewayRequest, maxBytes: number): JsonObject | Promise<JsonObject> {
+export function readJson(
+  request: GatewayRequest,
+  maxBytes: number,
+  guard?: BodyGuard,
+): JsonObject | Promise<JsonObject> {
   checkContentType(request.headers.get("content-type"));
   if (request.parsedBody !== undefined) return toObject(readParsed(request.parsedBody));
   if (request.bodyConsumed === true) throw bodyAlreadyRead();
   checkContentEncoding(request.headers.get("content-encoding"));
-  return readBody(request, maxBytes).then(parseObject);
+  return readBody(request, maxBytes, guard).then(parseObject);
 }
 
 function parseObject(bytes: Uint8Array): JsonObject {
@@ -93,12 +99,4 @@ export function checkContentEncoding(header: string | null): void {
   if (header !== null && header.trim() !== "" && header.trim().toLowerCase() !== "identity") {
     throw new GatewayError("unsupported_media_type", "Send the body without Content-Encoding.");
   }
-}
-
-export function bodyAlreadyRead(): GatewayError {
-  return new GatewayError(
-    "body_already_read",
-    "A body parser of this server took the request's body before the image gateway. The operator must mount the gateway before it.",
-    { shouldRetry: false },
-  );
 }

@@ -1,11 +1,14 @@
 import { Readable } from "node:stream";
 import busboy from "busboy";
-import { GatewayError } from "../errors.js";
+import { GatewayError, invalidRequest } from "../errors.js";
 import type { GatewayRequest } from "../exchange.js";
 import type { JsonObject } from "../json.js";
-import { collectForm, type FormLimits, type FormOptions } from "./collect-form.js";
+import { bodyAlreadyRead } from "./body-already-read.js";
+import { collectForm, type FormLimits, type FormOptions, type FormParser } from "./collect-form.js";
+import { createFormEnd } from "./form-end.js";
 import { toFormFields } from "./form-fields.js";
-import { bodyAlreadyRead, checkContentEncoding } from "./read-json.js";
+import { type BodyGuard, openBody } from "./incoming-body.js";
+import { checkContentEncoding } from "./read-json.js";
 
 /**
  * The fields of a multipart form, each with the type it has in JSON, and its images in `image`.
@@ -13,7 +16,11 @@ import { bodyAlreadyRead, checkContentEncoding } from "./read-json.js";
  *
  * @throws GatewayError 400, 413, 415, or `body_already_read`
  */
-export async function readMultipart(request: GatewayRequest, options: FormOptions): Promise<JsonObject> {
+export async function readMultipart(
+  request: GatewayRequest,
+  options: FormOptions,
+  guard?: BodyGuard,
+): Promise<JsonObject> {
   const { limits } = options;
   const contentType = request.headers.get("content-type") ?? "";
   if (!/^multipart\/form-data *;/i.test(contentType)) {
@@ -23,47 +30,55 @@ export async function readMultipart(request: GatewayRequest, options: FormOption
     );
   }
   checkContentEncoding(request.headers.get("content-encoding"));
-  const body = readableBody(request);
   const declared = Number(request.headers.get("content-length") ?? Number.NaN);
   if (declared > limits.form)
     throw new GatewayError("request_too_large", `The form is larger than ${limits.form} bytes.`);
-  const freeChunk = body === request.body ? request.freeChunk : undefined;
-  const form = await collectForm(body, createParser(contentType, limits), { ...options, freeChunk });
-  return toFormFields(form);
+  const parser = createParser(contentType, limits);
+  // A body that the host has read is in memory and was counted already.
+  const isRead = request.parsedBody instanceof Uint8Array;
+  const body = openBody({ body: readableBody(request) }, isRead ? undefined : guard);
+  return toFormFields(await collectForm(body, parser, options));
 }
 
-/** The form's bytes: as they come, or where a parser of the host took them and left them as they were. */
+/** The form's bytes from the host, or from a parser of the host that left them as they were. */
 function readableBody({ body, parsedBody, bodyConsumed }: GatewayRequest): GatewayRequest["body"] {
   if (parsedBody instanceof Uint8Array) return Readable.from([parsedBody]);
   if (bodyConsumed === true) throw bodyAlreadyRead();
   return body;
 }
 
-/** Counts beyond what any form of the interface holds; past them it is refused. */
+/** Far more than any form of the interface needs; a form with more is refused. */
 const MAX_FILES = 64;
 const MAX_FIELDS = 256;
 
-/** A parser of forms that stops at these limits. */
-export function createParser(contentType: string, limits: FormLimits): busboy.Busboy {
-  try {
-    return busboy({
-      headers: { "content-type": contentType },
-      defParamCharset: "utf8",
-      limits: {
-        // A file that reaches the parser's limit counts as cut.
-        fileSize: limits.file + 1,
-        fieldSize: limits.form + 1,
-        files: MAX_FILES,
-        fields: MAX_FIELDS,
-        // Those without a name or a header count, too. The parser cries at its limit, not past it.
-        parts: MAX_FILES + MAX_FIELDS + 1,
-      },
-    });
-  } catch (cause) {
-    throw new GatewayError(
-      "invalid_request_error",
-      "The form's Content-Type is not usable: it needs a boundary.",
-      { cause },
-    );
-  }
+/** A parser of forms with these limits. @throws GatewayError `invalid_request_error` without a usable boundary */
+export function createParser(contentType: string, limits: FormLimits): FormParser {
+  const boundary = readBoundary(contentType);
+  const parser = busboy({
+    // Written anew, so that the parser and the search for the form's end use the same boundary.
+    headers: { "content-type": `multipart/form-data; boundary="${boundary.replaceAll(/["\\]/g, "\\$&")}"` },
+    defParamCharset: "utf8",
+    limits: {
+      // busboy cuts a file when it reaches the limit, not when it exceeds it, hence + 1.
+      fileSize: limits.file + 1,
+      fieldSize: limits.form + 1,
+      files: MAX_FILES,
+      fields: MAX_FIELDS,
+      // Parts without a name or a header count too. busboy emits `partsLimit` when it reaches the limit, hence + 1.
+      parts: MAX_FILES + MAX_FIELDS + 1,
+    },
+  });
+  return { parser, end: createFormEnd(boundary) };
+}
+
+/** RFC 2046 allows 70 characters; some clients use a few more. */
+const MAX_BOUNDARY_LENGTH = 256;
+
+function readBoundary(contentType: string): string {
+  const [, quoted, token] = /;\s*boundary=(?:"((?:[^"\\]|\\.)*)"|([^\s;",]+))/i.exec(contentType) ?? [];
+  const boundary = quoted?.replaceAll(/\\(.)/g, "$1") ?? token ?? "";
+  if (/^[\x20-\x7e]+$/.test(boundary) && boundary.length <= MAX_BOUNDARY_LENGTH) return boundary;
+  throw invalidRequest(
+    `The form's Content-Type is not usable: it needs a boundary of 1 to ${MAX_BOUNDARY_LENGTH} ASCII characters.`,
+  );
 }

@@ -1,0 +1,52 @@
+import { Buffer } from "node:buffer";
+import { describe, expect, it } from "vitest";
+import { createFormEnd } from "./form-end.js";
+
+/** How many bytes belong to the form, if it ends, whatever the chunks. */
+function endOf(form: string, chunkBytes = form.length): number | undefined {
+  const end = createFormEnd("b");
+  const bytes = Buffer.from(form, "latin1");
+  for (let start = 0; start < bytes.length; start += chunkBytes) {
+    const found = end.find(bytes.subarray(start, start + chunkBytes));
+    if (found !== undefined) return start + found;
+  }
+  return undefined;
+}
+
+const PART = '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n';
+
+const STRAY = /^The form is malformed: its boundary must be followed by a line end or by --\.$/;
+
+describe.each([1, 2, 3, 5, 7, 1_000])("the end of a form in chunks of %i bytes", (chunkBytes) => {
+  it.each<[string, string, number]>([
+    ["after its last delimiter", `${PART}--b--`, PART.length + 5],
+    ["at its beginning", "--b--", 5],
+    ["after a preamble", "before\r\n--b--\r\n", 13],
+    ["before an epilogue", `${PART}--b--\r\nafter`, PART.length + 5],
+    ["before parts in the epilogue", `${PART}--b--\r\n${PART}--b--`, PART.length + 5],
+    ["before a stray boundary in the epilogue", "--b--\r\n--bx", 5],
+    ["after two delimiters in a row", "--b\r\n--b--", 10],
+  ])("is %s", (_what, form, expected) => {
+    expect(endOf(form, chunkBytes)).toBe(expected);
+  });
+
+  it.each([
+    ["a form without a delimiter", "--a--\r\n --b--"],
+    ["a boundary inside a line", "--b\r\n\r\nx--b--"],
+    ["a form that is cut in its last delimiter", `${PART}--b-`],
+    ["a form that is cut after a delimiter", "--b\r"],
+    ["nothing", ""],
+  ])("is not in %s", (_what, form) => {
+    expect(endOf(form, chunkBytes)).toBeUndefined();
+  });
+
+  it.each([
+    ["other characters", "--bxy"],
+    ["white space", "--b \r\n"],
+    ["half of an end", "--b-x"],
+    ["half of a line end", "--b\rx"],
+    ["a dash, a delimiter and a dash", "--b-\r\n--b-"],
+  ])("is refused where %s follow the boundary", (_what, form) => {
+    expect(() => endOf(form, chunkBytes)).toThrow(STRAY);
+  });
+});

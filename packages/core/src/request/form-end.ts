@@ -1,0 +1,60 @@
+import { Buffer } from "node:buffer";
+import { invalidRequest } from "../errors.js";
+
+const CR = 0x0d;
+const LF = 0x0a;
+const DASH = 0x2d;
+
+/**
+ * Finds where a form ends: after the first `--boundary--` at the beginning of a line. RFC 2046 says that what follows
+ * (the epilogue) is ignored; busboy 1.6.0 would read parts from it, and would never end if one of them stays open.
+ *
+ * busboy also accepts a boundary that is followed by neither a line end nor `--`, and drops the bytes after it without
+ * a word. Such a form is refused here.
+ */
+export interface FormEnd {
+  /**
+   * Looks at the next chunk of the form.
+   * @returns how many bytes of the chunk belong to the form, if the form ends in it; otherwise `undefined`
+   * @throws GatewayError `invalid_request_error`
+   */
+  find(chunk: Uint8Array): number | undefined;
+}
+
+/** @param boundary as in the header of the form */
+export function createFormEnd(boundary: string): FormEnd {
+  const delimiter = Buffer.from(`\r\n--${boundary}`, "latin1");
+  /** A delimiter and the two bytes that say what follows. */
+  const span = delimiter.length + 2;
+  /** The last bytes before the chunk, in which a delimiter may have begun. The form may begin with a delimiter. */
+  let carried: Buffer = Buffer.from("\r\n");
+
+  /** The index after the closing delimiter, or -1. */
+  const search = (bytes: Buffer): number => {
+    let found = bytes.indexOf(delimiter);
+    for (; found !== -1 && found + span <= bytes.length; found = bytes.indexOf(delimiter, found + 1)) {
+      const [first, second] = bytes.subarray(found + delimiter.length, found + span);
+      if (first === DASH && second === DASH) return found + span;
+      if (first !== CR || second !== LF) throw strayBoundary();
+    }
+    return -1;
+  };
+
+  return {
+    find(chunk) {
+      const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
+      const seam = Buffer.concat([carried, bytes.subarray(0, span - 1)]);
+      const endInSeam = search(seam);
+      if (endInSeam !== -1) return endInSeam - carried.length;
+      const end = search(bytes);
+      if (end !== -1) return end;
+      // A copy: the memory of a chunk is not held for its last bytes.
+      carried = Buffer.concat([carried, bytes.subarray(-(span - 1))]).subarray(-(span - 1));
+      return undefined;
+    },
+  };
+}
+
+function strayBoundary(): Error {
+  return invalidRequest("The form is malformed: its boundary must be followed by a line end or by --.");
+}
