@@ -27,7 +27,7 @@ export function createManualClock(): ManualClock {
     async tick(seconds) {
       for (let second = 0; second < seconds; second++) {
         await setImmediate();
-        for (const work of [...works]) work();
+        for (const work of works) work();
       }
       await setImmediate();
     },
