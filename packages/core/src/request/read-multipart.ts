@@ -52,7 +52,7 @@ const MAX_FILES = 64;
 const MAX_FIELDS = 256;
 
 /** A parser of forms with these limits. @throws GatewayError `invalid_request_error` without a usable boundary */
-export function createParser(contentType: string, limits: FormLimits): FormParser {
+function createParser(contentType: string, limits: FormLimits): FormParser {
   const boundary = readBoundary(contentType);
   const parser = busboy({
     // Written anew, so that the parser and the search for the form's end use the same boundary.
