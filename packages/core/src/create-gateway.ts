@@ -9,7 +9,7 @@ import type { GatewayOptions } from "./options/options.js";
 import { createRouteMatcher, requestPath } from "./request/match-route.js";
 import { renderError } from "./response/error-response.js";
 import { exposeHeaders } from "./response/expose-headers.js";
-import { describeChannel } from "./routing/channel-status.js";
+import { describeChannels } from "./routing/channel-status.js";
 import { shutDown } from "./shut-down.js";
 import { toWebResponse } from "./web-response.js";
 import { type Wiring, wireGateway } from "./wire-gateway.js";
@@ -58,9 +58,7 @@ export function createGateway(options: GatewayOptions, environment: Partial<Envi
       const asked = toGatewayRequest(request, host);
       return toWebResponse(await (handle(asked) ?? notFound(asked)), request);
     },
-    status: () => ({
-      channels: (wired.current?.channels ?? []).map((channel) => describeChannel(channel, lasting.health)),
-    }),
+    status: () => ({ channels: describeChannels(wired.current?.channels ?? [], lasting.health) }),
     test(id, testOptions = {}) {
       if (closing !== undefined) return Promise.reject(closedError());
       const test = testById(wiring, id, testOptions);

@@ -31,7 +31,7 @@ import { createRequestId } from "./request-id.js";
 import { createReaderLimit } from "./response/reader-limit.js";
 import { createChannelHealth } from "./routing/channel-health.js";
 import { DEFAULT_HEALTH_POLICY } from "./routing/health-policy.js";
-import { createRetryBudget, DEFAULT_RETRY_BUDGET } from "./routing/retry-budget.js";
+import { createRetryBudgets, DEFAULT_RETRY_BUDGET } from "./routing/retry-budget.js";
 import { createFetchTransport } from "./upstream/fetch-transport.js";
 
 /** What a gateway keeps for its life, whatever of its options is read anew. */
@@ -108,7 +108,7 @@ export function createLastingParts(
       (options.responseIdleSeconds ?? DEFAULT_RESPONSE_IDLE_SECONDS) * 1000,
       logger,
     ),
-    retryBudget: createRetryBudget(now, environment.retryBudget ?? DEFAULT_RETRY_BUDGET),
+    retryBudgets: createRetryBudgets(now, environment.retryBudget ?? DEFAULT_RETRY_BUDGET),
     random: environment.random ?? Math.random,
     createId: environment.createId ?? createRequestId,
     transport:

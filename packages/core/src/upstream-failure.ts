@@ -1,19 +1,39 @@
 /**
- * What kind of refusal an error answer of a provider is. It decides whether another channel may be
- * tried, whether the channel is to blame, and what the client sees.
+ * What kind of refusal an error response of a provider is. The kind decides whether another channel may be
+ * tried and what the client sees.
  *
  * - `content`: the request itself is refused; the same request fails everywhere.
- * - `credential`: our key or account is refused; the client's request may be fine.
+ * - `model`: the model or endpoint is gone or closed at this provider.
+ * - `credential`: our key or account is refused, or may not use the model; the client's request may be fine.
  * - `rate`: too many requests for now.
  * - `quota`: an account's allowance is used up; waiting does not help.
  * - `overload`: the provider says it did not take the request (503).
  * - `server`: the provider failed; an image may or may not have been made.
  */
-export type UpstreamFailureKind = "content" | "credential" | "rate" | "quota" | "overload" | "server";
+export type UpstreamFailureKind =
+  | "content"
+  | "model"
+  | "credential"
+  | "rate"
+  | "quota"
+  | "overload"
+  | "server";
 
-/** An error answer of a provider, classified by its family. */
+/**
+ * What a failure makes unusable for a while: nothing (`request`), one model on the channel, one key of the
+ * channel, or the whole channel. A `model` failure of kind `credential`, `rate` or `quota` belongs to the account:
+ * it affects the model with that key only.
+ */
+export type FailureScope = "request" | "model" | "key" | "channel";
+
+/** An error response of a provider, classified by its family. */
 export interface UpstreamFailure {
   readonly kind: UpstreamFailureKind;
+  /**
+   * What is left alone after the failure. Default: `request` for `content`, `model` for `model`, `key` for
+   * `credential`, `rate` and `quota`, `channel` for `overload` and `server`.
+   */
+  readonly scope?: FailureScope | undefined;
   /** The provider's error code, when it gave one. */
   readonly code?: string | undefined;
   /** The provider's message, when it gave one. */

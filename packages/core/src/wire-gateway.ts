@@ -37,7 +37,10 @@ export function wireGateway(options: GatewayOptions, environment: Partial<Enviro
   const wired = createReloadable(
     first instanceof Promise ? first.then(wire) : wire(first),
     async () => wire(configure(await loadOptions(options), now)),
-    ({ channels }) => lasting.health.retain(healthIdsOf(channels)),
+    ({ channels, models }) => {
+      lasting.health.retain(healthIdsOf(channels));
+      lasting.retryBudgets.retain(Object.keys(models));
+    },
   );
   return { lasting, wired, underWay, maintenance: createMaintenance(lasting, environment.repeat) };
 }

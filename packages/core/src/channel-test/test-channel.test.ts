@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject } from "../json.js";
 import { createSecretMask } from "../mask-secrets.js";
 import { type Channel, type ChannelOptions, createChannel } from "../routing/channel.js";
 import { createChannelHealth } from "../routing/channel-health.js";
-import { describeChannel } from "../routing/channel-status.js";
+import { describeChannels } from "../routing/channel-status.js";
 import { DEFAULT_HEALTH_POLICY } from "../routing/health-policy.js";
 import { ARK_ANSWER, DASHSCOPE_ANSWER, refusedConnection } from "../testing/test-gateway.js";
 import { createFetchTransport } from "../upstream/fetch-transport.js";
@@ -95,7 +95,7 @@ describe("the test of a channel", () => {
     });
     expect(JSON.stringify(test)).toContain("No such key: ***");
     expect(JSON.stringify(test)).not.toContain("canary");
-    expect(describeChannel(channel, parts.health)).toMatchObject({
+    expect(describeChannels([channel], parts.health)[0]).toMatchObject({
       state: "ready",
       keys: [{ state: "ready" }, { state: "cooling", reason: "credential" }],
     });
@@ -105,7 +105,7 @@ describe("the test of a channel", () => {
     const { channel, parts } = createBench(makesImage);
     parts.health.begin(channel.healthId).failed({ kind: "credential" });
     await testChannel(channel, {}, parts);
-    expect(describeChannel(channel, parts.health)).toEqual({ id: "c", state: "ready" });
+    expect(describeChannels([channel], parts.health)).toEqual([{ id: "c", state: "ready" }]);
   });
 
   it.each<[string, () => Response, object]>([

@@ -34,11 +34,12 @@ export async function testChannel(
 ): Promise<ChannelTest> {
   const request = createTestRequest(channel, parts.models, options);
   const keys: KeyTest[] = [];
-  for (const key of channel.keys) keys.push(await testKey({ channel, key }, request, parts));
+  const upstreamModel = channel.toUpstreamModel(request.model) ?? request.model;
+  for (const key of channel.keys) keys.push(await testKey({ channel, key, upstreamModel }, request, parts));
   return {
     channel: channel.id,
     model: request.model,
-    upstreamModel: channel.toUpstreamModel(request.model) ?? request.model,
+    upstreamModel,
     ok: keys.every(({ ok }) => ok),
     keys,
   };

@@ -51,7 +51,7 @@ export interface KeyTestParts {
 export async function testKey(route: Route, request: ImageRequest, parts: KeyTestParts): Promise<KeyTest> {
   const { index } = route.key;
   const startedAt = parts.now();
-  const begun = beginRoute(parts.health, route);
+  const begun = beginRoute(parts.health, route, true);
   const outcome = await tryKey(route, request, parts);
   const durationMs = parts.now() - startedAt;
   if (outcome.failure !== undefined) {
@@ -71,9 +71,8 @@ type KeyOutcome =
 
 async function tryKey(route: Route, request: ImageRequest, parts: KeyTestParts): Promise<KeyOutcome> {
   const { channel } = route;
-  const upstreamModel = channel.toUpstreamModel(request.model) ?? request.model;
-  const sent = await sendToRoute(route, request, { ...parts, upstreamModel });
-  if (!sent.ok) return sent;
+  const sent = await sendToRoute(route, request, parts);
+  if (sent.failure !== undefined) return { failure: sent.failure };
   const { response } = sent;
   try {
     const { value } = await readAnswer(response, { maxBytes: parts.maxAnswerBytes });

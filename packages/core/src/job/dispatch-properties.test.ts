@@ -10,6 +10,7 @@ import {
 } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { healthIdsOf } from "../routing/channel.js";
+import { isRefusal } from "../routing/health-entry.js";
 import { DEFAULT_HEALTH_POLICY } from "../routing/health-policy.js";
 import { DEFAULT_RETRY_BUDGET } from "../routing/retry-budget.js";
 import { type Behaviour, type SimulatedCall, simulateChannels } from "../testing/simulate-channels.js";
@@ -18,9 +19,9 @@ const POLICY = DEFAULT_HEALTH_POLICY;
 const RUNS: Parameters<unknown> = { numRuns: 40 };
 
 /** After these nothing can have been made. */
-const SAFE = ["unreachable", "credential", "rate", "overload"] as const;
+const SAFE = ["unreachable", "credential", "quota", "model", "rate", "overload"] as const;
 /** After these an image may have been made, or another account will not help. */
-const FINAL = ["server", "timeout", "broken", "content", "quota"] as const;
+const FINAL = ["server", "timeout", "broken", "content"] as const;
 const KINDS = [...SAFE, ...FINAL] as const;
 
 /** Chance that is the same in every run with one seed. */
@@ -205,9 +206,12 @@ describe("when everything is down", () => {
         const requests = await simulation.sendAll(gaps);
         expect(requests.every(({ outcome }) => !outcome.ok)).toBe(true);
         expect(new Set(simulation.calls.map(({ request }) => request)).size).toBe(gaps.length);
+        // Not counted: the retry after a probe, and after the refusal that begins the cooldown of a key.
+        const probes = simulation.calls.filter(({ wasCooling, wasEarly }) => wasCooling && !wasEarly).length;
+        const refused = channels.reduce((sum, { kind, keys }) => sum + (isRefusal(kind) ? keys : 0), 0);
         for (const { count, calls } of countByWindow(requests, simulation.calls)) {
           expect(calls).toBeLessThanOrEqual(
-            count * (1 + DEFAULT_RETRY_BUDGET.ratio) + DEFAULT_RETRY_BUDGET.minimum,
+            count * (1 + DEFAULT_RETRY_BUDGET.ratio) + DEFAULT_RETRY_BUDGET.minimum + probes + refused,
           );
         }
       }),

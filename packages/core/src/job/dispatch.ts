@@ -2,12 +2,13 @@ import type { GatewayError } from "../errors.js";
 import type { ImageRequest, SentTo } from "../image-request.js";
 import type { Logger } from "../logger.js";
 import type { SecretMask } from "../mask-secrets.js";
-import { beginRoute } from "../routing/begin-route.js";
-import type { Channel } from "../routing/channel.js";
+import { beginRoute, type RouteChange } from "../routing/begin-route.js";
+import { type Channel, isConfiguredModel } from "../routing/channel.js";
 import type { ChannelHealth } from "../routing/channel-health.js";
-import { planRoutes, type Route } from "../routing/plan-routes.js";
+import { isRefusal } from "../routing/health-entry.js";
+import { planRoutes, type Route, type RoutePlan } from "../routing/plan-routes.js";
 import type { ResolvedModel } from "../routing/resolve-model.js";
-import type { RetryBudget } from "../routing/retry-budget.js";
+import type { RetryBudgets } from "../routing/retry-budget.js";
 import { type AttemptFailure, maskFailure } from "../upstream/attempt-failure.js";
 import { maySendAgain } from "../upstream/retry-policy.js";
 import type { Transport, TransportResponse } from "../upstream/transport.js";
@@ -21,7 +22,7 @@ export interface DispatchParts {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly health: ChannelHealth;
-  readonly retryBudget: RetryBudget;
+  readonly retryBudgets: RetryBudgets;
   /** Takes keys out of what a provider said. */
   readonly mask: SecretMask;
 }
@@ -34,17 +35,17 @@ export interface Errand {
   readonly logger: Logger;
 }
 
-/** A channel took the request and answers with success. */
+/** A channel took the request and responded with a 2xx status. */
 export interface Answered {
   readonly ok: true;
   readonly channel: Channel;
   readonly sentTo: SentTo;
   readonly response: TransportResponse;
-  /** Tells the channel's health of an answer that began well and broke off, or was none. */
+  /** Tells the channel's health that the response broke off after it began, or could not be used. */
   readonly failedLate: (failure: AttemptFailure) => void;
 }
 
-/** No channel answered with success. */
+/** No channel responded with success. */
 export interface FailedDispatch {
   readonly ok: false;
   /** Absent when the request reached no provider. */
@@ -57,50 +58,96 @@ export interface FailedDispatch {
 /** How the attempts ended. */
 export type DispatchOutcome = Answered | FailedDispatch;
 
-/** Sends a request to one channel after another until one answers, or none may be tried any more. */
-export async function dispatch(
-  { request, model, logger }: Errand,
-  parts: DispatchParts,
-): Promise<DispatchOutcome> {
-  const routes = planRoutes(model.channels, parts);
+/** Sends a request to one channel after another until one responds with success, or none may be tried any more. */
+export async function dispatch(errand: Errand, parts: DispatchParts): Promise<DispatchOutcome> {
+  const { model } = errand;
+  const routes = planRoutes(model, parts);
   let reached: SentTo | undefined;
   let worst: FailedAttempt | undefined;
-  parts.retryBudget.countRequest();
+  parts.retryBudgets.countRequest(model.entry);
   let route = routes.next();
   while (route !== undefined) {
-    const { channel } = route;
-    const sentTo = { channel: channel.id, upstreamModel: channel.toUpstreamModel(model.name) ?? model.name };
-    const attempt = beginRoute(parts.health, route);
-    const { upstreamModel } = sentTo;
-    const outcome = await sendToRoute(route, request, { upstreamModel, transport: parts.transport, logger });
-    if (outcome.ok) {
-      attempt.succeeded();
-      return { ok: true, channel, sentTo, response: outcome.response, failedLate: failLater(parts, route) };
-    }
-    attempt.failed(outcome.failure);
-    const failure = maskFailure(outcome.failure, parts.mask);
+    const attempt = await runAttempt(route, errand, parts);
+    const { failure, response, sentTo } = attempt;
+    if (failure === undefined) return toAnswered(attempt, failLater(parts, route, model));
     if (failure.kind !== "unreachable") reached = sentTo;
     if (worst === undefined || weigh(failure) >= weigh(worst.failure)) worst = { failure, sentTo };
-    reportFailure(route, failure, logger);
-    if (!maySendAgain(failure.kind, channel.retryUnsafe)) break;
-    routes.failed(route, failure.kind);
-    route = routes.next();
-    if (route !== undefined && !parts.retryBudget.take()) break;
+    const next = maySendAgain(failure.kind, route.channel.retryUnsafe)
+      ? planRetry(routes, attempt)
+      : undefined;
+    const isAllowed = next !== undefined && (isFree(attempt) || parts.retryBudgets.take(model.entry));
+    // An error with status 200 that is not sent again: the client gets this response.
+    if (!isAllowed && response !== undefined && worst.failure === failure) {
+      return toAnswered({ ...attempt, response }, failLater(parts, route, model));
+    }
+    route = isAllowed ? next : undefined;
   }
-  const { failure, sentTo }: Partial<FailedAttempt> = worst ?? {};
-  return {
-    ok: false,
-    // The channel whose failure is answered, if it was reached; with it the record tells one story.
-    sentTo: failure?.kind === "unreachable" ? reached : sentTo,
-    error: toUpstreamError(failure ?? { kind: "unreachable" }),
-    // The failure that weighs most: where an image may have been made, it is that one.
-    nothingMade: failure === undefined || maySendAgain(failure.kind, false),
-  };
+  return toFailedDispatch(worst, reached);
 }
 
-/** Apart from `dispatch`, since it is held as long as the answer takes: with it would be what `dispatch` was given. */
-function failLater({ health }: DispatchParts, route: Route): Answered["failedLate"] {
-  return (failure) => beginRoute(health, route).failed(failure);
+/** One attempt that has ended, and what is known about it. */
+type Attempt = {
+  readonly route: Route;
+  readonly sentTo: SentTo;
+  /** Milliseconds until the head of the response, or all of a short one, had come. */
+  readonly durationMs: number;
+  /** True where it found out whether something works again after a cooldown. */
+  readonly wasProbe: boolean;
+  /** What is left alone after it. */
+  readonly change: RouteChange;
+} & (
+  | { readonly response: TransportResponse; readonly failure: undefined }
+  /** Keys are masked in the failure. The response is there where an error came with a 2xx status. */
+  | { readonly response?: TransportResponse | undefined; readonly failure: AttemptFailure }
+);
+
+/** One attempt from beginning to end: sends the request once, and tells the health and the log how it went. */
+async function runAttempt(
+  route: Route,
+  { request, model, logger }: Errand,
+  { health, transport, mask, now }: DispatchParts,
+): Promise<Attempt> {
+  const { channel, upstreamModel } = route;
+  const beganAt = now();
+  const begun = beginRoute(health, route, isConfiguredModel(channel, model));
+  const outcome = await sendToRoute(route, request, { transport, logger });
+  const sentTo = { channel: channel.id, upstreamModel };
+  const known = { route, sentTo, durationMs: now() - beganAt, wasProbe: begun.isProbe };
+  if (outcome.failure === undefined) {
+    const change = begun.succeeded();
+    reportSuccess(route, change, logger);
+    return { ...known, change, response: outcome.response, failure: undefined };
+  }
+  const failure = maskFailure(outcome.failure, mask);
+  const change = begun.failed(outcome.failure);
+  reportFailure(route, failure, { change, logger });
+  return { ...known, change, response: outcome.response, failure };
+}
+
+/**
+ * Whether the retry after it does not count in the retry budget: after a probe, so that no client pays for what the
+ * gateway finds out; and after a refusal from which on the key or model is left alone, since that cannot repeat.
+ */
+function isFree({ wasProbe, failure, change }: Attempt): boolean {
+  return wasProbe || (failure !== undefined && isRefusal(failure.kind) && change.hasChanged);
+}
+
+function planRetry(routes: RoutePlan, { route, failure, wasProbe }: Attempt): Route | undefined {
+  if (failure !== undefined) routes.failed(route, failure, wasProbe);
+  return routes.next();
+}
+
+function toAnswered(
+  { route, sentTo, response }: Pick<Attempt, "route" | "sentTo"> & { readonly response: TransportResponse },
+  failedLate: Answered["failedLate"],
+): Answered {
+  return { ok: true, channel: route.channel, sentTo, response, failedLate };
+}
+
+/** Separate from `dispatch` so that its closure does not retain the request body while the response is read. */
+function failLater({ health }: DispatchParts, route: Route, model: ResolvedModel): Answered["failedLate"] {
+  const isConfigured = isConfiguredModel(route.channel, model);
+  return (failure) => void beginRoute(health, route, isConfigured).failed(failure);
 }
 
 interface FailedAttempt {
@@ -108,21 +155,62 @@ interface FailedAttempt {
   readonly sentTo: SentTo;
 }
 
-/**
- * Which of several failures is answered: one after which an image may have been made, so that the
- * client does not repeat it; a refused key, which tells the client least, after all others.
- */
-function weigh({ kind }: AttemptFailure): number {
-  if (kind === "credential") return 0;
-  return maySendAgain(kind, false) ? 1 : 2;
+function toFailedDispatch(worst: FailedAttempt | undefined, reached: SentTo | undefined): FailedDispatch {
+  const { failure, sentTo }: Partial<FailedAttempt> = worst ?? {};
+  return {
+    ok: false,
+    // The channel whose failure the client sees, if it was reached, so that the record is consistent.
+    sentTo: failure?.kind === "unreachable" ? reached : sentTo,
+    error: toUpstreamError(failure ?? { kind: "unreachable" }),
+    // The failure that weighs most: where an image may have been made, it is that one.
+    nothingMade: failure === undefined || maySendAgain(failure.kind, false),
+  };
 }
 
-/** Tells the operator what only the operator can mend; the client's own faults are not told. */
-function reportFailure({ channel, key }: Route, failure: AttemptFailure, logger: Logger): void {
+/**
+ * Which of several failures the client sees: the one that weighs most, the later of two that weigh the same. First
+ * one after which an image may have been made, so that the client does not repeat the request. A temporary refusal
+ * tells the client more than a lasting one, and a refused key tells it least.
+ */
+function weigh({ kind }: AttemptFailure): number {
+  switch (kind) {
+    case "credential":
+      return 0;
+    case "model":
+      return 1;
+    case "quota":
+      return 2;
+    case "rate":
+    case "overload":
+    case "unreachable":
+      return 3;
+    case "content":
+    case "server":
+    case "timeout":
+    case "broken":
+      return 4;
+  }
+}
+
+function reportSuccess(route: Route, { scope, hasChanged }: RouteChange, logger: Logger): void {
+  if (scope === "model" && hasChanged) logger.warn(nameRoute(route), "A channel serves a model again.");
+}
+
+/** Tells the operator about failures that only the operator can fix; the client's own mistakes are not logged. */
+function reportFailure(
+  route: Route,
+  failure: AttemptFailure,
+  { change, logger }: { readonly change: RouteChange; readonly logger: Logger },
+): void {
   if (failure.kind === "content") return;
+  const isOfModel = change.scope === "model";
+  // Requests for a model that no channel serves keep failing: one line when its cooldown begins or becomes longer.
+  if (isOfModel && !change.hasChanged) return;
+  const { channel, upstreamModel, key } = nameRoute(route);
   const fields = {
-    channel: channel.id,
-    ...(channel.keys.length > 1 && { key: key.index }),
+    channel,
+    ...(key !== undefined && { key }),
+    ...(isOfModel && { upstreamModel }),
     reason: failure.kind,
     status: failure.status,
     code: failure.code,
@@ -131,5 +219,14 @@ function reportFailure({ channel, key }: Route, failure: AttemptFailure, logger:
   };
   if (failure.kind === "credential")
     logger.error(fields, "A channel's key or account was refused by its provider.");
+  else if (isOfModel) logger.warn(fields, "A channel does not serve a model at the moment.");
   else logger.warn(fields, "A channel failed.");
+}
+
+function nameRoute({ channel, key, upstreamModel }: Route): {
+  readonly channel: string;
+  readonly key?: number;
+  readonly upstreamModel: string;
+} {
+  return { channel: channel.id, ...(channel.keys.length > 1 && { key: key.index }), upstreamModel };
 }

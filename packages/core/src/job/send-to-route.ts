@@ -1,5 +1,6 @@
 import type { ImageRequest } from "../image-request.js";
 import type { Logger } from "../logger.js";
+import type { Awaitable } from "../promise-like.js";
 import type { Channel } from "../routing/channel.js";
 import type { Route } from "../routing/plan-routes.js";
 import type { AttemptFailure } from "../upstream/attempt-failure.js";
@@ -10,31 +11,33 @@ import {
   type TransportResponse,
 } from "../upstream/transport.js";
 import type { UpstreamCall } from "../upstream-call.js";
+import { inspectResponse } from "./read-error-body.js";
 import { readFailure } from "./read-failure.js";
 
 /** What sending needs beside the route. */
 export interface SendContext {
-  /** The provider's name of the model. */
-  readonly upstreamModel: string;
   readonly transport: Transport;
   readonly logger: Logger;
 }
 
-/** How one attempt ended: with the head of a successful answer, or with the reason it failed. */
+/**
+ * How one attempt ended: with a response, with a failure, or with both, where the provider sent an error with status
+ * 200.
+ */
 export type AttemptOutcome =
-  | { readonly ok: true; readonly response: TransportResponse }
-  | { readonly ok: false; readonly failure: AttemptFailure };
+  | { readonly response: TransportResponse; readonly failure: undefined }
+  | { readonly response?: TransportResponse; readonly failure: AttemptFailure };
 
 /**
- * Sends a request to a channel with one of its keys, once, in the words of its family. Never rejects. Not asynchronous
- * itself, for that would hold as much again for each request that waits for its provider.
+ * Sends a request to a channel with one of its keys, once, in the family's format. Never rejects. Not `async`
+ * itself, because each request that waits for its provider would hold twice the memory.
  */
 export function sendToRoute(
   route: Route,
   request: ImageRequest,
-  { upstreamModel, transport, logger }: SendContext,
+  { transport, logger }: SendContext,
 ): Promise<AttemptOutcome> {
-  const { channel } = route;
+  const { channel, upstreamModel } = route;
   let call: UpstreamCall;
   try {
     call = channel.family.toUpstream(request, upstreamModel);
@@ -43,7 +46,7 @@ export function sendToRoute(
   }
   try {
     const sent = transport.send(toTransportRequest(call, route));
-    return sent.then((response) => toOutcome(response, channel, logger), toLost);
+    return sent.then((response) => toOutcome(response, { channel, request, logger }), toLost);
   } catch (cause) {
     return Promise.resolve(toLost(cause));
   }
@@ -61,13 +64,20 @@ function toTransportRequest(
   };
 }
 
+/** What a response is read with. */
+interface Reading {
+  readonly channel: Channel;
+  readonly request: ImageRequest;
+  readonly logger: Logger;
+}
+
 function toOutcome(
   response: TransportResponse,
-  channel: Channel,
-  logger: Logger,
-): AttemptOutcome | Promise<AttemptOutcome> {
+  { channel, request, logger }: Reading,
+): Awaitable<AttemptOutcome> {
   const isSuccess = response.status >= 200 && response.status < 300;
-  return isSuccess ? { ok: true, response } : readRefusal(response, channel, logger);
+  if (isSuccess) return inspectResponse(response, channel.family, request);
+  return readRefusal(response, channel, logger);
 }
 
 async function readRefusal(
@@ -76,7 +86,7 @@ async function readRefusal(
   logger: Logger,
 ): Promise<AttemptOutcome> {
   try {
-    return { ok: false, failure: await readFailure(response, channel.family) };
+    return { failure: await readFailure(response, channel.family) };
   } catch (cause) {
     return blameFamily(channel, cause, logger);
   }
@@ -84,11 +94,11 @@ async function readRefusal(
 
 /** A transport of the operator's may throw anything: what is not known may have been sent. */
 function toLost(cause: unknown): AttemptOutcome {
-  return { ok: false, failure: { kind: cause instanceof TransportError ? cause.reason : "broken", cause } };
+  return { failure: { kind: cause instanceof TransportError ? cause.reason : "broken", cause } };
 }
 
 /** A family that throws, perhaps after the provider was reached: that must leave a record. */
 function blameFamily({ id }: Channel, cause: unknown, logger: Logger): AttemptOutcome {
   logger.error({ channel: id, err: cause }, "The family of a channel failed.");
-  return { ok: false, failure: { kind: "broken", cause } };
+  return { failure: { kind: "broken", cause } };
 }

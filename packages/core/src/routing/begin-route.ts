@@ -1,23 +1,103 @@
+import type { AttemptFailure } from "../upstream/attempt-failure.js";
 import type { ChannelHealth } from "./channel-health.js";
-import { scopeOf } from "./failure-scope.js";
+import { isForAllKeys, scopeOf } from "./failure-scope.js";
 import type { HealthAttempt } from "./health-attempt.js";
+import { createModelHealthId } from "./health-id.js";
 import type { Route } from "./plan-routes.js";
 
-/** Begins an attempt, whose end is told to the health of the key or of the channel, whichever it says something of. */
-export function beginRoute(health: ChannelHealth, { channel, key }: Route): HealthAttempt {
-  const ofKey = health.begin(key.healthId);
-  if (key.healthId === channel.healthId) return ofKey;
-  const ofChannel = health.begin(channel.healthId);
-  const both = [ofKey, ofChannel];
-  return {
-    succeeded: () => both.forEach((attempt) => attempt.succeeded()),
-    failed(failure) {
-      const scope = scopeOf(failure.kind);
-      if (scope === "channel") ofKey.abandoned();
-      else ofKey.failed(failure);
-      if (scope === "key") ofChannel.abandoned();
-      else ofChannel.failed(failure);
-    },
-    abandoned: () => both.forEach((attempt) => attempt.abandoned()),
-  };
+/** How an attempt of a route changed what is left alone. */
+export interface RouteChange {
+  /** What the attempt says something about. */
+  readonly scope: "request" | "model" | "key" | "channel";
+  /** True when a cooldown began, became longer or ended there. */
+  readonly hasChanged: boolean;
+}
+
+/**
+ * An attempt with one key on one channel. Its end is told to the health of the channel, of the key or of the model,
+ * whichever it says something about. To be ended once.
+ */
+export interface RouteAttempt {
+  /** True where it finds out whether the channel, the key or the model works again after a cooldown. */
+  readonly isProbe: boolean;
+  succeeded(): RouteChange;
+  failed(failure: AttemptFailure): RouteChange;
+}
+
+/**
+ * @param isConfigured whether the model's name stands in the options; its cooldown is then kept for as long as
+ * needed, and shared with the fleet
+ */
+export function beginRoute(health: ChannelHealth, route: Route, isConfigured: boolean): RouteAttempt {
+  return new BegunRoute(health, route, isConfigured);
+}
+
+class BegunRoute implements RouteAttempt {
+  readonly #health: ChannelHealth;
+  readonly #route: Route;
+  readonly #isConfigured: boolean;
+  readonly #ofKey: HealthAttempt;
+  /** `undefined` where the channel has one key: they share their health. */
+  readonly #ofChannel: HealthAttempt | undefined;
+  /** `undefined` where nothing is held against the model. */
+  readonly #ofModel: HealthAttempt | undefined;
+
+  constructor(health: ChannelHealth, route: Route, isConfigured: boolean) {
+    const { channel, key, upstreamModel } = route;
+    this.#health = health;
+    this.#route = route;
+    this.#isConfigured = isConfigured;
+    this.#ofKey = health.begin(key.healthId);
+    this.#ofChannel = key.healthId === channel.healthId ? undefined : health.begin(channel.healthId);
+    const modelId = createModelHealthId(key.healthId, upstreamModel);
+    this.#ofModel = health.has(modelId) ? this.#beginModel(modelId) : undefined;
+  }
+
+  get isProbe(): boolean {
+    return this.#ofKey.isProbe || this.#ofChannel?.isProbe === true || this.#ofModel?.isProbe === true;
+  }
+
+  succeeded(): RouteChange {
+    const ofModel = this.#ofModel?.succeeded() === true;
+    const ofKey = this.#ofKey.succeeded();
+    const ofChannel = this.#ofChannel?.succeeded() === true;
+    if (ofModel && !ofKey && !ofChannel) return { scope: "model", hasChanged: true };
+    return { scope: ofChannel ? "channel" : "key", hasChanged: ofKey || ofChannel };
+  }
+
+  failed(failure: AttemptFailure): RouteChange {
+    const scope = scopeOf(failure);
+    switch (scope) {
+      case "request":
+        return { scope, hasChanged: this.succeeded().hasChanged };
+      case "model":
+        this.#ofKey.abandoned();
+        this.#ofChannel?.abandoned();
+        return { scope, hasChanged: this.#failModel(failure) };
+      case "key":
+        this.#ofModel?.abandoned();
+        this.#ofChannel?.abandoned();
+        return { scope, hasChanged: this.#ofKey.failed(failure) };
+      case "channel":
+        this.#ofModel?.abandoned();
+        if (this.#ofChannel === undefined) return { scope, hasChanged: this.#ofKey.failed(failure) };
+        this.#ofKey.abandoned();
+        return { scope, hasChanged: this.#ofChannel.failed(failure) };
+    }
+  }
+
+  #failModel(failure: AttemptFailure): boolean {
+    const { channel, key, upstreamModel } = this.#route;
+    let hasChanged = false;
+    for (const other of isForAllKeys(failure) ? channel.keys : [key]) {
+      const begun = other === key ? this.#ofModel : undefined;
+      const attempt = begun ?? this.#beginModel(createModelHealthId(other.healthId, upstreamModel));
+      if (attempt.failed(failure)) hasChanged = true;
+    }
+    return hasChanged;
+  }
+
+  #beginModel(id: string): HealthAttempt {
+    return this.#isConfigured ? this.#health.begin(id) : this.#health.beginLocal(id);
+  }
 }

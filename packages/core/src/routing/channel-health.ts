@@ -1,26 +1,45 @@
 import type { Cooldown } from "../admission/admission-store.js";
 import { type AttemptBook, BegunAttempt, type HealthAttempt } from "./health-attempt.js";
 import { createEntry, type HealthEntry, isProbed } from "./health-entry.js";
+import { readModelHealthId } from "./health-id.js";
 import type { HealthPolicy } from "./health-policy.js";
 import { adoptCooldown, dropSharedCooldown } from "./shared-cooldown.js";
 
 /** Told when something begins to cool, cools for longer, or, with `undefined`, is well again. Must not throw. */
 export type CooldownListener = (id: string, cooldown: Cooldown | undefined) => void;
 
-/** Remembers how channels and their keys fared, by their health ids, and which are to be left alone. */
+/** A cooldown, and whether one attempt is finding out if it can end. */
+type ObservedCooldown = Cooldown & { readonly isProbed: boolean };
+
+/**
+ * Remembers how channels, their keys, and models with these keys fared, by their health ids, and which are to be left
+ * alone. Of a model only refusals are remembered.
+ */
 export interface ChannelHealth {
-  /** Milliseconds since 1970 from which it may be tried; 0 for one that is well, Infinity while it is probed. */
+  /**
+   * Milliseconds since 1970 from which it may be tried. 0: it is known to work. A time that has passed: its cooldown
+   * is over, and the next attempt is its probe. Infinity: it is being probed.
+   */
   readyAt(id: string): number;
   begin(id: string): HealthAttempt;
+  /** The same for a model whose name a client chose, such as one of a series: bounded, and known to this process only. */
+  beginLocal(id: string): HealthAttempt;
+  /** True where something is remembered. */
+  has(id: string): boolean;
   /** The number of its latest attempt among all attempts; 0 before the first. */
   turnOf(id: string): number;
   /** Why it cools, and when it is tried next; `undefined` when it is well. */
-  cooldownOf(id: string): (Cooldown & { readonly isProbed: boolean }) | undefined;
+  cooldownOf(id: string): ObservedCooldown | undefined;
+  /** The ids that cool, or whose probe is due or under way. */
+  coolingIds(): string[];
   /** Takes over what the fleet knows of the ids that were asked for. The listener is not told. */
   merge(cooldowns: Readonly<Record<string, Cooldown>>, asked: readonly string[]): void;
-  /** Forgets all but these, after the channels have changed. */
+  /** Forgets all but these channels and keys, and the models that cool with these keys, after the channels have changed. */
   retain(ids: readonly string[]): void;
 }
+
+/** A series has endless names, and clients choose them. */
+const MAX_LOCAL_ENTRIES = 1_000;
 
 /** The health of channels, in this process. */
 export function createChannelHealth(
@@ -29,6 +48,8 @@ export function createChannelHealth(
   onChange: CooldownListener = () => {},
 ): ChannelHealth {
   const entries = new Map<string, HealthEntry>();
+  /** Ids of `entries` that are local, the oldest first. */
+  const local = new Set<string>();
   let turns = 0;
   /** Those that the fleet was last seen to agree on. */
   const adopted = new Set<string>();
@@ -41,12 +62,37 @@ export function createChannelHealth(
     return entry;
   };
 
+  const localEntryOf = (id: string): HealthEntry => {
+    const known = entries.get(id);
+    if (known !== undefined) return known;
+    const [oldest] = local;
+    if (oldest !== undefined && local.size >= MAX_LOCAL_ENTRIES) forget(oldest);
+    const entry = createEntry(true);
+    entries.set(id, entry);
+    local.add(id);
+    return entry;
+  };
+
+  const forget = (id: string): void => {
+    entries.delete(id);
+    local.delete(id);
+    adopted.delete(id);
+  };
+
   const book: AttemptBook = {
     now,
     policy,
     tell(id, entry) {
-      if (entries.get(id) === entry) onChange(id, entry.cooldown);
+      if (entries.get(id) !== entry) return;
+      if (!entry.isLocal) onChange(id, entry.cooldown);
+      else if (entry.cooldown === undefined) forget(id);
     },
+  };
+
+  const beginEntry = (id: string, entry: HealthEntry): HealthAttempt => {
+    const attempt = new BegunAttempt(id, entry, book);
+    entry.turn = ++turns;
+    return attempt;
   };
 
   return {
@@ -55,15 +101,19 @@ export function createChannelHealth(
       if (entry?.cooldown === undefined) return 0;
       return isProbed(entry, now()) ? Number.POSITIVE_INFINITY : entry.cooldown.until;
     },
-    begin(id) {
-      const entry = entryOf(id);
-      entry.turn = ++turns;
-      return new BegunAttempt(id, entry, book);
-    },
+    begin: (id) => beginEntry(id, entryOf(id)),
+    beginLocal: (id) => beginEntry(id, localEntryOf(id)),
+    has: (id) => entries.has(id),
     turnOf: (id) => entries.get(id)?.turn ?? 0,
     cooldownOf(id) {
       const entry = entries.get(id);
       return entry?.cooldown && { ...entry.cooldown, isProbed: isProbed(entry, now()) };
+    },
+    coolingIds() {
+      const forgottenBefore = now() - policy.maxCooldownMs;
+      return [...entries].flatMap(([id, { cooldown, isLocal }]) =>
+        cooldown === undefined || (isLocal && cooldown.until < forgottenBefore) ? [] : [id],
+      );
     },
     merge(cooldowns, asked) {
       // There may be hundreds that were asked for; few of them cool, and nearly always none.
@@ -80,8 +130,11 @@ export function createChannelHealth(
     },
     retain(ids) {
       const kept = new Set(ids);
-      for (const id of entries.keys()) if (!kept.has(id)) entries.delete(id);
-      for (const id of adopted) if (!kept.has(id)) adopted.delete(id);
+      for (const [id, { cooldown }] of entries) {
+        const model = readModelHealthId(id);
+        const isCoolingModel = model !== undefined && cooldown !== undefined && kept.has(model.keyHealthId);
+        if (!kept.has(id) && !isCoolingModel) forget(id);
+      }
     },
   };
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { seedream } from "../families/seedream/seedream.js";
 import { type Channel, createChannel } from "./channel.js";
 import { type ChannelHealth, createChannelHealth } from "./channel-health.js";
-import { type ChannelStatus, describeChannel } from "./channel-status.js";
+import { type ChannelStatus, describeChannels } from "./channel-status.js";
 import { DEFAULT_HEALTH_POLICY } from "./health-policy.js";
 
 const START = Date.parse("2026-11-21T09:00:00Z");
@@ -15,11 +15,13 @@ function describeAfter(
   const channel = createChannel({ id: "c", family: "seedream", apiKey: keys }, seedream);
   const health = createChannelHealth(() => START, DEFAULT_HEALTH_POLICY);
   tell(health, channel);
-  return describeChannel(channel, health);
+  const [status] = describeChannels([channel], health);
+  return status ?? { id: "none", state: "ready" };
 }
 
-const rest = (health: ChannelHealth, channel: Channel, index: number, retryAfterSeconds: number): void =>
+const rest = (health: ChannelHealth, channel: Channel, index: number, retryAfterSeconds: number): void => {
   health.begin(channel.keys[index]?.healthId ?? "").failed({ kind: "rate", retryAfterSeconds });
+};
 
 describe("the status of a channel", () => {
   it("with one key is short", () => {

@@ -3,7 +3,7 @@ import { remember } from "../remember.js";
 import { createSeriesMap, isSeries } from "../series.js";
 import type { Timeouts } from "../upstream/transport.js";
 import type { UpstreamCall } from "../upstream-call.js";
-import { createHealthId } from "./health-id.js";
+import { createHealthId, createModelHealthId } from "./health-id.js";
 
 /** One configured account at a provider. */
 export interface ChannelOptions {
@@ -78,6 +78,8 @@ export interface Channel {
   readonly toUrl: (path: string) => string;
   /** The provider's name of a service model, or `undefined` when the channel does not serve it. */
   toUpstreamModel(model: string): string | undefined;
+  /** The provider's names that its mapping spells out. */
+  readonly upstreamNames: ReadonlySet<string>;
   /** The service models that its mapping gives this provider's name; a series where many have it. */
   findServiceModels(upstreamModel: string): readonly string[];
 }
@@ -111,15 +113,36 @@ export function createChannel(options: ChannelOptions, family: Family): Channel 
     // The same text each time, of which is known what a fresh one would have to be worked out of: its hash.
     toUrl: remember((path) => baseUrl + path),
     toUpstreamModel: remember(createModelMapping(options.modelMapping)),
+    upstreamNames: new Set(Object.values(options.modelMapping ?? {}).filter((name) => !isSeries(name))),
     findServiceModels: (upstreamModel) => findKeys(options.modelMapping ?? {}, upstreamModel),
   };
 }
 
-/** What names the health of channels and their keys: for the store of a fleet, and for what is to be kept after a change. */
-export function healthIdsOf(channels: readonly Channel[]): string[] {
-  return channels.flatMap(({ healthId, keys }) =>
-    keys.length === 1 ? [healthId] : [healthId, ...keys.map((key) => key.healthId)],
-  );
+/** A service model as a request names it, and its key in `models`: the name, or a series that the name belongs to. */
+interface NamedModel {
+  readonly name: string;
+  readonly entry: string;
+}
+
+/**
+ * The health ids of channels and their keys, and of a model with each of the keys: what is asked of the store that
+ * gateways share, and what is kept after a reload. A model whose name at the provider stands nowhere in the options,
+ * such as one of a series, has none: clients could choose endless names.
+ */
+export function healthIdsOf(channels: readonly Channel[], model?: NamedModel): string[] {
+  return channels.flatMap((channel) => {
+    const keyIds = channel.keys.map(({ healthId }) => healthId);
+    const ids = keyIds.length === 1 ? keyIds : [channel.healthId, ...keyIds];
+    if (model === undefined) return ids;
+    if (!isConfiguredModel(channel, model)) return ids;
+    const upstreamModel = channel.toUpstreamModel(model.name) ?? model.name;
+    return [...ids, ...keyIds.map((id) => createModelHealthId(id, upstreamModel))];
+  });
+}
+
+/** Whether the options spell out the model's name, at the gateway or at the provider: then clients cannot choose it. */
+export function isConfiguredModel(channel: Channel, { name, entry }: NamedModel): boolean {
+  return !isSeries(entry) || channel.upstreamNames.has(channel.toUpstreamModel(name) ?? name);
 }
 
 /** What no answer, log or record may show. */

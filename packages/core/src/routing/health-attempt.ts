@@ -10,11 +10,15 @@ import {
 } from "./health-entry.js";
 import type { HealthPolicy } from "./health-policy.js";
 
-/** One attempt on a channel or a key, to be ended once. */
+/** One attempt on a channel, a key, or a model with a key; to be ended once. */
 export interface HealthAttempt {
-  succeeded(): void;
-  failed(failure: AttemptFailure): void;
-  /** It failed for a reason that says nothing of this one. */
+  /** True for the one attempt that finds out whether what cooled works again. */
+  readonly isProbe: boolean;
+  /** True when a cooldown ended. */
+  succeeded(): boolean;
+  /** True when a cooldown began or became longer. */
+  failed(failure: AttemptFailure): boolean;
+  /** The attempt failed for a reason that says nothing about this channel, key or model. */
   abandoned(): void;
 }
 
@@ -26,7 +30,6 @@ export interface AttemptBook {
   readonly tell: (id: string, entry: HealthEntry) => void;
 }
 
-/** A class, as each request has one. */
 export class BegunAttempt implements HealthAttempt {
   readonly #id: string;
   readonly #entry: HealthEntry;
@@ -40,24 +43,30 @@ export class BegunAttempt implements HealthAttempt {
     this.#attempt = beginAttempt(entry, book.now(), book.policy);
   }
 
-  succeeded(): void {
-    const before = this.#entry.cooldown;
-    recordSuccess(this.#entry, this.#attempt, this.#book.now(), this.#book.policy);
-    this.#tellOfChange(before);
+  get isProbe(): boolean {
+    return this.#attempt.isProbe;
   }
 
-  failed(failure: AttemptFailure): void {
+  succeeded(): boolean {
+    const before = this.#entry.cooldown;
+    recordSuccess(this.#entry, this.#attempt, this.#book.now(), this.#book.policy);
+    return this.#tellOfChange(before);
+  }
+
+  failed(failure: AttemptFailure): boolean {
     const before = this.#entry.cooldown;
     const { now, policy } = this.#book;
     recordFailure(this.#entry, this.#attempt, failure, { now: now(), policy });
-    this.#tellOfChange(before);
+    return this.#tellOfChange(before);
   }
 
   abandoned(): void {
     endAttempt(this.#entry, this.#attempt);
   }
 
-  #tellOfChange(before: Cooldown | undefined): void {
-    if (this.#entry.cooldown !== before) this.#book.tell(this.#id, this.#entry);
+  #tellOfChange(before: Cooldown | undefined): boolean {
+    const hasChanged = this.#entry.cooldown !== before;
+    if (hasChanged) this.#book.tell(this.#id, this.#entry);
+    return hasChanged;
   }
 }

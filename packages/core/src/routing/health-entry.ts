@@ -2,7 +2,7 @@ import type { Cooldown } from "../admission/admission-store.js";
 import type { AttemptFailure } from "../upstream/attempt-failure.js";
 import type { HealthPolicy } from "./health-policy.js";
 
-/** What is remembered of a channel or a key. */
+/** What is remembered of a channel, of a key, or of one model with a key. */
 export interface HealthEntry {
   windowStart: number;
   attempts: number;
@@ -21,6 +21,8 @@ export interface HealthEntry {
   sharedUntil: number;
   /** The number of its latest attempt among all attempts; 0 before the first. */
   turn: number;
+  /** True for a model whose name a client chose: the store that gateways share is not told of it. */
+  readonly isLocal: boolean;
 }
 
 /** One attempt under way. */
@@ -30,7 +32,7 @@ export interface EntryAttempt {
   readonly isProbe: boolean;
 }
 
-export function createEntry(): HealthEntry {
+export function createEntry(isLocal = false): HealthEntry {
   return {
     windowStart: 0,
     attempts: 0,
@@ -42,6 +44,7 @@ export function createEntry(): HealthEntry {
     probedUntil: 0,
     sharedUntil: 0,
     turn: 0,
+    isLocal,
   };
 }
 
@@ -88,13 +91,18 @@ export function recordFailure(
   const isCoolingAlready = entry.cooldown !== undefined && !attempt.isProbe;
   if (isCoolingAlready) return;
   count(entry, 1, now, policy);
-  const isRefused = failure.kind === "credential" || failure.kind === "quota";
-  if (attempt.isProbe || isRefused || isFailing(entry, policy)) cool(entry, failure, now, policy);
+  const isAtOnce = attempt.isProbe || isRefusal(failure.kind);
+  if (isAtOnce || isFailing(entry, policy)) cool(entry, failure, now, policy);
+}
+
+/** A refusal is repeated until the operator does something, so that one is enough. */
+export function isRefusal(reason: string): boolean {
+  return reason === "credential" || reason === "quota" || reason === "model";
 }
 
 function recover(entry: HealthEntry): void {
-  const { generation, turn } = entry;
-  Object.assign(entry, createEntry(), { generation: generation + 1, turn });
+  const { generation, turn, isLocal } = entry;
+  Object.assign(entry, createEntry(isLocal), { generation: generation + 1, turn });
 }
 
 function coolForRate(

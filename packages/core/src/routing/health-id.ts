@@ -4,10 +4,24 @@ const FINGERPRINT_DIGITS = 16;
 
 /**
  * Names the health of a channel or of one of its keys, in this process and among the gateways of a
- * fleet. Another address or key gives another name, so that what was mended starts afresh; of the
- * key nothing can be read from it.
+ * fleet. Another address or key gives another name, so that a corrected channel starts afresh. The key cannot be
+ * read from it.
  */
 export function createHealthId(channelId: string, ...account: readonly string[]): string {
   const hash = sha256(account.join("\n"));
   return `${channelId}@${hash.slice(0, FINGERPRINT_DIGITS)}`;
+}
+
+/** Names the health of one model with one key of a channel. */
+export function createModelHealthId(keyHealthId: string, upstreamModel: string): string {
+  return `${keyHealthId}/${upstreamModel}`;
+}
+
+/** The key and the model of a name by {@link createModelHealthId}; `undefined` for the name of a channel or key. */
+export function readModelHealthId(
+  id: string,
+): { readonly keyHealthId: string; readonly upstreamModel: string } | undefined {
+  const [, keyHealthId, upstreamModel] = /^(.*@[0-9a-f]{16})\/(.+)$/s.exec(id) ?? [];
+  if (keyHealthId === undefined || upstreamModel === undefined) return undefined;
+  return { keyHealthId, upstreamModel };
 }

@@ -1,21 +1,28 @@
 import type { AttemptFailure } from "../upstream/attempt-failure.js";
 import type { Channel, ChannelKey } from "./channel.js";
 import type { ChannelHealth } from "./channel-health.js";
-import { scopeOf } from "./failure-scope.js";
-import { type SelectionContext, selectChannel } from "./select-channel.js";
+import { isForAllKeys, scopeOf } from "./failure-scope.js";
+import { isRefusal } from "./health-entry.js";
+import { createModelHealthId } from "./health-id.js";
+import { type SelectionContext, selectReady } from "./select-channel.js";
 
 /** Where an attempt goes. */
 export interface Route {
   readonly channel: Channel;
   readonly key: ChannelKey;
+  /** The provider's name of the model. */
+  readonly upstreamModel: string;
 }
 
 /** Where the attempts of one request go, one after another. */
 export interface RoutePlan {
   /** `undefined` when nothing is left that may be tried. */
   next(): Route | undefined;
-  /** After a failure of the key the channel's other keys may be tried, those that are ready; after another, none of them. */
-  failed(route: Route, kind: AttemptFailure["kind"]): void;
+  /**
+   * Tells that the attempt of a route failed. After a failure of the key the channel's other keys may be tried, after
+   * another failure none of them. After a failed probe only what is known to work may be tried.
+   */
+  failed(route: Route, failure: Pick<AttemptFailure, "kind" | "scope">, wasProbe: boolean): void;
 }
 
 /** What a plan depends on beside the channels. */
@@ -27,79 +34,165 @@ export interface RouteContext {
   readonly health: ChannelHealth;
 }
 
-export function planRoutes(channels: readonly Channel[], context: RouteContext): RoutePlan {
-  return new OpenPlan(channels, context);
+/** The service model of a request, and the channels that serve it. */
+interface RoutedModel {
+  readonly name: string;
+  readonly channels: readonly Channel[];
+}
+
+/**
+ * Plans the attempts of one request.
+ *
+ * - The first attempt goes to what is known to work, or is the probe of something whose cooldown is over. It is a
+ *   probe only if something else is known to work, or if nothing is.
+ * - A later attempt goes to what is known to work. If nothing is left that is, it may go elsewhere, unless the request
+ *   has already made a probe.
+ * - Where all are cooling, the one closest to recovery is tried: trying costs less than refusing.
+ */
+export function planRoutes(model: RoutedModel, context: RouteContext): RoutePlan {
+  return new OpenPlan(model, context);
 }
 
 interface Tried {
   readonly keys: Set<ChannelKey>;
   readonly channels: Set<Channel>;
+  hasProbed: boolean;
 }
 
-/** A class, as each request has one. */
-class OpenPlan implements RoutePlan, SelectionContext {
-  /** When the next route is chosen. */
-  now = 0;
+class OpenPlan implements RoutePlan {
+  readonly #model: RoutedModel;
   readonly #context: RouteContext;
+  /** Channels that may still be tried. */
   #candidates: readonly Channel[];
-  /** Nearly always the first channel answers. */
+  /** `undefined` until an attempt has failed. */
   #tried: Tried | undefined;
 
-  constructor(channels: readonly Channel[], context: RouteContext) {
-    this.#candidates = channels;
+  constructor(model: RoutedModel, context: RouteContext) {
+    this.#model = model;
     this.#context = context;
+    this.#candidates = model.channels;
   }
 
   next(): Route | undefined {
-    this.now = this.#context.now();
-    const channel = selectChannel(this.#open(), this);
-    const key = channel && this.#selectKey(this.#untriedKeys(channel));
-    return channel && key && { channel, key };
+    const now = this.#context.now();
+    return this.#tried === undefined ? this.#first(now) : this.#another(now, this.#tried);
   }
 
-  failed({ channel, key }: Route, kind: AttemptFailure["kind"]): void {
-    this.#tried ??= { keys: new Set(), channels: new Set() };
+  failed({ channel, key }: Route, failure: Pick<AttemptFailure, "kind" | "scope">, wasProbe: boolean): void {
+    this.#tried ??= { keys: new Set(), channels: new Set(), hasProbed: false };
     this.#tried.keys.add(key);
     this.#tried.channels.add(channel);
-    const isSpent = channel.keys.length === 1 || scopeOf(kind) === "channel";
+    this.#tried.hasProbed ||= wasProbe;
+    const scope = scopeOf(failure);
+    const isSpent =
+      channel.keys.length === 1 || scope === "channel" || (scope === "model" && isForAllKeys(failure));
     if (isSpent) this.#candidates = this.#candidates.filter((other) => other !== channel);
   }
 
-  random(): number {
-    return this.#context.random();
+  #first(now: number): Route | undefined {
+    const channel = selectReady(this.#candidates, this.#selection(now));
+    if (channel === undefined) return this.#mostPromising(this.#candidates, now);
+    const isKnown =
+      this.#readyAt(channel) === 0 || this.#candidates.some((other) => this.#readyAt(other) === 0);
+    return isKnown ? this.#toRoute(channel, now) : this.#mostPromising(this.#candidates, now);
   }
 
-  readyAt(channel: Channel): number {
+  #another(now: number, tried: Tried): Route | undefined {
+    const known = selectReady(this.#candidates, this.#selection(0));
+    if (known !== undefined) return this.#toRoute(known, 0);
+    if (tried.hasProbed) return undefined;
+    const due = selectReady(this.#candidates, this.#selection(now));
+    if (due !== undefined) return this.#toRoute(due, now);
+    const untried = this.#candidates.filter((channel) => !tried.channels.has(channel));
+    return this.#mostPromising(untried, now);
+  }
+
+  #selection(readyBy: number): SelectionContext {
+    return {
+      readyBy,
+      random: this.#context.random,
+      readyAt: (channel) => this.#readyAt(channel),
+    };
+  }
+
+  /** When the channel may be tried with one of the keys that were not tried yet. */
+  #readyAt(channel: Channel): number {
     const { health } = this.#context;
-    const own = health.readyAt(channel.healthId);
-    if (channel.keys.length === 1) return own;
-    const times = this.#untriedKeys(channel).map(({ healthId }) => health.readyAt(healthId));
-    return Math.max(own, Math.min(...times));
+    const upstreamModel = this.#upstreamModelOf(channel);
+    let ofKeys = Number.POSITIVE_INFINITY;
+    for (const key of channel.keys) {
+      if (this.#tried?.keys.has(key) !== true)
+        ofKeys = Math.min(ofKeys, this.#keyReadyAt(key, upstreamModel));
+    }
+    return channel.keys.length === 1 ? ofKeys : Math.max(ofKeys, health.readyAt(channel.healthId));
   }
 
-  #open(): readonly Channel[] {
-    const tried = this.#tried?.channels;
-    if (tried === undefined) return this.#candidates;
-    return this.#candidates.filter((channel) => !tried.has(channel) || this.readyAt(channel) <= this.now);
+  #keyReadyAt({ healthId }: ChannelKey, upstreamModel: string): number {
+    const { health } = this.#context;
+    return Math.max(health.readyAt(healthId), health.readyAt(createModelHealthId(healthId, upstreamModel)));
   }
 
-  #untriedKeys({ keys }: Channel): readonly ChannelKey[] {
-    const tried = this.#tried?.keys;
-    return tried === undefined ? keys : keys.filter((key) => !tried.has(key));
-  }
-
-  /** Of the keys that are ready the one that waited longest for its turn; where none is, the one that will be first. */
-  #selectKey(keys: readonly ChannelKey[]): ChannelKey | undefined {
+  /** With the key, of those that are ready, that waited longest for its turn. */
+  #toRoute(channel: Channel, readyBy: number): Route | undefined {
+    const { health } = this.#context;
+    const upstreamModel = this.#upstreamModelOf(channel);
     let best: ChannelKey | undefined;
-    for (const key of keys) if (best === undefined || this.#isBetter(key, best)) best = key;
-    return best;
+    for (const key of channel.keys) {
+      if (this.#tried?.keys.has(key) === true || this.#keyReadyAt(key, upstreamModel) > readyBy) continue;
+      if (best === undefined || health.turnOf(key.healthId) < health.turnOf(best.healthId)) best = key;
+    }
+    return best && { channel, key: best, upstreamModel };
   }
 
-  #isBetter(key: ChannelKey, best: ChannelKey): boolean {
-    const { health } = this.#context;
-    const time = Math.max(this.now, health.readyAt(key.healthId));
-    const bestTime = Math.max(this.now, health.readyAt(best.healthId));
-    if (time !== bestTime) return time < bestTime;
-    return health.turnOf(key.healthId) < health.turnOf(best.healthId);
+  /** Where nothing is known to work: what is most likely to work. */
+  #mostPromising(channels: readonly Channel[], now: number): Route | undefined {
+    let best: Prospect | undefined;
+    for (const channel of channels) {
+      const upstreamModel = this.#upstreamModelOf(channel);
+      for (const key of channel.keys) {
+        if (this.#tried?.keys.has(key) === true) continue;
+        const prospect = assess({ channel, key, upstreamModel }, this.#context.health, now);
+        if (best === undefined || compareProspects(prospect, best) < 0) best = prospect;
+      }
+    }
+    return best?.route;
   }
+
+  #upstreamModelOf(channel: Channel): string {
+    return channel.toUpstreamModel(this.#model.name) ?? this.#model.name;
+  }
+}
+
+/** How likely a route is to work, where nothing is known to work. */
+interface Prospect {
+  readonly route: Route;
+  /** Lower is better; see {@link assess}. */
+  readonly rank: number;
+  /** When the last of its cooldowns ends, in milliseconds since 1970. */
+  readonly until: number;
+  readonly turn: number;
+}
+
+const COOLING_RANK = 4;
+
+/**
+ * Best are routes whose cooldown is over, of these the ones that were not refused (a refused key is refused until
+ * the operator does something), and of these the ones that no other request is probing.
+ */
+function assess(route: Route, health: ChannelHealth, now: number): Prospect {
+  const { channel, key, upstreamModel } = route;
+  const ids = [channel.healthId, key.healthId, createModelHealthId(key.healthId, upstreamModel)];
+  const cooldowns = ids.map((id) => health.cooldownOf(id)).filter((cooldown) => cooldown !== undefined);
+  const until = Math.max(0, ...cooldowns.map((cooldown) => cooldown.until));
+  const isRefused = cooldowns.some(({ reason }) => isRefusal(reason));
+  const isProbed = cooldowns.some((cooldown) => cooldown.isProbed);
+  const rank = until > now ? COOLING_RANK : (isRefused ? 2 : 0) + (isProbed ? 1 : 0);
+  return { route, rank, until, turn: health.turnOf(key.healthId) };
+}
+
+/** Negative when `a` is better. */
+function compareProspects(a: Prospect, b: Prospect): number {
+  if (a.rank !== b.rank) return a.rank - b.rank;
+  const byTime = a.rank === COOLING_RANK ? a.until - b.until : 0;
+  return byTime || b.route.channel.priority - a.route.channel.priority || a.turn - b.turn;
 }

@@ -73,7 +73,7 @@ export function createModelResolver(
       limits: findModelLimits(limits, name, family),
       responseFormat,
       callerLimits,
-      ...describeChannels(name, serving),
+      ...describeChannels({ name, entry: match.key }, serving),
     };
   };
 
@@ -105,7 +105,7 @@ export function createModelResolver(
     }
     const found = findByServiceName(name);
     const mapped = found?.channels.filter((channel) => channel.toUpstreamModel(name) === identifier) ?? [];
-    return found && mapped.length > 0 ? { ...found, ...describeChannels(name, mapped) } : undefined;
+    return found && mapped.length > 0 ? { ...found, ...describeChannels(found, mapped) } : undefined;
   });
 
   return (model, caller, operation) => {
@@ -132,11 +132,14 @@ export function createModelResolver(
 type Served = Pick<ResolvedModel, "channels" | "upstreamModels" | "healthIds" | "leaseMs">;
 
 /** What a model has from the channels that serve it. */
-function describeChannels(name: string, channels: readonly Channel[]): Served {
+function describeChannels(
+  { name, entry }: Pick<ResolvedModel, "name" | "entry">,
+  channels: readonly Channel[],
+): Served {
   return {
     channels,
     upstreamModels: channels.map((channel) => channel.toUpstreamModel(name) ?? name),
-    healthIds: healthIdsOf(channels),
+    healthIds: healthIdsOf(channels, { name, entry }),
     leaseMs: findLeaseMs(channels),
   };
 }

@@ -1,20 +1,20 @@
 import { array, assert, boolean, integer, property, record } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createRetryBudget, DEFAULT_RETRY_BUDGET } from "./retry-budget.js";
+import { createRetryBudgets, DEFAULT_RETRY_BUDGET } from "./retry-budget.js";
 
-describe("createRetryBudget", () => {
+describe("createRetryBudgets", () => {
   it("allows three retries in a window with one request", () => {
-    const budget = createRetryBudget(() => 0, DEFAULT_RETRY_BUDGET);
-    budget.countRequest();
-    expect([1, 2, 3, 4].map(() => budget.take())).toEqual([true, true, true, false]);
+    const budget = createRetryBudgets(() => 0, DEFAULT_RETRY_BUDGET);
+    budget.countRequest("m");
+    expect([1, 2, 3, 4].map(() => budget.take("m"))).toEqual([true, true, true, false]);
   });
 
   it("allows three again in the next window", () => {
     let now = 20_000;
-    const budget = createRetryBudget(() => now, DEFAULT_RETRY_BUDGET);
-    for (let taken = 0; taken < 5; taken++) budget.take();
+    const budget = createRetryBudgets(() => now, DEFAULT_RETRY_BUDGET);
+    for (let taken = 0; taken < 5; taken++) budget.take("m");
     now += DEFAULT_RETRY_BUDGET.windowMs;
-    expect(budget.take()).toBe(true);
+    expect(budget.take("m")).toBe(true);
   });
 
   it("when everything fails, sends at most a fifth more than the traffic, or three", () => {
@@ -24,18 +24,33 @@ describe("createRetryBudget", () => {
     assert(
       property(steps, (list) => {
         let now = 50_000;
-        const budget = createRetryBudget(() => now, { ...DEFAULT_RETRY_BUDGET, windowMs: 1_000_000 });
+        const budget = createRetryBudgets(() => now, { ...DEFAULT_RETRY_BUDGET, windowMs: 1_000_000 });
         let requests = 0;
         let retries = 0;
         for (const { isRequest, waitMs } of list) {
           now += waitMs;
           if (isRequest) {
-            budget.countRequest();
+            budget.countRequest("m");
             requests++;
-          } else if (budget.take()) retries++;
+          } else if (budget.take("m")) retries++;
         }
         expect(retries).toBeLessThanOrEqual(Math.max(3, Math.ceil(requests * 0.2)));
       }),
     );
+  });
+
+  it("is one for each model: an outage of one takes no retries from another", () => {
+    const budget = createRetryBudgets(() => 0, DEFAULT_RETRY_BUDGET);
+    while (budget.take("x"));
+    expect(budget.take("y")).toBe(true);
+  });
+
+  it("is forgotten with its model", () => {
+    const budget = createRetryBudgets(() => 0, DEFAULT_RETRY_BUDGET);
+    while (budget.take("x"));
+    budget.retain(["x"]);
+    expect(budget.take("x")).toBe(false);
+    budget.retain(["y"]);
+    expect(budget.take("x")).toBe(true);
   });
 });

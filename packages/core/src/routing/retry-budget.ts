@@ -1,42 +1,55 @@
 /** How much may be sent again, so that an outage is not answered with a multiple of the traffic. */
 export interface RetryBudgetPolicy {
+  /** Milliseconds. */
   readonly windowMs: number;
   /** Retries in a window, as a share of the requests in it. */
   readonly ratio: number;
-  /** So many are allowed in a window however few requests it has. */
+  /** Retries allowed in a window however few requests it has. */
   readonly minimum: number;
 }
 
 export const DEFAULT_RETRY_BUDGET: RetryBudgetPolicy = { windowMs: 10_000, ratio: 0.2, minimum: 3 };
 
-/** Counts requests and retries. */
-export interface RetryBudget {
-  countRequest(): void;
-  /** Takes one retry from the budget; false when it is used up. */
-  take(): boolean;
+/** Counts the requests and retries of each configured model, in this process. */
+export interface RetryBudgets {
+  /** @param model the model's key in `models`: its name, or the series that its name belongs to */
+  countRequest(model: string): void;
+  /** Takes one retry from the model's budget; false when the budget is used up. */
+  take(model: string): boolean;
+  /** Forgets the budgets of all other models, after the configuration has changed. */
+  retain(models: readonly string[]): void;
 }
 
-/** A budget of retries, in this process. */
-export function createRetryBudget(now: () => number, policy: RetryBudgetPolicy): RetryBudget {
-  let windowStart = 0;
-  let requests = 0;
-  let retries = 0;
-  const openWindow = (): void => {
-    if (now() - windowStart < policy.windowMs) return;
-    windowStart = now();
-    requests = 0;
-    retries = 0;
+interface Window {
+  start: number;
+  requests: number;
+  retries: number;
+}
+
+export function createRetryBudgets(now: () => number, policy: RetryBudgetPolicy): RetryBudgets {
+  const windows = new Map<string, Window>();
+  const openWindow = (model: string): Window => {
+    const at = now();
+    let window = windows.get(model);
+    if (window === undefined || at - window.start >= policy.windowMs) {
+      window = { start: at, requests: 0, retries: 0 };
+      windows.set(model, window);
+    }
+    return window;
   };
   return {
-    countRequest() {
-      openWindow();
-      requests++;
+    countRequest(model) {
+      openWindow(model).requests++;
     },
-    take() {
-      openWindow();
-      if (retries >= Math.max(policy.minimum, requests * policy.ratio)) return false;
-      retries++;
+    take(model) {
+      const window = openWindow(model);
+      if (window.retries >= Math.max(policy.minimum, window.requests * policy.ratio)) return false;
+      window.retries++;
       return true;
+    },
+    retain(models) {
+      const kept = new Set(models);
+      for (const model of windows.keys()) if (!kept.has(model)) windows.delete(model);
     },
   };
 }

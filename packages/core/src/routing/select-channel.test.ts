@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { seedream } from "../families/seedream/seedream.js";
 import { type Channel, createChannel } from "./channel.js";
-import { type SelectionContext, selectChannel } from "./select-channel.js";
+import { type SelectionContext, selectReady } from "./select-channel.js";
 
 const channel = (id: string, priority?: number, weight?: number): Channel =>
   createChannel({ id, family: "seedream", apiKey: "k", priority, weight }, seedream);
 
 /** Every channel is well. */
-const well = (point: number): SelectionContext => ({ now: 1_000, random: () => point, readyAt: () => 0 });
+const well = (point: number): SelectionContext => ({ readyBy: 1_000, random: () => point, readyAt: () => 0 });
 
 /** Some are not: their times to be tried again. */
 const unwell = (times: Record<string, number>): SelectionContext => ({
@@ -15,14 +15,14 @@ const unwell = (times: Record<string, number>): SelectionContext => ({
   readyAt: ({ id }) => times[id] ?? 0,
 });
 
-describe("selectChannel", () => {
+describe("selectReady", () => {
   it("finds none among none", () => {
-    expect(selectChannel([], well(0))).toBeUndefined();
+    expect(selectReady([], well(0))).toBeUndefined();
   });
 
   it("takes from the highest priority only", () => {
     const candidates = [channel("low", -1, 1_000), channel("high", 2, 0.001), channel("middle", 0, 1_000)];
-    for (const point of [0, 0.5, 0.999999]) expect(selectChannel(candidates, well(point))?.id).toBe("high");
+    for (const point of [0, 0.5, 0.999999]) expect(selectReady(candidates, well(point))?.id).toBe("high");
   });
 
   it.each([
@@ -36,14 +36,14 @@ describe("selectChannel", () => {
     [1, "c"],
   ])("at %d takes %s of weights 1, 3 and 6", (point, id) => {
     const candidates = [channel("a", 0, 1), channel("b", 0, 3), channel("c", 0, 6)];
-    expect(selectChannel(candidates, well(point))?.id).toBe(id);
+    expect(selectReady(candidates, well(point))?.id).toBe(id);
   });
 
   it("gives each its share", () => {
     const candidates = [channel("a", 1, 1), channel("b", 1, 3), channel("c", 0, 9)];
     const runs = 10_000;
     const points = Array.from({ length: runs }, (_, index) => (index + 0.5) / runs);
-    const taken = points.map((point) => selectChannel(candidates, well(point))?.id);
+    const taken = points.map((point) => selectReady(candidates, well(point))?.id);
     expect(taken.filter((id) => id === "a")).toHaveLength(2_500);
     expect(taken.filter((id) => id === "b")).toHaveLength(7_500);
   });
@@ -57,7 +57,7 @@ describe("selectChannel", () => {
       return seed / 2_147_483_647;
     };
     const context = { ...unwell({ a: 2_000 }), random };
-    const taken = Array.from({ length: runs }, () => selectChannel(candidates, context)?.id);
+    const taken = Array.from({ length: runs }, () => selectReady(candidates, context)?.id);
     expect(taken).not.toContain("a");
     expect(taken.filter((id) => id === "b").length / runs).toBeCloseTo(0.25, 2);
   });
@@ -66,14 +66,17 @@ describe("selectChannel", () => {
     ["the other of its tier", { a: 1_001 }, "b"],
     ["the next tier when all of one cool", { a: 1_001, b: 2_000 }, "c"],
     ["a channel whose time has come", { a: 1_000, b: 2_000 }, "a"],
-    ["the one that is ready first when all cool", { a: 3_000, b: 2_000, c: 4_000 }, "b"],
-    ["not the one that is probed", { a: Number.POSITIVE_INFINITY, b: 9_000, c: 9_001 }, "b"],
+    ["none when all cool", { a: 3_000, b: 2_000, c: 4_000 }, undefined],
+    ["not the one that is probed", { a: Number.POSITIVE_INFINITY, b: 9_000, c: 1_000 }, "c"],
   ])("takes %s", (_what, times, id) => {
     const candidates = [channel("a", 1), channel("b", 1), channel("c", 0)];
-    expect(selectChannel(candidates, unwell(times))?.id).toBe(id);
+    expect(selectReady(candidates, unwell(times))?.id).toBe(id);
   });
 
-  it("tries the only channel there is, whatever its state", () => {
-    expect(selectChannel([channel("a")], unwell({ a: Number.POSITIVE_INFINITY }))?.id).toBe("a");
+  it("takes only what is known to work where it is asked for that", () => {
+    const candidates = [channel("a", 1), channel("b", 0)];
+    const context = { ...unwell({ a: 500 }), readyBy: 0 };
+    expect(selectReady(candidates, context)?.id).toBe("b");
+    expect(selectReady(candidates.slice(0, 1), context)).toBeUndefined();
   });
 });

@@ -2,29 +2,24 @@ import type { Channel } from "./channel.js";
 
 /** What a choice among channels depends on beside the channels. */
 export interface SelectionContext {
-  /** Milliseconds since 1970. */
-  readonly now: number;
+  /** A channel may be chosen if it is ready at this time, in milliseconds since 1970. 0: only if it is known to work. */
+  readonly readyBy: number;
   /** A number from 0 up to, not including, 1. */
   random(): number;
-  /** Milliseconds since 1970 from which a channel may be tried; 0 for one that is well. */
+  /** Milliseconds since 1970 from which a channel may be tried; 0 for one that is known to work. */
   readyAt(channel: Channel): number;
 }
 
 /**
  * The channel to try next: of the highest priority that has one ready, by chance in proportion to
- * the weights. Where all are cooling it is the one that will be ready first: trying costs less than
- * refusing. `undefined` only without candidates.
+ * the weights. `undefined` when none is ready.
  */
-export function selectChannel(
-  candidates: readonly Channel[],
-  context: SelectionContext,
-): Channel | undefined {
+export function selectReady(candidates: readonly Channel[], context: SelectionContext): Channel | undefined {
   // One that is not ready is drawn again among those that are, which leaves the proportions as they are.
   const drawn = draw(findFirstTier(candidates), context.random());
-  if (drawn === undefined || context.readyAt(drawn) <= context.now) return drawn;
+  if (drawn === undefined || context.readyAt(drawn) <= context.readyBy) return drawn;
   const ready = findTier(candidates, context);
-  if (ready.channels.length === 0) return findLeastBad(candidates, context);
-  return draw(ready, context.random());
+  return ready.channels.length === 0 ? undefined : draw(ready, context.random());
 }
 
 /** Channels of one priority, and how far the weights of the first of them, of the first two, … reach together. */
@@ -52,19 +47,22 @@ const firstTiers = new WeakMap<readonly Channel[], Tier>();
 function findFirstTier(candidates: readonly Channel[]): Tier {
   let tier = firstTiers.get(candidates);
   if (tier === undefined) {
-    tier = findTier(candidates, { now: 0, readyAt: () => 0 });
+    tier = findTier(candidates, { readyBy: 0, readyAt: () => 0 });
     firstTiers.set(candidates, tier);
   }
   return tier;
 }
 
 /** The ready channels of the highest priority. */
-function findTier(candidates: readonly Channel[], context: Pick<SelectionContext, "now" | "readyAt">): Tier {
+function findTier(
+  candidates: readonly Channel[],
+  context: Pick<SelectionContext, "readyBy" | "readyAt">,
+): Tier {
   let channels: Channel[] = [];
   let sums: number[] = [];
   let highest = -Infinity;
   for (const channel of candidates) {
-    if (channel.priority < highest || context.readyAt(channel) > context.now) continue;
+    if (channel.priority < highest || context.readyAt(channel) > context.readyBy) continue;
     if (channel.priority > highest) {
       highest = channel.priority;
       channels = [];
@@ -74,12 +72,4 @@ function findTier(candidates: readonly Channel[], context: Pick<SelectionContext
     channels.push(channel);
   }
   return { channels, sums };
-}
-
-function findLeastBad(candidates: readonly Channel[], context: SelectionContext): Channel | undefined {
-  return candidates.reduce<Channel | undefined>(
-    (best, channel) =>
-      best === undefined || context.readyAt(channel) < context.readyAt(best) ? channel : best,
-    undefined,
-  );
 }

@@ -3,10 +3,11 @@ import { seedream } from "../families/seedream/seedream.js";
 import { type DispatchOutcome, dispatch } from "../job/dispatch.js";
 import { type Channel, type ChannelOptions, createChannel, healthIdsOf } from "../routing/channel.js";
 import { type ChannelHealth, createChannelHealth } from "../routing/channel-health.js";
+import { createModelHealthId } from "../routing/health-id.js";
 import { DEFAULT_HEALTH_POLICY } from "../routing/health-policy.js";
 import { findLeaseMs } from "../routing/lease-ms.js";
 import type { ResolvedModel } from "../routing/resolve-model.js";
-import { createRetryBudget, DEFAULT_RETRY_BUDGET } from "../routing/retry-budget.js";
+import { createRetryBudgets, DEFAULT_RETRY_BUDGET } from "../routing/retry-budget.js";
 import { type Transport, TransportError, type TransportResponse } from "../upstream/transport.js";
 import { createVirtualTime, type VirtualTime } from "./virtual-time.js";
 
@@ -16,6 +17,7 @@ export type Behaviour =
   | "content"
   | "credential"
   | "quota"
+  | "model"
   | "rate"
   | "overload"
   | "server"
@@ -75,6 +77,7 @@ const STATUS: Readonly<Record<string, readonly [number, string]>> = {
   content: [400, "InvalidParameter"],
   credential: [401, "AuthenticationError"],
   quota: [429, "QuotaExceeded"],
+  model: [404, "InvalidEndpointOrModel.NotFound"],
   rate: [429, "RateLimitExceeded"],
   overload: [503, "ServerOverloaded"],
   server: [500, "InternalServiceError"],
@@ -98,7 +101,7 @@ export function simulateChannels(options: SimulationOptions): Simulation {
     ),
   );
   const health = createChannelHealth(time.now, DEFAULT_HEALTH_POLICY);
-  const budget = createRetryBudget(time.now, DEFAULT_RETRY_BUDGET);
+  const budgets = createRetryBudgets(time.now, DEFAULT_RETRY_BUDGET);
   const calls: SimulatedCall[] = [];
   let requests = 0;
   let refused = 0;
@@ -137,10 +140,10 @@ export function simulateChannels(options: SimulationOptions): Simulation {
         random,
         now: time.now,
         health,
-        retryBudget: {
-          countRequest: () => budget.countRequest(),
-          take() {
-            const isTaken = budget.take();
+        retryBudgets: {
+          ...budgets,
+          take(model) {
+            const isTaken = budgets.take(model);
             if (!isTaken) refused++;
             return isTaken;
           },
@@ -190,7 +193,7 @@ function modelOf(channels: readonly Channel[]): ResolvedModel {
     callerLimits: undefined,
     channels,
     upstreamModels: [],
-    healthIds: healthIdsOf(channels),
+    healthIds: healthIdsOf(channels, { name: "m", entry: "m" }),
     leaseMs: findLeaseMs(channels),
   };
 }
@@ -203,7 +206,8 @@ function findCooldowns(
 ): Cooldown[] {
   const channel = channels.find((other) => other.id === id);
   const key = channel?.keys.find((other) => other.apiKey === apiKey);
-  return [channel, key].flatMap((part) => (part && health.cooldownOf(part.healthId)) ?? []);
+  const ids = [channel?.healthId, key?.healthId, key && createModelHealthId(key.healthId, "m")];
+  return ids.flatMap((healthId) => (healthId === undefined ? [] : (health.cooldownOf(healthId) ?? [])));
 }
 
 function answer(behaviour: Behaviour): TransportResponse {

@@ -11,8 +11,9 @@ describe("maySendAgain", () => {
     ["timeout", false, true],
     ["broken", false, true],
     ["content", false, false],
-    ["quota", false, false],
-  ] as const)("after %s: %s, where a doubled image does not matter: %s", (kind, safely, unsafely) => {
+    ["quota", true, true],
+    ["model", true, true],
+  ] as const)("after %s: %s, where a duplicate image does not matter: %s", (kind, safely, unsafely) => {
     expect(maySendAgain(kind, false)).toBe(safely);
     expect(maySendAgain(kind, true)).toBe(unsafely);
   });

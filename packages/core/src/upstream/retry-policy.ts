@@ -1,15 +1,17 @@
 import type { AttemptFailure } from "./attempt-failure.js";
 
 /**
- * Whether a request may be sent again, on another channel. Only where nothing can have been made:
- * no connection, our key refused, the provider too busy to take it. `retryUnsafe` is the operator's
- * word that a doubled image is worth less than a failed request.
+ * Whether a request may be sent again, with another key or on another channel. Only where nothing can have been
+ * made: no connection, a refusal of our key, account, quota or model, or the provider too busy to take it.
+ * `retryUnsafe` is the operator's word that a duplicate image is worth less than a failed request.
  */
 export function maySendAgain(kind: AttemptFailure["kind"], retryUnsafe: boolean): boolean {
   switch (kind) {
     case "unreachable":
     case "credential":
+    case "model":
     case "rate":
+    case "quota":
     case "overload":
       return true;
     case "server":
@@ -17,7 +19,6 @@ export function maySendAgain(kind: AttemptFailure["kind"], retryUnsafe: boolean)
     case "broken":
       return retryUnsafe;
     case "content":
-    case "quota":
       return false;
   }
 }

@@ -10,6 +10,11 @@ interface Rendering {
 }
 
 const RENDERINGS: Readonly<Record<AttemptFailure["kind"], Rendering>> = {
+  model: {
+    code: "upstream_rejected",
+    message: "The provider does not serve this model at the moment.",
+    repeatable: true,
+  },
   content: { code: "upstream_rejected", message: "The provider refused the request.", repeatable: true },
   credential: {
     code: "upstream_authentication_failed",
@@ -45,7 +50,7 @@ export function toUpstreamError(failure: AttemptFailure): GatewayError {
   const ours = failure.kind === "credential";
   const waits = failure.kind === "rate";
   return new GatewayError(code, ours ? message : (failure.message ?? message), {
-    status: failure.kind === "content" ? failure.status : undefined,
+    status: findStatus(failure),
     upstreamCode: ours ? undefined : failure.code,
     param: ours ? undefined : failure.param,
     upstreamRequestId: failure.requestId,
@@ -56,4 +61,11 @@ export function toUpstreamError(failure: AttemptFailure): GatewayError {
     shouldRetry: repeatable ? undefined : false,
     cause: failure.cause,
   });
+}
+
+/** A refusal of the request or of the model keeps the provider's status, unless it came with a 2xx. */
+function findStatus({ kind, status = 0 }: AttemptFailure): number | undefined {
+  const isKept = (kind === "content" || kind === "model") && status >= 400;
+  if (isKept) return status;
+  return kind === "model" ? 404 : undefined;
 }

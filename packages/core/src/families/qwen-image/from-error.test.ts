@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { sendToRefusing } from "../../testing/send-to-refusing.js";
-import type { UpstreamFailureKind } from "../../upstream-failure.js";
+import type { FailureScope, UpstreamFailureKind } from "../../upstream-failure.js";
 import { toQwenImageFailure } from "./from-error.js";
 
 /** The provider's status and code, what kind of failure it is, and the status that the client sees in the end. */
-const CODES: readonly (readonly [number, string, UpstreamFailureKind, number])[] = [
+type Row = readonly [number, string, UpstreamFailureKind, number, FailureScope | undefined];
+
+const rows: readonly (readonly [number, string, UpstreamFailureKind, number, FailureScope?])[] = [
   [400, "InvalidParameter", "content", 400],
   [400, "InvalidParameter.DataInspection", "content", 400],
   [400, "DataInspectionFailed", "content", 400],
@@ -13,18 +15,18 @@ const CODES: readonly (readonly [number, string, UpstreamFailureKind, number])[]
   [400, "Arrearage", "credential", 401],
   [401, "InvalidApiKey", "credential", 401],
   [403, "AccessDenied", "credential", 401],
-  [403, "AccessDenied.Unpurchased", "credential", 401],
-  [403, "Model.AccessDenied", "credential", 401],
-  [403, "AllocationQuota.FreeTierOnly", "credential", 401],
-  [404, "ModelNotFound", "content", 404],
+  [403, "AccessDenied.Unpurchased", "credential", 401, "model"],
+  [403, "Model.AccessDenied", "credential", 401, "model"],
+  [403, "AllocationQuota.FreeTierOnly", "credential", 401, "model"],
+  [404, "ModelNotFound", "model", 404],
   [408, "RequestTimeOut", "server", 502],
   [413, "BadRequest.TooLarge", "content", 413],
   [415, "BadRequest.InputDownloadFailed", "content", 415],
   [415, "BadRequest.UnsupportedFileFormat", "content", 415],
   [429, "Throttling", "rate", 429],
-  [429, "Throttling.RateQuota", "rate", 429],
-  [429, "Throttling.AllocationQuota", "rate", 429],
-  [429, "LimitRequests", "rate", 429],
+  [429, "Throttling.RateQuota", "rate", 429, "model"],
+  [429, "Throttling.AllocationQuota", "rate", 429, "model"],
+  [429, "LimitRequests", "rate", 429, "model"],
   [429, "PrepaidBillOverdue", "quota", 429],
   [429, "PostpaidBillOverdue", "quota", 429],
   [429, "CommodityNotPurchased", "quota", 429],
@@ -34,31 +36,44 @@ const CODES: readonly (readonly [number, string, UpstreamFailureKind, number])[]
   [503, "ModelUnavailable", "overload", 502],
 ];
 
-const AGAIN: ReadonlySet<UpstreamFailureKind> = new Set(["credential", "rate", "overload"]);
+const CODES = rows.map(
+  ([status, code, kind, finalStatus, scope]): Row => [status, code, kind, finalStatus, scope],
+);
+
+const AGAIN: ReadonlySet<UpstreamFailureKind> = new Set(["credential", "model", "rate", "quota", "overload"]);
 const OURS =
   "No channel of this model is accepted by its provider at the moment. The operator has been told.";
-const REPEATABLE: ReadonlySet<UpstreamFailureKind> = new Set(["content", "rate", "overload"]);
+const REPEATABLE: ReadonlySet<UpstreamFailureKind> = new Set(["content", "model", "rate", "overload"]);
 
 describe("an error of DashScope", () => {
-  it.each(CODES)("%i %s is of kind %s and is answered with %i", async (status, code, kind, finalStatus) => {
-    const body = { request_id: "b1a2", code, message: "Because." };
-    expect(toQwenImageFailure(status, body)).toEqual({ kind, code, message: "Because.", requestId: "b1a2" });
-    expect(await sendToRefusing("qwen-image", { status, body }, true)).toMatchObject({
-      status: finalStatus,
-      recordedStatus: finalStatus,
-      charge: "0",
-      triedSecond: AGAIN.has(kind),
-      shouldRetry: REPEATABLE.has(kind) ? null : "false",
-      retryAfter: kind === "rate" ? "5" : null,
-      error: {
-        code: kind === "credential" ? "upstream_authentication_failed" : code,
-        message: kind === "credential" ? OURS : "Because.",
-        upstream_request_id: "b1a2",
-      },
-    });
-    const elsewhere = await sendToRefusing("qwen-image", { status, body }, false);
-    expect(elsewhere.status).toBe(AGAIN.has(kind) ? 200 : finalStatus);
-  });
+  it.each(CODES)(
+    "%i %s is of kind %s and is answered with %i",
+    async (status, code, kind, finalStatus, scope) => {
+      const body = { request_id: "b1a2", code, message: "Because." };
+      expect(toQwenImageFailure(status, body)).toEqual({
+        kind,
+        scope,
+        code,
+        message: "Because.",
+        requestId: "b1a2",
+      });
+      expect(await sendToRefusing("qwen-image", { status, body }, true)).toMatchObject({
+        status: finalStatus,
+        recordedStatus: finalStatus,
+        charge: "0",
+        triedSecond: AGAIN.has(kind),
+        shouldRetry: REPEATABLE.has(kind) ? null : "false",
+        retryAfter: kind === "rate" ? "5" : null,
+        error: {
+          code: kind === "credential" ? "upstream_authentication_failed" : code,
+          message: kind === "credential" ? OURS : "Because.",
+          upstream_request_id: "b1a2",
+        },
+      });
+      const elsewhere = await sendToRefusing("qwen-image", { status, body }, false);
+      expect(elsewhere.status).toBe(AGAIN.has(kind) ? 200 : finalStatus);
+    },
+  );
 
   it.each([
     [{ code: 5, message: [], request_id: {} }],

@@ -1,21 +1,32 @@
 import type { JsonObject } from "../../json.js";
-import type { UpstreamFailure, UpstreamFailureKind } from "../../upstream-failure.js";
-import { failureKindOfStatus } from "../failure-kind.js";
+import type { UpstreamFailure } from "../../upstream-failure.js";
+import { classifyFailure, createCodeTable } from "../failure-kind.js";
 import { readText } from "../read-values.js";
 
-/** Codes of DashScope that mean something else than their HTTP status says. */
-const KINDS: ReadonlyMap<string | undefined, UpstreamFailureKind> = new Map([
-  ["Arrearage", "credential"],
-  ["PrepaidBillOverdue", "quota"],
-  ["PostpaidBillOverdue", "quota"],
-  ["CommodityNotPurchased", "quota"],
-]);
+/** DashScope's error codes (November 2026). The same code means the same with any HTTP status, 200 included. */
+const CODES = createCodeTable(
+  [{ kind: "model" }, "ModelNotFound"],
+  // The account may not use the model, or has used up the model's free images: its other models work.
+  [
+    { kind: "credential", scope: "model" },
+    "Model.AccessDenied",
+    "AccessDenied.Unpurchased",
+    "AllocationQuota.FreeTierOnly",
+  ],
+  [{ kind: "credential" }, "InvalidApiKey", "AccessDenied", "Arrearage"],
+  // DashScope limits each model of an account separately.
+  [{ kind: "rate", scope: "model" }, "Throttling.RateQuota", "Throttling.AllocationQuota", "LimitRequests"],
+  [{ kind: "rate" }, "Throttling"],
+  [{ kind: "quota" }, "PrepaidBillOverdue", "PostpaidBillOverdue", "CommodityNotPurchased"],
+  [{ kind: "overload" }, "ModelUnavailable"],
+  [{ kind: "server" }, "InternalError", "InternalError.Timeout", "SystemError", "RequestTimeOut"],
+);
 
-/** An error answer of DashScope: `{"request_id","code","message"}`. */
+/** An error response of DashScope: `{"request_id","code","message"}`. */
 export function toQwenImageFailure(status: number, body: JsonObject | undefined): UpstreamFailure {
   const code = readText(body?.["code"]);
   return {
-    kind: KINDS.get(code) ?? failureKindOfStatus(status),
+    ...classifyFailure(CODES, status, code),
     code,
     message: readText(body?.["message"]),
     requestId: readText(body?.["request_id"]),

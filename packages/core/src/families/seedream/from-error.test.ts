@@ -1,14 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { sendToRefusing } from "../../testing/send-to-refusing.js";
-import type { UpstreamFailureKind } from "../../upstream-failure.js";
+import type { FailureScope, UpstreamFailureKind } from "../../upstream-failure.js";
 import { toSeedreamFailure } from "./from-error.js";
 
 /** The provider's status and code, what kind of failure it is, and the status that the client sees in the end. */
-const CODES: readonly (readonly [number, string, UpstreamFailureKind, number])[] = [
+type Row = readonly [number, string, UpstreamFailureKind, number, FailureScope | undefined];
+
+const rows: readonly (readonly [number, string, UpstreamFailureKind, number, FailureScope?])[] = [
   [400, "MissingParameter", "content", 400],
   [400, "InvalidParameter", "content", 400],
   [400, "InvalidParameter.UnsupportedParameter", "content", 400],
-  [400, "InvalidEndpoint.ClosedEndpoint", "content", 400],
+  [400, "InvalidEndpoint.ClosedEndpoint", "model", 400],
   [400, "SensitiveContentDetected", "content", 400],
   [400, "InputTextSensitiveContentDetected", "content", 400],
   [400, "InputImageSensitiveContentDetected", "content", 400],
@@ -19,58 +21,68 @@ const CODES: readonly (readonly [number, string, UpstreamFailureKind, number])[]
   [401, "InvalidAccountStatus", "credential", 401],
   [403, "AccountOverdueError", "credential", 401],
   [403, "AccessDenied", "credential", 401],
-  [403, "OperationDenied.ServiceNotOpen", "credential", 401],
+  [403, "OperationDenied.ServiceNotOpen", "credential", 401, "model"],
   [403, "OperationDenied.ServiceOverdue", "credential", 401],
-  [404, "InvalidEndpointOrModel.NotFound", "content", 404],
-  [404, "ModelNotOpen", "credential", 401],
-  [404, "UnsupportedModel", "content", 404],
-  [429, "ModelAccountIpmRateLimitExceeded", "rate", 429],
-  [429, "ModelAccountRpmRateLimitExceeded", "rate", 429],
-  [429, "RateLimitExceeded.EndpointRPMExceeded", "rate", 429],
+  [404, "InvalidEndpointOrModel.NotFound", "model", 404],
+  [404, "ModelNotOpen", "credential", 401, "model"],
+  [404, "UnsupportedModel", "model", 404],
+  [429, "ModelAccountIpmRateLimitExceeded", "rate", 429, "model"],
+  [429, "ModelAccountRpmRateLimitExceeded", "rate", 429, "model"],
+  [429, "RateLimitExceeded.EndpointRPMExceeded", "rate", 429, "model"],
   [429, "AccountRateLimitExceeded", "rate", 429],
-  [429, "ServerOverloaded", "rate", 429],
+  [429, "ServerOverloaded", "rate", 429, "channel"],
+  [503, "ServerOverloaded", "overload", 502],
   [429, "RequestBurstTooFast", "rate", 429],
   [429, "QuotaExceeded", "quota", 429],
   [429, "SetLimitExceeded", "quota", 429],
   [500, "InternalServiceError", "server", 502],
 ];
 
-const AGAIN: ReadonlySet<UpstreamFailureKind> = new Set(["credential", "rate", "overload"]);
-const REPEATABLE: ReadonlySet<UpstreamFailureKind> = new Set(["content", "rate", "overload"]);
+const CODES = rows.map(
+  ([status, code, kind, finalStatus, scope]): Row => [status, code, kind, finalStatus, scope],
+);
+
+const AGAIN: ReadonlySet<UpstreamFailureKind> = new Set(["credential", "model", "rate", "quota", "overload"]);
+const REPEATABLE: ReadonlySet<UpstreamFailureKind> = new Set(["content", "model", "rate", "overload"]);
 
 describe("an error of Ark", () => {
-  it.each(CODES)("%i %s is of kind %s and is answered with %i", async (status, code, kind, finalStatus) => {
-    const body = { error: { code, message: `Because. Request id: 0217abc`, param: "", type: "" } };
-    expect(toSeedreamFailure(status, body)).toEqual({
-      kind,
-      code,
-      message: "Because. Request id: 0217abc",
-      param: undefined,
-      requestId: "0217abc",
-    });
-    const outcome = await sendToRefusing("seedream", { status, body }, true);
-    expect(outcome).toMatchObject({
-      status: finalStatus,
-      recordedStatus: finalStatus,
-      charge: "0",
-      triedSecond: AGAIN.has(kind),
-      shouldRetry: REPEATABLE.has(kind) ? null : "false",
-      retryAfter: kind === "rate" ? "5" : null,
-      error: {
-        code: kind === "credential" ? "upstream_authentication_failed" : code,
-        upstream_request_id: "0217abc",
-        param: null,
-      },
-    });
-    const elsewhere = await sendToRefusing("seedream", { status, body }, false);
-    expect(elsewhere.status).toBe(AGAIN.has(kind) ? 200 : finalStatus);
-  });
+  it.each(CODES)(
+    "%i %s is of kind %s and is answered with %i",
+    async (status, code, kind, finalStatus, scope) => {
+      const body = { error: { code, message: `Because. Request id: 0217abc`, param: "", type: "" } };
+      expect(toSeedreamFailure(status, body)).toEqual({
+        kind,
+        scope,
+        code,
+        message: "Because. Request id: 0217abc",
+        param: undefined,
+        requestId: "0217abc",
+      });
+      const outcome = await sendToRefusing("seedream", { status, body }, true);
+      expect(outcome).toMatchObject({
+        status: finalStatus,
+        recordedStatus: finalStatus,
+        charge: "0",
+        triedSecond: AGAIN.has(kind),
+        shouldRetry: REPEATABLE.has(kind) ? null : "false",
+        retryAfter: kind === "rate" ? "5" : null,
+        error: {
+          code: kind === "credential" ? "upstream_authentication_failed" : code,
+          upstream_request_id: "0217abc",
+          param: null,
+        },
+      });
+      const elsewhere = await sendToRefusing("seedream", { status, body }, false);
+      expect(elsewhere.status).toBe(AGAIN.has(kind) ? 200 : finalStatus);
+    },
+  );
 
   it.each<[number, unknown, UpstreamFailureKind, number]>([
     [400, "", "content", 400],
     [401, "<html>", "credential", 401],
     [402, {}, "content", 402],
-    [404, "", "content", 404],
+    [404, "", "model", 404],
+    [410, "", "model", 410],
     [413, "<html>too large</html>", "content", 413],
     [415, null, "content", 415],
     [422, [], "content", 422],

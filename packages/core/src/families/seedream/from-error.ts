@@ -1,23 +1,46 @@
 import { isJsonObject, type JsonObject } from "../../json.js";
-import type { UpstreamFailure, UpstreamFailureKind } from "../../upstream-failure.js";
-import { failureKindOfStatus } from "../failure-kind.js";
+import type { UpstreamFailure } from "../../upstream-failure.js";
+import { classifyFailure, createCodeTable } from "../failure-kind.js";
 import { readText } from "../read-values.js";
 
-/** Codes of Ark that mean something else than their HTTP status says. */
-const KINDS: ReadonlyMap<string | undefined, UpstreamFailureKind> = new Map([
-  ["InvalidAccountStatus", "credential"],
-  ["ModelNotOpen", "credential"],
-  ["QuotaExceeded", "quota"],
-  ["SetLimitExceeded", "quota"],
-]);
+/** Ark's error codes (November 2026). The same code means the same with any HTTP status, 200 included. */
+const CODES = createCodeTable(
+  [
+    { kind: "model" },
+    "InvalidEndpointOrModel.NotFound",
+    "InvalidEndpoint.ClosedEndpoint",
+    "UnsupportedModel",
+  ],
+  // The account has not opened the model: its other models work.
+  [{ kind: "credential", scope: "model" }, "ModelNotOpen", "OperationDenied.ServiceNotOpen"],
+  [
+    { kind: "credential" },
+    "AuthenticationError",
+    "InvalidAccountStatus",
+    "AccountOverdueError",
+    "AccessDenied",
+    "OperationDenied.ServiceOverdue",
+  ],
+  // Limits of one model or endpoint of the account.
+  [
+    { kind: "rate", scope: "model" },
+    "ModelAccountIpmRateLimitExceeded",
+    "ModelAccountRpmRateLimitExceeded",
+    "RateLimitExceeded.EndpointRPMExceeded",
+  ],
+  [{ kind: "rate" }, "AccountRateLimitExceeded", "RequestBurstTooFast"],
+  [{ kind: "quota" }, "QuotaExceeded", "SetLimitExceeded"],
+  [{ kind: "overload" }, "ServerOverloaded"],
+  [{ kind: "server" }, "InternalServiceError"],
+);
 
-/** An error answer of Ark: `{"error":{"code","message","param","type"}}`; some 404s are empty. */
+/** An error response of Ark: `{"error":{"code","message","param","type"}}`; some 404s are empty. */
 export function toSeedreamFailure(status: number, body: JsonObject | undefined): UpstreamFailure {
   const error = isJsonObject(body?.["error"]) ? body["error"] : {};
   const code = readText(error["code"]);
   const message = readText(error["message"]);
   return {
-    kind: KINDS.get(code) ?? failureKindOfStatus(status),
+    ...classifyFailure(CODES, status, code),
     code,
     message,
     param: readText(error["param"]),

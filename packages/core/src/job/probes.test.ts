@@ -1,0 +1,153 @@
+import { describe, expect, it } from "vitest";
+import { type Behaviour, type SimulatedCall, simulateChannels } from "../testing/simulate-channels.js";
+
+const DEAD_KEYS = 14;
+const GAP_MS = 30_000;
+
+/** Keys `key-0` …, of which one is good. */
+function createKeys(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `key-${index}`);
+}
+
+const gaps = (count: number, ms: number): number[] => Array.from({ length: count }, () => ms);
+
+/** The calls of each request. */
+function groupByRequest(calls: readonly SimulatedCall[]): SimulatedCall[][] {
+  return [...Map.groupBy(calls, ({ request }) => request).values()];
+}
+
+const isProbe = ({ wasCooling, wasEarly }: SimulatedCall): boolean => wasCooling && !wasEarly;
+
+describe("fourteen dead keys beside a good one", () => {
+  it.each<[Behaviour, number]>([
+    ["credential", 0],
+    ["credential", 7],
+    ["credential", DEAD_KEYS],
+    ["quota", DEAD_KEYS],
+    ["model", DEAD_KEYS],
+  ])(
+    "fail none of 720 requests, one each 30 s, when they fail with %s and key %i is good",
+    async (kind, good) => {
+      const keys = createKeys(DEAD_KEYS + 1);
+      // A model that is gone is gone for all keys of a channel: one channel for each key.
+      const simulation = simulateChannels({
+        channels: kind === "model" ? keys.map((apiKey) => ({ apiKey })) : [{ apiKey: keys }],
+        behave: (_channel, key) => (key === `key-${good}` ? "ok" : kind),
+      });
+      const requests = await simulation.sendAll(gaps(720, GAP_MS));
+      expect(requests.filter(({ outcome }) => !outcome.ok)).toEqual([]);
+      const [first = [], ...others] = groupByRequest(simulation.calls);
+      expect(first.length).toBeLessThanOrEqual(DEAD_KEYS + 1);
+      // One probe, and the good key.
+      expect(others.slice(DEAD_KEYS).filter((calls) => calls.length > 2)).toEqual([]);
+    },
+  );
+
+  it("fail no request once the good key, which was over its rate, is used again", async () => {
+    const simulation = simulateChannels({
+      channels: [{ apiKey: createKeys(DEAD_KEYS + 1) }],
+      behave: (_channel, key, ms) => {
+        if (key !== "key-14") return "credential";
+        return ms >= 300_000 && ms < 303_000 ? { retryAfterSeconds: 5 } : "ok";
+      },
+      latencyMs: 2_000,
+    });
+    const requests = await simulation.sendAll(gaps(400, 1_000));
+    const failed = requests.filter(({ outcome }) => !outcome.ok);
+    // Some met the 429, or came before it was waited out; in the first seconds all keys are tried at once.
+    const unexpected = failed.filter(
+      ({ beganAt }) => beganAt > 10_000 && (beganAt < 298_000 || beganAt > 310_000),
+    );
+    expect(unexpected).toEqual([]);
+    expect(simulation.calls.some(({ behaviour }) => typeof behaviour === "object")).toBe(true);
+  });
+});
+
+describe("a probe that fails", () => {
+  it("is followed by attempts on what is known to work only", async () => {
+    // All fail for 20 s, and cool; then only the last one is well, and not yet known to be.
+    const simulation = simulateChannels({
+      channels: [{}, {}, {}, {}],
+      behave: (channel, _key, ms) => (ms < 20_000 || channel !== "channel-3" ? "overload" : "ok"),
+    });
+    await simulation.sendAll(gaps(400, 100));
+    const probing = groupByRequest(simulation.calls).filter((calls) => calls.some(isProbe));
+    expect(probing.length).toBeGreaterThan(4);
+    for (const [first, ...others] of probing) {
+      if (first === undefined || !isProbe(first) || first.behaviour === "ok") continue;
+      expect(others.filter(({ wasCooling }) => wasCooling)).toEqual([]);
+    }
+  });
+
+  it("costs its client nothing, however much of the retry budget is used up", async () => {
+    // Eleven channels with cooldowns that end within one second: more probes than the budget has retries.
+    const simulation = simulateChannels({
+      channels: [...createKeys(11).map((apiKey) => ({ apiKey, priority: 1 })), { apiKey: "good" }],
+      behave: (_channel, key) => (key === "good" ? "ok" : "credential"),
+    });
+    await simulation.send();
+    const requests = await simulation.sendAll([5_000, ...gaps(30, 20)]);
+    expect(simulation.calls.filter(isProbe)).toHaveLength(11);
+    expect(requests.filter(({ outcome }) => !outcome.ok)).toEqual([]);
+    expect(simulation.refusedRetries()).toBe(0);
+  });
+});
+
+describe("a probe under way", () => {
+  it("is the only one, and blocks nothing that is known to work, however long it takes", async () => {
+    let probes = 0;
+    const simulation = simulateChannels({
+      channels: [{ priority: 1 }, {}],
+      behave: (channel, _key, ms) => (channel === "channel-0" && ms < 1 ? "credential" : "ok"),
+      latencyMs: 900_000,
+    });
+    await simulation.send();
+    const requests = await simulation.sendAll([10_000, ...gaps(200, 1_000)]);
+    for (const call of simulation.calls) if (isProbe(call)) probes++;
+    expect(probes).toBe(1);
+    expect(requests.every(({ outcome }) => outcome.ok)).toBe(true);
+    const elsewhere = requests.filter(({ outcome }) => outcome.ok && outcome.channel.id === "channel-1");
+    expect(elsewhere).toHaveLength(200);
+  });
+});
+
+describe("when nothing is known to work", () => {
+  it("the first attempt goes to what was not refused, and to what nobody else is probing", async () => {
+    const simulation = simulateChannels({
+      channels: [{ priority: 1 }, {}],
+      behave: (channel, _key, ms) => {
+        if (channel === "channel-0") return "credential";
+        return ms < 1_000 ? { retryAfterSeconds: 5 } : "ok";
+      },
+      latencyMs: 100,
+    });
+    await simulation.sendAll([0]);
+    const requests = await simulation.sendAll([6_000, 10, 10, 10]);
+    expect(requests.every(({ outcome }) => outcome.ok)).toBe(true);
+    expect(simulation.calls.slice(-4).map(({ channel }) => channel)).toEqual(
+      Array.from({ length: 4 }, () => "channel-1"),
+    );
+  });
+
+  it("the one closest to recovery is tried", async () => {
+    const simulation = simulateChannels({
+      channels: [{}, {}, {}],
+      behave: (channel) => ({ retryAfterSeconds: channel === "channel-1" ? 20 : 60 }),
+    });
+    await simulation.sendAll(gaps(3, 0));
+    const before = simulation.calls.length;
+    expect((await simulation.send()).outcome.ok).toBe(false);
+    expect(simulation.calls[before]?.channel).toBe("channel-1");
+  });
+});
+
+describe("an account with exhausted quota beside another account", () => {
+  it("fails no client at the end of its cooldowns", async () => {
+    const simulation = simulateChannels({
+      channels: [{ priority: 1 }, {}],
+      behave: (channel) => (channel === "channel-0" ? "quota" : "ok"),
+    });
+    const requests = await simulation.sendAll(gaps(720, GAP_MS));
+    expect(requests.every(({ outcome }) => outcome.ok)).toBe(true);
+  });
+});

@@ -1,0 +1,165 @@
+import { describe, expect, it } from "vitest";
+import type { GatewayOptions } from "../options/options.js";
+import {
+  ARK_ANSWER,
+  createTestGateway,
+  DASHSCOPE_ANSWER,
+  type TestGateway,
+} from "../testing/test-gateway.js";
+
+type FamilyName = "seedream" | "qwen-image";
+
+/** The first channel answers with this body and status 200, the second one with an image, unless told otherwise. */
+function createSite(
+  family: FamilyName,
+  first: () => Response,
+  { second, ...options }: { second?: () => Response } & Partial<GatewayOptions> = {},
+): TestGateway & { used: () => string[] } {
+  const success = family === "seedream" ? ARK_ANSWER : DASHSCOPE_ANSWER;
+  const respondSecond = second ?? (() => Response.json(success));
+  const gateway = createTestGateway(
+    ({ headers }) => (headers.get("authorization") === "Bearer key-first" ? first() : respondSecond()),
+    {
+      models: { m: { family } },
+      channels: [
+        { id: "first", family, apiKey: "key-first", priority: 1 },
+        { id: "second", family, apiKey: "key-second" },
+      ],
+      billing: { model_details: { m: { pricing_mode: "per-request", model_price: "0.1" } } },
+      ...options,
+    },
+  );
+  const used = (): string[] =>
+    gateway.calls.map(({ headers }) => headers.get("authorization")?.slice("Bearer ".length) ?? "");
+  return { ...gateway, used };
+}
+
+const ark =
+  (code: string, rest: object = {}) =>
+  (): Response =>
+    Response.json({ error: { code, message: "Because." }, ...rest });
+const dashscope = (code: string) => (): Response =>
+  Response.json({ code, message: "Because.", request_id: "b1a2" });
+
+const body = { model: "m", prompt: "x" };
+
+describe("a 200 whose body is an error", () => {
+  it.each<[FamilyName, string, () => Response, string]>([
+    ["seedream", "AuthenticationError", ark("AuthenticationError"), "credential"],
+    ["seedream", "AccountRateLimitExceeded", ark("AccountRateLimitExceeded"), "rate"],
+    ["seedream", "QuotaExceeded", ark("QuotaExceeded"), "quota"],
+    ["qwen-image", "InvalidApiKey", dashscope("InvalidApiKey"), "credential"],
+    ["qwen-image", "Throttling", dashscope("Throttling"), "rate"],
+  ])("of %s, %s, is sent again elsewhere, and the channel cools", async (family, code, first, reason) => {
+    const site = createSite(family, first);
+    for (let requests = 0; requests < 4; requests++) expect((await site.post(body)).status).toBe(200);
+    expect(site.used()).toEqual(["key-first", ...Array.from({ length: 4 }, () => "key-second")]);
+    expect(site.logs).toMatchObject([{ fields: { channel: "first", reason, status: 200, code } }]);
+    expect(site.gateway.status().channels).toMatchObject([{ state: "cooling", reason }, { state: "ready" }]);
+    expect(site.records.map(({ channel, charge }) => [channel, charge])).toEqual(
+      Array.from({ length: 4 }, () => ["second", "0.1"]),
+    );
+  });
+
+  it("of an overloaded channel cools it after three in a row, and of a model that model", async () => {
+    const overloaded = createSite("seedream", ark("ServerOverloaded"));
+    for (let requests = 0; requests < 5; requests++) expect((await overloaded.post(body)).status).toBe(200);
+    expect(overloaded.used().filter((key) => key === "key-first")).toHaveLength(3);
+    expect(overloaded.gateway.status().channels[0]).toMatchObject({ state: "cooling", reason: "overload" });
+    const gone = createSite("qwen-image", dashscope("ModelNotFound"));
+    expect((await gone.post(body)).status).toBe(200);
+    expect(gone.gateway.status().channels[0]).toMatchObject({
+      state: "ready",
+      models: [{ reason: "model" }],
+    });
+  });
+
+  it.each<[FamilyName, () => Response]>([
+    ["seedream", ark("InternalServiceError")],
+    ["qwen-image", dashscope("InternalError")],
+  ])(
+    "of %s that failed is not sent again, for an image may have been made; the channel cools in time",
+    async (family, first) => {
+      const site = createSite(family, first);
+      for (let requests = 0; requests < 3; requests++) expect((await site.post(body)).status).toBe(502);
+      expect(site.used()).toEqual(["key-first", "key-first", "key-first"]);
+      expect((await site.post(body)).status).toBe(200);
+    },
+  );
+
+  it.each<[FamilyName, () => Response]>([
+    ["seedream", ark("OutputImageSensitiveContentDetected")],
+    ["seedream", ark("SomethingNew")],
+    ["qwen-image", dashscope("DataInspectionFailed")],
+  ])("of %s about the content is the client's, and cools nothing", async (family, first) => {
+    const site = createSite(family, first);
+    for (let requests = 0; requests < 5; requests++) expect((await site.post(body)).status).toBe(502);
+    expect(new Set(site.used())).toEqual(new Set(["key-first"]));
+    expect(site.gateway.status().channels[0]).toEqual({ id: "first", state: "ready" });
+    expect(site.logs).toEqual([]);
+  });
+
+  it("of every channel is a 502 with the provider's code, and the body as it came on the native endpoint", async () => {
+    const overloaded = ark("ServerOverloaded");
+    const everywhere = createSite("seedream", overloaded, { second: overloaded });
+    const { status, body: envelope } = await everywhere.post(body);
+    expect(status).toBe(502);
+    expect(envelope).toMatchObject({ error: { code: "ServerOverloaded", message: "Because." } });
+    const native = await everywhere.postNative(body);
+    expect(native.status).toBe(200);
+    expect(native.text).toBe('{"error":{"code":"ServerOverloaded","message":"Because."}}');
+  });
+
+  it("beside reported usage is not sent again, and is charged what was reported", async () => {
+    const site = createSite("seedream", ark("ServerOverloaded", { usage: { generated_images: 1 } }));
+    expect((await site.post(body)).status).toBe(502);
+    expect(site.used()).toEqual(["key-first"]);
+    expect(site.records).toMatchObject([{ channel: "first", charge: "0.1" }]);
+  });
+
+  it("of a family that throws while it reads is reported once, as before", async () => {
+    const site = createSite(
+      "seedream",
+      () => new Response("<html>", { headers: { "content-type": "text/html" } }),
+    );
+    expect((await site.post(body)).body).toMatchObject({ error: { code: "upstream_invalid_response" } });
+    expect(site.used()).toEqual(["key-first"]);
+  });
+
+  it("is found by gateway.test", async () => {
+    const { gateway } = createSite("seedream", ark("AuthenticationError"));
+    expect(await gateway.test("first")).toMatchObject({
+      ok: false,
+      keys: [{ reason: "credential", status: 200, code: "AuthenticationError", message: "Because." }],
+    });
+  });
+});
+
+describe("a successful response", () => {
+  it.each([1, 100, 16_384, 16_385, 70_000, 300_000])(
+    "that comes in pieces of %i bytes reaches the client as it is",
+    async (size) => {
+      const image = "A".repeat(200_000);
+      const text = JSON.stringify({ ...ARK_ANSWER, data: [{ b64_json: image, size: "2048x2048" }] });
+      const site = createSite("seedream", () => {
+        const bytes = new TextEncoder().encode(size === 1 ? JSON.stringify(ARK_ANSWER) : text);
+        let sent = 0;
+        return new Response(
+          new ReadableStream({
+            pull(controller) {
+              controller.enqueue(bytes.slice(sent, sent + size));
+              sent += size;
+              if (sent >= bytes.length) controller.close();
+            },
+          }),
+          { headers: { "content-type": "application/json" } },
+        );
+      });
+      const { status, body: received } = await site.post(body);
+      expect(status).toBe(200);
+      expect(received["data"]).toEqual(
+        size === 1 ? ARK_ANSWER.data : [{ b64_json: image, size: "2048x2048" }],
+      );
+    },
+  );
+});

@@ -1,0 +1,163 @@
+import { ChunkQueue, takeWhole } from "../bytes/chunk-queue.js";
+import type { Family } from "../families/family.js";
+import type { ImageRequest, Usage } from "../image-request.js";
+import { isJsonObject, type JsonObject } from "../json.js";
+import type { Awaitable } from "../promise-like.js";
+import type { AttemptFailure } from "../upstream/attempt-failure.js";
+import { decodeText, parseAnswer, readRequestId } from "../upstream/read-answer.js";
+import type { TransportResponse } from "../upstream/transport.js";
+
+/** Error bodies are short: a longer body is not read here. */
+const MAX_ERROR_BODY_BYTES = 16 * 1024;
+
+/** A response with a 2xx status, and the error that its body holds. */
+export type InspectedResponse = {
+  /** To be read in place of the given response. It gives the same bytes. */
+  readonly response: TransportResponse;
+} & (
+  | { readonly failure: AttemptFailure }
+  /** The body is no error, or the provider reports that it made something all the same. */
+  | { readonly failure: undefined }
+);
+
+/**
+ * Finds the error that some providers send with status 200: Ark's `{"error":{…}}`, DashScope's `code` without
+ * `output`. Reads the first 16 KiB of a response that is not a stream; a body that is longer, cut or not JSON is left
+ * to its reader.
+ */
+export function inspectResponse(
+  response: TransportResponse,
+  family: Family,
+  request: ImageRequest,
+): Awaitable<InspectedResponse> {
+  const contentType = response.headers.get("content-type") ?? "";
+  if (/^text\/event-stream\b/i.test(contentType)) return { response, failure: undefined };
+  const whole = takeWhole(response.body, MAX_ERROR_BODY_BYTES);
+  if (whole === undefined) return inspectLater(response, family, request);
+  return inspectWhole(response, whole, { family, request });
+}
+
+async function inspectLater(
+  response: TransportResponse,
+  family: Family,
+  request: ImageRequest,
+): Promise<InspectedResponse> {
+  const rest = response.body[Symbol.asyncIterator]();
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  while (length <= MAX_ERROR_BODY_BYTES) {
+    let result: IteratorResult<Uint8Array>;
+    try {
+      result = await rest.next();
+    } catch (error) {
+      // The reader of the body meets the error where it stands, after the chunks before it.
+      return { response: withBody(response, new Replayed(chunks, failing(error))), failure: undefined };
+    }
+    if (result.done === true) return inspectWhole(response, chunks, { family, request });
+    length += result.value.length;
+    chunks.push(result.value);
+  }
+  return { response: withBody(response, new Replayed(chunks, rest)), failure: undefined };
+}
+
+function inspectWhole(
+  response: TransportResponse,
+  chunks: readonly Uint8Array[],
+  { family, request }: { readonly family: Family; readonly request: ImageRequest },
+): InspectedResponse {
+  const replayed = withBody(response, new WholeBody(chunks));
+  const failure = readError(response, chunks, { family, request });
+  return failure === undefined ? { response: replayed, failure } : { response: replayed, failure };
+}
+
+function readError(
+  response: TransportResponse,
+  chunks: readonly Uint8Array[],
+  { family, request }: { readonly family: Family; readonly request: ImageRequest },
+): AttemptFailure | undefined {
+  const value = parse(chunks, response);
+  if (value === undefined) return undefined;
+  try {
+    const { failure, images, usage } = family.fromUpstream(value, request);
+    if (failure === undefined || images.length > 0 || isAnythingReported(usage)) return undefined;
+    const read = family.toFailure(response.status, value);
+    return {
+      ...read,
+      code: read.code ?? failure.code,
+      message: read.message ?? failure.message,
+      body: decodeText(chunks),
+      status: response.status,
+      requestId: readRequestId(response) ?? read.requestId,
+    };
+  } catch {
+    // A family that throws: the reader of the response calls it again, and reports what it throws.
+    return undefined;
+  }
+}
+
+function parse(chunks: readonly Uint8Array[], response: TransportResponse): JsonObject | undefined {
+  try {
+    const { value } = parseAnswer(chunks, response);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    // Not JSON: the reader of the response says so.
+    return undefined;
+  }
+}
+
+function isAnythingReported(usage: Usage | undefined): boolean {
+  return Object.values(usage ?? {}).some((count) => count > 0);
+}
+
+function withBody(response: TransportResponse, body: TransportResponse["body"]): TransportResponse {
+  const { status, headers, freeChunk } = response;
+  return { status, headers, body, freeChunk, cancel: () => response.cancel() };
+}
+
+/** A body that has come whole. */
+class WholeBody extends ChunkQueue {
+  constructor(chunks: readonly Uint8Array[]) {
+    super();
+    for (const chunk of chunks) this.push(chunk);
+    this.end();
+  }
+
+  protected override pause(): void {}
+  protected override resume(): void {}
+  protected override leave(): void {}
+}
+
+/** Chunks that were read already, and then the rest of their body. */
+class Replayed implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array> {
+  readonly #chunks: Uint8Array[];
+  readonly #rest: AsyncIterator<Uint8Array>;
+
+  constructor(chunks: Uint8Array[], rest: AsyncIterator<Uint8Array>) {
+    this.#chunks = chunks;
+    this.#rest = rest;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<IteratorResult<Uint8Array>> {
+    const value = this.#chunks.shift();
+    return value === undefined ? this.#rest.next() : Promise.resolve({ done: false, value });
+  }
+
+  async return(): Promise<IteratorResult<Uint8Array>> {
+    this.#chunks.length = 0;
+    await this.#rest.return?.();
+    return { done: true, value: undefined };
+  }
+}
+
+/** The rest of a body that broke. */
+function failing(error: unknown): AsyncIterator<Uint8Array> {
+  return {
+    async next() {
+      throw error;
+    },
+  };
+}
