@@ -28,19 +28,20 @@ const TYPES: ReadonlySet<string> = new Set([
 /**
  * The first rule of responses that this one breaks, or `undefined`.
  *
- * @param isProvidersError true if the provider failed, so that its code and, on the native endpoint, its body may show
+ * @param fault `provider`: the provider failed, so that its code and, on the native endpoint, its body may show, and a
+ * stream may end as the provider's did
  */
-export function findBrokenRule(seen: Seen, isProvidersError = false): string | undefined {
+export function findBrokenRule(seen: Seen, fault?: "provider"): string | undefined {
   const { status, headers } = seen;
   if (!headers["x-request-id"]) return "every response has x-request-id";
   const isStream = headers["content-type"]?.startsWith("text/event-stream") === true;
   if (!isStream && headers["cache-control"] !== "no-store")
     return "every response has cache-control: no-store";
-  if (isStream && status === 200) return findStreamProblem(seen);
-  if (seen.failure !== undefined) return undefined;
+  if (isStream && status === 200) return findStreamProblem(seen, fault);
+  if (seen.failure !== undefined || fault === "provider") return undefined;
   const body = parse(seen.body);
-  if (body === undefined) return isProvidersError ? undefined : "a response is valid JSON";
-  return status >= 400 && !isProvidersError ? findErrorProblem(body) : undefined;
+  if (body === undefined) return "a response is valid JSON";
+  return status >= 400 ? findErrorProblem(body) : undefined;
 }
 
 /** The `error.code` of a response, if it has one. */
@@ -59,13 +60,22 @@ function findErrorProblem(body: unknown): string | undefined {
   return undefined;
 }
 
-/** Events of a stream that ended well end with an empty line, and their data is JSON or [DONE]. */
-function findStreamProblem({ body, failure }: Seen): string | undefined {
-  const text = body.toString();
+/** Where the gateway adds an error event, or the provider did not fail, the events before are whole. */
+function findStreamProblem({ body, failure }: Seen, fault: "provider" | undefined): string | undefined {
   if (failure !== undefined) return undefined;
-  return text === "" || /(?:\r\n|\n|\r)(?:\r\n|\n|\r)$/.test(text)
-    ? undefined
-    : "a stream ends after an event";
+  const text = body.toString();
+  const added = OWN_ERROR_EVENT.exec(text);
+  if (added !== null) {
+    return endsWithEvent(text.slice(0, added.index)) ? undefined : "an error event follows a whole event";
+  }
+  return fault === "provider" || endsWithEvent(text) ? undefined : "a stream ends after an event";
+}
+
+/** The event that the gateway sends when the provider fails, at the end of a stream. */
+const OWN_ERROR_EVENT = /event: error\ndata: \{"error":\{"message":[^\n]*,"param":null[^\n]*\}\}\n\n$/;
+
+function endsWithEvent(text: string): boolean {
+  return text === "" || /(?:\r\n|\n|\r)(?:\r\n|\n|\r)$/.test(text);
 }
 
 function parse(body: Buffer): unknown {

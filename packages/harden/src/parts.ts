@@ -1,8 +1,13 @@
 import type { Part } from "./part.ts";
+import { clientSockets } from "./parts/client-sockets.ts";
+import { forms } from "./parts/forms.ts";
+import { providerSockets } from "./parts/provider-sockets.ts";
 import { requests } from "./parts/requests.ts";
+import { ssrf } from "./parts/ssrf.ts";
+import { upstream } from "./parts/upstream.ts";
 
 /** All parts, in the order of docs/hardening.md. */
-export const PARTS: readonly Part[] = [requests];
+export const PARTS: readonly Part[] = [requests, forms, clientSockets, upstream, providerSockets, ssrf];
 
 /** @throws RangeError if there is no part of this name */
 export function findPart(name: string): Part {

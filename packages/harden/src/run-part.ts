@@ -57,11 +57,14 @@ export async function runPart(part: Part, task: Task): Promise<TaskResult> {
     const finding = { rule: `no ${error.kind} in the process`, input: current, seen: error.text };
     if (!files.has(finding.rule)) files.set(finding.rule, writeFinding(part, task.seed, finding));
   });
+  // A part that waits for something that never comes must not end the process: the parent reports the hang.
+  const keptAlive = setInterval(() => undefined, 60_000);
   try {
     await part.run(context);
     // Rejections are reported when the microtasks are done.
     await new Promise((resolve) => setImmediate(resolve));
   } finally {
+    clearInterval(keptAlive);
     stopWatching();
   }
   return { figures, findings: [...files.values()] };

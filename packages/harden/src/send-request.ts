@@ -1,6 +1,7 @@
+import { inspect } from "node:util";
 import type { GatewayRequest, GatewayResponse } from "@calotype/core";
 import type { Seen } from "./check-response.ts";
-import { cutAt, fromBytes } from "./grammar/bytes.ts";
+import { cutAt, fromBytes, insertKey } from "./grammar/bytes.ts";
 import type { RequestInput } from "./grammar/requests.ts";
 import { CALLER_KEY, type Subject } from "./subject.ts";
 
@@ -41,10 +42,7 @@ async function* toChunks(
   { body, cuts, ending }: RequestInput,
   onAbort: () => void = () => undefined,
 ): AsyncGenerator<Uint8Array> {
-  const bytes = fromBytes(body ?? { text: "" });
-  const sent = bytes.includes("$CALLER_KEY")
-    ? Buffer.from(withKey(bytes.toString("latin1")), "latin1")
-    : bytes;
+  const sent = insertKey(fromBytes(body ?? { text: "" }), "$CALLER_KEY", CALLER_KEY);
   // Copies: the gateway may keep or free what it gets.
   for (const chunk of cutAt(sent, cuts)) yield Uint8Array.from(chunk);
   if (ending === "whole") return;
@@ -90,3 +88,9 @@ async function readBody(
 
 /** The reason why the rest of a body is missing if the test's own client left. */
 export class ClientLeft extends Error {}
+
+/** A response as a finding shows it. */
+export function describeSeen({ status, headers, body, failure }: Seen): string {
+  const text = body.toString().slice(0, 1_000);
+  return `${status} ${JSON.stringify(headers)}\n${text}${failure === undefined ? "" : `\n${inspect(failure)}`}`;
+}

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import {
   createGateway,
   createMemoryLedger,
@@ -11,7 +11,7 @@ import { QWEN_IMAGE, QWEN_IMAGE_EDIT, SEEDREAM, SEEDREAM_2 } from "./grammar/req
 
 /** Keys with a value that is found wherever it appears. They have the form that the suite searches its output for. */
 export const CALLER_KEY = "caller-canary-5b1e90d7";
-const CHANNEL_KEY = "channel-canary-c42f7a16";
+export const CHANNEL_KEY = "channel-canary-c42f7a16";
 const SECRET_HEADER = "header-canary-90aa61fe";
 const CANARIES = [CALLER_KEY, CHANNEL_KEY, SECRET_HEADER];
 
@@ -24,15 +24,15 @@ export interface Subject {
   readonly gateway: Gateway;
   /** The records that were settled since the last time. */
   takeRecords(): readonly SettledRecord[];
-  /** Waits until every hold has ended. False if one did not within five seconds. */
+  /** The sum of the holds made since the last time. */
+  takeHeld(): number;
+  /** Waits until every hold has ended. False if one does not. */
   holdsEnd(): Promise<boolean>;
   /** Everything that the operator sees since the last time: log lines, records, events. Empty if nothing. */
   takeOutput(): string;
-  /** Closes the gateway. The rule that is broken: it closes in time, and its books agree. */
+  /** Closes the gateway. Returns the rule that is broken: it closes, and its books agree. */
   close(): Promise<string | undefined>;
 }
-
-const MAX_WAIT_MS = 5_000;
 
 /** Opens a gateway with all models of the request grammar. Every caller may run one request at a time. */
 export function openSubject(
@@ -42,6 +42,7 @@ export function openSubject(
   let output: string[] = [];
   let records: SettledRecord[] = [];
   let charged = 0;
+  let held = 0;
   const holds = new Set<string>();
   const books = createMemoryLedger();
   const show = (fields: unknown): void => {
@@ -79,7 +80,10 @@ export function openSubject(
         ...books,
         async hold(hold) {
           const result = await books.hold(hold);
-          if (result.ok) holds.add(hold.id);
+          if (result.ok) {
+            holds.add(hold.id);
+            held += Number(hold.amount);
+          }
           return result;
         },
         async settle(record) {
@@ -107,11 +111,12 @@ export function openSubject(
       records = [];
       return taken;
     },
-    async holdsEnd() {
-      const end = Date.now() + MAX_WAIT_MS;
-      while (holds.size > 0 && Date.now() < end) await nextTurn();
-      return holds.size === 0;
+    takeHeld() {
+      const taken = held;
+      held = 0;
+      return taken;
     },
+    holdsEnd: () => waitUntil(() => holds.size === 0),
     takeOutput() {
       if (output.length === 0) return "";
       const taken = output.join("\n");
@@ -119,10 +124,9 @@ export function openSubject(
       return taken;
     },
     async close() {
-      const isClosed = await settlesWithin(gateway.close(), MAX_WAIT_MS);
-      if (!isClosed) return "gateway.close() returns";
-      const { settled, held } = await gateway.usage.balance(CALLER);
-      return Number(held) === 0 && Number(settled) === charged
+      if (!(await settles(gateway.close()))) return "gateway.close() returns";
+      const balance = await gateway.usage.balance(CALLER);
+      return Number(balance.held) === 0 && Number(balance.settled) === charged
         ? undefined
         : "after close() nothing is held, and the settled sum is the sum of the charges";
     },
@@ -141,19 +145,26 @@ export function findKeys(text: string): readonly string[] {
   return CANARIES.filter((key) => text.includes(key));
 }
 
-/** True if the promise settles within this time. */
-export async function settlesWithin(work: Promise<unknown>, ms: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(resolve, ms, false);
-  });
-  const isSettled = await Promise.race([
-    work.then(
-      () => true,
-      () => true,
-    ),
-    late,
-  ]);
-  clearTimeout(timer);
-  return isSettled;
+/** True if the work settles while this process turns its event loop, at least two seconds long. */
+export async function settles(work: Promise<unknown>): Promise<boolean> {
+  let isSettled = false;
+  const note = (): void => {
+    isSettled = true;
+  };
+  work.then(note, note);
+  return waitUntil(() => isSettled);
 }
+
+/**
+ * Waits for a condition. Turns of the event loop are counted and not seconds, since a busy machine may give this
+ * process none for seconds.
+ */
+async function waitUntil(isTrue: () => boolean): Promise<boolean> {
+  for (let turns = 0; turns < QUICK_TURNS && !isTrue(); turns += 1) await nextTurn();
+  for (let turns = 0; turns < SLOW_TURNS && !isTrue(); turns += 1) await pause(SLOW_TURN_MS);
+  return isTrue();
+}
+
+const QUICK_TURNS = 200;
+const SLOW_TURNS = 500;
+const SLOW_TURN_MS = 4;

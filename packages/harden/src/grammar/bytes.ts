@@ -13,6 +13,11 @@ export function fromBytes(bytes: Bytes): Buffer {
   return "text" in bytes ? Buffer.from(bytes.text) : Buffer.from(bytes.base64, "base64");
 }
 
+/** The bytes with a key in the place of its name, such as `$CALLER_KEY`. */
+export function insertKey(bytes: Buffer, name: string, key: string): Buffer {
+  return bytes.includes(name) ? Buffer.from(bytes.toString("latin1").replaceAll(name, key), "latin1") : bytes;
+}
+
 /** Cuts bytes at these positions; positions outside are ignored. Empty pieces are kept. */
 export function cutAt(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {
   const places = cuts.map((cut) => Math.min(Math.max(0, cut), bytes.length)).toSorted((a, b) => a - b);
@@ -25,6 +30,12 @@ export function drawCuts(random: Random, length: number): number[] {
   if (kind < 0.5 || length === 0) return [];
   if (kind < 0.52 && length < 4_000) return Array.from({ length: length - 1 }, (_, index) => index + 1);
   return Array.from({ length: drawInt(random, 1, 8) }, () => drawInt(random, 0, length));
+}
+
+/** Positions at which bytes are cut into packets: at most a few, since each packet takes a millisecond. */
+export function drawPackets(random: Random, length: number): number[] {
+  if (chance(random, 0.6)) return [];
+  return Array.from({ length: drawInt(random, 1, 5) }, () => drawInt(random, 0, length));
 }
 
 /** Sequences that parsers treat specially. */
@@ -56,7 +67,7 @@ const SPECIAL = [
   "null",
   "\t",
   " ",
-].map((text) => Buffer.from(text)); // prettier-ignore
+].map((text) => Buffer.from(text));
 const INVALID_UTF8 = [
   [0xff],
   [0xc0, 0x80],

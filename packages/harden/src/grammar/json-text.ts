@@ -141,7 +141,7 @@ const KEYS = [
   "safety_identifier",
   "tools",
   "image_url",
-]; // prettier-ignore
+];
 
 function drawKey(random: Random): string {
   return chance(random, 0.95) ? pick(random, KEYS) : "k".repeat(drawSize(random, 200, 20_000));
@@ -196,7 +196,7 @@ const STRINGS = [
   "image-edit",
   "*",
   "image-*",
-]; // prettier-ignore
+];
 
 const NUMBERS = [
   "0",
@@ -219,7 +219,7 @@ const NUMBERS = [
   "1E2",
   "100",
   "1000000000000000000000000",
-]; // prettier-ignore
+];
 
 const RAW = [
   "NaN",

@@ -1,4 +1,4 @@
-import { type Bytes, drawCuts, mutateBytes, toBytes } from "./bytes.ts";
+import { type Bytes, drawCuts, fromBytes, mutateBytes, toBytes } from "./bytes.ts";
 import { chance, drawInt, pick, type Random } from "./draw.ts";
 import { mutateJson, toJson, writeJson } from "./json-text.ts";
 
@@ -18,6 +18,8 @@ export interface RequestInput {
   readonly reader: "reads" | "leaves";
   /** True for a request that must get images. */
   readonly isValid: boolean;
+  /** Fields that must be in the body of the call to the provider, with these values. */
+  readonly forwards?: Readonly<Record<string, unknown>> | undefined;
 }
 
 export const SEEDREAM = "seedream-4-0-250828";
@@ -25,12 +27,12 @@ export const SEEDREAM_2 = "seedream-4-5-251128";
 export const QWEN_IMAGE = "image-2.0";
 export const QWEN_IMAGE_EDIT = "image-edit-plus";
 export const GENERATIONS = "/v1/images/generations";
-const EDITS = "/v1/images/edits";
-const NATIVE = "/api/v3/images/generations";
+export const EDITS = "/v1/images/edits";
+export const NATIVE = "/api/v3/images/generations";
 
 /** A request with a JSON body: half of them valid, the others changed in structure, in bytes or in the head. */
 export function drawJsonRequest(random: Random): RequestInput {
-  const { path, body } = drawValidBody(random);
+  const { path, body, forwards } = drawValidBody(random);
   const valid: RequestInput = {
     via: pick(random, ["fetch", "handle"]),
     method: "POST",
@@ -44,6 +46,7 @@ export function drawJsonRequest(random: Random): RequestInput {
     ending: "whole",
     reader: chance(random, 0.95) ? "reads" : "leaves",
     isValid: true,
+    forwards,
   };
   if (chance(random, 0.3)) return { ...valid, cuts: drawCuts(random, JSON.stringify(body).length) };
   return spoil(random, valid, body);
@@ -58,6 +61,7 @@ function spoil(random: Random, valid: RequestInput, body: unknown): RequestInput
   return {
     ...valid,
     isValid: false,
+    forwards: undefined,
     ...(isHeadSpoiled && spoilHead(random, valid)),
     body: chance(random, 0.99) ? toBytes(bytes) : null,
     cuts: drawCuts(random, bytes.length),
@@ -91,7 +95,7 @@ const PATHS = [
   "/api/v3/images",
   "/v1/images/tasks/1",
   "/healthz",
-]; // prettier-ignore
+];
 const HEADERS: readonly (readonly [string, string])[] = [
   ["authorization", ""],
   ["authorization", "Bearer"],
@@ -140,7 +144,7 @@ const HEADERS: readonly (readonly [string, string])[] = [
   ["x-forwarded-for", "127.0.0.1"],
   ["upgrade", "h2c"],
   ["range", "bytes=0-1"],
-]; // prettier-ignore
+];
 
 function spoilHead(random: Random, valid: RequestInput): Partial<RequestInput> {
   const kind = random();
@@ -166,14 +170,25 @@ const PROMPTS = [
   "é \u2028 ü",
 ];
 
-/** A body that the interface allows, and the path that it is for. */
-function drawValidBody(random: Random): {
+interface ValidBody {
   readonly path: string;
-  readonly body: Record<string, unknown>;
-} {
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly forwards?: RequestInput["forwards"];
+}
+
+/** A body that the interface allows, the path that it is for, and what of it is forwarded as sent. */
+function drawValidBody(random: Random): ValidBody {
   const kind = random();
-  if (kind < 0.4) return { path: GENERATIONS, body: drawSeedream(random) };
-  if (kind < 0.65) return { path: NATIVE, body: drawNative(random) };
+  if (kind < 0.4) {
+    const body = drawSeedream(random);
+    const { model: _model, n: _n, user: _user, ...forwards } = body;
+    return { path: GENERATIONS, body, forwards };
+  }
+  if (kind < 0.65) {
+    const body = drawNative(random);
+    const { model: _model, ...forwards } = body;
+    return { path: NATIVE, body, forwards };
+  }
   if (kind < 0.9) return { path: GENERATIONS, body: drawQwenImage(random) };
   return { path: GENERATIONS, body: drawShorthand(random) };
 }
@@ -246,4 +261,30 @@ function drawShorthand(random: Random): Record<string, unknown> {
 /** The field in four of ten bodies. */
 function maybe(random: Random, key: string, value: unknown): Record<string, unknown> {
   return chance(random, 0.4) ? { [key]: value } : {};
+}
+
+/** The same request in another form: other cuts and, in JSON, white space. `undefined` if it has no other form. */
+export function drawVariant(random: Random, input: RequestInput): RequestInput | undefined {
+  const { body, ending, reader, headers } = input;
+  if (body === null || ending !== "whole" || reader !== "reads") return undefined;
+  // A repeat is not the same as a first request, and a length would be wrong.
+  if (headers.some(([name]) => name === "idempotency-key" || name === "content-length")) return undefined;
+  const text = "text" in body ? addSpaces(random, body.text) : undefined;
+  const changed: Bytes = text === undefined ? body : { text };
+  return { ...input, body: changed, cuts: drawCuts(random, fromBytes(changed).length) };
+}
+
+/** White space around the marks of JSON; `undefined` for what is no JSON. */
+function addSpaces(random: Random, text: string): string | undefined {
+  try {
+    JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  // Strings are matched as a whole, so that the marks in them stay.
+  return text.replaceAll(/"(?:[^"\\]|\\.)*"|[{}[\],:]/g, (match) => {
+    return match.startsWith('"') || !chance(random, 0.3)
+      ? match
+      : `${pick(random, [" ", "\n", "\t", "\r\n"])}${match} `;
+  });
 }

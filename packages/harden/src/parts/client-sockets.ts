@@ -1,0 +1,141 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+import { toNodeHandler } from "@calotype/node";
+import { type Plan, replayAlone, runBatches } from "../batches.ts";
+import { findBrokenRule } from "../check-response.ts";
+import { cutAt, fromBytes, insertKey, shrinkBytes, toBytes } from "../grammar/bytes.ts";
+import { type ConnectionInput, drawConnection } from "../grammar/connections.ts";
+import { type ParsedResponse, parseResponses } from "../parse-responses.ts";
+import type { Finding, Part } from "../part.ts";
+import {
+  createSimulatedProvider,
+  headOf,
+  readMaking,
+  type SimulatedProvider,
+  writeMaking,
+} from "../simulated-provider.ts";
+import { CALLER_KEY, findKeys, openSubject, PRICE, type Subject, settles } from "../subject.ts";
+
+/** Raw connections to the Node adapter. */
+export const clientSockets: Part<ConnectionInput> = {
+  name: "client-sockets",
+  guarantees:
+    "Raw connections to `@calotype/node`: valid JSON and forms with both framings, pipelined, in several packets; lengths and codings " +
+    "that parsers disagree about, with a second request hidden in the body; broken heads, bodies that are cut, connections that are " +
+    "reset. Valid requests get their images in order. Every response is framed exactly, every connection ends, a hidden request is " +
+    "never run, and the rules of `requests` hold.",
+  isParallel: true,
+  run: (context) => runBatches(context, PLAN, () => drawConnection(context.random)),
+  replay: (input, context) => replayAlone(context, PLAN, input),
+  *shrink(input) {
+    if (input.cuts.length > 0) yield { ...input, cuts: [] };
+    if (input.ending === "resets") yield { ...input, ending: "ends" };
+    if (input.statuses !== null || input.isHidden) return;
+    for (const bytes of shrinkBytes(fromBytes(input.bytes))) yield { ...input, bytes: toBytes(bytes) };
+  },
+};
+
+interface Bench {
+  readonly subject: Subject;
+  readonly provider: SimulatedProvider;
+  readonly server: Server;
+  readonly port: number;
+}
+
+const PLAN: Plan<Bench, ConnectionInput> = {
+  size: 200,
+  figure: "connections",
+  open: openBench,
+  tryInput: tryConnection,
+  close: closeBench,
+};
+
+async function openBench(): Promise<Bench> {
+  const provider = createSimulatedProvider((call) => {
+    const making = readMaking(call);
+    return { ...headOf(making), chunks: [Buffer.from(writeMaking(making))] };
+  });
+  const subject = openSubject(provider.transport, { limits: { concurrent: 8 } });
+  const server = createServer(toNodeHandler(subject.gateway));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address: AddressInfo | string | null = server.address();
+  if (address === null || typeof address === "string") throw new Error("The server has no port.");
+  return { subject, provider, server, port: address.port };
+}
+
+async function closeBench({ subject, server }: Bench): Promise<string | undefined> {
+  const problem = await subject.close();
+  server.close();
+  const isClosed = await settles(once(server, "close"));
+  server.closeAllConnections();
+  return problem ?? (isClosed ? undefined : "the server closes when no connection is open");
+}
+
+async function tryConnection(
+  bench: Bench,
+  input: ConnectionInput,
+): Promise<Finding<ConnectionInput> | undefined> {
+  const { subject, provider } = bench;
+  const work = converse(bench.port, input);
+  if (!(await settles(work))) return { rule: "every connection ends", input };
+  const received = await work;
+  // A reset reaches the server after the client has seen it.
+  if (input.ending === "resets") await pause(5);
+  const isEnded = await subject.holdsEnd();
+  const calls = provider.takeCalls();
+  const records = subject.takeRecords();
+  const images = calls.reduce((sum, call) => sum + readMaking(call).images, 0);
+  const charge = records.reduce((sum, record) => sum + Number(record.charge), 0);
+  const output = `${received.toString("latin1")}${subject.takeOutput()}`;
+  const rule =
+    (isEnded ? undefined : "every hold ends") ??
+    judgeResponses(input, received) ??
+    (input.isHidden && calls.some(({ body }) => body.includes('"HIDDEN"'))
+      ? "a hidden request is never run"
+      : undefined) ??
+    (records.length === calls.length ? undefined : "one record for one call of the provider") ??
+    (charge === images * PRICE ? undefined : "the charge is that of the images made") ??
+    (findKeys(output).length === 0 ? undefined : "no key is in any output");
+  return rule === undefined ? undefined : { rule, input, seen: received.toString("latin1").slice(0, 2_000) };
+}
+
+/** Sends everything and reads until the server ends the connection. */
+async function converse(port: number, { bytes, cuts, ending }: ConnectionInput): Promise<Buffer> {
+  const socket = connect({ port, host: "127.0.0.1", noDelay: true });
+  const received: Buffer[] = [];
+  socket.on("data", (chunk) => received.push(chunk));
+  // The server may reset a connection of which it has refused the rest.
+  socket.on("error", () => undefined);
+  await once(socket, "connect");
+  for (const packet of cutAt(insertKey(fromBytes(bytes), "$CALLER_KEY", CALLER_KEY), cuts)) {
+    socket.write(packet);
+    if (cuts.length > 0) await pause(1);
+  }
+  if (ending === "resets") socket.resetAndDestroy();
+  else socket.end();
+  if (!socket.closed) await once(socket, "close");
+  return Buffer.concat(received);
+}
+
+function judgeResponses(input: ConnectionInput, received: Buffer): string | undefined {
+  const { responses, problem } = parseResponses(received);
+  if (input.ending === "resets") return undefined;
+  if (problem !== undefined) return problem;
+  const final = responses.filter(({ status }) => status >= 200);
+  if (input.statuses !== null && final.map(({ status }) => status).join() !== input.statuses.join()) {
+    return "valid requests get their responses in order";
+  }
+  return final.map(judgeResponse).find((rule) => rule !== undefined);
+}
+
+function judgeResponse(response: ParsedResponse): string | undefined {
+  // Requests that Node's parser refuses never reach the gateway.
+  const isNodes =
+    response.headers["x-request-id"] === undefined && response.body.length === 0 && response.status < 500;
+  if (isNodes) return undefined;
+  if (response.status >= 500) return "bad input is never a 5xx";
+  return response.isHead ? undefined : findBrokenRule(response);
+}
