@@ -1,5 +1,4 @@
-import type { Hold, RecordFilter, UsageRecord } from "@calotype/core/billing";
-import { toInstant } from "./to-instant.js";
+import { type Hold, type RecordFilter, toInstant, type UsageRecord } from "@calotype/core/billing";
 
 /** `numeric` keeps far more, but rounds without a word where even that is not enough. */
 const PLAIN_DECIMAL = /^\d{1,1000}(?:\.\d{1,1000})?$/;

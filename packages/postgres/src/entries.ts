@@ -1,6 +1,5 @@
-import type { Hold, SettledRecord } from "@calotype/core/billing";
+import { type Hold, type SettledRecord, toInstant } from "@calotype/core/billing";
 import { checkHold, checkRecord } from "./check-input.js";
-import { toInstant } from "./to-instant.js";
 
 /** A hold as it is written; a copy, so that nothing changes it meanwhile. */
 export type HoldEntry = Pick<Hold, "id" | "caller" | "amount" | "budget" | "expiresAt"> & {

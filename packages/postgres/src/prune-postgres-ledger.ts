@@ -1,14 +1,17 @@
+import { toInstant } from "@calotype/core/billing";
 import { createDatabase } from "./database.js";
 import type { PostgresPool } from "./pool.js";
 import { quoteSchema } from "./schema-name.js";
-import { toInstant } from "./to-instant.js";
 
 /** What {@link prunePostgresLedger} takes. */
 export interface PruneOptions {
   readonly pool: PostgresPool;
   /** Default `"calotype"`. */
   readonly schema?: string | undefined;
-  /** ISO 8601 with a zone: records of requests that came in before this time go. */
+  /**
+   * Records of requests that arrived before this time are removed. ISO 8601 with a zone, such as
+   * `2025-01-01T00:00:00Z`. A date without a time, or a time without a zone, is refused.
+   */
   readonly before: string;
   /** Whether those go, too, that `onUsage` was not given yet; for a gateway that has none. Default false. */
   readonly undelivered?: boolean | undefined;
@@ -22,7 +25,7 @@ const TIMEOUT_MS = 120_000;
  * Removes old records, and gives their number. Balances stay as they are, so that budgets still count what was
  * spent. The ids are forgotten: leave those of the last days, whose settlement may come late.
  *
- * @throws RangeError when `before` is no time.
+ * @throws RangeError if `before` is not an ISO 8601 time with a zone. Then nothing is removed.
  * @example
  * ```ts
  * import { prunePostgresLedger } from "@calotype/postgres";

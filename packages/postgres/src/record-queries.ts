@@ -1,6 +1,5 @@
-import type { RecordFilter, TotalsKey } from "@calotype/core/billing";
+import { type RecordFilter, type TotalsKey, toInstant } from "@calotype/core/billing";
 import type { SqlQuery } from "./database.js";
-import { toInstant } from "./to-instant.js";
 
 /** Where a page begins: behind this record. */
 interface Cursor {

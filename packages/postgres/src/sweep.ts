@@ -1,6 +1,7 @@
 import {
   type Hold,
   type LostPolicy,
+  toInstant,
   toUnresolvedRecord,
   type UnresolvedRecord,
 } from "@calotype/core/billing";
@@ -9,7 +10,6 @@ import type { Database } from "./database.js";
 import type { Owner } from "./owner.js";
 import { isRefusal } from "./postgres-error.js";
 import { readText } from "./read-column.js";
-import { toInstant } from "./to-instant.js";
 
 /** Bounds one transaction. */
 const BATCH = 500;

@@ -1,5 +1,4 @@
-import type { RecordFilter, TotalsKey } from "@calotype/core/billing";
-import { toInstant } from "./to-instant.js";
+import { type RecordFilter, type TotalsKey, toInstant } from "@calotype/core/billing";
 
 /** A statement with the values of its question marks. What a filter holds is only ever a value. */
 export interface SqlQuery {

@@ -1,7 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { UsageRecord } from "@calotype/core/billing";
+import { toInstant, type UsageRecord } from "@calotype/core/billing";
 import { readText } from "./read-column.js";
-import { toInstant } from "./to-instant.js";
 
 /** The usage records, one for each id. */
 export interface Records {

@@ -1,4 +1,5 @@
-import type { RecordFilter, TotalsKey, UsageTotal } from "@calotype/core/billing";
+import { Readable } from "node:stream";
+import { exportRecords, type RecordFilter, type TotalsKey, type UsageTotal } from "@calotype/core/billing";
 import { describe, expect, it } from "vitest";
 import { timeAfterStart } from "./clock.js";
 import { holdOf, recordOf } from "./entries.js";
@@ -55,7 +56,7 @@ export function describeReports(open: OpenLedger): void {
       [{ from: FIRST_OF_FEBRUARY, to: FIRST_OF_31ST }, ""],
       [{ from: "2026-01-31T00:00:00Z" }, "bcd"],
       [{ to: "2026-01-31T00:00:00Z" }, "a"],
-      [{ from: "2026-01-31", to: "2026-02-01" }, "bc"],
+      [{ from: "2026-01-31T00:00Z", to: "2026-02-01T00:00Z" }, "bc"],
       [{ from: "2026-01-31T08:00:00+08:00", to: "2026-01-31T19:00:00-05:00" }, "bc"],
       [{ caller: "me", model: "qwen", from: FIRST_OF_FEBRUARY }, "d"],
       [{ caller: "other", model: "qwen", channel: "dashscope", to: FIRST_OF_FEBRUARY }, "c"],
@@ -66,9 +67,24 @@ export function describeReports(open: OpenLedger): void {
       expect(idsOf(await readRecords(bench().ledger, filter)).join("")).toBe(ids);
     });
 
-    it.each<RecordFilter>([{ from: "yesterday" }, { to: "" }])("of %j are refused", async (filter) => {
-      await expect(readRecords(bench().ledger, filter)).rejects.toThrow(/from|to/);
-      await expect(bench().ledger.totals("caller", filter)).rejects.toThrow(/from|to/);
+    it.each([
+      "yesterday",
+      "",
+      "1",
+      "Jan 5",
+      "2026-01-31",
+      "2026-01-31T00:00:00",
+      "2026-02-30T00:00Z",
+      "2026-01-31T00:00:00+24:00",
+    ])("from or to %j are refused with an error that says what to send", async (time) => {
+      await enterFour();
+      for (const name of ["from", "to"] as const) {
+        const message = `${name} must be an ISO 8601 time with a zone, such as "2026-01-31T00:00:00Z"`;
+        await expect(readRecords(bench().ledger, { [name]: time })).rejects.toThrow(message);
+        await expect(bench().ledger.totals("caller", { [name]: time })).rejects.toThrow(message);
+        const lines = Readable.from(exportRecords(bench().ledger, { [name]: time }));
+        await expect(lines.toArray()).rejects.toThrow(message);
+      }
     });
 
     it("of one moment are in the order of their ids", async () => {

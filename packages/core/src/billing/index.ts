@@ -1,3 +1,4 @@
+export { toInstant } from "../instant.js";
 export type { Awaitable } from "../promise-like.js";
 export type {
   Charge,

@@ -34,14 +34,17 @@ export type HoldResult = { readonly ok: true } | { readonly ok: false; readonly 
 /** What becomes of the money of a request whose process died, or whose end nobody told. */
 export type LostPolicy = "release" | "charge";
 
-/** Which records are meant. Absent: all. */
+/**
+ * Selects records; an absent field selects all. The times are ISO 8601 with a zone, such as `2026-01-31T00:00:00Z`. A
+ * ledger rejects any other time, also a date without a time, with a `RangeError`.
+ */
 export interface RecordFilter {
   readonly caller?: string | undefined;
   readonly model?: string | undefined;
   readonly channel?: string | undefined;
-  /** ISO 8601 with a zone; records of requests that came in at this time or later … */
+  /** Records of requests that arrived at this time or later … */
   readonly from?: string | undefined;
-  /** … and before this one. */
+  /** … and before this time. */
   readonly to?: string | undefined;
 }
 

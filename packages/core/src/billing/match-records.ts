@@ -1,16 +1,17 @@
+import { toInstant } from "../instant.js";
 import type { RecordFilter } from "./ledger.js";
 import type { UsageRecord } from "./usage-record.js";
 
 /**
- * Whether a record is one of those that a filter means.
+ * Returns the test whether a record fits a filter.
  *
- * @throws RangeError when a bound is no time.
+ * @throws RangeError if `from` or `to` is not an ISO 8601 time with a zone
  */
 export function createRecordMatcher(filter: RecordFilter): (record: UsageRecord) => boolean {
   const { caller, model, channel } = filter;
-  // Times are compared as times: the same moment has many texts, such as one with an offset.
-  const from = toMilliseconds(filter.from, "from") ?? Number.NEGATIVE_INFINITY;
-  const to = toMilliseconds(filter.to, "to") ?? Number.POSITIVE_INFINITY;
+  // One instant can be written in many ways, for example with another zone.
+  const from = filter.from === undefined ? Number.NEGATIVE_INFINITY : toInstant(filter.from, "from");
+  const to = filter.to === undefined ? Number.POSITIVE_INFINITY : toInstant(filter.to, "to");
   return (record) => {
     const time = Date.parse(record.time);
     return (
@@ -26,15 +27,4 @@ export function createRecordMatcher(filter: RecordFilter): (record: UsageRecord)
 /** The channel that a record names; `""` for an unresolved one. */
 export function channelOf(record: UsageRecord): string {
   return record.state === "settled" ? record.channel : "";
-}
-
-function toMilliseconds(time: string | undefined, name: string): number | undefined {
-  if (time === undefined) return undefined;
-  const milliseconds = Date.parse(time);
-  if (Number.isNaN(milliseconds)) {
-    throw new RangeError(
-      `${name} must be an ISO 8601 time such as "2026-01-31T00:00:00Z", not ${JSON.stringify(time)}`,
-    );
-  }
-  return milliseconds;
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { CallerLimits } from "../admission/caller-limits.js";
+import { parseInstant } from "../instant.js";
 import type { ApiKeyOptions } from "../request/authenticate.js";
-import { parseExpiry } from "../request/expiry.js";
 import { decimal, name, names, responseFormat, whole } from "./schema-values.js";
 
 const limit = whole(1).nullable().optional();
@@ -17,7 +17,7 @@ export const callerLimits = z.strictObject(
 const EXPIRES_AT = "must be a Date, or a time with a zone such as 2027-01-31T00:00:00Z";
 const expiresAt = z
   .union([z.string(), z.date()], EXPIRES_AT)
-  .refine((value) => parseExpiry(value) !== undefined, EXPIRES_AT);
+  .refine((value) => parseInstant(value) !== undefined, EXPIRES_AT);
 
 /** One of the `apiKeys`. */
 export const apiKey = z

@@ -2,11 +2,11 @@ import { sha256 } from "#sha256";
 import { GatewayError, isGatewayError } from "../errors.js";
 import type { HeaderReader } from "../exchange.js";
 import type { Caller } from "../image-request.js";
+import { parseInstant } from "../instant.js";
 import { createKeyMask } from "../mask-secrets.js";
 import { toPlainError } from "../plain-error.js";
 import { isPromiseLike } from "../promise-like.js";
 import { type CallerRules, checkCaller } from "./check-caller.js";
-import { parseExpiry } from "./expiry.js";
 
 /** A caller of the gateway and the key it holds: in clear, or better its {@link hashApiKey}. */
 export interface ApiKeyOptions extends Caller {
@@ -111,7 +111,7 @@ export function findByHash(apiKeys: readonly ApiKeyOptions[]): FindCaller {
 
 function toFound(caller: Caller): FoundCaller {
   const { expiresAt } = caller;
-  return { caller, expiresAt: expiresAt === undefined ? Infinity : (parseExpiry(expiresAt) ?? 0) };
+  return { caller, expiresAt: expiresAt === undefined ? Infinity : (parseInstant(expiresAt) ?? 0) };
 }
 
 const SCHEME = "Bearer ";

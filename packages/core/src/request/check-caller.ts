@@ -1,8 +1,8 @@
 import type { CallerLimits } from "../admission/caller-limits.js";
 import { parseDecimal } from "../billing/decimal.js";
 import type { Caller } from "../image-request.js";
+import { parseInstant } from "../instant.js";
 import { isJsonObject } from "../json.js";
-import { parseExpiry } from "./expiry.js";
 
 const LIMITS: Readonly<Record<keyof CallerLimits, true>> = {
   requestsPerMinute: true,
@@ -77,7 +77,7 @@ function isFormat(value: unknown): boolean {
 }
 
 function isMoment(value: unknown): boolean {
-  return parseExpiry(value) !== undefined;
+  return parseInstant(value) !== undefined;
 }
 
 function isDecimal(value: unknown): boolean {

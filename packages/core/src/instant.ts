@@ -1,0 +1,32 @@
+/** ISO 8601 with a date, a time and a zone. Without a zone, a time would mean another instant on each machine. */
+const INSTANT =
+  /^(\d{4}-\d\d-(\d\d))T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
+
+/** The instant in milliseconds since 1970; `undefined` if the value is neither a Date nor such a string. */
+export function parseInstant(value: unknown): number | undefined {
+  const milliseconds = value instanceof Date ? value.getTime() : parseString(value);
+  return Number.isNaN(milliseconds) ? undefined : milliseconds;
+}
+
+function parseString(value: unknown): number {
+  const [string, date, day] = (typeof value === "string" && INSTANT.exec(value)) || [];
+  if (string === undefined) return Number.NaN;
+  // Some runtimes read 30 February as 2 March.
+  const midnight = new Date(`${date}T00:00:00Z`);
+  return midnight.getUTCDate() === Number(day) ? Date.parse(string) : Number.NaN;
+}
+
+/**
+ * The instant that a string means, in milliseconds since 1970.
+ *
+ * @param value ISO 8601 with a date, a time and a zone: `2026-01-31T00:00:00Z`, `2026-01-31T08:00+08:00`
+ * @param name what the error calls the value
+ * @throws RangeError if the value is anything else, such as a date without a time, or a time without a zone
+ */
+export function toInstant(value: string, name: string): number {
+  const instant = typeof value === "string" ? parseInstant(value) : undefined;
+  if (instant !== undefined) return instant;
+  throw new RangeError(
+    `${name} must be an ISO 8601 time with a zone, such as "2026-01-31T00:00:00Z" or "2026-01-31T08:00:00+08:00", not ${JSON.stringify(value)}`,
+  );
+}
