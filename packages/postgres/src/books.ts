@@ -16,7 +16,7 @@ export interface Books {
 export function createBooks(database: Database, { schema, owner }: { schema: string; owner: Owner }): Books {
   return {
     hold: async (holds) => {
-      const refused = await database.run((msLeft) => ({
+      const refused = await database.call(({ msLeft }) => ({
         sql: `SELECT refused, settled_then, held_then FROM ${schema}.hold($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
         values: [
           holds.map(({ id }) => id),
@@ -35,7 +35,7 @@ export function createBooks(database: Database, { schema, owner }: { schema: str
       return holds.map((_, at) => toResult(byPlace.get(at + 1)));
     },
     settle: async (records) => {
-      await database.run({
+      await database.call(() => ({
         sql: `SELECT ${schema}.settle($1, $2, $3, $4, $5, $6, $7, $8)`,
         values: [
           records.map(({ id }) => id),
@@ -47,10 +47,10 @@ export function createBooks(database: Database, { schema, owner }: { schema: str
           records.map(({ charge }) => charge),
           records.map(({ text }) => text),
         ],
-      });
+      }));
     },
     release: async (ids) => {
-      await database.run({ sql: `SELECT ${schema}.release($1)`, values: [ids] });
+      await database.call(() => ({ sql: `SELECT ${schema}.release($1)`, values: [ids] }));
     },
   };
 }

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { AsyncLedger } from "@calotype/core/billing";
 import { createBooks } from "./books.js";
 import { createDatabase } from "./database.js";
-import { ignoreLostConnection } from "./ignore-lost-connection.js";
+import { guardPool } from "./guard-pool.js";
 import { migrate } from "./migrate.js";
 import { once } from "./once.js";
 import { createOutbox } from "./outbox.js";
@@ -85,7 +85,7 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
     await opening;
   };
   const writes = createWrites({ books, ready, timeoutMs });
-  pool.on("error", ignoreLostConnection);
+  const unguard = guardPool(pool);
   const stopRenewing = renewRegularly(leaseMs, async () => {
     if (opening !== undefined) await owner.renew();
   });
@@ -99,7 +99,7 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
       await writes.settled();
       await owner.leave();
     } finally {
-      pool.removeListener("error", ignoreLostConnection);
+      unguard();
     }
   };
 

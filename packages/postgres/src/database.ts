@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ignoreLostConnection } from "./ignore-lost-connection.js";
+import { guardClient } from "./guard-pool.js";
 import type { PostgresClient, PostgresPool } from "./pool.js";
 import { isTransient } from "./postgres-error.js";
 import type { Row } from "./read-column.js";
@@ -11,24 +11,38 @@ export interface SqlQuery {
   readonly values: readonly unknown[];
 }
 
-/** Sends one statement and gives its rows. */
+/** Sends one statement and returns its rows. */
 export type Send = (query: SqlQuery) => Promise<readonly Row[]>;
 
-/** The database behind a pool. */
-export interface Database {
-  /**
-   * Runs one statement, a transaction of its own. It may be run twice, where nobody knows what became of the first
-   * time. Rejects when there is no answer in time; then the statement may be done all the same, and later.
-   *
-   * @param query the statement, or what makes it of the milliseconds that are left when it is sent
-   */
-  run(query: SqlQuery | ((msLeft: number) => SqlQuery), timeoutMs?: number): Promise<readonly Row[]>;
-  /** Gives a connection to `work`, for transactions of more than one statement. */
-  connect<T>(work: (send: Send) => Promise<T>): Promise<T>;
+/** One try at a statement. */
+interface Attempt {
+  /** 0 for the first try. */
+  readonly number: number;
+  /** Milliseconds until the call gives up. */
+  readonly msLeft: number;
 }
 
-/** Waits before a statement is sent again; in all shorter than clients notice. */
+/**
+ * The database behind a pool. A call may send its statements twice if it is unknown what became of the first time. It
+ * rejects at its deadline. The server ends the statements by then as well, so that no session is left behind.
+ */
+export interface Database {
+  /** Runs one statement in a transaction with time limits. */
+  run(query: SqlQuery, timeoutMs?: number): Promise<readonly Row[]>;
+  /**
+   * Calls a function of the schema that limits its waiting itself (`FUNCTION_SETTINGS`). This saves the round trips of
+   * the transaction around it.
+   */
+  call(toQuery: (attempt: Attempt) => SqlQuery): Promise<readonly Row[]>;
+  /** Runs several statements in one transaction with time limits, and does not repeat it. */
+  transact<T>(work: (send: Send) => Promise<T>): Promise<T>;
+}
+
+/** Waits before a statement is sent again; in total shorter than clients notice. */
 const RETRY_MS: readonly number[] = [20, 100, 400];
+
+/** The longest wait for one lock. `FUNCTION_SETTINGS` says the same. */
+const LOCK_TIMEOUT_MS = 5000;
 
 /** Sends statements over connections of the pool. */
 export function createDatabase(pool: PostgresPool, defaultTimeoutMs: number): Database {
@@ -36,37 +50,60 @@ export function createDatabase(pool: PostgresPool, defaultTimeoutMs: number): Da
     const client = await withDeadline(pool.connect(), msUntil(end), (late) => late.release());
     return await useClient(client, (send) => withDeadline(work(send), msUntil(end)));
   };
-  return {
-    connect: async (work) => await connect(work, performance.now() + defaultTimeoutMs),
-    run: async (query, timeoutMs = defaultTimeoutMs) => {
-      const end = performance.now() + timeoutMs;
-      for (let attempt = 0; ; attempt++) {
-        try {
-          const make = typeof query === "function" ? query : () => query;
-          return await connect((send) => send(make(msUntil(end))), end);
-        } catch (error) {
-          const waitMs = RETRY_MS[attempt];
-          if (waitMs === undefined || !isTransient(error)) throw error;
-          // Of random length, so that those who met do not meet again.
-          await sleep(waitMs * (0.5 + Math.random()));
-        }
+  const repeat = async <T>(work: (send: Send, attempt: Attempt) => Promise<T>, end: number): Promise<T> => {
+    for (let number = 0; ; number++) {
+      try {
+        return await connect((send) => work(send, { number, msLeft: msUntil(end) }), end);
+      } catch (error) {
+        const waitMs = RETRY_MS[number];
+        if (waitMs === undefined || !isTransient(error)) throw error;
+        // Of random length, so that transactions that met do not meet again.
+        await sleep(waitMs * (0.5 + Math.random()));
       }
+    }
+  };
+  return {
+    run: async (query, timeoutMs = defaultTimeoutMs) =>
+      await repeat(
+        (send, { msLeft }) => transact(send, msLeft, () => send(query)),
+        performance.now() + timeoutMs,
+      ),
+    call: async (toQuery) =>
+      await repeat((send, attempt) => send(toQuery(attempt)), performance.now() + defaultTimeoutMs),
+    transact: async (work) => {
+      const end = performance.now() + defaultTimeoutMs;
+      return await connect((send) => transact(send, msUntil(end), () => work(send)), end);
     },
   };
 }
 
 const msUntil = (end: number): number => Math.max(0, Math.ceil(end - performance.now()));
 
-/** Gives the connection back, or closes it where the work failed: nobody knows what it is in the middle of. */
+/** If the work fails, the connection is closed and the transaction with it. */
+async function transact<T>(send: Send, msLeft: number, work: () => Promise<T>): Promise<T> {
+  // 0 would mean no limit. The last setting frees what a process holds that stops in the middle.
+  const limitMs = Math.max(1, msLeft);
+  await send({
+    sql: `BEGIN ISOLATION LEVEL READ COMMITTED;
+      SET LOCAL lock_timeout = ${Math.min(LOCK_TIMEOUT_MS, limitMs)};
+      SET LOCAL statement_timeout = ${limitMs};
+      SET LOCAL idle_in_transaction_session_timeout = ${limitMs}`,
+    values: [],
+  });
+  const result = await work();
+  await send({ sql: "COMMIT", values: [] });
+  return result;
+}
+
+/** Returns the connection to the pool, or closes it if the work failed: its state is then unknown. */
 async function useClient<T>(client: PostgresClient, work: (send: Send) => Promise<T>): Promise<T> {
-  client.on("error", ignoreLostConnection);
+  guardClient(client);
   let isSound = false;
   try {
     const result = await work((query) => sendOver(client, query));
     isSound = true;
     return result;
   } finally {
-    client.removeListener("error", ignoreLostConnection);
     client.release(!isSound);
   }
 }

@@ -1,8 +1,9 @@
 import { createDatabase } from "./database.js";
+import { guardPool } from "./guard-pool.js";
 import { migrate } from "./migrate.js";
 import type { PostgresPool } from "./pool.js";
 
-/** Making and changing tables waits for whoever uses them. */
+/** The changes wait for transactions that use the tables: 5 seconds for each lock, and two minutes in total. */
 const TIMEOUT_MS = 120_000;
 
 /**
@@ -26,5 +27,10 @@ export async function migratePostgresLedger(options: {
   readonly schema?: string | undefined;
 }): Promise<void> {
   const { pool, schema = "calotype" } = options;
-  await migrate(createDatabase(pool, TIMEOUT_MS), { schema, mayChange: true });
+  const unguard = guardPool(pool);
+  try {
+    await migrate(createDatabase(pool, TIMEOUT_MS), { schema, mayChange: true });
+  } finally {
+    unguard();
+  }
 }

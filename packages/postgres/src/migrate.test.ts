@@ -72,7 +72,7 @@ await describeWithPostgres("a schema", ({ url, pool, nameSchema }) => {
 
   it("is made by one of fifty that start at once", async () => {
     const schema = nameSchema();
-    const crowd = new Pool({ connectionString: url, max: 15 }).setMaxListeners(50);
+    const crowd = new Pool({ connectionString: url, max: 15 });
     const ledgers = Array.from({ length: 50 }, () => createPostgresLedger({ pool: crowd, schema }));
     await Promise.all(
       ledgers.map((ledger, at) => ledger.settle(recordOf({ id: `req_${at}`, charge: "0.1" }))),

@@ -24,19 +24,17 @@ const OLDEST_SERVER = 13;
 export async function migrate(database: Database, options: MigrateOptions): Promise<void> {
   const { schema, steps = MIGRATIONS, mayChange } = options;
   try {
-    await database.connect(async (send) => {
+    const format = await database.transact(async (send) => {
       await assertServer(send);
-      if ((await readFormat(send, options)) === steps.length) return;
-      if (!mayChange) {
-        throw new Error(
-          "it lacks tables of this version of @calotype/postgres; run migratePostgresLedger first",
-        );
-      }
-      // Where something fails the connection is closed, and with it the transaction is undone.
-      await send({ sql: "BEGIN", values: [] });
-      await takeSteps(send, { schema, steps });
-      await send({ sql: "COMMIT", values: [] });
+      return await readFormat(send, options);
     });
+    if (format === steps.length) return;
+    if (!mayChange) {
+      throw new Error(
+        "it lacks tables of this version of @calotype/postgres; run migratePostgresLedger first",
+      );
+    }
+    await database.transact((send) => takeSteps(send, { schema, steps }));
   } catch (error) {
     throw new Error(`The ledger's schema "${schema}" cannot be used: ${explain(error)}`, { cause: error });
   }

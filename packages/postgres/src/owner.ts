@@ -41,11 +41,18 @@ export function createOwner(database: Database, { schema, leaseMs, now }: OwnerO
   };
 }
 
-/** Does it three times in a lease, without keeping the process alive. Gives what stops it. */
+/** Renews three times per lease, without keeping the process alive. Returns the function that stops this. */
 export function renewRegularly(leaseMs: number, renew: () => Promise<void>): () => void {
+  let isRenewing = false;
+  const end = (): void => {
+    isRenewing = false;
+  };
   const timer = setInterval(() => {
-    // A renewal that fails is made up for by the next one, or by the next hold.
-    renew().catch(() => undefined);
+    // If the database is slow, renewals must not add up.
+    if (isRenewing) return;
+    isRenewing = true;
+    // After a renewal that failed, the next renewal or the next hold renews the lease.
+    renew().then(end, end);
   }, leaseMs / 3);
   timer.unref();
   return () => clearInterval(timer);

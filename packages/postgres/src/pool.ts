@@ -1,8 +1,8 @@
-/** What the ledger asks for in one call. */
+/** One statement, as the ledger sends it. */
 export interface PostgresQuery {
   readonly text: string;
   readonly values: unknown[];
-  /** Every column as the text that PostgreSQL sends, whatever parsers the app has set. */
+  /** Returns every column as the string that PostgreSQL sends, whatever parsers the app has set. */
   readonly types: { getTypeParser(): (text: string) => string };
 }
 
@@ -12,12 +12,13 @@ export interface PostgresClient {
   /** With `true` the connection is closed and not used again. */
   release(destroy?: boolean): void;
   on(event: "error", listener: (error: Error) => void): unknown;
-  removeListener(event: "error", listener: (error: Error) => void): unknown;
 }
 
-/** What the ledger needs of a pool of connections; a `Pool` of `pg` is one. */
+/** What the ledger needs of a pool of connections. A `Pool` of `pg` has it. */
 export interface PostgresPool {
   connect(): Promise<PostgresClient>;
   on(event: "error", listener: (error: Error) => void): unknown;
+  on(event: "connect" | "acquire", listener: (client: PostgresClient) => void): unknown;
   removeListener(event: "error", listener: (error: Error) => void): unknown;
+  removeListener(event: "connect" | "acquire", listener: (client: PostgresClient) => void): unknown;
 }

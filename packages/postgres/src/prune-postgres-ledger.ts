@@ -1,5 +1,6 @@
 import { toInstant } from "@calotype/core/billing";
-import { createDatabase } from "./database.js";
+import { createDatabase, type SqlQuery } from "./database.js";
+import { guardPool } from "./guard-pool.js";
 import type { PostgresPool } from "./pool.js";
 import { quoteSchema } from "./schema-name.js";
 
@@ -37,23 +38,31 @@ const TIMEOUT_MS = 120_000;
  */
 export async function prunePostgresLedger(options: PruneOptions): Promise<number> {
   const { pool, schema: name = "calotype", before, undelivered = false } = options;
-  const schema = quoteSchema(name);
+  const query = toPruneQuery(quoteSchema(name), toInstant(before, "before"), undelivered);
   const database = createDatabase(pool, TIMEOUT_MS);
-  const instant = toInstant(before, "before");
-  const spared = undelivered ? "" : `AND NOT EXISTS (SELECT FROM ${schema}.outbox o WHERE o.id = r.id)`;
-  let removed = 0;
-  for (;;) {
-    const rows = await database.run({
-      sql: `WITH old AS (
-          SELECT r.id FROM ${schema}.records r WHERE r.time < to_timestamp($1::float8 / 1000) ${spared}
-            ORDER BY r.time LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
-        ), forgotten AS (
-          DELETE FROM ${schema}.outbox o USING old WHERE o.id = old.id
-        )
-        DELETE FROM ${schema}.records r USING old WHERE r.id = old.id RETURNING 1 AS removed`,
-      values: [instant],
-    });
-    removed += rows.length;
-    if (rows.length < BATCH) return removed;
+  const unguard = guardPool(pool);
+  try {
+    let removed = 0;
+    for (;;) {
+      const rows = await database.run(query);
+      removed += rows.length;
+      if (rows.length < BATCH) return removed;
+    }
+  } finally {
+    unguard();
   }
+}
+
+function toPruneQuery(schema: string, instant: number, undelivered: boolean): SqlQuery {
+  const spared = undelivered ? "" : `AND NOT EXISTS (SELECT FROM ${schema}.outbox o WHERE o.id = r.id)`;
+  return {
+    sql: `WITH old AS (
+        SELECT r.id FROM ${schema}.records r WHERE r.time < to_timestamp($1::float8 / 1000) ${spared}
+          ORDER BY r.time LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
+      ), forgotten AS (
+        DELETE FROM ${schema}.outbox o USING old WHERE o.id = old.id
+      )
+      DELETE FROM ${schema}.records r USING old WHERE r.id = old.id RETURNING 1 AS removed`,
+    values: [instant],
+  };
 }
