@@ -109,3 +109,26 @@ describe("a refusal for the budget", () => {
     expect(await gateway.usage.balance("me")).toEqual({ settled: "0.1", held: "0" });
   });
 });
+
+describe("a name that no ledger can keep", () => {
+  it("as the id that authenticate gives is a 500 before anything is sent or held, and the log says why", async () => {
+    const { gateway, post, calls, logs } = createTestGateway(undefined, {
+      apiKeys: undefined,
+      authenticate: () => ({ id: "x".repeat(2_630) }),
+    });
+    const { status, body } = await post(BODY);
+    expect(status).toBe(500);
+    expect(body).toMatchObject({ error: { code: "internal_error" } });
+    expect(logs).toMatchObject([
+      { fields: { err: { message: expect.stringContaining("a string of at most 512 bytes") as string } } },
+    ]);
+    expect(calls).toEqual([]);
+    expect(await gateway.usage.balance("x".repeat(2_630))).toEqual({ settled: "0", held: "0" });
+  });
+
+  it("as a model of a series is a 404", async () => {
+    const { post, calls } = createTestGateway();
+    expect((await post({ model: `image-2.0${"图".repeat(170)}`, prompt: "x" })).status).toBe(404);
+    expect(calls).toEqual([]);
+  });
+});

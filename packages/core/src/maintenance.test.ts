@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { createDelivery } from "./billing/delivery.js";
-import type { Hold, Ledger } from "./billing/ledger.js";
+import type { EntryFailure, Hold, Ledger } from "./billing/ledger.js";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
 import { createLateWrites } from "./job/late-writes.js";
 import { createMaintenance } from "./maintenance.js";
 
 const INTERVAL_MS = 10_000;
 
-const holdOf = (id: string, expiresAt: number): Hold => ({
+const holdOf = (id: string, ttlMs: number): Hold => ({
   id,
   time: new Date(0).toISOString(),
   caller: "me",
@@ -15,7 +15,7 @@ const holdOf = (id: string, expiresAt: number): Hold => ({
   model: "m",
   operation: "generate",
   amount: "5",
-  expiresAt,
+  ttlMs,
 });
 
 function open(changed: (own: Ledger) => Partial<Ledger> = () => ({})) {
@@ -36,6 +36,8 @@ function open(changed: (own: Ledger) => Partial<Ledger> = () => ({})) {
   return { maintenance, own, logs, sent };
 }
 
+const damaged = (id: string): EntryFailure => ({ id, error: new Error("damaged") });
+
 beforeEach(() => {
   vi.useFakeTimers();
   return () => vi.useRealTimers();
@@ -44,8 +46,8 @@ beforeEach(() => {
 describe("maintenance", () => {
   it("ends holds of which nobody told the end, says so, and delivers their records", async () => {
     const { maintenance, own, logs, sent } = open();
-    await own.hold(holdOf("req_1", Date.now() + INTERVAL_MS + 1));
-    await own.hold(holdOf("req_2", Infinity));
+    await own.hold(holdOf("req_1", INTERVAL_MS + 1));
+    await own.hold(holdOf("req_2", 3_600_000));
     maintenance.start();
     await vi.advanceTimersByTimeAsync(INTERVAL_MS);
     expect(sent).toEqual([]);
@@ -113,6 +115,44 @@ describe("maintenance", () => {
     slow.resolve([]);
     await stopped;
     expect(order).toEqual(["swept", "stopped"]);
+  });
+
+  it("delivers though the ledger cannot be swept", async () => {
+    const { maintenance, own, logs, sent } = open(() => ({
+      sweep: async () => {
+        throw new Error("locked");
+      },
+    }));
+    await own.hold(holdOf("req_1", 0));
+    await own.sweep({ onLost: "charge" });
+    maintenance.start();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(sent).toMatchObject([{ id: "req_1" }]);
+    expect(logs).toMatchObject([{ err: new Error("locked") }]);
+    await maintenance.stop();
+  });
+
+  it("reports a hold that cannot be ended once, and a record that cannot be read once", async () => {
+    const { maintenance, own, logs, sent } = open((ledger) => ({
+      sweep: async (options) => {
+        options.onFailure?.(damaged("hold"));
+        return await ledger.sweep(options);
+      },
+      takeUndelivered: (limit, leaseMs, onUnreadable) => {
+        onUnreadable?.(damaged("record"));
+        return ledger.takeUndelivered(limit, leaseMs);
+      },
+    }));
+    await own.hold(holdOf("req_1", 0));
+    maintenance.start();
+    await vi.advanceTimersByTimeAsync(3 * INTERVAL_MS);
+    expect(logs).toMatchObject([
+      { requestId: "hold", err: new Error("damaged") },
+      { requestIds: ["req_1"] },
+      { requestId: "record", err: new Error("damaged") },
+    ]);
+    expect(sent).toMatchObject([{ id: "req_1" }]);
+    await maintenance.stop();
   });
 
   it("goes on after a ledger that failed", async () => {

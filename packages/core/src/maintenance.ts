@@ -1,5 +1,5 @@
-import type { Delivery } from "./billing/delivery.js";
-import type { Ledger, LostPolicy } from "./billing/ledger.js";
+import { type Delivery, onceForEachId } from "./billing/delivery.js";
+import type { EntryFailure, Ledger, LostPolicy } from "./billing/ledger.js";
 import { type Environment, repeatByTimer } from "./environment.js";
 import type { LateWrites } from "./job/late-writes.js";
 import type { Logger } from "./logger.js";
@@ -33,9 +33,10 @@ export function createMaintenance(
 ): Maintenance {
   let endRepeating: (() => void) | undefined;
   let running: Promise<void> | undefined;
-  /** Where a round takes longer than the interval the next is left out. */
+  const onFailure = onceForEachId((failure) => reportUnended(failure, parts.logger));
+  /** If a round takes longer than the interval, the next one is left out. */
   const begin = (): void => {
-    running ??= maintain(parts).finally(() => {
+    running ??= maintain(parts, onFailure).finally(() => {
       running = undefined;
     });
   };
@@ -53,16 +54,25 @@ export function createMaintenance(
   };
 }
 
-async function maintain({ ledger, delivery, lateWrites, onLost, logger }: MaintenanceParts): Promise<void> {
-  // Before a sweep: what is known of a request's end is better than that it is lost.
+async function maintain(parts: MaintenanceParts, onFailure: (failure: EntryFailure) => void): Promise<void> {
+  const { ledger, delivery, lateWrites, onLost, logger } = parts;
+  // Before the sweep: the known end of a request is better than an unresolved record.
   await lateWrites.run();
   try {
-    const lost = await ledger.sweep({ onLost });
+    const lost = await ledger.sweep({ onLost, onFailure });
     if (lost.length > 0) reportLost(lost, onLost, logger);
-    await delivery.run();
   } catch (error) {
     logger.error({ err: error }, "The ledger could not be swept; it is tried again.");
   }
+  await delivery.run();
+}
+
+/** Reports a hold that a sweep could not end. */
+export function reportUnended({ id, error }: EntryFailure, logger: Logger): void {
+  logger.error(
+    { requestId: id, err: error },
+    "The ledger cannot end a lost hold; its money stays set aside.",
+  );
 }
 
 /** Tells of requests that nobody will ever know the end of. */

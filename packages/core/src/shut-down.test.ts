@@ -58,7 +58,7 @@ function open({ send, ledger: changed = {}, isAbortable = true }: Settings = {})
       model: "m",
       operation: "generate",
       amount: "5",
-      expiresAt: Infinity,
+      ttlMs: 3_600_000,
     });
     const booking = openBooking(
       { ledger, logger, openBookings, lateWrites, now: Date.now },

@@ -3,7 +3,7 @@ import type { Ledger, LostPolicy } from "./billing/ledger.js";
 import type { Booking } from "./job/booking.js";
 import type { LateWrites } from "./job/late-writes.js";
 import type { Logger } from "./logger.js";
-import { type Maintenance, reportLost } from "./maintenance.js";
+import { type Maintenance, reportLost, reportUnended } from "./maintenance.js";
 import { MAX_TIMER_MS, settlesWithin } from "./settles-within.js";
 import type { UnderWay } from "./under-way.js";
 import type { Transport } from "./upstream/transport.js";
@@ -68,7 +68,11 @@ async function cutOffTheRest(parts: ShutDownParts): Promise<void> {
 async function sweepOwn({ ledger, lateWrites, logger, onLost }: ShutDownParts): Promise<void> {
   await lateWrites.run();
   try {
-    const lost = await ledger.sweep({ onLost, own: true });
+    const lost = await ledger.sweep({
+      onLost,
+      own: true,
+      onFailure: (failure) => reportUnended(failure, logger),
+    });
     if (lost.length > 0) reportLost(lost, onLost, logger);
   } catch (error) {
     logger.error({ err: error }, "The ledger could not be swept; a later sweep ends the holds.");

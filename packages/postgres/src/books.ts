@@ -1,36 +1,35 @@
 import type { HoldResult } from "@calotype/core/billing";
-import type { Database } from "./database.js";
-import type { HoldEntry, RecordEntry } from "./entries.js";
+import type { Database, SqlQuery } from "./database.js";
+import type { HoldEntry, RecordEntry, ReleaseEntry } from "./entries.js";
 import type { Owner } from "./owner.js";
 import { type Row, readNumber, readText } from "./read-column.js";
+import type { UnsureHolds } from "./unsure-holds.js";
 
 /** Holds and their ends, many in one transaction. No two of one call have the same id. */
 export interface Books {
   /** The results are in the order of the holds, which is the order in which the budgets are asked. */
   hold(holds: readonly HoldEntry[]): Promise<readonly HoldResult[]>;
   settle(records: readonly RecordEntry[]): Promise<void>;
-  release(ids: readonly string[]): Promise<void>;
+  release(releases: readonly ReleaseEntry[]): Promise<void>;
 }
 
-/** The books in a schema, by the functions that stand there. */
-export function createBooks(database: Database, { schema, owner }: { schema: string; owner: Owner }): Books {
+/** What the books need. */
+export interface BooksOptions {
+  readonly schema: string;
+  readonly owner: Owner;
+  /** Gets the holds whose statement was sent again. */
+  readonly unsureHolds: UnsureHolds;
+}
+
+/** The books in a schema, which call the functions of the schema. */
+export function createBooks(database: Database, { schema, owner, unsureHolds }: BooksOptions): Books {
   return {
     hold: async (holds) => {
-      const refused = await database.call(({ msLeft }) => ({
-        sql: `SELECT refused, settled_then, held_then FROM ${schema}.hold($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-        values: [
-          holds.map(({ id }) => id),
-          holds.map(({ caller }) => caller),
-          holds.map(({ amount }) => amount),
-          holds.map(({ budget }) => budget ?? null),
-          holds.map(({ expiresAt }) => expiresAt),
-          holds.map(({ text }) => text),
-          owner.id,
-          owner.leaseMs,
-          owner.now(),
-          msLeft,
-        ],
-      }));
+      const refused = await database.call(({ number, msLeft }) => {
+        // The first statement may still be on its way, although its connection was lost.
+        if (number > 0) for (const hold of holds) unsureHolds.add(hold);
+        return toHoldQuery(holds, msLeft);
+      });
       const byPlace = new Map(refused.map((row) => [readNumber(row, "refused"), row]));
       return holds.map((_, at) => toResult(byPlace.get(at + 1)));
     },
@@ -49,10 +48,38 @@ export function createBooks(database: Database, { schema, owner }: { schema: str
         ],
       }));
     },
-    release: async (ids) => {
-      await database.call(() => ({ sql: `SELECT ${schema}.release($1)`, values: [ids] }));
+    release: async (releases) => {
+      const sure = releases.filter(({ unsureCaller }) => unsureCaller === undefined);
+      if (sure.length > 0) {
+        const values = [sure.map(({ id }) => id)];
+        await database.call(() => ({ sql: `SELECT ${schema}.release($1)`, values }));
+      }
+      const unsure = releases.filter(({ unsureCaller }) => unsureCaller !== undefined);
+      if (unsure.length > 0) {
+        const values = [unsure.map(({ id }) => id), unsure.map(({ unsureCaller }) => unsureCaller)];
+        await database.call(() => ({ sql: `SELECT ${schema}.release_unsure($1, $2)`, values }));
+      }
     },
   };
+
+  function toHoldQuery(holds: readonly HoldEntry[], patienceMs: number): SqlQuery {
+    return {
+      sql: `SELECT refused, settled_then, held_then
+        FROM ${schema}.make_holds($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+      values: [
+        holds.map(({ id }) => id),
+        holds.map(({ caller }) => caller),
+        holds.map(({ amount }) => amount),
+        holds.map(({ budget }) => budget ?? null),
+        holds.map(({ ttlMs }) => ttlMs),
+        holds.map(({ text }) => text),
+        owner.id,
+        owner.leaseMs,
+        owner.now(),
+        patienceMs,
+      ],
+    };
+  }
 }
 
 function toResult(refusal: Row): HoldResult {

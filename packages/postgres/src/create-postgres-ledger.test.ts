@@ -9,12 +9,6 @@ import { describeWithPostgres } from "./testing/describe-with-postgres.js";
 import { holdOf, recordOf, START } from "./testing/entries.js";
 import { readAll } from "./testing/read-all.js";
 
-/** A text of so many bytes that the server cannot make shorter. */
-function noise(bytes: number): string {
-  const signs = Array.from({ length: bytes / 3 }, (_, at) => 0x4e00 + ((at * 7919) % 20_000));
-  return String.fromCodePoint(...signs);
-}
-
 await describeWithPostgres("a ledger", ({ url, pool, nameSchema }) => {
   const open = (options: Partial<Parameters<typeof createPostgresLedger>[0]> = {}): PostgresLedger =>
     createPostgresLedger({ pool, schema: nameSchema(), ...options });
@@ -61,35 +55,6 @@ await describeWithPostgres("a ledger", ({ url, pool, nameSchema }) => {
       await ledger.close();
     },
   );
-
-  it("fails for a name too long for an index alone", async () => {
-    const ledger = open();
-    const results = await Promise.allSettled(
-      ["a", "b", noise(27_000), "d"].map((id) => ledger.settle(recordOf({ id, charge: "0.1" }))),
-    );
-    expect(results.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected", "fulfilled"]);
-    expect(await ledger.balance("me")).toEqual({ settled: "0.3", held: "0" });
-    await ledger.close();
-  });
-
-  it("refuses a hold without a time, which no sweep could end", async () => {
-    const ledger = open();
-    await expect(ledger.hold(holdOf({ id: "req_1", time: "then" }))).rejects.toThrow(
-      "time must be an ISO 8601",
-    );
-    expect(await ledger.sweep({ onLost: "charge", own: true })).toEqual([]);
-    await ledger.close();
-  });
-
-  it("sweeps the others where a name is too long for a record's index", async () => {
-    const ledger = open();
-    for (const [at, model] of ["a", noise(3000), "b", "c"].entries()) {
-      await ledger.hold(holdOf({ id: `req_${at}`, model, expiresAt: START }));
-    }
-    await expect(ledger.sweep({ onLost: "charge" })).rejects.toThrow("1 lost holds cannot be ended");
-    expect((await readAll(ledger)).map(({ model }) => model)).toEqual(["a", "b", "c"]);
-    await ledger.close();
-  });
 
   it.each(["a\0b", "\ud800"])("is asked for no name that it cannot have: %j", async (name) => {
     const ledger = open();
@@ -246,11 +211,11 @@ await describeWithPostgres("a ledger", ({ url, pool, nameSchema }) => {
     const client = await pool.connect();
     await client.query(`BEGIN; SELECT FROM "${schema}".balances FOR UPDATE`);
     await expect(ledger.hold(holdOf({ id: "req_2" }))).rejects.toThrow("no answer in time");
-    // As core does; it finds nothing yet.
-    await ledger.release("req_2");
-    await sleep(50);
+    // As core does. Nobody knows yet what becomes of the hold.
+    await expect(ledger.release("req_2")).rejects.toThrow("no answer in time");
     await client.query("COMMIT");
     client.release();
+    await ledger.release("req_2");
     await sleep(200);
     expect(await ledger.balance("me")).toEqual({ settled: "0.1", held: "0" });
     await ledger.close();

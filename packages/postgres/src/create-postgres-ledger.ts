@@ -11,6 +11,7 @@ import type { PostgresPool } from "./pool.js";
 import { createReports } from "./reports.js";
 import { quoteSchema } from "./schema-name.js";
 import { createSweep } from "./sweep.js";
+import { createUnsureHolds } from "./unsure-holds.js";
 import { createWrites } from "./writes.js";
 
 /** What {@link createPostgresLedger} takes. */
@@ -71,7 +72,8 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
   const database = createDatabase(pool, timeoutMs);
   const now = (): number | null => options.now?.() ?? null;
   const owner = createOwner(database, { schema, leaseMs, now });
-  const books = createBooks(database, { schema, owner });
+  const unsureHolds = createUnsureHolds();
+  const books = createBooks(database, { schema, owner, unsureHolds });
   const sweep = createSweep(database, { schema, owner });
   const outbox = createOutbox(database, { schema, now });
   const reports = createReports(database, schema);
@@ -84,7 +86,7 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
     opening = open();
     await opening;
   };
-  const writes = createWrites({ books, ready, timeoutMs });
+  const writes = createWrites({ books, unsureHolds, ready, timeoutMs });
   const unguard = guardPool(pool);
   const stopRenewing = renewRegularly(leaseMs, async () => {
     if (opening !== undefined) await owner.renew();
@@ -112,9 +114,9 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
       await ready();
       return await sweep(sweepOptions);
     },
-    takeUndelivered: async (limit, lease) => {
+    takeUndelivered: async (limit, lease, onUnreadable) => {
       await ready();
-      return await outbox.takeUndelivered(limit, lease);
+      return await outbox.takeUndelivered(limit, lease, onUnreadable);
     },
     markDelivered: async (records) => {
       await ready();

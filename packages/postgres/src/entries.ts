@@ -1,8 +1,7 @@
-import { type Hold, type SettledRecord, toInstant } from "@calotype/core/billing";
-import { checkHold, checkRecord } from "./check-input.js";
+import { checkHold, checkRecord, type Hold, type SettledRecord, toInstant } from "@calotype/core/billing";
 
 /** A hold as it is written; a copy, so that nothing changes it meanwhile. */
-export type HoldEntry = Pick<Hold, "id" | "caller" | "amount" | "budget" | "expiresAt"> & {
+export type HoldEntry = Pick<Hold, "id" | "caller" | "amount" | "budget" | "ttlMs"> & {
   readonly text: string;
 };
 
@@ -13,14 +12,21 @@ export type RecordEntry = Pick<SettledRecord, "id" | "caller" | "model" | "chann
   readonly text: string;
 };
 
-/** Throws where PostgreSQL would not keep it as it is. */
-export function toHoldEntry(hold: Hold): HoldEntry {
-  checkHold(hold);
-  const { id, caller, amount, budget, expiresAt } = hold;
-  return { id, caller, amount, budget, expiresAt, text: JSON.stringify(hold) };
+/** A release as it is written. */
+export interface ReleaseEntry {
+  readonly id: string;
+  /** The caller, if the hold may not have been made yet. */
+  readonly unsureCaller: string | undefined;
 }
 
-/** Throws where PostgreSQL would not keep it as it is. */
+/** Throws a `RangeError` if a ledger cannot keep the hold. */
+export function toHoldEntry(hold: Hold): HoldEntry {
+  checkHold(hold);
+  const { id, caller, amount, budget, ttlMs } = hold;
+  return { id, caller, amount, budget, ttlMs, text: JSON.stringify(hold) };
+}
+
+/** Throws a `RangeError` if a ledger cannot keep the record. */
 export function toRecordEntry(record: SettledRecord): RecordEntry {
   checkRecord(record);
   const { id, caller, model, channel, images, charge } = record;

@@ -220,6 +220,162 @@ export const MIGRATIONS: readonly string[] = [
     SELECT id FROM kept;
   END $$;
   `,
+  `
+  -- Holds that were released before it was known whether they were made: their statement may still be on its way.
+  -- It must not make them any more. A sweep removes the rows after a day.
+  CREATE TABLE {schema}.released_holds (
+    id text COLLATE "C" PRIMARY KEY,
+    released_at timestamptz NOT NULL DEFAULT clock_timestamp()
+  );
+
+  -- Replaces "hold", which processes of an older version still call. Holds last for a time by the clock of the
+  -- database, and a hold that was released before is not made.
+  CREATE FUNCTION {schema}.make_holds(
+    p_ids text[], p_callers text[], p_amounts numeric[], p_budgets numeric[], p_ttl_ms float8[], p_holds text[],
+    p_owner uuid, p_lease_ms float8, p_now_ms float8, p_patience_ms float8
+  ) RETURNS TABLE (refused bigint, settled_then numeric, held_then numeric) LANGUAGE plpgsql {settings} AS $$
+  DECLARE
+    instant timestamptz := coalesce(to_timestamp(p_now_ms / 1000), clock_timestamp());
+    lease interval := p_lease_ms * interval '1 millisecond';
+    granted boolean[] := array_fill(false, ARRAY[cardinality(p_ids)]);
+    item record;
+    its_caller text;
+    added numeric;
+  BEGIN
+    -- The timer of the process is not enough: the process may have been paused for longer than its lease.
+    IF NOT EXISTS (SELECT FROM {schema}.owners WHERE id = p_owner AND alive_until > instant + lease / 2) THEN
+      INSERT INTO {schema}.owners (id, alive_until) VALUES (p_owner, instant + lease)
+        ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until;
+    END IF;
+    PERFORM {schema}.lock_balances(p_callers);
+    -- The caller of this statement has given up by now.
+    IF clock_timestamp() > statement_timestamp() + p_patience_ms * interval '1 millisecond' THEN
+      RAISE query_canceled USING MESSAGE = 'The balances were locked for longer than a hold may take.';
+    END IF;
+    -- A release locks the balances as well, so it either sees these holds or is seen here.
+    IF EXISTS (SELECT FROM {schema}.released_holds WHERE id = ANY (p_ids)) THEN
+      RAISE integrity_constraint_violation USING MESSAGE = 'The hold was released before it was made.';
+    END IF;
+    FOR item IN
+      SELECT i.place, i.caller, coalesce(i.amount, 0) AS amount, i.budget, b.settled, b.held
+        FROM unnest(p_ids, p_callers, p_amounts, p_budgets)
+          WITH ORDINALITY AS i (id, caller, amount, budget, place)
+        JOIN {schema}.balances b ON b.caller = i.caller
+        WHERE NOT EXISTS (SELECT FROM {schema}.holds h WHERE h.id = i.id)
+          AND NOT EXISTS (SELECT FROM {schema}.records r WHERE r.id = i.id)
+        ORDER BY b.caller, i.place
+    LOOP
+      IF item.caller IS DISTINCT FROM its_caller THEN
+        its_caller := item.caller;
+        added := 0;
+      END IF;
+      IF item.settled + item.held + added + item.amount > item.budget THEN
+        refused := item.place;
+        settled_then := trim_scale(item.settled);
+        held_then := trim_scale(item.held + added);
+        RETURN NEXT;
+      ELSE
+        added := added + item.amount;
+        granted[item.place] := true;
+      END IF;
+    END LOOP;
+    WITH made AS (
+      INSERT INTO {schema}.holds (id, caller, amount, expires_at, hold, owner)
+        SELECT i.id, i.caller, i.amount, instant + i.ttl_ms * interval '1 millisecond', i.hold::json, p_owner
+          FROM unnest(p_ids, p_callers, p_amounts, p_ttl_ms, p_holds)
+            WITH ORDINALITY AS i (id, caller, amount, ttl_ms, hold, place)
+          WHERE granted[i.place]
+        ON CONFLICT DO NOTHING
+        RETURNING caller, amount
+    ), change AS (
+      SELECT caller, sum(amount) AS held FROM made GROUP BY caller HAVING sum(amount) <> 0
+    )
+    UPDATE {schema}.balances b SET held = trim_scale(b.held + change.held)
+      FROM change WHERE b.caller = change.caller;
+  END $$;
+
+  -- As before, but a settled record also replaces a released one.
+  CREATE OR REPLACE FUNCTION {schema}.settle(
+    p_ids text[], p_time_ms float8[], p_callers text[], p_models text[], p_channels text[], p_images bigint[],
+    p_charges numeric[], p_records text[]
+  ) RETURNS void LANGUAGE plpgsql {settings} AS $$
+  BEGIN
+    PERFORM {schema}.lock_balances(p_callers);
+    IF EXISTS (SELECT FROM {schema}.records WHERE id = ANY (p_ids) AND state <> 'settled') THEN
+      WITH replaced AS (
+        DELETE FROM {schema}.records WHERE id = ANY (p_ids) AND state <> 'settled' RETURNING caller, charge
+      ), change AS (
+        SELECT caller, sum(charge) AS settled FROM replaced GROUP BY caller HAVING sum(charge) <> 0
+      )
+      UPDATE {schema}.balances b SET settled = trim_scale(b.settled - change.settled)
+        FROM change WHERE b.caller = change.caller;
+    END IF;
+    WITH kept AS (
+      INSERT INTO {schema}.records (id, state, time, caller, model, channel, images, charge, record)
+        SELECT i.id, 'settled', to_timestamp(i.time_ms / 1000), i.caller, i.model, i.channel, i.images, i.charge,
+            i.record::json
+          FROM unnest(p_ids, p_time_ms, p_callers, p_models, p_channels, p_images, p_charges, p_records)
+            WITH ORDINALITY AS i (id, time_ms, caller, model, channel, images, charge, record, place)
+          ORDER BY i.place
+        ON CONFLICT DO NOTHING
+        RETURNING id, caller, charge
+    ), queued AS (
+      INSERT INTO {schema}.outbox AS o (id, state) SELECT id, 'settled' FROM kept
+        ON CONFLICT (id) DO UPDATE
+          SET sequence = excluded.sequence, state = excluded.state, leased_until = excluded.leased_until
+    ), ended AS (
+      DELETE FROM {schema}.holds WHERE id = ANY (p_ids) RETURNING caller, amount
+    ), part AS (
+      SELECT caller, charge AS settled, 0 AS held FROM kept
+      UNION ALL SELECT caller, 0, amount FROM ended
+    ), change AS (
+      SELECT caller, coalesce(sum(settled), 0) AS settled, coalesce(sum(held), 0) AS held FROM part GROUP BY caller
+    )
+    UPDATE {schema}.balances b
+      SET settled = trim_scale(b.settled + change.settled), held = trim_scale(b.held - change.held)
+      FROM change WHERE b.caller = change.caller AND (change.settled <> 0 OR change.held <> 0);
+  END $$;
+
+  -- Ends holds without a record. An unresolved record becomes a released one, which costs nothing.
+  CREATE OR REPLACE FUNCTION {schema}.release(p_ids text[]) RETURNS void LANGUAGE plpgsql {settings} AS $$
+  BEGIN
+    PERFORM {schema}.lock_balances(ARRAY(
+      SELECT caller FROM {schema}.holds WHERE id = ANY (p_ids)
+      UNION ALL SELECT caller FROM {schema}.records WHERE id = ANY (p_ids) AND state = 'unresolved'));
+    WITH ended AS (
+      DELETE FROM {schema}.holds WHERE id = ANY (p_ids) RETURNING caller, amount
+    ), corrected AS (
+      UPDATE {schema}.records r
+        SET state = 'released', charge = CASE WHEN r.charge IS NOT NULL THEN 0 END,
+          record = (r.record::jsonb
+            || jsonb_build_object('state', 'released', 'charge', CASE WHEN r.charge IS NOT NULL THEN '0' END))::json
+        FROM (SELECT id, charge FROM {schema}.records WHERE id = ANY (p_ids) AND state = 'unresolved') before
+        WHERE r.id = before.id AND r.state = 'unresolved'
+        RETURNING r.id, r.caller, before.charge
+    ), queued AS (
+      INSERT INTO {schema}.outbox AS o (id, state) SELECT id, 'released' FROM corrected
+        ON CONFLICT (id) DO UPDATE
+          SET sequence = excluded.sequence, state = excluded.state, leased_until = excluded.leased_until
+    ), part AS (
+      SELECT caller, charge AS settled, 0 AS held FROM corrected
+      UNION ALL SELECT caller, 0, amount FROM ended
+    ), change AS (
+      SELECT caller, coalesce(sum(settled), 0) AS settled, coalesce(sum(held), 0) AS held FROM part GROUP BY caller
+    )
+    UPDATE {schema}.balances b
+      SET settled = trim_scale(b.settled - change.settled), held = trim_scale(b.held - change.held)
+      FROM change WHERE b.caller = change.caller AND (change.settled <> 0 OR change.held <> 0);
+  END $$;
+
+  -- The same for holds that may not have been made yet.
+  CREATE FUNCTION {schema}.release_unsure(p_ids text[], p_callers text[]) RETURNS void LANGUAGE plpgsql {settings} AS $$
+  BEGIN
+    PERFORM {schema}.lock_balances(p_callers);
+    INSERT INTO {schema}.released_holds (id) SELECT DISTINCT id FROM unnest(p_ids) AS id ORDER BY id
+      ON CONFLICT DO NOTHING;
+    PERFORM {schema}.release(p_ids);
+  END $$;
+  `,
 ];
 
 /**

@@ -1,4 +1,4 @@
-import type { UsageRecord, UsageReports } from "@calotype/core/billing";
+import { parseRecord, type UsageReports } from "@calotype/core/billing";
 import { checkFilter } from "./check-input.js";
 import type { Database } from "./database.js";
 import { readNumber, readText } from "./read-column.js";
@@ -25,7 +25,7 @@ export function createReports(database: Database, schema: string): UsageReports 
       checkFilter(filter);
       let rows = await database.run(toPageQuery(schema, { filter, size: PAGE_SIZE }));
       while (rows.length > 0) {
-        const records = rows.map((row) => toRecord(readText(row, "record")));
+        const records = rows.map((row) => parseRecord(readText(row, "record")));
         yield* records;
         const cursor = records.at(-1);
         rows =
@@ -46,10 +46,4 @@ export function createReports(database: Database, schema: string): UsageReports 
       }));
     },
   };
-}
-
-/** The record that was kept as this text. */
-export function toRecord(text: string): UsageRecord {
-  const record: UsageRecord = JSON.parse(text);
-  return record;
 }

@@ -1,7 +1,10 @@
 import {
-  type Hold,
+  compareAge,
+  type EntryFailure,
+  type Ledger,
   type LostPolicy,
-  toInstant,
+  parseHold,
+  reportFailures,
   toUnresolvedRecord,
   type UnresolvedRecord,
 } from "@calotype/core/billing";
@@ -9,57 +12,49 @@ import { toClock } from "./clock.js";
 import type { Database } from "./database.js";
 import type { Owner } from "./owner.js";
 import { isRefusal } from "./postgres-error.js";
-import { readText } from "./read-column.js";
+import { type Row, readText } from "./read-column.js";
 
 /** Bounds one transaction. */
 const BATCH = 500;
 
-/** What a sweep is told. */
-export interface SweepOptions {
-  readonly onLost: LostPolicy;
-  readonly own?: boolean;
-}
-
 interface LostHold {
+  readonly id: string;
   readonly text: string;
   readonly record: UnresolvedRecord;
 }
 
-interface EndedHolds {
-  readonly records: readonly UnresolvedRecord[];
-  readonly failures: readonly unknown[];
+/** What became of some lost holds. */
+interface Ended {
+  readonly records: UnresolvedRecord[];
+  readonly failures: EntryFailure[];
 }
 
 /**
- * Ends the lost holds of a schema. They are looked for without a lock, then ended by name: of many processes that
- * found the same ones, one ends each.
+ * Ends the lost holds of a schema. They are found without a lock and then ended by name, so that each is ended once even
+ * if several processes find it.
  */
 export function createSweep(
   database: Database,
   { schema, owner }: { schema: string; owner: Owner },
-): (options: SweepOptions) => Promise<UnresolvedRecord[]> {
-  const findLost = async ({ onLost, own = false }: SweepOptions): Promise<LostHold[]> => {
-    const rows = await database.run({
-      sql: `SELECT h.hold::text AS hold FROM ${schema}.holds h
-        WHERE h.expires_at <= ${toClock("$1")} OR (h.owner = $2 AND $3::boolean)
-          OR (h.owner <> $2 AND NOT EXISTS (
-            SELECT FROM ${schema}.owners o WHERE o.id = h.owner AND o.alive_until > ${toClock("$1")}))
-        ORDER BY h.hold ->> 'time' COLLATE "C", h.id LIMIT ${BATCH}`,
-      values: [owner.now(), owner.id, own],
+): Ledger["sweep"] {
+  const findLost = async (own: boolean, except: readonly string[]): Promise<readonly Row[]> =>
+    await database.run({
+      sql: `SELECT h.id, h.hold::text AS hold FROM ${schema}.holds h
+        WHERE (h.expires_at <= ${toClock("$1")} OR (h.owner = $2 AND $3::boolean)
+            OR (h.owner <> $2 AND NOT EXISTS (
+              SELECT FROM ${schema}.owners o WHERE o.id = h.owner AND o.alive_until > ${toClock("$1")})))
+          AND h.id <> ALL ($4::text[])
+        ORDER BY h.expires_at, h.id LIMIT ${BATCH}`,
+      values: [owner.now(), owner.id, own, except],
     });
-    return rows.map((row) => {
-      const text = readText(row, "hold");
-      return { text, record: toUnresolvedRecord(toHold(text), onLost) };
-    });
-  };
-  const endLost = async (lost: readonly LostHold[]): Promise<UnresolvedRecord[]> => {
+  const endTogether = async (lost: readonly LostHold[]): Promise<UnresolvedRecord[]> => {
     const records = lost.map(({ record }) => record);
     const rows = await database.run({
       sql: `SELECT ended FROM ${schema}.end_lost($1, $2, $3, $4, $5, $6, $7) AS ended`,
       values: [
         records.map(({ id }) => id),
         lost.map(({ text }) => text),
-        records.map(({ time }) => toInstant(time, "time")),
+        records.map(({ time }) => Date.parse(time)),
         records.map(({ caller }) => caller),
         records.map(({ model }) => model),
         records.map(({ charge }) => charge),
@@ -69,45 +64,66 @@ export function createSweep(
     const ended = new Set(rows.map((row) => readText(row, "ended")));
     return records.filter(({ id }) => ended.has(id));
   };
-  /** All that can be ended; of those that the server refuses, as a name too long for a record's index, each fails alone. */
-  const endEach = async (lost: readonly LostHold[]): Promise<EndedHolds> => {
+  /** If the server refuses one of them, for example because its names do not fit into an index, that one fails alone. */
+  const endEach = async (lost: readonly LostHold[], ended: Ended): Promise<void> => {
+    if (lost.length === 0) return;
     try {
-      return { records: await endLost(lost), failures: [] };
+      ended.records.push(...(await endTogether(lost)));
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      if (lost.length === 1) return { records: [], failures: [error] };
+      if (lost.length === 1) {
+        ended.failures.push(...lost.map(({ id }) => ({ id, error })));
+        return;
+      }
       const middle = Math.ceil(lost.length / 2);
-      const [first, second] = [await endEach(lost.slice(0, middle)), await endEach(lost.slice(middle))];
-      return {
-        records: [...first.records, ...second.records],
-        failures: [...first.failures, ...second.failures],
-      };
+      await endEach(lost.slice(0, middle), ended);
+      await endEach(lost.slice(middle), ended);
     }
   };
+  const endLost = async (onLost: LostPolicy, own: boolean): Promise<Ended> => {
+    const ended: Ended = { records: [], failures: [] };
+    for (;;) {
+      const rows = await findLost(
+        own,
+        ended.failures.map(({ id }) => id),
+      );
+      const lost = readLost(rows, onLost, ended.failures);
+      await endEach(
+        lost.toSorted((one, other) => compareAge(one.record, other.record)),
+        ended,
+      );
+      if (rows.length < BATCH) return ended;
+    }
+  };
+  /** A marker of a release is of use while the statement of its hold may still be on its way. */
   const forgetDead = async (): Promise<void> => {
     await database.run({
-      sql: `DELETE FROM ${schema}.owners WHERE alive_until <= ${toClock("$1")} AND id <> $2`,
+      sql: `WITH old AS (
+          DELETE FROM ${schema}.released_holds WHERE released_at < clock_timestamp() - interval '1 day'
+        )
+        DELETE FROM ${schema}.owners WHERE id IN (
+          SELECT id FROM ${schema}.owners WHERE alive_until <= ${toClock("$1")} AND id <> $2 FOR UPDATE SKIP LOCKED)`,
       values: [owner.now(), owner.id],
     });
   };
 
-  return async (options) => {
-    const swept: UnresolvedRecord[] = [];
-    for (;;) {
-      const lost = await findLost(options);
-      if (lost.length === 0) break;
-      const { records, failures } = await endEach(lost);
-      swept.push(...records);
-      if (failures.length > 0)
-        throw new AggregateError(failures, `${failures.length} lost holds cannot be ended.`);
-      if (lost.length < BATCH) break;
-    }
+  return async ({ onLost, own = false, onFailure }) => {
+    const { records, failures } = await endLost(onLost, own);
     await forgetDead();
-    return swept;
+    reportFailures(failures, onFailure);
+    return records.toSorted(compareAge);
   };
 }
 
-function toHold(text: string): Hold {
-  const hold: Hold = JSON.parse(text);
-  return hold;
+/** Reads the holds that can be read, and adds the others to the failures. */
+function readLost(rows: readonly Row[], onLost: LostPolicy, failures: EntryFailure[]): LostHold[] {
+  return rows.flatMap((row) => {
+    const [id, text] = [readText(row, "id"), readText(row, "hold")];
+    try {
+      return [{ id, text, record: { ...toUnresolvedRecord(parseHold(text), onLost), id } }];
+    } catch (error) {
+      failures.push({ id, error });
+      return [];
+    }
+  });
 }

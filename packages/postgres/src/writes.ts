@@ -1,10 +1,17 @@
-import type { AsyncLedger, HoldResult } from "@calotype/core/billing";
+import { type AsyncLedger, type HoldResult, isName } from "@calotype/core/billing";
 import { createBatchQueue } from "./batch-queue.js";
 import type { Books } from "./books.js";
-import { checkText } from "./check-input.js";
-import { type HoldEntry, type RecordEntry, toHoldEntry, toRecordEntry } from "./entries.js";
+import {
+  type HoldEntry,
+  type RecordEntry,
+  type ReleaseEntry,
+  toHoldEntry,
+  toRecordEntry,
+} from "./entries.js";
+import { isRefusal } from "./postgres-error.js";
+import type { UnsureHolds } from "./unsure-holds.js";
 
-/** Holds and their ends, one by one for those who ask, together for the database. */
+/** Holds and their ends. Calls that come together go to the database together. */
 export interface Writes extends Pick<AsyncLedger, "hold" | "settle" | "release"> {
   /** Resolves when all that was asked for until now is done or has failed. */
   settled(): Promise<void>;
@@ -13,45 +20,64 @@ export interface Writes extends Pick<AsyncLedger, "hold" | "settle" | "release">
 /** What writes work with. */
 export interface WritesParts {
   readonly books: Books;
-  /** Resolves when there are tables to write to. */
+  readonly unsureHolds: UnsureHolds;
+  /** Resolves when the tables can be written to. */
   readonly ready: () => Promise<void>;
   readonly timeoutMs: number;
 }
 
-/** A queue for each kind, since one statement does one kind. */
-export function createWrites({ books, ready, timeoutMs }: WritesParts): Writes {
+/** One queue for each kind, since one statement does one kind. */
+export function createWrites({ books, unsureHolds, ready, timeoutMs }: WritesParts): Writes {
   const settlements = createBatchQueue(timeoutMs, async (entries: readonly RecordEntry[]) => {
     await books.settle(entries);
     return entries.map(() => undefined);
   });
-  const releases = createBatchQueue(timeoutMs, async (entries: readonly { readonly id: string }[]) => {
-    await books.release(entries.map(({ id }) => id));
+  const releases = createBatchQueue(timeoutMs, async (entries: readonly ReleaseEntry[]) => {
+    await books.release(entries);
     return entries.map(() => undefined);
   });
-  const releaseLate = ({ id }: HoldEntry, { ok }: HoldResult): void => {
-    // Where this fails, too, the hold is left to a sweep.
-    if (ok) releases.run({ id }).catch(() => undefined);
+  const release = async (id: string): Promise<void> => {
+    await releases.run({ id, unsureCaller: unsureHolds.callerOf(id) });
+    unsureHolds.forget(id);
   };
+  /** Nobody waits for this. If it fails, the hold stays until its time is over. */
+  const releaseLate = ({ id }: Pick<HoldEntry, "id">): void => void release(id).catch(() => undefined);
   const holds = createBatchQueue(
     timeoutMs,
     (entries: readonly HoldEntry[]) => books.hold(entries),
-    releaseLate,
+    (entry, { ok }) => {
+      if (ok) releaseLate(entry);
+    },
   );
+  const runHold = async (entry: HoldEntry): Promise<HoldResult> => {
+    try {
+      return await holds.run(entry);
+    } catch (error) {
+      // The statement may still be on its way to the server.
+      if (!isRefusal(error)) unsureHolds.add(entry);
+      throw error;
+    }
+  };
   return {
     hold: async (hold) => {
       const entry = toHoldEntry(hold);
       await ready();
-      return await holds.run(entry);
+      const result = await runHold(entry);
+      // Of a hold that was sent twice, the first statement may still come and find room.
+      if (!result.ok && unsureHolds.callerOf(entry.id) !== undefined) releaseLate(entry);
+      return result;
     },
     settle: async (record) => {
       const entry = toRecordEntry(record);
       await ready();
       await settlements.run(entry);
+      // Its record keeps a late statement from making the hold.
+      unsureHolds.forget(entry.id);
     },
     release: async (id) => {
-      checkText(id, "id");
       await ready();
-      await releases.run({ id });
+      // PostgreSQL cannot have an id that is not a name, and refuses to be asked for it.
+      if (isName(id)) await release(id);
     },
     settled: async () => {
       await Promise.all([holds.settled(), settlements.settled(), releases.settled()]);

@@ -28,7 +28,7 @@ it("two ledgers on one file end each lost hold once, and deliver each record onc
   let now = START;
   const ledgers = [0, 1].map(() => createSqliteLedger({ path, now: () => now }));
   const ids = Array.from({ length: 40 }, (_, at) => `req_${at}`);
-  for (const id of ids) await ledgers[0]?.hold(holdOf({ id, amount: "0.1", expiresAt: START + 1 }));
+  for (const id of ids) await ledgers[0]?.hold(holdOf({ id, amount: "0.1", ttlMs: 1 }));
   now++;
 
   const swept = await Promise.all(ledgers.map((ledger) => ledger.sweep({ onLost: "charge" })));

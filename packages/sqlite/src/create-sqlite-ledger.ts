@@ -1,4 +1,4 @@
-import type { AsyncLedger } from "@calotype/core/billing";
+import { type AsyncLedger, reportFailures } from "@calotype/core/billing";
 import { createBalances } from "./balances.js";
 import { createHolds } from "./holds.js";
 import { openDatabase } from "./open-database.js";
@@ -14,7 +14,11 @@ import { createWriteQueue } from "./write-queue.js";
 export interface SqliteLedgerOptions {
   /** The file, made where it is not there; its folder must exist. `":memory:"` keeps everything in this process. */
   readonly path: string;
-  /** The clock, milliseconds since 1970. Default `Date.now`. */
+  /**
+   * The clock, milliseconds since 1970. Default `Date.now`: the processes that share a file share the clock of their
+   * machine. Set it by slewing, as NTP does. If it jumps ahead by more than a lease, live holds count as lost; the books
+   * are correct again when their requests end.
+   */
   readonly now?: (() => number) | undefined;
   /**
    * A process that gave no sign of life for so many seconds is dead, and its open holds are lost.
@@ -54,8 +58,8 @@ export function createSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   const owner = createOwner(database, { now, leaseMs: leaseSeconds * 1000 });
   const balances = createBalances(database);
   const records = createRecords(database);
-  const holds = createHolds(database, { balances, owner, hasRecord: (id) => records.has(id) });
-  const settlement = createSettlement({ balances, holds, records, now });
+  const holds = createHolds(database, { balances, owner, hasRecord: (id) => records.has(id), now });
+  const settlement = createSettlement({ balances, holds, records });
   const outbox = createOutbox(database, now);
   const queue = createWriteQueue(database);
 
@@ -83,9 +87,17 @@ export function createSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   return {
     hold: async (hold) => await write(() => holds.open(hold)),
     settle: async (record) => await write(() => settlement.settle(record)),
-    release: async (id) => await write(() => void holds.end(id)),
-    sweep: async (sweepOptions) => await write(() => settlement.sweep(sweepOptions)),
-    takeUndelivered: async (limit, leaseMs) => await write(() => outbox.take(limit, leaseMs)),
+    release: async (id) => await write(() => settlement.release(id)),
+    sweep: async ({ onLost, own = false, onFailure }) => {
+      const { records: swept, failures } = await write(() => settlement.sweep(onLost, own));
+      reportFailures(failures, onFailure);
+      return swept;
+    },
+    takeUndelivered: async (limit, leaseMs, onUnreadable) => {
+      const { records: taken, failures } = await write(() => outbox.take(limit, leaseMs));
+      for (const failure of failures) onUnreadable?.(failure);
+      return taken;
+    },
     markDelivered: async (delivered) => await write(() => outbox.mark(delivered)),
     balance: async (caller) => await read(() => balances.read(caller)),
     totals: async (by, filter) => await reports.totals(by, filter),

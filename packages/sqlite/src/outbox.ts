@@ -1,31 +1,50 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { UsageRecord } from "@calotype/core/billing";
-import { readText } from "./read-column.js";
-import { toRecord } from "./records.js";
+import { type EntryFailure, parseRecord, type UsageRecord } from "@calotype/core/billing";
+import { readNumber, readText } from "./read-column.js";
 
 /** Records on their way to the operator. Everything here runs inside a transaction. */
 export interface RecordOutbox {
-  take(limit: number, leaseMs: number): UsageRecord[];
+  take(limit: number, leaseMs: number): Taken;
   mark(records: readonly UsageRecord[]): void;
 }
 
-/** Those that nobody has, in the order in which they were kept. */
-export const SELECT_UNDELIVERED = `SELECT record FROM records
-  WHERE leased_until IS NOT NULL AND leased_until <= ? ORDER BY sequence LIMIT ?`;
+/** The records that were leased, and those that were leased and cannot be read. */
+interface Taken {
+  readonly records: UsageRecord[];
+  readonly failures: EntryFailure[];
+}
+
+/** Those that nobody has, behind a place in the order in which they were kept. */
+export const SELECT_UNDELIVERED = `SELECT sequence, id, record FROM records
+  WHERE leased_until IS NOT NULL AND leased_until <= ? AND sequence > ? ORDER BY sequence LIMIT ?`;
 
 /** The records of the database that are not marked as delivered. */
 export function createOutbox(database: DatabaseSync, now: () => number): RecordOutbox {
   const select = database.prepare(SELECT_UNDELIVERED);
-  const lease = database.prepare("UPDATE records SET leased_until = ? WHERE id = ?");
-  // A record has two versions at most, the unresolved one and the settled one that took its place.
+  const lease = database.prepare("UPDATE records SET leased_until = ? WHERE sequence = ?");
+  // A record has one version of each state at most.
   const mark = database.prepare("UPDATE records SET leased_until = NULL WHERE id = ? AND state = ?");
 
   return {
     take: (limit, leaseMs) => {
       const instant = now();
-      const records = select.all(Math.floor(instant), limit).map((row) => toRecord(readText(row, "record")));
-      for (const { id } of records) lease.run(Math.ceil(instant + leaseMs), id);
-      return records;
+      const taken: Taken = { records: [], failures: [] };
+      let behind = 0;
+      for (;;) {
+        const wanted = limit - taken.records.length;
+        const rows = select.all(Math.floor(instant), behind, wanted);
+        for (const row of rows) {
+          behind = readNumber(row, "sequence");
+          lease.run(Math.ceil(instant + leaseMs), behind);
+          try {
+            taken.records.push(parseRecord(readText(row, "record")));
+          } catch (error) {
+            taken.failures.push({ id: readText(row, "id"), error });
+          }
+        }
+        // In the place of records that cannot be read come others, so that these do not wait.
+        if (rows.length < wanted || taken.records.length === limit) return taken;
+      }
     },
     mark: (records) => {
       for (const { id, state } of records) mark.run(id, state);

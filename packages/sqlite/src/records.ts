@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import { toInstant, type UsageRecord } from "@calotype/core/billing";
+import { parseRecord, type UsageRecord } from "@calotype/core/billing";
 import { readText } from "./read-column.js";
 
 /** The usage records, one for each id. */
@@ -24,19 +24,13 @@ export function createRecords(database: DatabaseSync): Records {
     has: (id) => selectId.get(id) !== undefined,
     find: (id) => {
       const row = select.get(id);
-      return row && toRecord(readText(row, "record"));
+      return row && parseRecord(readText(row, "record"));
     },
     put: (record) => {
       const { id, state, caller, model, images, charge } = record;
       const channel = state === "settled" ? record.channel : "";
-      const time = toInstant(record.time, "time");
+      const time = Date.parse(record.time);
       replace.run(id, state, time, caller, model, channel, images, charge, JSON.stringify(record));
     },
   };
-}
-
-/** The record that was kept as this text. */
-export function toRecord(text: string): UsageRecord {
-  const record: UsageRecord = JSON.parse(text);
-  return record;
 }

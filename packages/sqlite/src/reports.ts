@@ -1,9 +1,14 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { RecordFilter, TotalsKey, UsageRecord, UsageTotal } from "@calotype/core/billing";
+import {
+  parseRecord,
+  type RecordFilter,
+  type TotalsKey,
+  type UsageRecord,
+  type UsageTotal,
+} from "@calotype/core/billing";
 import { formatMoney, toMoney } from "./money.js";
 import { type Row, readNumber, readText, readTextOrNull } from "./read-column.js";
 import { type SqlQuery, toPageQuery, toTotalsQuery } from "./record-queries.js";
-import { toRecord } from "./records.js";
 
 /** Runs a query as soon as the database lets it. */
 export type Read = <T>(query: () => T) => Promise<T>;
@@ -26,7 +31,7 @@ export function createReports(database: DatabaseSync, read: Read): Reports {
     records: async function* (filter = {}) {
       let rows = await select(toPageQuery(filter, PAGE_SIZE));
       while (rows.length > 0) {
-        for (const row of rows) yield toRecord(readText(row, "record"));
+        for (const row of rows) yield parseRecord(readText(row, "record"));
         const last = rows.at(-1);
         const cursor = { time: readNumber(last, "time"), id: readText(last, "id") };
         rows = rows.length < PAGE_SIZE ? [] : await select(toPageQuery(filter, PAGE_SIZE, cursor));

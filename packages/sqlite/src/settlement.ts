@@ -1,18 +1,29 @@
 import {
+  checkRecord,
+  type EntryFailure,
   type LostPolicy,
   type SettledRecord,
+  toReleasedRecord,
   toUnresolvedRecord,
   type UnresolvedRecord,
+  type UsageRecord,
 } from "@calotype/core/billing";
 import type { Balances } from "./balances.js";
 import type { Holds } from "./holds.js";
 import { toMoney } from "./money.js";
 import type { Records } from "./records.js";
 
-/** How holds become records. Everything here runs inside a transaction. */
+/** How holds end. Everything here runs inside a transaction. */
 export interface Settlement {
   settle(record: SettledRecord): void;
-  sweep(options: { readonly onLost: LostPolicy; readonly own?: boolean }): UnresolvedRecord[];
+  release(id: string): void;
+  sweep(onLost: LostPolicy, own: boolean): Swept;
+}
+
+/** The records of a sweep, and the holds that it could not end. */
+interface Swept {
+  readonly records: readonly UnresolvedRecord[];
+  readonly failures: readonly EntryFailure[];
 }
 
 /** What a settlement moves money between. */
@@ -20,34 +31,46 @@ export interface SettlementContext {
   readonly balances: Balances;
   readonly holds: Holds;
   readonly records: Records;
-  readonly now: () => number;
 }
 
 /** Joins holds, records and balances. */
-export function createSettlement({ balances, holds, records, now }: SettlementContext): Settlement {
-  const keep = (record: SettledRecord | UnresolvedRecord): void => {
+export function createSettlement({ balances, holds, records }: SettlementContext): Settlement {
+  const keep = (record: UsageRecord): void => {
     records.put(record);
     balances.change(record.caller, { settled: toMoney(record.charge) });
+  };
+  /** The balance no longer counts a record that another one replaces. */
+  const takeBack = (record: UsageRecord): void => {
+    balances.change(record.caller, { settled: toMoney(record.charge).neg() });
   };
 
   return {
     settle: (record) => {
+      checkRecord(record);
       if (!holds.end(record.id)) {
         const known = records.find(record.id);
         if (known?.state === "settled") return;
-        // A sweep came first. What it charged is taken back: now the end is known.
-        if (known !== undefined) balances.change(known.caller, { settled: toMoney(known.charge).neg() });
+        // A sweep came first.
+        if (known !== undefined) takeBack(known);
       }
       keep(record);
     },
-    sweep: ({ onLost, own = false }) => {
-      const lost = holds.findLost({ now: now(), own });
-      return lost.map((hold) => {
+    release: (id) => {
+      if (holds.end(id)) return;
+      const known = records.find(id);
+      if (known?.state !== "unresolved") return;
+      takeBack(known);
+      keep(toReleasedRecord(known));
+    },
+    sweep: (onLost, own) => {
+      const lost = holds.findLost({ own });
+      const swept = lost.holds.map((hold) => {
         const record = toUnresolvedRecord(hold, onLost);
         holds.end(hold.id);
         keep(record);
         return record;
       });
+      return { records: swept, failures: lost.failures };
     },
   };
 }

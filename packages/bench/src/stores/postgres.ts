@@ -28,7 +28,7 @@ export async function runPostgres({ say }: { say: (line: string) => void }): Pro
     const settle: CallerWork = async (caller) => await ledger.settle({ ...createFacts(caller), ...SETTLED });
     const request: CallerWork = async (caller) => {
       const facts = createFacts(caller);
-      await ledger.hold({ ...facts, amount: "0.5", budget: "1000000", expiresAt: Date.now() + 3_600_000 });
+      await ledger.hold({ ...facts, amount: "0.5", budget: "1000000", ttlMs: 3_600_000 });
       await ledger.settle({ ...facts, ...SETTLED });
     };
     say(`PostgreSQL, ${CONNECTIONS} connections, ${ROUNDS} rounds of ${ROUND_MS} ms each in turns; medians`);

@@ -57,6 +57,7 @@ function judge({ sighting: { id, end, n }, record, isReceived, onLost }: Facts):
     if (record.held !== priceOf(n)) return "held a wrong amount";
     return record.charge === (onLost === "charge" ? record.held : "0") ? undefined : "lost a wrong amount";
   }
+  if (record.state === "released") return "was released, although nothing paused its process";
   if (!isReceived) return "is settled and reached no provider";
   if (record.charge !== priceOf(record.images)) return "has a wrong charge";
   if (record.images > n) return "has more images than were held for";

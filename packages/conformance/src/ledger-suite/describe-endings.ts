@@ -1,3 +1,4 @@
+import type { Hold } from "@calotype/core/billing";
 import { describe, expect, it } from "vitest";
 import { holdOf, plainRecordOf, recordOf } from "./entries.js";
 import { type OpenLedger, useLedger } from "./open-ledger.js";
@@ -67,6 +68,25 @@ export function describeEndings(open: OpenLedger): void {
       expect(await readRecords(ledger)).toEqual([recordOf({ id: "req_1", charge: "0.1" })]);
       expect(await ledger.balance("me")).toEqual({ settled: "0.1", held: "0" });
       expect(await ledger.balance("other")).toEqual({ settled: "0", held: "0" });
+    });
+
+    it.each<[string, Partial<Hold>]>([
+      ["a time without a zone", { time: "2026-01-31T12:00:00" }],
+      ["no time", { time: "then" }],
+      ["an amount below 0", { amount: "-1" }],
+      ["an amount that is no plain decimal", { amount: "1e3" }],
+      ["an amount of 501 digits", { amount: "9".repeat(501) }],
+      ["a budget that is no decimal", { budget: "much" }],
+      ["an end before its beginning", { ttlMs: -1 }],
+      ["an end that is no number", { ttlMs: Number.NaN }],
+      ["no end", { ttlMs: Number.POSITIVE_INFINITY }],
+    ])("is refused with %s, and leaves nothing behind", async (_what, rest) => {
+      const { ledger } = bench();
+      const hold = async () => await ledger.hold(holdOf({ id: "req_1", ...rest }));
+      await expect(hold()).rejects.toThrow(RangeError);
+
+      expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0" });
+      expect(await ledger.sweep({ onLost: "charge", own: true })).toEqual([]);
     });
 
     it("keeps the first of two holds", async () => {

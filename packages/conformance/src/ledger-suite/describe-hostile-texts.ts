@@ -1,9 +1,10 @@
+import type { Hold, SettledRecord } from "@calotype/core/billing";
 import { describe, expect, it } from "vitest";
 import { timeAfterStart } from "./clock.js";
 import { holdOf, recordOf, unresolvedOf } from "./entries.js";
-import { HOSTILE_TEXTS } from "./hostile-texts.js";
+import { HOSTILE_TEXTS, noise } from "./hostile-texts.js";
 import { type OpenLedger, useLedger } from "./open-ledger.js";
-import { peekUndelivered, readRecords } from "./read-ledger.js";
+import { idsOf, peekUndelivered, readRecords } from "./read-ledger.js";
 
 const TEXTS = Object.values(HOSTILE_TEXTS);
 
@@ -54,6 +55,49 @@ export function describeHostileTexts(open: OpenLedger): void {
       const ordered = inOrderOfBytes(TEXTS);
       expect((await readRecords(ledger)).map(({ id }) => id)).toEqual(ordered);
       expect((await ledger.totals("caller")).map(({ key }) => key)).toEqual(ordered);
+    });
+
+    it.each<[string, string]>([
+      ["513 bytes", "x".repeat(513)],
+      ["513 bytes of 171 characters", "图".repeat(171)],
+      ["2,630 bytes, as authenticate once gave", noise(2_630)],
+      ["ten kilobytes", "x".repeat(10_240)],
+      ["a NUL", "a\0b"],
+      ["half a surrogate pair", "\ud800"],
+    ])("of %s is refused by hold and settle, which leave nothing behind", async (_what, name) => {
+      const { ledger } = bench();
+      await ledger.hold(holdOf({ id: "req_1", amount: "0.1" }));
+      const hold = async (rest: Partial<Hold>) => await ledger.hold(holdOf({ id: "req_2", ...rest }));
+      const settle = async (rest: Partial<SettledRecord>) =>
+        await ledger.settle(recordOf({ id: "req_2", ...rest }));
+
+      for (const field of ["id", "caller", "group", "model"] as const) {
+        await expect(hold({ [field]: name })).rejects.toThrow(
+          `${field} must be a string of at most 512 bytes`,
+        );
+        await expect(settle({ [field]: name })).rejects.toThrow(RangeError);
+      }
+      await expect(settle({ channel: name })).rejects.toThrow(
+        "channel must be a string of at most 512 bytes",
+      );
+      await ledger.release(name);
+
+      expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0.1" });
+      expect(idsOf(await ledger.sweep({ onLost: "charge", own: true }))).toEqual(["req_1"]);
+      expect(idsOf(await readRecords(ledger))).toEqual(["req_1"]);
+    });
+
+    it("of 512 bytes fits everywhere at once, next to the longest charge", async () => {
+      const { ledger } = bench();
+      const name = noise(512);
+      const names = { id: name, caller: name, group: name, model: name };
+      const amount = `${"7".repeat(500)}.${"3".repeat(500)}`;
+      await ledger.hold(holdOf({ ...names, amount, budget: amount }));
+      expect(await ledger.sweep({ onLost: "charge", own: true })).toHaveLength(1);
+      await ledger.settle(recordOf({ ...names, channel: name, charge: amount }));
+
+      expect(await ledger.balance(name)).toEqual({ settled: amount, held: "0" });
+      expect(await ledger.totals("channel", { channel: name })).toMatchObject([{ charge: amount }]);
     });
 
     it("may stand in what else a record holds", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { timeAfterStart } from "./clock.js";
-import { holdOf, recordOf, unresolvedOf } from "./entries.js";
+import { holdOf, recordOf, releasedOf, unresolvedOf } from "./entries.js";
 import { type OpenLedger, useLedger } from "./open-ledger.js";
 import { idsOf, peekUndelivered } from "./read-ledger.js";
 
@@ -175,6 +175,31 @@ export function describeOutbox(open: OpenLedger): void {
 
       expect(await ledger.takeUndelivered(10, LEASE_MS)).toStrictEqual([recordOf({ id: "req_1" })]);
       clock.advance(LEASE_MS);
+      expect(await peekUndelivered(ledger)).toStrictEqual([recordOf({ id: "req_1" })]);
+    });
+
+    it.each<[string, "waits" | "is leased" | "was delivered"]>([
+      ["while the unresolved one waits", "waits"],
+      ["while the unresolved one is leased", "is leased"],
+      ["after the unresolved one was delivered", "was delivered"],
+    ])("because of a late release is delivered again, at once, %s", async (_when, before) => {
+      const { ledger, clock } = bench();
+      await ledger.hold(holdOf({ id: "req_1" }));
+      const swept = await ledger.sweep({ onLost: "charge", own: true });
+      if (before !== "waits") await ledger.takeUndelivered(10, LEASE_MS);
+      if (before === "was delivered") await ledger.markDelivered(swept);
+      await ledger.release("req_1");
+      await ledger.markDelivered(swept);
+
+      const released = releasedOf({ id: "req_1" });
+      expect(await ledger.takeUndelivered(10, LEASE_MS)).toStrictEqual([released]);
+      await ledger.release("req_1");
+      expect(await ledger.takeUndelivered(10, LEASE_MS)).toEqual([]);
+      await ledger.markDelivered([released]);
+      clock.advance(LEASE_MS);
+      expect(await peekUndelivered(ledger)).toEqual([]);
+      await ledger.settle(recordOf({ id: "req_1" }));
+      await ledger.markDelivered([...swept, released]);
       expect(await peekUndelivered(ledger)).toStrictEqual([recordOf({ id: "req_1" })]);
     });
 

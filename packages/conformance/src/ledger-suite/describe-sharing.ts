@@ -1,6 +1,6 @@
 import type { Ledger } from "@calotype/core/billing";
 import { describe, expect, it } from "vitest";
-import { HOLD_MS, holdOf, recordOf } from "./entries.js";
+import { HOLD_MS, holdOf, recordOf, releasedOf } from "./entries.js";
 import { type OpenLedger, useLedger } from "./open-ledger.js";
 import { idsOf, readRecords } from "./read-ledger.js";
 
@@ -61,6 +61,18 @@ export function describeSharing(open: OpenLedger): void {
       expect(idsOf(await one.sweep({ onLost: "release" }))).toEqual(["req_2"]);
       await other.settle(recordOf({ id: "req_2" }));
       expect(await one.balance("me")).toEqual({ settled: "0.3", held: "0" });
+    });
+
+    it("corrects a record that another process swept and delivered, when its own request reached nobody", async () => {
+      const [one, other] = await openTwo();
+      await one.hold(holdOf({ id: "req_1", amount: "1", budget: "1" }));
+      bench().clock.advance(HOLD_MS);
+      await other.markDelivered(await other.sweep({ onLost: "charge" }));
+      await one.release("req_1");
+
+      expect(await other.balance("me")).toEqual({ settled: "0", held: "0" });
+      expect(await other.takeUndelivered(9, 0)).toEqual([releasedOf({ id: "req_1", held: "1" })]);
+      expect(await other.hold(holdOf({ id: "req_2", amount: "1", budget: "1" }))).toEqual({ ok: true });
     });
 
     it("is swept once where both sweep at once", async () => {

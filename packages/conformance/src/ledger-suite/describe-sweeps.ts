@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { START, timeAfterStart } from "./clock.js";
-import { HOLD_MS, holdOf, recordOf, unresolvedOf } from "./entries.js";
+import { timeAfterStart } from "./clock.js";
+import { HOLD_MS, holdOf, recordOf, releasedOf, unresolvedOf } from "./entries.js";
 import { type OpenLedger, useLedger } from "./open-ledger.js";
 import { idsOf, readRecords } from "./read-ledger.js";
 
@@ -15,8 +15,8 @@ export function describeSweeps(open: OpenLedger): void {
 
     it("ends the holds that expired, and leaves the others", async () => {
       const { ledger, clock } = bench();
-      await ledger.hold(holdOf({ id: "req_1", amount: "0.1", expiresAt: START + 1_000 }));
-      await ledger.hold(holdOf({ id: "req_2", amount: "0.2", expiresAt: START + 1_001 }));
+      await ledger.hold(holdOf({ id: "req_1", amount: "0.1", ttlMs: 1_000 }));
+      await ledger.hold(holdOf({ id: "req_2", amount: "0.2", ttlMs: 1_001 }));
 
       clock.advance(999);
       expect(await ledger.sweep({ onLost: "release" })).toEqual([]);
@@ -135,15 +135,79 @@ export function describeSweeps(open: OpenLedger): void {
       expect(await ledger.balance("me")).toEqual({ settled: "0.3", held: "0" });
     });
 
-    it("a late release and a late hold change nothing", async () => {
+    it("a late hold changes nothing", async () => {
       const { ledger } = bench();
       await ledger.hold(holdOf({ id: "req_1" }));
       await ledger.sweep({ onLost: "charge", own: true });
-      await ledger.release("req_1");
 
       expect(await ledger.hold(holdOf({ id: "req_1", budget: "0" }))).toEqual({ ok: true });
       expect(await readRecords(ledger)).toEqual([unresolvedOf({ id: "req_1", charge: "0.5" })]);
       expect(await ledger.balance("me")).toEqual({ settled: "0.5", held: "0" });
+    });
+
+    it.each<["release" | "charge", string | null, string | null]>([
+      ["release", "0.5", "0"],
+      ["charge", "0.5", "0"],
+      ["charge", null, null],
+    ])(
+      "with onLost %s a late release of %s replaces the unresolved record by a released one of %s",
+      async (onLost, amount, charge) => {
+        const { ledger } = bench();
+        await ledger.hold(holdOf({ id: "req_1", amount, budget: "1" }));
+        await ledger.settle(recordOf({ id: "req_2", charge: "0.3", time: timeAfterStart(1) }));
+        await ledger.sweep({ onLost, own: true });
+        for (let time = 0; time < 3; time++) await ledger.release("req_1");
+        await ledger.release("req_2");
+
+        expect(await readRecords(ledger)).toStrictEqual([
+          releasedOf({ id: "req_1", held: amount, charge }),
+          recordOf({ id: "req_2", charge: "0.3", time: timeAfterStart(1) }),
+        ]);
+        expect(await ledger.balance("me")).toEqual({ settled: "0.3", held: "0" });
+        expect(await ledger.totals("channel")).toEqual([
+          { key: "", requests: 1, images: 0, charge: "0", unresolved: 0 },
+          { key: "ark-1", requests: 1, images: 1, charge: "0.3", unresolved: 0 },
+        ]);
+        expect(await ledger.hold(holdOf({ id: "req_1", amount: "9", budget: "0" }))).toEqual({ ok: true });
+        expect(await ledger.sweep({ onLost, own: true })).toEqual([]);
+        expect(await ledger.hold(holdOf({ id: "req_3", amount: "0.7", budget: "1" }))).toEqual({ ok: true });
+      },
+    );
+
+    it.each<["released" | "refused"]>([["released"], ["refused"]])(
+      "many are %s at once and each takes its own charge back",
+      async (end) => {
+        const { ledger } = bench();
+        const ids = Array.from({ length: 40 }, (_, at) => `req_${at}`);
+        for (const [at, id] of ids.entries())
+          await ledger.hold(holdOf({ id, caller: `caller_${at % 3}`, amount: "0.1" }));
+        await ledger.sweep({ onLost: "charge", own: true });
+        const endOne = async (id: string, at: number): Promise<void> => {
+          if (end === "released") await ledger.release(id);
+          else
+            await ledger.settle(
+              recordOf({ id, caller: `caller_${at % 3}`, status: 400, images: 0, charge: "0" }),
+            );
+        };
+        await Promise.all([...ids, ...ids].map((id, at) => endOne(id, at % ids.length)));
+
+        for (const caller of ["caller_0", "caller_1", "caller_2"]) {
+          expect(await ledger.balance(caller)).toEqual({ settled: "0", held: "0" });
+        }
+        expect(await readRecords(ledger)).toHaveLength(40);
+      },
+    );
+
+    it("a settlement replaces what a late release left, and a release after it changes nothing", async () => {
+      const { ledger } = bench();
+      await ledger.hold(holdOf({ id: "req_1" }));
+      await ledger.sweep({ onLost: "charge", own: true });
+      await ledger.release("req_1");
+      await ledger.settle(recordOf({ id: "req_1", charge: "0.3" }));
+      await ledger.release("req_1");
+
+      expect(await readRecords(ledger)).toStrictEqual([recordOf({ id: "req_1", charge: "0.3" })]);
+      expect(await ledger.balance("me")).toEqual({ settled: "0.3", held: "0" });
     });
 
     it("what was released has its room in the budget again, what was charged has not", async () => {

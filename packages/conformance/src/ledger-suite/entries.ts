@@ -1,7 +1,7 @@
-import type { Hold, SettledRecord, UnresolvedRecord } from "@calotype/core/billing";
-import { START, timeAfterStart } from "./clock.js";
+import type { Hold, ReleasedRecord, SettledRecord, UnresolvedRecord } from "@calotype/core/billing";
+import { timeAfterStart } from "./clock.js";
 
-/** Holds of the tests expire so long after the start, where nothing else is said. */
+/** How long the holds of the tests last, unless a test says something else. */
 export const HOLD_MS = 60_000;
 
 /** The hold of a request, of which a test says what matters to it. */
@@ -13,7 +13,7 @@ export function holdOf(rest: Partial<Hold> & Pick<Hold, "id">): Hold {
     model: "seedream",
     operation: "generate",
     amount: "0.5",
-    expiresAt: START + HOLD_MS,
+    ttlMs: HOLD_MS,
     ...rest,
   };
 }
@@ -70,4 +70,11 @@ export function unresolvedOf(
     held: "0.5",
     ...rest,
   };
+}
+
+/** What a late release makes of {@link unresolvedOf}. */
+export function releasedOf(
+  rest: Omit<Partial<ReleasedRecord>, "state"> & Pick<ReleasedRecord, "id">,
+): ReleasedRecord {
+  return { ...unresolvedOf(rest), state: "released" };
 }

@@ -31,6 +31,16 @@ export const HOSTILE_TEXTS: Readonly<Record<string, string>> = {
   "a family of emoji": "👨‍👩‍👧‍👦",
   "right to left": "\u202eשלום",
   Chinese: "图像生成",
-  "ten kilobytes": "x".repeat(10_240),
-  "ten kilobytes of another end": `${"x".repeat(10_239)}y`,
+  "512 bytes": "x".repeat(512),
+  "512 bytes of another end": `${"x".repeat(511)}y`,
+  "512 bytes that no database can compress": noise(512),
 };
+
+/** A string of so many bytes in UTF-8, of Chinese characters and ASCII, that a database cannot make shorter. */
+export function noise(bytes: number): string {
+  const characters = Array.from(
+    { length: Math.floor(bytes / 3) },
+    (_, at) => 0x4e00 + ((at * 7919) % 20_000),
+  );
+  return String.fromCodePoint(...characters) + "y".repeat(bytes % 3);
+}

@@ -5,7 +5,7 @@ import { recordOf } from "./entries.js";
 
 /** One thing that happens to a ledger. */
 export type Step =
-  | { readonly kind: "hold"; readonly hold: Hold; readonly lifetimeMs: number }
+  | { readonly kind: "hold"; readonly hold: Hold }
   | { readonly kind: "settle"; readonly record: SettledRecord }
   | { readonly kind: "release"; readonly id: string }
   | { readonly kind: "sweep"; readonly onLost: LostPolicy; readonly own: boolean }
@@ -36,13 +36,9 @@ const milliseconds = fc.constantFrom(0, 1, 10, 50, 100, 1_000);
 export const randomStep: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 5,
-    arbitrary: fc.record({ facts, amount, budget, lifetimeMs: milliseconds }).map(
-      ({ facts: known, lifetimeMs, ...money }): Step => ({
-        kind: "hold",
-        hold: { ...known, ...money, expiresAt: 0 },
-        lifetimeMs,
-      }),
-    ),
+    arbitrary: fc
+      .record({ facts, amount, budget, ttlMs: milliseconds })
+      .map(({ facts: known, ...rest }): Step => ({ kind: "hold", hold: { ...known, ...rest } })),
   },
   {
     weight: 4,

@@ -23,10 +23,8 @@ const KEYS: readonly TotalsKey[] = ["caller", "model", "channel", "day"];
 /** Does the same to both. */
 export async function takeStep({ ledger, reference, clock, taken }: Trial, step: Step): Promise<Answers> {
   switch (step.kind) {
-    case "hold": {
-      const hold = { ...step.hold, expiresAt: clock.now() + step.lifetimeMs };
-      return { ledger: await ledger.hold(hold), reference: reference.hold(hold) };
-    }
+    case "hold":
+      return { ledger: await ledger.hold(step.hold), reference: reference.hold(step.hold, clock.now()) };
     case "settle":
       return { ledger: await ledger.settle(step.record), reference: reference.settle(step.record) };
     case "release":

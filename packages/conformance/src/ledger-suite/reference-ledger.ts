@@ -22,31 +22,35 @@ interface Kept {
  * what it judges.
  */
 export class ReferenceLedger {
-  #holds: Hold[] = [];
+  #holds: (Hold & { readonly endsAt: number })[] = [];
   #kept: Kept[] = [];
 
-  hold(hold: Hold): HoldResult {
+  hold(hold: Hold, now: number): HoldResult {
     if (this.#holds.some(({ id }) => id === hold.id) || this.find(hold.id) !== undefined) return { ok: true };
     const balance = this.balance(hold.caller);
     const spent = toUnits(balance.settled) + toUnits(balance.held) + toUnits(hold.amount);
     if (hold.budget !== undefined && spent > toUnits(hold.budget)) return { ok: false, balance };
-    this.#holds.push(hold);
+    this.#holds.push({ ...hold, endsAt: now + hold.ttlMs });
     return { ok: true };
   }
 
   settle(record: SettledRecord): void {
     if (this.find(record.id)?.record.state === "settled") return;
     this.#kept = this.#kept.filter((kept) => kept.record.id !== record.id);
-    this.release(record.id);
+    this.#endHold(record.id);
     this.#keep(record);
   }
 
   release(id: string): void {
-    this.#holds = this.#holds.filter((hold) => hold.id !== id);
+    this.#endHold(id);
+    const known = this.find(id)?.record;
+    if (known?.state !== "unresolved") return;
+    this.#kept = this.#kept.filter((kept) => kept.record.id !== id);
+    this.#keep({ ...known, state: "released", charge: known.charge === null ? null : "0" });
   }
 
   sweep(now: number, onLost: LostPolicy, own: boolean): UnresolvedRecord[] {
-    const lost = this.#holds.filter((hold) => own || now >= hold.expiresAt);
+    const lost = this.#holds.filter((hold) => own || now >= hold.endsAt);
     this.#holds = this.#holds.filter((hold) => !lost.includes(hold));
     const records = lost.map(({ id, time, caller, group, model, operation, amount }): UnresolvedRecord => {
       const charge = amount !== null && onLost === "release" ? "0" : amount;
@@ -104,6 +108,10 @@ export class ReferenceLedger {
 
   find(id: string): Kept | undefined {
     return this.#kept.find(({ record }) => record.id === id);
+  }
+
+  #endHold(id: string): void {
+    this.#holds = this.#holds.filter((hold) => hold.id !== id);
   }
 
   #keep(record: UsageRecord): void {

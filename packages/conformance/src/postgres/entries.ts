@@ -10,7 +10,7 @@ const FACTS = {
 
 /** A hold of an hour. */
 export function holdOf(rest: Pick<Hold, "id" | "caller" | "amount"> & Partial<Hold>): Hold {
-  return { ...FACTS, expiresAt: Date.now() + 3_600_000, ...rest };
+  return { ...FACTS, ttlMs: 3_600_000, ...rest };
 }
 
 export function recordOf(rest: Pick<SettledRecord, "id" | "caller" | "charge">): SettledRecord {

@@ -61,7 +61,7 @@ async function waitForBooks({ row }: Case, { gateway }: StartedCase): Promise<vo
 
 function toFacts(record: UsageRecord): RecordFacts {
   const { state, images, charge } = record;
-  if (state === "unresolved") return { state, images, charge };
+  if (state !== "settled") return { state, images, charge };
   const { status, channel, usage, reportedUsage, errorCode, unpriced } = record;
   return { state, images, charge, status, channel, usage, reportedUsage, errorCode, unpriced };
 }

@@ -26,7 +26,7 @@ export interface TestSchema {
   readonly empty: () => Promise<void>;
 }
 
-const TABLES = ["owners", "balances", "holds", "records", "outbox"];
+const TABLES = ["owners", "balances", "holds", "records", "outbox", "released_holds"];
 
 /** Names a schema that the first ledger makes and that goes with the tests of the `describe` that calls it. */
 export function useTestSchema(url: string): TestSchema {

@@ -9,7 +9,7 @@ const SLOW = { connectMs: 1_000, firstByteMs: DAY_MS, idleMs: 2_000 };
 
 /** For how long the hold of a request to these channels is kept. */
 async function findLeaseMs(channels: readonly Partial<ChannelOptions>[]): Promise<number> {
-  const expiries: number[] = [];
+  const lifetimes: number[] = [];
   const own = createMemoryLedger();
   const { post } = createTestGateway(
     undefined,
@@ -24,7 +24,8 @@ async function findLeaseMs(channels: readonly Partial<ChannelOptions>[]): Promis
       ledger: {
         ...own,
         hold: (hold) => {
-          expiries.push(hold.expiresAt);
+          expect(hold.expiresAt).toBe(NOW + hold.ttlMs);
+          lifetimes.push(hold.ttlMs);
           return own.hold(hold);
         },
       },
@@ -32,7 +33,7 @@ async function findLeaseMs(channels: readonly Partial<ChannelOptions>[]): Promis
     { now: () => NOW },
   );
   expect((await post({ model: "doodle", prompt: "x" })).status).toBe(200);
-  return (expiries[0] ?? 0) - NOW;
+  return lifetimes[0] ?? 0;
 }
 
 describe("a hold", () => {

@@ -71,7 +71,7 @@ export async function admit(parts: AdmissionParts, applicant: Applicant): Promis
   const { leaseMs } = model;
   const key = readIdempotencyKey(applicant.headers);
   const limits = findLimits(parts.limitPlans, applicant);
-  const hold = toHold(applicant, parts.now() + leaseMs);
+  const hold = toHold(applicant, leaseMs, parts.now());
   const ticket: AdmissionTicket = {
     id: order.id,
     caller: caller.id,

@@ -115,7 +115,7 @@ describe("a hold", () => {
     expect((await ledger.balance("me")).held).toBe(passing === 0 ? "0" : `0.${passing}`);
   });
 
-  it.each(["__proto__", "constructor", "x".repeat(1_048_576)])(
+  it.each(["__proto__", "constructor", "x".repeat(512)])(
     "keeps callers of any name apart: %#",
     async (id) => {
       const { ledger, hold } = open();

@@ -16,8 +16,13 @@ export interface HoldContext {
   readonly keepAlive: (work: Promise<unknown>) => void;
 }
 
-/** What a request may cost at worst, to be set aside before anything is spent. */
-export function toHold({ order, caller, request }: HoldContext, expiresAt: number): Hold {
+/**
+ * What a request may cost at worst, to be set aside before anything is spent.
+ *
+ * @param ttlMs for how long it is set aside at most
+ * @param now milliseconds since 1970
+ */
+export function toHold({ order, caller, request }: HoldContext, ttlMs: number, now: number): Hold {
   const { id, time, group, model, operation, price } = order;
   return {
     id,
@@ -28,7 +33,8 @@ export function toHold({ order, caller, request }: HoldContext, expiresAt: numbe
     operation,
     amount: price?.estimate(request).amount ?? null,
     budget: caller.budget === undefined ? undefined : toText(caller.budget),
-    expiresAt,
+    ttlMs,
+    expiresAt: now + ttlMs,
   };
 }
 

@@ -12,3 +12,13 @@ export function compareText(one: string, other: string): number {
 function rankOf(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x1_0000 : unit;
 }
+
+/** The order of holds and records: by their time, then by their id. */
+export function compareAge(one: Aged, other: Aged): number {
+  return compareText(one.time, other.time) || compareText(one.id, other.id);
+}
+
+interface Aged {
+  readonly time: string;
+  readonly id: string;
+}

@@ -1,7 +1,7 @@
 import type { Logger } from "../logger.js";
 import { type Awaitable, isPromiseLike } from "../promise-like.js";
 import { settlesWithin } from "../settles-within.js";
-import type { Ledger } from "./ledger.js";
+import type { EntryFailure, Ledger } from "./ledger.js";
 import type { UsageRecord } from "./usage-record.js";
 
 /** Brings records to the operator's function, each at least once. */
@@ -36,10 +36,16 @@ export function createDelivery({ ledger, send, logger }: DeliveryParts): Deliver
     logger.error({ err: error }, "The ledger failed; records are delivered later.");
     running = undefined;
   };
+  const onUnreadable = onceForEachId(({ id, error }) => {
+    logger.error(
+      { requestId: id, err: error },
+      "The ledger cannot read a usage record; it is not delivered.",
+    );
+  });
   const begin = (deliver: Send): Promise<void> | undefined => {
     next = undefined;
     try {
-      const pass = deliverWaiting({ ledger, send: deliver, failed: new FailedRecords(logger) });
+      const pass = deliverWaiting({ ledger, send: deliver, failed: new FailedRecords(logger), onUnreadable });
       running = isPromiseLike(pass) ? pass.then(end, fail) : undefined;
     } catch (error) {
       fail(error);
@@ -58,11 +64,26 @@ export function createDelivery({ ledger, send, logger }: DeliveryParts): Deliver
   };
 }
 
+const MOST_REPORTED = 1_000;
+
+/** A ledger meets a damaged entry again and again. One line in the log for each is enough. */
+export function onceForEachId(report: (failure: EntryFailure) => void): (failure: EntryFailure) => void {
+  const reported = new Set<string>();
+  return (failure) => {
+    if (reported.has(failure.id)) return;
+    if (reported.size >= MOST_REPORTED) reported.clear();
+    reported.add(failure.id);
+    report(failure);
+  };
+}
+
 /** One pass over what waits. */
 interface Pass {
   readonly ledger: Ledger;
   readonly send: Send;
   readonly failed: FailedRecords;
+  /** Reports a stored record that the ledger cannot read. */
+  readonly onUnreadable: (failure: EntryFailure) => void;
 }
 
 /** Takes what waits until nothing more does, or until what failed before comes again. */
@@ -81,7 +102,7 @@ async function deliverRest(pass: Pass, first: Awaitable<boolean>): Promise<void>
 
 /** Whether more may wait. */
 function deliverBatch(pass: Pass): Awaitable<boolean> {
-  const records = pass.ledger.takeUndelivered(BATCH, LEASE_MS);
+  const records = pass.ledger.takeUndelivered(BATCH, LEASE_MS, pass.onUnreadable);
   return isPromiseLike(records)
     ? records.then((taken) => sendRecords(pass, taken))
     : sendRecords(pass, records);

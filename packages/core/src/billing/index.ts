@@ -8,6 +8,8 @@ export type {
   PerTokenDerivation,
 } from "./calculate-charge.js";
 export { calculateCharge } from "./calculate-charge.js";
+export { checkHold, checkRecord, isName } from "./check-entry.js";
+export { compareAge } from "./compare-text.js";
 export type { DecimalInput } from "./decimal-input.js";
 export type { EstimateInput, RequestBounds } from "./estimate-charge.js";
 export { estimateCharge } from "./estimate-charge.js";
@@ -15,12 +17,14 @@ export { exportRecords } from "./export-records.js";
 export type {
   AsyncLedger,
   Balance,
+  EntryFailure,
   Hold,
   HoldResult,
   Ledger,
   LostPolicy,
   Outbox,
   RecordFilter,
+  SweepOptions,
   TotalsKey,
   UsageReports,
   UsageTotal,
@@ -28,5 +32,6 @@ export type {
 export { createMemoryLedger, type MemoryLedgerOptions } from "./memory-ledger.js";
 export type { ModelDetails, PerRequestDetails, PerTokenDetails } from "./model-details.js";
 export type { BillingOptions, PriceTables } from "./pricing.js";
-export { toUnresolvedRecord } from "./unresolved-record.js";
-export type { SettledRecord, UnresolvedRecord, UsageRecord } from "./usage-record.js";
+export { parseHold, parseRecord } from "./stored-entries.js";
+export { reportFailures, toReleasedRecord, toUnresolvedRecord } from "./unresolved-record.js";
+export type { ReleasedRecord, SettledRecord, UnresolvedRecord, UsageRecord } from "./usage-record.js";

@@ -2,11 +2,14 @@ import type { Operation } from "../image-request.js";
 import type { Awaitable } from "../promise-like.js";
 import type { SettledRecord, UnresolvedRecord, UsageRecord } from "./usage-record.js";
 
-/** Money set aside before a request is sent, and what is known of the request at that moment. */
+/**
+ * Money set aside before a request is sent, and what is known of the request at that moment. Each of `id`, `caller`,
+ * `group` and `model` has at most 512 bytes in UTF-8.
+ */
 export interface Hold {
-  /** The request's id, and of the record that the hold becomes. No two requests have one id. */
+  /** The id of the request, and of the record that the hold becomes. No two requests have one id. */
   readonly id: string;
-  /** When the request came in, ISO 8601 in UTC. */
+  /** When the request arrived, by the clock of the gateway: ISO 8601 in UTC. */
   readonly time: string;
   readonly caller: string;
   readonly group: string;
@@ -16,8 +19,17 @@ export interface Hold {
   readonly amount: string | null;
   /** The caller's budget, a decimal string: all that it may ever spend. Absent: no bound. */
   readonly budget?: string | undefined;
-  /** Milliseconds since 1970. A hold that nobody ended by then is lost, see {@link Ledger.sweep}. */
-  readonly expiresAt: number;
+  /**
+   * For how many milliseconds the hold lasts, by the clock of the ledger: from 0 to ten years. A hold that is still open
+   * after that is lost, see {@link Ledger.sweep}.
+   */
+  readonly ttlMs: number;
+  /**
+   * The end of the hold in milliseconds since 1970, by the clock of the gateway, which may be wrong.
+   *
+   * @deprecated Add `ttlMs` to the time of your store. The gateway sends `expiresAt` until 1.0 for older ledgers.
+   */
+  readonly expiresAt?: number | undefined;
 }
 
 /** What a caller spent and has under way; decimal strings. */
@@ -53,7 +65,7 @@ export type TotalsKey = "caller" | "model" | "channel" | "day";
 
 /** One line of totals. */
 export interface UsageTotal {
-  /** The caller, model, channel or day; `""` for the channel of unresolved requests. */
+  /** The caller, model, channel or day; `""` for the channel of unresolved and released requests. */
   readonly key: string;
   readonly requests: number;
   readonly images: number;
@@ -72,15 +84,42 @@ export interface UsageReports {
   totals(by: TotalsKey, filter?: RecordFilter): Promise<readonly UsageTotal[]>;
 }
 
+/** A stored hold or record that a ledger cannot process. */
+export interface EntryFailure {
+  readonly id: string;
+  readonly error: unknown;
+}
+
 /** Records on their way to the operator's own function, each at least once. */
 export interface Outbox {
   /**
-   * Records that were not delivered yet, in the order in which they were kept, at most `limit`. For `leaseMs` nobody else
-   * is given them; those not marked by then are given out again.
+   * Returns records that were not delivered yet, in the order in which they were kept. Nobody else gets them for the
+   * duration of the lease. Records that are not marked by then are given out again.
+   *
+   * @param limit how many records at most
+   * @param leaseMs the lease in milliseconds
+   * @param onUnreadable called for each stored record that cannot be read. It is left out, and tried again after the lease.
    */
-  takeUndelivered(limit: number, leaseMs: number): Awaitable<readonly UsageRecord[]>;
+  takeUndelivered(
+    limit: number,
+    leaseMs: number,
+    onUnreadable?: (failure: EntryFailure) => void,
+  ): Awaitable<readonly UsageRecord[]>;
   /** Exactly these versions of these records were delivered. */
   markDelivered(records: readonly UsageRecord[]): Awaitable<void>;
+}
+
+/** What a sweep does. */
+export interface SweepOptions {
+  /** What becomes of the money of lost requests. */
+  readonly onLost: LostPolicy;
+  /** Whether the open holds of this ledger object are lost as well, for a process that is about to end. Default false. */
+  readonly own?: boolean | undefined;
+  /**
+   * Called for each hold that cannot be ended, after the others were ended. Without it, the sweep then rejects with an
+   * `AggregateError`.
+   */
+  readonly onFailure?: ((failure: EntryFailure) => void) | undefined;
 }
 
 /**
@@ -88,30 +127,43 @@ export interface Outbox {
  * when it returns or its promise resolves, as far as the implementation promises it.
  *
  * A ledger that cannot be reached throws or rejects; a request whose hold fails is refused with a 503.
+ *
+ * An id has at most one record. A later state replaces an earlier one, and the record is then delivered again:
+ *
+ * | The record is | after `release` | after `settle` |
+ * | --- | --- | --- |
+ * | `unresolved` | `released`, charge `"0"` | `settled` |
+ * | `released` | stays | `settled` |
+ * | `settled` | stays | stays: the first one counts |
  */
 export interface Ledger extends UsageReports, Outbox {
   /**
-   * Sets money aside where `settled + held + amount ≤ budget`, in one step with the check; `null` counts as 0.
-   * A second hold of an id that is known changes nothing and is `ok`.
+   * Sets money aside if `settled + held + amount ≤ budget`, in one step with the check; `null` counts as 0.
+   * A second hold of an id that is known changes nothing and is `ok`. If this rejects, the hold may still have been made,
+   * until `release` is called.
+   *
+   * @throws RangeError if a name has more than 512 bytes, and for whatever else `checkHold` refuses. Nothing is held.
    */
   hold(hold: Hold): Awaitable<HoldResult>;
   /**
-   * Ends a hold with its charge and keeps the record. A second call for an id changes nothing. Where a sweep
-   * came first, the record takes the place of the unresolved one and is delivered anew.
+   * Ends a hold with its charge and keeps the record. A second call for an id changes nothing. If a sweep came first,
+   * the record replaces the unresolved one, the balance is corrected, and the record is delivered again.
+   *
+   * @throws RangeError if a name has more than 512 bytes, and for whatever else `checkRecord` refuses
    */
   settle(record: SettledRecord): Awaitable<void>;
-  /** Ends a hold without a trace: its id is as if it never was. Of one that was settled, swept or never made, nothing changes. */
+  /**
+   * Ends the hold of a request that reached no provider, without a record. If a sweep came first, the unresolved record
+   * becomes a `ReleasedRecord` with charge `"0"`, the balance is corrected, and the record is delivered again.
+   * Nothing changes if the request was settled, or is unknown. A hold that failed before is not made afterwards.
+   */
   release(id: string): Awaitable<void>;
   /**
-   * Ends the lost holds: those past their `expiresAt`, and those of processes known to be dead. Each becomes an
-   * unresolved record, charged nothing or its hold. Returns the new records.
-   *
-   * @param options.own also the open holds of this ledger object, for a process that is about to end
+   * Ends the lost holds: those past their time, and those of processes known to be dead. Each becomes an unresolved
+   * record, charged nothing or its hold. Returns the new records in the order of their time, then id. A hold that cannot
+   * be ended does not keep the others from it.
    */
-  sweep(options: {
-    readonly onLost: LostPolicy;
-    readonly own?: boolean;
-  }): Promise<readonly UnresolvedRecord[]>;
+  sweep(options: SweepOptions): Promise<readonly UnresolvedRecord[]>;
 }
 
 /** A ledger outside of the process, or on a disk: every answer is a promise. */
@@ -119,6 +171,10 @@ export interface AsyncLedger extends Ledger {
   hold(hold: Hold): Promise<HoldResult>;
   settle(record: SettledRecord): Promise<void>;
   release(id: string): Promise<void>;
-  takeUndelivered(limit: number, leaseMs: number): Promise<readonly UsageRecord[]>;
+  takeUndelivered(
+    limit: number,
+    leaseMs: number,
+    onUnreadable?: (failure: EntryFailure) => void,
+  ): Promise<readonly UsageRecord[]>;
   markDelivered(records: readonly UsageRecord[]): Promise<void>;
 }

@@ -14,7 +14,7 @@ const holdOf = (id: string, rest: Partial<Hold> = {}): Hold => ({
   time: "2026-01-31T12:00:00.000Z",
   caller: "me",
   amount: "0.5",
-  expiresAt: Number.POSITIVE_INFINITY,
+  ttlMs: 3_600_000,
   ...rest,
 });
 
@@ -179,9 +179,9 @@ describe("a memory ledger that is given what is no amount", () => {
     const ledger = createMemoryLedger();
     await ledger.hold(holdOf("a"));
 
-    expect(() => ledger.hold(holdOf("b", { amount: "free" }))).toThrow(/Invalid number/);
-    expect(() => ledger.hold(holdOf("b", { budget: "much" }))).toThrow(/Invalid number/);
-    expect(() => ledger.settle(recordOf("a", { charge: "NaN" }))).toThrow(/Invalid number/);
+    expect(() => ledger.hold(holdOf("b", { amount: "free" }))).toThrow(/must be null or a decimal/);
+    expect(() => ledger.hold(holdOf("b", { budget: "much" }))).toThrow(/must be null or a decimal/);
+    expect(() => ledger.settle(recordOf("a", { charge: "NaN" }))).toThrow(/must be null or a decimal/);
 
     expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0.5" });
     expect(await idsOf(ledger)).toBe("");

@@ -1,12 +1,16 @@
 import { createBalances } from "./balances.js";
 import { type BoundedRecords, createBoundedRecords } from "./bounded-records.js";
-import { compareText } from "./compare-text.js";
+import { checkHold, checkRecord } from "./check-entry.js";
+import { compareAge } from "./compare-text.js";
 import { copyRecord } from "./copy-record.js";
 import type { Hold, Ledger, RecordFilter } from "./ledger.js";
 import { createRecordMatcher } from "./match-records.js";
 import { sumRecords } from "./sum-records.js";
-import { toUnresolvedRecord } from "./unresolved-record.js";
+import { toReleasedRecord, toUnresolvedRecord } from "./unresolved-record.js";
 import type { UsageRecord } from "./usage-record.js";
+
+/** A hold and its end in milliseconds, by the clock of the ledger. */
+type OpenHold = Hold & { readonly endsAt: number };
 
 /** What {@link createMemoryLedger} can be told. */
 export interface MemoryLedgerOptions {
@@ -42,7 +46,7 @@ export function createMemoryLedger({
     throw new RangeError(`maxRecords must be a whole number of at least 1, not ${String(maxRecords)}`);
   }
   const balances = createBalances();
-  const holds = new Map<string, Hold>();
+  const holds = new Map<string, OpenHold>();
   const records = createBoundedRecords(now, maxRecords);
 
   function endHold(hold: Hold): void {
@@ -58,14 +62,16 @@ export function createMemoryLedger({
   // No method waits for anything, so each is atomic.
   return {
     hold(hold) {
+      checkHold(hold);
       if (holds.has(hold.id) || records.find(hold.id) !== undefined) return { ok: true };
       const { caller, amount, budget } = hold;
       if (!balances.hasRoom(caller, amount, budget)) return { ok: false, balance: balances.of(caller) };
       balances.add(caller, "held", amount);
-      holds.set(hold.id, { ...hold });
+      holds.set(hold.id, { ...hold, endsAt: now() + hold.ttlMs });
       return { ok: true };
     },
     settle(record) {
+      checkRecord(record);
       const hold = holds.get(record.id);
       // One that is held has no record: a look among thousands that no cache holds is saved.
       const known = hold === undefined ? records.find(record.id) : undefined;
@@ -76,10 +82,17 @@ export function createMemoryLedger({
     },
     release(id) {
       const hold = holds.get(id);
-      if (hold !== undefined) endHold(hold);
+      if (hold !== undefined) {
+        endHold(hold);
+        return;
+      }
+      const known = records.find(id);
+      if (known?.state !== "unresolved") return;
+      balances.subtract(known.caller, "settled", known.charge);
+      keep(toReleasedRecord(known));
     },
     async sweep({ onLost, own = false }) {
-      const lost = [...holds.values()].filter((hold) => own || hold.expiresAt <= now()).toSorted(compareAge);
+      const lost = [...holds.values()].filter((hold) => own || hold.endsAt <= now()).toSorted(compareAge);
       return lost.map((hold) => {
         const record = toUnresolvedRecord(hold, onLost);
         endHold(hold);
@@ -107,8 +120,4 @@ export function createMemoryLedger({
 async function* readRecords(records: BoundedRecords, filter: RecordFilter): AsyncGenerator<UsageRecord> {
   const found = records.all().filter(createRecordMatcher(filter)).toSorted(compareAge);
   for (const record of found) yield copyRecord(record);
-}
-
-function compareAge(one: Hold | UsageRecord, other: Hold | UsageRecord): number {
-  return compareText(one.time, other.time) || compareText(one.id, other.id);
 }

@@ -61,5 +61,16 @@ export interface UnresolvedRecord extends RequestFacts {
   readonly images: 0;
 }
 
+/**
+ * A request that was unresolved until it became known that it reached no provider: its process had only been paused, or
+ * cut off from the database. It replaces the unresolved record of the same id and costs nothing.
+ */
+export interface ReleasedRecord extends RequestFacts {
+  readonly state: "released";
+  /** What was set aside for it. */
+  readonly held: string | null;
+  readonly images: 0;
+}
+
 /** One request in the books. Plain data, ready for `JSON.stringify`. */
-export type UsageRecord = SettledRecord | UnresolvedRecord;
+export type UsageRecord = SettledRecord | UnresolvedRecord | ReleasedRecord;

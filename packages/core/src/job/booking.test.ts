@@ -36,7 +36,7 @@ async function open(changed: (own: Ledger) => Partial<Ledger> = () => ({})) {
     model: "m",
     operation: "generate",
     amount: "5",
-    expiresAt: Infinity,
+    ttlMs: 3_600_000,
   });
   const now = (): number => ORDER.receivedAt + 100;
   const booking = openBooking(

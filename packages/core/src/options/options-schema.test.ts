@@ -57,6 +57,7 @@ describe("a wrong option is named", () => {
   const WHOLE = "must be a whole number";
   const AT_LEAST_1 = "must be at least 1";
   const FUNCTION = "must be a function";
+  const NAME = "a string of at most 512 bytes in UTF-8, without NUL and without half a surrogate pair";
   const END = "must be a Date, or a time with a zone such as 2027-01-31T00:00:00Z";
   const LEDGER =
     "must have the functions hold, settle, release, sweep, takeUndelivered, markDelivered, balance, records, totals";
@@ -75,6 +76,8 @@ describe("a wrong option is named", () => {
     ['apiKeys[0].budget must be a decimal of at least 0, such as "0.04"', withKey({ budget: "-1" })],
     ['apiKeys[0].budget must be a decimal of at least 0, such as "0.04"', withKey({ budget: "1e3" })],
     ['apiKeys[0].budget must be a decimal such as "0.04"', withKey({ budget: null })],
+    [`apiKeys[0].id must be ${NAME}`, withKey({ id: "x".repeat(513) })],
+    [`apiKeys[0].group must be ${NAME}`, withKey({ group: "图".repeat(171) })],
     [`apiKeys[0].expiresAt ${END}`, withKey({ expiresAt: "2027-01-31" })],
     [`apiKeys[0].expiresAt ${END}`, withKey({ expiresAt: 1_801_353_600_000 })],
     [`apiKeys[0].expiresAt ${END}`, withKey({ expiresAt: new Date(Number.NaN) })],

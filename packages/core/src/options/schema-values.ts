@@ -1,8 +1,12 @@
 import { z } from "zod";
+import { isName, NAME_RULE } from "../billing/check-entry.js";
 import { parseDecimal } from "../billing/decimal.js";
 
-/** A text that is not empty. */
-export const name = z.string("must be a text").min(1, "must not be empty");
+/** A name that every ledger can keep. */
+export const name = z
+  .string("must be a text")
+  .min(1, "must not be empty")
+  .refine(isName, `must be ${NAME_RULE}`);
 /** As a client may ask for. */
 export const responseFormat = z.enum(["url", "b64_json"], 'must be "url" or "b64_json"').optional();
 /** A price, a ratio or a budget. */

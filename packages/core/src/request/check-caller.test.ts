@@ -17,6 +17,7 @@ describe("checkCaller", () => {
     { id: "me", group: "vip", models: [], responseFormat: "url", budget: 0, limits: {} },
     { id: "me", budget: "12.50", expiresAt: "2026-12-31T23:59:59Z" },
     { id: "me", expiresAt: new Date(0), limits: { requestsPerMinute: 1, imagesPerMinute: null } },
+    { id: "x".repeat(512), group: "图".repeat(170) },
     { id: "me", group: undefined, models: undefined, budget: undefined, limits: { concurrent: undefined } },
   ])("takes %j", (caller) => {
     expect(() => checkCaller(caller, RULES)).not.toThrow();
@@ -33,6 +34,11 @@ describe("checkCaller", () => {
     ["id", { id: 7 }],
     ["id", "me"],
     ["id", true],
+    ["id", { id: "x".repeat(513) }],
+    ["id", { id: "图".repeat(171) }],
+    ["id", { id: "a\0b" }],
+    ["id", { id: "\ud800" }],
+    ["group", { id: "me", group: "x".repeat(513) }],
     ["group", { id: "me", group: null }],
     ["group", { id: "me", group: "" }],
     ["models", { id: "me", models: null }],

@@ -1,4 +1,5 @@
 import type { CallerLimits } from "../admission/caller-limits.js";
+import { isName, NAME_RULE } from "../billing/check-entry.js";
 import { parseDecimal } from "../billing/decimal.js";
 import type { Caller } from "../image-request.js";
 import { parseInstant } from "../instant.js";
@@ -22,12 +23,17 @@ export function checkCaller(
 ): void {
   // Without an id nobody could be charged.
   if (!isText(id)) throw new TypeError("authenticate gave a caller without id: it must be a text.");
+  if (!isName(id)) {
+    throw new TypeError(
+      `authenticate gave a caller with a wrong id: it must be ${NAME_RULE}, not ${JSON.stringify(id.slice(0, 50))}….`,
+    );
+  }
   const check: Check = (sound, field, rule) => {
     if (!sound) {
       throw new TypeError(`authenticate gave the caller ${JSON.stringify(id)} a wrong ${field}: ${rule}.`);
     }
   };
-  check(isAbsentOr(isText, group), "group", "it must be a text or absent");
+  check(isAbsentOr(isGroup, group), "group", `it must be absent or ${NAME_RULE}`);
   check(isAbsentOr(isTextList, models), "models", "it must be a list of names or absent");
   check(isAbsentOr(isFormat, responseFormat), "responseFormat", 'it must be "url", "b64_json" or absent');
   check(isAbsentOr(isMoment, expiresAt), "expiresAt", EXPIRY_RULE);
@@ -66,6 +72,11 @@ function isAbsentOr(isSound: (value: unknown) => boolean, value: unknown): boole
 
 function isText(value: unknown): boolean {
   return typeof value === "string" && value !== "";
+}
+
+/** It stands in every hold and record. */
+function isGroup(value: unknown): boolean {
+  return isText(value) && isName(value);
 }
 
 function isTextList(value: unknown): boolean {

@@ -1,4 +1,5 @@
 import type { CallerLimits } from "../admission/caller-limits.js";
+import { isName } from "../billing/check-entry.js";
 import { GatewayError, invalidRequest } from "../errors.js";
 import type { Family } from "../families/family.js";
 import type { ModelLimits } from "../families/model-limits.js";
@@ -153,9 +154,9 @@ function readModelName(model: unknown): string {
 
 const MAX_NAME_LENGTH = 256;
 
-/** A series has endless names, and the name that a client sends stands in holds, records, logs and databases. */
+/** A series has endless names, and the name that a client sends is kept in holds, records, logs and databases. */
 function isPlainName(name: string): boolean {
-  return name.length <= MAX_NAME_LENGTH && /^[^\p{Cc}\p{Cs}]+$/u.test(name);
+  return name.length <= MAX_NAME_LENGTH && isName(name) && /^[^\p{Cc}\p{Cs}]+$/u.test(name);
 }
 
 /** The provider's names to the service models that a channel maps to them. */

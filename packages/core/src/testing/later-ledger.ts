@@ -7,7 +7,8 @@ export function answerLater(ledger: Ledger): AsyncLedger {
     hold: async (hold) => await ledger.hold(hold),
     settle: async (record) => await ledger.settle(record),
     release: async (id) => await ledger.release(id),
-    takeUndelivered: async (limit, leaseMs) => await ledger.takeUndelivered(limit, leaseMs),
+    takeUndelivered: async (limit, leaseMs, onUnreadable) =>
+      await ledger.takeUndelivered(limit, leaseMs, onUnreadable),
     markDelivered: async (records) => await ledger.markDelivered(records),
   };
 }

@@ -1,4 +1,4 @@
-import type { SettledRecord, UnresolvedRecord } from "../billing/usage-record.js";
+import type { ReleasedRecord, SettledRecord, UnresolvedRecord } from "../billing/usage-record.js";
 import { createGateway } from "../create-gateway.js";
 import type { Environment } from "../environment.js";
 import type { Gateway } from "../gateway.js";
@@ -46,7 +46,7 @@ export interface TestGateway {
   /** What `onUsage` was told of requests whose end is known. */
   readonly records: readonly SettledRecord[];
   /** And of those whose end nobody told. */
-  readonly unresolved: readonly UnresolvedRecord[];
+  readonly unresolved: readonly (UnresolvedRecord | ReleasedRecord)[];
   readonly logs: readonly LogLine[];
   /** Posts JSON (or a text or bytes as they are) with the caller's key. */
   readonly post: (body: unknown, headers?: Record<string, string>) => Promise<Answer>;
@@ -93,7 +93,7 @@ export function createTestGateway(
 ): TestGateway {
   const calls: SentCall[] = [];
   const records: SettledRecord[] = [];
-  const unresolved: UnresolvedRecord[] = [];
+  const unresolved: (UnresolvedRecord | ReleasedRecord)[] = [];
   const logs: LogLine[] = [];
   const gateway = createGateway(
     {

@@ -3,6 +3,8 @@ import type { Hold, SettledRecord } from "@calotype/core/billing";
 /** When the clocks of the tests begin. */
 export const START = Date.parse("2026-01-31T12:00:00.000Z");
 
+const YEAR_MS = 365 * 86_400_000;
+
 /** The hold of a request, of which a test says what matters to it. */
 export function holdOf(rest: Partial<Hold> & Pick<Hold, "id">): Hold {
   return {
@@ -12,7 +14,7 @@ export function holdOf(rest: Partial<Hold> & Pick<Hold, "id">): Hold {
     model: "seedream",
     operation: "generate",
     amount: "0.5",
-    expiresAt: Number.MAX_SAFE_INTEGER,
+    ttlMs: YEAR_MS,
     ...rest,
   };
 }

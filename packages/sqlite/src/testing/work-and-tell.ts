@@ -24,7 +24,7 @@ async function work(worker: number): Promise<void> {
   const caller = `caller-${worker % 3}`;
   for (let round = 0; round < Number(rounds); round++) {
     const id = `${name}-${worker}-${round}`;
-    await ledger.hold(holdOf({ id, caller, amount: "0.5", expiresAt: Number.MAX_SAFE_INTEGER }));
+    await ledger.hold(holdOf({ id, caller, amount: "0.5" }));
     tell("held", id);
     if (isToBeReleased(id)) {
       await ledger.release(id);

@@ -1,0 +1,117 @@
+import { createGateway, type Gateway } from "@calotype/core";
+import { createPostgresLedger } from "@calotype/postgres";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { describeWithService } from "../support/needs-service.js";
+import { POSTGRES, useTestSchema } from "../support/postgres-service.js";
+
+const HOUR_MS = 3_600_000;
+
+const RESPONSE = {
+  model: "ep-1",
+  created: 1_763_683_200,
+  data: [{ url: "https://ark.test/1.png", size: "2048x2048" }],
+  usage: { generated_images: 1, output_tokens: 16_384, total_tokens: 16_384 },
+};
+
+/** A provider that responds when a test says so. */
+function createProvider() {
+  const waiting: (() => void)[] = [];
+  return {
+    waiting,
+    fetch: async (): Promise<Response> => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      waiting.push(resolve);
+      await promise;
+      return Response.json(RESPONSE);
+    },
+  };
+}
+
+function post(gateway: Gateway): Promise<Response> {
+  return gateway.fetch(
+    new Request("http://gateway.test/v1/images/generations", {
+      method: "POST",
+      headers: { authorization: "Bearer secret", "content-type": "application/json" },
+      body: JSON.stringify({ model: "doodle", prompt: "a cat" }),
+    }),
+  );
+}
+
+await describeWithService(POSTGRES, (url) => {
+  const { pool, schema, empty } = useTestSchema(url);
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
+  afterEach(async () => {
+    vi.useRealTimers();
+    await empty();
+  });
+
+  it.each([
+    ["two hours behind", -2 * HOUR_MS],
+    ["a day behind", -24 * HOUR_MS],
+    ["two hours ahead", 2 * HOUR_MS],
+    ["a year ahead", 8_766 * HOUR_MS],
+  ])(
+    "with a gateway clock %s, live holds are not swept, and a budget of 1 settles 1",
+    async (_when, skewMs) => {
+      vi.setSystemTime(Date.now() + skewMs);
+      const provider = createProvider();
+      const ledger = createPostgresLedger({ pool, schema });
+      const other = createPostgresLedger({ pool, schema });
+      const gateway = createGateway({
+        models: { doodle: { family: "seedream" } },
+        channels: [{ id: "ark", family: "seedream", apiKey: "k" }],
+        apiKeys: [{ id: "me", key: "secret", budget: "1" }],
+        billing: {
+          model_details: { doodle: { pricing_mode: "per-request", model_price: "1" } },
+          onLost: "release",
+        },
+        ledger,
+        fetch: provider.fetch,
+      });
+      const first = post(gateway);
+      await vi.waitUntil(() => provider.waiting.length === 1);
+      expect(await other.sweep({ onLost: "release" })).toEqual([]);
+      expect(await ledger.sweep({ onLost: "release" })).toEqual([]);
+      const second = await post(gateway);
+      provider.waiting[0]?.();
+
+      expect((await first).status).toBe(200);
+      expect(second.status).toBe(403);
+      expect(await other.balance("me")).toEqual({ settled: "1", held: "0" });
+      await gateway.close();
+      await Promise.all([ledger.close(), other.close()]);
+    },
+  );
+
+  it.each([
+    ["behind", -2 * HOUR_MS],
+    ["ahead", 2 * HOUR_MS],
+  ])(
+    "leases of holds and deliveries last as long as they should with a process clock two hours %s",
+    async (_when, skewMs) => {
+      const [right, wrong] = [createPostgresLedger({ pool, schema }), createPostgresLedger({ pool, schema })];
+      const facts = { caller: "me", group: "default", model: "doodle", operation: "generate" } as const;
+      const holdAt = (id: string) => ({
+        ...facts,
+        id,
+        time: new Date().toISOString(),
+        amount: "1",
+        ttlMs: HOUR_MS,
+        // As the gateway still sends it: an instant of its own clock.
+        expiresAt: Date.now() + HOUR_MS,
+      });
+      await right.hold(holdAt("req_1"));
+      vi.setSystemTime(Date.now() + skewMs);
+      await wrong.hold(holdAt("req_2"));
+      expect(await right.sweep({ onLost: "charge" })).toEqual([]);
+      expect(await wrong.sweep({ onLost: "charge" })).toEqual([]);
+
+      expect(await wrong.sweep({ onLost: "charge", own: true })).toHaveLength(1);
+      expect(await wrong.takeUndelivered(9, 60_000)).toHaveLength(1);
+      expect(await right.takeUndelivered(9, 60_000)).toEqual([]);
+      vi.setSystemTime(Date.now() - skewMs);
+      expect(await right.takeUndelivered(9, 60_000)).toEqual([]);
+      await Promise.all([right.close(), wrong.close()]);
+    },
+  );
+});

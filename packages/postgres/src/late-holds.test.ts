@@ -1,0 +1,127 @@
+import { Pool } from "pg";
+import { expect, it, vi } from "vitest";
+import { createPostgresLedger } from "./create-postgres-ledger.js";
+import { startDelayingProxy } from "./testing/delaying-proxy.js";
+import { describeWithPostgres } from "./testing/describe-with-postgres.js";
+import { holdOf, recordOf } from "./testing/entries.js";
+import { readAll } from "./testing/read-all.js";
+
+/** Stands in the statement of a hold only. */
+const HOLD_STATEMENT = ".make_holds(";
+
+await describeWithPostgres("a hold that the network delays", ({ url, pool, nameSchema }) => {
+  const open = async (timeoutSeconds: number) => {
+    const schema = nameSchema();
+    const proxy = await startDelayingProxy(url);
+    const proxied = new Pool({ connectionString: proxy.url });
+    const ledger = createPostgresLedger({ pool: proxied, schema, timeoutSeconds });
+    await ledger.ready();
+    return {
+      proxy,
+      ledger,
+      count: async (table: string) => (await pool.query(`SELECT FROM "${schema}".${table}`)).rowCount,
+      query: async (sql: string) => (await pool.query(sql.replaceAll("{schema}", `"${schema}"`))).rows,
+      close: async () => {
+        await ledger.close();
+        await proxied.end();
+        await proxy.close();
+      },
+    };
+  };
+
+  it("is not made after its release", async () => {
+    const { proxy, ledger, count, close } = await open(0.5);
+    proxy.delay(HOLD_STATEMENT);
+    await expect(ledger.hold(holdOf({ id: "req_1" }))).rejects.toThrow("no answer in time");
+    await ledger.release("req_1");
+    expect(proxy.delayed()).toBe(1);
+    await proxy.deliver();
+
+    expect(await count("holds")).toBe(0);
+    expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0" });
+    expect(await ledger.sweep({ onLost: "charge", own: true })).toEqual([]);
+    await close();
+  });
+
+  it("is not made after its release, though it was sent again and then held and released", async () => {
+    const { proxy, ledger, count, close } = await open(10);
+    proxy.delay(HOLD_STATEMENT);
+    const held = ledger.hold(holdOf({ id: "req_1" }));
+    await vi.waitUntil(() => proxy.delayed() === 1);
+    proxy.delay("no statement");
+    proxy.cutOff();
+    expect(await held).toEqual({ ok: true });
+    await ledger.release("req_1");
+    await proxy.deliver();
+
+    expect(await count("holds")).toBe(0);
+    expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0" });
+    await close();
+  });
+
+  it("is not made after its request was refused for its budget, which has room by then", async () => {
+    const { proxy, ledger, count, close } = await open(10);
+    await ledger.hold(holdOf({ id: "req_0", amount: "1" }));
+    proxy.delay(HOLD_STATEMENT);
+    const held = ledger.hold(holdOf({ id: "req_1", amount: "1", budget: "1" }));
+    await vi.waitUntil(() => proxy.delayed() === 1);
+    proxy.delay("no statement");
+    proxy.cutOff();
+    expect(await held).toMatchObject({ ok: false });
+    await ledger.release("req_0");
+    await vi.waitUntil(async () => (await count("released_holds")) === 1);
+    await proxy.deliver();
+
+    expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0" });
+    await close();
+  });
+
+  it("does not hold twice what was settled meanwhile", async () => {
+    const { proxy, ledger, close } = await open(10);
+    proxy.delay(HOLD_STATEMENT);
+    const held = ledger.hold(holdOf({ id: "req_1" }));
+    await vi.waitUntil(() => proxy.delayed() === 1);
+    proxy.delay("no statement");
+    proxy.cutOff();
+    await held;
+    await ledger.settle(recordOf({ id: "req_1" }));
+    await proxy.deliver();
+
+    expect(await ledger.balance("me")).toEqual({ settled: "0.3", held: "0" });
+    expect(await readAll(ledger)).toHaveLength(1);
+    await close();
+  });
+
+  it("fails alone of those that are sent with it", async () => {
+    const { proxy, ledger, close } = await open(0.5);
+    proxy.delay(HOLD_STATEMENT);
+    await expect(ledger.hold(holdOf({ id: "req_1" }))).rejects.toThrow("no answer in time");
+    await ledger.release("req_1");
+    await proxy.deliver();
+    const results = await Promise.allSettled(
+      ["req_0", "req_1", "req_2"].map((id) => ledger.hold(holdOf({ id, amount: "0.1" }))),
+    );
+
+    expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    expect(results[1]).toMatchObject({ reason: { message: "The hold was released before it was made." } });
+    expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0.2" });
+    await close();
+  });
+
+  it("leaves a marker for a day, and none if nothing was unsure", async () => {
+    const { proxy, ledger, count, query, close } = await open(0.5);
+    await ledger.hold(holdOf({ id: "req_0" }));
+    await ledger.release("req_0");
+    expect(await count("released_holds")).toBe(0);
+    proxy.delay(HOLD_STATEMENT);
+    await expect(ledger.hold(holdOf({ id: "req_1" }))).rejects.toThrow("no answer in time");
+    await ledger.release("req_1");
+    await proxy.deliver();
+    await ledger.sweep({ onLost: "charge" });
+    expect(await count("released_holds")).toBe(1);
+    await query(`UPDATE {schema}.released_holds SET released_at = released_at - interval '25 hours'`);
+    await ledger.sweep({ onLost: "charge" });
+    expect(await count("released_holds")).toBe(0);
+    await close();
+  });
+});

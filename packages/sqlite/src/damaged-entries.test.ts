@@ -1,0 +1,77 @@
+import { DatabaseSync } from "node:sqlite";
+import type { EntryFailure } from "@calotype/core/billing";
+import { expect, it } from "vitest";
+import { createSqliteLedger } from "./create-sqlite-ledger.js";
+import { holdOf, recordOf, START } from "./testing/entries.js";
+import { readAll } from "./testing/read-all.js";
+import { temporaryFile } from "./testing/temporary-file.js";
+
+/** Changes a file from outside. */
+function change(path: string, sql: string): void {
+  const database = new DatabaseSync(path);
+  database.exec(sql);
+  database.close();
+}
+
+function count(path: string, table: string): unknown {
+  const database = new DatabaseSync(path);
+  const row = database.prepare(`SELECT count(*) AS count FROM ${table}`).get();
+  database.close();
+  return row?.["count"];
+}
+
+it("of holds that cannot be read, the others are swept, dead owners removed, and each failure is reported", async () => {
+  const path = temporaryFile();
+  let now = START;
+  const open = () => createSqliteLedger({ path, now: () => now, leaseSeconds: 10 });
+  const [ledger, dead] = [open(), open()];
+  for (let at = 1; at <= 4; at++) await ledger.hold(holdOf({ id: `req_${at}`, ttlMs: 0 }));
+  await dead.hold(holdOf({ id: "req_5" }));
+  change(
+    path,
+    `UPDATE holds SET hold = '{' WHERE id = 'req_1'; UPDATE holds SET hold = '{}' WHERE id = 'req_3'`,
+  );
+  now += 11_000;
+  const failures: EntryFailure[] = [];
+  const swept = await ledger.sweep({ onLost: "charge", onFailure: (failure) => failures.push(failure) });
+
+  expect(swept.map(({ id }) => id)).toEqual(["req_2", "req_4", "req_5"]);
+  expect(failures.map(({ id }) => id).toSorted()).toEqual(["req_1", "req_3"]);
+  expect(count(path, "owners")).toBe(1);
+  expect(await ledger.takeUndelivered(9, 0)).toHaveLength(3);
+  await expect(ledger.sweep({ onLost: "charge" })).rejects.toThrow(/^2 lost holds cannot be ended: req_/);
+  await Promise.all([ledger.close(), dead.close()]);
+});
+
+it("of records that cannot be read, the others are delivered, as many as are asked for", async () => {
+  const path = temporaryFile();
+  const ledger = createSqliteLedger({ path, now: () => START });
+  for (let at = 1; at <= 6; at++) await ledger.settle(recordOf({ id: `req_${at}` }));
+  change(path, `UPDATE records SET record = 'damaged' WHERE id IN ('req_1', 'req_2', 'req_4')`);
+  const unreadable: string[] = [];
+  const take = async (limit: number, leaseMs: number) =>
+    (await ledger.takeUndelivered(limit, leaseMs, ({ id }) => unreadable.push(id))).map(({ id }) => id);
+
+  expect(await take(2, 0)).toEqual(["req_3", "req_5"]);
+  expect(unreadable).toEqual(["req_1", "req_2", "req_4"]);
+  expect(await take(2, 1000)).toEqual(["req_3", "req_5"]);
+  expect(await take(2, 1000)).toEqual(["req_6"]);
+  await expect(readAll(ledger)).rejects.toThrow("A stored usage record is damaged.");
+  await ledger.close();
+});
+
+it("a file of 0.1.0 keeps its holds, which end as all do", async () => {
+  const path = temporaryFile();
+  const older = createSqliteLedger({ path, now: () => START });
+  for (const id of ["a", "b", "c"]) await older.hold(holdOf({ id }));
+  // 0.1.0 wrote the end of a hold, and not for how long it lasts.
+  change(path, `UPDATE holds SET hold = json_set(json_remove(hold, '$.ttlMs'), '$.expiresAt', ${START})`);
+  await older.close();
+  const ledger = createSqliteLedger({ path, now: () => START });
+  await ledger.settle(recordOf({ id: "a", charge: "0.2" }));
+  await ledger.release("b");
+
+  expect(await ledger.sweep({ onLost: "charge" })).toMatchObject([{ id: "c", charge: "0.5" }]);
+  expect(await ledger.balance("me")).toEqual({ settled: "0.7", held: "0" });
+  await ledger.close();
+});
