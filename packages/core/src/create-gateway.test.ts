@@ -143,7 +143,7 @@ describe("every answer", () => {
       model_not_found: [404, "invalid_request_error"],
       method_not_allowed: [405, "invalid_request_error"],
       request_timeout: [408, "invalid_request_error"],
-      idempotency_conflict: [409, "invalid_request_error"],
+      idempotency_conflict: [422, "invalid_request_error"],
       idempotency_in_progress: [409, "invalid_request_error"],
       idempotency_not_replayable: [409, "invalid_request_error"],
       request_too_large: [413, "invalid_request_error"],

@@ -121,7 +121,7 @@ describe("long data URLs", () => {
     expect(again).toMatchObject({ status: 200, text: first.text });
     expect(test.calls.length).toBe(1);
     const other = await test.post({ ...body, image: [SECOND, FIRST] }, key);
-    expect(other).toMatchObject({ status: 409, body: { error: { code: "idempotency_conflict" } } });
+    expect(other).toMatchObject({ status: 422, body: { error: { code: "idempotency_conflict" } } });
   });
 
   it("are texts to beforeSend", async () => {

@@ -39,16 +39,16 @@ const ERROR_KINDS = {
   method_not_allowed: { status: 405, type: "invalid_request_error" },
   /** The body arrived too slowly. Nothing was sent to a provider. */
   request_timeout: { status: 408, type: "invalid_request_error" },
-  /** Another request had this `Idempotency-Key`. */
-  idempotency_conflict: { status: 409, type: "invalid_request_error" },
   /** The request with this `Idempotency-Key` is still running. */
   idempotency_in_progress: { status: 409, type: "invalid_request_error" },
-  /** The request with this `Idempotency-Key` was answered, and the answer was not kept: a stream, or too large. */
+  /** The request with this `Idempotency-Key` ran, and its response is not stored: a stream, or too large. */
   idempotency_not_replayable: { status: 409, type: "invalid_request_error" },
   /** The body is larger than the gateway takes. */
   request_too_large: { status: 413, type: "invalid_request_error" },
   /** The body is of a type or encoding that the endpoint does not take. */
   unsupported_media_type: { status: 415, type: "invalid_request_error" },
+  /** Another request had this `Idempotency-Key`. */
+  idempotency_conflict: { status: 422, type: "invalid_request_error" },
   /** The client left before its request was sent to a provider. Nobody reads this answer. */
   client_closed_request: { status: 499, type: "invalid_request_error" },
   /** The provider refused the request; it is answered with the provider's own 4xx status. */

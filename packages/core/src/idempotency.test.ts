@@ -51,6 +51,19 @@ const edit = (prompt: string): Request => {
   return new Request("http://gateway.test/v1/images/edits", { method: "POST", headers, body: form });
 };
 
+const writeEvent = (type: string, fields: object): string =>
+  `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
+const IMAGE = writeEvent("image_generation.partial_succeeded", { url: "https://ark.test/1.png" });
+const FAILED_IMAGE = writeEvent("image_generation.partial_failed", { error: { code: "No", message: "No." } });
+const COMPLETED = writeEvent("image_generation.completed", { usage: { generated_images: 1 } });
+const COMPLETED_EMPTY = writeEvent("image_generation.completed", { usage: { generated_images: 0 } });
+const FAILED_STREAM = writeEvent("error", { error: { code: "InternalServiceError", message: "No." } });
+
+/** Answers with a stream of these events. */
+function events(...texts: readonly string[]): Provider {
+  return () => new Response(texts.join(""), { headers: { "content-type": "text/event-stream" } });
+}
+
 describe("a repeat of an answered request", () => {
   it("gets the same answer to the byte, is charged nothing, and names the first one", async () => {
     const { gateway, post, calls, records } = open(createCountingProvider());
@@ -119,11 +132,11 @@ describe("another request under the same key", () => {
     ["another model", { ...BODY, model: "seedream-4-0-250828" }],
     ["one field more", { ...BODY, seed: 1 }],
     ["a stream", { ...BODY, stream: true }],
-  ])("is a 409 that is not to be repeated: %s", async (_what, other) => {
+  ])("is a 422 that is not to be repeated: %s", async (_what, other) => {
     const { post, calls } = open();
     await post(BODY, KEY);
     const { status, headers, body } = await post(other, KEY);
-    expect([status, body]).toMatchObject([409, errorOf("idempotency_conflict")]);
+    expect([status, body]).toMatchObject([422, errorOf("idempotency_conflict")]);
     expect(headers.get("x-should-retry")).toBe("false");
     expect(calls).toHaveLength(1);
   });
@@ -176,7 +189,7 @@ describe("a form", () => {
     const second = await readAnswer(await gateway.fetch(requests[1]));
     expect([first.status, second.status, second.text, calls.length]).toEqual([200, 200, first.text, 1]);
     const third = await readAnswer(await gateway.fetch(edit("at day")));
-    expect(third).toMatchObject({ status: 409, body: errorOf("idempotency_conflict") });
+    expect(third).toMatchObject({ status: 422, body: errorOf("idempotency_conflict") });
   });
 });
 
@@ -186,6 +199,19 @@ describe("a request that failed", () => {
     ["the provider was busy", fail(429, "RateLimitExceeded"), {}],
     ["the provider refused our key", fail(401, "AuthenticationError"), {}],
     ["its fields were wrong", fail(400, "InvalidParameter"), { prompt: 7 }],
+    ["the provider refused its fields", fail(400, "InvalidParameter"), {}],
+    ["the provider refused its content", fail(400, "OutputImageSensitiveContentDetected"), {}],
+    ["the provider does not know the model", fail(404, "InvalidEndpointOrModel.NotFound"), {}],
+    ["the provider's quota is used up", fail(429, "QuotaExceeded"), {}],
+    ["its answer held no image", () => Response.json({ data: [] }), {}],
+    ["its answer held failed images only", () => Response.json({ data: [{ error: { code: "No" } }] }), {}],
+    [
+      "its large answer held no image",
+      () => Response.json({ data: [], trace: "t".repeat(400_000), usage: { generated_images: 0 } }),
+      {},
+    ],
+    ["a stream failed at its first event", events(FAILED_STREAM), { stream: true }],
+    ["a stream held failed images only", events(FAILED_IMAGE, COMPLETED_EMPTY), { stream: true }],
   ])("runs again where certainly nothing was made: %s", async (_what, provider, changed) => {
     const { post, calls } = open(provider);
     const first = await post({ ...BODY, ...changed }, KEY);
@@ -198,13 +224,12 @@ describe("a request that failed", () => {
   it.each<[string, Provider, number]>([
     ["the provider failed", fail(500, "InternalServiceError"), 502],
     ["its connection broke", () => Promise.reject(new Error("broken")), 502],
-    [
-      "the provider refused it, perhaps for what it had made",
-      fail(400, "OutputImageSensitiveContentDetected"),
-      400,
-    ],
     ["its answer was cut", () => new Response('{"data":['), 502],
-    ["its answer held no image", () => Response.json({ data: [] }), 502],
+    [
+      "its answer held no image and reported one",
+      () => Response.json({ data: [], usage: { generated_images: 1 } }),
+      502,
+    ],
   ])("is answered as before where an image may have been made: %s", async (_what, provider, status) => {
     const { post, calls } = open(provider);
     const first = await post(BODY, KEY);
@@ -214,6 +239,44 @@ describe("a request that failed", () => {
     expect(second.headers.get("idempotent-replayed")).toBe("true");
     expect(calls).toHaveLength(1);
   });
+});
+
+it.each<[string, Provider]>([
+  ["made an image", events(IMAGE, FAILED_STREAM)],
+  ["reported an image before it failed", events(COMPLETED, FAILED_STREAM)],
+  ["held no event", events()],
+])("a stream that %s is not run again, and the 409 says what is true", async (_what, provider) => {
+  const { post, calls } = open(provider);
+  expect((await post({ ...BODY, stream: true }, KEY)).status).toBe(200);
+  await expect
+    .poll(async () => (await post({ ...BODY, stream: true }, KEY)).body)
+    .toMatchObject({
+      error: {
+        code: "idempotency_not_replayable",
+        message:
+          "The request with this Idempotency-Key has run, and its response is not stored (a stream, or too large). Its images were charged, or its outcome is unknown. Send a new key to run it again; it can be charged again.",
+      },
+    });
+  expect(calls).toHaveLength(1);
+});
+
+it("is not run again where one channel may have made an image before another refused it", async () => {
+  const answers = [fail(500, "InternalServiceError"), fail(400, "InvalidParameter")];
+  let sent = 0;
+  const { post, calls } = open((call) => (answers[sent++] ?? fail(500, "Unexpected"))(call), {
+    channels: ["one", "two"].map((id, index) => ({
+      id,
+      family: "seedream",
+      apiKey: `key-${id}`,
+      priority: -index,
+      retryUnsafe: true,
+    })),
+    models: { doodle: { family: "seedream" } },
+  });
+  const first = await post(BODY, KEY);
+  expect(calls).toHaveLength(2);
+  expect((await post(BODY, KEY)).text).toBe(first.text);
+  expect(calls).toHaveLength(2);
 });
 
 it("a request that timed out is not sent again by its repeat", async () => {

@@ -1,5 +1,5 @@
 import type { GatewayOptions } from "@calotype/core";
-import OpenAI, { ConflictError, InternalServerError, toFile } from "openai";
+import OpenAI, { InternalServerError, toFile, UnprocessableEntityError } from "openai";
 import { describe, expect, it } from "vitest";
 import { useProviders } from "../support/use-providers.js";
 import { failureOf } from "./support/failure-of.js";
@@ -60,9 +60,9 @@ describe("the openai client with an Idempotency-Key", () => {
 
     const error = await failureOf(client.images.generate({ ...PROMPT, prompt: "a cat" }, keyed("one")));
 
-    expect(error).toBeInstanceOf(ConflictError);
+    expect(error).toBeInstanceOf(UnprocessableEntityError);
     expect(error).toMatchObject({ code: "idempotency_conflict", type: "invalid_request_error" });
-    expect(answers.map(([status]) => status)).toEqual([200, 409]);
+    expect(answers.map(([status]) => status)).toEqual([200, 422]);
   });
 
   it("uploads a form twice and pays once, though each upload has a boundary of its own", async () => {

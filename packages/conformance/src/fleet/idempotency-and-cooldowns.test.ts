@@ -43,7 +43,7 @@ await describeWithServices([REDIS, POSTGRES], (redisUrl, postgresUrl) => {
       });
     }
     const others = servers.map(({ url }) => call(url, { ...planned, prompt: "another oak" }));
-    expect(tally(await Promise.all(others))).toEqual({ "409 idempotency_conflict": 4 });
+    expect(tally(await Promise.all(others))).toEqual({ "422 idempotency_conflict": 4 });
     expect(gated.received()).toBe(1);
     expect(await readAccount(fleet(), "shop")).toMatchObject({ records: 1, settled: "0.03", held: "0" });
   });

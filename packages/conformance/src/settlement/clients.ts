@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { type Call, open, responseTo } from "../support/http-client.js";
-import type { Sight } from "./row.js";
+import type { Repeat, Sight } from "./row.js";
 
 /** When a client leaves that does not read its answer to the end. */
 export type Leaving = "before the answer" | "after the head" | "in mid-stream" | "after the answer";
@@ -12,6 +12,20 @@ export async function readToEnd(origin: string, call: Call): Promise<Sight> {
   const sight = await toSight(await answer);
   outgoing.destroy();
   return sight;
+}
+
+/** Sends a call again that has an idempotency key, and tells whether it was run or refused or answered from the store. */
+export async function repeatCall(origin: string, call: Call): Promise<Repeat> {
+  for (;;) {
+    const { outgoing, answer } = send(origin, call);
+    const incoming = await answer;
+    const { text } = await readText(incoming);
+    outgoing.destroy();
+    const code = incoming.statusCode === 409 ? codeOf(JSON.parse(text)) : undefined;
+    if (code === "idempotency_in_progress") continue;
+    const isStored = code === "idempotency_not_replayable" || "idempotent-replayed" in incoming.headers;
+    return isStored ? "stored" : "runs";
+  }
 }
 
 /**

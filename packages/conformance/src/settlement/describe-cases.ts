@@ -21,7 +21,7 @@ export function describeCases(isChosen: (row: Row) => boolean): void {
 }
 
 /** Qwen-Image reports no tokens, and cannot be priced by them. */
-function toCases(row: Row): readonly Case[] {
+export function toCases(row: Row): readonly Case[] {
   return row.ways.flatMap((way): Case[] => [
     { row, way, pricing: "image" },
     ...(way === "Qwen-Image" ? [] : [{ row, way, pricing: "token" } as const]),

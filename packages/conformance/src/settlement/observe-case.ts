@@ -2,6 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Balance, UsageRecord } from "@calotype/core";
 import { expect, vi } from "vitest";
 import { readRecords } from "../ledger-suite/read-ledger.js";
+import type { Call } from "../support/http-client.js";
 import { leave, readToEnd } from "./clients.js";
 import type { RecordFacts } from "./record-facts.js";
 import { recordOf, type Sight } from "./row.js";
@@ -25,7 +26,7 @@ export async function observeCase(played: Case): Promise<Outcome> {
   const started = await startCase(played);
   const { gateway, url, calls } = started;
   try {
-    const sees = await play(played, started);
+    const sees = await play(played, started, toCall(played.way, played.row.asked ?? 1, played.row.fields));
     if (played.row.client !== undefined) await waitForBooks(played, started);
     const records = (await readRecords(gateway.usage)).map(toFacts);
     const balance = await gateway.usage.balance(CALLER);
@@ -38,9 +39,22 @@ export async function observeCase(played: Case): Promise<Outcome> {
   }
 }
 
-async function play({ row, way }: Case, started: StartedCase): Promise<Sight | undefined> {
-  const { gateway, url, providerCalled } = started;
+/** Plays a case with these headers until its books are closed, and gives the call that was sent. */
+export async function playCase(
+  played: Case,
+  started: StartedCase,
+  headers: Readonly<Record<string, string>>,
+): Promise<Call> {
+  const { way, row } = played;
   const call = toCall(way, row.asked ?? 1, row.fields);
+  const sent = { ...call, headers: { ...call.headers, ...headers } };
+  await play(played, started, sent);
+  if (row.client !== undefined) await waitForBooks(played, started);
+  return sent;
+}
+
+async function play({ row }: Case, started: StartedCase, call: Call): Promise<Sight | undefined> {
+  const { gateway, url, providerCalled } = started;
   if (row.client !== undefined && row.client !== "after the answer") {
     await leave(url, call, row.client, row.provider.length > 0 ? providerCalled : pause(30));
     return undefined;

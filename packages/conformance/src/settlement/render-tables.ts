@@ -1,9 +1,9 @@
-import { type Row, type RowGroup, recordOf, type Sight, UNPRICED } from "./row.js";
+import { type Row, type RowGroup, recordOf, repeatOf, type Sight, UNPRICED } from "./row.js";
 import { ALL, SEEDREAM_WAYS, STREAMS, type Way, WHOLE } from "./ways.js";
 
 const HEAD = [
-  "| What happened | Where | The client sees | The record | By image | By token |",
-  "| --- | --- | --- | --- | --- | --- |",
+  "| What happened | Where | The client sees | The record | By image | By token | A repeat |",
+  "| --- | --- | --- | --- | --- | --- | --- |",
 ];
 
 /** The rows as operators read them; what differs in its details only is one line. */
@@ -26,6 +26,7 @@ function renderRow(row: Row): string {
     renderRecord(row),
     charges.image,
     isByImageAlone ? "–" : renderTokenCharge(charges.token),
+    row.closed === undefined ? repeatOf(row) : "–",
   ];
   return `| ${cells.join(" | ")} |`;
 }

@@ -61,9 +61,17 @@ export interface Row {
   /** Default: as the client sees it. `"none"`: no record. */
   readonly record?: RecordedFacts | "none";
   readonly charges: Charges;
+  /**
+   * What a repeat with the same idempotency key does. `stored`: it gets the stored response, or a 409 if that was a
+   * stream or too large. `runs`: it runs as if it were the first. Default: `stored` if an image came or was charged.
+   */
+  readonly repeat?: Repeat;
   /** The status of the same caller's next request. Default 200. */
   readonly next?: number;
 }
+
+/** What a repeat of a request with the same idempotency key does. */
+export type Repeat = "stored" | "runs";
 
 /** Rows of one kind. */
 export interface RowGroup {
@@ -82,6 +90,13 @@ export function recordOf({ record, sees }: Row): RecordedFacts | "none" {
     ...(sees?.code !== undefined && { errorCode: sees.code }),
     ...record,
   };
+}
+
+/** What a repeat does, with its default. */
+export function repeatOf(row: Row): Repeat {
+  const record = recordOf(row);
+  const isMade = record !== "none" && (record.images > 0 || row.charges.image !== "0");
+  return row.repeat ?? (isMade ? "stored" : "runs");
 }
 
 /** So much is charged, by image and by token. */

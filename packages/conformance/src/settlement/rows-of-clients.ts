@@ -80,6 +80,7 @@ export const CLIENTS: RowGroup = {
       silenceMs: 700,
       provider: [hangs],
       record: { status: 504, images: 0, errorCode: "upstream_timeout" },
+      repeat: "stored",
       charges: NOTHING,
     },
     {

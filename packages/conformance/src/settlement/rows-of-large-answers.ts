@@ -32,7 +32,11 @@ function whole(happened: string, text: string, rest: Omit<Row, "happened" | "way
 }
 
 /** A row of a client that leaves once its answer has begun. */
-function left(happened: string, rest: Script, row: Pick<Row, "record" | "charges" | "silenceMs">): Row {
+function left(
+  happened: string,
+  rest: Script,
+  row: Pick<Row, "record" | "charges" | "silenceMs" | "repeat">,
+): Row {
   return {
     happened: `The client leaves${happened}`,
     ways: WAYS,
@@ -55,6 +59,7 @@ function stopped(where: string, text: string, charged: Charged): readonly Row[] 
     provider: [stopsAfter(how, "json", text)],
     silenceMs,
     sees: brokenOff,
+    repeat: "stored",
     charges: charged.charges,
     record: { images: 0, errorCode, ...(charged.usage && { usage: charged.usage }) },
   });
@@ -155,11 +160,13 @@ export const LARGE_ANSWERS: RowGroup = {
     left("", says("json", REST), { record: { images: 1 }, charges: ONE }),
     left(", and the provider breaks off", stopsAfter("cut", "json", "AAAA"), {
       record: { images: 0, errorCode: invalid },
+      repeat: "stored",
       charges: NOTHING,
     }),
     left(", and the provider goes silent", hangs, {
       silenceMs,
       record: { images: 0, errorCode: timeout },
+      repeat: "stored",
       charges: NOTHING,
     }),
   ],

@@ -55,7 +55,7 @@ export const REFUSALS: RowGroup = {
         detail: String(status),
       }),
     ),
-    refused("500: not sent again", [refuses(500, "Broken")], 502, "Broken"),
+    { ...refused("500: not sent again", [refuses(500, "Broken")], 502, "Broken"), repeat: "stored" },
     {
       ...second("500 from a channel with `retryUnsafe`, and the next one takes it", [refuses(500, "Broken")]),
       retryUnsafe: true,

@@ -88,7 +88,7 @@ export const EVENTS: RowGroup = {
       charges: NOTHING,
     }),
     stream("`[DONE]` alone", [DONE], withoutImage),
-    stream("Nothing at all", [], withoutImage),
+    stream("Nothing at all", [], { ...withoutImage, repeat: "stored" }),
     stream("An `error` event and no image", [errorEvent("Broken")], {
       sees: { status: 200, images: 0, code: "Broken", ending: "error event" },
       charges: NOTHING,
@@ -113,8 +113,19 @@ function stopped(
 ): readonly Row[] {
   const kind = rest(invalid).ways === WHOLE ? "json" : "events";
   return [
-    { happened: happened[0], provider: [stopsAfter("cut", kind, ...texts)], ...rest(invalid) },
-    { happened: happened[1], provider: [stopsAfter("hang", kind, ...texts)], silenceMs, ...rest(timeout) },
+    {
+      happened: happened[0],
+      provider: [stopsAfter("cut", kind, ...texts)],
+      repeat: "stored",
+      ...rest(invalid),
+    },
+    {
+      happened: happened[1],
+      provider: [stopsAfter("hang", kind, ...texts)],
+      silenceMs,
+      repeat: "stored",
+      ...rest(timeout),
+    },
   ];
 }
 
@@ -124,6 +135,7 @@ const silentOrCut = (script: Script, happened: string, status: number, code: str
   provider: [script],
   silenceMs,
   sees: { status, code },
+  repeat: "stored",
   charges: NOTHING,
 });
 

@@ -96,13 +96,16 @@ export type AdmissionDecision =
   /** The same request is running. */
   | { readonly kind: "running" };
 
-/** How an admitted request ended, for its idempotency key. */
+/**
+ * How an admitted request ended, for its idempotency key. Only a request that was charged, or whose outcome is unknown,
+ * is kept or marked.
+ */
 export type IdempotencyEnding =
   /** Answer a repeat with this. */
   | { readonly kind: "keep"; readonly answer: StoredAnswer; readonly ttlMs: number }
   /** Refuse a repeat: the answer is a stream or too large. */
   | { readonly kind: "mark"; readonly ttlMs: number }
-  /** Let a repeat run: nothing was sent. */
+  /** Let a repeat run: nothing was made. */
   | { readonly kind: "forget" };
 
 /**

@@ -55,7 +55,6 @@ const RUNNING_RETRY_SECONDS = 10;
 export function createConflictError(): GatewayError {
   const message =
     "Another request was sent with this Idempotency-Key: send a new key, or the same request as before.";
-  // Clients of OpenAI repeat a 409 by themselves.
   return new GatewayError("idempotency_conflict", message, { shouldRetry: false });
 }
 
@@ -65,10 +64,10 @@ export function createRunningError(): GatewayError {
   return new GatewayError("idempotency_in_progress", message, { retryAfterSeconds: RUNNING_RETRY_SECONDS });
 }
 
-/** It was answered, and the answer is gone. */
+/** The request ran, and its response was not stored. */
 export function createNotReplayableError(): GatewayError {
   const message =
-    "The request with this Idempotency-Key was answered, and its answer was not kept (a stream, or too large). " +
-    "Send a new key to run it again; it is charged again.";
+    "The request with this Idempotency-Key has run, and its response is not stored (a stream, or too large). " +
+    "Its images were charged, or its outcome is unknown. Send a new key to run it again; it can be charged again.";
   return new GatewayError("idempotency_not_replayable", message, { shouldRetry: false });
 }

@@ -98,14 +98,14 @@ describe("toDecisionError", () => {
   });
 
   it.each([
-    ["conflict", "idempotency_conflict", false, undefined],
-    ["running", "idempotency_in_progress", undefined, 10],
-    ["not_replayable", "idempotency_not_replayable", false, undefined],
-  ] satisfies [AdmissionDecision["kind"], string, false | undefined, number | undefined][])(
-    "%s is a 409",
-    (kind, code, shouldRetry, retryAfterSeconds) => {
+    ["conflict", 422, "idempotency_conflict", false, undefined],
+    ["running", 409, "idempotency_in_progress", undefined, 10],
+    ["not_replayable", 409, "idempotency_not_replayable", false, undefined],
+  ] satisfies [AdmissionDecision["kind"], number, string, false | undefined, number | undefined][])(
+    "%s is a %i",
+    (kind, status, code, shouldRetry, retryAfterSeconds) => {
       const error = toDecisionError({ kind }, requests);
-      expect(error).toMatchObject({ status: 409, code, shouldRetry, retryAfterSeconds });
+      expect(error).toMatchObject({ status, code, shouldRetry, retryAfterSeconds });
     },
   );
 });

@@ -134,6 +134,7 @@ function toEnding({ request }: Job, completion: Completion): Ending {
     // Images beside a failure reach nobody where the answer is an error.
     images: isAnswered ? (result?.images.length ?? 0) : 0,
     usage: result?.usage,
+    isConclusive: result !== undefined,
     upstreamRequestId: result === undefined ? error.upstreamRequestId : completion.upstreamRequestId,
   };
 }

@@ -37,22 +37,29 @@ export async function answerStream(
   const { id, booking, report } = job;
   const { ignored } = job.request;
   // From here on nothing of the request is held, as a stream may be open for long and many may be at once.
+  let hasEvents = false;
   const body = relaySse(response.body, {
-    onEvent: (event) => reader.read(event),
+    onEvent: (event) => {
+      hasEvents = true;
+      reader.read(event);
+    },
     isLast: () => reader.isOver === true,
     onEnd: (end) => {
       if (end.reason === "failed") failedLate({ kind: kindOf(end.error), cause: end.error });
       const result = readResult(reader, end, parts, id);
       const error = findError(end, result, { mask: parts.mask, upstreamRequestId });
       if (error !== undefined) report.failed(error);
-      const { images, usage, hasUnknownTokens } = result;
+      const { images, usage, hasUnknownTokens, failure, isRead } = result;
       const errorCode = error && shownCodeOf(error);
+      // A stream without any event says nothing, also if its connection was closed in order.
+      const isConclusive = isRead && hasEvents && (end.reason === "complete" || failure !== undefined);
       return booking.settle(sentTo, {
         status: 200,
         errorCode,
         images,
         usage,
         hasUnknownTokens,
+        isConclusive,
         upstreamRequestId,
       });
     },
@@ -74,17 +81,22 @@ function openReader(parts: JobParts, job: Job): StreamReader | undefined {
   }
 }
 
+interface ReadStream extends StreamResult {
+  /** False if the family's reader failed, so that the result may be incomplete. */
+  readonly isRead: boolean;
+}
+
 /** What the stream gave; a reader that throws must cost neither the stream nor its record. */
-function readResult(reader: StreamReader, end: RelayEnd, parts: JobParts, id: string): StreamResult {
+function readResult(reader: StreamReader, end: RelayEnd, parts: JobParts, id: string): ReadStream {
   if (end.readError !== undefined) reportReader(parts, id, end.readError);
   try {
     const result: unknown = reader.result();
     if (!isStreamResult(result)) throw new TypeError("A family's reader gave no result of its stream.");
-    return result;
+    return { ...result, isRead: end.readError === undefined };
   } catch (error) {
     reportReader(parts, id, error);
     const failure = { code: "internal_error", message: "The stream could not be read." };
-    return { images: 0, usage: undefined, failure };
+    return { images: 0, usage: undefined, failure, isRead: false };
   }
 }
 

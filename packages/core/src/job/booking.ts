@@ -8,13 +8,21 @@ import { type Awaitable, isPromiseLike } from "../promise-like.js";
 import type { LateWrites } from "./late-writes.js";
 
 /**
- * How a job ended, whether or not the ledger took it. `refused`: it reached a provider, and no image can have been
- * made. `released`: it reached nobody. `lost`: nobody knows; the hold is left to a sweep of the ledger.
+ * How a job ended, whether or not the ledger took it. `settled`: images were made or charged, or the outcome is
+ * unknown. `refused`: the job reached a provider, and nothing was made or charged. `released`: it reached nobody.
+ * `lost`: the outcome is unknown, and the hold is left to a sweep of the ledger. An idempotency key is kept after
+ * `settled` and `lost` only.
  */
 export type BookingEnd = "settled" | "refused" | "released" | "lost";
 
 /** How a job that reached a provider ended. */
-export type Ending = Omit<Outcome, "endedAt">;
+export interface Ending extends Omit<Outcome, "endedAt"> {
+  /**
+   * True when the upstream response was read and understood to its end, so that what it does not report was not made.
+   * Absent: an image may have been made even if none was reported, as after a timeout.
+   */
+  readonly isConclusive?: boolean | undefined;
+}
 
 /**
  * The books of one job: a hold that ends once, whoever ends it first. No method throws or rejects, and where the
@@ -75,11 +83,11 @@ class OpenBooking implements Booking {
   }
 
   settle(sentTo: SentTo, ending: Ending): Promise<void> | undefined {
-    return this.#isClosing ? this.#closing : this.#record("settled", sentTo, ending);
+    return this.#isClosing ? this.#closing : this.#record(sentTo, ending);
   }
 
   refuse(sentTo: SentTo, ending: Ending): Promise<void> | undefined {
-    return this.#isClosing ? this.#closing : this.#record("refused", sentTo, ending);
+    return this.settle(sentTo, { ...ending, isConclusive: true });
   }
 
   release(): Promise<void> | undefined {
@@ -92,9 +100,10 @@ class OpenBooking implements Booking {
     if (!this.#isClosing) this.#close("lost");
   }
 
-  #record(end: BookingEnd, sentTo: SentTo, ending: Ending): Promise<void> | undefined {
+  #record(sentTo: SentTo, { isConclusive, ...ending }: Ending): Promise<void> | undefined {
     const { ledger, logger, now } = this.#parts;
     const record = toSettledRecord(this.#order, sentTo, { ...ending, endedAt: now() });
+    const end = isConclusive === true && isNothingMade(record) ? "refused" : "settled";
     if (record.unpriced === true) reportUnpriced(record, logger);
     if (record.reportedUsage !== undefined) reportCut(record, logger);
     return this.#commit(end, () => ledger.settle(record), { record });
@@ -169,6 +178,12 @@ async function writeAgain(
     "The ledger took a charge or a release not in time; it is asked again now and then.",
   );
   lateWrites.add(write);
+}
+
+/** True if no image came or was reported, and nothing was charged. */
+function isNothingMade({ images, usage, charge }: SettledRecord): boolean {
+  const isCharged = charge !== null && charge !== "0";
+  return images === 0 && !isCharged && !usage?.generated_images;
 }
 
 function reportUnpriced({ id, model, charge }: SettledRecord, logger: Logger): void {

@@ -10,7 +10,7 @@ import { planRoutes, type Route, type RoutePlan } from "../routing/plan-routes.j
 import type { ResolvedModel } from "../routing/resolve-model.js";
 import type { RetryBudgets } from "../routing/retry-budget.js";
 import { type AttemptFailure, maskFailure } from "../upstream/attempt-failure.js";
-import { maySendAgain } from "../upstream/retry-policy.js";
+import { mayHaveMadeImage, maySendAgain } from "../upstream/retry-policy.js";
 import type { Transport, TransportResponse } from "../upstream/transport.js";
 import { toUpstreamError } from "../upstream/upstream-error.js";
 import { sendToRoute } from "./send-to-route.js";
@@ -51,7 +51,7 @@ export interface FailedDispatch {
   /** Absent when the request reached no provider. */
   readonly sentTo: SentTo | undefined;
   readonly error: GatewayError;
-  /** True when no image can have been made, so that the client may send the request again. */
+  /** True when no attempt can have made an image: a repeat with the same idempotency key may run. */
   readonly nothingMade: boolean;
 }
 
@@ -64,6 +64,7 @@ export async function dispatch(errand: Errand, parts: DispatchParts): Promise<Di
   const routes = planRoutes(model, parts);
   let reached: SentTo | undefined;
   let worst: FailedAttempt | undefined;
+  let nothingMade = true;
   parts.retryBudgets.countRequest(model.entry);
   let route = routes.next();
   while (route !== undefined) {
@@ -71,6 +72,7 @@ export async function dispatch(errand: Errand, parts: DispatchParts): Promise<Di
     const { failure, response, sentTo } = attempt;
     if (failure === undefined) return toAnswered(attempt, failLater(parts, route, model));
     if (failure.kind !== "unreachable") reached = sentTo;
+    if (mayHaveMadeImage(failure.kind)) nothingMade = false;
     if (worst === undefined || weigh(failure) >= weigh(worst.failure)) worst = { failure, sentTo };
     const next = maySendAgain(failure.kind, route.channel.retryUnsafe)
       ? planRetry(routes, attempt)
@@ -82,7 +84,7 @@ export async function dispatch(errand: Errand, parts: DispatchParts): Promise<Di
     }
     route = isAllowed ? next : undefined;
   }
-  return toFailedDispatch(worst, reached);
+  return { ...toFailedDispatch(worst, reached), nothingMade };
 }
 
 /** One attempt that has ended, and what is known about it. */
@@ -155,15 +157,16 @@ interface FailedAttempt {
   readonly sentTo: SentTo;
 }
 
-function toFailedDispatch(worst: FailedAttempt | undefined, reached: SentTo | undefined): FailedDispatch {
+function toFailedDispatch(
+  worst: FailedAttempt | undefined,
+  reached: SentTo | undefined,
+): Omit<FailedDispatch, "nothingMade"> {
   const { failure, sentTo }: Partial<FailedAttempt> = worst ?? {};
   return {
     ok: false,
     // The channel whose failure the client sees, if it was reached, so that the record is consistent.
     sentTo: failure?.kind === "unreachable" ? reached : sentTo,
     error: toUpstreamError(failure ?? { kind: "unreachable" }),
-    // The failure that weighs most: where an image may have been made, it is that one.
-    nothingMade: failure === undefined || maySendAgain(failure.kind, false),
   };
 }
 

@@ -46,13 +46,13 @@ export async function relayAnswer(
         ? undefined
         : (links) => fetchImages(links, answered.channel, { transport: parts.transport, bytes: job.bytes }),
   });
-  const { first, hasEnded, flaw } = await passUntilImage(reader, {
+  const { first, hasEnded, flaw, isRefusal } = await passUntilImage(reader, {
     chunks,
     rest,
     isNative,
     bytes: job.bytes,
   });
-  if (flaw !== undefined) throw await refuse(parts, job, answered, { reader, flaw });
+  if (flaw !== undefined) throw await refuse(parts, job, answered, { reader, flaw, isRefusal });
   const headers = toAnswerHeaders("application/json", { id: job.id, ignored: job.request.ignored });
   if (hasEnded && isNative) {
     await settleRelayed(parts, job, answered, { reader, end: { reason: "complete" } });
@@ -126,6 +126,8 @@ interface Begun {
   readonly first: readonly Uint8Array[];
   readonly hasEnded: boolean;
   readonly flaw: unknown;
+  /** True if the response is complete, and `flaw` is that it holds no image. */
+  readonly isRefusal: boolean;
 }
 
 /**
@@ -156,8 +158,9 @@ async function passUntilImage(
   } catch (error) {
     flaw = error;
   }
+  const isRefusal = hasEnded && flaw === undefined;
   if (hasEnded && !isNative) flaw ??= reader.findRefusal();
-  return { first, hasEnded, flaw };
+  return { first, hasEnded, flaw, isRefusal };
 }
 
 /** Settles an answer that is none, and gives the error to answer with instead. */
@@ -165,7 +168,7 @@ async function refuse(
   parts: JobParts,
   job: Job,
   answered: Answered,
-  { reader, flaw }: { readonly reader: LargeAnswerReader; readonly flaw: unknown },
+  { reader, flaw, isRefusal }: Pick<Begun, "flaw" | "isRefusal"> & { readonly reader: LargeAnswerReader },
 ): Promise<GatewayError> {
   answered.response.cancel();
   const error = toAnswerError(parts, job, answered, { reader, flaw });
@@ -174,6 +177,7 @@ async function refuse(
     errorCode: shownCodeOf(error),
     images: 0,
     usage: reader.facts.usage,
+    isConclusive: isRefusal,
     upstreamRequestId: error.upstreamRequestId,
   });
   return error;
@@ -196,6 +200,7 @@ function settleRelayed(
     errorCode: error && shownCodeOf(error),
     images: end.reason === "failed" ? 0 : facts.images,
     usage: facts.usage ?? seen,
+    isConclusive: end.reason === "complete",
     upstreamRequestId: readRequestId(answered.response) ?? facts.upstreamRequestId,
   });
 }

@@ -1,0 +1,30 @@
+import { describe, expect, it } from "vitest";
+import { repeatCall } from "./clients.js";
+import { toCases } from "./describe-cases.js";
+import { playCase } from "./observe-case.js";
+import { repeatOf } from "./row.js";
+import { GROUPS } from "./rows.js";
+import { startCase } from "./start-case.js";
+
+const KEY = { "idempotency-key": "one" };
+
+/** A gateway that was closed takes no repeat. */
+const groups = GROUPS.map(({ title, rows }) => ({
+  title,
+  cases: rows
+    .filter(({ closed }) => closed === undefined)
+    .flatMap(toCases)
+    .filter(({ pricing }) => pricing === "image"),
+})).filter(({ cases }) => cases.length > 0);
+
+describe.concurrent.each(groups)("a repeat with the same idempotency key. $title", ({ cases }) => {
+  it.each(cases)("$row.happened $row.detail ($way)", async (played) => {
+    const started = await startCase(played);
+    try {
+      const call = await playCase(played, started, KEY);
+      expect(await repeatCall(started.url, call)).toBe(repeatOf(played.row));
+    } finally {
+      await started.close();
+    }
+  });
+});
