@@ -1,4 +1,5 @@
 import { createPriceList } from "./billing/pricing.js";
+import { createByteMask } from "./bytes/mask-bytes.js";
 import { createKeyMask, createSecretMask } from "./mask-secrets.js";
 import { checkOptions } from "./options/check-options.js";
 import type { LoadedOptions } from "./options/load-options.js";
@@ -6,6 +7,8 @@ import type { PipelineParts } from "./pipeline.js";
 import { createAuthenticator, findByHash, findByOperator } from "./request/authenticate.js";
 import { type Channel, createChannel, secretsOf } from "./routing/channel.js";
 import { createModelResolver } from "./routing/resolve-model.js";
+import { maskTransport } from "./upstream/masked-transport.js";
+import type { Transport } from "./upstream/transport.js";
 
 /** What is made of the options that may change while the gateway runs. */
 export interface Configuration
@@ -13,6 +16,8 @@ export interface Configuration
   /** In the order of the options. */
   readonly channels: readonly Channel[];
   readonly models: LoadedOptions["models"];
+  /** The transport whose responses quote none of the channels' secrets. */
+  readonly maskTransport: (transport: Transport) => Transport;
 }
 
 /**
@@ -27,7 +32,9 @@ export function configure(options: LoadedOptions, now: () => number): Configurat
     return family === undefined ? [] : [createChannel(channel, family)];
   });
   const { authenticate, apiKeys = [] } = options;
-  const secrets = channels.flatMap(secretsOf);
+  const secrets = [...new Set(channels.flatMap(secretsOf))];
+  const maskKeys = createKeyMask(secrets);
+  const masks = { maskKeys, bytes: createByteMask(secrets) };
   const rules = { hasBilling: options.billing !== undefined };
   return {
     channels,
@@ -39,6 +46,7 @@ export function configure(options: LoadedOptions, now: () => number): Configurat
     resolveModel: createModelResolver(options.models, families, channels),
     prices: options.billing && createPriceList(options.billing),
     mask: createSecretMask(secrets),
-    maskKeys: createKeyMask(secrets),
+    maskKeys,
+    maskTransport: (transport) => maskTransport(transport, masks),
   };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createKeyMask, createSecretMask } from "./mask-secrets.js";
+import { createKeyMask, createSecretMask, findSecrets } from "./mask-secrets.js";
 
 describe("createSecretMask", () => {
   it.each([
@@ -47,5 +47,42 @@ describe("createKeyMask", () => {
     expect(mask("The model ark-seedream-4-5 is not s3cret-8-long.")).toBe(
       "The model ark-seedream-4-5 is not ***.",
     );
+  });
+});
+
+describe("findSecrets", () => {
+  it.each<[string, Readonly<Record<string, string>>, readonly string[]]>([
+    ["a header whose name says so", { "x-proxy-token": "tok-12345" }, ["tok-12345"]],
+    ["a key without digits", { "api-key": "abcdefgh" }, ["abcdefgh"]],
+    [
+      "the credential after its scheme",
+      { "proxy-authorization": "Basic dXNlcjpwYXNz0" },
+      ["Basic dXNlcjpwYXNz0", "dXNlcjpwYXNz0"],
+    ],
+    [
+      "the values of cookies",
+      { cookie: "sid=4f9a1c2e77; theme=dark" },
+      ["sid=4f9a1c2e77; theme=dark", "sid=4f9a1c2e77", "4f9a1c2e77"],
+    ],
+    ["a value that looks random", { "x-corp": "4f9a1c2e77aa03bd" }, ["4f9a1c2e77aa03bd"]],
+    [
+      "a UUID",
+      { "x-account": "5f4dcc3b-5aa7-65d6-1d83-27deb882cf99" },
+      ["5f4dcc3b-5aa7-65d6-1d83-27deb882cf99"],
+    ],
+    ["a region", { "x-region": "tos-cn-beijing" }, []],
+    ["a model", { "x-model": "doubao-seedream-4-5-251128" }, []],
+    ["a user agent", { "user-agent": "my-image-gateway/1.0" }, []],
+    ["a flag", { "x-flag": "1", "x-auth": "1" }, []],
+    ["a number", { "x-token": "16384", "x-key": "1763683200" }, []],
+  ])("of headers: %s", (_what, headers, secrets) => {
+    expect(findSecrets([], headers).toSorted()).toEqual(secrets.toSorted());
+  });
+
+  it("of keys: those that are no placeholders, each once", () => {
+    expect(findSecrets(["k", "none", "sk-12345", "sk-12345", "12345678", "12345678901234567"], {})).toEqual([
+      "sk-12345",
+      "12345678901234567",
+    ]);
   });
 });

@@ -1,24 +1,63 @@
 /** Keys of providers, keys of ours as `mintApiKey` makes them, and whatever is sent as a key. */
 const KEY_LIKE = /\b(?:sk|ak|ark)-[\w-]{8,}|\bcal-[\dA-Z]{43}|\bBearer\s+[\w.~+/=-]{8,}/gi;
 
-/** Shorter ones are placeholders, such as `none`, and would take words out of the text. */
+/** A shorter value is a placeholder, such as `none`, and would take words out of a response. */
 const MIN_SECRET_LENGTH = 8;
+/** A shorter value of digits only could be a number in a response, such as a count of tokens. */
+const MIN_NUMBER_LENGTH = 17;
 
-/** Takes keys out of a text that is about to be shown. */
+/** Takes keys out of a string that is about to be shown. */
 export type SecretMask = (text: string) => string;
 
-/** A mask for texts of ours: takes out the given secrets, and leaves names alone that look like keys. */
+/** Header names that say that their value is a secret. */
+const SECRET_NAME = /auth|key|token|secret|password|credential|cookie|session|signature/i;
+/** A value of a header with any other name is a secret if it looks random: long, with digits among its letters. */
+const RANDOM_LENGTH = 16;
+const RANDOM_CHANGES = 4;
+
+/**
+ * What must not be shown of the keys and the headers of a channel. A header's value counts if the header's name says
+ * that it is a secret, or if it looks random: a region or a user agent is no secret, and masking it would break the links
+ * in which it occurs. Of `Basic …` and of cookies the parts count too.
+ */
+export function findSecrets(
+  keys: readonly string[],
+  headers: Readonly<Record<string, string>>,
+): readonly string[] {
+  const values = Object.entries(headers).flatMap(([name, value]) => {
+    if (SECRET_NAME.test(name)) return [value, ...partsOf(value)];
+    return looksRandom(value) ? [value] : [];
+  });
+  return [...new Set([...keys, ...values])].filter(isLongEnough);
+}
+
+/** The credential after `Basic`, and the values of cookies. Parts without a digit are words such as `Basic` itself. */
+function partsOf(value: string): readonly string[] {
+  const parts = [...value.split(/[\s;,]+/), ...value.split(/[\s;,=]+/)];
+  return parts.filter((part) => /\d/.test(part));
+}
+
+/** `4f9a1c2e77aa03bd` changes between letters and digits many times, `doubao-seedream-4-5-251128` once. */
+function looksRandom(value: string): boolean {
+  if (value.length < RANDOM_LENGTH || /\s/.test(value)) return false;
+  const changes = value.replace(/[^a-z\d]/gi, "").match(/[a-z](?=\d)|\d(?=[a-z])/gi) ?? [];
+  return changes.length >= RANDOM_CHANGES;
+}
+
+function isLongEnough(secret: string): boolean {
+  return secret.length >= (/^\d+$/.test(secret) ? MIN_NUMBER_LENGTH : MIN_SECRET_LENGTH);
+}
+
+/** A mask for strings of ours: takes out the given secrets, and leaves names alone that look like keys. */
 export function createKeyMask(secrets: readonly string[]): SecretMask {
-  // The longest first: of a key that begins with another one, no rest may stay.
-  const longestFirst = secrets
-    .filter((secret) => secret.length >= MIN_SECRET_LENGTH)
-    .toSorted((a, b) => b.length - a.length);
+  // The longest first: if a key begins with another one, nothing of its end may stay.
+  const longestFirst = secrets.filter(isLongEnough).toSorted((a, b) => b.length - a.length);
   return (text) => longestFirst.reduce((rest, secret) => rest.replaceAll(secret, "***"), text);
 }
 
 /**
- * A mask for texts of providers, who quote the key they refuse: takes out the given secrets, and
- * whatever looks like a key.
+ * A mask for strings of providers, who quote the key they refuse: takes out the given secrets, and whatever looks like a
+ * key.
  */
 export function createSecretMask(secrets: readonly string[]): SecretMask {
   const maskKeys = createKeyMask(secrets);

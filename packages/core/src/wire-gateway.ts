@@ -33,6 +33,7 @@ export function wireGateway(options: GatewayOptions, environment: Partial<Enviro
   const wire = (configuration: Configuration): PipelineParts & Configuration => ({
     ...lasting,
     ...configuration,
+    transport: configuration.maskTransport(lasting.transport),
   });
   const wired = createReloadable(
     first instanceof Promise ? first.then(wire) : wire(first),

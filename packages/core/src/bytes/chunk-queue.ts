@@ -6,7 +6,9 @@ type Result = IteratorResult<Uint8Array, undefined>;
 const DONE: Result = { done: true, value: undefined };
 
 /** Chunks on their way from a source that pushes to a reader that asks. To be read once. */
-export abstract class ChunkQueue implements AsyncIterator<Uint8Array, undefined>, AsyncIterable<Uint8Array> {
+export abstract class ChunkQueue
+  implements AsyncIterator<Uint8Array, undefined>, AsyncIterable<Uint8Array>, WholeSource
+{
   readonly #queue: Uint8Array[] = [];
   #queuedBytes = 0;
   #isPaused = false;
@@ -106,10 +108,20 @@ export abstract class ChunkQueue implements AsyncIterator<Uint8Array, undefined>
   }
 }
 
-/** All of the chunks where they have come whole, see {@link ChunkQueue.takeWhole}; of other sources nobody can tell. */
+/** A source that can tell whether all of its chunks have come. */
+export interface WholeSource {
+  /** As {@link ChunkQueue.takeWhole}. */
+  takeWhole(maxBytes: number): readonly Uint8Array[] | undefined;
+}
+
+/** All chunks if they have come already, see {@link ChunkQueue.takeWhole}. Other sources cannot tell. */
 export function takeWhole(
   chunks: AsyncIterable<Uint8Array> | AsyncIterator<Uint8Array> | undefined,
   maxBytes: number,
 ): readonly Uint8Array[] | undefined {
-  return chunks instanceof ChunkQueue ? chunks.takeWhole(maxBytes) : undefined;
+  return chunks !== undefined && isWholeSource(chunks) ? chunks.takeWhole(maxBytes) : undefined;
+}
+
+function isWholeSource(chunks: object): chunks is WholeSource {
+  return "takeWhole" in chunks && typeof chunks.takeWhole === "function";
 }

@@ -1,4 +1,5 @@
 import type { Family } from "../families/family.js";
+import { findSecrets } from "../mask-secrets.js";
 import { remember } from "../remember.js";
 import { createSeriesMap, isSeries } from "../series.js";
 import type { Timeouts } from "../upstream/transport.js";
@@ -145,9 +146,12 @@ export function isConfiguredModel(channel: Channel, { name, entry }: NamedModel)
   return !isSeries(entry) || channel.upstreamNames.has(channel.toUpstreamModel(name) ?? name);
 }
 
-/** What no answer, log or record may show. */
-export function secretsOf({ keys, headers }: Channel): string[] {
-  return [...keys.map(({ apiKey }) => apiKey), ...Object.values(headers)];
+/** What no response, log line or record may show. */
+export function secretsOf({ keys, headers }: Channel): readonly string[] {
+  return findSecrets(
+    keys.map(({ apiKey }) => apiKey),
+    headers,
+  );
 }
 
 /** Put together once for a family that gives the same headers with each call. */

@@ -1,0 +1,153 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createByteMask } from "./mask-bytes.js";
+
+const encoder = new TextEncoder();
+const ARK = "5f4dcc3b-5aa7-65d6-1d83-27deb882cf99";
+const DASHSCOPE = "sk-0a1b2c3d4e5f60718293a4b5c6d7e8f9";
+
+/** What comes out of these pieces, push by push, and with the end. */
+function run(secrets: readonly string[], pieces: readonly string[]): readonly string[] {
+  const mask = createByteMask(secrets).open();
+  const read = (chunks: readonly Uint8Array[]): string => Buffer.concat(chunks).toString("latin1");
+  return [...pieces.map((piece) => read(mask.push(Buffer.from(piece, "latin1")))), read(mask.end())];
+}
+
+function cut(text: string, ...places: readonly number[]): readonly string[] {
+  const bounds = [0, ...places.toSorted((a, b) => a - b), text.length];
+  return bounds.slice(1).map((end, index) => text.slice(bounds[index], end));
+}
+
+describe("createByteMask", () => {
+  it.each([
+    ["at the beginning", `${ARK} is wrong`, "*** is wrong"],
+    ["at the end", `wrong: ${ARK}`, "wrong: ***"],
+    ["as all there is", ARK, "***"],
+    ["twice, side by side", `${ARK}${ARK}`, "******"],
+    ["beside another", `${ARK},${DASHSCOPE}!`, "***,***!"],
+    ["after most of it", `5f4dcc3b-5aa7-65d6-1d83-${ARK}`, "5f4dcc3b-5aa7-65d6-1d83-***"],
+    [
+      "between megabytes",
+      `${"A".repeat(1_000_000)}${ARK}${"B".repeat(99)}`,
+      `${"A".repeat(1_000_000)}***${"B".repeat(99)}`,
+    ],
+  ])("takes out a secret %s", (_where, text, masked) => {
+    expect(run([ARK, DASHSCOPE], [text]).join("") === masked).toBe(true);
+  });
+
+  it("finds a secret at every pair of splits", () => {
+    const text = `{"id":"${DASHSCOPE}","next":"sk-0a1b"}`;
+    for (let first = 0; first <= text.length; first++) {
+      for (let second = first; second <= text.length; second++) {
+        const shown = run([ARK, DASHSCOPE], cut(text, first, second)).join("");
+        // Up to three characters of a secret may be passed on before the split.
+        expect(shown).toMatch(/^\{"id":"(?:|s|sk|sk-)\*\*\*","next":"sk-0a1b"\}$/);
+      }
+    }
+  });
+
+  it("finds a secret that comes byte by byte", () => {
+    expect(run([DASHSCOPE], [..."a ", ...DASHSCOPE, ..." b"]).join("")).toBe("a sk-*** b");
+  });
+
+  it.each([
+    ["abcdefgh", "abcdefghijkl"],
+    ["abcdefghijkl", "abcdefgh"],
+  ])("leaves no rest of a secret that begins with another one (%s, %s)", (...secrets) => {
+    const text = "x abcdefghijkl y abcdefgh z abcdefgh";
+    for (let place = 0; place <= text.length; place++) {
+      const shown = run(secrets, cut(text, place)).join("");
+      expect(shown).toMatch(/^x (?:|a|ab|abc)\*\*\* y (?:|a|ab|abc)\*\*\* z (?:|a|ab|abc)\*\*\*$/);
+    }
+  });
+
+  it.each([
+    ["JavaScript and Python", "ab\"c\\d/e<f>&g='h+", "ab\\\"c\\\\d/e<f>&g='h+"],
+    ["PHP", "abcd/efgh/ij", "abcd\\/efgh\\/ij"],
+    ["Go", "abcd<efgh>&ij", "abcd\\u003cefgh\\u003e\\u0026ij"],
+    ["Gson", "abcd=efgh'ij", "abcd\\u003defgh\\u0027ij"],
+    ["a serializer with capital letters", "abcd=efgh<ij", "abcd\\u003Defgh\\u003Cij"],
+  ])("finds a secret as %s writes it in JSON", (_who, secret, written) => {
+    for (let place = 0; place <= written.length; place++) {
+      const shown = run([secret], cut(`"${written}"`, place)).join("");
+      expect(shown).toMatch(/^"(?:|a|ab|abc)\*\*\*"$/);
+    }
+  });
+
+  it("gives the very chunk back when it holds no secret", () => {
+    const mask = createByteMask([ARK, DASHSCOPE]).open();
+    for (const text of ["A".repeat(70_000), "ends like a key: sk-", "data: [DONE]\n\n", "s"]) {
+      const chunk = encoder.encode(text);
+      const [only, ...others] = mask.push(chunk);
+      expect(others).toEqual([]);
+      expect(only?.buffer).toBe(chunk.buffer);
+      expect(only?.length).toBe(chunk.length);
+    }
+    expect(mask.end()).toEqual([]);
+  });
+
+  it("holds nothing of a complete event back", () => {
+    const event = `event: error\ndata: {"message":"${ARK}"}\n\n`;
+    expect(run([ARK], [event, event])).toEqual([event.replace(ARK, "***"), event.replace(ARK, "***"), ""]);
+  });
+
+  it("passes on what it held back, when no secret follows", () => {
+    expect(run([ARK], ["a 5f4dcc3b-5aa7", "-65d", "7 b", ARK.slice(0, 20)])).toEqual([
+      "a ",
+      "",
+      "5f4dcc3b-5aa7-65d7 b",
+      "",
+      ARK.slice(0, 20),
+    ]);
+  });
+
+  it("gives each mask memory of its own, which a host may free", () => {
+    const mask = createByteMask([ARK]).open();
+    for (const { buffer } of mask.push(encoder.encode(ARK))) {
+      if (buffer instanceof ArrayBuffer) structuredClone(buffer, { transfer: [buffer] });
+    }
+    expect(Buffer.concat(mask.push(encoder.encode(ARK))).toString()).toBe("***");
+  });
+
+  it("passes everything without secrets", () => {
+    expect(run([], [ARK, "b"])).toEqual([ARK, "b", ""]);
+  });
+
+  it("gives the same as a search in the whole text, however the bytes are cut", () => {
+    const secret = fc.string({ unit: fc.constantFrom("a", "b", "-"), minLength: 4, maxLength: 9 });
+    const parts = fc.array(
+      fc.oneof(fc.string({ unit: fc.constantFrom("a", "b", "-", "x"), maxLength: 12 }), fc.nat(3)),
+    );
+    fc.assert(
+      fc.property(
+        fc.array(secret, { minLength: 1, maxLength: 4 }),
+        parts,
+        fc.array(fc.nat(60)),
+        (secrets, made, places) => {
+          const text = made
+            .map((part) => (typeof part === "number" ? (secrets[part % secrets.length] ?? "") : part))
+            .join("");
+          const shown = run(secrets, cut(text, ...places.map((place) => place % (text.length + 1)))).join("");
+          const whole = maskWhole(text, secrets);
+          // Up to three characters of a secret may stand before its mask.
+          const masks = whole.split("***").length - 1;
+          expect(shown.length - whole.length).toBeLessThanOrEqual(3 * masks);
+          expect(shown.replace(/[ab-]*(?=\*\*\*)/g, "")).toBe(whole.replace(/[ab-]*(?=\*\*\*)/g, ""));
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+/** The simple version: from left to right, and the longest secret first. */
+function maskWhole(text: string, secrets: readonly string[]): string {
+  const longestFirst = secrets.toSorted((a, b) => b.length - a.length);
+  let masked = "";
+  for (let at = 0; at < text.length; ) {
+    const secret = longestFirst.find((candidate) => text.startsWith(candidate, at));
+    masked += secret === undefined ? text[at] : "***";
+    at += secret?.length ?? 1;
+  }
+  return masked;
+}

@@ -1,0 +1,254 @@
+/** Takes secrets out of the bodies that providers send. */
+export interface ByteMask {
+  /** Masks one body from its beginning. */
+  open(): BodyMask;
+}
+
+/** Masks one body, chunk by chunk. */
+export interface BodyMask {
+  /** The bytes to pass on. Without a secret this is the very chunk that was given. */
+  push(chunk: Uint8Array): readonly Uint8Array[];
+  /** What was held back when the body ended. */
+  end(): readonly Uint8Array[];
+}
+
+const encoder = new TextEncoder();
+/** Safe inside a JSON string and an event. */
+const MASK = encoder.encode("***");
+
+/**
+ * So few bytes at the beginning of a secret tell nothing of it, so they are passed on at the end of a chunk. More are
+ * held back until the next chunk shows whether they belong to a secret. Without this rule one chunk of base64 in 64
+ * would lose its last byte to the next one, and with it the memory that `freeChunk` could free.
+ */
+const MAX_PASSED_PREFIX = 3;
+
+/**
+ * A mask for these secrets, in every form in which JSON serializers write them.
+ *
+ * The search is that of Wu and Manber: a window as long as the shortest secret slides over the bytes. A table of
+ * the two bytes at its end says how far it can move, which is mostly its whole length. So the cost hardly depends on the
+ * number of secrets: a body of megabytes of base64 takes one look at the table for each 30 bytes with keys of 32
+ * characters. The simple version is `Buffer.indexOf` for each secret; it needs Node and costs one pass for each secret.
+ * Nothing is copied where nothing is found. See docs/decisions/0022.
+ *
+ * @param secrets each at least two bytes long
+ */
+export function createByteMask(secrets: readonly string[]): ByteMask {
+  const patterns = secrets.flatMap(toWrittenForms).map((form) => encoder.encode(form));
+  if (patterns.length === 0) return { open: () => PASS_ALL };
+  const search = new SecretSearch(patterns);
+  return { open: () => new SearchingBodyMask(search) };
+}
+
+const PASS_ALL: BodyMask = { push: (chunk) => [chunk], end: () => [] };
+
+/**
+ * The forms in which a secret can stand in a body: as it is, as JSON writes it, with the `/` of PHP, and with the
+ * escapes of Go (`<`, `>`, `&`) and of Gson (`=` and `'` too). Other escapes, such as `\u0061` for `a`, are not found in
+ * bytes; what the gateway itself reads out of a body is masked again after it was decoded.
+ */
+function toWrittenForms(secret: string): readonly string[] {
+  const json = JSON.stringify(secret).slice(1, -1);
+  const escape = (characters: RegExp): string =>
+    json.replace(characters, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  const forms = [secret, json, json.replaceAll("/", "\\/"), escape(/[<>&]/g), escape(/[<>&='+]/g)];
+  const upperCase = forms.map((form) =>
+    form.replace(/\\u[\da-f]{4}/g, (code) => `\\u${code.slice(2).toUpperCase()}`),
+  );
+  return [...new Set([...forms, ...upperCase])];
+}
+
+/** Where a secret stands. `end` is `undefined` when the bytes end before it is certain. */
+interface Hit {
+  readonly start: number;
+  readonly end: number | undefined;
+}
+
+/** Finds any of several secrets. Immutable, and shared by all bodies. */
+class SecretSearch {
+  /** The length of the longest secret. */
+  readonly maxLength: number;
+  /** The length of the shortest one, which is that of the window. */
+  readonly #windowLength: number;
+  /** How far the window may move, by the two bytes at its end. 0: these end the beginning of a secret. */
+  readonly #shifts: Uint8Array;
+  /** The secrets by those two bytes, and by their first byte; the longest first. */
+  readonly #byWindowEnd = new Map<number, Uint8Array[]>();
+  readonly #byFirstByte = new Map<number, Uint8Array[]>();
+
+  constructor(patterns: readonly Uint8Array[]) {
+    const longestFirst = patterns.toSorted((a, b) => b.length - a.length);
+    const lengths = patterns.map(({ length }) => length);
+    this.maxLength = Math.max(...lengths);
+    this.#windowLength = Math.min(...lengths, 256);
+    const last = this.#windowLength - 2;
+    this.#shifts = new Uint8Array(0x10000).fill(last + 1);
+    for (const pattern of longestFirst) {
+      for (let at = 0; at <= last; at++) {
+        const pair = pairAt(pattern, at);
+        this.#shifts[pair] = Math.min(this.#shifts[pair] ?? 0, last - at);
+      }
+      addTo(this.#byWindowEnd, pairAt(pattern, last), pattern);
+      addTo(this.#byFirstByte, pattern[0] ?? 0, pattern);
+    }
+  }
+
+  /** The first secret in the bytes from there on, or the end of the bytes if that may be the beginning of one. */
+  find(bytes: Uint8Array, from: number): Hit | undefined {
+    const last = this.#windowLength - 2;
+    const { length } = bytes;
+    const shifts = this.#shifts;
+    let at = from + last;
+    while (at + 1 < length) {
+      const shift = shifts[((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0)] ?? 1;
+      if (shift > 0) {
+        at += shift;
+        continue;
+      }
+      const hit = matchOne(bytes, at - last, this.#byWindowEnd.get(pairAt(bytes, at)));
+      if (hit !== undefined) return hit;
+      at++;
+    }
+    // From here on the bytes are shorter than the window.
+    for (let start = Math.max(from, at - last); start < length; start++) {
+      const hit = this.matchAt(bytes, start);
+      if (hit !== undefined) return hit;
+    }
+    return undefined;
+  }
+
+  /** The secret that begins just there. */
+  matchAt(bytes: Uint8Array, start: number): Hit | undefined {
+    return matchOne(bytes, start, this.#byFirstByte.get(bytes[start] ?? -1));
+  }
+}
+
+function pairAt(bytes: Uint8Array, at: number): number {
+  return ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0);
+}
+
+function addTo(lists: Map<number, Uint8Array[]>, key: number, pattern: Uint8Array): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [pattern]);
+  else list.push(pattern);
+}
+
+/** Of secrets that begin with one another the longest counts, so that none of its end stays. */
+function matchOne(
+  bytes: Uint8Array,
+  start: number,
+  longestFirst: readonly Uint8Array[] = [],
+): Hit | undefined {
+  const pattern = longestFirst.find((candidate) => isEqualAt(bytes, start, candidate));
+  if (pattern === undefined) return undefined;
+  const end = start + pattern.length;
+  return { start, end: end > bytes.length ? undefined : end };
+}
+
+/** Also true if the bytes end before the pattern does. */
+function isEqualAt(bytes: Uint8Array, start: number, pattern: Uint8Array): boolean {
+  const length = Math.min(pattern.length, bytes.length - start);
+  for (let at = 0; at < length; at++) {
+    if (bytes[start + at] !== pattern[at]) return false;
+  }
+  return true;
+}
+
+const NONE = new Uint8Array(0);
+const NO_PART_OF_A_SECRET = new Uint8Array(1);
+/** The mask in place of the rest of an escape would break the JSON. */
+const BACKSLASH = 0x5c;
+
+class SearchingBodyMask implements BodyMask {
+  readonly #search: SecretSearch;
+  /** The end of the bytes so far if it may be the beginning of a secret; a copy. */
+  #tail: Uint8Array = NONE;
+  /** How many bytes of the tail were passed on already. */
+  #passed = 0;
+
+  constructor(search: SecretSearch) {
+    this.#search = search;
+  }
+
+  push(chunk: Uint8Array): readonly Uint8Array[] {
+    const output: Uint8Array[] = [];
+    let rest = this.#tail.length === 0 ? chunk : this.#resolveTail(chunk, output);
+    while (rest.length > 0) {
+      const hit = this.#search.find(rest, 0);
+      if (hit?.end === undefined) {
+        add(output, hit === undefined ? rest : this.#hold(rest, hit.start));
+        break;
+      }
+      add(output, rest.subarray(0, hit.start));
+      output.push(MASK.slice());
+      rest = rest.subarray(hit.end);
+    }
+    return output;
+  }
+
+  end(): readonly Uint8Array[] {
+    const output: Uint8Array[] = [];
+    // The beginning of a long secret may also be the whole of a shorter one. No secret has this byte, so it decides.
+    this.#resolveTail(NO_PART_OF_A_SECRET, output);
+    return output;
+  }
+
+  /**
+   * Decides about the tail by the first bytes of the next chunk.
+   *
+   * @returns what of the chunk is not decided yet
+   */
+  #resolveTail(chunk: Uint8Array, output: Uint8Array[]): Uint8Array {
+    const known = this.#tail.length;
+    const joined = concat(this.#tail, chunk.subarray(0, this.#search.maxLength));
+    /** Up to here the joined bytes were passed on or masked. */
+    let done = this.#passed;
+    this.#tail = NONE;
+    this.#passed = 0;
+    let start = 0;
+    while (start < known) {
+      const hit = this.#search.matchAt(joined, start);
+      if (hit === undefined) {
+        start++;
+        continue;
+      }
+      add(output, joined.subarray(done, Math.max(done, start)));
+      if (hit.end === undefined) {
+        // The chunk was too short to decide. What was passed on of the tail stays passed on.
+        add(output, this.#hold(joined.slice(start), 0, Math.max(0, done - start)));
+        return NONE;
+      }
+      output.push(MASK.slice());
+      start = hit.end;
+      done = hit.end;
+    }
+    add(output, joined.subarray(done, Math.max(done, known)));
+    return chunk.subarray(Math.max(done, known) - known);
+  }
+
+  /**
+   * Holds the end of these bytes back: from `start`, unless that is too little to tell anything of a secret.
+   *
+   * @param passed how many bytes from `start` were passed on before
+   * @returns what is passed on now
+   */
+  #hold(bytes: Uint8Array, start: number, passed = 0): Uint8Array {
+    this.#tail = bytes.slice(start);
+    const isShort = this.#tail.length <= MAX_PASSED_PREFIX && !this.#tail.includes(BACKSLASH);
+    this.#passed = isShort ? this.#tail.length : passed;
+    const from = passed > 0 ? start + passed : 0;
+    return bytes.subarray(from, isShort ? bytes.length : Math.max(from, start));
+  }
+}
+
+function add(output: Uint8Array[], bytes: Uint8Array): void {
+  if (bytes.length > 0) output.push(bytes);
+}
+
+function concat(first: Uint8Array, second: Uint8Array): Uint8Array {
+  const whole = new Uint8Array(first.length + second.length);
+  whole.set(first);
+  whole.set(second, first.length);
+  return whole;
+}

@@ -1,0 +1,125 @@
+import { takeWhole, type WholeSource } from "../bytes/chunk-queue.js";
+import type { BodyMask, ByteMask } from "../bytes/mask-bytes.js";
+import type { SecretMask } from "../mask-secrets.js";
+import { toPlainError } from "../plain-error.js";
+import { type Transport, TransportError, type TransportResponse } from "./transport.js";
+
+/** How secrets are taken out of strings and of bytes. */
+export interface TransportMasks {
+  readonly maskKeys: SecretMask;
+  readonly bytes: ByteMask;
+}
+
+/**
+ * A transport whose responses quote no secret. Everything that a provider sends passes here before it is parsed,
+ * relayed, recorded or logged: headers, bodies of every status, and the errors of the connection, which may come from an
+ * operator's own `fetch` and quote the request. Downloads of result links pass as they are: no key is sent with them.
+ */
+export function maskTransport(transport: Transport, masks: TransportMasks): Transport {
+  return {
+    async send(request) {
+      try {
+        return maskResponse(await transport.send(request), masks);
+      } catch (error) {
+        throw toMaskedError(error, masks);
+      }
+    },
+    download: (request) => transport.download(request),
+    close: () => transport.close(),
+    ...(transport.abort !== undefined && { abort: async () => transport.abort?.() }),
+  };
+}
+
+function maskResponse(response: TransportResponse, masks: TransportMasks): TransportResponse {
+  const { status, headers, body, freeChunk } = response;
+  return {
+    status,
+    headers: {
+      get(name) {
+        const value = headers.get(name);
+        return value === null ? null : masks.maskKeys(value);
+      },
+    },
+    body: new MaskedBody(body, masks),
+    freeChunk,
+    cancel: () => response.cancel(),
+  };
+}
+
+/** Whatever a transport throws is a failed connection. Only its texts, codes and causes are kept, without secrets. */
+function toMaskedError(thrown: unknown, { maskKeys }: TransportMasks): TransportError {
+  const isOurs = thrown instanceof TransportError;
+  const cause = isOurs ? thrown.cause : thrown;
+  return new TransportError(
+    isOurs ? thrown.reason : "broken",
+    cause === undefined ? undefined : toPlainError(cause, maskKeys),
+  );
+}
+
+type Chunk = IteratorResult<Uint8Array, undefined>;
+
+const DONE: Chunk = { done: true, value: undefined };
+
+/** A class, as each request has one. To be read once. */
+class MaskedBody implements AsyncIterableIterator<Uint8Array, undefined>, WholeSource {
+  readonly #body: AsyncIterable<Uint8Array>;
+  readonly #masks: TransportMasks;
+  readonly #mask: BodyMask;
+  #chunks: AsyncIterator<Uint8Array> | undefined;
+  /** Masked, and not taken yet. */
+  #ready: Uint8Array[] = [];
+  #isOver = false;
+
+  constructor(body: AsyncIterable<Uint8Array>, masks: TransportMasks) {
+    this.#body = body;
+    this.#masks = masks;
+    this.#mask = masks.bytes.open();
+  }
+
+  [Symbol.asyncIterator](): this {
+    this.#chunks ??= this.#body[Symbol.asyncIterator]();
+    return this;
+  }
+
+  next(): Promise<Chunk> {
+    if (this.#ready.length > 0 || this.#isOver) return Promise.resolve(this.#take());
+    this.#chunks ??= this.#body[Symbol.asyncIterator]();
+    return this.#chunks.next().then(this.#receive, this.#fail);
+  }
+
+  async return(): Promise<Chunk> {
+    this.#isOver = true;
+    this.#ready = [];
+    this.#chunks ??= this.#body[Symbol.asyncIterator]();
+    await this.#chunks.return?.();
+    return DONE;
+  }
+
+  takeWhole(maxBytes: number): readonly Uint8Array[] | undefined {
+    const chunks = takeWhole(this.#body, maxBytes);
+    if (chunks === undefined) return undefined;
+    this.#isOver = true;
+    return [...chunks.flatMap((chunk) => this.#mask.push(chunk)), ...this.#mask.end()];
+  }
+
+  readonly #receive = ({ done, value }: IteratorResult<Uint8Array, unknown>): Chunk | Promise<Chunk> => {
+    if (done !== true) {
+      this.#ready.push(...this.#mask.push(value));
+    } else if (!this.#isOver) {
+      this.#isOver = true;
+      this.#ready.push(...this.#mask.end());
+    }
+    // A chunk may be held back as a whole.
+    return this.#ready.length > 0 || this.#isOver ? this.#take() : this.next();
+  };
+
+  #take(): Chunk {
+    const value = this.#ready.shift();
+    return value === undefined ? DONE : { done: false, value };
+  }
+
+  readonly #fail = (error: unknown): never => {
+    this.#isOver = true;
+    throw toMaskedError(error, this.#masks);
+  };
+}
