@@ -1,12 +1,20 @@
 import { randomBytes } from "node:crypto";
 import { channel } from "node:diagnostics_channel";
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type RequestListener, request, type Server } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  OutgoingMessage,
+  type RequestListener,
+  request,
+  type Server,
+  ServerResponse,
+} from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
 import { createGateway, type GatewayResponse } from "@calotype/core";
-import { expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { sendResponse } from "./send-response.js";
 import { toNodeHandler } from "./to-node-handler.js";
 
@@ -117,19 +125,96 @@ it("whoever watches undici keeps the chunks that it was given", async () => {
   expect(watched.every(({ length }) => length > 0)).toBe(true);
 });
 
-it("whoever stands before the response keeps the chunks that it was given", async () => {
-  const written: Uint8Array[] = [];
-  const pictures = new Map<string, string>();
-  const url = await startGateway(await startProvider(pictures), (_req, res) => {
-    const write = res.write.bind(res) as (...given: unknown[]) => boolean;
-    res.write = (...given: unknown[]) => {
-      written.push(given[0] as Uint8Array);
-      return write(...given);
-    };
+type Write = (this: unknown, ...given: unknown[]) => boolean;
+
+/** Replaces `write` by a recorder that keeps each chunk, until the test ends. */
+function recordWrites(target: { write: unknown }, kept: Uint8Array[]): void {
+  const isOwn = Object.hasOwn(target, "write");
+  const write = target.write as Write;
+  const record: Write = function (...given) {
+    if (given[0] instanceof Uint8Array) kept.push(given[0]);
+    return write.apply(this, given);
+  };
+  target.write = record;
+  onTestFinished(() => {
+    if (isOwn) target.write = write;
+    else Reflect.deleteProperty(target, "write");
   });
-  await expectOwnPictures(url, pictures, 8);
-  expect(written.length).toBeGreaterThan(8);
-  expect(written.every(({ length }) => length > 0)).toBe(true);
+}
+
+describe("a recorder keeps the chunks that it was given", () => {
+  it.each<[string, (kept: Uint8Array[]) => RequestListener | undefined]>([
+    ["of a response", (kept) => (_req, res) => recordWrites(res, kept)],
+    [
+      "of a response, in front of which it steps when the response has begun",
+      (kept) => (_req, res) => {
+        const begin = res.writeHead.bind(res) as (...given: unknown[]) => ServerResponse;
+        res.writeHead = (...given: unknown[]) => {
+          setTimeout(() => recordWrites(res, kept), 2);
+          return begin(...given);
+        };
+      },
+    ],
+    [
+      "of all responses",
+      (kept) => {
+        recordWrites(ServerResponse.prototype, kept);
+        return undefined;
+      },
+    ],
+    [
+      "of all outgoing messages",
+      (kept) => {
+        recordWrites(OutgoingMessage.prototype, kept);
+        return undefined;
+      },
+    ],
+    ["of a socket", (kept) => (req) => recordWrites(req.socket, kept)],
+  ])("%s", async (_where, install) => {
+    const written: Uint8Array[] = [];
+    const pictures = new Map<string, string>();
+    const url = await startGateway(await startProvider(pictures), install(written));
+    await expectOwnPictures(url, pictures, 8);
+    expect(written.length).toBeGreaterThan(8);
+    expect(written.every(({ length }) => length > 0)).toBe(true);
+  });
+});
+
+it("a chunk whose write failed is not freed", async () => {
+  const [made, freed]: [Uint8Array[], Uint8Array[]] = [[], []];
+  const ended = Promise.withResolvers<void>();
+  async function* produce() {
+    for (;;) {
+      const chunk = new Uint8Array(64 * 1024);
+      made.push(chunk);
+      yield chunk;
+    }
+  }
+  const answer: GatewayResponse = {
+    status: 200,
+    headers: {},
+    body: produce(),
+    freeChunk: (one) => void freed.push(one),
+  };
+  const url = await listen((req, res) => {
+    res.on("close", ended.resolve);
+    void sendResponse(req, res, answer);
+  });
+  const outgoing = request(url).end();
+  outgoing.on("error", () => {});
+  const [incoming] = (await once(outgoing, "response")) as [IncomingMessage];
+  incoming.on("error", () => {});
+  // Its sockets are full, and the last write waits.
+  await vi.waitFor(async () => {
+    const before = made.length;
+    await pause(50);
+    expect(made.length).toBe(before);
+  });
+  outgoing.destroy();
+  await ended.promise;
+  await pause(20);
+  expect(freed.length).toBeGreaterThan(0);
+  expect(freed).not.toContain(made.at(-1));
 });
 
 it.each([

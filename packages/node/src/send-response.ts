@@ -1,6 +1,7 @@
 import { type IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { GatewayResponse } from "@calotype/core";
 import { drainUpload } from "./drain-upload.js";
+import { isWrittenByNode } from "./is-written-by-node.js";
 
 /**
  * Writes the gateway's response to the socket: a complete body in one write, a produced one chunk by chunk as fast as
@@ -72,7 +73,7 @@ async function sendProduced(
   }
   onIdle?.(createDisconnect(res));
   // Not awaited here: that would hold the head of the response until its end.
-  return sendChunks(res, body, hasPlainWrite(res) ? freeChunk : undefined);
+  return sendChunks(res, body, freeChunk);
 }
 
 /** How often a pipelined response may wait as long again for its turn. */
@@ -90,14 +91,6 @@ function createDisconnect(res: ServerResponse): () => boolean {
     else res.destroy();
     return waitsForSocket;
   };
-}
-
-// oxlint-disable-next-line typescript/unbound-method -- It is compared, and never called.
-const plainWrite = ServerResponse.prototype.write;
-
-/** Whatever stands between, such as a compression or a recorder, may hold a chunk longer than its write takes. */
-function hasPlainWrite(res: ServerResponse): boolean {
-  return res.write === plainWrite;
 }
 
 /** False when the client left or another handler has answered. */
@@ -161,13 +154,16 @@ async function sendChunks(
   if (!res.destroyed) res.end();
 }
 
-/** A smaller one is not worth it. */
+/** A smaller chunk is not worth freeing. Bytes. */
 const MIN_FREED_BYTES = 16 * 1024;
 
+/** Frees a chunk once it is written, under the conditions of docs/decisions/0015. */
 function write(res: ServerResponse, chunk: Uint8Array, freeChunk: GatewayResponse["freeChunk"]): boolean {
-  if (freeChunk === undefined || chunk.length < MIN_FREED_BYTES) return res.write(chunk);
+  if (freeChunk === undefined || chunk.length < MIN_FREED_BYTES || !isWrittenByNode(res)) {
+    return res.write(chunk);
+  }
   return res.write(chunk, (error) => {
-    // One that was not written may be held by the socket still.
+    // The socket may still hold a chunk that was not written.
     if (!error) freeChunk(chunk);
   });
 }

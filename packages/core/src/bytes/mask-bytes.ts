@@ -44,9 +44,9 @@ export function createByteMask(secrets: readonly string[]): ByteMask {
 const PASS_ALL: BodyMask = { push: (chunk) => [chunk], end: () => [] };
 
 /**
- * The forms in which a secret can stand in a body: as it is, as JSON writes it, with the `/` of PHP, and with the
- * escapes of Go (`<`, `>`, `&`) and of Gson (`=` and `'` too). Other escapes, such as `\u0061` for `a`, are not found in
- * bytes; what the gateway itself reads out of a body is masked again after it was decoded.
+ * The forms in which a secret can stand in a body: as it is, as JSON writes it, with the `\/` of PHP, and with the
+ * escapes of Go (`<`, `>`, `&`) and of Gson (`=`, `'` and `+` too). Other escapes, such as `\u0061` for `a`, are not
+ * found in bytes: no serializer writes them. Error messages and codes are masked again after they were decoded.
  */
 function toWrittenForms(secret: string): readonly string[] {
   const json = JSON.stringify(secret).slice(1, -1);

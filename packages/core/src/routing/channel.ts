@@ -38,7 +38,10 @@ export interface ChannelOptions {
   priority?: number | undefined;
   /** Share of the traffic among channels of one priority. Default 1. */
   weight?: number | undefined;
-  /** Headers sent to the provider beside those of the family. */
+  /**
+   * Headers sent to the provider beside those of the family. A value is masked like a key if the header's name says that
+   * it is a secret (`x-api-key`, `proxy-authorization`, `cookie` …) or if the value looks random.
+   */
   headers?: Readonly<Record<string, string>> | undefined;
   /** Milliseconds. Default: connect 10 s, first byte 900 s, idle 300 s. */
   timeouts?: Partial<Timeouts> | undefined;

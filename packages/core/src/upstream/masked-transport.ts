@@ -91,7 +91,11 @@ class MaskedBody implements AsyncIterableIterator<Uint8Array, undefined>, WholeS
     this.#isOver = true;
     this.#ready = [];
     this.#chunks ??= this.#body[Symbol.asyncIterator]();
-    await this.#chunks.return?.();
+    try {
+      await this.#chunks.return?.();
+    } catch (error) {
+      throw toMaskedError(error, this.#masks);
+    }
     return DONE;
   }
 
