@@ -1,0 +1,84 @@
+import { inspect } from "node:util";
+import { describe, expect, it } from "vitest";
+import {
+  ARK_KEY,
+  createPost,
+  createTestGateway,
+  GENERATIONS,
+  NATIVE,
+  readAnswer,
+} from "./testing/test-gateway.js";
+
+const HOST = "ark-3.internal.test";
+const ADDRESS = "10.20.30.40";
+const PLACE = new RegExp(`${HOST}|${ADDRESS}|8443`);
+const REQUEST = { model: "doodle", prompt: "a kite" };
+
+/** What `fetch` throws, whose cause names the provider's host. */
+function connectionError(code: string): TypeError {
+  const cause = new Error(`connect ${code} ${HOST} (${ADDRESS}:8443)`);
+  return new TypeError(`fetch to https://${HOST}:8443 failed`, {
+    cause: Object.assign(cause, { code, hostname: HOST, address: ADDRESS, port: 8443 }),
+  });
+}
+
+const UNREACHABLE = { code: "upstream_unreachable", message: "The provider cannot be reached." };
+const BROKEN = { code: "upstream_invalid_response", message: "The provider's answer broke off." };
+
+function openGateway(answer: () => Response) {
+  const told: unknown[] = [];
+  const test = createTestGateway(() => answer(), {
+    models: { doodle: { family: "seedream" } },
+    channels: [{ id: "ark", family: "seedream", apiKey: ARK_KEY, baseUrl: `https://${HOST}:8443/api/v3` }],
+    onError: (event) => void told.push(event),
+  });
+  return { ...test, told };
+}
+
+describe.each([
+  ["/v1", GENERATIONS],
+  ["/api/v3", NATIVE],
+])("%s does not tell a client where the provider is", (_path, url) => {
+  it.each([
+    ["ECONNREFUSED", UNREACHABLE],
+    ["ENOTFOUND", UNREACHABLE],
+    ["EHOSTUNREACH", UNREACHABLE],
+    ["UND_ERR_CONNECT_TIMEOUT", UNREACHABLE],
+    ["ERR_TLS_CERT_ALTNAME_INVALID", UNREACHABLE],
+    ["ECONNRESET", BROKEN],
+  ])("when its connection fails with %s, and tells the operator", async (code, error) => {
+    const { gateway, records, told, logs } = openGateway(() => {
+      throw connectionError(code);
+    });
+
+    const answer = await readAnswer(await gateway.fetch(new Request(url, createPost(REQUEST))));
+    await gateway.close();
+
+    expect(answer.status).toBe(502);
+    expect(answer.body).toEqual({ error: { ...error, type: "upstream_error", param: null } });
+    expect(inspect([...answer.headers])).not.toMatch(PLACE);
+    expect(inspect(records, { depth: 9 })).not.toMatch(PLACE);
+    expect(inspect(told, { depth: 9 })).toMatch(PLACE);
+    expect(inspect(logs, { depth: 9 })).toMatch(PLACE);
+  });
+
+  it("when a stream breaks off", async () => {
+    async function* produce(): AsyncGenerator<Uint8Array> {
+      yield new TextEncoder().encode(": begun\n\n");
+      throw connectionError("ECONNRESET");
+    }
+    const { gateway } = openGateway(
+      () =>
+        new Response(ReadableStream.from(produce()), { headers: { "content-type": "text/event-stream" } }),
+    );
+
+    const { text } = await readAnswer(
+      await gateway.fetch(new Request(url, createPost({ ...REQUEST, stream: true }))),
+    );
+
+    expect(text).toContain("event: error");
+    expect(text).toContain(BROKEN.message);
+    expect(text).not.toMatch(PLACE);
+    await gateway.close();
+  });
+});
