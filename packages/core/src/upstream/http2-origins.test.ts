@@ -4,6 +4,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { buildConnector } from "undici";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { createFetchTransport } from "./fetch-transport.js";
 import { createHttp2Origins } from "./http2-origins.js";
 import type { Transport } from "./transport.js";
 import { createTransport } from "./transport-node.js";
@@ -103,6 +104,26 @@ describe("the transport over undici", () => {
   it("fails what stalls on the first connection of HTTP/2", async () => {
     const { origin } = await startProvider(hangOverHttp2);
     await expect(ask(open(), origin, 300)).rejects.toThrow("timeout");
+  });
+});
+
+describe("the chunks of a response", () => {
+  it.each([
+    ["may be freed over HTTP/1", speakHttp1, true],
+    ["may not be freed over HTTP/2, which may share them", speakHttp2, false],
+  ])("%s", async (_name, create, mayFree) => {
+    const { origin } = await startProvider(create);
+    const timeouts = { connectMs: 5_000, firstByteMs: 5_000, idleMs: 5_000 };
+    const response = await open().send({ url: `${origin}/`, headers: {}, body: "{}", timeouts });
+    expect(response.freeChunk !== undefined).toBe(mayFree);
+    response.cancel();
+  });
+
+  it("may not be freed if they come from an operator's own fetch", async () => {
+    const transport = createFetchTransport(async () => new Response("{}"));
+    const timeouts = { connectMs: 5_000, firstByteMs: 5_000, idleMs: 5_000 };
+    const response = await transport.send({ url: "https://x.test/", headers: {}, body: "{}", timeouts });
+    expect(response.freeChunk).toBeUndefined();
   });
 });
 
