@@ -89,15 +89,15 @@ function errorWith(headers: Record<string, string>, message = JSON.stringify(QUO
   return new Response(body, { status: 400, headers: { "content-type": "application/json", ...headers } });
 }
 
-/** Its error quotes what was sent, as an operator's own fetch may. */
 function brokenStream(): Response {
-  async function* produce(): AsyncGenerator<Uint8Array> {
-    yield encoder.encode(`data: ${JSON.stringify(PARTIAL)}\n\n`);
-    throw Object.assign(new Error(QUOTE, { cause: { message: QUOTE, config: { headers: QUOTE } } }), {
-      request: QUOTE,
-    });
-  }
-  return new Response(ReadableStream.from(produce()), { headers: { "content-type": "text/event-stream" } });
+  return new Response(ReadableStream.from(breakOff()), { headers: { "content-type": "text/event-stream" } });
+}
+
+/** Its error quotes what was sent, as an operator's own fetch may. */
+async function* breakOff(): AsyncGenerator<Uint8Array> {
+  yield encoder.encode(`data: ${JSON.stringify(PARTIAL)}\n\n`);
+  const cause = { message: QUOTE, config: { headers: QUOTE } };
+  throw Object.assign(new Error(QUOTE, { cause }), { request: QUOTE });
 }
 
 const ARK_CHANNEL = { id: "ark", family: "seedream", apiKey: ARK_KEY };

@@ -63,13 +63,9 @@ describe.each([
   });
 
   it("when a stream breaks off", async () => {
-    async function* produce(): AsyncGenerator<Uint8Array> {
-      yield new TextEncoder().encode(": begun\n\n");
-      throw connectionError("ECONNRESET");
-    }
     const { gateway } = openGateway(
       () =>
-        new Response(ReadableStream.from(produce()), { headers: { "content-type": "text/event-stream" } }),
+        new Response(ReadableStream.from(breakOff()), { headers: { "content-type": "text/event-stream" } }),
     );
 
     const { text } = await readAnswer(
@@ -82,3 +78,8 @@ describe.each([
     await gateway.close();
   });
 });
+
+async function* breakOff(): AsyncGenerator<Uint8Array> {
+  yield new TextEncoder().encode(": begun\n\n");
+  throw connectionError("ECONNRESET");
+}

@@ -6,8 +6,10 @@ import type { ServerResponse } from "node:http";
  * takes. The functions are told by their source: they may have been replaced before this file was loaded, so there is
  * nothing to compare them with. If a release of Node writes them differently, this is false and only memory is lost.
  */
-export function isWrittenByNode({ write, socket }: ServerResponse): boolean {
-  return socket !== null && isOwnWrite(write) && isOwnSocketWrite(socket.write);
+export function isWrittenByNode(res: ServerResponse): boolean {
+  const { socket } = res;
+  // oxlint-disable-next-line typescript/unbound-method -- Their source is read, and they are never called.
+  return socket !== null && isOwnWrite(res.write) && isOwnSocketWrite(socket.write);
 }
 
 const isOwnWrite = createSourceCheck(/\bwrite_\(this,/);

@@ -1,4 +1,4 @@
-import { type IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { GatewayResponse } from "@calotype/core";
 import { drainUpload } from "./drain-upload.js";
 import { isWrittenByNode } from "./is-written-by-node.js";
