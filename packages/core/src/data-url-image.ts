@@ -3,7 +3,6 @@ import type { ImageRequest } from "./image-request.js";
 import type { JsonObject } from "./json.js";
 import {
   createUploadedImage,
-  holdsUpload,
   isUploadedImage,
   type KeptBytes,
   type ReferenceImage,
@@ -30,15 +29,12 @@ export function createDataUrlImage(dataUrl: Uint8Array): UploadedImage | undefin
   if (mediaType === undefined) return undefined;
   const letters = withoutPadding(dataUrl.subarray(header.length));
   if (letters.length === 0 || !isBase64(letters)) return undefined;
-  return { ...createUploadedImage(mediaType, decode(letters)), toJSON: () => toText(dataUrl), dataUrl };
+  return createUploadedImage(mediaType, decode(letters), dataUrl);
 }
 
 /** Fields with texts in the place of images that came as data URLs. */
 export function writeDataUrls(fields: JsonObject, write: DataUrlWriter = createDataUrlWriter()): JsonObject {
-  if (!holdsUpload(fields)) return fields;
-  return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [name, replaceUploads(value, write)]),
-  );
+  return replaceUploads(fields, write);
 }
 
 /** A request with texts in the place of images that came as data URLs, for whoever looks at them. */

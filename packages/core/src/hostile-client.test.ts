@@ -29,12 +29,12 @@ describe("a hostile body", () => {
     [
       "thousands of unknown fields",
       () => `{${A}${Array.from({ length: 5_000 }, (_, index) => `,"k${index}":0`).join("")}}`,
-      200,
+      400,
     ],
     [
       "thousands of unknown fields of family B",
       () => `{${B}${Array.from({ length: 5_000 }, (_, index) => `,"k${index}":0`).join("")}}`,
-      200,
+      400,
     ],
     ["a prompt of 10 MB", () => `{${A.replace('"x"', `"${repeat("p", 10_000_000)}"`)}}`, 200],
     ["a prompt of 10 MB of escapes", () => `{${A.replace('"x"', `"${repeat("\\u0041", 1_700_000)}"`)}}`, 200],
@@ -48,7 +48,8 @@ describe("a hostile body", () => {
     ["a number of a million digits", () => `{${A},"n":${repeat("9", 1_000_000)}}`, 400],
     ["a seed beyond all", () => `{${A},"seed":1e999}`, 400],
     ["a scale beyond all", () => `{${A},"guidance_scale":-1e999}`, 400],
-    ["a scale of many digits", () => `{${A},"guidance_scale":0.${repeat("1", 1_000_000)}}`, 200],
+    ["a scale of many digits", () => `{${A},"guidance_scale":0.${repeat("1", 1_000_000)}}`, 400],
+    ["a scale of some digits", () => `{${A},"guidance_scale":0.${repeat("1", 900)}}`, 200],
     ["-0", () => `{${A},"n":-0}`, 200],
     [
       "lone surrogates everywhere",
@@ -106,7 +107,7 @@ describe("a hostile body", () => {
 
   it("names at most twenty ignored fields", async () => {
     const { post } = createTestGateway();
-    const fields = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`field${index}`, 1]));
+    const fields = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`field${index}`, 1]));
     const { headers } = await post({ model: "image-2.0", prompt: "x", ...fields });
     expect(headers.get("x-calotype-ignored")?.split(", ")).toHaveLength(20);
   });

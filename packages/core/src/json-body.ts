@@ -1,12 +1,6 @@
 import { encodeBase64, toBase64Length } from "./bytes/encode-base64.js";
 import type { JsonObject } from "./json.js";
-import {
-  type ChunksOptions,
-  dataUrlPrefix,
-  holdsUpload,
-  replaceUploads,
-  type UploadedImage,
-} from "./uploaded-image.js";
+import { type ChunksOptions, dataUrlPrefix, stringifyUploads, type UploadedImage } from "./uploaded-image.js";
 import type { ProducedBody } from "./upstream-call.js";
 
 /**
@@ -15,13 +9,16 @@ import type { ProducedBody } from "./upstream-call.js";
  * made.
  */
 export function toJsonBody(value: JsonObject): string | ProducedBody {
-  if (!holdsUpload(value)) return JSON.stringify(value);
   const images: UploadedImage[] = [];
-  // No client can know it, so none can write what would be taken for an image.
-  const mark = crypto.randomUUID();
-  const outline = replaceUploads(value, (image) => `${writePrefix(image)}${mark}[${images.push(image) - 1}]`);
-  // Texts and numbers of images take turns.
-  const pieces = JSON.stringify(outline).split(new RegExp(`${mark}\\[(\\d+)\\]`));
+  // No client can know it, so no client can write something that would be taken for an image.
+  let mark = "";
+  const outline = stringifyUploads(value, (image) => {
+    mark ||= crypto.randomUUID();
+    return `${writePrefix(image)}${mark}[${images.push(image) - 1}]`;
+  });
+  if (images.length === 0) return outline;
+  // Strings and numbers of images take turns.
+  const pieces = outline.split(new RegExp(`${mark}\\[(\\d+)\\]`));
   return toProducedBody(
     pieces.map((piece, index) => (index % 2 === 0 ? piece : images[Number(piece)])).filter(isPresent),
   );

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import type { JsonObject } from "./json.js";
 
 /** How the bytes of an upload are read. */
 export interface ChunksOptions {
@@ -38,15 +39,53 @@ export interface UploadedImage {
 /** A reference image: an `http(s)` URL, a data URL, or what came as bytes. */
 export type ReferenceImage = string | UploadedImage;
 
-/** An image of the bytes that were kept of a form's file. */
-export function createUploadedImage(mediaType: string, bytes: KeptBytes): UploadedImage {
-  return {
+/** Writes uploads while {@link stringifyUploads} runs. */
+let writeUpload: UploadWriter | undefined;
+
+type UploadWriter = (image: UploadedImage) => unknown;
+
+/** An image of the bytes that were kept of a form's file, or of a data URL, which is then given too. */
+export function createUploadedImage(
+  mediaType: string,
+  bytes: KeptBytes,
+  dataUrl?: Uint8Array,
+): UploadedImage {
+  const image: UploadedImage = {
     mediaType,
     byteLength: bytes.byteLength,
     chunks: (options) => bytes.chunks(options),
-    toJSON: () => dataUrlPrefix(mediaType) + Buffer.concat([...bytes.chunksSync()]).toString("base64"),
+    dataUrl,
+    // The type says string, for everyone but `stringifyUploads`.
+    toJSON: () => (writeUpload === undefined ? toDataUrl(image, bytes) : (writeUpload(image) as string)),
     [MARK]: true,
   };
+  return image;
+}
+
+function toDataUrl({ mediaType, dataUrl }: UploadedImage, bytes: KeptBytes): string {
+  if (dataUrl !== undefined) return toText(dataUrl);
+  return dataUrlPrefix(mediaType) + Buffer.concat([...bytes.chunksSync()]).toString("base64");
+}
+
+function toText(ascii: Uint8Array): string {
+  return Buffer.from(ascii.buffer, ascii.byteOffset, ascii.length).toString("latin1");
+}
+
+/**
+ * The JSON of a value, with what `write` returns in the place of each upload. One native pass: to look for uploads
+ * first would visit each value of the body in JavaScript.
+ */
+export function stringifyUploads(
+  value: unknown,
+  write: UploadWriter,
+  replace?: (key: string, value: unknown) => unknown,
+): string {
+  writeUpload = write;
+  try {
+    return JSON.stringify(value, replace);
+  } finally {
+    writeUpload = undefined;
+  }
 }
 
 /** True for what came as bytes; of what `JSON.parse` gives nothing is one. */
@@ -59,18 +98,18 @@ export function dataUrlPrefix(mediaType: string): string {
   return `data:${mediaType};base64,`;
 }
 
-/** True for a value of JSON, with uploads in it, that holds at least one. */
-export function holdsUpload(value: unknown): boolean {
-  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return false;
-  return isUploadedImage(value) || Object.values(value).some(holdsUpload);
-}
-
-/** A copy of a value of JSON with something else in the place of each upload. */
-export function replaceUploads(value: unknown, replace: (image: UploadedImage) => unknown): unknown {
-  if (typeof value !== "object" || value === null || !holdsUpload(value)) return value;
+/** A value of JSON with something else in the place of each upload; the same value if it holds none. */
+export function replaceUploads(value: JsonObject, replace: UploadWriter): JsonObject;
+export function replaceUploads(value: unknown, replace: UploadWriter): unknown;
+export function replaceUploads(value: unknown, replace: UploadWriter): unknown {
+  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value;
   if (isUploadedImage(value)) return replace(value);
-  if (Array.isArray(value)) return value.map((item: unknown) => replaceUploads(item, replace));
-  return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [name, replaceUploads(item, replace)]),
-  );
+  let copy: Record<PropertyKey, unknown> | unknown[] | undefined;
+  for (const [name, item] of Object.entries(value)) {
+    const replaced = replaceUploads(item, replace);
+    if (replaced === item) continue;
+    copy ??= Array.isArray(value) ? [...value] : { ...value };
+    Object.assign(copy, { [name]: replaced });
+  }
+  return copy ?? value;
 }

@@ -1,7 +1,7 @@
 import { bytesToHex } from "@noble/hashes/utils.js";
 import { LONG_DATA_URL } from "../data-url-image.js";
 import type { JsonObject } from "../json.js";
-import { replaceUploads, type UploadedImage } from "../uploaded-image.js";
+import { stringifyUploads, type UploadedImage } from "../uploaded-image.js";
 
 /**
  * Texts longer than this, such as data URLs, are hashed apart: to write them as JSON takes longer than to hash them.
@@ -16,10 +16,10 @@ const LONG = LONG_DATA_URL;
 export async function toFingerprint(fields: JsonObject): Promise<string> {
   const longTexts: (string | Uint8Array)[] = [];
   const uploads: UploadedImage[] = [];
-  // A data URL is the same text whether it stayed bytes or not.
-  const withoutUploads = replaceUploads(fields, (image) => image.dataUrl ?? { upload: uploads.push(image) });
-  // The letter before each text tells a long one's number from a short one that is a number.
-  const outline = JSON.stringify(withoutUploads, (_, value: unknown) => {
+  // A data URL is hashed the same whether it stayed bytes or not.
+  const write = (image: UploadedImage): unknown => image.dataUrl ?? { upload: uploads.push(image) };
+  // The letter before each string tells the number of a long one from a short one that is a number.
+  const outline = stringifyUploads(fields, write, (_, value: unknown) => {
     if (value instanceof Uint8Array) return `l${longTexts.push(value)}`;
     if (typeof value !== "string") return value;
     return isLong(value) ? `l${longTexts.push(value)}` : `s${value}`;

@@ -1,9 +1,9 @@
-import { type GatewayError, invalidRequest } from "../errors.js";
+import { type GatewayError, invalidRequest, isGatewayError } from "../errors.js";
 import { isJsonObject, type JsonObject } from "../json.js";
 import { createUploadedImage, type ReferenceImage } from "../uploaded-image.js";
-import { checkJsonStructure, checkValueCount } from "./check-json-structure.js";
 import type { FormPart } from "./collect-form.js";
 import { detectImageType } from "./image-type.js";
+import { BODY_LIMITS, parseJson } from "./parse-json.js";
 
 const IMAGE_NAME = /^image(?:\[(\d*)\])?$/;
 
@@ -104,18 +104,14 @@ function toBoolean(text: string): boolean | string {
   return text === "false" ? false : text;
 }
 
-/** Bounds of an object that a field holds, as for a body of JSON. */
-const MAX_VALUES = 1_000;
-const MAX_DEPTH = 32;
+/** Limits of an object that a field holds. */
+const OBJECT_LIMITS = { ...BODY_LIMITS, maxValues: 1_000 };
 
 function toObject(name: string, text: string): unknown {
-  checkValueCount(text, MAX_VALUES);
-  let value: unknown;
   try {
-    value = JSON.parse(text);
-  } catch {
+    return parseJson(text, OBJECT_LIMITS);
+  } catch (cause) {
+    if (isGatewayError(cause)) throw cause;
     throw invalidRequest(`${name} must be a JSON object, such as {"max_images": 4}.`, name);
   }
-  checkJsonStructure(text, value, MAX_DEPTH);
-  return value;
 }

@@ -80,7 +80,11 @@ function readNumber(text: string, mark: string): number {
   return text.startsWith(mark) ? Number(text.slice(mark.length)) : -1;
 }
 
-/** @param find gives the image for the text in its place */
+/**
+ * Puts images in their places, in a value that nobody else has yet.
+ *
+ * @param find gives the image for the string in its place
+ */
 function putBack(
   value: unknown,
   find: (text: string) => UploadedImage | undefined,
@@ -91,9 +95,16 @@ function putBack(
     if (image === undefined) return value;
     return isImage ? image : image.toJSON();
   }
-  if (Array.isArray(value)) return value.map((item: unknown) => putBack(item, find, isImage));
-  if (!isJsonObject(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [name, putBack(item, find, name === "image")]),
-  );
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) {
+      const found = putBack(item, find, isImage);
+      if (found !== item) value[index] = found;
+    }
+  } else if (isJsonObject(value)) {
+    for (const [name, item] of Object.entries(value)) {
+      const found = putBack(item, find, name === "image");
+      if (found !== item) value[name] = found;
+    }
+  }
+  return value;
 }

@@ -1,25 +1,20 @@
 import { LONG_DATA_URL } from "../data-url-image.js";
-import { GatewayError, invalidRequest } from "../errors.js";
+import { GatewayError, invalidRequest, isGatewayError } from "../errors.js";
 import type { GatewayRequest } from "../exchange.js";
 import { isJsonObject, type JsonObject } from "../json.js";
 import { bodyAlreadyRead } from "./body-already-read.js";
-import { checkJsonStructure, checkValueCount } from "./check-json-structure.js";
-import { checkJsonValue } from "./check-json-value.js";
 import type { BodyGuard } from "./incoming-body.js";
 import { keepDataUrls } from "./keep-data-urls.js";
+import { BODY_LIMITS, checkJsonValue, parseJson } from "./parse-json.js";
 import { readBody } from "./read-body.js";
+import { isSourceNumber } from "./source-numbers.js";
 
-const MAX_DEPTH = 32;
-/** To make one takes longer than to read a body with it. */
+/** Made once: making one takes longer than reading a small body. */
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** Far above what any request needs; what stands past it costs more to read than to send. */
-const MAX_VALUES = 100_000;
-
 /**
- * The JSON object in a request's body: strict UTF-8, at most 32 levels deep, no top-level key
- * twice, at most `maxBytes`. A body that the host parsed already is held to the same depth. Long data URLs in `image`
- * stay bytes.
+ * The JSON object in a request's body: strict UTF-8, within {@link BODY_LIMITS}, no top-level key twice, at most
+ * `maxBytes`. A body that the host parsed already is held to the same limits. Long data URLs in `image` stay bytes.
  *
  * @throws GatewayError 400, 413, 415, or `body_already_read`
  */
@@ -40,14 +35,15 @@ function parseObject(bytes: Uint8Array): JsonObject {
 }
 
 function toObject(value: unknown): JsonObject {
-  if (!isJsonObject(value)) throw invalidRequest("The body must be a JSON object.");
+  // A number that keeps its text is an object, too.
+  if (!isJsonObject(value) || isSourceNumber(value)) throw invalidRequest("The body must be a JSON object.");
   return value;
 }
 
 function readParsed(parsedBody: unknown): unknown {
   if (typeof parsedBody === "string") return parseText(parsedBody);
   if (parsedBody instanceof Uint8Array) return parseBytes(parsedBody);
-  checkJsonValue(parsedBody, { maxDepth: MAX_DEPTH, maxValues: MAX_VALUES });
+  checkJsonValue(parsedBody, BODY_LIMITS);
   return parsedBody;
 }
 
@@ -66,17 +62,14 @@ function parseWhole(bytes: Uint8Array): unknown {
 }
 
 function parseText(text: string): unknown {
-  checkValueCount(text, MAX_VALUES);
-  let value: unknown;
   try {
-    value = JSON.parse(text);
-  } catch {
+    return parseJson(text, BODY_LIMITS);
+  } catch (cause) {
+    if (isGatewayError(cause)) throw cause;
     if (text.trim() === "") throw invalidRequest("The body is empty; send a JSON object.");
-    // Without the cause: the runtime's message quotes the body, which is nobody's business.
+    // Without the cause: the runtime's message quotes the body.
     throw invalidRequest("The body is not valid JSON.");
   }
-  checkJsonStructure(text, value, MAX_DEPTH);
-  return value;
 }
 
 function checkContentType(header: string | null): void {

@@ -3,7 +3,7 @@ import { takeWhole } from "../bytes/chunk-queue.js";
 import { GatewayError } from "../errors.js";
 import { isJsonObject, type JsonObject } from "../json.js";
 import type { Awaitable } from "../promise-like.js";
-import { checkJsonValue } from "../request/check-json-value.js";
+import { checkJsonValue } from "../request/parse-json.js";
 import { TransportError, type TransportResponse } from "./transport.js";
 import { toUpstreamError } from "./upstream-error.js";
 

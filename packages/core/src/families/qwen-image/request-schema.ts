@@ -1,10 +1,14 @@
 import { z } from "zod";
+import { toPlainNumber } from "../../request/source-numbers.js";
 import type { ReferenceImage } from "../../uploaded-image.js";
 import { imageList, isReferenceImage } from "../image-list.js";
 
+/** For fields whose number is interpreted, or which must be an object: a number may have kept its text. */
+const plain = <Schema extends z.ZodType>(schema: Schema) => z.preprocess(toPlainNumber, schema);
+
 const text = z.string({ error: (issue) => (issue.input === undefined ? "is required" : "must be a text") });
 const filled = text.min(1, "must not be empty");
-const wholeNumber = z.int("must be a whole number");
+const integer = z.int("must be a whole number");
 const responseFormat = z.enum(["url", "b64_json"], 'must be "url" or "b64_json"').optional();
 const stream = z.boolean("must be true or false").optional();
 
@@ -33,12 +37,16 @@ const sharedParameters = {
 };
 
 /** The parameters that are interpreted here; everything else in `parameters` is forwarded as it came. */
-const parameters = z
-  .looseObject(
-    { size: text.optional(), n: wholeNumber.min(1, "must be at least 1").optional(), ...sharedParameters },
+const parameters = plain(
+  z.looseObject(
+    {
+      size: text.optional(),
+      n: plain(integer.min(1, "must be at least 1")).optional(),
+      ...sharedParameters,
+    },
     'must be an object such as {"size": "1328*1328"}',
-  )
-  .optional();
+  ),
+).optional();
 
 const image = z
   .custom<ReferenceImage>(isReferenceImage, { error: "must be a text", abort: true })
@@ -82,7 +90,7 @@ export const messagesRequestSchema = z.object({
 export const shorthandRequestSchema = z.object({
   prompt: filled,
   image: imageList.optional(),
-  n: wholeNumber.optional(),
+  n: plain(integer).optional(),
   size: text.optional(),
   ...sharedParameters,
   parameters,

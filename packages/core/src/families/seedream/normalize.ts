@@ -28,6 +28,7 @@ export function normalizeSeedream(fields: JsonObject, context: NormalizeContext)
       "stream",
     );
   }
+  checkReferences([parsed.image ?? []].flat().length, context.limits);
   const images = readImages(parsed.image);
   const sequential = applyImageCount(parsed.n, parsed);
   const batch = countMaxImages(sequential, images.length, totalOf(context.limits));
@@ -68,12 +69,8 @@ function readSize(size: string | undefined, limits: ModelLimits | undefined): st
   return size;
 }
 
-function checkCounts(
-  references: number,
-  maxImages: number,
-  fields: SeedreamFields,
-  limits: ModelLimits | undefined,
-): void {
+/** Before each of them is read: there may be tens of thousands. */
+function checkReferences(references: number, limits: ModelLimits | undefined): void {
   const maxReferences = limits?.references?.max ?? MAX_REFERENCES;
   const minReferences = limits?.references?.min ?? 0;
   if (references < minReferences) {
@@ -88,6 +85,14 @@ function checkCounts(
       "image",
     );
   }
+}
+
+function checkCounts(
+  references: number,
+  maxImages: number,
+  fields: SeedreamFields,
+  limits: ModelLimits | undefined,
+): void {
   const explicit = fields.sequential_image_generation_options?.max_images !== undefined;
   const param = explicit ? "sequential_image_generation_options.max_images" : "n";
   const most = limits?.maxImages ?? MAX_IMAGES;

@@ -1,8 +1,14 @@
 import { z } from "zod";
+import { toPlainNumber } from "../../request/source-numbers.js";
 import { imageList } from "../image-list.js";
 
+/** For fields whose number is interpreted, or which must be an object: a number may have kept its text. */
+const plain = <Schema extends z.ZodType>(schema: Schema) => z.preprocess(toPlainNumber, schema);
+
 const text = z.string({ error: (issue) => (issue.input === undefined ? "is required" : "must be a text") });
-const wholeNumber = z.int("must be a whole number");
+const integer = z.int("must be a whole number");
+const wholeNumber = plain(integer);
+const atLeastOne = plain(integer.min(1, "must be at least 1"));
 
 /**
  * The fields of family A that are interpreted here; everything else is forwarded as it came, and is not in what this
@@ -17,17 +23,14 @@ export const seedreamRequestSchema = z.object({
   watermark: z.boolean("must be true or false").optional(),
   image: imageList.optional(),
   seed: wholeNumber.optional(),
-  guidance_scale: z.number("must be a number").optional(),
+  guidance_scale: plain(z.number("must be a number")).optional(),
   sequential_image_generation: z.enum(["auto", "disabled"], 'must be "auto" or "disabled"').optional(),
-  sequential_image_generation_options: z
-    .looseObject(
-      { max_images: wholeNumber.min(1, "must be at least 1").optional() },
-      'must be an object such as {"max_images": 4}',
-    )
-    .optional(),
+  sequential_image_generation_options: plain(
+    z.looseObject({ max_images: atLeastOne.optional() }, 'must be an object such as {"max_images": 4}'),
+  ).optional(),
   stream: z.boolean("must be true or false").optional(),
   layer_decomposition: z.boolean("must be true or false").optional(),
-  optimize_prompt_options: z.looseObject({}, 'must be an object such as {"mode": "fast"}').optional(),
+  optimize_prompt_options: plain(z.looseObject({}, 'must be an object such as {"mode": "fast"}')).optional(),
 });
 
 /** The fields that the native endpoint interprets; `null` is forwarded like any other value. */
@@ -36,12 +39,11 @@ export const nativeRequestSchema = z.object({
   image: z.unknown().optional(),
   response_format: z.unknown().optional(),
   sequential_image_generation: z.enum(["auto", "disabled"], 'must be "auto" or "disabled"').nullish(),
-  sequential_image_generation_options: z
-    .looseObject(
-      { max_images: wholeNumber.min(1, "must be at least 1").nullish() },
-      'must be an object such as {"max_images": 4}',
-    )
-    .nullish(),
+  sequential_image_generation_options: plain(
+    z
+      .looseObject({ max_images: atLeastOne.nullish() }, 'must be an object such as {"max_images": 4}')
+      .nullish(),
+  ).optional(),
   stream: z.boolean("must be true or false").nullish(),
   layer_decomposition: z.boolean("must be true or false").nullish(),
 });

@@ -1,14 +1,15 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checkJsonStructure, checkValueCount } from "./check-json-structure.js";
-import { checkJsonValue } from "./check-json-value.js";
+import { anyDocumentText } from "../testing/any-json-text.js";
+import { checkJsonValue, type JsonLimits, parseJson } from "./parse-json.js";
 
 const MAX_DEPTH = 4;
+const LIMITS: JsonLimits = { maxDepth: MAX_DEPTH, maxValues: 1_000_000 };
 
 /** What a text is refused for, by its code path: the first word after "The". */
 function judge(text: string): "accepted" | "too deep" | "given twice" {
   try {
-    checkJsonStructure(text, JSON.parse(text), MAX_DEPTH);
+    parseJson(text, LIMITS);
     return "accepted";
   } catch (error) {
     return String(error).includes("nested deeper") ? "too deep" : "given twice";
@@ -25,7 +26,7 @@ function depthOf(value: unknown): number {
 const escaped = (key: string): string =>
   `"${Array.from({ length: key.length }, (_, index) => `\\u${key.charCodeAt(index).toString(16).padStart(4, "0")}`).join("")}"`;
 
-describe("checkJsonStructure", () => {
+describe("a JSON text", () => {
   it.each([
     ["{}", "accepted"],
     ['{"a":1,"b":1}', "accepted"],
@@ -60,7 +61,7 @@ describe("checkJsonStructure", () => {
 
   it("names the key that is given twice, shortened", () => {
     const key = "k".repeat(1_000);
-    expect(() => checkJsonStructure(`{"${key}":1,"${key}":2}`, { [key]: 2 }, MAX_DEPTH)).toThrow(
+    expect(() => parseJson(`{"${key}":1,"${key}":2}`, LIMITS)).toThrow(
       expect.objectContaining({ status: 400, param: "k".repeat(64) }),
     );
   });
@@ -109,44 +110,126 @@ describe("checkJsonStructure", () => {
   });
 });
 
-describe("checkValueCount", () => {
+/** Whether some object of a text has a key twice; then values are lost. */
+function hasDoubledKey(text: string): boolean {
+  let members = 0;
+  const count = (value: unknown): void => {
+    if (typeof value !== "object" || value === null) return;
+    if (!Array.isArray(value)) members += Object.keys(value).length;
+    for (const item of Object.values(value)) count(item);
+  };
+  count(JSON.parse(text));
+  return text.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""').split(":").length - 1 !== members;
+}
+
+/** What a text is refused for, or its value. */
+function verdictOn(text: string, limits: Partial<JsonLimits>): unknown {
+  try {
+    return parseJson(text, { ...LIMITS, ...limits });
+  } catch (error) {
+    return String(error);
+  }
+}
+
+describe("the values of a JSON text", () => {
   it.each([
     ["{}", 1],
     ["[1,2,3]", 3],
     ['{"a":"[,{[,{","b":[]}', 3],
     ['"[[["', 0],
-    ['["\\"[[["', 1],
-    ["[[[[", 4],
-  ])("counts %s as %i", (text, count) => {
-    expect(() => checkValueCount(text, count)).not.toThrow();
-    expect(() => checkValueCount(`${text},`, count)).toThrow(/holds more than/);
-  });
-
-  it("ends at the end of a string that does not", () => {
-    expect(() => checkValueCount('"unterminated [[[', 0)).not.toThrow();
+    ['["\\"[[["]', 1],
+    ["[[[[]]]]", 4],
+  ])("of %s are %i", (text, count) => {
+    expect(verdictOn(text, { maxValues: count })).toEqual(JSON.parse(text));
+    expect(verdictOn(`${text},`, { maxValues: count })).toMatch(/holds more than \d+ values/);
   });
 
   it.each([
-    ["quotes", '"'.repeat(1_000_001)],
-    ["escaped quotes", `"${'\\"'.repeat(1_000_000)}`],
-    ["backslashes", `"${"\\".repeat(2_000_000)}`],
-  ])("goes through a megabyte of %s in no time", (_what, text) => {
-    const start = performance.now();
-    checkValueCount(text, 10);
-    expect(performance.now() - start).toBeLessThan(500);
+    '"unterminated [[[',
+    '"unterminated \\"[[[',
+    '"\\',
+    "-",
+    "1.0.0",
+    "{1.0:2}",
+    '{"a" 1}',
+    "[01]",
+    "1e",
+  ])("are not counted where the text is no JSON: %s", (text) => {
+    expect(verdictOn(text, {})).toMatch(/^SyntaxError/);
+  });
+});
+
+describe("the fields of a JSON text", () => {
+  it("are those of its top level", () => {
+    const nested = '{"a":1,"b":{"c":1,"d":2,"e":3}}';
+    expect(verdictOn(nested, { maxFields: 2 })).toEqual(JSON.parse(nested));
+    expect(verdictOn(nested, { maxFields: 1 })).toMatch("holds more than 1 fields at its top level");
+    expect(verdictOn("[{},{}]", { maxFields: 0 })).toEqual([{}, {}]);
+  });
+});
+
+describe("the numbers of a JSON text", () => {
+  it.each(["1", "0", "-1", "7.5", "123456789012345", "9007199254740991", "0.1", "1e+21", "1e-7"])(
+    "are numbers where JavaScript writes them so: %s",
+    (number) => {
+      expect(verdictOn(`{"a":${number}}`, {})).toEqual({ a: Number(number) });
+    },
+  );
+
+  it.each([
+    "9007199254740993",
+    "12345678901234567890",
+    "1e400",
+    "-1e400",
+    "0.1000000000000000055",
+    "-0",
+    "1.0",
+    "1E5",
+    "0.10",
+    "1e21",
+  ])("keep their text where it is another: %s", (number) => {
+    for (const text of [
+      `{"a":${number}}`,
+      `{"a":[${number},1,{"b":${number}}],"s":"${number}"}`,
+      `{"__proto__":{"a":${number}}}`,
+    ]) {
+      expect(JSON.stringify(verdictOn(text, {}))).toBe(text);
+    }
+  });
+
+  it("are the same in any document", () => {
+    const document = anyDocumentText;
+    fc.assert(
+      fc.property(document, (text) => {
+        const value = verdictOn(text, { maxDepth: 100 });
+        if (typeof value === "string") return void expect(value).toMatch(/given twice/);
+        // Numbers as they are written, all else as `JSON.parse` has it.
+        const numbers = (source: string): string[] =>
+          source.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""').match(/-?\d[\d.eE+-]*/g) ?? [];
+        expect(JSON.parse(JSON.stringify(value))).toEqual(JSON.parse(text));
+        if (!hasDoubledKey(text))
+          expect(numbers(JSON.stringify(value)).toSorted()).toEqual(numbers(text).toSorted());
+      }),
+      { numRuns: 1_500, seed: 13 },
+    );
+  });
+
+  it("have a length", () => {
+    expect(verdictOn(`[${"1".repeat(1_000)}]`, {})).toBeInstanceOf(Array);
+    expect(verdictOn(`[${"1".repeat(1_001)}]`, {})).toMatch("a number of more than 1000 characters");
   });
 });
 
 const verdictOf = (value: unknown): string => {
   try {
-    checkJsonValue(value, { maxDepth: 3, maxValues: 10 });
+    checkJsonValue(value, { maxDepth: 3, maxValues: 10, maxFields: 5 });
     return "accepted";
   } catch (error) {
     return String(error);
   }
 };
 
-describe("checkJsonValue", () => {
+describe("a value that was parsed before", () => {
   const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)]);
 
   it.each([
@@ -158,6 +241,8 @@ describe("checkJsonValue", () => {
     ["as many values as allowed", Array.from({ length: 9 }), "accepted"],
     ["more values", Array.from({ length: 10 }), "more than 10 values"],
     ["what an object has from its prototype", Object.create({ inherited: nested(5) }), "accepted"],
+    ["more fields", { a: 1, b: 2, c: 3, d: 4, e: 5, f: 6 }, "more than 5 fields at its top level"],
+    ["as many fields as allowed", { a: 1, b: 2, c: 3, d: 4, e: 5 }, "accepted"],
     ["values in many places", { a: [1, 2, 3], b: { c: 1, d: [1, 2, 3] } }, "more than 10 values"],
   ])("judges %s", (_what, value, expected) => {
     expect(verdictOf(value)).toMatch(expected);
