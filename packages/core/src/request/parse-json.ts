@@ -12,7 +12,7 @@ export interface JsonLimits {
 }
 
 /** Far more than any request needs. */
-export const BODY_LIMITS = { maxDepth: 32, maxValues: 20_000, maxFields: 256 } satisfies JsonLimits;
+export const BODY_LIMITS = { maxDepth: 32, maxValues: 10_000, maxFields: 256 } satisfies JsonLimits;
 
 /** A number longer than this takes longer to read than it is worth. */
 const MAX_NUMBER_LENGTH = 1_000;
