@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { GENERATIONS, CALLER_KEY, createTestGateway } from "./testing/test-gateway.js";
+import { CALLER_KEY, createTestGateway, GENERATIONS } from "./testing/test-gateway.js";
 
 /** An object that counts how often all of its fields are gone through. */
 function countPasses(fields: object): { readonly value: object; readonly passes: () => number } {
