@@ -55,7 +55,7 @@ export function createUploadedImage(
     byteLength: bytes.byteLength,
     chunks: (options) => bytes.chunks(options),
     dataUrl,
-    // The type says string, for everyone but `stringifyUploads`.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- A string for everyone but `stringifyUploads`.
     toJSON: () => (writeUpload === undefined ? toDataUrl(image, bytes) : (writeUpload(image) as string)),
     [MARK]: true,
   };

@@ -110,6 +110,15 @@ describe("a JSON text", () => {
   });
 });
 
+/** The numbers of a text as they are written, in any order. */
+function numbersOf(text: string): readonly string[] {
+  return (withoutStrings(text).match(/-?\d[\d.eE+-]*/g) ?? []).toSorted();
+}
+
+function withoutStrings(text: string): string {
+  return text.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""');
+}
+
 /** Whether some object of a text has a key twice; then values are lost. */
 function hasDoubledKey(text: string): boolean {
   let members = 0;
@@ -119,7 +128,7 @@ function hasDoubledKey(text: string): boolean {
     for (const item of Object.values(value)) count(item);
   };
   count(JSON.parse(text));
-  return text.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""').split(":").length - 1 !== members;
+  return withoutStrings(text).split(":").length - 1 !== members;
 }
 
 /** What a text is refused for, or its value. */
@@ -198,19 +207,15 @@ describe("the numbers of a JSON text", () => {
   });
 
   it("are the same in any document", () => {
-    const document = anyDocumentText;
+    // Of a key that is given twice, the value is lost.
+    const documents = anyDocumentText.filter((text) => !hasDoubledKey(text));
     fc.assert(
-      fc.property(document, (text) => {
-        const value = verdictOn(text, { maxDepth: 100 });
-        if (typeof value === "string") return void expect(value).toMatch(/given twice/);
-        // Numbers as they are written, all else as `JSON.parse` has it.
-        const numbers = (source: string): string[] =>
-          source.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""').match(/-?\d[\d.eE+-]*/g) ?? [];
-        expect(JSON.parse(JSON.stringify(value))).toEqual(JSON.parse(text));
-        if (!hasDoubledKey(text))
-          expect(numbers(JSON.stringify(value)).toSorted()).toEqual(numbers(text).toSorted());
+      fc.property(documents, (text) => {
+        const written = JSON.stringify(verdictOn(text, { maxDepth: 100 }));
+        expect(JSON.parse(written)).toEqual(JSON.parse(text));
+        expect(numbersOf(written)).toEqual(numbersOf(text));
       }),
-      { numRuns: 1_500, seed: 13 },
+      { numRuns: 1_000, seed: 13 },
     );
   });
 
