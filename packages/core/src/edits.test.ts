@@ -11,7 +11,13 @@ import {
   PNG,
   PNG_URL,
 } from "./testing/form-bytes.js";
-import { CALLER_KEY, createTestGateway, readAnswer, type TestGateway } from "./testing/test-gateway.js";
+import {
+  ARK_ANSWER,
+  CALLER_KEY,
+  createTestGateway,
+  readAnswer,
+  type TestGateway,
+} from "./testing/test-gateway.js";
 
 const EDITS = "http://gateway.test/v1/images/edits";
 const MODEL = "seedream-4-5-251128";
@@ -146,6 +152,76 @@ describe("an edit", () => {
     const test = createTestGateway();
     await edit(test, ["model", MODEL], PROMPT, ["image", new File([content], "x", { type })]);
     expect(test.calls[0]?.body["image"]).toEqual([url]);
+  });
+
+  it.each([
+    ["image", "image/png", PNG, PNG_URL],
+    ["image[]", "image/jpeg", JPEG, JPEG_URL],
+    ["image[3]", "application/octet-stream", PNG, PNG_URL],
+    ["image", "Image/PNG; charset=utf-8", PNG, PNG_URL],
+    ["image", "application/x-unknown", PNG, PNG_URL],
+  ])("takes a part %s of type %s without a filename for a file", async (name, type, content, url) => {
+    for (const size of [1, 7, 100_000]) {
+      const test = createTestGateway();
+      const form = formBytes(
+        { name: "model", type: "text/plain", content: MODEL },
+        { name, type, content },
+        { name: "prompt", content: "雪" },
+      );
+      expect((await sendBytes(test, inPieces(form, size))).status).toBe(200);
+      expect(test.calls[0]?.body).toEqual({ model: MODEL, prompt: "雪", image: [url] });
+    }
+  });
+
+  it.each([undefined, "text/plain", "text/plain; charset=utf-8", "TEXT/PLAIN"])(
+    "takes a part without a filename for text if its type is %s",
+    async (type) => {
+      const test = createTestGateway();
+      const form = formBytes(
+        { name: "model", content: MODEL },
+        { name: "prompt", content: "x" },
+        { name: "image", ...(type !== undefined && { type }), content: PNG_URL },
+      );
+      expect((await sendBytes(test, inPieces(form))).status).toBe(200);
+      expect(test.calls[0]?.body["image"]).toEqual([PNG_URL]);
+    },
+  );
+
+  it("takes a field of another type for text", async () => {
+    const test = createTestGateway();
+    const form = formBytes(
+      { name: "model", content: MODEL },
+      { name: "prompt", content: "x" },
+      { name: "image", filename: "a", content: PNG },
+      { name: "sequential_image_generation_options", type: "application/json", content: '{"max_images":2}' },
+    );
+    expect((await sendBytes(test, inPieces(form))).status).toBe(200);
+    expect(test.calls[0]?.body["sequential_image_generation_options"]).toEqual({ max_images: 2 });
+  });
+
+  it("takes two files of 30 MiB in one form", async () => {
+    const size = 30 * 1024 * 1024;
+    const image = Buffer.alloc(size, 7);
+    image.set(PNG);
+    const lengths: number[] = [];
+    const test = createTestGateway(undefined, {
+      fetch: (_url, { body }) => {
+        const { image: images }: { image: string[] } = JSON.parse(Buffer.from(body as Uint8Array).toString());
+        lengths.push(...images.map(({ length }) => length));
+        return Promise.resolve(Response.json(ARK_ANSWER));
+      },
+    });
+    const form = formBytes(
+      { name: "model", content: MODEL },
+      { name: "prompt", content: "x" },
+      { name: "image", filename: "a", content: image },
+      { name: "image", filename: "b", content: image },
+    );
+    expect((await sendBytes(test, inPieces(form, 65_536))).status).toBe(200);
+    const prefix = "data:image/png;base64,".length;
+    expect(lengths).toEqual([prefix + (size / 3) * 4, prefix + (size / 3) * 4]);
+    const more = formBytes({ name: "image", filename: "a", content: Buffer.concat([image, PNG]) });
+    expect((await sendBytes(test, inPieces(more, 65_536))).status).toBe(413);
   });
 
   it("takes fourteen images", async () => {

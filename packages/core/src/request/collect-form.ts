@@ -4,6 +4,7 @@ import { GatewayError, invalidRequest } from "../errors.js";
 import type { FormEnd } from "./form-end.js";
 import type { IncomingBody } from "./incoming-body.js";
 import type { KeptFile } from "./kept-file.js";
+import { createPartHeads } from "./part-heads.js";
 import type { Shelf } from "./spool.js";
 
 /** What a form may weigh, in bytes. */
@@ -136,11 +137,15 @@ async function feed(body: IncomingBody, { parser, end }: FormParser, maxBytes: n
   const pieces = createPieces();
   let length = 0;
   let hasEnded = false;
+  const heads = createPartHeads();
+  const give = async (bytes: Uint8Array): Promise<void> => {
+    if (bytes.length > 0 && !parser.destroyed && !parser.write(bytes)) await drained(parser);
+  };
   const write = async (piece: Uint8Array): Promise<void> => {
-    if (hasEnded || parser.destroyed || piece.length === 0) return;
-    const formBytes = end.find(piece);
-    hasEnded = formBytes !== undefined;
-    if (!parser.write(piece.subarray(0, formBytes))) await drained(parser);
+    if (hasEnded) return;
+    const found = end.find(piece);
+    hasEnded = found.end !== undefined;
+    for (const bytes of heads.pass(piece.subarray(0, found.end), found.heads)) await give(bytes);
   };
   for (let chunk = await body.next(); chunk !== undefined; chunk = await body.next()) {
     length += chunk.length;
@@ -148,6 +153,7 @@ async function feed(body: IncomingBody, { parser, end }: FormParser, maxBytes: n
     for (const piece of pieces.add(chunk)) await write(piece);
   }
   await write(pieces.rest());
+  await give(heads.rest());
   parser.end();
 }
 

@@ -7,7 +7,7 @@ function endOf(form: string, chunkBytes = form.length): number | undefined {
   const end = createFormEnd("b");
   const bytes = Buffer.from(form, "latin1");
   for (let start = 0; start < bytes.length; start += chunkBytes) {
-    const found = end.find(bytes.subarray(start, start + chunkBytes));
+    const found = end.find(bytes.subarray(start, start + chunkBytes)).end;
     if (found !== undefined) return start + found;
   }
   return undefined;
@@ -49,4 +49,19 @@ describe.each([1, 2, 3, 5, 7, 1_000])("the end of a form in chunks of %i bytes",
   ])("is refused where %s follow the boundary", (_what, form) => {
     expect(() => endOf(form, chunkBytes)).toThrow(STRAY);
   });
+});
+
+it("the heads of parts are found after each delimiter but the last, whatever the chunks", () => {
+  const form = Buffer.from(`before\r\n${PART}${PART}--b\r\n--b--\r\n${PART}`, "latin1");
+  const expected = [8, 8 + PART.length, 8 + 2 * PART.length].map((start) => start + "--b\r\n".length);
+  for (let chunkBytes = 1; chunkBytes <= form.length; chunkBytes++) {
+    const finder = createFormEnd("b");
+    const heads: number[] = [];
+    for (let start = 0; start < form.length; start += chunkBytes) {
+      const found = finder.find(form.subarray(start, start + chunkBytes));
+      heads.push(...found.heads.map((head) => start + head));
+      if (found.end !== undefined) break;
+    }
+    expect(heads).toEqual(expected);
+  }
 });

@@ -15,10 +15,17 @@ const DASH = 0x2d;
 export interface FormEnd {
   /**
    * Looks at the next chunk of the form.
-   * @returns how many bytes of the chunk belong to the form, if the form ends in it; otherwise `undefined`
    * @throws GatewayError `invalid_request_error`
    */
-  find(chunk: Uint8Array): number | undefined;
+  find(chunk: Uint8Array): FoundDelimiters;
+}
+
+/** What was found in a chunk. */
+export interface FoundDelimiters {
+  /** How many bytes of the chunk belong to the form, if the form ends in it. */
+  readonly end: number | undefined;
+  /** Where the heads of parts begin in the chunk: after each delimiter that is not the last. */
+  readonly heads: readonly number[];
 }
 
 /** @param boundary as in the header of the form */
@@ -29,13 +36,15 @@ export function createFormEnd(boundary: string): FormEnd {
   /** The last bytes before the chunk, in which a delimiter may have begun. The form may begin with a delimiter. */
   let carried: Buffer = Buffer.from("\r\n");
 
-  /** The index after the closing delimiter, or -1. */
-  const search = (bytes: Buffer): number => {
+  /** Adds the heads after `offset`. @returns the index after the closing delimiter, or -1 */
+  const search = (bytes: Buffer, offset: number, heads: number[]): number => {
     let found = bytes.indexOf(delimiter);
     for (; found !== -1 && found + span <= bytes.length; found = bytes.indexOf(delimiter, found + 1)) {
       const [first, second] = bytes.subarray(found + delimiter.length, found + span);
-      if (first === DASH && second === DASH) return found + span;
+      const after = found + span - offset;
+      if (first === DASH && second === DASH) return after;
       if (first !== CR || second !== LF) throw strayBoundary();
+      if (after > (heads.at(-1) ?? 0)) heads.push(after);
     }
     return -1;
   };
@@ -43,14 +52,14 @@ export function createFormEnd(boundary: string): FormEnd {
   return {
     find(chunk) {
       const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
+      const heads: number[] = [];
       const seam = Buffer.concat([carried, bytes.subarray(0, span - 1)]);
-      const endInSeam = search(seam);
-      if (endInSeam !== -1) return endInSeam - carried.length;
-      const end = search(bytes);
-      if (end !== -1) return end;
+      let end = search(seam, carried.length, heads);
+      if (end === -1) end = search(bytes, 0, heads);
+      if (end !== -1) return { end, heads };
       // A copy: the memory of a chunk is not held for its last bytes.
       carried = Buffer.concat([carried, bytes.subarray(-(span - 1))]).subarray(-(span - 1));
-      return undefined;
+      return { end: undefined, heads };
     },
   };
 }
