@@ -142,7 +142,7 @@ async function feed(body: IncomingBody, { parser, end }: FormParser, maxBytes: n
     if (bytes.length > 0 && !parser.destroyed && !parser.write(bytes)) await drained(parser);
   };
   const write = async (piece: Uint8Array): Promise<void> => {
-    if (hasEnded) return;
+    if (hasEnded || parser.destroyed) return;
     const found = end.find(piece);
     hasEnded = found.end !== undefined;
     for (const bytes of heads.pass(piece.subarray(0, found.end), found.heads)) await give(bytes);

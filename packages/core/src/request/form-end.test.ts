@@ -65,3 +65,11 @@ it("the heads of parts are found after each delimiter but the last, whatever the
     expect(heads).toEqual(expected);
   }
 });
+
+it.each([1, 100, 100_000])(
+  "a form of nothing but delimiters is refused, in chunks of %i bytes",
+  (chunkBytes) => {
+    expect(endOf(`${"--b\r\n".repeat(1_000)}--b--`, chunkBytes)).toBe(5_005);
+    expect(() => endOf("--b\r\n".repeat(1_001), chunkBytes)).toThrow(/^The form has too many parts\.$/);
+  },
+);

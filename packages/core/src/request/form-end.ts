@@ -21,12 +21,15 @@ export interface FormEnd {
 }
 
 /** What was found in a chunk. */
-export interface FoundDelimiters {
+interface FoundDelimiters {
   /** How many bytes of the chunk belong to the form, if the form ends in it. */
   readonly end: number | undefined;
   /** Where the heads of parts begin in the chunk: after each delimiter that is not the last. */
   readonly heads: readonly number[];
 }
+
+/** Far above the limits of the parser: so that a form of nothing but delimiters costs little. */
+const MAX_PARTS = 1_000;
 
 /** @param boundary as in the header of the form */
 export function createFormEnd(boundary: string): FormEnd {
@@ -35,16 +38,21 @@ export function createFormEnd(boundary: string): FormEnd {
   const span = delimiter.length + 2;
   /** The last bytes before the chunk, in which a delimiter may have begun. The form may begin with a delimiter. */
   let carried: Buffer = Buffer.from("\r\n");
+  let parts = 0;
 
   /** Adds the heads after `offset`. @returns the index after the closing delimiter, or -1 */
   const search = (bytes: Buffer, offset: number, heads: number[]): number => {
     let found = bytes.indexOf(delimiter);
     for (; found !== -1 && found + span <= bytes.length; found = bytes.indexOf(delimiter, found + 1)) {
-      const [first, second] = bytes.subarray(found + delimiter.length, found + span);
+      const first = bytes[found + span - 2];
+      const second = bytes[found + span - 1];
       const after = found + span - offset;
       if (first === DASH && second === DASH) return after;
       if (first !== CR || second !== LF) throw strayBoundary();
-      if (after > (heads.at(-1) ?? 0)) heads.push(after);
+      if (after <= (heads.at(-1) ?? 0)) continue;
+      heads.push(after);
+      parts++;
+      if (parts > MAX_PARTS) throw invalidRequest("The form has too many parts.");
     }
     return -1;
   };
