@@ -46,6 +46,7 @@ async function* toChunks(
   // Copies: the gateway may keep or free what it gets.
   for (const chunk of cutAt(sent, cuts)) yield Uint8Array.from(chunk);
   if (ending === "whole") return;
+  if (ending === "stalls") await new Promise(() => undefined);
   if (ending === "aborts") onAbort();
   throw new Error("The connection broke.");
 }

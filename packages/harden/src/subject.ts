@@ -34,10 +34,11 @@ export interface Subject {
   close(): Promise<string | undefined>;
 }
 
-/** Opens a gateway with all models of the request grammar. Every caller may run one request at a time. */
+/** Opens a gateway with all models of the request grammar. Every caller may run one request at a time. Without a ticker, time is real. */
 export function openSubject(
   transport: Transport | undefined,
   options: Partial<GatewayOptions> = {},
+  ticker?: Ticker,
 ): Subject {
   let output: string[] = [];
   let records: SettledRecord[] = [];
@@ -99,10 +100,11 @@ export function openSubject(
       },
       onUsage: show,
       onError: show,
+      onRequest: show,
       logger: { warn: log, error: log },
       ...options,
     },
-    transport === undefined ? {} : { transport },
+    { ...(transport && { transport }), ...(ticker && { repeat: ticker.repeat }) },
   );
   return {
     gateway,
@@ -125,10 +127,39 @@ export function openSubject(
     },
     async close() {
       if (!(await settles(gateway.close()))) return "gateway.close() returns";
+      // Records are delivered at the latest here.
+      if (findKeys(`${output.join()}${JSON.stringify(gateway.status())}`).length > 0)
+        return "no key is in any output";
       const balance = await gateway.usage.balance(CALLER);
       return Number(balance.held) === 0 && Number(balance.settled) === charged
         ? undefined
         : "after close() nothing is held, and the settled sum is the sum of the charges";
+    },
+  };
+}
+
+/** Repeated work of a gateway that runs when it is told to, and not by a timer. */
+export interface Ticker {
+  readonly repeat: (work: () => void, everyMs: number) => () => void;
+  /** Runs what is repeated, as if so many seconds passed, and what follows from it. */
+  pass(seconds: number): Promise<void>;
+}
+
+export function createTicker(): Ticker {
+  const works = new Set<{ readonly work: () => void; readonly everyMs: number }>();
+  let passedMs = 0;
+  return {
+    repeat(work, everyMs) {
+      const entry = { work, everyMs };
+      works.add(entry);
+      return () => void works.delete(entry);
+    },
+    async pass(seconds) {
+      for (let second = 0; second < seconds; second += 1) {
+        passedMs += 1_000;
+        for (const { work, everyMs } of works) if (passedMs % everyMs === 0) work();
+        await nextTurn();
+      }
     },
   };
 }

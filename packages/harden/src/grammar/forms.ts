@@ -28,7 +28,7 @@ export function drawFormRequest(random: Random): RequestInput {
     ],
     body: toBytes(bytes),
     cuts: drawCuts(random, bytes.length),
-    ending: isValid || chance(random, 0.97) ? "whole" : pick(random, ["fails", "aborts"]),
+    ending: isValid || chance(random, 0.97) ? "whole" : pick(random, ["fails", "aborts", "stalls"]),
     reader: chance(random, 0.97) ? "reads" : "leaves",
     isValid,
     ...(isValid && { forwards: { image: toForwarded(parts) } }),

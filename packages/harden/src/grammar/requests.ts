@@ -12,8 +12,8 @@ export interface RequestInput {
   readonly body: Bytes | null;
   /** Where the body is cut into chunks. */
   readonly cuts: readonly number[];
-  /** How the body ends: whole, with an error of the host, or never while the client leaves. */
-  readonly ending: "whole" | "fails" | "aborts";
+  /** How the body ends: whole, with an error of the host, with one because the client left, or never. */
+  readonly ending: "whole" | "fails" | "aborts" | "stalls";
   /** What the client does with the response: reads it, or leaves after its first chunk. */
   readonly reader: "reads" | "leaves";
   /** True for a request that must get images. */
@@ -65,7 +65,7 @@ function spoil(random: Random, valid: RequestInput, body: unknown): RequestInput
     ...(isHeadSpoiled && spoilHead(random, valid)),
     body: chance(random, 0.99) ? toBytes(bytes) : null,
     cuts: drawCuts(random, bytes.length),
-    ending: chance(random, 0.97) ? "whole" : pick(random, ["fails", "aborts"]),
+    ending: chance(random, 0.97) ? "whole" : pick(random, ["fails", "aborts", "stalls"]),
   };
 }
 

@@ -109,14 +109,15 @@ async function converse(port: number, { bytes, cuts, ending }: ConnectionInput):
   socket.on("data", (chunk) => received.push(chunk));
   // The server may reset a connection of which it has refused the rest.
   socket.on("error", () => undefined);
-  await once(socket, "connect");
+  const closed = new Promise((resolve) => socket.once("close", resolve));
+  await Promise.race([new Promise((resolve) => socket.once("connect", resolve)), closed]);
   for (const packet of cutAt(insertKey(fromBytes(bytes), "$CALLER_KEY", CALLER_KEY), cuts)) {
     socket.write(packet);
     if (cuts.length > 0) await pause(1);
   }
   if (ending === "resets") socket.resetAndDestroy();
   else socket.end();
-  if (!socket.closed) await once(socket, "close");
+  await closed;
   return Buffer.concat(received);
 }
 
