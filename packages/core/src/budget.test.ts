@@ -1,4 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { createMemoryLedger } from "./billing/memory-ledger.js";
+import type { UsageRecord } from "./billing/usage-record.js";
+import { GatewayError } from "./errors.js";
+import type { GatewayOptions } from "./options/options.js";
 import { createOpenStreams } from "./testing/open-streams.js";
 import {
   ARK_ANSWER,
@@ -6,6 +10,7 @@ import {
   createPost,
   createTestGateway,
   type Provider,
+  refusedConnection,
 } from "./testing/test-gateway.js";
 
 const BODY = { model: "doodle", prompt: "a fox" };
@@ -130,5 +135,61 @@ describe("a name that no ledger can keep", () => {
     const { post, calls } = createTestGateway();
     expect((await post({ model: `image-2.0${"图".repeat(170)}`, prompt: "x" })).status).toBe(404);
     expect(calls).toEqual([]);
+  });
+});
+
+describe("a request that is refused after a sweep ended its hold, as in a process that was paused", () => {
+  it.each<[by: string, "released" | "settled", Partial<GatewayOptions>, Provider?]>([
+    [
+      "by beforeSend",
+      "released",
+      {
+        beforeSend: () => {
+          throw new GatewayError("model_not_allowed", "Not today.");
+        },
+      },
+    ],
+    ["because no provider was reached", "released", {}, () => Promise.reject(refusedConnection())],
+    [
+      "by the provider",
+      "settled",
+      {},
+      () => Response.json({ error: { code: "InvalidParameter", message: "no" } }, { status: 400 }),
+    ],
+  ])("is not charged: %s", async (_by, state, options, provider = () => Response.json(ARK_ANSWER)) => {
+    const ledger = createMemoryLedger();
+    const delivered: UsageRecord[] = [];
+    const sweep = async (): Promise<void> => {
+      const swept = await ledger.sweep({ onLost: "charge", own: true });
+      await ledger.markDelivered(swept);
+    };
+    const { gateway, post } = createTestGateway(
+      async (call) => {
+        await sweep();
+        return await provider(call);
+      },
+      {
+        apiKeys: [{ id: "me", key: CALLER_KEY, budget: "0.1" }],
+        billing: {
+          model_details: { "*": { pricing_mode: "per-request", model_price: "0.1" } },
+          onLost: "charge",
+        },
+        ledger,
+        onUsage: (record) => void delivered.push(record),
+        ...options,
+        ...(options.beforeSend && {
+          beforeSend: async (...given) => {
+            await sweep();
+            await options.beforeSend?.(...given);
+          },
+        }),
+      },
+    );
+    const { status } = await post(BODY);
+    expect(status).toBeGreaterThanOrEqual(400);
+    await gateway.close();
+
+    expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0" });
+    expect(delivered.at(-1)).toMatchObject({ state, charge: "0" });
   });
 });

@@ -20,7 +20,8 @@ export function toPageQuery(schema: string, { filter, size, cursor }: Page): Sql
   const { conditions, values } = toConditions(cursor === undefined ? filter : others);
   if (from !== undefined) toInstant(from, "from");
   if (cursor !== undefined) {
-    const [time, id] = [values.push(toInstant(cursor.time, "time")), values.push(cursor.id)];
+    // Not toInstant: records of 0.1.0 may have a time that is refused today.
+    const [time, id] = [values.push(Date.parse(cursor.time)), values.push(cursor.id)];
     conditions.push(`(time, id) > (to_timestamp($${time}::float8 / 1000), $${id})`);
   }
   return {
