@@ -5,8 +5,8 @@ import { checkOptions } from "./options/check-options.js";
 import type { LoadedOptions } from "./options/load-options.js";
 import type { PipelineParts } from "./pipeline.js";
 import { createAuthenticator, findByHash, findByOperator } from "./request/authenticate.js";
-import { type Channel, createChannel, secretsOf } from "./routing/channel.js";
-import { createModelResolver } from "./routing/resolve-model.js";
+import { type Channel, type ChannelOptions, createChannel, secretsOf } from "./routing/channel.js";
+import { createModelResolver, type ModelTables } from "./routing/resolve-model.js";
 import { maskTransport } from "./upstream/masked-transport.js";
 import type { Transport } from "./upstream/transport.js";
 
@@ -43,10 +43,20 @@ export function configure(options: LoadedOptions, now: () => number): Configurat
       authenticate ? findByOperator(authenticate, rules) : findByHash(apiKeys),
       now,
     ),
-    resolveModel: createModelResolver(options.models, families, channels),
+    resolveModel: createModelResolver(toModelTables(options), families, channels),
     prices: options.billing && createPriceList(options.billing),
     mask: createSecretMask(secrets),
     maskKeys,
     maskTransport: (transport) => maskTransport(transport, masks),
   };
+}
+
+function toModelTables({ models, billing, channels, caseInsensitiveNames }: LoadedOptions): ModelTables {
+  const mapped = caseInsensitiveNames === true ? channels.flatMap((channel) => mappedNames(channel)) : [];
+  const otherNames = [...Object.keys(billing?.model_details ?? {}), ...mapped];
+  return { models, otherNames, isCaseInsensitive: caseInsensitiveNames };
+}
+
+function mappedNames({ modelMapping = {} }: ChannelOptions): readonly string[] {
+  return Object.keys(modelMapping);
 }

@@ -610,3 +610,36 @@ describe("what would be ignored", () => {
     expect(problemsOf(options)).toEqual([]);
   });
 });
+
+const inCase = (
+  models: readonly string[],
+  prices: readonly string[],
+  mapping: object | undefined,
+): object => ({
+  ...GOOD,
+  models: Object.fromEntries(models.map((name) => [name, { family: "seedream" }])),
+  channels: [{ id: "ark", family: "seedream", apiKey: "k1", modelMapping: mapping }],
+  billing: { model_details: Object.fromEntries(["*", ...prices].map((name) => [name, perRequest])) },
+  caseInsensitiveNames: true,
+});
+
+describe("names whose case does not count", () => {
+  it.each<[string, object, string, string]>([
+    ["two models", inCase(["a", "A"], [], undefined), "models.A", "models.a"],
+    ["a model of a series", inCase(["ab*", "Abc"], [], undefined), "models.Abc", 'models["ab*"]'],
+    ["a mapping", inCase(["a"], [], { "*": "x*", A: "y" }), "channels[0].modelMapping.A", "models.a"],
+  ])("have one spelling: %s", (_what, options, path, other) => {
+    expect(problemsOf(options)).toEqual([
+      {
+        path,
+        message: `is spelled in another case than ${other}: with caseInsensitiveNames use one spelling`,
+      },
+    ]);
+  });
+
+  it("are taken in one spelling, and in two where case counts", () => {
+    const options = inCase(["Ab*", "Abc"], ["Abc"], { "*": "x*", "Ab*": "y*" });
+    expect(problemsOf(options)).toEqual([]);
+    expect(problemsOf({ ...inCase(["a", "A"], [], undefined), caseInsensitiveNames: undefined })).toEqual([]);
+  });
+});

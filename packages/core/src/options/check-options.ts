@@ -4,6 +4,7 @@ import { builtInFamilies } from "../families/registry.js";
 import { isJsonObject } from "../json.js";
 import { formatPath } from "../request/parse-fields.js";
 import type { ChannelOptions } from "../routing/channel.js";
+import { foldCase } from "../routing/model-names.js";
 import { covers, createSeriesMap, isSeries, overlaps } from "../series.js";
 import { checkAllowedModels, checkCallers } from "./check-callers.js";
 import type { LoadedOptions } from "./load-options.js";
@@ -46,8 +47,10 @@ export function checkOptions(options: LoadedOptions): ReadonlyMap<string, Family
   const families = new Map([...builtInFamilies, ...extra].map((family) => [family.name, family]));
   problems.push(...checkFamilyNames(extra), ...checkAccess(options));
   if (isSound("apiKeys", "billing")) problems.push(...checkCallers(options.apiKeys ?? [], options.billing));
-  if (isSound("apiKeys", "models"))
-    problems.push(...checkAllowedModels(options.apiKeys ?? [], options.models));
+  if (isSound("apiKeys", "models")) problems.push(...checkAllowedModels(options));
+  if (options.caseInsensitiveNames === true && isSound("models", "channels", "billing")) {
+    problems.push(...checkSpellings(options));
+  }
   if (isSound("models", "channels", "families")) {
     problems.push(...checkFamilies(options, families), ...checkChannels(options));
     if (isSound("billing")) problems.push(...checkPrices(options, families));
@@ -114,6 +117,29 @@ function* checkFamilyNames(extra: readonly Family[]): Iterable<OptionsProblem> {
 function* checkAccess({ apiKeys, authenticate }: LoadedOptions): Iterable<OptionsProblem> {
   if ((apiKeys === undefined) === (authenticate === undefined)) {
     yield { path: "apiKeys", message: "or authenticate is needed, and only one of them" };
+  }
+}
+
+/** Where case does not count, each name has one spelling: all tables are read with it. */
+function* checkSpellings({ models, billing, channels }: LoadedOptions): Iterable<OptionsProblem> {
+  const places: readonly (readonly (string | number)[])[] = [
+    ...Object.keys(models).map((name) => ["models", name]),
+    ...Object.keys(billing?.model_details ?? {}).map((name) => ["billing", "model_details", name]),
+    ...channels.flatMap(({ modelMapping = {} }, index) =>
+      Object.keys(modelMapping).map((name) => ["channels", index, "modelMapping", name]),
+    ),
+  ];
+  const named = places.map((path) => ({ path: formatPath(path), name: String(path.at(-1)) }));
+  for (const [index, { path, name }] of named.entries()) {
+    const folded = foldCase(name);
+    const other = named
+      .slice(0, index)
+      .find((earlier) => overlaps(foldCase(earlier.name), folded) && !overlaps(earlier.name, name));
+    if (other === undefined) continue;
+    yield {
+      path,
+      message: `is spelled in another case than ${other.path}: with caseInsensitiveNames use one spelling`,
+    };
   }
 }
 

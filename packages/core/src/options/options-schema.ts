@@ -46,6 +46,7 @@ const shape = {
     .string(BASE_PATH)
     .regex(/^(?:\/[\w.~-]+)+$/, BASE_PATH)
     .optional(),
+  caseInsensitiveNames: z.boolean(TRUE_OR_FALSE).optional(),
   models: z.record(name, model, "is missing: names and what is behind them"),
   channels: z.array(channel, "is missing: a list of channels").min(1, "must hold at least one channel"),
   apiKeys: z.array(apiKey, "must be a list of keys").optional(),

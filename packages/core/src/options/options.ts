@@ -20,6 +20,13 @@ export interface GatewayOptions {
   basePath?: string | undefined;
   /** Service model name, or series (`image-edit*`), to what is behind it. An exact name wins, then the longest prefix. */
   models: Source<Readonly<Record<string, ModelOptions>>>;
+  /**
+   * Whether the names of models that clients send match in any case. Records, prices, limits and upstream names then
+   * have the configured spelling, with the part that a series leaves open in lower case; two configured names that
+   * differ only in case are an error. Default `false`: a name that differs only in case from a configured model, a price
+   * or a row of limits is a 404.
+   */
+  caseInsensitiveNames?: boolean | undefined;
   /** The accounts that make the images. */
   channels: Source<readonly ChannelOptions[]>;
   /** Who may call. Give these, or `authenticate`. */

@@ -35,7 +35,7 @@ function createCounted(count: number): Counted {
     ...Object.fromEntries(names.map((index) => [`exact-${index}`, { family: "seedream" }])),
     "series-*": { family: "seedream" },
   };
-  const resolve = createModelResolver(models, new Map([["seedream", seedream]]), channels);
+  const resolve = createModelResolver({ models }, new Map([["seedream", seedream]]), channels);
   return { resolve, asked: () => asked };
 }
 

@@ -42,7 +42,11 @@ describe("the model of a request", () => {
     [["seedream-4-0-250828"], 400, "model must be a text."],
     [{}, 400, "model must be a text."],
     ["gpt-image-1", 404, "The model gpt-image-1 does not exist."],
-    ["Seedream-4-0-250828", 404, "The model Seedream-4-0-250828 does not exist."],
+    [
+      "Seedream-4-0-250828",
+      404,
+      "The model Seedream-4-0-250828 does not exist. Upper and lower case count: send seedream-4-0-250828.",
+    ],
     [" half", 404, "The model  half does not exist."],
     ["__proto__", 404, "The model __proto__ does not exist."],
     ["constructor", 404, "The model constructor does not exist."],
@@ -103,5 +107,85 @@ describe("the model of a request", () => {
             param: "model",
           },
     );
+  });
+});
+
+const price = (model_price: string) => ({ pricing_mode: "per-request" as const, model_price });
+
+describe("a name that differs only in case", () => {
+  const cased = {
+    models: {
+      "image-2.0*": { family: "qwen-image" },
+      "image-Max": { family: "qwen-image" },
+      "image-*": { family: "qwen-image" },
+    },
+    channels: [
+      { id: "bailian", family: "qwen-image", apiKey: "k", modelMapping: { "image-*": "qwen-image-*" } },
+    ],
+    billing: {
+      model_details: { "image-*": price("0.1"), "image-2.0*": price("0.2"), "image-2.0-pro*": price("0.5") },
+    },
+  };
+
+  it.each([
+    ["IMAGE-2.0", "image-2.0"],
+    ["image-2.0-PRO", "image-2.0-pro"],
+    ["image-2.0-Pro-2026", "image-2.0-pro-2026"],
+    ["image-max", "image-Max"],
+    ["image-PLUS", "image-plus"],
+  ])("from a model, a price or a row is a 404 that names the other: %s", async (model, meant) => {
+    const { post, calls } = createTestGateway(undefined, cased);
+    expect(await post({ model, prompt: "x" })).toMatchObject({
+      status: 404,
+      body: {
+        error: {
+          code: "model_not_found",
+          message: `The model ${model} does not exist. Upper and lower case count: send ${meant}.`,
+        },
+      },
+    });
+    expect(calls).toEqual([]);
+  });
+
+  it("is not told of a model that the caller may not use", async () => {
+    const { post } = createTestGateway(undefined, {
+      ...cased,
+      apiKeys: undefined,
+      authenticate: () => ({ id: "me", models: ["image-Max"] }),
+    });
+    expect((await post({ model: "image-2.0-PRO", prompt: "x" })).body).toMatchObject({
+      error: { message: "The model image-2.0-PRO does not exist." },
+    });
+  });
+
+  it("in a part that nothing configures is a name of its series", async () => {
+    const { post, records } = createTestGateway(undefined, cased);
+    expect((await post({ model: "image-2.0-Blue", prompt: "x" })).status).toBe(200);
+    expect(records).toMatchObject([{ model: "image-2.0-Blue", charge: "0.2" }]);
+  });
+
+  it.each([
+    ["IMAGE-2.0-PRO", "image-2.0-pro", "qwen-image-2.0-pro", "0.5"],
+    ["image-2.0-Blue", "image-2.0-blue", "qwen-image-2.0-blue", "0.2"],
+    ["IMAGE-max", "image-Max", "qwen-image-Max", "0.1"],
+  ])(
+    "is read as %s if case does not count, and has one spelling everywhere",
+    async (sent, model, upstream, charge) => {
+      const { post, calls, records } = createTestGateway(undefined, { ...cased, caseInsensitiveNames: true });
+      expect((await post({ model: sent, prompt: "x" })).status).toBe(200);
+      expect(calls.map(({ body }) => body["model"])).toEqual([upstream]);
+      expect(records).toMatchObject([{ model, upstreamModel: upstream, charge }]);
+    },
+  );
+
+  it("counts for a caller's models neither", async () => {
+    const { post } = createTestGateway(undefined, {
+      ...cased,
+      caseInsensitiveNames: true,
+      apiKeys: undefined,
+      authenticate: () => ({ id: "me", models: ["Image-2.0*"] }),
+    });
+    expect((await post({ model: "image-2.0-PRO", prompt: "x" })).status).toBe(200);
+    expect((await post({ model: "IMAGE-MAX", prompt: "x" })).status).toBe(403);
   });
 });

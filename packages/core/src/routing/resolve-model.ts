@@ -8,6 +8,7 @@ import { remember } from "../remember.js";
 import { createSeriesMap, includesName, isSeries } from "../series.js";
 import { type Channel, healthIdsOf } from "./channel.js";
 import { findLeaseMs } from "./lease-ms.js";
+import { createSpeller, foldCase } from "./model-names.js";
 
 /** A service model of the operator. */
 export interface ModelOptions {
@@ -49,12 +50,22 @@ export interface ResolvedModel {
  */
 export type ModelResolver = (model: unknown, caller: Caller, operation: Operation) => ResolvedModel;
 
+/** What a resolver is made of, beside the families and channels. */
+export interface ModelTables {
+  readonly models: Readonly<Record<string, ModelOptions>>;
+  /** Further configured names and series, such as the keys of prices. */
+  readonly otherNames?: readonly string[] | undefined;
+  /** See {@link GatewayOptions.caseInsensitiveNames}. */
+  readonly isCaseInsensitive?: boolean | undefined;
+}
+
 /** A resolver over validated options. */
 export function createModelResolver(
-  models: Readonly<Record<string, ModelOptions>>,
+  { models, otherNames = [], isCaseInsensitive = false }: ModelTables,
   families: ReadonlyMap<string, Family>,
   channels: readonly Channel[],
 ): ModelResolver {
+  const spell = createSpeller([...Object.keys(models), ...otherNames]);
   const table = createSeriesMap(models);
   const exactNames = Object.keys(models).filter((key) => !isSeries(key));
   const serves = (channel: Channel, name: string): boolean =>
@@ -80,7 +91,15 @@ export function createModelResolver(
 
   // However many channels there are, a request costs what those cost that serve its model.
   const exact = new Map(exactNames.map((name) => [name, findServing(name)]));
-  const findInSeries = remember((name: string) => (isPlainName(name) ? findServing(name) : undefined));
+  const findInSeries = remember((name: string) => {
+    const found = isPlainName(name) && spell(name) === name ? findServing(name) : undefined;
+    return found === undefined || isCaseInsensitive || !hidesRow(found) ? found : undefined;
+  });
+  /** Without a row of its own, `image-2.0-PRO` would get the row of `image-2.0*`, or none. */
+  const hidesRow = ({ name, entry, family }: ResolvedModel): boolean => {
+    const isByName = typeof models[entry]?.limits === "undefined";
+    return isByName && !isSameRow(family.findLimits?.(name), family.findLimits?.(foldRest(name, entry)));
+  };
   const findByServiceName = (name: string): ResolvedModel | undefined =>
     exact.get(name) ?? findInSeries(name);
 
@@ -109,15 +128,28 @@ export function createModelResolver(
     return found && mapped.length > 0 ? { ...found, ...describeChannels(found, mapped) } : undefined;
   });
 
+  const mayUse = ({ models: allowed }: Caller, name: string): boolean => {
+    if (allowed === undefined) return true;
+    return isCaseInsensitive
+      ? includesName(allowed.map(foldCase), foldCase(name))
+      : includesName(allowed, name);
+  };
+
+  /** The model that differs from the name in case only, if the caller may know of it. */
+  const findMeant = (name: string, caller: Caller): string | undefined => {
+    const spelled = spell(name);
+    const entry = table.find(spelled)?.key ?? "";
+    const candidates = [spelled, foldRest(spelled, entry)].filter((candidate) => candidate !== name);
+    return candidates.find((candidate) => mayUse(caller, candidate) && findByServiceName(candidate));
+  };
+
   return (model, caller, operation) => {
     const name = readModelName(model);
-    const found = findByServiceName(name) ?? (operation === "native" ? findByIdentifier(name) : undefined);
-    if (found === undefined) {
-      throw new GatewayError("model_not_found", `The model ${name.slice(0, 128)} does not exist.`, {
-        param: "model",
-      });
-    }
-    if (caller.models !== undefined && !includesName(caller.models, found.name)) {
+    const found =
+      findByServiceName(isCaseInsensitive ? spell(foldCase(name)) : name) ??
+      (operation === "native" ? findByIdentifier(name) : undefined);
+    if (found === undefined) throw notFoundError(name, findMeant(name, caller));
+    if (!mayUse(caller, found.name)) {
       throw new GatewayError(
         "model_not_allowed",
         `This API key may not use the model ${name.slice(0, 128)}.`,
@@ -128,6 +160,22 @@ export function createModelResolver(
     }
     return found;
   };
+}
+
+function notFoundError(name: string, meant: string | undefined): GatewayError {
+  const advice = meant === undefined ? "" : ` Upper and lower case count: send ${meant.slice(0, 128)}.`;
+  const message = `The model ${name.slice(0, 128)} does not exist.${advice}`;
+  return new GatewayError("model_not_found", message, { param: "model" });
+}
+
+/** The name with the part in lower case that the entry leaves open. */
+function foldRest(name: string, entry: string): string {
+  const prefix = isSeries(entry) ? name.slice(0, entry.length - 1) : name;
+  return prefix + foldCase(name.slice(prefix.length));
+}
+
+function isSameRow(a: ModelLimits | undefined, b: ModelLimits | undefined): boolean {
+  return a === b || JSON.stringify(a) === JSON.stringify(b);
 }
 
 type Served = Pick<ResolvedModel, "channels" | "upstreamModels" | "healthIds" | "leaseMs">;
@@ -179,5 +227,7 @@ export function findModelLimits(
   name: string,
   family: Family,
 ): ModelLimits | undefined {
-  return typeof limits === "object" ? limits : family.findLimits?.(limits ?? name);
+  if (typeof limits === "object") return limits;
+  // Rows are in lower case, and an operator may spell the name of a model in another way.
+  return family.findLimits?.(limits ?? name) ?? family.findLimits?.(foldCase(limits ?? name));
 }
