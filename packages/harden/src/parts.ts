@@ -1,13 +1,28 @@
 import type { Part } from "./part.ts";
 import { clientSockets } from "./parts/client-sockets.ts";
+import { faultMatrix } from "./parts/fault-matrix.ts";
 import { forms } from "./parts/forms.ts";
+import { kills } from "./parts/kills.ts";
+import { moneyModel } from "./parts/money-model.ts";
 import { providerSockets } from "./parts/provider-sockets.ts";
 import { requests } from "./parts/requests.ts";
+import { soak } from "./parts/soak.ts";
 import { ssrf } from "./parts/ssrf.ts";
 import { upstream } from "./parts/upstream.ts";
 
 /** All parts, in the order of docs/hardening.md. */
-export const PARTS: readonly Part[] = [requests, forms, clientSockets, upstream, providerSockets, ssrf];
+export const PARTS: readonly Part[] = [
+  requests,
+  forms,
+  clientSockets,
+  upstream,
+  providerSockets,
+  ssrf,
+  moneyModel,
+  faultMatrix,
+  kills,
+  soak,
+];
 
 /** @throws RangeError if there is no part of this name */
 export function findPart(name: string): Part {

@@ -1,5 +1,5 @@
 import type { Gateway } from "@calotype/core";
-import type { Answer, Call } from "../support/http-client.js";
+import type { Answer, Call } from "../support/http-client.ts";
 
 /**
  * What of the host's own may run before the gateway:

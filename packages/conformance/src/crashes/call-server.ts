@@ -1,8 +1,8 @@
 import type { Agent, ClientRequest } from "node:http";
 import { text } from "node:stream/consumers";
-import { open, responseTo } from "../support/http-client.js";
-import { GENERATIONS } from "../support/image-calls.js";
-import { CALLERS, type CallerId, NOWHERE_SERIES, SEEDREAM_SERIES } from "./server-plan.js";
+import { open, responseTo } from "../support/http-client.ts";
+import { GENERATIONS } from "../support/image-calls.ts";
+import { CALLERS, type CallerId, NOWHERE_SERIES, SEEDREAM_SERIES } from "./server-plan.ts";
 
 /** A request that a client is going to send. */
 export interface PlannedCall {

@@ -4,13 +4,14 @@ import { expect, it, vi } from "vitest";
 import type { ServerProcess } from "../support/spawn-server.js";
 import { callServer, promptOf, type Sighting } from "./call-server.js";
 import { findProblems, readPrompts } from "./find-problems.js";
-import { openSite, type Site } from "./open-site.js";
+import type { Site } from "./open-site.js";
+import { openTestSite } from "./open-test-site.js";
 import { byId, readBooks, readSink } from "./read-books.js";
 import { createRandom, SEED } from "./seeded-random.js";
 import { startLoad } from "./start-load.js";
 
 it("a server that is told to end under load finishes what it took", { timeout: 30_000 }, async () => {
-  const site = await openSite("release", SEED);
+  const site = await openTestSite("release", SEED);
   site.emulator.faults.add({ latencyMs: 60, probability: 0.5 });
   const server = await site.startServer();
   const load = startLoad(server.url, "closing", createRandom(SEED));
@@ -37,7 +38,7 @@ it.each([
   "a server whose provider hangs ends after its deadline, with unresolved records (onLost: %s)",
   { timeout: 30_000 },
   async (onLost, settled) => {
-    const site = await openSite(onLost, SEED);
+    const site = await openTestSite(onLost, SEED);
     // Some before they answer, some in the middle of it.
     site.emulator.faults.add({ hang: true, times: 3 }, { body: { chunkBytes: 100, pauseMs: 60_000 } });
     const server = await site.startServer({ deadlineSeconds: 0.3 });
@@ -59,7 +60,7 @@ it.each([
 it("a client gets the whole of an answer only where it is settled, however long onUsage takes", {
   timeout: 30_000,
 }, async () => {
-  const site = await openSite("release", SEED);
+  const site = await openTestSite("release", SEED);
   const server = await site.startServer({ deadlineSeconds: 0.1, sinkMs: 700 });
   await callForImages(server, 1);
   site.emulator.faults.add({ latencyMs: 400 });

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Site } from "./open-site.js";
-import { byId, readBooks, readSink } from "./read-books.js";
-import { recover } from "./recover.js";
+import type { Site } from "./open-site.ts";
+import { byId, readBooks, readSink } from "./read-books.ts";
+import { recover } from "./recover.ts";
 
 /** Starts one more server, which ends as it should: then the operator has every record as the ledger has it. */
 export async function endOrderly(site: Site, name: string): Promise<readonly string[]> {

@@ -1,9 +1,9 @@
 import type { LostPolicy, UsageRecord } from "@calotype/core/billing";
-import { fromUnits, toUnits } from "../ledger-suite/units.js";
-import { modelOf, promptOf, type Sighting } from "./call-server.js";
-import type { Site } from "./open-site.js";
-import type { Books } from "./read-books.js";
-import { CALLERS, PRICE } from "./server-plan.js";
+import { fromUnits, toUnits } from "../ledger-suite/units.ts";
+import { modelOf, promptOf, type Sighting } from "./call-server.ts";
+import type { Site } from "./open-site.ts";
+import type { Books } from "./read-books.ts";
+import { CALLERS, PRICE } from "./server-plan.ts";
 
 /** What books are held against: what clients saw, and what the provider got. */
 export type Evidence = Pick<Site, "emulator" | "sightings" | "onLost">;

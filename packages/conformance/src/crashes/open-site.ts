@@ -3,10 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { LostPolicy } from "@calotype/core/billing";
 import { createEmulator, type Emulator } from "@calotype/emulator";
-import { onTestFinished } from "vitest";
-import { type NextServer, type ServerProcess, spawnServer } from "../support/spawn-server.js";
-import type { Sighting } from "./call-server.js";
-import type { ServerPlan } from "./server-plan.js";
+import { type NextServer, type ServerProcess, spawnServer } from "../support/spawn-server.ts";
+import type { Sighting } from "./call-server.ts";
+import type { ServerPlan } from "./server-plan.ts";
 
 /** A ledger's file and a provider, which outlive the servers that use them, and what clients saw. */
 export interface Site {
@@ -18,27 +17,30 @@ export interface Site {
   readonly sightings: Sighting[];
   /** The next server, as if a minute later. */
   startServer(changes?: Changes): Promise<ServerProcess>;
+  /** Ends the servers and the provider, and removes the files. */
+  close(): Promise<void>;
 }
 
 /** What is not as with other servers. */
-type Changes = Partial<Pick<ServerPlan, "death" | "deadlineSeconds" | "sinkMs">>;
+type Changes = Partial<Pick<ServerPlan, "death" | "deadlineSeconds" | "sinkMs" | "aheadMs">>;
 
 const PROGRAM = new URL("server-process.ts", import.meta.url);
 
 /** More than any lease. */
 const PAUSE_MS = 60_000;
 
-/** Opens a site that goes with the test. */
 export async function openSite(onLost: LostPolicy, seed: number): Promise<Site> {
   const folder = mkdtempSync(join(tmpdir(), "calotype-crashes-"));
   const emulator = createEmulator({ pictures: "tiny", millisecondsPerImage: 10, seed });
   const provider = await emulator.listen();
-  onTestFinished(async () => {
-    await provider.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
   const paths = { ledgerPath: join(folder, "ledger.db"), sinkPath: join(folder, "usage.jsonl") };
   let starts = 0;
+  const prepared: NextServer<ServerPlan>[] = [];
+  const prepareServer = (): NextServer<ServerPlan> => {
+    const server = spawnServer<ServerPlan>(PROGRAM);
+    prepared.push(server);
+    return server;
+  };
   let next = prepareServer();
   return {
     ...paths,
@@ -54,12 +56,10 @@ export async function openSite(onLost: LostPolicy, seed: number): Promise<Site> 
       next = prepareServer();
       return server;
     },
+    async close() {
+      await Promise.all(prepared.map((server) => server.kill()));
+      await provider.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
   };
-}
-
-/** It is killed, if it lives, when the test is over. */
-function prepareServer(): NextServer<ServerPlan> {
-  const server = spawnServer<ServerPlan>(PROGRAM);
-  onTestFinished(() => server.kill());
-  return server;
 }

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import type { Balance, UsageRecord } from "@calotype/core/billing";
 import { createSqliteLedger } from "@calotype/sqlite";
-import { readRecords } from "../ledger-suite/read-ledger.js";
-import { CALLERS } from "./server-plan.js";
+import { readRecords } from "../ledger-suite/read-ledger.ts";
+import { CALLERS } from "./server-plan.ts";
 
 /** What a ledger's file holds. */
 export interface Books {

@@ -1,10 +1,10 @@
 import { Agent } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ServerProcess } from "../support/spawn-server.js";
-import { callServer } from "./call-server.js";
-import { findProblems } from "./find-problems.js";
-import type { Site } from "./open-site.js";
-import { type Books, readBooks } from "./read-books.js";
+import type { ServerProcess } from "../support/spawn-server.ts";
+import { callServer } from "./call-server.ts";
+import { findProblems } from "./find-problems.ts";
+import type { Site } from "./open-site.ts";
+import { type Books, readBooks } from "./read-books.ts";
 
 /** A sweep is done in a moment; a machine that has much to do may take longer. */
 const PATIENCE_MS = 10_000;

@@ -1,6 +1,6 @@
 import { Agent } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { callServer, type PlannedCall, type Sighting } from "./call-server.js";
+import { callServer, type PlannedCall, type Sighting } from "./call-server.ts";
 
 /** Clients that call one after another, all at once. */
 export interface Load {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Ledger } from "@calotype/core/billing";
-import { toUnits } from "../ledger-suite/units.js";
+import { toUnits } from "../ledger-suite/units.ts";
 
 /** Somebody else who has the ledger open. */
 export interface BudgetWatch {

@@ -3,7 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { callServer, type PlannedCall } from "./call-server.js";
 import { endOrderly } from "./end-orderly.js";
-import { openSite, type Site } from "./open-site.js";
+import type { Site } from "./open-site.js";
+import { openTestSite } from "./open-test-site.js";
 import { recover } from "./recover.js";
 import { SEED } from "./seeded-random.js";
 import type { Death } from "./server-plan.js";
@@ -37,7 +38,7 @@ describe.each([
   ["after", "release"],
 ] as const)("a server that is killed %s a write of its ledger (onLost: %s)", (moment, onLost) => {
   it("has charged every answer that ended once, and leaves no hold", { timeout: 90_000 }, async () => {
-    const site = await openSite(onLost, SEED);
+    const site = await openTestSite(onLost, SEED);
     const problems: string[] = [];
     for (const write of WRITES) problems.push(...(await dieAt(site, { ...write, moment })));
     problems.push(...(await endOrderly(site, "end")));

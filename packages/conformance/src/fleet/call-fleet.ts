@@ -1,7 +1,7 @@
 import { Agent } from "node:http";
-import { type Answer, open, readAnswer } from "../support/http-client.js";
-import { GENERATIONS } from "../support/image-calls.js";
-import { FLEET_CALLERS, type FleetCaller } from "./gateway-plan.js";
+import { type Answer, open, readAnswer } from "../support/http-client.ts";
+import { GENERATIONS } from "../support/image-calls.ts";
+import { FLEET_CALLERS, type FleetCaller } from "./gateway-plan.ts";
 
 /** A request to a fleet. */
 export interface FleetCall {

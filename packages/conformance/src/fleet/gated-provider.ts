@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { listen } from "../support/listen.js";
+import { listen } from "../support/listen.ts";
 
 /** A provider that answers as Ark, and to no call before it is let go. */
 export interface GatedProvider {

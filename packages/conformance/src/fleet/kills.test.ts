@@ -1,11 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Fault } from "@calotype/emulator";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { promptOf } from "../crashes/call-server.js";
 import { findProblems } from "../crashes/find-problems.js";
 import { createRandom, SEED } from "../crashes/seeded-random.js";
 import { CALLERS } from "../crashes/server-plan.js";
-import { startLoad } from "../crashes/start-load.js";
 import { watchBudget } from "../crashes/watch-budget.js";
 import type { Answer } from "../support/http-client.js";
 import { describeWithServices } from "../support/needs-service.js";
@@ -13,6 +10,7 @@ import { POSTGRES } from "../support/postgres-service.js";
 import { REDIS } from "../support/redis-service.js";
 import { call, kindOf } from "./call-fleet.js";
 import { GATED } from "./gateway-plan.js";
+import { FAULTS, findDoubled, killOne, sweepOnce } from "./kill-one.js";
 import { type Fleet, openFleet, type Place } from "./open-fleet.js";
 import { tallySightings } from "./tally-sightings.js";
 
@@ -20,14 +18,6 @@ const PROCESSES = 4;
 const KILLS = 4;
 const LEASE_SECONDS = 1;
 const ADMISSION_LEASE_SECONDS = 2;
-
-/** A provider that takes its time. */
-const FAULTS: readonly Fault[] = [
-  { latencyMs: 25, probability: 0.5 },
-  { latencyMs: 60, probability: 0.4 },
-  { provider: "ark", status: 400, probability: 0.05 },
-  { provider: "ark", hangUp: true, probability: 0.05 },
-];
 
 await describeWithServices([REDIS, POSTGRES], (redisUrl, postgresUrl) => {
   it.each(["release", "charge"] as const)(
@@ -41,7 +31,7 @@ await describeWithServices([REDIS, POSTGRES], (redisUrl, postgresUrl) => {
       const watch = watchBudget(fleet.ledger, { id: "trial", budget: CALLERS.trial.budget });
       fleet.emulator.faults.add(...FAULTS);
       let newest = 0;
-      for (let kill = 1; kill <= KILLS; kill++) newest = await killUnderLoad(fleet, `kill-${kill}`, random);
+      for (let kill = 1; kill <= KILLS; kill++) newest = await killOne(fleet, `kill-${kill}`, random);
       const overdrawn = await watch.stop();
       await sleep(LEASE_SECONDS * 1_000 + 100);
       await sweepOnce(fleet, (newest + 1) % PROCESSES);
@@ -123,36 +113,4 @@ function takePlaces(url: string | undefined, count: number): Promise<string>[] {
   return Array.from({ length: count }, () =>
     call(url ?? "", { caller: "by-places", model: GATED }).then(kindOf, () => "cut"),
   );
-}
-
-/** Kills one gateway in the middle of it while the others go on, then puts another in its place. Gives the place. */
-async function killUnderLoad(fleet: Fleet, name: string, random: () => number): Promise<number> {
-  const load = startLoad(fleet.nextUrl, name, random);
-  const next = fleet.prepare();
-  await sleep(80 + random() * 150);
-  const place = Math.floor(random() * PROCESSES);
-  await fleet.servers[place]?.kill();
-  await sleep(30);
-  fleet.sightings.push(...(await load.stop()));
-  fleet.servers[place] = await next.start(fleet.plan);
-  return place;
-}
-
-/** Nothing is under way any more, and the dead have been silent for their lease. */
-async function sweepOnce({ servers, ledger }: Fleet, place: number): Promise<void> {
-  await fetch(`${servers[place]?.url}/sweep`);
-  await vi.waitFor(async () => {
-    const held = await Promise.all(Object.keys(CALLERS).map(async (id) => (await ledger.balance(id)).held));
-    expect(held).toEqual(held.map(() => "0"));
-  }, 5_000);
-}
-
-/** Prompts that a provider got twice. */
-function findDoubled({ emulator, sightings }: Fleet): string[] {
-  const prompts = emulator.requests.map(({ bodyText }) => {
-    const { prompt }: { prompt: string } = JSON.parse(bodyText);
-    return prompt;
-  });
-  const asked = new Set(sightings.map(promptOf));
-  return prompts.filter((prompt, index) => prompts.indexOf(prompt) !== index || !asked.has(prompt));
 }

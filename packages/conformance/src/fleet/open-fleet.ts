@@ -4,14 +4,14 @@ import { createEmulator, type Emulator } from "@calotype/emulator";
 import { createPostgresLedger, type PostgresLedger } from "@calotype/postgres";
 import { Redis } from "ioredis";
 import { Pool } from "pg";
-import type { Sighting } from "../crashes/call-server.js";
-import type { Evidence } from "../crashes/find-problems.js";
-import type { Books } from "../crashes/read-books.js";
-import { readRecords } from "../ledger-suite/read-ledger.js";
-import { createPrefix, removeKeys } from "../support/redis-service.js";
-import { type NextServer, type ServerProcess, spawnServer } from "../support/spawn-server.js";
-import { type GatedProvider, startGatedProvider } from "./gated-provider.js";
-import { FLEET_CALLERS, type GatewayPlan } from "./gateway-plan.js";
+import type { Sighting } from "../crashes/call-server.ts";
+import type { Evidence } from "../crashes/find-problems.ts";
+import type { Books } from "../crashes/read-books.ts";
+import { readRecords } from "../ledger-suite/read-ledger.ts";
+import { createPrefix, removeKeys } from "../support/redis-keys.ts";
+import { type NextServer, type ServerProcess, spawnServer } from "../support/spawn-server.ts";
+import { type GatedProvider, startGatedProvider } from "./gated-provider.ts";
+import { FLEET_CALLERS, type GatewayPlan } from "./gateway-plan.ts";
 
 /** Gateways in processes of their own that share a Redis, a PostgreSQL and the providers. */
 export interface Fleet extends Evidence {

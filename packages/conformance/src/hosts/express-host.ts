@@ -1,9 +1,9 @@
 import { toExpressHandler } from "@calotype/express";
 import type express from "express";
 import type { RequestHandler } from "express";
-import { type AdapterHost, type Before, OWN_ANSWER } from "../adapter-suite/adapter-host.js";
-import { send } from "../support/http-client.js";
-import { listen } from "../support/listen.js";
+import { type AdapterHost, type Before, OWN_ANSWER } from "../adapter-suite/adapter-host.ts";
+import { send } from "../support/http-client.ts";
+import { listen } from "../support/listen.ts";
 
 /** A host of the suite from either version of Express. */
 export function createExpressHost(name: string, framework: typeof express): AdapterHost {

@@ -5,9 +5,9 @@ import { bodyParser } from "@koa/bodyparser";
 import type Koa from "koa";
 import type { Middleware } from "koa";
 import mount from "koa-mount";
-import { type AdapterHost, type Before, OWN_ANSWER } from "../adapter-suite/adapter-host.js";
-import { send } from "../support/http-client.js";
-import { listen } from "../support/listen.js";
+import { type AdapterHost, type Before, OWN_ANSWER } from "../adapter-suite/adapter-host.ts";
+import { send } from "../support/http-client.ts";
+import { listen } from "../support/listen.ts";
 
 const HANDLERS: Record<Before, Middleware> = {
   "json-parser": bodyParser({ enableTypes: ["json"], jsonLimit: "64mb" }),

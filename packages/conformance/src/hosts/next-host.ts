@@ -3,17 +3,22 @@ import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import type { Gateway } from "@calotype/core";
 import type NextModule from "next";
-import type { AdapterHost } from "../adapter-suite/adapter-host.js";
-import { type Answer, type Call, send } from "../support/http-client.js";
-import { type Listening, listen } from "../support/listen.js";
+import type { AdapterHost } from "../adapter-suite/adapter-host.ts";
+import { type Answer, type Call, send } from "../support/http-client.ts";
+import { type Listening, listen } from "../support/listen.ts";
 
 // Its types tell of a default export under `default`; there is none, its exports are the function.
 const next: typeof NextModule.default = createRequire(import.meta.url)("next");
 
 const FOLDER = fileURLToPath(new URL("../../fixtures/next-app", import.meta.url));
 
-/** Builds the app of the fixtures as a user does, and serves it from this process. */
-export async function startNext(): Promise<Listening> {
+/**
+ * Builds the app of the fixtures as a user does, and serves it from this process.
+ *
+ * @param outputFolder for the build, in the app's folder; another one for each process that may build at once
+ */
+export async function startNext(outputFolder = ".next"): Promise<Listening> {
+  process.env["CALOTYPE_NEXT_OUTPUT"] = outputFolder;
   const bin = fileURLToPath(import.meta.resolve("next/dist/bin/next"));
   const env = { ...process.env, NODE_ENV: "production" as const, NEXT_TELEMETRY_DISABLED: "1" };
   const built = spawnSync(process.execPath, [bin, "build"], { cwd: FOLDER, env, encoding: "utf8" });

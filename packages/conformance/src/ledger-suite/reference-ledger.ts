@@ -9,7 +9,7 @@ import type {
   UsageRecord,
   UsageTotal,
 } from "@calotype/core/billing";
-import { fromUnits, toUnits } from "./units.js";
+import { fromUnits, toUnits } from "./units.ts";
 
 interface Kept {
   readonly record: UsageRecord;

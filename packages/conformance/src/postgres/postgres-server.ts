@@ -4,7 +4,7 @@ import { chownSync, globSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Service } from "../support/needs-service.js";
+import type { Service } from "../support/needs-service.ts";
 
 /** The folder of the programs, for tests that stop and start a server. */
 export const POSTGRES_PROGRAMS: Service = {

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { ClientRequest, IncomingMessage } from "node:http";
-import { type Call, open, responseTo } from "../support/http-client.js";
-import type { Repeat, Sight } from "./row.js";
+import { type Call, open, responseTo } from "../support/http-client.ts";
+import type { Repeat, Sight } from "./row.ts";
 
 /** When a client leaves that does not read its answer to the end. */
 export type Leaving = "before the answer" | "after the head" | "in mid-stream" | "after the answer";
@@ -60,8 +60,22 @@ function send(origin: string, call: Call): { outgoing: ClientRequest; answer: Pr
 
 async function toSight(incoming: IncomingMessage): Promise<Sight> {
   const { text, brokeOff } = await readText(incoming);
-  const status = incoming.statusCode ?? 0;
-  const isEvents = incoming.headers["content-type"]?.startsWith("text/event-stream") === true;
+  const contentType = incoming.headers["content-type"];
+  return sightOf({ status: incoming.statusCode ?? 0, contentType, text, brokeOff });
+}
+
+/** A response as it was read: whole, or as far as it came. */
+export interface ReadResponse {
+  readonly status: number;
+  readonly contentType: string | undefined;
+  readonly text: string;
+  /** True if the connection ended before the response did. */
+  readonly brokeOff: boolean;
+}
+
+/** What a client sees in a response. */
+export function sightOf({ status, contentType, text, brokeOff }: ReadResponse): Sight {
+  const isEvents = contentType?.startsWith("text/event-stream") === true;
   const sight = isEvents ? sightOfEvents(text) : brokeOff ? { images: 0 } : sightOfJson(text);
   return { status, ...sight, ...(brokeOff && { ending: "breaks off" }) };
 }

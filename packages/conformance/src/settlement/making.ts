@@ -1,5 +1,5 @@
 import type { Usage } from "@calotype/core";
-import { isStream, type Way } from "./ways.js";
+import { isStream, type Way } from "./ways.ts";
 
 /** What a provider answers with success, in whatever form its clients asked for. */
 export interface Making {

@@ -1,7 +1,7 @@
 import type { GatewayOptions, LostPolicy, Usage } from "@calotype/core";
-import type { Leaving } from "./clients.js";
-import type { Script } from "./script.js";
-import type { Way } from "./ways.js";
+import type { Leaving } from "./clients.ts";
+import type { Script } from "./script.ts";
+import type { Way } from "./ways.ts";
 
 /** What a client gets. */
 export interface Sight {

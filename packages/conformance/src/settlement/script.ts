@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { errorOf, type Making, writeMaking } from "./making.js";
-import { isStream, type Way } from "./ways.js";
+import { errorOf, type Making, writeMaking } from "./making.ts";
+import { isStream, type Way } from "./ways.ts";
 
 /** A call of the gateway as a provider sees it. */
 interface ProviderCall {

@@ -1,5 +1,5 @@
-import type { Call } from "../support/http-client.js";
-import { CALLER_HEADERS, GENERATIONS } from "../support/image-calls.js";
+import type { Call } from "../support/http-client.ts";
+import { CALLER_HEADERS, GENERATIONS } from "../support/image-calls.ts";
 
 /** A way in which images are asked for, and answered. `native`: on `/api/v3`; `Qwen-Image`: JSON of family B. */
 export type Way = "JSON" | "stream" | "native" | "native stream" | "Qwen-Image";

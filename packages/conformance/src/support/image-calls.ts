@@ -1,5 +1,5 @@
-import type { Call } from "./http-client.js";
-import { CALLER_KEY, QWEN_IMAGE, SEEDREAM } from "./test-gateway.js";
+import type { Call } from "./http-client.ts";
+import { CALLER_KEY, QWEN_IMAGE, SEEDREAM } from "./test-names.ts";
 
 export const GENERATIONS = "/v1/images/generations";
 

@@ -1,15 +1,7 @@
 import { describe } from "vitest";
+import { canUse, type Service, urlOf } from "./service.ts";
 
-/** A server that some tests need, and that not every machine has. */
-export interface Service {
-  readonly name: string;
-  /** The environment variable that tells another address. */
-  readonly variable: string;
-  /** Where it is looked for otherwise. */
-  readonly url: string;
-  /** Rejects where it cannot be used. */
-  readonly probe: (url: string) => Promise<unknown>;
-}
+export type { Service };
 
 /**
  * Describes tests that need a server. Where it cannot be used they are skipped, and a line says so; with `CI=true`
@@ -36,20 +28,4 @@ export async function describeWithServices(
   describe.runIf(isThere)(`with ${first.name} and ${second.name}`, () => {
     describeTests(firstUrl, secondUrl);
   });
-}
-
-function urlOf({ variable, url }: Service): string {
-  return process.env[variable] ?? url;
-}
-
-async function canUse({ name, variable, probe }: Service, url: string): Promise<boolean> {
-  try {
-    await probe(url);
-    return true;
-  } catch (cause) {
-    const notice = `needs ${name}, which is neither at its usual address nor at that of ${variable}`;
-    if (process.env["CI"] === "true") throw new Error(`This test file ${notice}.`, { cause });
-    process.stderr.write(`Left out: a test file that ${notice}.\n`);
-    return false;
-  }
 }

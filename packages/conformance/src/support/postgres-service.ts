@@ -1,22 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { Pool } from "pg";
 import { afterAll } from "vitest";
-import type { Service } from "./needs-service.js";
+import { POSTGRES } from "./service.ts";
 
-/** A PostgreSQL whose database may be written to. */
-export const POSTGRES: Service = {
-  name: "PostgreSQL",
-  variable: "CALOTYPE_TEST_POSTGRES",
-  url: "postgres://postgres@127.0.0.1:5432/test",
-  probe: async (url) => {
-    const pool = new Pool({ connectionString: url, connectionTimeoutMillis: 5000 });
-    try {
-      await pool.query("SELECT 1");
-    } finally {
-      await pool.end();
-    }
-  },
-};
+export { POSTGRES };
 
 /** A schema for one file of tests. */
 export interface TestSchema {

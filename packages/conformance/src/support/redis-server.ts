@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
-import type { Service } from "./needs-service.js";
-import { run } from "./run.js";
+import type { Service } from "./needs-service.ts";
+import { run } from "./run.ts";
 
 /** The program, for tests that stop and start a server. */
 export const REDIS_SERVER: Service = {

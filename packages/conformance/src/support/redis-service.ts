@@ -1,28 +1,13 @@
-import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createRedisAdmissionStore, type RedisAdmissionStoreOptions } from "@calotype/redis";
 import { Redis } from "ioredis";
 import { createClient, type RedisClientType } from "redis";
 import { afterAll, beforeAll } from "vitest";
-import type { OpenedStore, OpenStore } from "../admission-suite/open-store.js";
-import type { Service } from "./needs-service.js";
+import type { OpenedStore, OpenStore } from "../admission-suite/open-store.ts";
+import { createPrefix, findKeys, removeKeys } from "./redis-keys.ts";
+import { REDIS } from "./service.ts";
 
-/** Any Redis; tests write under names of their own, and remove what they wrote. */
-export const REDIS: Service = {
-  name: "Redis",
-  variable: "REDIS_URL",
-  url: "redis://127.0.0.1:6379",
-  probe: async (url) => {
-    const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null, connectTimeout: 1_000 });
-    client.on("error", () => undefined); // connect rejects with it
-    try {
-      await client.connect();
-      await client.ping();
-    } finally {
-      client.disconnect();
-    }
-  },
-};
+export { createPrefix, findKeys, REDIS, removeKeys };
 
 /** A client of ioredis for the tests of a file. */
 export function useIoredis(url: string): () => Redis {
@@ -66,22 +51,6 @@ export function openRedisStore(
       close: () => removeKeys(cleaner(), prefix),
     };
   };
-}
-
-/** A prefix that nothing else uses. */
-export function createPrefix(): string {
-  return `calotype-test:${randomUUID()}:`;
-}
-
-export async function findKeys(client: Redis, prefix: string): Promise<string[]> {
-  const keys: string[] = [];
-  for await (const found of client.scanStream({ match: `${prefix}*`, count: 1_000 })) keys.push(...found);
-  return keys;
-}
-
-export async function removeKeys(client: Redis, prefix: string): Promise<void> {
-  const keys = await findKeys(client, prefix);
-  if (keys.length > 0) await client.unlink(...keys);
 }
 
 function opened<Client>(client: Client | undefined): Client {

@@ -29,9 +29,11 @@ export interface ServerProcess {
 /**
  * Starts a program that loads its code, reads its plan as JSON to the end of its input, and prints its address when it
  * listens.
+ *
+ * @param flags of Node
  */
-export function spawnServer<Plan>(program: URL): NextServer<Plan> {
-  const child = spawn(process.execPath, [fileURLToPath(program)], { stdio: "pipe" });
+export function spawnServer<Plan>(program: URL, flags: readonly string[] = []): NextServer<Plan> {
+  const child = spawn(process.execPath, [...flags, fileURLToPath(program)], { stdio: "pipe" });
   let errors = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));
   const ended = once(child, "close");

@@ -1,0 +1,54 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Fault } from "@calotype/emulator";
+import { promptOf } from "../crashes/call-server.ts";
+import { CALLERS } from "../crashes/server-plan.ts";
+import { startLoad } from "../crashes/start-load.ts";
+import type { Fleet } from "./open-fleet.ts";
+
+/** A provider that takes its time. */
+export const FAULTS: readonly Fault[] = [
+  { latencyMs: 25, probability: 0.5 },
+  { latencyMs: 60, probability: 0.4 },
+  { provider: "ark", status: 400, probability: 0.05 },
+  { provider: "ark", hangUp: true, probability: 0.05 },
+];
+
+/** Kills one gateway in the middle of it while the others go on, then puts another in its place. Gives the place. */
+export async function killOne(fleet: Fleet, name: string, random: () => number): Promise<number> {
+  const load = startLoad(fleet.nextUrl, name, random);
+  const next = fleet.prepare();
+  await sleep(80 + random() * 150);
+  const place = Math.floor(random() * fleet.servers.length);
+  await fleet.servers[place]?.kill();
+  await sleep(30);
+  fleet.sightings.push(...(await load.stop()));
+  fleet.servers[place] = await next.start(fleet.plan);
+  return place;
+}
+
+/** For a sweep on a busy machine. */
+const PATIENCE_MS = 10_000;
+
+/**
+ * Lets one gateway sweep, and waits until nothing is held any more, or for long enough. Before, nothing may be under
+ * way, and the dead must have been silent for their lease.
+ */
+export async function sweepOnce({ servers, ledger }: Fleet, place: number): Promise<void> {
+  await fetch(`${servers[place]?.url}/sweep`);
+  const deadline = performance.now() + PATIENCE_MS;
+  for (;;) {
+    const balances = await Promise.all(Object.keys(CALLERS).map(async (id) => await ledger.balance(id)));
+    if (balances.every(({ held }) => held === "0") || performance.now() > deadline) return;
+    await sleep(10);
+  }
+}
+
+/** Prompts that a provider got twice. */
+export function findDoubled({ emulator, sightings }: Fleet): string[] {
+  const prompts = emulator.requests.map(({ bodyText }) => {
+    const { prompt }: { prompt: string } = JSON.parse(bodyText);
+    return prompt;
+  });
+  const asked = new Set(sightings.map(promptOf));
+  return prompts.filter((prompt, index) => prompts.indexOf(prompt) !== index || !asked.has(prompt));
+}

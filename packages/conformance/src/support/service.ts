@@ -1,0 +1,67 @@
+import { Redis } from "ioredis";
+import { Pool } from "pg";
+
+/** A server that some tests need, and that not every machine has. */
+export interface Service {
+  readonly name: string;
+  /** The environment variable that tells another address. */
+  readonly variable: string;
+  /** Where it is looked for otherwise. */
+  readonly url: string;
+  /** Rejects where it cannot be used. */
+  readonly probe: (url: string) => Promise<unknown>;
+}
+
+/** Any Redis; tests write under names of their own, and remove what they wrote. */
+export const REDIS: Service = {
+  name: "Redis",
+  variable: "REDIS_URL",
+  url: "redis://127.0.0.1:6379",
+  probe: async (url) => {
+    const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null, connectTimeout: 1_000 });
+    client.on("error", () => undefined); // connect rejects with it
+    try {
+      await client.connect();
+      await client.ping();
+    } finally {
+      client.disconnect();
+    }
+  },
+};
+
+/** A PostgreSQL whose database may be written to. */
+export const POSTGRES: Service = {
+  name: "PostgreSQL",
+  variable: "CALOTYPE_TEST_POSTGRES",
+  url: "postgres://postgres@127.0.0.1:5432/test",
+  probe: async (url) => {
+    const pool = new Pool({ connectionString: url, connectionTimeoutMillis: 5000 });
+    try {
+      await pool.query("SELECT 1");
+    } finally {
+      await pool.end();
+    }
+  },
+};
+
+/** Where a server is looked for. */
+export function urlOf({ variable, url }: Service): string {
+  return process.env[variable] ?? url;
+}
+
+/**
+ * Whether a server can be used; a line says so if not.
+ *
+ * @throws Error instead, with `CI=true`
+ */
+export async function canUse({ name, variable, probe }: Service, url: string): Promise<boolean> {
+  try {
+    await probe(url);
+    return true;
+  } catch (cause) {
+    const notice = `needs ${name}, which is neither at its usual address nor at that of ${variable}`;
+    if (process.env["CI"] === "true") throw new Error(`What runs now ${notice}.`, { cause });
+    process.stderr.write(`Left out: what ${notice}.\n`);
+    return false;
+  }
+}

@@ -1,0 +1,69 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { POSTGRES, REDIS } from "@calotype/conformance/support/service";
+import { chance, pick } from "../grammar/draw.ts";
+import type { Part, PartContext } from "../part.ts";
+import { findService } from "../services.ts";
+import { killInFleet } from "./kills/kill-in-fleet.ts";
+import { killOnSqlite } from "./kills/kill-on-sqlite.ts";
+import type { KillRound } from "./kills/kill-round.ts";
+
+/** Kills on one ledger before a new one is made. The provider remembers so many requests. */
+const KILLS_PER_ROUND = 6;
+/** In runs of seconds. */
+const FEW_KILLS = 2;
+const SHORT_MS = 20_000;
+
+/** SIGKILL of servers under load. */
+export const kills: Part<KillRound> = {
+  name: "kills",
+  guarantees:
+    "A server that is killed with SIGKILL at any moment loses no charge and makes none twice. After the next start no " +
+    "hold is left, and the money of the ledger is that of the images that clients got or the provider made. It holds " +
+    "for one process and for four, on SQLite and on PostgreSQL with Redis.",
+  weight: 2,
+  async run(context) {
+    // A process of its own for each kill: most of its time is loading the same code.
+    process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "calotype-harden-cache");
+    const kinds = await findKinds();
+    const { random } = context;
+    const count = context.msLeft() < SHORT_MS ? FEW_KILLS : KILLS_PER_ROUND;
+    do {
+      const [ledger, processes] = pick(random, kinds);
+      const onLost = chance(random, 0.5) ? "release" : "charge";
+      const seed = Math.floor(random() * 2 ** 31);
+      await tryRound({ ledger, processes, onLost, seed, kills: count }, context);
+    } while (!context.isOver());
+  },
+  replay: tryRound,
+  *shrink(round) {
+    for (let fewer = 1; fewer < round.kills; fewer++) yield { ...round, kills: fewer };
+  },
+};
+
+type Kind = readonly [KillRound["ledger"], KillRound["processes"]];
+
+async function findKinds(): Promise<readonly Kind[]> {
+  const hasFleet = (await findService(REDIS)) !== undefined && (await findService(POSTGRES)) !== undefined;
+  const fleets: readonly Kind[] = [
+    ["postgres", 1],
+    ["postgres", 4],
+  ];
+  return [["sqlite", 1], ["sqlite", 4], ...(hasFleet ? fleets : [])];
+}
+
+async function tryRound(round: KillRound, context: PartContext<KillRound>): Promise<void> {
+  context.begin(round);
+  const { problems, requests } = await (round.ledger === "sqlite" ? killOnSqlite(round) : killInFleet(round));
+  context.count("kills", round.kills);
+  context.count("requests", requests);
+  for (const problem of problems) {
+    await context.report({ rule: toRule(problem), input: round, seen: problem });
+  }
+}
+
+/** A problem without the facts of its request. */
+function toRule(problem: string): string {
+  const [rule = ""] = problem.split(": ", 1);
+  return rule.replaceAll(/\d[\d.]*/g, "N").slice(0, 120);
+}

@@ -1,0 +1,74 @@
+import type { Part, PartContext } from "../part.ts";
+import { judge } from "./money/judge.ts";
+import { playScenario } from "./money/play.ts";
+import { drawScenario, type Scenario, type ScenarioRequest } from "./money/scenario.ts";
+
+/** Runs at once, since a run waits for hashes of the thread pool now and then. */
+const AT_ONCE = 4;
+/** A gateway does not start with a model that no channel serves. */
+const FAMILIES = 2;
+
+/** Random clients and providers in virtual time, compared with an independent model of the money. */
+export const moneyModel: Part<Scenario> = {
+  name: "money-model",
+  guarantees:
+    "The charges of each caller are what the model computes from the images that the provider made and reported. " +
+    "No caller passes its budget, each image is charged at most once, an idempotency key with a known response is " +
+    "charged at most once, no hold and no place is left, and nothing is sent after the client has left. Clients " +
+    "disconnect, repeat and race; providers fail in every way; requests fail over between channels and keys.",
+  isParallel: true,
+  async run(context) {
+    const { random } = context;
+    while (!context.isOver()) {
+      const scenarios = Array.from({ length: AT_ONCE }, () => drawScenario(random));
+      await Promise.all(scenarios.map((scenario) => tryScenario(scenario, context)));
+    }
+  },
+  replay: tryScenario,
+  *shrink(scenario) {
+    yield* shorter(scenario.requests).map((requests) => ({ ...scenario, requests }));
+    yield* scenario.requests.flatMap((request, index) =>
+      simplerRequests(request).map((simpler) => ({
+        ...scenario,
+        requests: scenario.requests.with(index, simpler),
+      })),
+    );
+    yield* shorter(scenario.channels)
+      .filter((channels) => new Set(channels.map(({ family }) => family)).size === FAMILIES)
+      .map((channels) => ({ ...scenario, channels }));
+  },
+};
+
+async function tryScenario(scenario: Scenario, context: PartContext<Scenario>): Promise<void> {
+  context.begin(scenario);
+  const played = await playScenario(scenario);
+  context.count("requests", played.sightings.length);
+  context.count(
+    "attempts",
+    played.sightings.reduce((sum, { attempts }) => sum + attempts.length, 0),
+  );
+  context.count("scenarios");
+  for (const { rule, seen } of await judge(played)) {
+    await context.report({ rule, input: scenario, seen });
+  }
+}
+
+/** A list without one of its halves, quarters, … or items. */
+function shorter<T>(items: readonly T[]): T[][] {
+  const lists: T[][] = [];
+  for (let size = Math.ceil(items.length / 2); size >= 1; size = Math.floor(size / 2)) {
+    if (size === items.length) continue;
+    for (let from = 0; from < items.length; from += size) {
+      lists.push([...items.slice(0, from), ...items.slice(from + size)]);
+    }
+  }
+  return lists;
+}
+
+function simplerRequests(request: ScenarioRequest): ScenarioRequest[] {
+  return [
+    ...shorter(request.sends).map((sends) => ({ ...request, sends })),
+    ...shorter(request.attempts).map((attempts) => ({ ...request, attempts })),
+    ...(request.hasKey ? [{ ...request, hasKey: false }] : []),
+  ];
+}

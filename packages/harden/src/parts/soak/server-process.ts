@@ -1,0 +1,74 @@
+// A server as an operator writes it, with a page that tells what it holds. Run with --expose-gc.
+import { readdirSync } from "node:fs";
+import { createServer } from "node:http";
+import { text } from "node:stream/consumers";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { createGateway, createMemoryAdmissionStore, createMemoryLedger } from "@calotype/core";
+import { toNodeHandler } from "@calotype/node";
+import type { Sample } from "./growth.ts";
+import { CALLER, KEY, MODEL, type ServerPlan } from "./server-plan.ts";
+
+const plan: ServerPlan = JSON.parse(await text(process.stdin));
+
+/** What is kept on purpose is full after a moment, so that it does not look like a leak. */
+const KEPT = 200;
+
+const gateway = createGateway({
+  models: { [MODEL]: { family: "seedream" } },
+  channels: [
+    // The provider fails on purpose: another channel is always there.
+    { id: "one", family: "seedream", apiKey: "channel-canary-1", baseUrl: plan.providerUrl },
+    { id: "two", family: "seedream", apiKey: "channel-canary-2", baseUrl: plan.providerUrl },
+  ],
+  apiKeys: [{ id: CALLER, key: KEY }],
+  billing: { model_details: { [MODEL]: { pricing_mode: "per-request", model_price: "0.25" } } },
+  // A request that loses its place or its bytes lets others be refused soon.
+  limits: { concurrent: 64 },
+  maxBytesInFlight: 64 * 1024 * 1024,
+  ledger: createMemoryLedger({ maxRecords: KEPT }),
+  admission: createMemoryAdmissionStore({ maxAnswers: KEPT }),
+  onUsage: () => undefined,
+  logger: { warn: () => undefined, error: () => undefined },
+});
+
+const answer = toNodeHandler(gateway);
+const server = createServer((req, res) => {
+  if (req.url !== "/sample") return answer(req, res);
+  void takeSample().then((sample) => res.end(JSON.stringify(sample)));
+});
+server.listen(0, "127.0.0.1", () => {
+  const address = server.address();
+  if (typeof address === "object") process.stdout.write(`http://127.0.0.1:${address?.port}\n`);
+});
+
+process.once("SIGTERM", () => void end());
+
+/** What is held, and what is set aside in money. */
+export type ServerSample = Omit<Sample, "requests"> & { readonly held: string };
+
+async function takeSample(): Promise<ServerSample> {
+  // Twice: what the first one finalizes the second one frees.
+  for (let round = 0; round < 2; round++) {
+    globalThis.gc?.();
+    await nextTurn();
+  }
+  const { heapUsed, arrayBuffers, rss } = process.memoryUsage();
+  const resources = process.getActiveResourcesInfo();
+  const count = (name: string): number => resources.filter((resource) => resource === name).length;
+  const { held } = await gateway.usage.balance(CALLER);
+  return {
+    heapBytes: heapUsed,
+    bufferBytes: arrayBuffers,
+    residentBytes: rss,
+    sockets: count("TCPSocketWrap"),
+    timers: count("Timeout"),
+    openFiles: process.platform === "linux" ? readdirSync("/proc/self/fd").length : 0,
+    held,
+  };
+}
+
+async function end(): Promise<void> {
+  server.close();
+  await gateway.close({ deadlineSeconds: 20 });
+  server.closeAllConnections();
+}
