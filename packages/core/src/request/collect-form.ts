@@ -138,14 +138,19 @@ async function feed(body: IncomingBody, { parser, end }: FormParser, maxBytes: n
   let length = 0;
   let hasEnded = false;
   const heads = createPartHeads();
-  const give = async (bytes: Uint8Array): Promise<void> => {
-    if (bytes.length > 0 && !parser.destroyed && !parser.write(bytes)) await drained(parser);
+  /** @returns a promise if the parser must catch up before the next bytes */
+  const give = (bytes: Uint8Array): Promise<void> | undefined => {
+    if (bytes.length === 0 || parser.destroyed || parser.write(bytes)) return undefined;
+    return drained(parser);
   };
   const write = async (piece: Uint8Array): Promise<void> => {
     if (hasEnded || parser.destroyed) return;
     const found = end.find(piece);
     hasEnded = found.end !== undefined;
-    for (const bytes of heads.pass(piece.subarray(0, found.end), found.heads)) await give(bytes);
+    for (const bytes of heads.pass(piece.subarray(0, found.end), found.heads)) {
+      const caughtUp = give(bytes);
+      if (caughtUp !== undefined) await caughtUp;
+    }
   };
   for (let chunk = await body.next(); chunk !== undefined; chunk = await body.next()) {
     length += chunk.length;

@@ -77,13 +77,16 @@ export function openBody({ body }: Pick<GatewayRequest, "body">, guard?: BodyGua
     stopClock?.();
     guard?.bytes.finishReceiving();
   };
-  const receive = async (): Promise<Uint8Array | undefined> => {
-    const chunk = await nextOf(source);
+  /** What a `next` resolves with. */
+  const accept = ({ done, value }: IteratorResult<Uint8Array, unknown>): Uint8Array | undefined => {
     abandon = undefined;
     if (isOver) return undefined;
-    if (chunk === undefined) finish();
-    else count(chunk.length);
-    return chunk;
+    if (done === true) {
+      finish();
+      return undefined;
+    }
+    count(value.length);
+    return value;
   };
 
   return {
@@ -98,7 +101,18 @@ export function openBody({ body }: Pick<GatewayRequest, "body">, guard?: BodyGua
       start();
       return new Promise((resolve, reject) => {
         abandon = reject;
-        receive().then(resolve, reject);
+        // No async function here: each would cost two promises for each chunk.
+        source.next().then(
+          // oxlint-disable-next-line promise/always-return -- It settles the promise around it.
+          (result) => {
+            try {
+              resolve(accept(result));
+            } catch (error) {
+              reject(error);
+            }
+          },
+          (cause: unknown) => reject(isGatewayError(cause) ? cause : cutOff(cause)),
+        );
       });
     },
     cancel() {
@@ -147,15 +161,6 @@ function isWebStream(body: AsyncIterable<Uint8Array>): body is ReadableStream<Ui
 
 /** The request has been answered; how the host ends the rest of the body does not matter. */
 function ignoreFailure(): void {}
-
-async function nextOf(source: Source): Promise<Uint8Array | undefined> {
-  try {
-    const { done, value } = await source.next();
-    return done === true ? undefined : value;
-  } catch (cause) {
-    throw isGatewayError(cause) ? cause : cutOff(cause);
-  }
-}
 
 interface Progress {
   readonly received: () => number;
