@@ -47,7 +47,7 @@ await describeWithPostgres("a hold that the network delays", ({ url, pool, nameS
     const { proxy, ledger, count, close } = await open(10);
     proxy.delay(HOLD_STATEMENT);
     const held = ledger.hold(holdOf({ id: "req_1" }));
-    await vi.waitUntil(() => proxy.delayed() === 1);
+    await vi.waitUntil(() => proxy.delayed() === 1, 10_000);
     proxy.delay("no statement");
     proxy.cutOff();
     expect(await held).toEqual({ ok: true });
@@ -64,12 +64,12 @@ await describeWithPostgres("a hold that the network delays", ({ url, pool, nameS
     await ledger.hold(holdOf({ id: "req_0", amount: "1" }));
     proxy.delay(HOLD_STATEMENT);
     const held = ledger.hold(holdOf({ id: "req_1", amount: "1", budget: "1" }));
-    await vi.waitUntil(() => proxy.delayed() === 1);
+    await vi.waitUntil(() => proxy.delayed() === 1, 10_000);
     proxy.delay("no statement");
     proxy.cutOff();
     expect(await held).toMatchObject({ ok: false });
     await ledger.release("req_0");
-    await vi.waitUntil(async () => (await count("released_holds")) === 1);
+    await vi.waitUntil(async () => (await count("released_holds")) === 1, 10_000);
     await proxy.deliver();
 
     expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0" });
@@ -80,7 +80,7 @@ await describeWithPostgres("a hold that the network delays", ({ url, pool, nameS
     const { proxy, ledger, close } = await open(10);
     proxy.delay(HOLD_STATEMENT);
     const held = ledger.hold(holdOf({ id: "req_1" }));
-    await vi.waitUntil(() => proxy.delayed() === 1);
+    await vi.waitUntil(() => proxy.delayed() === 1, 10_000);
     proxy.delay("no statement");
     proxy.cutOff();
     await held;
