@@ -1,5 +1,5 @@
 import type { GatewayError } from "./errors.js";
-import type { Caller, ImageRequest, Operation } from "./image-request.js";
+import type { AttemptRecord, Caller, ImageRequest, Operation } from "./image-request.js";
 
 /** The operator's own check of a request that was understood and is about to be sent. */
 export type BeforeSend = (request: ImageRequest, caller: Caller) => void | Promise<void>;
@@ -32,4 +32,6 @@ export interface RequestEvent extends EventSubject {
 export interface ErrorEvent extends EventSubject {
   /** What the client was told, and why: `cause` holds what lay behind it. No key stands in its message. */
   readonly error: GatewayError;
+  /** What was tried, in order. Absent if the request was refused before it was sent. */
+  readonly attempts?: readonly AttemptRecord[] | undefined;
 }

@@ -103,8 +103,22 @@ export interface ImageResult {
   readonly extra?: JsonObject | undefined;
 }
 
-/** The channel that took a request, and the name by which it knows the model. */
+/** One attempt: a request sent once, to one channel with one of its keys. */
+export interface AttemptRecord {
+  readonly channel: string;
+  /** The index of the key in the channel's `apiKey`, from 0. */
+  readonly key: number;
+  /** The HTTP status of the upstream response. Absent if none came. */
+  readonly status?: number;
+  /** Why the attempt failed: the provider's code, or the gateway's where the provider gave none. Absent on success. */
+  readonly code?: string;
+  /** From sending to the head of the upstream response, or to the failure. */
+  readonly durationMs: number;
+}
+
+/** The channel whose response or failure the client gets, its name of the model, and all attempts up to then. */
 export interface SentTo {
   readonly channel: string;
   readonly upstreamModel: string;
+  readonly attempts: readonly AttemptRecord[];
 }

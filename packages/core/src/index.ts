@@ -49,6 +49,7 @@ export type { ModelLimits } from "./families/model-limits.js";
 export type { CloseOptions, Gateway, GatewayStatus } from "./gateway.js";
 export type { BeforeSend, ErrorEvent, RequestEvent } from "./hooks.js";
 export type {
+  AttemptRecord,
   Caller,
   FailureReason,
   ImageRequest,

@@ -2,7 +2,7 @@ import { GatewayError, isGatewayError, shownCodeOf } from "./errors.js";
 import type { Events } from "./events.js";
 import type { GatewayResponse } from "./exchange.js";
 import type { EventSubject } from "./hooks.js";
-import type { Operation } from "./image-request.js";
+import type { AttemptRecord, Operation } from "./image-request.js";
 import type { Logger } from "./logger.js";
 import type { SecretMask } from "./mask-secrets.js";
 import { renderError } from "./response/error-response.js";
@@ -38,6 +38,8 @@ function toInstant(ms: number): string {
 export interface RequestReport {
   isFrom(caller: string): void;
   isFor(model: string): void;
+  /** The attempts of the request; the last one may still change until the request is settled. */
+  tried(attempts: readonly AttemptRecord[]): void;
   /** Tells of a failure and gives the answer to it. Anything but a {@link GatewayError} is a failure of ours. */
   fail(error: unknown): GatewayResponse;
   /** Tells of a failure after the answer began. */
@@ -66,6 +68,7 @@ class Report implements RequestReport {
   readonly #arrival: Arrival;
   #caller: string | undefined;
   #model: string | undefined;
+  #attempts: readonly AttemptRecord[] | undefined;
   #errorCode: string | undefined;
 
   constructor(parts: ReportParts, arrival: Arrival) {
@@ -81,6 +84,10 @@ class Report implements RequestReport {
     this.#model = model;
   }
 
+  tried(attempts: readonly AttemptRecord[]): void {
+    this.#attempts = attempts;
+  }
+
   fail(cause: unknown): GatewayResponse {
     const { id, operation } = this.#arrival;
     const { logger, maskKeys } = this.#parts;
@@ -91,7 +98,8 @@ class Report implements RequestReport {
   }
 
   failed(error: GatewayError): void {
-    this.#parts.events.error?.({ ...this.#subject(), error });
+    const attempts = this.#attempts?.map((attempt) => ({ ...attempt }));
+    this.#parts.events.error?.({ ...this.#subject(), error, ...(attempts && { attempts }) });
   }
 
   answered({ status, headers }: GatewayResponse): void {

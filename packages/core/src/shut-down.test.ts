@@ -12,7 +12,7 @@ import { createUnderWay } from "./under-way.js";
 import type { Transport } from "./upstream/transport.js";
 
 const MADE = { status: 200, images: 1 };
-const SENT_TO = { channel: "ark", upstreamModel: "m" };
+const SENT_TO = { channel: "ark", upstreamModel: "m", attempts: [] };
 
 function refuse(): never {
   throw new Error("Nothing is sent here.");

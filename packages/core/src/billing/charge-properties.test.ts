@@ -203,7 +203,7 @@ describe("an estimate", () => {
         const held = { ...bounds, maxImages: Math.max(bounds.maxImages, images) };
         const record = toSettledRecord(
           { ...ORDER, bounds, price },
-          { channel: "ark", upstreamModel: "m" },
+          { channel: "ark", upstreamModel: "m", attempts: [] },
           { status: 200, images, usage, endedAt: 0 },
         );
         return compare(toRational(record.charge ?? "0"), toRational(price.estimate(held).amount)) <= 0;

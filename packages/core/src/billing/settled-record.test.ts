@@ -22,7 +22,11 @@ const order = (model: string | undefined): Order => ({
   price: model === undefined ? undefined : prices.find(model, "default"),
 });
 
-const sentTo = { channel: "ark-1", upstreamModel: "ep-1" };
+const attempts = [
+  { channel: "ark-2", key: 1, status: 429, code: "ServerOverloaded", durationMs: 12 },
+  { channel: "ark-1", key: 0, status: 200, durationMs: 20_000 },
+];
+const sentTo = { channel: "ark-1", upstreamModel: "ep-1", attempts };
 
 const outcome = (rest: Partial<Outcome>): Outcome => ({
   status: 200,
@@ -135,6 +139,7 @@ describe("settle", () => {
       group: "default",
       model: "byImage",
       upstreamModel: "ep-1",
+      attempts,
       channel: "ark-1",
       operation: "generate",
       status: 200,
@@ -190,7 +195,7 @@ describe("settle, with what a family of the operator's reports", () => {
     const usage = { generated_images: junk } as unknown as Usage;
     const record = toSettledRecord(
       order("byImage"),
-      { channel: "ch", upstreamModel: "um" },
+      { channel: "ch", upstreamModel: "um", attempts: [] },
       { status: 200, images: 1, usage, endedAt: 1 },
     );
     expect(record.charge).toBe("0.04");

@@ -4,6 +4,9 @@ import { countMaxTokens, type RequestBounds } from "./estimate-charge.js";
 import type { Price } from "./price.js";
 import type { SettledRecord } from "./usage-record.js";
 
+/** A record stays small, however many channels and keys a model has. */
+const MAX_ATTEMPTS = 100;
+
 /** What is known of a request before it is sent. */
 export interface Order {
   readonly id: string;
@@ -51,6 +54,7 @@ export function toSettledRecord(order: Order, sentTo: SentTo, outcome: Outcome):
     model: order.model,
     upstreamModel: sentTo.upstreamModel,
     channel: sentTo.channel,
+    attempts: sentTo.attempts.slice(0, MAX_ATTEMPTS).map((attempt) => ({ ...attempt })),
     operation: order.operation,
     status: outcome.status,
     images: outcome.images,

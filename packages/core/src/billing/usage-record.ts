@@ -1,4 +1,4 @@
-import type { Operation, Usage } from "../image-request.js";
+import type { AttemptRecord, Operation, Usage } from "../image-request.js";
 import type { ChargeDerivation } from "./calculate-charge.js";
 
 /** What is known of every request that may have reached a provider. */
@@ -22,9 +22,14 @@ interface RequestFacts {
 /** What one request that reached a provider did and cost. */
 export interface SettledRecord extends RequestFacts {
   readonly state: "settled";
-  /** Who was asked, and what the channel called the model. */
+  /** The channel whose response or failure the client got, and its name of the model. */
   readonly channel: string;
   readonly upstreamModel: string;
+  /**
+   * Every attempt in order, at most the first 100. Absent in records of version 0.1. A failure after the head of a
+   * response is the `code` of its attempt too.
+   */
+  readonly attempts?: readonly AttemptRecord[];
   /** The HTTP status that the client was answered with. */
   readonly status: number;
   /** The `error.code` that the client saw, when the request failed. */

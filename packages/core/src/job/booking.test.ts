@@ -18,7 +18,7 @@ const ORDER: Order = {
   bounds: { maxImages: 1 },
   price: undefined,
 };
-const SENT_TO = { channel: "ark", upstreamModel: "m" };
+const SENT_TO = { channel: "ark", upstreamModel: "m", attempts: [] };
 const MADE = { status: 200, images: 1 };
 const FAILED = { status: 502, images: 0, errorCode: "upstream_error" };
 

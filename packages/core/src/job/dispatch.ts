@@ -1,5 +1,6 @@
 import type { GatewayError } from "../errors.js";
-import type { ImageRequest, SentTo } from "../image-request.js";
+import type { GatewayRequest } from "../exchange.js";
+import type { AttemptRecord, ImageRequest, SentTo } from "../image-request.js";
 import type { Logger } from "../logger.js";
 import type { SecretMask } from "../mask-secrets.js";
 import { beginRoute, type RouteChange } from "../routing/begin-route.js";
@@ -33,6 +34,8 @@ export interface Errand {
   readonly model: ResolvedModel;
   /** Names the request in each line. */
   readonly logger: Logger;
+  /** Tells whether the client has disconnected. */
+  readonly client: Pick<GatewayRequest, "signal">;
 }
 
 /** A channel took the request and responded with a 2xx status. */
@@ -41,7 +44,10 @@ export interface Answered {
   readonly channel: Channel;
   readonly sentTo: SentTo;
   readonly response: TransportResponse;
-  /** Tells the channel's health that the response broke off after it began, or could not be used. */
+  /**
+   * Tells the channel's health, the log and the record that the response broke off after it began, or could not be
+   * used. To be called before the request is settled.
+   */
   readonly failedLate: (failure: AttemptFailure) => void;
 }
 
@@ -50,6 +56,7 @@ export interface FailedDispatch {
   readonly ok: false;
   /** Absent when the request reached no provider. */
   readonly sentTo: SentTo | undefined;
+  readonly attempts: readonly AttemptRecord[];
   readonly error: GatewayError;
   /** True when no attempt can have made an image: a repeat with the same idempotency key may run. */
   readonly nothingMade: boolean;
@@ -58,39 +65,50 @@ export interface FailedDispatch {
 /** How the attempts ended. */
 export type DispatchOutcome = Answered | FailedDispatch;
 
-/** Sends a request to one channel after another until one responds with success, or none may be tried any more. */
+/**
+ * Sends a request to one channel after another until one responds with success, or none may be tried any more. After
+ * the client has disconnected no further attempt begins; an attempt that was sent runs to its end.
+ */
 export async function dispatch(errand: Errand, parts: DispatchParts): Promise<DispatchOutcome> {
   const { model } = errand;
   const routes = planRoutes(model, parts);
-  let reached: SentTo | undefined;
+  const attempts: AttemptRecord[] = [];
+  let hasReached = false;
   let worst: FailedAttempt | undefined;
   let nothingMade = true;
   parts.retryBudgets.countRequest(model.entry);
   let route = routes.next();
   while (route !== undefined) {
     const attempt = await runAttempt(route, errand, parts);
-    const { failure, response, sentTo } = attempt;
-    if (failure === undefined) return toAnswered(attempt, failLater(parts, route, model));
-    if (failure.kind !== "unreachable") reached = sentTo;
+    const { failure, response } = attempt;
+    attempts.push(toAttemptRecord(attempt));
+    if (failure === undefined)
+      return toAnswered({ ...attempt, attempts }, failLater(parts, errand, { route, attempts }));
+    if (failure.kind !== "unreachable") hasReached = true;
     if (mayHaveMadeImage(failure.kind)) nothingMade = false;
-    if (worst === undefined || weigh(failure) >= weigh(worst.failure)) worst = { failure, sentTo };
+    if (worst === undefined || weigh(failure) >= weigh(worst.failure)) worst = { failure, route };
     const next = maySendAgain(failure.kind, route.channel.retryUnsafe)
       ? planRetry(routes, attempt)
       : undefined;
-    const isAllowed = next !== undefined && (isFree(attempt) || parts.retryBudgets.take(model.entry));
+    const isAllowed =
+      next !== undefined &&
+      !errand.client.signal.aborted &&
+      (isFree(attempt) || parts.retryBudgets.take(model.entry));
     // An error with status 200 that is not sent again: the client gets this response.
     if (!isAllowed && response !== undefined && worst.failure === failure) {
-      return toAnswered({ ...attempt, response }, failLater(parts, route, model));
+      return toAnswered({ route, attempts, response }, failLater(parts, errand, { route, attempts }));
     }
     route = isAllowed ? next : undefined;
   }
-  return { ...toFailedDispatch(worst, reached), nothingMade };
+  // The channel whose failure the client sees, so that channel, status and code of the record belong together.
+  const sentTo = worst !== undefined && hasReached ? toSentTo(worst.route, attempts) : undefined;
+  const error = toUpstreamError(worst?.failure ?? { kind: "unreachable" });
+  return { ok: false, sentTo, attempts, error, nothingMade };
 }
 
 /** One attempt that has ended, and what is known about it. */
 type Attempt = {
   readonly route: Route;
-  readonly sentTo: SentTo;
   /** Milliseconds until the head of the response, or all of a short one, had come. */
   readonly durationMs: number;
   /** True where it found out whether something works again after a cooldown. */
@@ -109,18 +127,18 @@ async function runAttempt(
   { request, model, logger }: Errand,
   { health, transport, mask, now }: DispatchParts,
 ): Promise<Attempt> {
-  const { channel, upstreamModel } = route;
   const beganAt = now();
-  const begun = beginRoute(health, route, isConfiguredModel(channel, model));
+  const begun = beginRoute(health, route, isConfiguredModel(route.channel, model));
   const outcome = await sendToRoute(route, request, { transport, logger });
-  const sentTo = { channel: channel.id, upstreamModel };
-  const known = { route, sentTo, durationMs: now() - beganAt, wasProbe: begun.isProbe };
+  // The clock may be set back.
+  const durationMs = Math.max(0, now() - beganAt);
+  const known = { route, durationMs, wasProbe: begun.isProbe };
   if (outcome.failure === undefined) {
     const change = begun.succeeded();
     reportSuccess(route, change, logger);
     return { ...known, change, response: outcome.response, failure: undefined };
   }
-  const failure = maskFailure(outcome.failure, mask);
+  const failure = hideUpstreamModel(maskFailure(outcome.failure, mask), route, request);
   const change = begun.failed(outcome.failure);
   reportFailure(route, failure, { change, logger });
   return { ...known, change, response: outcome.response, failure };
@@ -139,35 +157,58 @@ function planRetry(routes: RoutePlan, { route, failure, wasProbe }: Attempt): Ro
   return routes.next();
 }
 
+function toAttemptRecord({ route, failure, response, durationMs }: Attempt): AttemptRecord {
+  const status = failure?.status ?? response?.status;
+  return {
+    channel: route.channel.id,
+    key: route.key.index,
+    ...(status !== undefined && { status }),
+    ...(failure !== undefined && { code: codeOf(failure) }),
+    durationMs,
+  };
+}
+
+/** The provider's code, or the gateway's for a failure of this kind. */
+function codeOf(failure: AttemptFailure): string {
+  return failure.code ?? toUpstreamError(failure).code;
+}
+
+function toSentTo({ channel, upstreamModel }: Route, attempts: readonly AttemptRecord[]): SentTo {
+  return { channel: channel.id, upstreamModel, attempts };
+}
+
+/** The route that was taken last, and all attempts up to then. */
+interface Taken {
+  readonly route: Route;
+  readonly attempts: AttemptRecord[];
+}
+
 function toAnswered(
-  { route, sentTo, response }: Pick<Attempt, "route" | "sentTo"> & { readonly response: TransportResponse },
+  { route, attempts, response }: Taken & { readonly response: TransportResponse },
   failedLate: Answered["failedLate"],
 ): Answered {
-  return { ok: true, channel: route.channel, sentTo, response, failedLate };
+  return { ok: true, channel: route.channel, sentTo: toSentTo(route, attempts), response, failedLate };
 }
 
 /** Separate from `dispatch` so that its closure does not retain the request body while the response is read. */
-function failLater({ health }: DispatchParts, route: Route, model: ResolvedModel): Answered["failedLate"] {
+function failLater(
+  { health, mask }: DispatchParts,
+  { model, logger }: Errand,
+  { route, attempts }: Taken,
+): Answered["failedLate"] {
   const isConfigured = isConfiguredModel(route.channel, model);
-  return (failure) => void beginRoute(health, route, isConfigured).failed(failure);
+  return (failure) => {
+    const change = beginRoute(health, route, isConfigured).failed(failure);
+    const shown = maskFailure(failure, mask);
+    const last = attempts.pop();
+    if (last !== undefined) attempts.push({ ...last, code: codeOf(shown) });
+    reportFailure(route, { status: last?.status, ...shown }, { change, logger });
+  };
 }
 
 interface FailedAttempt {
   readonly failure: AttemptFailure;
-  readonly sentTo: SentTo;
-}
-
-function toFailedDispatch(
-  worst: FailedAttempt | undefined,
-  reached: SentTo | undefined,
-): Omit<FailedDispatch, "nothingMade"> {
-  const { failure, sentTo }: Partial<FailedAttempt> = worst ?? {};
-  return {
-    ok: false,
-    // The channel whose failure the client sees, if it was reached, so that the record is consistent.
-    sentTo: failure?.kind === "unreachable" ? reached : sentTo,
-    error: toUpstreamError(failure ?? { kind: "unreachable" }),
-  };
+  readonly route: Route;
 }
 
 /**
@@ -217,6 +258,7 @@ function reportFailure(
     reason: failure.kind,
     status: failure.status,
     code: failure.code,
+    upstreamMessage: failure.message,
     upstreamRequestId: failure.requestId,
     ...(failure.cause !== undefined && { err: failure.cause }),
   };
@@ -224,6 +266,27 @@ function reportFailure(
     logger.error(fields, "A channel's key or account was refused by its provider.");
   else if (isOfModel) logger.warn(fields, "A channel does not serve a model at the moment.");
   else logger.warn(fields, "A channel failed.");
+}
+
+/**
+ * A provider's message may name the model or endpoint that the operator mapped the request to (Ark: `The model or
+ * endpoint ep-… does not exist`). On `/v1` the client knows the service name only; on `/api/v3` bodies are the
+ * provider's own.
+ */
+function hideUpstreamModel(
+  failure: AttemptFailure,
+  { upstreamModel }: Route,
+  { model, operation }: ImageRequest,
+): AttemptFailure {
+  const { message } = failure;
+  if (operation === "native" || message === undefined || upstreamModel === model) return failure;
+  // Only where it is a whole name, and not a part of another one.
+  const names = new RegExp(`(?<![\\w.-])${escapeForRegExp(upstreamModel)}(?![\\w-])`, "g");
+  return { ...failure, message: message.replace(names, () => model) };
+}
+
+function escapeForRegExp(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 }
 
 function nameRoute({ channel, key, upstreamModel }: Route): {

@@ -23,8 +23,8 @@ export interface Job {
   readonly keptBytes: number;
   /** Counts the bytes of an answer as long as they are held. */
   readonly bytes: ByteCount;
-  /** Tells the operator of a failure that comes after the answer began. */
-  readonly report: Pick<RequestReport, "failed">;
+  /** Tells the operator about the attempts, and about a failure after the response began. */
+  readonly report: Pick<RequestReport, "failed" | "tried">;
 }
 
 /** What a job needs of the gateway. */

@@ -1,15 +1,17 @@
 import type { Family } from "../families/family.js";
 import type { AttemptFailure } from "../upstream/attempt-failure.js";
-import { readErrorAnswer } from "../upstream/read-answer.js";
+import { findErrorMessage } from "../upstream/error-message.js";
+import { readErrorBody } from "../upstream/read-answer.js";
 import type { TransportResponse } from "../upstream/transport.js";
 
-/** What an answer without success says, in the family's reading of it. */
+/** What an error response says. The family reads its provider's own errors; a proxy before it may send others. */
 export async function readFailure(response: TransportResponse, family: Family): Promise<AttemptFailure> {
-  const answer = await readErrorAnswer(response);
-  const failure = family.toFailure(response.status, answer?.value);
+  const { text, value } = await readErrorBody(response);
+  const failure = family.toFailure(response.status, value);
   return {
     ...failure,
-    body: answer?.text,
+    message: failure.message ?? findErrorMessage(text),
+    body: value && text,
     status: response.status,
     requestId: response.headers.get("x-request-id") ?? failure.requestId,
     retryAfterSeconds: readRetryAfter(response.headers.get("retry-after")),

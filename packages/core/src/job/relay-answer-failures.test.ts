@@ -239,13 +239,19 @@ describe("a family that fails to read a large answer", () => {
     const { ask, records, logs } = openMisread({ readCreated: fail });
     expect(await ask()).toMatchObject({ status: 500, body: { error: { code: "internal_error" } } });
     expect(records).toMatchObject([{ errorCode: "internal_error", charge: "0" }]);
-    expect(logs).toMatchObject([{ level: "error", message: "A provider's answer could not be read." }]);
+    expect(logs).toMatchObject([
+      { level: "error", message: "A provider's answer could not be read." },
+      { level: "warn", message: "A channel failed.", fields: { reason: "broken" } },
+    ]);
   });
 
   it("breaks it off after that", async () => {
     const { begin, records, logs } = openMisread({ readUsage: fail });
     expect((await readUntilBreak(await begin())).brokeOff).toBe(true);
     expect(records).toMatchObject([{ errorCode: "internal_error", charge: "0" }]);
-    expect(logs).toMatchObject([{ level: "error", message: "A provider's answer could not be read." }]);
+    expect(logs).toMatchObject([
+      { level: "error", message: "A provider's answer could not be read." },
+      { level: "warn", message: "A channel failed.", fields: { reason: "broken" } },
+    ]);
   });
 });

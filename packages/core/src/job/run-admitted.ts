@@ -43,7 +43,7 @@ export async function runAdmitted(parts: AdmittedParts, admitted: AdmittedJob): 
   let answer: GatewayResponse;
   try {
     if (parts.beforeSend !== undefined || request.signal.aborted) await checkBeforeSend(parts, admitted);
-    answer = await runJob(parts, job);
+    answer = await runJob(parts, job, request);
   } catch (error) {
     // Does nothing where the job has closed its books, as it does unless it breaks.
     job.booking.lose();

@@ -1,5 +1,5 @@
 import { shownCodeOf } from "../errors.js";
-import type { GatewayResponse } from "../exchange.js";
+import type { GatewayRequest, GatewayResponse } from "../exchange.js";
 import { isPromiseLike } from "../promise-like.js";
 import { answerJson } from "./answer-json.js";
 import { answerStream } from "./answer-stream.js";
@@ -12,8 +12,14 @@ import type { Job, JobParts } from "./job.js";
  *
  * @throws GatewayError when no image came
  */
-export async function runJob(parts: JobParts, job: Job): Promise<GatewayResponse> {
-  const outcome = await dispatch(job, parts);
+export async function runJob(
+  parts: JobParts,
+  job: Job,
+  client: Pick<GatewayRequest, "signal">,
+): Promise<GatewayResponse> {
+  const { request, model, logger, report } = job;
+  const outcome = await dispatch({ request, model, logger, client }, parts);
+  report.tried(outcome.ok ? outcome.sentTo.attempts : outcome.attempts);
   if (!outcome.ok) {
     await settleFailure(job, outcome);
     throw outcome.error;

@@ -73,6 +73,8 @@ export interface Simulation {
   sendAll(gaps: readonly number[]): Promise<readonly SimulatedRequest[]>;
 }
 
+const CONNECTED = { signal: { aborted: false } };
+
 const STATUS: Readonly<Record<string, readonly [number, string]>> = {
   content: [400, "InvalidParameter"],
   credential: [401, "AuthenticationError"],
@@ -134,7 +136,7 @@ export function simulateChannels(options: SimulationOptions): Simulation {
     const request = requests++;
     const beganAt = elapsed();
     const outcome = await dispatch(
-      { request: REQUEST, model: modelOf(channels), logger: SILENT },
+      { request: REQUEST, model: modelOf(channels), logger: SILENT, client: CONNECTED },
       {
         transport: transportOf(request),
         random,

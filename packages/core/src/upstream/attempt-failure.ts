@@ -15,13 +15,19 @@ export interface AttemptFailure extends Omit<UpstreamFailure, "kind"> {
   readonly cause?: unknown;
 }
 
-/** Providers quote the key they refuse, and what they say goes into answers, records and logs. */
+/** A provider's message is shown in responses, events and logs. */
+const MAX_MESSAGE_LENGTH = 1_000;
+
+/**
+ * Takes keys out of what a provider said, because some providers quote the key they refuse. Then shortens the message:
+ * not before, which could cut a key in two.
+ */
 export function maskFailure(failure: AttemptFailure, mask: SecretMask): AttemptFailure {
   const { code, message, param, requestId, body, cause } = failure;
   return {
     ...failure,
     code: code && mask(code),
-    message: message && mask(message),
+    message: message && mask(message).slice(0, MAX_MESSAGE_LENGTH).toWellFormed(),
     param: param && mask(param),
     requestId: requestId && mask(requestId),
     body: body && mask(body),

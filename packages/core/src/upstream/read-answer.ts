@@ -96,19 +96,26 @@ export function tooLargeError(maxBytes: number, response: TransportResponse): Ga
   return invalid(`The provider's answer is larger than ${maxBytes} bytes.`, response);
 }
 
-/** Error answers are short; what stands past this is not read. */
+/** Error responses are short. The rest of a longer one is not read. */
 const ERROR_OPTIONS: ReadOptions = { maxBytes: 64 * 1024 };
 
-/** An error answer, or `undefined` when it is no JSON object; the status stands either way. */
-export async function readErrorAnswer(response: TransportResponse): Promise<JsonAnswer | undefined> {
+/** The body of an error response. */
+export interface ErrorBody {
+  /** At most its first 64 KiB. Empty if the connection broke. */
+  readonly text: string;
+  /** `undefined` if the body is not a JSON object. */
+  readonly value: JsonObject | undefined;
+}
+
+/** Reads the body of an error response. Whatever is wrong with the body, the status counts. */
+export async function readErrorBody(response: TransportResponse): Promise<ErrorBody> {
   try {
     const { chunks, rest } = await readHead(response, ERROR_OPTIONS);
     if (rest !== undefined) await rest.return?.();
-    const text = rest === undefined ? decodeText(chunks) : "";
-    const value = parseObject(text);
-    return value && { text, value };
+    const text = decodeText(chunks);
+    return { text, value: rest === undefined ? parseObject(text) : undefined };
   } catch (error) {
-    if (error instanceof TransportError) return undefined;
+    if (error instanceof TransportError) return { text: "", value: undefined };
     throw error;
   }
 }

@@ -1,0 +1,26 @@
+import { describe, expect, it } from "vitest";
+import { findErrorMessage } from "./error-message.js";
+
+describe("the message of an error response that is not in the family's shape", () => {
+  it.each([
+    ["plain text", "maintenance until 5 pm", "maintenance until 5 pm"],
+    ["text of several lines", "  size is wrong:\r\n\tuse 2K\n", "size is wrong: use 2K"],
+    ["an HTML page", "<!DOCTYPE html>\n<html><head><title>503 Busy</title></head><body>…", "503 Busy"],
+    ["an HTML page without a title", "<html><body>nginx</body></html>", undefined],
+    ["message", '{"message":"too many"}', "too many"],
+    ["detail", '{"detail":"Not authenticated"}', "Not authenticated"],
+    ["a string error", '{"error":"forbidden"}', "forbidden"],
+    ["an error object of another shape", '{"error":{"detail":"no such zone"}}', "no such zone"],
+    ["a list of errors", '{"errors":[{"message":"first"},{"message":"second"}]}', "first"],
+    ["an empty field", '{"message":" ","msg":"second"}', "second"],
+    ["JSON without a known field", '{"status":503}', undefined],
+    ["a JSON string", '"no"', "no"],
+    ["JSON that is null", "null", undefined],
+    ["a JSON list", "[1]", undefined],
+    ["nothing", "", undefined],
+    ["white space", " \n", undefined],
+    ["bytes that are not text", "\u001f\ufffd\b\u0000", undefined],
+  ])("is found in %s", (_what, text, message) => {
+    expect(findErrorMessage(text)).toBe(message);
+  });
+});
