@@ -154,10 +154,10 @@ describe("a client that disconnects", () => {
   });
 });
 
-describe("the provider's error message", () => {
-  const text = (status: number, body: string, type = "text/plain"): Response =>
-    new Response(body, { status, headers: { "content-type": type } });
+const text = (status: number, body: string, type = "text/plain"): Response =>
+  new Response(body, { status, headers: { "content-type": type } });
 
+describe("the provider's error message", () => {
   it.each([
     ["a text", 400, "size is wrong: use 2K", 400, "size is wrong: use 2K"],
     ["a text that says why it is not served", 503, "maintenance until 5 pm", 502, "maintenance until 5 pm"],
