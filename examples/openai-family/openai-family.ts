@@ -24,8 +24,8 @@ const LIMITS: Readonly<Record<string, ModelLimits>> = { "dall-e-3": { maxImages:
 const MAX_IMAGES = 10;
 
 /**
- * Codes that mean something else than their HTTP status says. `rate`, `credential` and `overload` may be
- * sent again elsewhere: nothing can have been made.
+ * Codes that mean something else than their HTTP status says. All but `content` and `server` may be sent again
+ * elsewhere: nothing can have been made.
  */
 const KINDS: Readonly<Record<string, UpstreamFailureKind>> = {
   billing_hard_limit_reached: "credential",

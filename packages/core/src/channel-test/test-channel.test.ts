@@ -36,6 +36,7 @@ function createBench(answer: (key: string) => Response, options: Partial<Channel
       "seedream-4-5-251128": { family: "seedream" },
       "image-edit-max": { family: "qwen-image" },
       "image-max": { family: "qwen-image" },
+      "image-2.0-pro*": { family: "qwen-image" },
     },
     transport,
     logger: { warn: () => {}, error: () => {} },
@@ -56,6 +57,37 @@ function refuse(status: number, code: string, message = ""): Response {
 }
 
 describe("the test of a channel", () => {
+  it.each([
+    [
+      "image-2.0-pro-2026-06-22",
+      { "image-2.0-pro*": "qwen-image-2.0-pro*" },
+      "qwen-image-2.0-pro-2026-06-22",
+    ],
+    ["image-2.0-pro", { "image-2.0-pro*": "qwen-image-2.0-pro*" }, "qwen-image-2.0-pro"],
+    ["image-2.0-pro-2026-03-03", { "image-2.0-pro-2026-03-03": "ep-pro" }, "ep-pro"],
+  ])("of a dated model of a series, %s, needs no picture", async (model, modelMapping, upstreamModel) => {
+    const { channel, parts, sent } = createBench(makesImageInMessages, {
+      family: "qwen-image",
+      modelMapping,
+    });
+    expect(await testChannel(channel, { model }, parts)).toMatchObject({ ok: true, model, upstreamModel });
+    expect(sent).toEqual([
+      {
+        model: upstreamModel,
+        input: { messages: [{ role: "user", content: [{ text: expect.stringMatching(/\S/) }] }] },
+        parameters: expect.any(Object),
+      },
+    ]);
+  });
+
+  it("of a dated edit model sends a picture", async () => {
+    const { channel, parts, sent } = createBench(makesImageInMessages, { family: "qwen-image" });
+    const models = { "image-edit*": { family: "qwen-image" } };
+    const model = "image-edit-plus-2025-12-15";
+    expect((await testChannel(channel, { model }, { ...parts, models })).ok).toBe(true);
+    expect(JSON.stringify(sent)).toContain("data:image/");
+  });
+
   it("asks for one picture and tells what came of it", async () => {
     const { channel, parts, sent } = createBench(makesImage, {
       modelMapping: { "seedream-4-5-251128": "ep-1" },

@@ -92,6 +92,9 @@ export interface Family {
    * stream, so it should keep what it needs of the request and not the request itself.
    */
   readStream?(request: ImageRequest): StreamReader;
-  /** An error answer of the provider. `body` is its parsed JSON, or `undefined` when it is none. */
+  /**
+   * An error response of the provider. `body` is its parsed JSON, or `undefined` when it is none. The status is 200 to
+   * 299 where {@link fromUpstream} found a `failure` and no image in a successful response.
+   */
   toFailure(status: number, body: JsonObject | undefined): UpstreamFailure;
 }

@@ -23,6 +23,32 @@ const options = {
   ],
 };
 
+describe("a service model that is mapped to an endpoint id", () => {
+  it.each<[string, number]>([
+    ["1K", 400],
+    ["1024x1024", 400],
+    ["512x512", 400],
+    ["2K", 200],
+    ["2048x2048", 200],
+  ])("has the sizes of its service name: %s is answered with %i", async (size, status) => {
+    const { post, calls } = createTestGateway(undefined, {
+      models: { "seedream-4-5-251128": { family: "seedream" } },
+      channels: [
+        {
+          id: "ark",
+          family: "seedream",
+          apiKey: "key-of-the-channel",
+          modelMapping: { "seedream-4-5-251128": "ep-20260101-abcde" },
+        },
+      ],
+    });
+    const answer = await post({ model: "seedream-4-5-251128", prompt: "x", size });
+    expect(answer.status).toBe(status);
+    if (status === 400) expect(answer.body).toMatchObject({ error: { param: "size" } });
+    expect(calls.map(({ body }) => body["model"])).toEqual(status === 200 ? ["ep-20260101-abcde"] : []);
+  });
+});
+
 describe("the model of a request", () => {
   it("goes out under the name of the channel, and nothing else does", async () => {
     const { post, calls } = createTestGateway(undefined, options);
