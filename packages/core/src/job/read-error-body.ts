@@ -1,10 +1,9 @@
 import { ChunkQueue, takeWhole } from "../bytes/chunk-queue.js";
 import type { Family } from "../families/family.js";
 import type { ImageRequest, Usage } from "../image-request.js";
-import { isJsonObject, type JsonObject } from "../json.js";
 import type { Awaitable } from "../promise-like.js";
 import type { AttemptFailure } from "../upstream/attempt-failure.js";
-import { decodeText, parseAnswer, readRequestId } from "../upstream/read-answer.js";
+import { type JsonAnswer, parseAnswer, readRequestId } from "../upstream/read-answer.js";
 import type { TransportResponse } from "../upstream/transport.js";
 
 /** Error bodies are short: a longer body is not read here. */
@@ -65,18 +64,17 @@ function inspectWhole(
   chunks: readonly Uint8Array[],
   { family, request }: { readonly family: Family; readonly request: ImageRequest },
 ): InspectedResponse {
-  const replayed = withBody(response, new WholeBody(chunks));
-  const failure = readError(response, chunks, { family, request });
+  const parsed = parse(chunks, response);
+  const replayed = { ...withBody(response, new WholeBody(chunks)), parsed };
+  const failure = parsed && readError(response, parsed, { family, request });
   return failure === undefined ? { response: replayed, failure } : { response: replayed, failure };
 }
 
 function readError(
   response: TransportResponse,
-  chunks: readonly Uint8Array[],
+  { text, value }: JsonAnswer,
   { family, request }: { readonly family: Family; readonly request: ImageRequest },
 ): AttemptFailure | undefined {
-  const value = parse(chunks, response);
-  if (value === undefined) return undefined;
   try {
     const { failure, images, usage } = family.fromUpstream(value, request);
     if (failure === undefined || images.length > 0 || isAnythingReported(usage)) return undefined;
@@ -85,7 +83,7 @@ function readError(
       ...read,
       code: read.code ?? failure.code,
       message: read.message ?? failure.message,
-      body: decodeText(chunks),
+      body: text,
       status: response.status,
       requestId: readRequestId(response) ?? read.requestId,
     };
@@ -95,12 +93,11 @@ function readError(
   }
 }
 
-function parse(chunks: readonly Uint8Array[], response: TransportResponse): JsonObject | undefined {
+function parse(chunks: readonly Uint8Array[], response: TransportResponse): JsonAnswer | undefined {
   try {
-    const { value } = parseAnswer(chunks, response);
-    return isJsonObject(value) ? value : undefined;
+    return parseAnswer(chunks, response);
   } catch {
-    // Not JSON: the reader of the response says so.
+    // Not a JSON object: the reader of the response says so.
     return undefined;
   }
 }

@@ -80,6 +80,7 @@ export async function readAnswer(response: TransportResponse, options: ReadOptio
 
 /** @throws GatewayError `upstream_invalid_response` for what is not a JSON object */
 export function parseAnswer(chunks: readonly Uint8Array[], response: TransportResponse): JsonAnswer {
+  if (response.parsed !== undefined) return response.parsed;
   const text = decodeText(chunks);
   const value = parseObject(text);
   if (value === undefined) throw notJsonError(response);
