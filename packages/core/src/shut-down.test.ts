@@ -61,7 +61,7 @@ function open({ send, ledger: changed = {}, isAbortable = true }: Settings = {})
       ttlMs: 3_600_000,
     });
     const booking = openBooking(
-      { ledger, logger, openBookings, lateWrites, now: Date.now },
+      { ledger, logger, openBookings, lateWrites, onLost: "release", now: Date.now },
       {
         id,
         receivedAt: Date.now(),

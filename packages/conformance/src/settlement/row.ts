@@ -56,6 +56,8 @@ export interface Row {
   readonly options?: (clientLeft: Promise<unknown>) => Partial<GatewayOptions>;
   /** Closes the gateway with a short deadline while the provider has the request. */
   readonly closed?: LostPolicy;
+  /** What is charged if nobody knows what was made. Default: nothing. */
+  readonly onLost?: LostPolicy;
   /** What the client sees; absent: it left. */
   readonly sees?: Sight;
   /** Default: as the client sees it. `"none"`: no record. */

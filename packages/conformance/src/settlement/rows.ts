@@ -1,6 +1,7 @@
 import type { RowGroup } from "./row.js";
 import { ANSWERS } from "./rows-of-answers.js";
 import { CLIENTS, CLOSINGS } from "./rows-of-clients.js";
+import { LABELS } from "./rows-of-labels.ts";
 import { LARGE_ANSWERS } from "./rows-of-large-answers.js";
 import { LEDGERS } from "./rows-of-ledgers.js";
 import { NO_IMAGES } from "./rows-of-missing-images.js";
@@ -16,6 +17,7 @@ export const GROUPS: readonly RowGroup[] = [
   EVENTS,
   CONNECTIONS,
   LARGE_ANSWERS,
+  LABELS,
   REFUSALS,
   UNSENT,
   BUDGETS,

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { errorOf, type Making, writeMaking } from "./making.ts";
 import { isStream, type Way } from "./ways.ts";
 
@@ -25,6 +25,23 @@ export function says(kind: "json" | "events", ...texts: readonly string[]): Scri
     begin(response, kind === "events");
     for (const text of texts) await write(response, text);
     response.end();
+  };
+}
+
+/** Answers with these headers and texts; each text goes out by itself. */
+export function saysAs(headers: OutgoingHttpHeaders, ...texts: readonly string[]): Script {
+  return async ({ response }) => {
+    response.writeHead(200, headers);
+    for (const text of texts) await write(response, text);
+    response.end();
+  };
+}
+
+/** Answers with success in this content coding. */
+export function makesCoded(coding: string, encode: (text: string) => Uint8Array, making: Making): Script {
+  return ({ response, way }) => {
+    response.setHeader("content-encoding", coding);
+    begin(response, isStream(way)).end(encode(writeMaking(way, making)));
   };
 }
 

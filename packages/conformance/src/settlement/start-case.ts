@@ -81,7 +81,7 @@ function describeGateway(
     // What a request held must be free for the next one.
     limits: { concurrent: 1 },
     maxBytesInFlight: MAX_BYTES_IN_FLIGHT,
-    billing: { model_details: { "*": PRICES[pricing] }, onLost: row.closed },
+    billing: { model_details: { "*": PRICES[pricing] }, onLost: row.onLost ?? row.closed },
     logger: { warn: () => undefined, error: () => undefined },
     ...row.options?.(clientLeft),
   };

@@ -45,6 +45,7 @@ function open(changed: Partial<Ledger> = {}) {
   const parts: AdmissionParts = {
     ledger,
     lateWrites,
+    onLost: "release",
     logger: { warn: log, error: log },
     openBookings: createLinkedList(),
     now: () => NOW,

@@ -32,6 +32,8 @@ export interface Outcome {
   readonly usage?: Usage | undefined;
   /** True if `usage` lacks the tokens of some images. Default false. */
   readonly hasUnknownTokens?: boolean | undefined;
+  /** True if nobody can know what was made and the operator charges the hold then. Default false. */
+  readonly chargesHold?: boolean | undefined;
   readonly upstreamRequestId?: string | undefined;
   /** Milliseconds since 1970. */
   readonly endedAt: number;
@@ -79,7 +81,9 @@ type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
  * `undefined` if nothing was made: no image came, and the provider reported neither images nor tokens that are priced.
  * A report without a count stands for one image only if an image came.
  */
-function findCharge(order: Order, { images }: Outcome, usage: Usage | undefined): Charge | undefined {
+function findCharge(order: Order, outcome: Outcome, usage: Usage | undefined): Charge | undefined {
+  const { images, chargesHold = false } = outcome;
+  if (chargesHold) return order.price?.estimate(order.bounds);
   if (images === 0 && usage === undefined) return undefined;
   const charge = order.price?.charge(usage);
   if (images > 0 || charge === undefined || usage?.generated_images) return charge;

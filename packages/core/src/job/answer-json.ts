@@ -1,26 +1,31 @@
-import { type GatewayError, shownCodeOf } from "../errors.js";
+import { GatewayError, shownCodeOf } from "../errors.js";
 import type { GatewayResponse } from "../exchange.js";
 import type { ImageResult } from "../image-request.js";
 import { maskReason } from "../mask-reason.js";
 import type { SecretMask } from "../mask-secrets.js";
 import { type Awaitable, isPromiseLike } from "../promise-like.js";
+import { type BodyKind, detectBody } from "../response/detect-body.js";
 import { renderImages } from "../response/images-response.js";
 import { renderNative } from "../response/native-response.js";
 import type { Channel } from "../routing/channel.js";
 import {
   type AnswerHead,
+  isLabelledAsEvents,
   type JsonAnswer,
   parseAnswer,
+  readContentCoding,
   readHead,
   readRequestId,
   tooLargeError,
 } from "../upstream/read-answer.js";
 import { toReadError } from "../upstream/to-read-error.js";
+import { answerStream } from "./answer-stream.js";
 import type { Ending } from "./booking.js";
 import type { Answered } from "./dispatch.js";
 import { fetchAsBase64 } from "./fetch-as-base64.js";
 import type { Job, JobParts } from "./job.js";
 import { findNoImageError } from "./no-image-error.js";
+import { replayResponse } from "./read-error-body.js";
 import { relayAnswer } from "./relay-answer.js";
 
 /** A larger answer is relayed as it comes, where the family tells how it is read; unless it is to be kept. */
@@ -37,8 +42,9 @@ export function answerJson(parts: JobParts, job: Job, answered: Answered): Await
   const { answerShape } = job.model.family;
   const heldBytes = answerShape === undefined ? maxAnswerBytes : Math.max(MAX_HELD_BYTES, job.keptBytes);
   const maxBytes = Math.min(heldBytes, maxAnswerBytes);
-  const head = readHead(answered.response, { maxBytes, bytes: job.bytes });
   const context = { parts, job, answered, maxBytes };
+  const isEnough = (chunks: readonly Uint8Array[]): boolean => !mayBeJson(context, detectBody(chunks));
+  const head = readHead(answered.response, { maxBytes, bytes: job.bytes, isEnough });
   return isPromiseLike(head) ? answerLater(context, head) : answerHead(context, head);
 }
 
@@ -64,9 +70,24 @@ async function answerLater(
   return answerHead(context, head);
 }
 
-function answerHead(context: AnswerContext, { chunks, rest }: AnswerHead): Awaitable<GatewayResponse> {
+/** Whether a body of this kind is read as JSON. A body of unknown kind is what its label says. */
+function mayBeJson({ answered }: AnswerContext, kind: BodyKind | undefined): boolean {
+  const { headers } = answered.response;
+  if (kind === "json" || kind === undefined) return true;
+  return kind === "other" && !isLabelledAsEvents(headers) && readContentCoding(headers) === undefined;
+}
+
+function answerHead(context: AnswerContext, head: AnswerHead): Awaitable<GatewayResponse> {
+  const { chunks, rest } = head;
   const { parts, job, answered, maxBytes } = context;
   const { response } = answered;
+  const kind = detectBody(chunks);
+  const coding = readContentCoding(response.headers);
+  if (coding !== undefined && kind !== "json" && kind !== "events") return refuseCoding(context, coding);
+  if (kind === "events" || (kind !== "json" && isLabelledAsEvents(response.headers))) {
+    for (const { length } of chunks) job.bytes.remove(length);
+    return answerStream(parts, job, { ...answered, response: replayResponse(response, chunks, rest) });
+  }
   if (rest === undefined) return conclude(context, complete(context, chunks));
   const shape = job.model.family.answerShape;
   if (shape !== undefined && maxBytes < parts.maxAnswerBytes) {
@@ -74,6 +95,19 @@ function answerHead(context: AnswerContext, { chunks, rest }: AnswerHead): Await
   }
   response.cancel();
   return conclude(context, { error: tooLargeError(maxBytes, response) });
+}
+
+/** Nobody can read what was made, because the body is compressed although nobody asked for that. */
+function refuseCoding(context: AnswerContext, coding: string): Awaitable<GatewayResponse> {
+  const { response, failedLate } = context.answered;
+  response.cancel();
+  const error = new GatewayError(
+    "upstream_invalid_response",
+    `The provider's response has the content coding ${coding}, which was not requested.`,
+    { upstreamRequestId: readRequestId(response), shouldRetry: false },
+  );
+  failedLate({ kind: "broken", cause: error });
+  return conclude(context, { error, isUnknown: true });
 }
 
 function conclude(context: AnswerContext, completion: Completion): Awaitable<GatewayResponse> {
@@ -97,7 +131,14 @@ interface Understood {
   readonly error: GatewayError | undefined;
 }
 
-type Completion = Understood | { readonly result?: undefined; readonly error: GatewayError };
+interface NotUnderstood {
+  readonly result?: undefined;
+  readonly error: GatewayError;
+  /** True if images may have been made and nobody can read how many. */
+  readonly isUnknown?: boolean;
+}
+
+type Completion = Understood | NotUnderstood;
 
 function complete(context: AnswerContext, chunks: readonly Uint8Array[]): Completion {
   try {
@@ -135,6 +176,7 @@ function toEnding({ request }: Job, completion: Completion): Ending {
     images: isAnswered ? (result?.images.length ?? 0) : 0,
     usage: result?.usage,
     isConclusive: result !== undefined,
+    isUnknown: result === undefined ? completion.isUnknown : undefined,
     upstreamRequestId: result === undefined ? error.upstreamRequestId : completion.upstreamRequestId,
   };
 }

@@ -18,6 +18,7 @@ import {
 import { type Transport, TransportError } from "../upstream/transport.js";
 import { createTransport } from "../upstream/transport-node.js";
 
+const encoder = new TextEncoder();
 const MODEL = "seedream-4-5-251128";
 const REQUEST = { model: MODEL, prompt: "three cats", n: 3, stream: true };
 
@@ -543,8 +544,105 @@ describe("an answer of another kind than was asked for", () => {
     },
   );
 
-  it("a stream of a family that has none is an error, charged nothing, and not read", async () => {
-    const source = createScriptedSource();
+  it.each(["application/json", "text/plain", "application/octet-stream", ""])(
+    "events of type %j are relayed as they come, and charged once",
+    async (type) => {
+      const events = Promise.withResolvers<ReadableStreamDefaultController<Uint8Array>>();
+      const stream = new ReadableStream<Uint8Array>({ start: (controller) => events.resolve(controller) });
+      const headers = { "content-type": type, "content-encoding": "gzip" };
+      const { gateway, records } = createTestGateway(
+        () => new Response(stream, { headers }),
+        pricedAt(BY_REQUEST),
+      );
+      const answering = gateway.fetch(createPost(REQUEST));
+      const source = await events.promise;
+      source.enqueue(encoder.encode("ev"));
+      source.enqueue(encoder.encode(image(0).slice(2)));
+      const response = await answering;
+      expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
+      const reader = response.body?.getReader();
+      expect(new TextDecoder().decode((await reader?.read())?.value)).toBe("ev");
+      expect(new TextDecoder().decode((await reader?.read())?.value)).toBe(image(0).slice(2));
+      source.enqueue(encoder.encode(completed(arkUsage)));
+      source.close();
+      while ((await reader?.read())?.done === false);
+      expect(records).toMatchObject([{ charge: "0.04", usage: arkUsage, images: 1 }]);
+    },
+  );
+
+  it.each(["\uFEFF", "", " \r\n"])(
+    "JSON after %j that is labelled as events is relayed as it came and charged once, however it is cut",
+    async (before) => {
+      const text = before + JSON.stringify(ARK_ANSWER);
+      for (let cut = 1; cut < text.length; cut++) {
+        const source = createScriptedSource(text.slice(0, cut), text.slice(cut));
+        source.end();
+        const { ask, records } = startGateway(source, pricedAt(BY_TOKEN));
+        expect(Buffer.from(await (await ask()).arrayBuffer()).toString()).toBe(text);
+        expect(records).toMatchObject([{ charge: "0.16384", usage: arkUsage, images: 1, status: 200 }]);
+      }
+    },
+  );
+
+  it("JSON that is labelled as events and breaks off is told, and gets no event or comment into it", async () => {
+    const text = JSON.stringify(ARK_ANSWER, null, 1).slice(0, 200);
+    const source = createScriptedSource(`${text}\n\n`);
+    const { ask, records } = startGateway(source, { ...pricedAt(BY_REQUEST), heartbeatSeconds: 0.01 });
+    const reader = (await ask()).body?.getReader();
+    expect(new TextDecoder().decode((await reader?.read())?.value)).toBe(`${text}\n\n`);
+    const next = reader?.read();
+    await pause(50);
+    source.fail(new TransportError("broken", undefined));
+    await expect(next).rejects.toThrow("broken");
+    expect(records).toMatchObject([{ charge: "0", images: 0, errorCode: "upstream_invalid_response" }]);
+  });
+
+  it("JSON that a fetch has decompressed is served, though the header is still there", async () => {
+    const { gateway, records } = createTestGateway(
+      () => Response.json(ARK_ANSWER, { headers: { "content-encoding": "gzip" } }),
+      pricedAt(BY_REQUEST),
+    );
+    const response = await gateway.fetch(createPost({ model: MODEL, prompt: "x" }));
+    expect(await response.json()).toMatchObject({ data: ARK_ANSWER.data });
+    expect(records).toMatchObject([{ charge: "0.04" }]);
+  });
+
+  it("a compressed stream is refused before anything is relayed, and is not read", async () => {
+    let signal: AbortSignal | null | undefined;
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.enqueue(Uint8Array.of(0x1f, 0x8b, 8, 0)),
+    });
+    const headers = {
+      "content-type": "text/event-stream",
+      "content-encoding": "GZIP",
+      "x-request-id": "u-1",
+    };
+    const { gateway, records } = createTestGateway(undefined, {
+      ...pricedAt(BY_REQUEST),
+      fetch: async (_url, init) => {
+        signal = init.signal;
+        return new Response(body, { headers });
+      },
+      billing: { model_details: { [MODEL]: BY_REQUEST, "image-max": BY_REQUEST }, onLost: "charge" },
+    });
+    const response = await gateway.fetch(createPost(REQUEST));
+    expect(response.status).toBe(502);
+    expect(response.headers.get("x-should-retry")).toBe("false");
+    expect(await response.json()).toMatchObject({
+      error: {
+        code: "upstream_invalid_response",
+        message: "The provider's response has the content coding gzip, which was not requested.",
+        upstream_request_id: "u-1",
+      },
+    });
+    expect(records).toMatchObject([
+      { charge: "0.12", images: 0, derivation: { count: 3, count_source: "request" } },
+    ]);
+    expect(signal?.aborted).toBe(true);
+  });
+
+  it("a stream of a family that has none is an error, charged nothing, and not read on", async () => {
+    const source = createScriptedSource(": hello\n\n");
     const { ask, records } = startGateway(source);
     const response = await ask({ model: "image-max", prompt: "x" });
     expect(response.status).toBe(502);
@@ -553,7 +651,7 @@ describe("an answer of another kind than was asked for", () => {
       error: { type: "upstream_error", code: "upstream_invalid_response" },
     });
     expect(records).toMatchObject([{ charge: "0", status: 502, errorCode: "upstream_invalid_response" }]);
-    expect(source.asked()).toBe(0);
+    expect(source.asked()).toBe(1);
   });
 
   it.each([

@@ -5,7 +5,8 @@ import { isJsonObject } from "../json.js";
 import { maskReason } from "../mask-reason.js";
 import type { SecretMask } from "../mask-secrets.js";
 import { toEnvelope } from "../response/error-response.js";
-import { type RelayEnd, relaySse } from "../response/relay-sse.js";
+import { createStreamBodyReader } from "../response/read-stream-body.js";
+import { type RelayEnd, type RelayOptions, relayBody } from "../response/relay-sse.js";
 import { renderStream } from "../response/stream-response.js";
 import { readRequestId } from "../upstream/read-answer.js";
 import { TransportError } from "../upstream/transport.js";
@@ -13,6 +14,8 @@ import { toUpstreamError } from "../upstream/upstream-error.js";
 import type { Answered } from "./dispatch.js";
 import type { Job, JobParts } from "./job.js";
 import { findNoImageError } from "./no-image-error.js";
+import { type LargeAnswerReader, readLargeAnswer } from "./read-large-answer.js";
+import { type SettledJob, settleRelayed } from "./relay-answer.js";
 
 /**
  * Relays a provider's stream, and settles it by its events when it ends: also when the client left,
@@ -20,11 +23,8 @@ import { findNoImageError } from "./no-image-error.js";
  *
  * @throws GatewayError when the family knows no streams, so that nothing could be charged
  */
-export async function answerStream(
-  parts: JobParts,
-  job: Job,
-  { response, sentTo, failedLate }: Answered,
-): Promise<GatewayResponse> {
+export async function answerStream(parts: JobParts, job: Job, answered: Answered): Promise<GatewayResponse> {
+  const { response, sentTo, failedLate } = answered;
   const upstreamRequestId = readRequestId(response);
   const reader = openReader(parts, job);
   if (reader === undefined) {
@@ -36,15 +36,31 @@ export async function answerStream(
   }
   const { id, booking, report } = job;
   const { ignored } = job.request;
+  const shape = job.model.family.answerShape;
+  /** Reads a body that is JSON in spite of its label. */
+  let json: LargeAnswerReader | undefined;
+  const readJson = (chunk: Uint8Array): void => {
+    if (shape === undefined) return;
+    json ??= readLargeAnswer(response, {
+      shape,
+      model: "",
+      now: 0,
+      isNative: true,
+      maxBytes: Infinity,
+      mask: parts.mask,
+    });
+    void json.pass(chunk);
+  };
   // From here on nothing of the request is held, as a stream may be open for long and many may be at once.
   let hasEvents = false;
-  const body = relaySse(response.body, {
+  const options: RelayOptions = {
     onEvent: (event) => {
       hasEvents = true;
       reader.read(event);
     },
-    isLast: () => reader.isOver === true,
+    isLast: () => reader.isOver === true || json?.isLast() === true,
     onEnd: (end) => {
+      if (json !== undefined) return settleJson(parts, { id, booking, report }, answered, { json, end });
       if (end.reason === "failed") failedLate({ kind: kindOf(end.error), cause: end.error });
       const result = readResult(reader, end, parts, id);
       const error = findError(end, result, { mask: parts.mask, upstreamRequestId });
@@ -67,8 +83,25 @@ export async function answerStream(
     renderFailure: (error) => renderErrorEvent(toStreamError(error, upstreamRequestId), parts.mask),
     heartbeatMs: parts.heartbeatMs,
     cancel: () => response.cancel(),
-  });
+  };
+  const body = relayBody(response.body, options, (onEvent) =>
+    createStreamBodyReader({ onEvent, onJson: readJson }),
+  );
   return { ...renderStream(body, { id, ignored }), freeChunk: response.freeChunk };
+}
+
+/** Settles a body that is JSON in spite of its label, by the rules of a JSON response. */
+function settleJson(
+  parts: JobParts,
+  job: SettledJob,
+  answered: Answered,
+  { json, end }: { readonly json: LargeAnswerReader; readonly end: RelayEnd },
+): Promise<void> | undefined {
+  const flaw = end.reason === "complete" ? json.findFlaw(true) : undefined;
+  return settleRelayed(parts, job, answered, {
+    reader: json,
+    end: flaw === undefined ? end : { reason: "failed", error: flaw },
+  });
 }
 
 /** A reader of the family's, if it has one and that one opens. */

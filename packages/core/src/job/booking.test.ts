@@ -40,7 +40,14 @@ async function open(changed: (own: Ledger) => Partial<Ledger> = () => ({})) {
   });
   const now = (): number => ORDER.receivedAt + 100;
   const booking = openBooking(
-    { ledger, logger: { warn: log, error: log }, openBookings, lateWrites: createLateWrites(), now },
+    {
+      ledger,
+      logger: { warn: log, error: log },
+      openBookings,
+      lateWrites: createLateWrites(),
+      onLost: "release",
+      now,
+    },
     ORDER,
   );
   const records = async (): Promise<readonly object[]> => {

@@ -1,4 +1,4 @@
-import type { Ledger } from "../billing/ledger.js";
+import type { Ledger, LostPolicy } from "../billing/ledger.js";
 import { type Order, type Outcome, toSettledRecord } from "../billing/settled-record.js";
 import type { SettledRecord } from "../billing/usage-record.js";
 import type { SentTo } from "../image-request.js";
@@ -16,12 +16,14 @@ import type { LateWrites } from "./late-writes.js";
 export type BookingEnd = "settled" | "refused" | "released" | "lost";
 
 /** How a job that reached a provider ended. */
-export interface Ending extends Omit<Outcome, "endedAt"> {
+export interface Ending extends Omit<Outcome, "endedAt" | "chargesHold"> {
   /**
    * True when the upstream response was read and understood to its end, so that what it does not report was not made.
    * Absent: an image may have been made even if none was reported, as after a timeout.
    */
   readonly isConclusive?: boolean | undefined;
+  /** True if images may have been made and nobody can know how many. Charged as `billing.onLost` says. */
+  readonly isUnknown?: boolean | undefined;
 }
 
 /**
@@ -49,6 +51,8 @@ export interface BookingParts {
   readonly openBookings: LinkedList<Booking>;
   /** What the ledger does not take while the client waits. */
   readonly lateWrites: LateWrites;
+  /** What is charged if nobody can know what was made. */
+  readonly onLost: LostPolicy;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -100,9 +104,10 @@ class OpenBooking implements Booking {
     if (!this.#isClosing) this.#close("lost");
   }
 
-  #record(sentTo: SentTo, { isConclusive, ...ending }: Ending): Promise<void> | undefined {
-    const { ledger, logger, now } = this.#parts;
-    const record = toSettledRecord(this.#order, sentTo, { ...ending, endedAt: now() });
+  #record(sentTo: SentTo, { isConclusive, isUnknown, ...ending }: Ending): Promise<void> | undefined {
+    const { ledger, logger, now, onLost } = this.#parts;
+    const chargesHold = isUnknown === true && onLost === "charge";
+    const record = toSettledRecord(this.#order, sentTo, { ...ending, chargesHold, endedAt: now() });
     const end = isConclusive === true && isNothingMade(record) ? "refused" : "settled";
     if (record.unpriced === true) reportUnpriced(record, logger);
     if (record.reportedUsage !== undefined) reportCut(record, logger);

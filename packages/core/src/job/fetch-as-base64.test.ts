@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
 import { isJsonObject, type JsonObject } from "../json.js";
 import type { GatewayOptions } from "../options/options.js";
@@ -151,6 +152,11 @@ describe("b64_json from a provider that gives links", () => {
       (_request, response) =>
         void response.writeHead(200, { "content-length": "10" }).write("x", () => response.destroy()),
       "The download of the image broke off.",
+    ],
+    [
+      "is compressed",
+      (_request, response) => void response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync("x")),
+      "The image has the content coding gzip, which was not requested.",
     ],
     ["hangs up", (request) => void request.socket.destroy(), "The image could not be downloaded."],
   ])(

@@ -2,8 +2,9 @@ import { ChunkQueue, takeWhole } from "../bytes/chunk-queue.js";
 import type { Family } from "../families/family.js";
 import type { ImageRequest, Usage } from "../image-request.js";
 import type { Awaitable } from "../promise-like.js";
+import { detectBody } from "../response/detect-body.js";
 import type { AttemptFailure } from "../upstream/attempt-failure.js";
-import { type JsonAnswer, parseAnswer, readRequestId } from "../upstream/read-answer.js";
+import { isLabelledAsEvents, type JsonAnswer, parseAnswer, readRequestId } from "../upstream/read-answer.js";
 import type { TransportResponse } from "../upstream/transport.js";
 
 /** Error bodies are short: a longer body is not read here. */
@@ -21,16 +22,15 @@ export type InspectedResponse = {
 
 /**
  * Finds the error that some providers send with status 200: Ark's `{"error":{…}}`, DashScope's `code` without
- * `output`. Reads the first 16 KiB of a response that is not a stream; a body that is longer, cut or not JSON is left
- * to its reader.
+ * `output`. Reads the first 16 KiB of a response, as long as it may be JSON. A body that is longer, cut or not JSON is left to its
+ * reader, and so is a stream that was requested.
  */
 export function inspectResponse(
   response: TransportResponse,
   family: Family,
   request: ImageRequest,
 ): Awaitable<InspectedResponse> {
-  const contentType = response.headers.get("content-type") ?? "";
-  if (/^text\/event-stream\b/i.test(contentType)) return { response, failure: undefined };
+  if (request.stream && isLabelledAsEvents(response.headers)) return { response, failure: undefined };
   const whole = takeWhole(response.body, MAX_ERROR_BODY_BYTES);
   if (whole === undefined) return inspectLater(response, family, request);
   return inspectWhole(response, whole, { family, request });
@@ -50,13 +50,14 @@ async function inspectLater(
       result = await rest.next();
     } catch (error) {
       // The reader of the body meets the error where it stands, after the chunks before it.
-      return { response: withBody(response, new Replayed(chunks, failing(error))), failure: undefined };
+      return { response: replayResponse(response, chunks, failing(error)), failure: undefined };
     }
     if (result.done === true) return inspectWhole(response, chunks, { family, request });
     length += result.value.length;
     chunks.push(result.value);
+    if (!mayBeJson(chunks)) break;
   }
-  return { response: withBody(response, new Replayed(chunks, rest)), failure: undefined };
+  return { response: replayResponse(response, chunks, rest), failure: undefined };
 }
 
 function inspectWhole(
@@ -65,7 +66,7 @@ function inspectWhole(
   { family, request }: { readonly family: Family; readonly request: ImageRequest },
 ): InspectedResponse {
   const parsed = parse(chunks, response);
-  const replayed = { ...withBody(response, new WholeBody(chunks)), parsed };
+  const replayed = { ...replayResponse(response, chunks), parsed };
   const failure = parsed && readError(response, parsed, { family, request });
   return failure === undefined ? { response: replayed, failure } : { response: replayed, failure };
 }
@@ -106,8 +107,20 @@ function isAnythingReported(usage: Usage | undefined): boolean {
   return Object.values(usage ?? {}).some((count) => count > 0);
 }
 
-function withBody(response: TransportResponse, body: TransportResponse["body"]): TransportResponse {
+/** Events must not wait until 16 KiB of them have come, whatever their label says. */
+function mayBeJson(chunks: readonly Uint8Array[]): boolean {
+  const kind = detectBody(chunks);
+  return kind === "json" || kind === undefined;
+}
+
+/** The same response with a body that begins with the chunks that were read of it. Without `rest` they are all of it. */
+export function replayResponse(
+  response: TransportResponse,
+  chunks: readonly Uint8Array[],
+  rest?: AsyncIterator<Uint8Array>,
+): TransportResponse {
   const { status, headers, freeChunk } = response;
+  const body = rest === undefined ? new WholeBody(chunks) : new Replayed([...chunks], rest);
   return { status, headers, body, freeChunk, cancel: () => response.cancel() };
 }
 

@@ -183,10 +183,13 @@ async function refuse(
   return error;
 }
 
+/** What settling needs of a job. */
+export type SettledJob = Pick<Job, "id" | "booking" | "report">;
+
 /** An answer that breaks off is of no use to the client, and is charged what the provider reported of it. */
-function settleRelayed(
+export function settleRelayed(
   parts: JobParts,
-  job: Job,
+  job: SettledJob,
   answered: Answered,
   { reader, end }: { readonly reader: LargeAnswerReader; readonly end: RelayEnding },
 ): Promise<void> | undefined {
@@ -207,7 +210,7 @@ function settleRelayed(
 
 function findError(
   parts: JobParts,
-  job: Job,
+  job: SettledJob,
   answered: Answered,
   { reader, end }: { readonly reader: LargeAnswerReader; readonly end: RelayEnding },
 ): GatewayError | undefined {
@@ -228,7 +231,7 @@ function findError(
  */
 function toAnswerError(
   parts: JobParts,
-  job: Job,
+  job: SettledJob,
   answered: Answered,
   { reader, flaw }: { readonly reader: LargeAnswerReader; readonly flaw: unknown },
 ): GatewayError {

@@ -1,9 +1,10 @@
 import { shownCodeOf } from "../errors.js";
 import type { GatewayRequest, GatewayResponse } from "../exchange.js";
 import { isPromiseLike } from "../promise-like.js";
+import { isLabelledAsEvents, readContentCoding } from "../upstream/read-answer.js";
 import { answerJson } from "./answer-json.js";
 import { answerStream } from "./answer-stream.js";
-import { dispatch, type FailedDispatch } from "./dispatch.js";
+import { type Answered, dispatch, type FailedDispatch } from "./dispatch.js";
 import type { Job, JobParts } from "./job.js";
 
 /**
@@ -24,11 +25,23 @@ export async function runJob(
     await settleFailure(job, outcome);
     throw outcome.error;
   }
-  const contentType = outcome.response.headers.get("content-type") ?? "";
-  const isStream = /^text\/event-stream\b/i.test(contentType);
-  if (isStream) return await answerStream(parts, job, outcome);
+  if (isStreamForSure(job, outcome)) return await answerStream(parts, job, outcome);
   const answer = answerJson(parts, job, outcome);
   return isPromiseLike(answer) ? await answer : answer;
+}
+
+/**
+ * Whether a response is relayed as events before its first byte has come. What was not requested as a stream, or has an
+ * unexpected content coding, is looked at first.
+ */
+function isStreamForSure({ request, model }: Job, { response }: Answered): boolean {
+  const { headers } = response;
+  return (
+    request.stream &&
+    model.family.answerShape !== undefined &&
+    isLabelledAsEvents(headers) &&
+    readContentCoding(headers) === undefined
+  );
 }
 
 async function settleFailure({ booking }: Job, failed: FailedDispatch): Promise<void> {

@@ -1,6 +1,7 @@
 /** What the bytes of a body are: a JSON object, server-sent events, or neither. */
 export type BodyKind = "json" | "events" | "other";
 
+const OPEN_BRACE = 0x7b;
 const BYTE_ORDER_MARK = "\uFEFF";
 /** More white space than this before the first character is neither. */
 const MAX_LOOKED_AT = 1024;
@@ -14,6 +15,8 @@ const EVENT_FIELDS = ["data", "event", "id", "retry"];
  * @param chunks the body's first chunks, cut anywhere
  */
 export function detectBody(chunks: readonly Uint8Array[]): BodyKind | undefined {
+  // Nearly all bodies begin with it.
+  if (chunks[0]?.[0] === OPEN_BRACE) return "json";
   const start = decodeStart(chunks);
   const text = (start.startsWith(BYTE_ORDER_MARK) ? start.slice(1) : start).replace(/^[ \t\r\n]+/, "");
   if (text === "") return start.length < MAX_LOOKED_AT ? undefined : "other";

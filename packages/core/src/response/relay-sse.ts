@@ -1,4 +1,4 @@
-import { createSseReader, type SseEvent } from "./read-sse.js";
+import { createSseReader, type SseEvent, type SseReader } from "./read-sse.js";
 import { type AbandonedStream, Relay, type RelayEnding } from "./relay.js";
 
 /** How a relayed stream ended, and the first error that `onEvent` threw, if any: no reader stops the relay. */
@@ -47,8 +47,17 @@ export function relaySse(
   source: AsyncIterable<Uint8Array>,
   options: RelayOptions = {},
 ): AsyncIterableIterator<Uint8Array> {
+  return relayBody(source, options, createSseReader);
+}
+
+/** The same with a reader of the caller's own, for bodies that may turn out to be no events. */
+export function relayBody(
+  source: AsyncIterable<Uint8Array>,
+  options: RelayOptions,
+  createReader: (onEvent: (event: SseEvent) => void) => SseReader,
+): AsyncIterableIterator<Uint8Array> {
   let readError: unknown;
-  const reader = createSseReader((event) => {
+  const reader = createReader((event) => {
     try {
       options.onEvent?.(event);
     } catch (error) {

@@ -1,4 +1,6 @@
+import { detectImageType } from "../request/image-type.js";
 import { isPublicAddress, readLiteralAddress } from "./public-address.js";
+import { readContentCoding } from "./read-answer.js";
 import type { Timeouts, Transport, TransportResponse } from "./transport.js";
 
 /** Whose result links are fetched, and which addresses beside the public ones they may have. */
@@ -90,5 +92,16 @@ async function readWithin(response: TransportResponse): Promise<readonly Uint8Ar
   }
   if (length > MAX_IMAGE_BYTES) throw new DownloadError(`The image is larger than ${MAX_IMAGE_BYTES} bytes.`);
   if (length === 0) throw new DownloadError("The image's link gave nothing.");
+  checkCoding(response, chunks);
   return chunks;
+}
+
+/** Compressed bytes are no image. A `fetch` decompresses them and keeps the header, so an image may be there all the same. */
+function checkCoding(
+  { headers }: TransportResponse,
+  [first = new Uint8Array()]: readonly Uint8Array[],
+): void {
+  const coding = readContentCoding(headers);
+  if (coding === undefined || detectImageType(first) !== undefined) return;
+  throw new DownloadError(`The image has the content coding ${coding}, which was not requested.`);
 }

@@ -27,6 +27,16 @@ HNFzPlmpgCkxWgUSbQtge+fi5AahRANCAAT/ty26L158U3y7AJkxKN2KmgBTXfXY
 6AoabyecF7PV7Az4dS2eRTJIK94axEyVT6tef8eBfGHnsz35jplQuIdu
 -----END PRIVATE KEY-----`;
 
+/** What both servers' listeners have in common. */
+type RequestListener = (
+  request: unknown,
+  response: {
+    writeContinue(): unknown;
+    writeEarlyHints(hints: Record<string, string>): unknown;
+    end(text: string): unknown;
+  },
+) => void;
+
 const known = getCACertificates("default");
 beforeAll(() => setDefaultCACertificates([...known, CERTIFICATE]));
 afterAll(() => setDefaultCACertificates(known));
@@ -91,6 +101,23 @@ async function ask(transport: Transport, origin: string, firstByteMs: number): P
 }
 
 describe("the transport over undici", () => {
+  it.each([
+    ["HTTP/2", (listener: RequestListener) => createHttp2Server(TLS, listener)],
+    ["HTTP/1.1 over TLS", (listener: RequestListener) => createHttpsServer(TLS, listener)],
+  ])("understands 100, 102 and 103 before a response over %s", async (_name, create) => {
+    const { origin } = await startProvider(() =>
+      create((_request, response) => {
+        response.writeContinue();
+        response.writeEarlyHints({ link: "</x>; rel=preload" });
+        response.writeContinue();
+        response.end("made");
+      }),
+    );
+    const transport = open();
+    expect(await ask(transport, origin, 5_000)).toBe("made");
+    expect(await ask(transport, origin, 5_000)).toBe("made");
+  });
+
   it("replaces a connection of HTTP/2 that has died without a word", async () => {
     const { origin, connections, loseConnections } = await startProvider(speakHttp2);
     const transport = open();

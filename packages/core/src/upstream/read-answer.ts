@@ -1,6 +1,7 @@
 import type { ByteCount } from "../bytes/byte-count.js";
 import { takeWhole } from "../bytes/chunk-queue.js";
 import { GatewayError } from "../errors.js";
+import type { HeaderReader } from "../exchange.js";
 import { isJsonObject, type JsonObject } from "../json.js";
 import type { Awaitable } from "../promise-like.js";
 import { checkJsonValue } from "../request/parse-json.js";
@@ -22,6 +23,8 @@ export interface ReadOptions {
   readonly maxBytes: number;
   /** Where what is held is counted. */
   readonly bytes?: ByteCount;
+  /** Tells from the first chunks that no more have to be read now. Default: all are read. */
+  readonly isEnough?: (chunks: readonly Uint8Array[]) => boolean;
 }
 
 /** The beginning of an answer, or all of it where it is not larger than what may be held. */
@@ -45,7 +48,7 @@ export function readHead({ body }: TransportResponse, options: ReadOptions): Awa
 
 async function readChunks(
   body: AsyncIterable<Uint8Array>,
-  { maxBytes, bytes }: ReadOptions,
+  { maxBytes, bytes, isEnough }: ReadOptions,
 ): Promise<AnswerHead> {
   const iterator = body[Symbol.asyncIterator]();
   const chunks: Uint8Array[] = [];
@@ -56,6 +59,7 @@ async function readChunks(
     length += value.length;
     bytes?.addAnyway(value.length);
     chunks.push(value);
+    if (isEnough?.(chunks) === true) break;
   }
   return { chunks, rest: iterator };
 }
@@ -148,6 +152,20 @@ function invalid(message: string, response: TransportResponse): GatewayError {
     upstreamRequestId: readRequestId(response),
     shouldRetry: false,
   });
+}
+
+/** Whether a response says that it is a stream of events. */
+export function isLabelledAsEvents(headers: HeaderReader): boolean {
+  return /^text\/event-stream\b/i.test(headers.get("content-type") ?? "");
+}
+
+/**
+ * The content coding of a response, such as `gzip`, or `undefined` if it has none. The gateway asks for none. A `fetch`
+ * decodes the body and keeps the header, so a body may be readable all the same.
+ */
+export function readContentCoding(headers: HeaderReader): string | undefined {
+  const coding = headers.get("content-encoding")?.trim().toLowerCase() ?? "";
+  return coding === "" || coding === "identity" ? undefined : coding.slice(0, 64);
 }
 
 /** The provider's id of the request, where its answer's head gives one. */

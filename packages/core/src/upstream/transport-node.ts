@@ -6,6 +6,7 @@ import { createStallWatch } from "../stall-watch.js";
 import type { ProducedBody } from "../upstream-call.js";
 import { guardedLookup } from "./guarded-lookup.js";
 import { createHttp2Origins } from "./http2-origins.js";
+import { skippingContinue } from "./skip-continue.js";
 import type { Timeouts, Transport, TransportRequest } from "./transport.js";
 import { exchange } from "./undici-answer.js";
 
@@ -17,7 +18,7 @@ export function createTransport(): Transport {
   const watch = createStallWatch();
   const http2Origins = createHttp2Origins();
   const createAgent = (options: buildConnector.BuildOptions): Agent =>
-    new Agent({ connect: http2Origins.learnFrom(buildConnector(options)) });
+    new Agent({ connect: http2Origins.learnFrom(skippingContinue(buildConnector(options))) });
   const open = createAgents((connectMs) => {
     // The types know no options of sockets, of which all are handed on.
     const options = { timeout: connectMs, highWaterMark: SOCKET_BYTES };

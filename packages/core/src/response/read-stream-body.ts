@@ -1,0 +1,46 @@
+import { type BodyKind, detectBody } from "./detect-body.js";
+import { createSseReader, type SseEvent, type SseReader } from "./read-sse.js";
+
+/** Who is told what a body says that is labelled as events. */
+export interface StreamBodyHandler {
+  onEvent(event: SseEvent): void;
+  /** The body is JSON in spite of its label: its bytes, chunk by chunk. */
+  onJson(chunk: Uint8Array): void;
+}
+
+/** Reads a body that is labelled as events, and finds out by its first bytes whether it is. */
+export function createStreamBodyReader(handler: StreamBodyHandler): SseReader {
+  return new StreamBodyReader(handler);
+}
+
+/** A class, because thousands of streams may be open: an object with its own getter takes ten times the memory. */
+class StreamBodyReader implements SseReader {
+  readonly #handler: StreamBodyHandler;
+  #kind: BodyKind | undefined;
+  #events: SseReader | undefined;
+  /** Copies of the first chunks, as long as they do not tell what the body is. */
+  #start: Uint8Array[] = [];
+
+  constructor(handler: StreamBodyHandler) {
+    this.#handler = handler;
+  }
+
+  push(chunk: Uint8Array): void {
+    if (this.#kind !== undefined) return this.#read(chunk);
+    this.#start.push(chunk.slice());
+    this.#kind = detectBody(this.#start);
+    if (this.#kind === undefined) return;
+    for (const part of this.#start.splice(0)) this.#read(part);
+  }
+
+  get isInsideEvent(): boolean {
+    if (this.#kind === "json") return true;
+    return this.#events?.isInsideEvent ?? this.#start.length > 0;
+  }
+
+  #read(chunk: Uint8Array): void {
+    if (this.#kind === "json") return this.#handler.onJson(chunk);
+    this.#events ??= createSseReader((event) => this.#handler.onEvent(event));
+    this.#events.push(chunk);
+  }
+}
