@@ -62,8 +62,9 @@ export type {
 } from "./image-request.js";
 export type { JsonObject } from "./json.js";
 export { consoleLogger, type Logger } from "./logger.js";
-export { GatewayOptionsError, type OptionsProblem } from "./options/check-options.js";
+export { GatewayOptionsError } from "./options/check-options.js";
 export type { GatewayOptions, IdempotencyOptions } from "./options/options.js";
+export type { OptionsProblem } from "./options/options-problem.js";
 export type { Source } from "./options/source.js";
 export { type ApiKeyOptions, type Authenticate, hashApiKey } from "./request/authenticate.js";
 export type { SizeLimits } from "./request/image-size.js";

@@ -4,8 +4,8 @@ import type { Caller } from "../image-request.js";
 import { type ApiKeyOptions, hashApiKey } from "../request/authenticate.js";
 import { foldCase } from "../routing/model-names.js";
 import { overlaps } from "../series.js";
-import type { OptionsProblem } from "./check-options.js";
 import type { LoadedOptions } from "./load-options.js";
+import type { OptionsProblem } from "./options-problem.js";
 
 /** Checks the entries of `apiKeys` against each other and against the prices. Each entry has its shape already. */
 export function* checkCallers(

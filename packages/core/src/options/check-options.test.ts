@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { seedream } from "../families/seedream/seedream.js";
 import { hashApiKey } from "../request/authenticate.js";
-import { checkOptions, GatewayOptionsError, type OptionsProblem } from "./check-options.js";
+import { checkOptions, GatewayOptionsError } from "./check-options.js";
 import type { LoadedOptions } from "./load-options.js";
+import type { OptionsProblem } from "./options-problem.js";
 
 const GOOD: LoadedOptions = {
   models: { a: { family: "seedream" }, "b*": { family: "qwen-image" } },

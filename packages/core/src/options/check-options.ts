@@ -9,14 +9,8 @@ import { covers, createSeriesMap, isSeries, overlaps } from "../series.js";
 import { checkAllowedModels, checkCallers } from "./check-callers.js";
 import type { LoadedOptions } from "./load-options.js";
 import type { GatewayOptions } from "./options.js";
+import type { OptionsProblem } from "./options-problem.js";
 import { fixedOptionsSchema, gatewayOptionsSchema } from "./options-schema.js";
-
-/** One thing that is wrong with the options. */
-export interface OptionsProblem {
-  /** Where: `channels[0].apiKey`. */
-  readonly path: string;
-  readonly message: string;
-}
 
 /** Thrown by `createGateway`: every problem of the options at once. */
 export class GatewayOptionsError extends Error {
