@@ -119,11 +119,15 @@ function drawImage(random: Random): FormPart {
     name: pick(random, IMAGE_NAMES),
     // A space after the delimiter would make it one of ours; the letter makes it content.
     content: Buffer.concat([start, Buffer.from(tail.replace("--b", "--q")), noise, Buffer.from("z")]),
-    file: {
-      name: pick(random, FILE_NAMES),
-      type: pick(random, [`image/${type}`, "application/octet-stream", "image/png", "text/plain"]),
-    },
+    file: drawFile(random, type),
   };
+}
+
+/** A part of type text/plain without a file name is text, also if its name is empty: both look the same to the parser. */
+function drawFile(random: Random, imageType: string): NonNullable<FormPart["file"]> {
+  const name = pick(random, FILE_NAMES);
+  const types = [`image/${imageType}`, "application/octet-stream", "image/png", "application/x-unknown"];
+  return { name, type: pick(random, name === "" ? types : [...types, "text/plain"]) };
 }
 
 /** `image[n]` by number, then the others in the order sent: what decision 6 says. */
