@@ -25,7 +25,7 @@ const PATIENCE_SECONDS = 60;
 const VARIANT_TRIES = 20;
 /** No body under 1 MB may block for more than 50 ms; this is CPU time, with room for garbage collection. */
 const MAX_BLOCKED_MS = 300;
-const MAX_BYTES_IN_FLIGHT = 256 * 1024;
+const MAX_BYTES_IN_FLIGHT = 1024 * 1024;
 
 /** Requests are tried on gateways in front of a provider that makes what it is asked for. */
 export const REQUEST_PLAN: Plan<RequestBench, RequestInput> = {

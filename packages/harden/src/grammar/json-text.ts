@@ -80,7 +80,8 @@ function mutatePairs(random: Random, pairs: Pairs): Pairs {
   if (kind < 0.7) return pairs.toSpliced(place, 1, [drawKey(random), field]);
   if (kind < 0.8) return pairs.toSpliced(place, 1, [key, { pairs: [[key, field]] }]);
   if (kind < 0.88) return pairs.toSpliced(place, 1, [key, [field]]);
-  if (kind < 0.9) return [...pairs, ...manyPairs(drawSize(random, 100, 3_000))];
+  if (kind < 0.9)
+    return [...pairs, ...manyPairs(drawSize(random, chance(random, 0.05) ? 20_000 : 100, 60_000))];
   return pairs.toReversed();
 }
 

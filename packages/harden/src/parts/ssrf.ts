@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, isIP } from "node:net";
+import type { GatewayOptions } from "@calotype/core";
 import { type LinkInput, listLinks } from "../grammar/links.ts";
 import { GENERATIONS, QWEN_IMAGE, type RequestInput } from "../grammar/requests.ts";
 import type { Finding, Part } from "../part.ts";
@@ -14,7 +15,7 @@ export const ssrf: Part<LinkInput> = {
   guarantees:
     "Result links of a provider that are downloaded for `b64_json`: private, reserved and tunnel addresses of IPv4 and IPv6 in every " +
     "spelling, other schemes, ports, user names, names that resolve to such addresses (also beside public ones, or only the second time), and " +
-    "redirects. No connection goes to an address that is not public, except to the channel's own loopback origin. The image stays a link, and is charged once.",
+    "redirects; over the transport of Node and over `fetch`. No connection goes to an address that is not public, except to the channel's own loopback origin. The image stays a link, and is charged once.",
   async run(context) {
     const bench = await openBench();
     const links = listLinks(bench.origin)
@@ -40,16 +41,26 @@ export const ssrf: Part<LinkInput> = {
 interface Bench {
   readonly origin: string;
   readonly subject: Subject;
+  /** The same gateway over `fetch`, as on Workers: it sees no addresses of names. */
+  readonly fetchSubject: Subject;
   readonly network: WatchedNetwork;
   /** What the provider's server says from now on. */
   setInput(input: LinkInput): void;
   /** Paths of the downloads that came to the provider's own server. */
   takeDownloads(): readonly string[];
+  /** Links that were downloaded over `fetch`. */
+  takeFetched(): readonly Fetched[];
   close(): Promise<void>;
+}
+
+interface Fetched {
+  readonly url: string;
+  readonly redirect: string | undefined;
 }
 
 async function openBench(): Promise<Bench> {
   let current: LinkInput | undefined;
+  let fetched: Fetched[] = [];
   let downloads: string[] = [];
   const server = createServer((request, response) => {
     request.resume();
@@ -58,20 +69,28 @@ async function openBench(): Promise<Bench> {
       response.writeHead(302, { location: current?.redirect ?? "/" }).end();
       return;
     }
-    const content = [{ image: current?.link }];
-    const body = { output: { choices: [{ message: { content } }] }, usage: { image_count: 1 } };
-    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
+    response.writeHead(200, { "content-type": "application/json" }).end(writeReply(current?.link));
   });
   const port = await listen(server);
   const origin = `http://127.0.0.1:${port}`;
   const network = watchNetwork(port);
-  const subject = openSubject(undefined, {
+  const options: Partial<GatewayOptions> = {
     channels: [{ id: "dashscope", family: "qwen-image", apiKey: CHANNEL_KEY, baseUrl: `${origin}/api/v1` }],
     models: { [QWEN_IMAGE]: { family: "qwen-image" } },
+  };
+  const subject = openSubject(undefined, options);
+  const fetchSubject = openSubject(undefined, {
+    ...options,
+    async fetch(url, { method, redirect }) {
+      if (method === "POST") return new Response(writeReply(current?.link));
+      fetched.push({ url, redirect });
+      throw new TypeError("fetch failed");
+    },
   });
   return {
     origin,
     subject,
+    fetchSubject,
     network,
     setInput(input) {
       current = input;
@@ -81,14 +100,24 @@ async function openBench(): Promise<Bench> {
       downloads = [];
       return taken;
     },
+    takeFetched() {
+      const taken = fetched;
+      fetched = [];
+      return taken;
+    },
     async close() {
-      await subject.close();
+      await Promise.all([subject.close(), fetchSubject.close()]);
       network.restore();
       server.closeAllConnections();
       server.close();
       await once(server, "close");
     },
   };
+}
+
+function writeReply(image: string | undefined): string {
+  const choices = [{ message: { content: [{ image }] } }];
+  return JSON.stringify({ output: { choices }, usage: { image_count: 1 } });
 }
 
 async function listen(server: Server): Promise<number> {
@@ -104,6 +133,8 @@ async function tryLink(bench: Bench, input: LinkInput): Promise<Finding<LinkInpu
   const link = input.link.replace(/^http:\/\/127\.0\.0\.1:\d+\/redirect$/, `${bench.origin}/redirect`);
   bench.setInput({ ...input, link });
   bench.network.resolveTo(input.addresses);
+  const overFetch = await tryOverFetch(bench, link);
+  if (overFetch !== undefined) return { rule: overFetch, input };
   const work = sendRequest(bench.subject, REQUEST);
   if (work === undefined || !(await settles(work))) return { rule: "every link gives a response", input };
   const seen = await work;
@@ -123,6 +154,21 @@ async function tryLink(bench: Bench, input: LinkInput): Promise<Finding<LinkInpu
     (findKeys(output).length === 0 ? undefined : "no key is in any output");
   const noted = `connections: ${connections.join(", ")}; downloads: ${downloads.join(", ")}`;
   return rule === undefined ? undefined : { rule, input, seen: `${noted}\n${describeSeen(seen)}` };
+}
+
+/** Over `fetch` only addresses in the link itself can be checked. The rule that is broken. */
+async function tryOverFetch(bench: Bench, link: string): Promise<string | undefined> {
+  const work = sendRequest(bench.fetchSubject, REQUEST);
+  if (work === undefined || !(await settles(work))) return "every link gives a response";
+  bench.fetchSubject.takeOutput();
+  const isRefused = bench.takeFetched().every(({ url, redirect }) => {
+    const { hostname, protocol } = new URL(url);
+    const host = hostname.replaceAll(/[[\]]/g, "");
+    const isAllowed =
+      protocol === "https:" && (isIP(host) === 0 ? !/(?:^|\.)localhost\.?$/.test(host) : isPublic(host));
+    return redirect === "manual" && (isAllowed || isOwnOrigin(link, bench.origin));
+  });
+  return isRefused ? undefined : "over fetch, no link with an address that is not public is downloaded";
 }
 
 function isOwnOrigin(link: string, origin: string): boolean {
