@@ -1,18 +1,15 @@
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { POSTGRES, REDIS } from "@calotype/conformance/support/service";
 import { chance, pick } from "../grammar/draw.ts";
 import type { Part, PartContext } from "../part.ts";
-import { findService } from "../services.ts";
-import { killInFleet } from "./kills/kill-in-fleet.ts";
-import { killOnSqlite } from "./kills/kill-on-sqlite.ts";
 import type { KillRound } from "./kills/kill-round.ts";
 
 /** Kills on one ledger before a new one is made. The provider remembers so many requests. */
 const KILLS_PER_ROUND = 6;
-/** In runs of seconds. */
+/** In runs of seconds, which kill one process at a time. */
 const FEW_KILLS = 2;
 const SHORT_MS = 20_000;
+/** Goes with the installed packages. */
+const COMPILE_CACHE = join(import.meta.dirname, "../../node_modules/.cache/compile");
 
 /** SIGKILL of servers under load. */
 export const kills: Part<KillRound> = {
@@ -21,13 +18,15 @@ export const kills: Part<KillRound> = {
     "A server that is killed with SIGKILL at any moment loses no charge and makes none twice. After the next start no " +
     "hold is left, and the money of the ledger is that of the images that clients got or the provider made. It holds " +
     "for one process and for four, on SQLite and on PostgreSQL with Redis.",
-  weight: 2,
+  weight: 1,
   async run(context) {
     // A process of its own for each kill: most of its time is loading the same code.
-    process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "calotype-harden-cache");
-    const kinds = await findKinds();
+    process.env["NODE_COMPILE_CACHE"] ??= COMPILE_CACHE;
+    const isShort = context.msLeft() < SHORT_MS;
+    const { findKinds } = await loadRunner();
+    const kinds = (await findKinds()).filter(([, processes]) => !isShort || processes === 1);
     const { random } = context;
-    const count = context.msLeft() < SHORT_MS ? FEW_KILLS : KILLS_PER_ROUND;
+    const count = isShort ? FEW_KILLS : KILLS_PER_ROUND;
     do {
       const [ledger, processes] = pick(random, kinds);
       const onLost = chance(random, 0.5) ? "release" : "charge";
@@ -41,20 +40,10 @@ export const kills: Part<KillRound> = {
   },
 };
 
-type Kind = readonly [KillRound["ledger"], KillRound["processes"]];
-
-async function findKinds(): Promise<readonly Kind[]> {
-  const hasFleet = (await findService(REDIS)) !== undefined && (await findService(POSTGRES)) !== undefined;
-  const fleets: readonly Kind[] = [
-    ["postgres", 1],
-    ["postgres", 4],
-  ];
-  return [["sqlite", 1], ["sqlite", 4], ...(hasFleet ? fleets : [])];
-}
-
 async function tryRound(round: KillRound, context: PartContext<KillRound>): Promise<void> {
   context.begin(round);
-  const { problems, requests } = await (round.ledger === "sqlite" ? killOnSqlite(round) : killInFleet(round));
+  const { runRound } = await loadRunner();
+  const { problems, requests } = await runRound(round);
   context.count("kills", round.kills);
   context.count("requests", requests);
   for (const problem of problems) {
@@ -67,3 +56,6 @@ function toRule(problem: string): string {
   const [rule = ""] = problem.split(": ", 1);
   return rule.replaceAll(/\d[\d.]*/g, "N").slice(0, 120);
 }
+
+/** The drivers of the databases take long to load, and the process of every other part loads this file. */
+const loadRunner = () => import("./kills/run-round.ts");

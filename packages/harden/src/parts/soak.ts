@@ -24,7 +24,7 @@ export const soak: Part<Soak> = {
     "after garbage collection, buffers, resident memory, sockets, timers and open files do not grow: their slopes by " +
     "Theil and Sen stay below the tolerances in soak/growth.ts. Between requests no money is held, and at the end the " +
     "server closes by itself.",
-  weight: 1.5,
+  weight: 1,
   run: (context) => trySoak({ seed: context.seed, seconds: context.msLeft() / 1_000 }, context),
   replay: trySoak,
 };

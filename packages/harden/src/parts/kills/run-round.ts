@@ -1,0 +1,22 @@
+import { POSTGRES, REDIS } from "@calotype/conformance/support/service";
+import { findService } from "../../services.ts";
+import { killInFleet } from "./kill-in-fleet.ts";
+import { killOnSqlite } from "./kill-on-sqlite.ts";
+import type { KillOutcome, KillRound } from "./kill-round.ts";
+
+type Kind = readonly [KillRound["ledger"], KillRound["processes"]];
+
+/** The ledgers of this machine, and how many processes use them. */
+export async function findKinds(): Promise<readonly Kind[]> {
+  const hasFleet = (await findService(REDIS)) !== undefined && (await findService(POSTGRES)) !== undefined;
+  const fleets: readonly Kind[] = [
+    ["postgres", 1],
+    ["postgres", 4],
+  ];
+  return [["sqlite", 1], ["sqlite", 4], ...(hasFleet ? fleets : [])];
+}
+
+/** Kills as often as the round says, and checks the books. */
+export function runRound(round: KillRound): Promise<KillOutcome> {
+  return round.ledger === "sqlite" ? killOnSqlite(round) : killInFleet(round);
+}
