@@ -22,15 +22,20 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 const APART = ["billing", "families", "upstream", "response"];
 
 /**
- * What not every runtime has, and the files of core that may use it. The transport of Node and its temporary
- * files are chosen by the runtime; the reader of forms needs busboy, and busboy needs `node:stream` and
- * `node:buffer`.
+ * What not every runtime has, and the files of core that may use it. The runtime selects the transport of Node, its
+ * temporary files and the check of Node's version. The reader of forms needs busboy, and busboy needs `node:stream`
+ * and `node:buffer`.
  */
 const RUNTIME_BOUND: Readonly<Record<string, readonly string[]>> = {
-  undici: ["upstream/http2-origins.ts", "upstream/transport-node.ts", "upstream/undici-answer.ts"],
+  undici: [
+    "upstream/http2-origins.ts",
+    "upstream/skip-continue.ts",
+    "upstream/transport-node.ts",
+    "upstream/undici-answer.ts",
+  ],
   "./undici-answer.js": ["upstream/transport-node.ts"],
   "node:dns": ["upstream/guarded-lookup.ts"],
-  "node:net": ["upstream/guarded-lookup.ts"],
+  "node:net": ["upstream/guarded-lookup.ts", "upstream/skip-continue.ts"],
   "./guarded-lookup.js": ["upstream/transport-node.ts"],
   busboy: ["request/read-multipart.ts", "request/collect-form.ts"],
   "node:stream": ["request/read-multipart.ts", "request/collect-form.ts"],
@@ -38,13 +43,17 @@ const RUNTIME_BOUND: Readonly<Record<string, readonly string[]>> = {
     "bytes/encode-base64.ts",
     "data-url-image.ts",
     "job/fetch-as-base64.ts",
+    "request/form-end.ts",
     "request/keep-data-urls.ts",
+    "request/part-heads.ts",
     "uploaded-image.ts",
   ],
   "node:crypto": ["sha256-node.ts"],
   "node:fs": ["request/spool-file-node.ts"],
   "node:fs/promises": ["request/spool-file-node.ts"],
   "node:os": ["request/spool-file-node.ts"],
+  "node:process": ["node-version.ts"],
+  "node:zlib": ["node-version.ts"],
   "node:path": ["request/spool-file-node.ts"],
   "node:diagnostics_channel": ["upstream/undici-answer.ts"],
 };

@@ -30,7 +30,7 @@ const MAX_PASSED_PREFIX = 3;
  * the two bytes at its end says how far it can move, which is mostly its whole length. So the cost hardly depends on the
  * number of secrets: a body of megabytes of base64 takes one look at the table for each 30 bytes with keys of 32
  * characters. The simple version is `Buffer.indexOf` for each secret; it needs Node and costs one pass for each secret.
- * Nothing is copied where nothing is found. See docs/decisions/0027.
+ * Nothing is copied where nothing is found. See docs/decisions/0026.
  *
  * @param secrets each at least two bytes long
  */
