@@ -10,7 +10,8 @@ import { type Listening, listen } from "../support/listen.ts";
 // Its types tell of a default export under `default`; there is none, its exports are the function.
 const next: typeof NextModule.default = createRequire(import.meta.url)("next");
 
-const FOLDER = fileURLToPath(new URL("../../fixtures/next-app", import.meta.url));
+/** The app of the fixtures. */
+export const NEXT_FOLDER = fileURLToPath(new URL("../../fixtures/next-app", import.meta.url));
 
 /**
  * Builds the app of the fixtures as a user does, and serves it from this process.
@@ -21,9 +22,9 @@ export async function startNext(outputFolder = ".next"): Promise<Listening> {
   process.env["CALOTYPE_NEXT_OUTPUT"] = outputFolder;
   const bin = fileURLToPath(import.meta.resolve("next/dist/bin/next"));
   const env = { ...process.env, NODE_ENV: "production" as const, NEXT_TELEMETRY_DISABLED: "1" };
-  const built = spawnSync(process.execPath, [bin, "build"], { cwd: FOLDER, env, encoding: "utf8" });
+  const built = spawnSync(process.execPath, [bin, "build"], { cwd: NEXT_FOLDER, env, encoding: "utf8" });
   if (built.status !== 0) throw new Error(built.stdout + built.stderr);
-  const app = next({ dev: false, dir: FOLDER });
+  const app = next({ dev: false, dir: NEXT_FOLDER });
   await app.prepare();
   const handle = app.getRequestHandler();
   return listen((req, res) => void handle(req, res));

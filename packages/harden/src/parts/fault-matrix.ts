@@ -2,7 +2,7 @@ import type { Part, PartContext } from "../part.ts";
 import { type Cell, listCells } from "./faults/cells.ts";
 
 /** To build the Next.js app, and to fetch another release of Node, takes long. Shorter runs leave these cells out. */
-const LONG_RUN_MS = 60_000;
+const LONG_RUN_MS = 120_000;
 
 /** Every host × fault × kind of request, over HTTP/1.1, TLS and HTTP/2, on three release lines of Node. */
 export const faultMatrix: Part<Cell> = {

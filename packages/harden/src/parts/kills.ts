@@ -19,6 +19,7 @@ export const kills: Part<KillRound> = {
     "hold is left, and the money of the ledger is that of the images that clients got or the provider made. It holds " +
     "for one process and for four, on SQLite and on PostgreSQL with Redis.",
   weight: 1,
+  isParallel: true,
   async run(context) {
     // A process of its own for each kill: most of its time is loading the same code.
     process.env["NODE_COMPILE_CACHE"] ??= COMPILE_CACHE;

@@ -1,5 +1,7 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import { FRAMEWORKS } from "@calotype/conformance/hosts/frameworks";
-import { startNext } from "@calotype/conformance/hosts/next-host";
+import { NEXT_FOLDER, startNext } from "@calotype/conformance/hosts/next-host";
 import { type Listening, listen } from "@calotype/conformance/support/listen";
 import type { Gateway } from "@calotype/core";
 import { toNodeHandler } from "@calotype/node";
@@ -26,6 +28,14 @@ export async function mountGateway(host: HostName, gateway: Gateway): Promise<Mo
 const GATEWAY_HEADER = "x-harden-gateway";
 const inNext = new Map<string, Gateway>();
 let next: Promise<Listening> | undefined;
+/** Processes that run at once build in folders of their own. */
+const OUTPUT_FOLDER = `.next-harden-${process.pid}`;
+
+/** Builds and starts the Next.js app. It blocks the process for as long as the build takes: call it before any cell runs. */
+export async function prepareNext(): Promise<void> {
+  next ??= startNext(OUTPUT_FOLDER);
+  await next;
+}
 
 /** One app serves all gateways, since it takes long to build. */
 async function mountInNext(gateway: Gateway): Promise<MountedGateway> {
@@ -39,7 +49,7 @@ async function mountInNext(gateway: Gateway): Promise<MountedGateway> {
       return named.fetch(request, host);
     }) satisfies Gateway["fetch"],
   });
-  next ??= startNext(".next-harden");
+  next ??= startNext(OUTPUT_FOLDER);
   const { url } = await next;
   return {
     url,
@@ -53,4 +63,5 @@ export async function closeHosts(): Promise<void> {
   const app = await next;
   next = undefined;
   await app?.close();
+  if (app !== undefined) rmSync(join(NEXT_FOLDER, OUTPUT_FOLDER), { recursive: true, force: true });
 }

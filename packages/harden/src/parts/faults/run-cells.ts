@@ -4,7 +4,7 @@ import type { PartContext } from "../../part.ts";
 import { findService } from "../../services.ts";
 import type { Cell } from "./cells.ts";
 import { CERTIFICATE } from "./certificate.ts";
-import { closeHosts } from "./hosts.ts";
+import { closeHosts, prepareNext } from "./hosts.ts";
 import { openRelease, type Release } from "./node-release.ts";
 import { type CellResult, runCell } from "./run-cell.ts";
 import type { Services } from "./stores.ts";
@@ -14,6 +14,7 @@ const AT_ONCE = 6;
 /** Runs cells, several at once, and reports the rules that they break. */
 export async function runCells(cells: readonly Cell[], context: PartContext<Cell>): Promise<void> {
   setDefaultCACertificates([...getCACertificates("default"), CERTIFICATE]);
+  if (cells.some(({ host }) => host === "Next.js")) await prepareNext();
   const services: Services = {
     redisUrl: await findService(REDIS),
     postgresUrl: await findService(POSTGRES),
