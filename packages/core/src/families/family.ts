@@ -48,8 +48,11 @@ export interface StreamResult {
    * record is marked `unpriced`. Default false.
    */
   readonly hasUnknownTokens?: boolean | undefined;
-  /** The error that ended the stream, in the provider's words. */
-  readonly failure: FailureReason | undefined;
+  /**
+   * The error that ended the stream, in the provider's words. With a `kind`, a stream without any image counts as this
+   * failure in the health of the channel, key or model.
+   */
+  readonly failure: (FailureReason & Partial<Pick<UpstreamFailure, "kind" | "scope">>) | undefined;
   /** Why an image of the batch failed: the first such reason. It is the error of a stream without any image. */
   readonly imageFailure?: FailureReason | undefined;
 }

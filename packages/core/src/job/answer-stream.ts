@@ -63,9 +63,10 @@ export async function answerStream(parts: JobParts, job: Job, answered: Answered
       if (json !== undefined) return settleJson(parts, { id, booking, report }, answered, { json, end });
       if (end.reason === "failed") failedLate({ kind: kindOf(end.error), cause: end.error });
       const result = readResult(reader, end, parts, id);
+      const { images, usage, hasUnknownTokens, failure, isRead } = result;
+      if (images === 0 && failure?.kind !== undefined) failedLate({ ...failure, kind: failure.kind });
       const error = findError(end, result, { mask: parts.mask, upstreamRequestId });
       if (error !== undefined) report.failed(error);
-      const { images, usage, hasUnknownTokens, failure, isRead } = result;
       const errorCode = error && shownCodeOf(error);
       // A stream without any event says nothing, also if its connection was closed in order.
       const isConclusive = isRead && hasEvents && (end.reason === "complete" || failure !== undefined);

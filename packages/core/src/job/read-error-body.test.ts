@@ -99,6 +99,47 @@ describe("a 200 whose body is an error", () => {
     expect(site.logs).toEqual([]);
   });
 
+  it.each([
+    ["AuthenticationError", "credential", 1],
+    ["ServerOverloaded", "overload", 3],
+  ])("as an error event of a stream, %s, cools the channel too", async (code, reason, requests) => {
+    const events = `event: error\ndata: ${JSON.stringify({ error: { code, message: "Because." } })}\n\n`;
+    const stream = (): Response => new Response(events, { headers: { "content-type": "text/event-stream" } });
+    const site = createSite("seedream", stream);
+
+    for (let request = 0; request < requests; request++) {
+      expect((await site.post({ ...body, stream: true })).text).toBe(events);
+    }
+
+    expect(site.gateway.status().channels).toMatchObject([{ state: "cooling", reason }, { state: "ready" }]);
+    expect(site.logs.at(-1)).toMatchObject({ fields: { channel: "first", reason, status: 200, code } });
+    expect(site.records.at(-1)).toMatchObject({
+      charge: "0",
+      errorCode: code,
+      attempts: [{ channel: "first", code }],
+    });
+  });
+
+  it("as an error event after an image is not held against the channel", async () => {
+    const image = {
+      type: "image_generation.partial_succeeded",
+      image_index: 0,
+      url: "https://ark.test/1.png",
+    };
+    const events = [
+      `data: ${JSON.stringify(image)}\n\n`,
+      'event: error\ndata: {"error":{"code":"ServerOverloaded","message":"Because."}}\n\n',
+    ].join("");
+    const site = createSite(
+      "seedream",
+      () => new Response(events, { headers: { "content-type": "text/event-stream" } }),
+    );
+
+    for (let request = 0; request < 4; request++) await site.post({ ...body, stream: true });
+
+    expect(site.gateway.status().channels[0]).toMatchObject({ state: "ready" });
+  });
+
   it("of every channel is a 502 with the provider's code, and the body as it came on the native endpoint", async () => {
     const overloaded = ark("ServerOverloaded");
     const everywhere = createSite("seedream", overloaded, { second: overloaded });

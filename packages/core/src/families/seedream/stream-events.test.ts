@@ -45,6 +45,9 @@ describe("the usage of a stream", () => {
   it.each<[string, readonly Event[], Partial<StreamResult>]>([
     ["nothing at all", [], { images: 0, usage: undefined }],
     ["completed", [succeeded("1x1"), completed(all)], { images: 1, usage: all }],
+    ["an image event whose data is not JSON", [["image_generation.partial_succeeded", "{"]], { images: 0 }],
+    ["an image event whose data is a list", [["image_generation.partial_succeeded", []]], { images: 0 }],
+    ["the end mark", [[undefined, "[DONE]"]], { images: 0, usage: undefined, failure: undefined }],
     ["completed alone", [completed(all)], { images: 0, usage: all }],
     ["completed with 0 images", [completed({ generated_images: 0 })], { usage: { generated_images: 0 } }],
     ["completed without usage", [succeeded("16x16"), completed()], { images: 1, usage: {} }],
@@ -136,11 +139,6 @@ describe("the usage of a stream", () => {
       { images: 1, usage: { generated_images: 1, output_tokens: 1, total_tokens: 1 } },
     ],
     [
-      "an event whose data cannot be read",
-      [["image_generation.partial_succeeded", '{"b64_json":"…']],
-      { images: 1, usage: { generated_images: 1 } },
-    ],
-    [
       "data whose event has no name",
       [[undefined, { type: "image_generation.completed", usage: all }]],
       { usage: all },
@@ -221,6 +219,18 @@ describe("the failure of a stream", () => {
     ["a null beside an unknown event", ["x", { error: null }], undefined],
     ["an image that failed", failed, undefined],
   ])("%s", (_what, event, failure) => {
-    expect(read(event).failure).toEqual(failure);
+    const found = read(event).failure;
+    expect(found && { code: found.code, message: found.message }).toEqual(failure);
+  });
+});
+
+describe("the kind of a stream's failure", () => {
+  it.each([
+    ["AuthenticationError", "credential", undefined],
+    ["ModelAccountRpmRateLimitExceeded", "rate", "model"],
+    ["ServerOverloaded", "overload", undefined],
+    ["OutputImageSensitiveContentDetected", "content", undefined],
+  ])("%s is %s", (code, kind, scope) => {
+    expect(read(["error", { error: { code, message: "No." } }]).failure).toMatchObject({ code, kind, scope });
   });
 });

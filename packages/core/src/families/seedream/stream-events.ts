@@ -4,6 +4,7 @@ import { parsePixels } from "../../request/image-size.js";
 import type { StreamReader, StreamResult } from "../family.js";
 import { readCount, readText } from "../read-values.js";
 import { countRequestedPixels } from "./count-max-pixels.js";
+import { toSeedreamFailure } from "./from-error.js";
 import { readError } from "./from-upstream.js";
 import { readSeedreamUsage } from "./usage.js";
 
@@ -36,6 +37,11 @@ export function readSeedreamStream({ upstreamFields }: Pick<ImageRequest, "upstr
     isOver: false,
     read({ event, data }: Parameters<StreamReader["read"]>[0]): void {
       const body = parseData(data);
+      // Nothing is known of such an event but its name: `[DONE]`, or data that was damaged on the way.
+      if (body === undefined) {
+        if (event === "error") failure = toFailure({});
+        return;
+      }
       const type = readText(body["type"]) ?? event;
       if (type === "image_generation.partial_succeeded") {
         addImage(body);
@@ -59,13 +65,13 @@ export function readSeedreamStream({ upstreamFields }: Pick<ImageRequest, "upstr
   return reader;
 }
 
-/** Not every `data` is JSON: `[DONE]` is not. */
-function parseData(data: string): JsonObject {
+/** `undefined` for data that is not a JSON object. */
+function parseData(data: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(data);
-    return isJsonObject(value) ? value : {};
+    return isJsonObject(value) ? value : undefined;
   } catch {
-    return {};
+    return undefined;
   }
 }
 
@@ -89,10 +95,13 @@ function isFailure(type: string | undefined, body: JsonObject): boolean {
   return type === "error" || Boolean(body["error"]);
 }
 
-/** `{"error":{"code","message"}}`, or whatever else an error event holds. */
+/** `{"error":{"code","message"}}`, or whatever else an error event holds. Classified like the same error with status 200. */
 function toFailure(body: JsonObject): NonNullable<StreamResult["failure"]> {
   const error = isJsonObject(body["error"]) ? body["error"] : body;
+  const { kind, scope } = toSeedreamFailure(200, body);
   return {
+    kind,
+    scope,
     code: readText(error["code"]) ?? "upstream_error",
     message: readText(error["message"]) ?? readText(body["error"]) ?? "The provider failed.",
   };
