@@ -1,5 +1,6 @@
 import { array, assert, constantFrom, nat, oneof, property, string } from "fast-check";
 import { describe, expect, it } from "vitest";
+import { freeChunk } from "./free-chunk.js";
 import { createByteMask } from "./mask-bytes.js";
 
 const encoder = new TextEncoder();
@@ -8,10 +9,21 @@ const DASHSCOPE = "sk-0a1b2c3d4e5f60718293a4b5c6d7e8f9";
 
 const read = (chunks: readonly Uint8Array[]): string => Buffer.concat(chunks).toString("latin1");
 
-/** What comes out of these pieces, push by push, and with the end. */
+/** What comes out of these pieces, push by push, and with the end. All of it is freed before the next push. */
 function run(secrets: readonly string[], pieces: readonly string[]): readonly string[] {
   const mask = createByteMask(secrets).open();
-  return [...pieces.map((piece) => read(mask.push(Buffer.from(piece, "latin1")))), read(mask.end())];
+  return [...pieces.map((piece) => readAndFree(mask.push(toChunk(piece)))), readAndFree(mask.end())];
+}
+
+/** A Buffer that is all of its memory, as undici gives it. */
+function toChunk(piece: string): Buffer {
+  return Buffer.from(new Uint8Array(Buffer.from(piece, "latin1")).buffer);
+}
+
+function readAndFree(chunks: readonly Uint8Array[]): string {
+  const text = read(chunks);
+  for (const chunk of chunks) freeChunk(chunk);
+  return text;
 }
 
 function cut(text: string, ...places: readonly number[]): readonly string[] {

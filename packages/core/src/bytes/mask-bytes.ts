@@ -234,7 +234,8 @@ class SearchingBodyMask implements BodyMask {
    * @returns what is passed on now
    */
   #hold(bytes: Uint8Array, start: number, passed = 0): Uint8Array {
-    this.#tail = bytes.slice(start);
+    // Copied, because the chunk may be freed once it is written. `slice` of a `Buffer` would be a view.
+    this.#tail = new Uint8Array(bytes.subarray(start));
     const isShort = this.#tail.length <= MAX_PASSED_PREFIX && !this.#tail.includes(BACKSLASH);
     this.#passed = isShort ? this.#tail.length : passed;
     const from = passed > 0 ? start + passed : 0;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { freeChunk } from "../bytes/free-chunk.js";
 import { cutEvery } from "../testing/cut-bytes.js";
 import { createStreamBodyReader } from "./read-stream-body.js";
 
@@ -12,9 +13,10 @@ function read(text: string, size: number): { events: readonly string[]; json: st
     onJson: (chunk) => void (json += new TextDecoder("utf-8", { ignoreBOM: true }).decode(chunk)),
   });
   for (const chunk of cutEvery(encoder.encode(text), size)) {
-    const own = chunk.slice();
+    // As undici gives it: a Buffer that is all of its memory, which is freed once the chunk was written.
+    const own = Buffer.from(new Uint8Array(chunk).buffer);
     reader.push(own);
-    own.fill(0x21);
+    freeChunk(own);
   }
   return { events, json, isInside: reader.isInsideEvent };
 }
