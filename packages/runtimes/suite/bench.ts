@@ -3,6 +3,7 @@ import {
   createGateway,
   type Gateway,
   type GatewayOptions,
+  type ModelDetails,
   type UsageRecord,
 } from "@calotype/core";
 import type { Fault } from "@calotype/emulator";
@@ -17,6 +18,12 @@ export const SEEDREAM = "seedream-4-0-250828";
 export const UPSTREAM_SEEDREAM = "doubao-seedream-4-0-250828";
 /** A service model of family B. */
 export const QWEN_IMAGE = "image-max";
+
+const MODELS = { [SEEDREAM]: { family: "seedream" }, [QWEN_IMAGE]: { family: "qwen-image" } } as const;
+const PRICES: Readonly<Record<string, ModelDetails>> = {
+  [SEEDREAM]: { pricing_mode: "per-request", model_price: "0.03" },
+  [QWEN_IMAGE]: { pricing_mode: "per-request", model_price: "0.075" },
+};
 
 export const GENERATIONS = "/v1/images/generations";
 export const EDITS = "/v1/images/edits";
@@ -99,17 +106,13 @@ function serveGateway(
   const log = (fields: object, message: string): void => {
     logLines.push(JSON.stringify({ message, ...fields }));
   };
+  const models = options.models ?? MODELS;
   const gateway = createGateway({
     basePath: `/${name}`,
-    models: { [SEEDREAM]: { family: "seedream" }, [QWEN_IMAGE]: { family: "qwen-image" } },
+    models,
     channels: [seedreamChannel(addresses.emulator), qwenImageChannel(addresses.emulator)],
     apiKeys: [{ id: "tester", key: CALLER_KEY }],
-    billing: {
-      model_details: {
-        [SEEDREAM]: { pricing_mode: "per-request", model_price: "0.03" },
-        [QWEN_IMAGE]: { pricing_mode: "per-request", model_price: "0.075" },
-      },
-    },
+    billing: { model_details: pricesOf(models) },
     onUsage: (record) => records.push(record),
     logger: { warn: log, error: log },
     ...options,
@@ -125,6 +128,11 @@ function serveGateway(
     send,
     post: async (body, path = GENERATIONS) => readAnswer(await send(path, toInit(body))),
   };
+}
+
+/** The prices of these models. A price without a model would be an error at startup. */
+function pricesOf(models: object): typeof PRICES {
+  return Object.fromEntries(Object.entries(PRICES).filter(([name]) => name in models));
 }
 
 /** Patience on one machine: what takes longer fails. */

@@ -93,9 +93,14 @@ describe("the keys of a channel", () => {
     expect(given.authorization).toBe("of the family");
   });
 
-  it("are secrets, and so are the headers", () => {
-    expect(secretsOf(create({ apiKey: ["a", "b"], headers: { "x-team": "c" } }))).toEqual(["a", "b", "c"]);
-    expect(secretsOf(create({}))).toEqual(["k"]);
+  it("are secrets, and so are headers whose names say so", () => {
+    const headers = { "x-api-key": "third-key", "x-team": "pictures" };
+    const apiKey = ["first-key", "second-key"];
+    expect(secretsOf(create({ apiKey, headers }))).toEqual([...apiKey, "third-key"]);
+  });
+
+  it("are no secrets if they are as short as a placeholder", () => {
+    expect(secretsOf(create({}))).toEqual([]);
   });
 });
 
