@@ -27,7 +27,8 @@ class StreamBodyReader implements SseReader {
 
   push(chunk: Uint8Array): void {
     if (this.#kind !== undefined) return this.#read(chunk);
-    this.#start.push(chunk.slice());
+    // Copied, because the chunk may be freed. `slice` of a `Buffer` would be a view.
+    this.#start.push(new Uint8Array(chunk));
     this.#kind = detectBody(this.#start);
     if (this.#kind === undefined) return;
     for (const part of this.#start.splice(0)) this.#read(part);
