@@ -8,7 +8,7 @@ const image = { status: 200, images: 1 };
 export const ANSWERS: RowGroup = {
   title: "The provider makes what was asked for",
   introduction:
-    "The charge follows what the provider reports. A report of more than the request could make is cut to the larger of that maximum and the images in the response; the record then has `reportedUsage`, and the log has an error. So a charge is above its hold only if the response holds more images than were asked for.",
+    "The charge follows what the provider reports. A report of more than the request could make is cut to the request's maximum, or to the images in the response if there are more. The record then has `reportedUsage`, and the log has an error. So a charge is above its hold only if the response has more images than the request asked for.",
   rows: [
     {
       happened: "One image",
@@ -69,7 +69,7 @@ export const ANSWERS: RowGroup = {
       charges: charges("0.5", "0.32768"),
     },
     {
-      happened: "One image, and a report of its tokens ten times over",
+      happened: "One image, and a report of ten times its tokens",
       ways: SEEDREAM_WAYS,
       provider: [makes({ images: 1, usage: report(1, 10) })],
       sees: image,
@@ -91,7 +91,7 @@ export const ANSWERS: RowGroup = {
       charges: ONE,
     },
     {
-      happened: "A picture that cannot be downloaded for `b64_json`: it stays a link",
+      happened: "An image that cannot be downloaded for `b64_json`: it stays a link",
       ways: ["Qwen-Image"],
       fields: { response_format: "b64_json" },
       provider: [

@@ -19,9 +19,9 @@ function midStream(happened: string, rest: Script, row: Pick<Row, "record" | "ch
 }
 
 export const CLIENTS: RowGroup = {
-  title: "The client leaves",
+  title: "The client disconnects",
   introduction:
-    "Once a request was sent it is charged by what the provider makes of it, as if the client had stayed: the rest of the answer is read in the background. The record has the status that the client would have seen.",
+    "After a request was sent, it is charged as if the client had stayed: the gateway reads the rest of the upstream response in the background. The record has the status that the client would have seen.",
   rows: [
     {
       happened: "Before the request was sent",
@@ -33,7 +33,7 @@ export const CLIENTS: RowGroup = {
       charges: NOTHING,
     },
     {
-      happened: "Before the first byte of the answer",
+      happened: "Before the first byte of the response",
       ways: ALL,
       client: "before the answer",
       provider: [onceClientLeft(success)],
@@ -41,7 +41,7 @@ export const CLIENTS: RowGroup = {
       charges: ONE,
     },
     {
-      happened: "While the provider's JSON comes in",
+      happened: "While the provider's JSON arrives",
       ways: WHOLE,
       client: "before the answer",
       provider: [onceClientLeft(success, " ")],
@@ -49,7 +49,7 @@ export const CLIENTS: RowGroup = {
       charges: ONE,
     },
     {
-      happened: "After the head of the answer",
+      happened: "After the head of the response",
       ways: STREAMS,
       client: "after the head",
       provider: [onceClientLeft(success, ": \n\n")],
@@ -74,7 +74,7 @@ export const CLIENTS: RowGroup = {
       charges: ONE,
     }),
     {
-      happened: "Before the first byte, and the provider never answers",
+      happened: "Before the first byte, and the provider never responds",
       ways: ALL,
       client: "before the answer",
       silenceMs: 700,
@@ -84,7 +84,7 @@ export const CLIENTS: RowGroup = {
       charges: NOTHING,
     },
     {
-      happened: "Right after the answer",
+      happened: "Right after the response",
       ways: ALL,
       client: "after the answer",
       provider: [success],
@@ -126,6 +126,6 @@ function closed(onLost: "release" | "charge"): readonly Row[] {
 export const CLOSINGS: RowGroup = {
   title: "Nobody knows how the request ended",
   introduction:
-    "The process died, or was closed before the provider's answer ended. The hold becomes an unresolved record that costs what `billing.onLost` says: nothing, or the hold.",
+    "The process died, or was closed before the upstream response ended. The hold becomes an unresolved record. `billing.onLost` says what it costs: nothing, or the hold.",
   rows: [...closed("release"), ...closed("charge")],
 };

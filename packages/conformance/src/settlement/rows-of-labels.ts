@@ -41,11 +41,11 @@ const making = { images: 1, usage: report(1) };
 export const LABELS: RowGroup = {
   title: "The label of a response is wrong, or its body is compressed",
   introduction:
-    "What a body is, is told by its first bytes and not by its content type alone. The gateway asks for no compression. A compressed response is refused before anything is passed on: images may have been made, and nobody can read how many. It is charged as `billing.onLost` says: nothing, or the hold.",
+    "The gateway recognizes a body by its first bytes, not by its content type alone. The gateway does not ask for compression. A compressed response is refused before anything is passed on: images may have been made, and their number cannot be read. `billing.onLost` says what it costs: nothing, or the hold.",
   rows: [
     ...BODIES.flatMap(([detail, texts]): Row[] => [
       {
-        happened: "JSON that is labelled as events, where JSON was requested",
+        happened: "JSON labelled as events, when JSON was requested",
         detail,
         ways: ["JSON", "native"],
         provider: [saysAs({ "content-type": EVENTS }, ...texts)],
@@ -53,7 +53,7 @@ export const LABELS: RowGroup = {
         charges: ONE,
       },
       {
-        happened: "JSON that is labelled as events, where a stream was requested: it is passed on as it came",
+        happened: "JSON labelled as events, when a stream was requested: it is passed on unchanged",
         detail,
         ways: STREAMS,
         provider: [saysAs({ "content-type": EVENTS }, ...texts)],
@@ -63,7 +63,7 @@ export const LABELS: RowGroup = {
       },
     ]),
     {
-      happened: "An error in JSON that is labelled as events, where a stream was requested",
+      happened: "An error in JSON labelled as events, when a stream was requested",
       ways: STREAMS,
       provider: [saysAs({ "content-type": EVENTS }, '{"error":{"code":"Broken","message":"No."}}')],
       sees: { status: 200, images: 0 },
@@ -92,12 +92,13 @@ export const LABELS: RowGroup = {
           onLost,
           sees: { status: 502, code: "upstream_invalid_response" },
           charges: onLost === "charge" ? ONE : NOTHING,
+          repeat: "stored",
         }),
       ),
     ),
     ...["identity", "IDENTITY", "", "gzip", "utf-8"].map(
       (name): Row => ({
-        happened: "A response that is labelled as compressed and is not, or as `identity`",
+        happened: "A response labelled as compressed that is not compressed, or labelled as `identity`",
         detail: name,
         ways: ALL,
         provider: [makesCoded(name, plain, making)],
@@ -106,7 +107,7 @@ export const LABELS: RowGroup = {
       }),
     ),
     {
-      happened: "A refusal that is compressed: its status counts",
+      happened: "A compressed refusal: its status counts",
       ways: ALL,
       provider: [
         ({ response }) =>

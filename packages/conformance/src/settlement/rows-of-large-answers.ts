@@ -38,7 +38,7 @@ function left(
   row: Pick<Row, "record" | "charges" | "silenceMs" | "repeat">,
 ): Row {
   return {
-    happened: `The client leaves${happened}`,
+    happened: `The client disconnects${happened}`,
     ways: WAYS,
     client: "in mid-stream",
     provider: [onceClientLeft(rest, HALF)],
@@ -67,9 +67,9 @@ function stopped(where: string, text: string, charged: Charged): readonly Row[] 
 }
 
 export const LARGE_ANSWERS: RowGroup = {
-  title: "A large answer",
+  title: "A large response",
   introduction:
-    "JSON of Seedream above 64 KiB, as pictures in base64 are, is passed on as it comes. It begins when an image is certain; what goes wrong after that is no error any more, but a connection that breaks. Where it breaks, what the provider had reported by then is charged.",
+    "JSON of Seedream above 64 KiB, for example with images in base64, is passed on as it arrives. The response to the client begins when an image is certain. A failure after that cannot become an error response; the client's connection is reset instead. Then the charge is what the provider had reported up to that point.",
   rows: [
     whole("Two large images", `{"data":[${image},${image}],"usage":${report(2)}}`, {
       asked: 2,
@@ -150,7 +150,7 @@ export const LARGE_ANSWERS: RowGroup = {
       record: { images: 0, errorCode: FAILED_IMAGE.code },
     },
     whole(
-      "A report behind a very long text",
+      "A report after a very long string",
       `{"data":[${image}],"usage":{"note":${JSON.stringify(PICTURE)},${report(1).slice(1)}}`,
       {
         sees: { status: 200, images: 1 },

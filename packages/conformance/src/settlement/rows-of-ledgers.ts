@@ -45,38 +45,38 @@ const settled = {
 export const LEDGERS: RowGroup = {
   title: "The ledger fails",
   introduction:
-    "Without a hold nothing is sent. An answer ends only when its charge is kept: the gateway tries five times within six seconds. A ledger that takes it at none of them costs the client nothing: it gets its images, the whole record stands in the log, and the gateway asks again every ten seconds and as it closes. Where its process dies before, the hold becomes an unresolved record at a later sweep.",
+    "Without a hold nothing is sent. A response ends only when its charge is in the ledger. The gateway tries five times within six seconds. If the ledger accepts none of these, the client still gets its images, the log has the complete record, and the gateway tries again every ten seconds and when it closes. If its process dies first, the hold becomes an unresolved record at a later sweep.",
   rows: [
     {
-      happened: "It does not take the hold",
+      happened: "The hold fails",
       ...unheld,
       options: ledgerThat((ledger) => ({
         hold: failingOnce(async (hold) => await ledger.hold(hold), "before"),
       })),
     },
     {
-      happened: "It takes the hold, and its answer is lost: the hold is released",
+      happened: "The hold is made, but the ledger's reply is lost: the hold is released",
       ...unheld,
       options: ledgerThat((ledger) => ({
         hold: failingOnce(async (hold) => await ledger.hold(hold), "after"),
       })),
     },
     {
-      happened: "It does not take the charge at once",
+      happened: "The charge fails at first",
       ...settled,
       options: ledgerThat((ledger) => ({
         settle: failingOnce(async (record) => await ledger.settle(record), "before"),
       })),
     },
     {
-      happened: "It takes the charge, and its answer is lost: charged once",
+      happened: "The charge is made, but the ledger's reply is lost: charged once",
       ...settled,
       options: ledgerThat((ledger) => ({
         settle: failingOnce(async (record) => await ledger.settle(record), "after"),
       })),
     },
     {
-      happened: "It is slow: the answer ends when the charge is kept",
+      happened: "The ledger is slow: the response ends when the charge is stored",
       ...settled,
       options: ledgerThat((ledger) => ({
         settle: async (record) => {

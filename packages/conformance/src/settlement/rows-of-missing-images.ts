@@ -26,9 +26,9 @@ function noCount(tokens: number, charged: Charges): readonly Row[] {
 }
 
 export const NO_IMAGES: RowGroup = {
-  title: "The provider answers with success and without an image",
+  title: "The provider responds with success and without an image",
   introduction:
-    "In JSON of `/v1` this is an error; `/api/v3` and streams pass the response on as it came, and the record has the error. Only what the provider reported is charged: a number of images, or tokens if they are priced.",
+    "In JSON of `/v1` this is an error. `/api/v3` and streams pass the response on unchanged, and the record has the error. Only what the provider reported is charged: a number of images, or tokens if they are priced.",
   rows: [
     ...EMPTY.flatMap((usage): Row[] => {
       const common = { detail: `usage: ${usage}`, provider: [makes({ images: 0, usage })], charges: NOTHING };
@@ -104,14 +104,14 @@ export const NO_IMAGES: RowGroup = {
       charges: NOTHING,
     },
     {
-      happened: "An error in the answer, and no report",
+      happened: "An error in the response, and no report",
       ways: ["JSON", "Qwen-Image"],
       provider: [makes({ images: 0, error: "Broken" })],
       sees: { status: 502, code: "Broken" },
       charges: NOTHING,
     },
     {
-      happened: "An error in the answer, and no report",
+      happened: "An error in the response, and no report",
       ways: ["native"],
       provider: [makes({ images: 0, error: "Broken" })],
       sees: { status: 200, images: 0 },
@@ -150,7 +150,7 @@ export const NO_IMAGES: RowGroup = {
     },
     ...["", "  ", "[]", "null", "<html></html>", "{", '{"data":NaN}', "{}{}"].map(
       (text): Row => ({
-        happened: "Nothing, or no JSON object",
+        happened: "Nothing, or something other than a JSON object",
         detail: text,
         ways: WHOLE,
         provider: [says("json", text)],

@@ -27,9 +27,9 @@ function second(happened: string, provider: readonly Script[]): Row {
 }
 
 export const REFUSALS: RowGroup = {
-  title: "The provider refuses, or is not there",
+  title: "The provider refuses, or cannot be reached",
   introduction:
-    "A request that reached a provider leaves one record, however many channels were asked: that of the channel that answered, or whose failure the client sees. One that reached nobody leaves none.",
+    "A request that reached a provider leaves one record, even if several channels were tried: the record of the channel whose response or failure the client got. A request that reached no provider leaves none.",
   rows: [
     refused("The content is refused", [refuses(400, "Sensitive")], 400, "Sensitive"),
     {
@@ -116,7 +116,7 @@ export const UNSENT: RowGroup = {
 export const BUDGETS: RowGroup = {
   title: "A budget bounds the holds",
   introduction:
-    "A request passes if its hold fits into what is left of the caller's budget. If the response holds more images than were asked for, all of them are charged.",
+    "A request passes if its hold fits into what is left of the caller's budget. If the response has more images than the request asked for, all of them are charged.",
   rows: [
     {
       happened: "The budget is exactly the hold: it passes",

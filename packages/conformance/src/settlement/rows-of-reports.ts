@@ -9,9 +9,9 @@ const image = { status: 200, images: 1 };
 const NO_REPORTS = [undefined, "null", "4", '"4"', "[]", "[4]", "{}"];
 
 export const REPORTS: RowGroup = {
-  title: "The report is missing or of no use",
+  title: "The report is missing or cannot be used",
   introduction:
-    "An image came. A count that is no whole number of at least 0 is taken as missing. By image one is charged where the number of images is missing; by token nothing can be charged: the record is marked `unpriced` and the log has a warning.",
+    "An image came. A count that is not a whole number of at least 0 is treated as missing. If the number of images is missing, one image is charged. If the number of tokens is missing, nothing can be charged by token: the record is marked `unpriced` and the log has a warning.",
   rows: [
     ...NO_REPORTS.map(
       (usage): Row => ({
@@ -28,7 +28,7 @@ export const REPORTS: RowGroup = {
     ...JUNK_COUNTS.map(
       (count): Row => ({
         happened:
-          "Two images, and a report whose every count is a text, a negative number, a fraction, too large, a list, …",
+          "Two images, and a report in which every count is a string, a negative number, a fraction, too large, a list, …",
         detail: count,
         ways: ALL,
         asked: 2,

@@ -36,7 +36,7 @@ function stream(
 export const EVENTS: RowGroup = {
   title: "Events in another order",
   introduction:
-    "`image_generation.completed` carries the report, wherever it stands. If it never comes, the different images that came are charged, and their sizes give the tokens: width × height ÷ 256. An image without a size counts with the requested size; a preset such as `2K` with its largest image.",
+    "`image_generation.completed` has the report, wherever in the stream it is. If it never comes, the different images that came are charged. Their sizes give the tokens: width × height ÷ 256. An image without a size counts with the requested size; a preset such as `2K` counts with its largest image.",
   rows: [
     stream(
       "`completed` twice: the last counts, not the sum",
@@ -142,10 +142,10 @@ const silentOrCut = (script: Script, happened: string, status: number, code: str
 export const CONNECTIONS: RowGroup = {
   title: "The provider breaks off or goes silent",
   introduction:
-    "The request is not sent again: an image may have been made. What came of a stream is charged; of JSON that did not come whole nothing is. The provider may bill you for images that nobody saw.",
+    "The request is not sent again: an image may have been made. In a stream, the images that came are charged. For incomplete JSON nothing is charged. The provider may bill you for images that no client received.",
   rows: [
-    silentOrCut(cuts, "The connection breaks before the answer", 502, invalid),
-    silentOrCut(hangs, "No answer within `firstByteMs`", 504, timeout),
+    silentOrCut(cuts, "The connection breaks before the response", 502, invalid),
+    silentOrCut(hangs, "No response within `firstByteMs`", 504, timeout),
     ...stopped(
       ["The connection breaks inside the JSON", "Silence inside the JSON for `idleMs`"],
       ['{"data":[{"url":"https://images.example/0.png"}'],

@@ -8,7 +8,7 @@ const PATH = "docs/settlement.md";
 const BEGIN = "<!-- Written by the tests from their own rows: vitest --update -->\n\n";
 const END = "<!-- End of what the tests write -->\n";
 
-it("docs/settlement.md shows the rows that are tested, no others and none less", async () => {
+it("docs/settlement.md shows exactly the rows that are tested", async () => {
   const document = readText(PATH);
   const [head, rest = ""] = document.split(BEGIN);
   const [, tail] = rest.split(END);

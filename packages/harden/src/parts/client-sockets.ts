@@ -22,10 +22,11 @@ import { CALLER_KEY, findKeys, openSubject, PRICE, type Subject, settles } from 
 export const clientSockets: Part<ConnectionInput> = {
   name: "client-sockets",
   guarantees:
-    "Raw connections to `@calotype/node`: valid JSON and forms with both framings, pipelined, in several packets; lengths and codings " +
-    "that parsers disagree about, with a second request hidden in the body; broken heads, bodies that are cut, connections that are " +
-    "reset. Valid requests get their images in order. Every response is framed exactly, every connection ends, a hidden request is " +
-    "never run, and the rules of `requests` hold.",
+    "Sends raw bytes over TCP connections to `@calotype/node`. Inputs: valid JSON and forms with a length or in " +
+    "chunks, pipelined or split into several packets; lengths and codings that parsers interpret differently, " +
+    "with a second request hidden in the body; malformed heads, incomplete bodies, reset connections. Every " +
+    "valid request gets its images in order. Every response is framed correctly, every connection ends, a " +
+    "hidden request is never run, and the rules of `requests` hold.",
   isParallel: true,
   run: (context) => runBatches(context, PLAN, () => drawConnection(context.random)),
   replay: (input, context) => replayAlone(context, PLAN, input),

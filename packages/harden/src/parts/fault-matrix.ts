@@ -8,10 +8,11 @@ const LONG_RUN_MS = 120_000;
 export const faultMatrix: Part<Cell> = {
   name: "fault-matrix",
   guarantees:
-    "Whatever the provider, the client, Redis or PostgreSQL does, the client gets a documented response or a closed " +
-    "connection in a bounded time, record and charge are what the provider made and reported, the next request finds " +
-    "its place and its bytes free, no hold is left, and gateway.close() returns. Hosts: gateway.fetch, node:http, " +
-    "Express 4 and 5, Koa 2 and 3, Next.js. The provider is reached over HTTP/1.1, TLS and HTTP/2.",
+    "Combines every fault of the provider, the client, Redis and PostgreSQL with every host: gateway.fetch, " +
+    "node:http, Express 4 and 5, Koa 2 and 3, Next.js. The provider is reached over HTTP/1.1, TLS and HTTP/2. " +
+    "The client always gets a documented response or a closed connection in a bounded time. Record and charge " +
+    "match what the provider made and reported, the slot and the bytes in flight are free for the next request, " +
+    "no hold is left, and gateway.close() returns.",
   weight: 2,
   isParallel: true,
   async run(context) {

@@ -8,10 +8,11 @@ import { REQUEST_PLAN, replayRequest, shrinkRequest } from "../request-bench.ts"
 export const forms: Part<RequestInput> = {
   name: "forms",
   guarantees:
-    "Multipart forms from a grammar: delimiters with padding, missing, early, nested or inside the content, preambles and " +
-    "epilogues, odd headers, file names and encodings, images under all their names, many parts, cut into chunks at random " +
-    "places and at every byte. Every form gets a response, also one whose last delimiter is missing or comes early. The rules are " +
-    "those of `requests`; the images of a valid form arrive at the provider as sent and in the right order.",
+    "Sends multipart forms from a grammar: delimiters with padding, missing, early, nested or inside the " +
+    "content, preambles and epilogues, unusual headers, file names and encodings, images under all their names, " +
+    "many parts. The forms are split into chunks at random places and at every byte. Every form gets a " +
+    "response, also if its last delimiter is missing or comes early. The rules of `requests` hold, and the " +
+    "images of a valid form arrive at the provider unchanged and in order.",
   weight: 2,
   isParallel: true,
   run: (context) => runBatches(context, REQUEST_PLAN, () => drawFormRequest(context.random)),

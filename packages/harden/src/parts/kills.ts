@@ -15,9 +15,9 @@ const COMPILE_CACHE = join(import.meta.dirname, "../../node_modules/.cache/compi
 export const kills: Part<KillRound> = {
   name: "kills",
   guarantees:
-    "A server that is killed with SIGKILL at any moment loses no charge and makes none twice. After the next start no " +
-    "hold is left, and the money of the ledger is that of the images that clients got or the provider made. It holds " +
-    "for one process and for four, on SQLite and on PostgreSQL with Redis.",
+    "Kills a server with SIGKILL at random moments. No charge is lost and none is made twice. After the next " +
+    "start no hold is left, and the ledger's charges match the images that clients got or the provider made. " +
+    "This holds for one process and for four, on SQLite and on PostgreSQL with Redis.",
   weight: 1,
   isParallel: true,
   async run(context) {

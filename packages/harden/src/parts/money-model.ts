@@ -12,10 +12,11 @@ const FAMILIES = 2;
 export const moneyModel: Part<Scenario> = {
   name: "money-model",
   guarantees:
-    "The charges of each caller are what the model computes from the images that the provider made and reported. " +
-    "No caller passes its budget, each image is charged at most once, an idempotency key with a known response is " +
-    "charged at most once, no hold and no place is left, and nothing is sent after the client has left. Clients " +
-    "disconnect, repeat and race; providers fail in every way; requests fail over between channels and keys.",
+    "Compares the charges of each caller with a model that computes them from the images that the provider made " +
+    "and reported. Clients disconnect, repeat and race; providers fail in every way; requests fail over between " +
+    "channels and keys. No caller exceeds its budget, each image is charged at most once, and so is an " +
+    "idempotency key with a known response. No hold and no slot is left, and nothing is sent after the client " +
+    "has disconnected.",
   isParallel: true,
   async run(context) {
     const { random } = context;

@@ -17,10 +17,11 @@ const SILENCE_MS = 200;
 export const providerSockets: Part<RawReplyInput> = {
   name: "provider-sockets",
   guarantees:
-    "Raw bytes of a provider on a TCP connection: heads that are broken, long or of another version, 1xx responses, lengths and chunks that " +
-    "are wrong, bytes after the end, replies before the request was read, connections that are ended, reset or silent, in one or many packets. " +
-    "The client gets images, a 502, a 504 or the provider's refusal. Each call leaves one record and no hold, the charge is at most the hold, " +
-    "and the next request on the same gateway gets its images.",
+    "A provider sends raw bytes over a TCP connection, in one or many packets: heads that are malformed, long " +
+    "or of another version, 1xx responses, wrong lengths and chunks, bytes after the end, responses before the " +
+    "request was read, connections that are closed, reset or silent. The client gets images, a 502, a 504 or " +
+    "the provider's refusal. Each call leaves one record and no hold, the charge is at most the hold, and the " +
+    "next request on the same gateway gets its images.",
   isParallel: true,
   run: (context) => runBatches(context, PLAN, () => drawReplyBytes(context.random)),
   replay: (input, context) => replayAlone(context, PLAN, input),

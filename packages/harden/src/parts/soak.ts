@@ -20,10 +20,10 @@ interface Soak {
 export const soak: Part<Soak> = {
   name: "soak",
   guarantees:
-    "Under a steady load of JSON, forms, streams, large base64 responses, errors and clients that disconnect, the heap " +
-    "after garbage collection, buffers, resident memory, sockets, timers and open files do not grow: their slopes by " +
-    "Theil and Sen stay below the tolerances in soak/growth.ts. Between requests no money is held, and at the end the " +
-    "server closes by itself.",
+    "Runs a steady load of JSON, forms, streams, large base64 responses, errors and clients that disconnect. " +
+    "The heap after garbage collection, buffers, resident memory, sockets, timers and open files do not grow: " +
+    "their slopes (Theil-Sen) stay below the tolerances in soak/growth.ts. Between requests no money is held, " +
+    "and at the end the server exits without being killed.",
   weight: 1,
   run: (context) => trySoak({ seed: context.seed, seconds: context.msLeft() / 1_000 }, context),
   replay: trySoak,

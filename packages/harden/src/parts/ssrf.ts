@@ -13,9 +13,11 @@ import { isPublic, type WatchedNetwork, watchNetwork } from "../watched-network.
 export const ssrf: Part<LinkInput> = {
   name: "ssrf",
   guarantees:
-    "Result links of a provider that are downloaded for `b64_json`: private, reserved and tunnel addresses of IPv4 and IPv6 in every " +
-    "spelling, other schemes, ports, user names, names that resolve to such addresses (also beside public ones, or only the second time), and " +
-    "redirects; over the transport of Node and over `fetch`. No connection goes to an address that is not public, except to the channel's own loopback origin. The image stays a link, and is charged once.",
+    "A provider returns result links that are downloaded for `b64_json`: private, reserved and tunnel addresses " +
+    "of IPv4 and IPv6 in every spelling, other schemes, ports, user names, redirects, and names that resolve to " +
+    "such addresses, also beside public ones or only the second time. Both transports are used, that of Node " +
+    "and `fetch`. No connection goes to an address that is not public, except to the channel's own loopback " +
+    "origin. The image stays a link and is charged once.",
   async run(context) {
     const bench = await openBench();
     const links = listLinks(bench.origin)

@@ -13,11 +13,12 @@ import { CHANNEL_KEY, findKeys, openSubject, PRICE, type Subject, settles } from
 export const upstream: Part<ReplyInput> = {
   name: "upstream",
   guarantees:
-    "Upstream responses of both families: valid streams cut at every place and in every spelling, JSON and events that are " +
-    "changed, cut off, doubled, reordered, enlarged or of another form, all statuses, content types and encodings, connections that break " +
-    "or stall, and texts that quote the channel's key. The client gets a valid response, or a 502, a 504 or the provider's refusal. " +
-    "A valid response is charged by its images; any other costs at least nothing and at most the hold or the images " +
-    "that it shows. Each leaves one record, no hold and no slot, and no output has the key.",
+    "A provider sends responses of both families: valid streams split at every place and in every spelling; " +
+    "JSON and events that are changed, cut off, doubled, reordered, enlarged or in another form; all statuses, " +
+    "content types and encodings; connections that break or stall; and strings that quote the channel's key. " +
+    "The client gets a valid response, a 502, a 504 or the provider's refusal. A valid response is charged by " +
+    "its images. Any other response costs at least nothing, and at most the hold or the images in it. Each " +
+    "leaves one record, no hold and no slot, and no output contains the key.",
   weight: 3,
   isParallel: true,
   async run(context) {
