@@ -260,23 +260,32 @@ it.each<[string, Provider]>([
   expect(calls).toHaveLength(1);
 });
 
-it("is not run again where one channel may have made an image before another refused it", async () => {
-  const answers = [fail(500, "InternalServiceError"), fail(400, "InvalidParameter")];
-  let sent = 0;
-  const { post, calls } = open((call) => (answers[sent++] ?? fail(500, "Unexpected"))(call), {
-    channels: ["one", "two"].map((id, index) => ({
-      id,
-      family: "seedream",
-      apiKey: `key-${id}`,
-      priority: -index,
-      retryUnsafe: true,
-    })),
-    models: { doodle: { family: "seedream" } },
+describe("where one channel may have made an image before another refused the request, a repeat is not sent", () => {
+  const refusal = { error: { code: "InputTextSensitiveContentDetected", message: "no" } };
+
+  it.each<[string, Provider, boolean]>([
+    ["with status 400", fail(400, "InvalidParameter"), false],
+    ["with an error in a 200", () => Response.json(refusal), false],
+    ["with no image in a 200", () => Response.json({ data: [] }), false],
+    ["in the first event of a stream", events(`event: error\ndata: ${JSON.stringify(refusal)}\n\n`), true],
+  ])("%s", async (_how, refuse, stream) => {
+    const providers = [fail(500, "InternalServiceError"), refuse];
+    let sent = 0;
+    const { post, calls } = open((call) => (providers[sent++] ?? fail(500, "Unexpected"))(call), {
+      channels: ["one", "two"].map((id, index) => ({
+        id,
+        family: "seedream",
+        apiKey: `key-${id}`,
+        priority: -index,
+        retryUnsafe: true,
+      })),
+      models: { doodle: { family: "seedream" } },
+    });
+    await post({ ...BODY, stream }, KEY);
+    expect(calls).toHaveLength(2);
+    await post({ ...BODY, stream }, KEY);
+    expect(calls).toHaveLength(2);
   });
-  const first = await post(BODY, KEY);
-  expect(calls).toHaveLength(2);
-  expect((await post(BODY, KEY)).text).toBe(first.text);
-  expect(calls).toHaveLength(2);
 });
 
 it("a request that timed out is not sent again by its repeat", async () => {

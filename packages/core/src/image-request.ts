@@ -121,4 +121,6 @@ export interface SentTo {
   readonly channel: string;
   readonly upstreamModel: string;
   readonly attempts: readonly AttemptRecord[];
+  /** True if an earlier attempt may have made an image, which is so only with `retryUnsafe`. Default false. */
+  readonly isRepeated?: boolean;
 }

@@ -100,6 +100,18 @@ describe("a stream without an image", () => {
     expect(onError.mock.calls[0]?.[0]).toMatchObject({ error: { message } });
   });
 
+  it("that tells of an error and then breaks off counts as one failure, and keeps the provider's code", async () => {
+    const overloaded = `event: error\ndata: {"error":{"code":"ServerOverloaded","message":"Busy."}}\n\n`;
+    const source = createScriptedSource(overloaded);
+    source.fail(new TransportError("broken", undefined));
+    const { ask, logs, records } = startGateway(source);
+    await (await ask()).text();
+    expect(logs).toMatchObject([
+      { message: "A channel failed.", fields: { reason: "overload", code: "ServerOverloaded" } },
+    ]);
+    expect(records).toMatchObject([{ attempts: [{ status: 200, code: "ServerOverloaded" }] }]);
+  });
+
   it("quotes no key of ours", async () => {
     const source = createScriptedSource(failedImage.replace("No.", `No: ${ARK_KEY}`));
     source.end();

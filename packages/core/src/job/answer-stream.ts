@@ -61,10 +61,11 @@ export async function answerStream(parts: JobParts, job: Job, answered: Answered
     isLast: () => reader.isOver === true || json?.isLast() === true,
     onEnd: (end) => {
       if (json !== undefined) return settleJson(parts, { id, booking, report }, answered, { json, end });
-      if (end.reason === "failed") failedLate({ kind: kindOf(end.error), cause: end.error });
       const result = readResult(reader, end, parts, id);
       const { images, usage, hasUnknownTokens, failure, isRead } = result;
+      // One failure at most. What the provider says of it tells more than a connection that breaks after it.
       if (images === 0 && failure?.kind !== undefined) failedLate({ ...failure, kind: failure.kind });
+      else if (end.reason === "failed") failedLate({ kind: kindOf(end.error), cause: end.error });
       const error = findError(end, result, { mask: parts.mask, upstreamRequestId });
       if (error !== undefined) report.failed(error);
       const errorCode = error && shownCodeOf(error);

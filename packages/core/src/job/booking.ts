@@ -108,7 +108,9 @@ class OpenBooking implements Booking {
     const { ledger, logger, now, onLost } = this.#parts;
     const chargesHold = isUnknown === true && onLost === "charge";
     const record = toSettledRecord(this.#order, sentTo, { ...ending, chargesHold, endedAt: now() });
-    const end = isConclusive === true && isNothingMade(record) ? "refused" : "settled";
+    // What the last response says does not hold for an attempt before it.
+    const isKnown = isConclusive === true && sentTo.isRepeated !== true;
+    const end = isKnown && isNothingMade(record) ? "refused" : "settled";
     if (record.unpriced === true) reportUnpriced(record, logger);
     if (record.reportedUsage !== undefined) reportCut(record, logger);
     return this.#commit(end, () => ledger.settle(record), { record });

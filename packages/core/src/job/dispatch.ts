@@ -82,8 +82,9 @@ export async function dispatch(errand: Errand, parts: DispatchParts): Promise<Di
     const attempt = await runAttempt(route, errand, parts);
     const { failure, response } = attempt;
     attempts.push(toAttemptRecord(attempt));
+    const taken = { route, attempts, isRepeated: !nothingMade };
     if (failure === undefined)
-      return toAnswered({ ...attempt, attempts }, failLater(parts, errand, { route, attempts }));
+      return toAnswered({ ...taken, response }, failLater(parts, errand, { route, attempts }));
     if (failure.kind !== "unreachable") hasReached = true;
     if (mayHaveMadeImage(failure.kind)) nothingMade = false;
     if (worst === undefined || weigh(failure) >= weigh(worst.failure)) worst = { failure, route };
@@ -96,7 +97,7 @@ export async function dispatch(errand: Errand, parts: DispatchParts): Promise<Di
       (isFree(attempt) || parts.retryBudgets.take(model.entry));
     // An error with status 200 that is not sent again: the client gets this response.
     if (!isAllowed && response !== undefined && worst.failure === failure) {
-      return toAnswered({ route, attempts, response }, failLater(parts, errand, { route, attempts }));
+      return toAnswered({ ...taken, response }, failLater(parts, errand, { route, attempts }));
     }
     route = isAllowed ? next : undefined;
   }
@@ -184,10 +185,17 @@ interface Taken {
 }
 
 function toAnswered(
-  { route, attempts, response }: Taken & { readonly response: TransportResponse },
+  { route, attempts, isRepeated, response }: TakenLast,
   failedLate: Answered["failedLate"],
 ): Answered {
-  return { ok: true, channel: route.channel, sentTo: toSentTo(route, attempts), response, failedLate };
+  const sentTo = { ...toSentTo(route, attempts), isRepeated };
+  return { ok: true, channel: route.channel, sentTo, response, failedLate };
+}
+
+interface TakenLast extends Taken {
+  /** See {@link SentTo.isRepeated}. */
+  readonly isRepeated: boolean;
+  readonly response: TransportResponse;
 }
 
 /** Separate from `dispatch` so that its closure does not retain the request body while the response is read. */
