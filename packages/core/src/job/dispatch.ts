@@ -3,7 +3,7 @@ import type { GatewayRequest } from "../exchange.js";
 import type { AttemptRecord, ImageRequest, SentTo } from "../image-request.js";
 import type { Logger } from "../logger.js";
 import type { SecretMask } from "../mask-secrets.js";
-import { beginRoute, type RouteChange } from "../routing/begin-route.js";
+import { beginRoute, type RouteAttempt, type RouteChange } from "../routing/begin-route.js";
 import { type Channel, isConfiguredModel } from "../routing/channel.js";
 import type { ChannelHealth } from "../routing/channel-health.js";
 import { isRefusal } from "../routing/health-entry.js";
@@ -49,6 +49,8 @@ export interface Answered {
    * used. To be called before the request is settled.
    */
   readonly failedLate: (failure: AttemptFailure) => void;
+  /** Of a probe: to be called once the request is settled, whether it failed late or not. */
+  readonly ended?: () => void;
 }
 
 /** No channel responded with success. */
@@ -80,11 +82,11 @@ export async function dispatch(errand: Errand, parts: DispatchParts): Promise<Di
   let route = routes.next();
   while (route !== undefined) {
     const attempt = await runAttempt(route, errand, parts);
-    const { failure, response } = attempt;
+    const { failure, response, open } = attempt;
     attempts.push(toAttemptRecord(attempt));
     const taken = { route, attempts, isRepeated: !nothingMade };
     if (failure === undefined)
-      return toAnswered({ ...taken, response }, failLater(parts, errand, { route, attempts }));
+      return toAnswered({ ...taken, response }, watchEnd(parts, errand, { route, attempts, open }));
     if (failure.kind !== "unreachable") hasReached = true;
     if (mayHaveMadeImage(failure.kind)) nothingMade = false;
     if (worst === undefined || weigh(failure) >= weigh(worst.failure)) worst = { failure, route };
@@ -97,7 +99,7 @@ export async function dispatch(errand: Errand, parts: DispatchParts): Promise<Di
       (isFree(attempt) || parts.retryBudgets.take(model.entry));
     // An error with status 200 that is not sent again: the client gets this response.
     if (!isAllowed && response !== undefined && worst.failure === failure) {
-      return toAnswered({ ...taken, response }, failLater(parts, errand, { route, attempts }));
+      return toAnswered({ ...taken, response }, watchEnd(parts, errand, { route, attempts }));
     }
     route = isAllowed ? next : undefined;
   }
@@ -117,9 +119,18 @@ type Attempt = {
   /** What is left alone after it. */
   readonly change: RouteChange;
 } & (
-  | { readonly response: TransportResponse; readonly failure: undefined }
+  | {
+      readonly response: TransportResponse;
+      readonly failure: undefined;
+      /** A probe is open until its response has ended. */
+      readonly open?: RouteAttempt;
+    }
   /** Keys are masked in the failure. The response is there where an error came with a 2xx status. */
-  | { readonly response?: TransportResponse | undefined; readonly failure: AttemptFailure }
+  | {
+      readonly response?: TransportResponse | undefined;
+      readonly failure: AttemptFailure;
+      readonly open?: undefined;
+    }
 );
 
 /** One attempt from beginning to end: sends the request once, and tells the health and the log how it went. */
@@ -135,15 +146,22 @@ async function runAttempt(
   const durationMs = Math.max(0, now() - beganAt);
   const known = { route, durationMs, wasProbe: begun.isProbe };
   if (outcome.failure === undefined) {
+    const { response } = outcome;
+    // The status 200 of a stream tells nothing: its first event may be an error.
+    if (begun.isProbe && response.parsed === undefined) {
+      return { ...known, change: UNCHANGED, response, failure: undefined, open: begun };
+    }
     const change = begun.succeeded();
     reportSuccess(route, change, logger);
-    return { ...known, change, response: outcome.response, failure: undefined };
+    return { ...known, change, response, failure: undefined };
   }
   const failure = hideUpstreamModel(maskFailure(outcome.failure, mask), route, request);
   const change = begun.failed(outcome.failure);
   reportFailure(route, failure, { change, logger });
   return { ...known, change, response: outcome.response, failure };
 }
+
+const UNCHANGED: RouteChange = { scope: "request", hasChanged: false };
 
 /**
  * Whether the retry after it does not count in the retry budget: after a probe, so that no client pays for what the
@@ -186,10 +204,10 @@ interface Taken {
 
 function toAnswered(
   { route, attempts, isRepeated, response }: TakenLast,
-  failedLate: Answered["failedLate"],
+  watched: EndWatch,
 ): Answered {
   const sentTo = { ...toSentTo(route, attempts), isRepeated };
-  return { ok: true, channel: route.channel, sentTo, response, failedLate };
+  return { ok: true, channel: route.channel, sentTo, response, ...watched };
 }
 
 interface TakenLast extends Taken {
@@ -198,19 +216,35 @@ interface TakenLast extends Taken {
   readonly response: TransportResponse;
 }
 
-/** Separate from `dispatch` so that its closure does not retain the request body while the response is read. */
-function failLater(
+type EndWatch = Pick<Answered, "failedLate" | "ended">;
+
+/** Separate from `dispatch` so that its closures do not retain the request body while the response is read. */
+function watchEnd(
   { health, mask }: DispatchParts,
   { model, logger }: Errand,
-  { route, attempts }: Taken,
-): Answered["failedLate"] {
+  { route, attempts, open }: Taken & { readonly open?: RouteAttempt | undefined },
+): EndWatch {
   const isConfigured = isConfiguredModel(route.channel, model);
-  return (failure) => {
-    const change = beginRoute(health, route, isConfigured).failed(failure);
-    const shown = maskFailure(failure, mask);
-    const last = attempts.pop();
-    if (last !== undefined) attempts.push({ ...last, code: codeOf(shown) });
-    reportFailure(route, { status: last?.status, ...shown }, { change, logger });
+  let probe = open;
+  const takeProbe = (): RouteAttempt | undefined => {
+    const taken = probe;
+    probe = undefined;
+    return taken;
+  };
+  return {
+    failedLate(failure) {
+      const change = (takeProbe() ?? beginRoute(health, route, isConfigured)).failed(failure);
+      const shown = maskFailure(failure, mask);
+      const last = attempts.pop();
+      if (last !== undefined) attempts.push({ ...last, code: codeOf(shown) });
+      reportFailure(route, { status: last?.status, ...shown }, { change, logger });
+    },
+    ...(open !== undefined && {
+      ended() {
+        const change = takeProbe()?.succeeded();
+        if (change !== undefined) reportSuccess(route, change, logger);
+      },
+    }),
   };
 }
 

@@ -13,7 +13,11 @@ type FamilyName = "seedream" | "qwen-image";
 function createSite(
   family: FamilyName,
   first: () => Response,
-  { second, ...options }: { second?: () => Response } & Partial<GatewayOptions> = {},
+  {
+    second,
+    now,
+    ...options
+  }: { second?: () => Response; now?: () => number } & Partial<GatewayOptions> = {},
 ): TestGateway & { used: () => string[] } {
   const success = family === "seedream" ? ARK_ANSWER : DASHSCOPE_ANSWER;
   const respondSecond = second ?? (() => Response.json(success));
@@ -28,6 +32,7 @@ function createSite(
       billing: { model_details: { m: { pricing_mode: "per-request", model_price: "0.1" } } },
       ...options,
     },
+    now && { now },
   );
   const used = (): string[] =>
     gateway.calls.map(({ headers }) => headers.get("authorization")?.slice("Bearer ".length) ?? "");
@@ -42,6 +47,13 @@ const dashscope = (code: string) => (): Response =>
   Response.json({ code, message: "Because.", request_id: "b1a2" });
 
 const body = { model: "m", prompt: "x" };
+
+const SUCCESS_EVENTS = [
+  { type: "image_generation.partial_succeeded", image_index: 0, url: "https://ark.test/1.png" },
+  { type: "image_generation.completed", usage: { generated_images: 1 } },
+]
+  .map((event) => `data: ${JSON.stringify(event)}\n\n`)
+  .join("");
 
 describe("a 200 whose body is an error", () => {
   it.each<[FamilyName, string, () => Response, string]>([
@@ -118,6 +130,39 @@ describe("a 200 whose body is an error", () => {
       errorCode: code,
       attempts: [{ channel: "first", code }],
     });
+  });
+
+  it("as an error event of a stream that is a probe makes the cooldown longer each time", async () => {
+    const events = `event: error\ndata: ${JSON.stringify({ error: { code: "AuthenticationError", message: "Because." } })}\n\n`;
+    let ms = 1_800_000_000_000;
+    const site = createSite(
+      "seedream",
+      () => new Response(events, { headers: { "content-type": "text/event-stream" } }),
+      { now: () => ms },
+    );
+    const probedAt: number[] = [];
+    for (let second = 0; second < 100; second++, ms += 1_000) {
+      const before = site.used().length;
+      await site.post({ ...body, stream: true });
+      if (site.used().slice(before).includes("key-first")) probedAt.push(second);
+    }
+    expect(probedAt).toEqual([0, 5, 15, 35, 75]);
+  });
+
+  it.each<[string, () => Response]>([
+    ["a stream", () => new Response(SUCCESS_EVENTS, { headers: { "content-type": "text/event-stream" } })],
+    ["a large response", () => Response.json({ ...ARK_ANSWER, data: [{ b64_json: "A".repeat(200_000) }] })],
+  ])("is over when a probe ends well: %s", async (_what, recovered) => {
+    let ms = 1_800_000_000_000;
+    let respond = ark("AuthenticationError");
+    const site = createSite("seedream", () => respond(), { now: () => ms });
+    await site.post(body);
+    expect(site.gateway.status().channels[0]).toMatchObject({ state: "cooling" });
+    respond = recovered;
+    ms += 5_000;
+    await site.post({ ...body, stream: true });
+    expect(site.gateway.status().channels[0]).toEqual({ id: "first", state: "ready" });
+    expect(site.records.at(-1)).toMatchObject({ channel: "first", charge: "0.1" });
   });
 
   it("as an error event after an image is not held against the channel", async () => {

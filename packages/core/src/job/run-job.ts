@@ -25,6 +25,8 @@ export async function runJob(
     await settleFailure(job, outcome);
     throw outcome.error;
   }
+  const { ended } = outcome;
+  if (ended !== undefined) void Promise.resolve(job.booking.ended).then(ended);
   if (isStreamForSure(job, outcome)) return await answerStream(parts, job, outcome);
   const answer = answerJson(parts, job, outcome);
   return isPromiseLike(answer) ? await answer : answer;
