@@ -2,9 +2,6 @@ import { formatDecimal, parseDecimal } from "../billing/decimal.js";
 import { DEFAULT_GROUP, type PriceTables } from "../billing/pricing.js";
 import type { Caller } from "../image-request.js";
 import { type ApiKeyOptions, hashApiKey } from "../request/authenticate.js";
-import { foldCase } from "../routing/model-names.js";
-import { overlaps } from "../series.js";
-import type { LoadedOptions } from "./load-options.js";
 import type { OptionsProblem } from "./options-problem.js";
 
 /** Checks the entries of `apiKeys` against each other and against the prices. Each entry has its shape already. */
@@ -27,25 +24,6 @@ export function* checkCallers(
 
 const BUDGET_NEEDS_BILLING =
   "needs billing: without prices nothing is charged, and the budget would bound nothing";
-
-/**
- * Finds callers that may use no model, because nothing in their list exists. A list may name some models that do not
- * exist, so that a model can be taken out of service without a change to every caller. An empty list is taken as meant.
- */
-export function* checkAllowedModels({
-  apiKeys = [],
-  models,
-  caseInsensitiveNames,
-}: LoadedOptions): Iterable<OptionsProblem> {
-  const fold = caseInsensitiveNames === true ? foldCase : String;
-  const served = Object.keys(models).map(fold);
-  for (const [index, { models: allowed = [] }] of apiKeys.entries()) {
-    const isUseless = !allowed.some((name) => served.some((model) => overlaps(fold(name), model)));
-    if (allowed.length > 0 && isUseless) {
-      yield { path: `apiKeys[${index}].models`, message: `names no model of models: ${allowed.join(", ")}` };
-    }
-  }
-}
 
 function* checkKeys(apiKeys: readonly ApiKeyOptions[]): Iterable<OptionsProblem> {
   const hashes = new Set<string>();

@@ -6,7 +6,7 @@ import { formatPath } from "../request/parse-fields.js";
 import type { ChannelOptions } from "../routing/channel.js";
 import { foldCase } from "../routing/model-names.js";
 import { covers, createSeriesMap, isSeries, overlaps } from "../series.js";
-import { checkAllowedModels, checkCallers } from "./check-callers.js";
+import { checkCallers } from "./check-callers.js";
 import type { LoadedOptions } from "./load-options.js";
 import type { GatewayOptions } from "./options.js";
 import type { OptionsProblem } from "./options-problem.js";
@@ -41,7 +41,6 @@ export function checkOptions(options: LoadedOptions): ReadonlyMap<string, Family
   const families = new Map([...builtInFamilies, ...extra].map((family) => [family.name, family]));
   problems.push(...checkFamilyNames(extra), ...checkAccess(options));
   if (isSound("apiKeys", "billing")) problems.push(...checkCallers(options.apiKeys ?? [], options.billing));
-  if (isSound("apiKeys", "models")) problems.push(...checkAllowedModels(options));
   if (options.caseInsensitiveNames === true && isSound("models", "channels", "billing")) {
     problems.push(...checkSpellings(options));
   }
