@@ -202,10 +202,7 @@ interface Taken {
   readonly attempts: AttemptRecord[];
 }
 
-function toAnswered(
-  { route, attempts, isRepeated, response }: TakenLast,
-  watched: EndWatch,
-): Answered {
+function toAnswered({ route, attempts, isRepeated, response }: TakenLast, watched: EndWatch): Answered {
   const sentTo = { ...toSentTo(route, attempts), isRepeated };
   return { ok: true, channel: route.channel, sentTo, response, ...watched };
 }

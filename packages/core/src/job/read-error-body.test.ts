@@ -13,11 +13,7 @@ type FamilyName = "seedream" | "qwen-image";
 function createSite(
   family: FamilyName,
   first: () => Response,
-  {
-    second,
-    now,
-    ...options
-  }: { second?: () => Response; now?: () => number } & Partial<GatewayOptions> = {},
+  { second, now, ...options }: { second?: () => Response; now?: () => number } & Partial<GatewayOptions> = {},
 ): TestGateway & { used: () => string[] } {
   const success = family === "seedream" ? ARK_ANSWER : DASHSCOPE_ANSWER;
   const respondSecond = second ?? (() => Response.json(success));
