@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { createTestGateway, type TestGateway } from "./testing/test-gateway.js";
 
 /** Numbers that JavaScript would write in another way. */
@@ -48,6 +48,21 @@ describe("a number in a field that is only forwarded reaches the provider as it 
     expect(sent).toContain(`"w":${number}`);
     expect(sent).toContain(`"x":${number}`);
     expect(sent).toContain(`"seed":${number}`);
+  });
+});
+
+describe("on a runtime without JSON.rawJSON", () => {
+  it.each([
+    ["12345678901234567890", "12345678901234567000"],
+    ["1.0", "1"],
+    ["1e400", "null"],
+    ["7.5", "7.5"],
+  ])("a number is written as JavaScript writes it: %s", async (number, written) => {
+    const rawJson: unknown = Reflect.get(JSON, "rawJSON");
+    Reflect.set(JSON, "rawJSON", undefined);
+    onTestFinished(() => void Reflect.set(JSON, "rawJSON", rawJson));
+    const sent = await sentText(`{"model":"doodle","prompt":"a fox","x":[${number}]}`, ({ post }) => post);
+    expect(sent).toContain(`"x":[${written}]`);
   });
 });
 

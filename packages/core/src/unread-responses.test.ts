@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { GatewayOptions } from "./options/options.js";
 import {
   ARK_ANSWER,
@@ -206,6 +206,22 @@ describe("a reader that waits for the provider", () => {
     expect(vi.getTimerCount()).toBe(2 + responses.length);
     next.resolve();
     expect(await Promise.all(texts)).toEqual(responses.map(() => `${EVENTS[0]}${EVENTS[1]}`));
+    await test.gateway.close();
+  });
+
+  it("is watched by a timer of its own on Workers, where a timer ends with the request that created it", async () => {
+    vi.stubGlobal("navigator", { userAgent: "Cloudflare-Workers" });
+    onTestFinished(() => void vi.unstubAllGlobals());
+    const test = createTestGateway(streamOf);
+    const maintenance = 1;
+    for (const count of [1, 2, 3]) {
+      await send(test, { body: { ...SEEDREAM, stream: true } });
+      await pass(LOOKS_MS);
+      expect(vi.getTimerCount()).toBe(maintenance + count);
+    }
+    await pass(IDLE_MS + 2 * LOOKS_MS);
+    expect(test.records).toHaveLength(3);
+    expect(vi.getTimerCount()).toBe(maintenance);
     await test.gateway.close();
   });
 });

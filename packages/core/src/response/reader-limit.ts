@@ -12,18 +12,25 @@ export interface ReaderLimit {
 
 /** @param idleMs how long a client may take nothing of a body, in milliseconds */
 export function createReaderLimit(idleMs: number, logger: Logger): ReaderLimit {
-  const parts = { watch: createStallWatch(), idleMs, logger };
+  const shared = endsTimersWithRequests() ? undefined : createStallWatch();
   return {
     watch(response) {
       const { body } = response;
       if (typeof body === "string" || body instanceof Uint8Array) return response;
-      const watched = new WatchedBody(body, parts);
+      const watched = new WatchedBody(body, { watch: shared ?? createStallWatch(), idleMs, logger });
       return { ...response, body: watched, onIdle: watched.onIdle };
     },
   };
 }
 
-/** The same for all bodies of a gateway. */
+/**
+ * True on Workers, where a timer ends with the request that created it. There each response needs a timer of its own;
+ * elsewhere one serves all.
+ */
+function endsTimersWithRequests(): boolean {
+  return globalThis.navigator?.userAgent === "Cloudflare-Workers";
+}
+
 interface LimitParts {
   readonly watch: StallWatch;
   readonly idleMs: number;
