@@ -12,7 +12,7 @@ import type { Host } from "./host.ts";
 import type { ProviderAddresses } from "./provider-addresses.ts";
 
 export const CALLER_KEY = "caller-canary-c7214e3f";
-const CHANNEL_KEY = "channel-canary-5b90d6a8";
+export const CHANNEL_KEY = "channel-canary-5b90d6a8";
 /** A service model of family A, and what the channel calls it. */
 export const SEEDREAM = "seedream-4-0-250828";
 export const UPSTREAM_SEEDREAM = "doubao-seedream-4-0-250828";
@@ -147,6 +147,14 @@ export function seedreamChannel(origin: string): ChannelOptions {
     baseUrl: `${origin}/api/v3`,
     modelMapping: { [SEEDREAM]: UPSTREAM_SEEDREAM },
     timeouts: TIMEOUTS,
+  };
+}
+
+/** Options of a gateway whose one channel leads to a script of `scripted-provider.ts`. */
+export function toScript({ scripted }: ProviderAddresses, script: string): Partial<GatewayOptions> {
+  return {
+    models: { [SEEDREAM]: MODELS[SEEDREAM] },
+    channels: [{ ...seedreamChannel(scripted), baseUrl: `${scripted}/${script}` }],
   };
 }
 

@@ -1,38 +1,37 @@
 import { once } from "node:events";
-import { createServer, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
+import { setTimeout } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
 import { listen, stop } from "./loopback.ts";
 
-/** A provider that does what the emulator does not: it links wherever it is told, and waits between two events. */
+/** A provider that does what the emulator does not: it links to any address, and waits between two events. */
 export interface ScriptedProvider {
   readonly url: string;
   readonly close: () => Promise<void>;
 }
+
+/** What the first segment of the path asks for. */
+type Script = (request: IncomingMessage, response: ServerResponse) => unknown;
 
 /**
  * - `POST /link/<link>/…` answers as DashScope with that link as its one image.
  * - `POST /stream/…` answers as Ark with the first event of two, and with the second after `POST /go`.
  * - `POST /large/…` answers as Ark with a picture of 32 MB in base64, as fast as it is taken; `GET /large-sent` tells
  *   how many bytes were.
+ * - `POST /keep/…` answers as Ark; `GET /kept` tells the body of the last such request.
+ * - `POST /quote/…` answers as Ark with events that quote the `authorization` header, in pieces of a few bytes.
+ * - `POST /gzip/…` answers as Ark with a compressed body.
  * - `GET /redirect` leads to `/elsewhere`; `GET /elsewhere` tells how often it was asked.
  * - `GET /caught` tells how many connections the trap got.
  */
 export async function startScripted(caught: () => number): Promise<ScriptedProvider> {
-  let waiting: ServerResponse | undefined;
-  let elsewhere = 0;
-  let largeSent = 0;
-  const server = createServer(({ url = "/" }, response) => {
-    const [, what, link = ""] = url.split("/");
-    if (what === "link") response.end(answerWithLink(decodeURIComponent(link)));
-    else if (what === "stream") waiting = startStream(response);
-    else if (what === "large") void sendLarge(response, (bytes) => (largeSent += bytes));
-    else if (what === "large-sent") response.end(String(largeSent));
-    else if (what === "redirect") response.writeHead(302, { location: "/elsewhere" }).end("moved");
-    else if (what === "elsewhere") response.end(String(elsewhere++));
-    else if (what === "caught") response.end(String(caught()));
-    else {
-      waiting?.end(COMPLETED);
-      response.end();
-    }
+  const scripts = createScripts(caught);
+  const server = createServer((request, response) => {
+    const what = request.url?.split("/")[1] ?? "";
+    const script = scripts.get(what);
+    if (script === undefined) response.writeHead(404).end();
+    else script(request, response);
   });
   const port = await listen(server);
   return {
@@ -44,6 +43,44 @@ export async function startScripted(caught: () => number): Promise<ScriptedProvi
   };
 }
 
+function createScripts(caught: () => number): ReadonlyMap<string, Script> {
+  let waiting: ServerResponse | undefined;
+  let elsewhere = 0;
+  let largeSent = 0;
+  let kept = "";
+  return new Map<string, Script>([
+    [
+      "link",
+      ({ url = "" }, response) => response.end(answerWithLink(decodeURIComponent(url.split("/")[2] ?? ""))),
+    ],
+    ["stream", (_request, response) => (waiting = startStream(response))],
+    ["go", (_request, response) => [waiting?.end(COMPLETED), response.end()]],
+    ["large", (_request, response) => sendLarge(response, (bytes) => (largeSent += bytes))],
+    ["large-sent", (_request, response) => response.end(String(largeSent))],
+    [
+      "keep",
+      async (request, response) => {
+        kept = await text(request);
+        response.writeHead(200, JSON_TYPE).end(ANSWER);
+      },
+    ],
+    ["kept", (_request, response) => response.end(kept)],
+    ["quote", ({ headers }, response) => sendQuote(response, headers.authorization ?? "")],
+    [
+      "gzip",
+      (_request, response) =>
+        response.writeHead(200, { ...JSON_TYPE, "content-encoding": "gzip" }).end(gzipSync(ANSWER)),
+    ],
+    ["redirect", (_request, response) => response.writeHead(302, { location: "/elsewhere" }).end("moved")],
+    ["elsewhere", (_request, response) => response.end(String(elsewhere++))],
+    ["caught", (_request, response) => response.end(String(caught()))],
+  ]);
+}
+
+const JSON_TYPE = { "content-type": "application/json" };
+const IMAGE = { url: "https://ark.example/1.jpeg", size: "1024x1024" };
+const ANSWER = JSON.stringify({ created: 1_763_683_200, data: [IMAGE], usage: { generated_images: 1 } });
+
 function answerWithLink(image: string): string {
   const message = { role: "assistant", content: [{ image }] };
   return JSON.stringify({
@@ -53,16 +90,24 @@ function answerWithLink(image: string): string {
   });
 }
 
-const FIRST = toEvent("image_generation.partial_succeeded", {
-  image_index: 0,
-  url: "https://ark.example/1.jpeg",
-  size: "1024x1024",
-});
+const FIRST = toEvent("image_generation.partial_succeeded", { image_index: 0, ...IMAGE });
 const COMPLETED = toEvent("image_generation.completed", { usage: { generated_images: 1 } });
 
 function startStream(response: ServerResponse): ServerResponse {
   response.writeHead(200, { "content-type": "text/event-stream" }).write(FIRST);
   return response;
+}
+
+/** Each piece arrives by itself, so that the quoted key lies in several of them. */
+async function sendQuote(response: ServerResponse, quoted: string): Promise<void> {
+  const error = { code: "InvalidApiKey", message: `The key "${quoted}" is wrong.` };
+  const events = FIRST + toEvent("image_generation.partial_failed", { image_index: 1, error }) + COMPLETED;
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  for (const piece of events.match(/[^]{1,11}/g) ?? []) {
+    response.write(piece);
+    await setTimeout(2);
+  }
+  response.end();
 }
 
 async function sendLarge(response: ServerResponse, onSent: (bytes: number) => void): Promise<void> {

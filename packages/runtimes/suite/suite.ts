@@ -6,7 +6,9 @@ import { downloads } from "./checks/downloads.ts";
 import { failures } from "./checks/failures.ts";
 import { forms } from "./checks/forms.ts";
 import { largeAnswers } from "./checks/large-answers.ts";
+import { paths } from "./checks/paths.ts";
 import { refusals } from "./checks/refusals.ts";
+import { slowClients } from "./checks/slow-clients.ts";
 import { streams } from "./checks/streams.ts";
 import type { Host } from "./host.ts";
 import type { ProviderAddresses } from "./provider-addresses.ts";
@@ -14,12 +16,14 @@ import type { ProviderAddresses } from "./provider-addresses.ts";
 /** What a gateway does on every runtime, in the order it is checked. */
 export const CHECKS: readonly Check[] = [
   ...answers,
+  ...paths,
   ...downloads,
   ...forms,
   ...streams,
   ...largeAnswers,
   ...refusals,
   ...failures,
+  ...slowClients,
   ...closing,
 ];
 

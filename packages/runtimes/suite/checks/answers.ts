@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { GENERATIONS, NATIVE, QWEN_IMAGE, SEEDREAM, UPSTREAM_SEEDREAM } from "../bench.ts";
+import {
+  GENERATIONS,
+  NATIVE,
+  QWEN_IMAGE,
+  readAnswer,
+  SEEDREAM,
+  toInit,
+  toScript,
+  UPSTREAM_SEEDREAM,
+} from "../bench.ts";
 import type { Check } from "../check.ts";
 import { expectMatch, read, waitFor } from "../expect.ts";
 
@@ -79,6 +88,36 @@ export const answers: readonly Check[] = [
       const answer = await serve().post({ ...BODY, watermark: false, seed: 7 }, NATIVE);
       expectMatch(answer, { status: 200, body: { model: UPSTREAM_SEEDREAM, data: [{ url: /^http/ }] } });
       expectMatch(await asked(), [{ body: { watermark: false, seed: 7 } }], "asked");
+    },
+  },
+  {
+    name: "forwards numbers beyond 2^53 as they were sent",
+    async run({ serve, addresses }) {
+      const { send } = serve(toScript(addresses, "keep"));
+      const numbers = '"x":12345678901234567890,"y":[1e400,0.1000000000000000055,-0,1.0]';
+      for (const path of [GENERATIONS, NATIVE]) {
+        const body = `{"model":"${SEEDREAM}","prompt":"a fox",${numbers}}`;
+        const response = await send(path, { ...toInit({}), body });
+        expectMatch(await readAnswer(response), { status: 200 });
+        const kept = await (await fetch(`${addresses.scripted}/kept`)).text();
+        assert.ok(kept.includes(numbers), `The provider got ${kept}`);
+      }
+    },
+  },
+  {
+    name: "passes no compressed answer on, and charges one that its transport can read",
+    async run({ host, serve, addresses }) {
+      const { post, records } = serve(toScript(addresses, "gzip"));
+      const isRead = host.transport === "fetch";
+      const status = isRead ? 200 : 502;
+      const { headers, ...answer } = await post(BODY);
+      expectMatch(answer, {
+        status,
+        body: isRead ? { data: [{ url: /^https/ }] } : { error: { message: /gzip/ } },
+      });
+      assert.equal(headers.get("content-encoding"), null);
+      const record = await waitFor("The record", () => records[0]);
+      expectMatch(record, { status, images: isRead ? 1 : 0 }, "record");
     },
   },
   {

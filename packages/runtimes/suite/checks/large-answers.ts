@@ -6,7 +6,7 @@ import {
   NATIVE,
   SEEDREAM,
   type ServedGateway,
-  seedreamChannel,
+  toScript,
 } from "../bench.ts";
 import type { Check } from "../check.ts";
 import { expectMatch, read, waitFor } from "../expect.ts";
@@ -61,8 +61,7 @@ export const largeAnswers: readonly Check[] = [
 ];
 
 function serveLarge({ serve, addresses }: Bench): ServedGateway {
-  const channel = { ...seedreamChannel(addresses.scripted), baseUrl: `${addresses.scripted}/large` };
-  return serve({ models: { [SEEDREAM]: { family: "seedream" } }, channels: [channel] });
+  return serve(toScript(addresses, "large"));
 }
 
 /** How many bytes were taken when no more are. */
