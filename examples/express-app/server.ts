@@ -54,8 +54,9 @@ const channels = config.channels ?? [
   ...(isEmulated || arkIsLive ? [ark] : []),
   ...(isEmulated || dashscopeIsLive ? [dashscope] : []),
 ];
+const serves = (family: string) => channels.some((channel) => channel.family === family);
 const models = [ark, dashscope]
-  .filter(({ family }) => channels.some((channel) => channel.family === family))
+  .filter(({ family }) => serves(family))
   .flatMap(({ family, modelMapping = {} }) => Object.keys(modelMapping).map((model) => [model, { family }]));
 
 if (!isEmulated && !env.CALOTYPE_API_KEY && !config.apiKeys)
@@ -63,21 +64,28 @@ if (!isEmulated && !env.CALOTYPE_API_KEY && !config.apiKeys)
 
 const ledger = env.CALOTYPE_LEDGER ? createSqliteLedger({ path: env.CALOTYPE_LEDGER }) : undefined;
 const perImage = (model_price: string) => ({ pricing_mode: "per-request" as const, model_price });
+const SEEDREAM_PRICES = {
+  "seedream-5-0-lite-260128": perImage("0.22"),
+  "seedream-4-5-251128": perImage("0.25"),
+  "seedream-4-0-250828": perImage("0.2"),
+};
+const QWEN_IMAGE_PRICES = {
+  "image-2.0*": perImage("0.2"),
+  "image-2.0-pro*": perImage("0.5"),
+  "image-max": perImage("0.5"),
+  "image-plus": perImage("0.2"),
+  "image-edit*": perImage("0.3"),
+  "image-edit-max*": perImage("0.5"),
+  "image-edit-plus*": perImage("0.2"),
+};
 const gateway = createGateway({
   models: Object.fromEntries(models),
   apiKeys: [{ id: "default", key: env.CALOTYPE_API_KEY || (isEmulated ? "sk-local" : undefined) }],
   billing: {
+    // A price for a model that is not served would be an error.
     model_details: {
-      "seedream-5-0-lite-260128": perImage("0.22"),
-      "seedream-4-5-251128": perImage("0.25"),
-      "seedream-4-0-250828": perImage("0.2"),
-      "image-2.0*": perImage("0.2"),
-      "image-2.0-pro*": perImage("0.5"),
-      "image-max": perImage("0.5"),
-      "image-plus": perImage("0.2"),
-      "image-edit*": perImage("0.3"),
-      "image-edit-max*": perImage("0.5"),
-      "image-edit-plus*": perImage("0.2"),
+      ...(serves("seedream") && SEEDREAM_PRICES),
+      ...(serves("qwen-image") && QWEN_IMAGE_PRICES),
     },
   },
   onUsage: (record) => console.log(JSON.stringify(record)),

@@ -14,15 +14,21 @@ export function readOptions(env: Environment): GatewayOptions {
   const { ark, dashscope } = findLiveProviders(env);
   const offered = [toArkChannel(env), toDashscopeChannel(env)];
   const channels = config.channels ?? offered.filter(({ id }) => (id === "ark" ? ark : dashscope));
+  const serves = (family: string): boolean => channels.some((channel) => channel.family === family);
   const models = offered
-    .filter(({ family }) => channels.some((channel) => channel.family === family))
+    .filter(({ family }) => serves(family))
     .flatMap(({ family, modelMapping = {} }) =>
       Object.keys(modelMapping).map((model) => [model, { family }] as const),
     );
   return {
     models: Object.fromEntries(models),
     apiKeys: [{ id: "default", key: env["CALOTYPE_API_KEY"] || undefined }],
-    billing: { model_details: PRICES },
+    billing: {
+      model_details: {
+        ...(serves("seedream") && PRICES.seedream),
+        ...(serves("qwen-image") && PRICES["qwen-image"]),
+      },
+    },
     onUsage: (record) => console.log(JSON.stringify(record)),
     ...config,
     channels,
@@ -68,15 +74,20 @@ function toDashscopeChannel(env: Environment): ChannelOptions {
 
 const perImage = (model_price: string) => ({ pricing_mode: "per-request" as const, model_price });
 
+/** By family: a price for a model that is not served would be an error. */
 const PRICES = {
-  "seedream-5-0-lite-260128": perImage("0.22"),
-  "seedream-4-5-251128": perImage("0.25"),
-  "seedream-4-0-250828": perImage("0.2"),
-  "image-2.0*": perImage("0.2"),
-  "image-2.0-pro*": perImage("0.5"),
-  "image-max": perImage("0.5"),
-  "image-plus": perImage("0.2"),
-  "image-edit*": perImage("0.3"),
-  "image-edit-max*": perImage("0.5"),
-  "image-edit-plus*": perImage("0.2"),
+  seedream: {
+    "seedream-5-0-lite-260128": perImage("0.22"),
+    "seedream-4-5-251128": perImage("0.25"),
+    "seedream-4-0-250828": perImage("0.2"),
+  },
+  "qwen-image": {
+    "image-2.0*": perImage("0.2"),
+    "image-2.0-pro*": perImage("0.5"),
+    "image-max": perImage("0.5"),
+    "image-plus": perImage("0.2"),
+    "image-edit*": perImage("0.3"),
+    "image-edit-max*": perImage("0.5"),
+    "image-edit-plus*": perImage("0.2"),
+  },
 };

@@ -58,6 +58,8 @@ it("a second signal ends the process at once", async () => {
   await untilReceived();
 
   void server.stop();
+  // The first signal is handled: two signals that are pending at once would count as one.
+  await vi.waitFor(() => expect(fetch(server.url)).rejects.toThrow("fetch failed"), 5_000);
   await server.stop();
 
   expect(server.errors()).toEqual([]);

@@ -122,21 +122,28 @@ describe("createByteMask", () => {
     expect(Buffer.concat(mask.push(encoder.encode(ARK))).toString()).toBe("***");
   });
 
-  it.each([1, 2, 3, 4, 12, 35])("keeps nothing of a chunk that a host frees, cut after %i bytes of a secret", (length) => {
-    const mask = createByteMask([ARK]).open();
-    const passOn = (text: string): string => {
-      // As undici gives it: a `Buffer` with memory of its own.
-      const chunk = Buffer.from(new TextEncoder().encode(text).buffer);
-      const passed = read(mask.push(chunk));
-      chunk.buffer.transfer(0);
-      return passed;
-    };
+  it.each([1, 2, 3, 4, 12, 35])(
+    "keeps nothing of a chunk that a host frees, cut after %i bytes of a secret",
+    (length) => {
+      const mask = createByteMask([ARK]).open();
+      const passOn = (text: string): string => {
+        // As undici gives it: a `Buffer` with memory of its own.
+        const chunk = Buffer.from(new TextEncoder().encode(text).buffer);
+        const passed = read(mask.push(chunk));
+        chunk.buffer.transfer(0);
+        return passed;
+      };
 
-    const passed = [passOn(`wrong: ${ARK.slice(0, length)}`), passOn(`${ARK.slice(length)}!`), read(mask.end())];
+      const passed = [
+        passOn(`wrong: ${ARK.slice(0, length)}`),
+        passOn(`${ARK.slice(length)}!`),
+        read(mask.end()),
+      ];
 
-    // At most three bytes of a secret are passed on before it is known to be one.
-    expect(passed.join("")).toBe(`wrong: ${length > 3 ? "" : ARK.slice(0, length)}***!`);
-  });
+      // At most three bytes of a secret are passed on before it is known to be one.
+      expect(passed.join("")).toBe(`wrong: ${length > 3 ? "" : ARK.slice(0, length)}***!`);
+    },
+  );
 
   it("passes everything without secrets", () => {
     expect(run([], [ARK, "b"])).toEqual([ARK, "b", ""]);

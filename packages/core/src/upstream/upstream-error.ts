@@ -63,9 +63,9 @@ export function toUpstreamError(failure: AttemptFailure): GatewayError {
   });
 }
 
-/** A refusal of the request or of the model keeps the provider's status, unless it came with a 2xx. */
+/** A refusal of the request or of the model keeps the provider's status if that is a 4xx. */
 function findStatus({ kind, status = 0 }: AttemptFailure): number | undefined {
-  const isKept = (kind === "content" || kind === "model") && status >= 400;
+  const isKept = (kind === "content" || kind === "model") && status >= 400 && status < 500;
   if (isKept) return status;
   return kind === "model" ? 404 : undefined;
 }
