@@ -23,6 +23,7 @@ import { answerStream } from "./answer-stream.js";
 import type { Ending } from "./booking.js";
 import type { Answered } from "./dispatch.js";
 import { fetchAsBase64 } from "./fetch-as-base64.js";
+import { createReasonMask } from "./hide-upstream-model.js";
 import type { Job, JobParts } from "./job.js";
 import { findNoImageError } from "./no-image-error.js";
 import { replayResponse } from "./read-error-body.js";
@@ -150,7 +151,10 @@ function complete(context: AnswerContext, chunks: readonly Uint8Array[]): Comple
 
 function understand({ parts, job, answered }: AnswerContext, { text, value }: JsonAnswer): Understood {
   const read = job.model.family.fromUpstream(value, job.request);
-  const result = read.errors.length > 0 || read.failure !== undefined ? maskErrors(read, parts.mask) : read;
+  const hasReasons = read.errors.length > 0 || read.failure !== undefined;
+  const result = hasReasons
+    ? maskErrors(read, createReasonMask(parts.mask, answered.sentTo.upstreamModel, job.request))
+    : read;
   const { images, errors, failure } = result;
   const upstreamRequestId = readRequestId(answered.response) ?? result.upstreamRequestId;
   const error = findNoImageError(images.length, { errors, failure, upstreamRequestId });

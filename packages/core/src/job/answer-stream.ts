@@ -8,12 +8,14 @@ import { toEnvelope } from "../response/error-response.js";
 import { createStreamBodyReader } from "../response/read-stream-body.js";
 import { type RelayEnd, type RelayOptions, relayBody } from "../response/relay-sse.js";
 import { renderStream } from "../response/stream-response.js";
+import type { AttemptFailure } from "../upstream/attempt-failure.js";
 import { readRequestId } from "../upstream/read-answer.js";
 import { TransportError } from "../upstream/transport.js";
 import { toUpstreamError } from "../upstream/upstream-error.js";
 import type { Answered } from "./dispatch.js";
 import type { Job, JobParts } from "./job.js";
 import { findNoImageError } from "./no-image-error.js";
+import { isAnythingReported } from "./read-error-body.js";
 import { type LargeAnswerReader, readLargeAnswer } from "./read-large-answer.js";
 import { type SettledJob, settleRelayed } from "./relay-answer.js";
 
@@ -36,13 +38,21 @@ export async function answerStream(parts: JobParts, job: Job, answered: Answered
   }
   const { id, booking, report } = job;
   const { ignored } = job.request;
-  const shape = job.model.family.answerShape;
+  const { family } = job.model;
+  const shape = family.answerShape;
   /** Reads a body that is JSON in spite of its label. */
   let json: LargeAnswerReader | undefined;
+  let jsonError: unknown;
   const readJson = (chunk: Uint8Array): void => {
     if (shape === undefined) return;
     json ??= readLargeAnswer(response, {
-      shape,
+      shape: {
+        ...shape,
+        readFailure(member) {
+          jsonError = member;
+          return shape.readFailure(member);
+        },
+      },
       model: "",
       now: 0,
       isNative: true,
@@ -50,6 +60,14 @@ export async function answerStream(parts: JobParts, job: Job, answered: Answered
       mask: parts.mask,
     });
     void json.pass(chunk);
+  };
+  const readRefusal = (): AttemptFailure | undefined => {
+    try {
+      return shape && family.toFailure(response.status, { [shape.failure]: jsonError });
+    } catch (error) {
+      reportReader(parts, id, error);
+      return undefined;
+    }
   };
   // From here on nothing of the request is held, as a stream may be open for long and many may be at once.
   let hasEvents = false;
@@ -60,7 +78,12 @@ export async function answerStream(parts: JobParts, job: Job, answered: Answered
     },
     isLast: () => reader.isOver === true || json?.isLast() === true,
     onEnd: (end) => {
-      if (json !== undefined) return settleJson(parts, { id, booking, report }, answered, { json, end });
+      if (json !== undefined) {
+        const isWhole = end.reason === "complete" && json.findFlaw(true) === undefined;
+        const refusal = isWhole && isOnlyError(json) ? readRefusal() : undefined;
+        if (refusal !== undefined) failedLate(refusal);
+        return settleJson(parts, { id, booking, report }, answered, { json, end });
+      }
       const result = readResult(reader, end, parts, id);
       const { images, usage, hasUnknownTokens, failure, isRead } = result;
       // One failure at most. What the provider says of it tells more than a connection that breaks after it.
@@ -90,6 +113,11 @@ export async function answerStream(parts: JobParts, job: Job, answered: Answered
     createStreamBodyReader({ onEvent, onJson: readJson }),
   );
   return { ...renderStream(body, { id, ignored }), freeChunk: response.freeChunk };
+}
+
+/** True for a body of JSON that holds an error, and of which nothing was made. */
+function isOnlyError({ facts }: LargeAnswerReader): boolean {
+  return facts.failure !== undefined && facts.images === 0 && !isAnythingReported(facts.usage);
 }
 
 /** Settles a body that is JSON in spite of its label, by the rules of a JSON response. */

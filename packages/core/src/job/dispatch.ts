@@ -14,6 +14,7 @@ import { type AttemptFailure, maskFailure } from "../upstream/attempt-failure.js
 import { mayHaveMadeImage, maySendAgain } from "../upstream/retry-policy.js";
 import type { Transport, TransportResponse } from "../upstream/transport.js";
 import { toUpstreamError } from "../upstream/upstream-error.js";
+import { hideUpstreamModel } from "./hide-upstream-model.js";
 import { sendToRoute } from "./send-to-route.js";
 
 /** What attempts need of the gateway. */
@@ -155,7 +156,7 @@ async function runAttempt(
     reportSuccess(route, change, logger);
     return { ...known, change, response, failure: undefined };
   }
-  const failure = hideUpstreamModel(maskFailure(outcome.failure, mask), route, request);
+  const failure = withoutUpstreamModel(maskFailure(outcome.failure, mask), route, request);
   const change = begun.failed(outcome.failure);
   reportFailure(route, failure, { change, logger });
   return { ...known, change, response: outcome.response, failure };
@@ -307,25 +308,15 @@ function reportFailure(
   else logger.warn(fields, "A channel failed.");
 }
 
-/**
- * A provider's message may name the model or endpoint that the operator mapped the request to (Ark: `The model or
- * endpoint ep-… does not exist`). On `/v1` the client knows the service name only; on `/api/v3` bodies are the
- * provider's own.
- */
-function hideUpstreamModel(
+function withoutUpstreamModel(
   failure: AttemptFailure,
   { upstreamModel }: Route,
-  { model, operation }: ImageRequest,
+  request: ImageRequest,
 ): AttemptFailure {
   const { message } = failure;
-  if (operation === "native" || message === undefined || upstreamModel === model) return failure;
-  // Only where it is a whole name, and not a part of another one.
-  const names = new RegExp(`(?<![\\w.-])${escapeForRegExp(upstreamModel)}(?![\\w-])`, "g");
-  return { ...failure, message: message.replace(names, () => model) };
-}
-
-function escapeForRegExp(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+  return message === undefined
+    ? failure
+    : { ...failure, message: hideUpstreamModel(message, upstreamModel, request) };
 }
 
 function nameRoute({ channel, key, upstreamModel }: Route): {

@@ -128,6 +128,20 @@ describe("a 200 whose body is an error", () => {
     });
   });
 
+  it("cools the channel also if it is labelled as the events that were requested", async () => {
+    const site = createSite("seedream", () =>
+      Response.json(
+        { error: { code: "AuthenticationError", message: "Because." } },
+        { headers: { "content-type": "text/event-stream" } },
+      ),
+    );
+    await site.post({ ...body, stream: true });
+    expect(site.gateway.status().channels[0]).toMatchObject({ state: "cooling", reason: "credential" });
+    expect(site.records).toMatchObject([
+      { charge: "0", errorCode: "AuthenticationError", attempts: [{ code: "AuthenticationError" }] },
+    ]);
+  });
+
   it("as an error event of a stream that is a probe makes the cooldown longer each time", async () => {
     const events = `event: error\ndata: ${JSON.stringify({ error: { code: "AuthenticationError", message: "Because." } })}\n\n`;
     let ms = 1_800_000_000_000;
@@ -190,6 +204,33 @@ describe("a 200 whose body is an error", () => {
     const native = await everywhere.postNative(body);
     expect(native.status).toBe(200);
     expect(native.text).toBe('{"error":{"code":"ServerOverloaded","message":"Because."}}');
+  });
+
+  it.each<[string, () => Response]>([
+    ["an error", () => Response.json({ error: { code: "InvalidParameter", message: "Not ep-1-abc." } })],
+    [
+      "a large error",
+      () =>
+        Response.json({
+          pad: "x".repeat(100_000),
+          error: { code: "InvalidParameter", message: "Not ep-1-abc." },
+        }),
+    ],
+    [
+      "an image that failed",
+      () =>
+        Response.json({
+          ...ARK_ANSWER,
+          data: [...ARK_ANSWER.data, { error: { code: "X", message: "Not ep-1-abc." } }],
+        }),
+    ],
+  ])("names the client's model on /v1, and not the operator's endpoint: %s", async (_what, respond) => {
+    const site = createSite("seedream", respond, {
+      channels: [{ id: "first", family: "seedream", apiKey: "key-first", modelMapping: { m: "ep-1-abc" } }],
+    });
+    const { text } = await site.post(body);
+    expect(text).toContain("Not m.");
+    expect(text).not.toContain("ep-1-abc");
   });
 
   it("beside reported usage is not sent again, and is charged what was reported", async () => {

@@ -103,7 +103,8 @@ function parse(chunks: readonly Uint8Array[], response: TransportResponse): Json
   }
 }
 
-function isAnythingReported(usage: Usage | undefined): boolean {
+/** Whether the provider counts anything as made. */
+export function isAnythingReported(usage: Usage | undefined): boolean {
   return Object.values(usage ?? {}).some((count) => count > 0);
 }
 

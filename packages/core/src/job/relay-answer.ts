@@ -10,6 +10,7 @@ import { toReadError } from "../upstream/to-read-error.js";
 import { TransportError } from "../upstream/transport.js";
 import type { Answered } from "./dispatch.js";
 import { fetchImages } from "./fetch-as-base64.js";
+import { createReasonMask } from "./hide-upstream-model.js";
 import type { Job, JobParts } from "./job.js";
 import { type LargeAnswerReader, readLargeAnswer } from "./read-large-answer.js";
 
@@ -40,7 +41,7 @@ export async function relayAnswer(
     now: Math.floor(parts.now() / 1000),
     isNative,
     maxBytes: parts.maxAnswerBytes,
-    mask: parts.mask,
+    mask: createReasonMask(parts.mask, answered.sentTo.upstreamModel, job.request),
     fetchLinks:
       isNative || job.request.responseFormat !== "b64_json"
         ? undefined
