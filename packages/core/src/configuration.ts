@@ -16,7 +16,7 @@ export interface Configuration
   /** In the order of the options. */
   readonly channels: readonly Channel[];
   readonly models: LoadedOptions["models"];
-  /** The transport whose responses quote none of the channels' secrets. */
+  /** The transport that masks the channels' secrets in responses. */
   readonly maskTransport: (transport: Transport) => Transport;
 }
 

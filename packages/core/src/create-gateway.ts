@@ -95,7 +95,7 @@ function toGatewayRequest(
     get signal() {
       return request.signal;
     },
-    // Called on `host`: the context of a Worker refuses a call on anything else.
+    // Called as a method of `host`: the context of a Worker rejects a call on another object.
     waitUntil: host.waitUntil && ((work) => host.waitUntil?.(work)),
   };
 }

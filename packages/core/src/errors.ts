@@ -71,7 +71,7 @@ const ERROR_KINDS = {
   upstream_unreachable: { status: 502, type: "upstream_error" },
   /** The provider answered with success and without an image. */
   upstream_no_image: { status: 502, type: "upstream_error" },
-  /** The gateway holds as many bytes as it may. */
+  /** The limit of bytes in flight is reached. */
   overloaded: { status: 503, type: "server_error" },
   /** The ledger or the store of limits cannot be reached, or the options are not loaded yet. */
   gateway_unavailable: { status: 503, type: "server_error" },

@@ -11,13 +11,12 @@ export interface HeaderReader {
  */
 export interface GatewayRequest {
   readonly method: string;
-  /**
-   * The whole path, absolute (`https://host/ai/v1/…`) or from the root (`/ai/v1/…`). A query is allowed and not read.
-   */
+  /** The whole path, as an absolute URL (`https://host/ai/v1/…`) or from the root (`/ai/v1/…`). A query is ignored. */
   readonly url: string;
   /**
-   * The path below which the host gives every request to the gateway, such as `/ai`, or `/` for all. Absent: the host
-   * has routes of its own beside the gateway's, and asks with each request which of both it is.
+   * The path below which the host passes every request to the gateway, such as `/ai`, or `/` for all paths. If
+   * absent, the host has its own routes, and calls the gateway for each request to find out whether the path is the
+   * gateway's.
    */
   readonly mountPath?: string | undefined;
   readonly headers: HeaderReader;
@@ -50,10 +49,11 @@ export interface GatewayResponse {
    */
   readonly freeChunk?: ((chunk: Uint8Array) => void) | undefined;
   /**
-   * Registers what the host does when the client has taken nothing of a produced `body` for `responseIdleSeconds`. The
-   * listener ends the client's connection and returns `false`: the gateway then treats the client as gone, and further
-   * reads of the body fail with the error given. It returns `true` if the client cannot read yet (its response waits
-   * behind another one of the same connection); then the time starts again. Absent for a complete body.
+   * Registers a listener for a client that has read nothing of a streamed `body` for `responseIdleSeconds`. The
+   * listener closes the client's connection and returns `false`: the gateway then treats the client as disconnected,
+   * and further reads of the body fail with the given error. The listener returns `true` if the client cannot read
+   * yet, because its pipelined response waits for an earlier one; the time limit then starts again. `onIdle` is
+   * absent for a complete body.
    */
   readonly onIdle?: ((listener: (error: Error) => boolean) => void) | undefined;
 }

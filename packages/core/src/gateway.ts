@@ -20,7 +20,7 @@ export interface Gateway {
    * and has read nothing, so that the host can call its next handler. The promise never rejects.
    */
   handle(request: GatewayRequest): Promise<GatewayResponse> | null;
-  /** The 404 for a path that nothing serves, for hosts that have no response of their own. */
+  /** Returns the 404 for a path that no route serves, for hosts without a 404 of their own. */
   notFound(request: Pick<GatewayRequest, "method" | "url" | "headers">): GatewayResponse;
   /** How the channels are, in the order of the options; none before options that take time are read. */
   status(): GatewayStatus;

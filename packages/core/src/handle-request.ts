@@ -14,7 +14,7 @@ export function createRequestHandler(
   { matchRoute, notFound }: { readonly matchRoute: RouteMatcher; readonly notFound: Gateway["notFound"] },
   isClosing: () => boolean,
 ): Gateway["handle"] {
-  /** The response to a request that no pipeline runs. */
+  /** Responds to a request that does not enter the pipeline. */
   const fail = (error: GatewayError, arrival: Arrival): GatewayResponse => {
     const report = createRequestReport({ ...lasting, maskKeys: wired.current?.maskKeys ?? String }, arrival);
     const response = report.fail(error);
@@ -48,7 +48,7 @@ export function createRequestHandler(
     if (route === undefined) return null;
     if (route === "unserved") return Promise.resolve(notFound(request));
     const response = respond(route, request);
-    // A request without an origin must not wait for one more promise.
+    // Requests without an origin skip this, so that they do not wait for one more promise.
     if (request.headers.get("origin") === null) return response;
     return response.then((sent) => exposeHeaders(request, sent));
   };

@@ -32,6 +32,6 @@ export interface RequestEvent extends EventSubject {
 export interface ErrorEvent extends EventSubject {
   /** What the client was told, and why: `cause` holds what lay behind it. No key stands in its message. */
   readonly error: GatewayError;
-  /** What was tried, in order. Absent if the request was refused before it was sent. */
+  /** The attempts in order. Absent if the request was refused before it was sent. */
   readonly attempts?: readonly AttemptRecord[] | undefined;
 }

@@ -24,7 +24,10 @@ export interface Caller {
   readonly responseFormat?: ResponseFormat | undefined;
   /** ISO 8601 with a time zone, or a Date: from then on the key is refused. Default: never. */
   readonly expiresAt?: string | Date | undefined;
-  /** All that the caller may ever spend, held money included. A decimal of at least 0; needs `billing`. Default: no bound. */
+  /**
+   * The total that the caller may ever spend, open holds included. A decimal of at least 0; requires `billing`.
+   * Default: no limit.
+   */
   readonly budget?: DecimalInput | undefined;
   /** In place of the gateway's own limits, each for itself. */
   readonly limits?: CallerLimits | undefined;
@@ -110,13 +113,15 @@ export interface AttemptRecord {
   readonly key: number;
   /** The HTTP status of the upstream response. Absent if none came. */
   readonly status?: number;
-  /** Why the attempt failed: the provider's code, or the gateway's where the provider gave none. Absent on success. */
+  /**
+   * Why the attempt failed: the provider's code, or the gateway's code if the provider sent none. Absent on success.
+   */
   readonly code?: string;
-  /** From sending to the head of the upstream response, or to the failure. */
+  /** The time from sending the request to the head of the upstream response, or to the failure. */
   readonly durationMs: number;
 }
 
-/** The channel whose response or failure the client gets, its name of the model, and all attempts up to then. */
+/** The channel whose response or failure the client gets, the channel's name of the model, and all attempts so far. */
 export interface SentTo {
   readonly channel: string;
   readonly upstreamModel: string;

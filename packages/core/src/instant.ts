@@ -1,8 +1,11 @@
-/** ISO 8601 with a date, a time and a zone. Without a zone, a time would mean another instant on each machine. */
+/**
+ * ISO 8601 with a date, a time and a zone. A time without a zone would be a different instant on machines with
+ * different time zones.
+ */
 const INSTANT =
   /^(\d{4}-\d\d-(\d\d))T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
-/** The instant in milliseconds since 1970; `undefined` if the value is neither a Date nor such a string. */
+/** Returns the instant in milliseconds since 1970, or `undefined` if the value is neither a Date nor such a string. */
 export function parseInstant(value: unknown): number | undefined {
   const milliseconds = value instanceof Date ? value.getTime() : parseString(value);
   return Number.isNaN(milliseconds) ? undefined : milliseconds;
@@ -17,11 +20,11 @@ function parseString(value: unknown): number {
 }
 
 /**
- * The instant that a string means, in milliseconds since 1970.
+ * Returns the instant of a string, in milliseconds since 1970.
  *
  * @param value ISO 8601 with a date, a time and a zone: `2026-01-31T00:00:00Z`, `2026-01-31T08:00+08:00`
- * @param name what the error calls the value
- * @throws RangeError if the value is anything else, such as a date without a time, or a time without a zone
+ * @param name the name of the value in the error message
+ * @throws RangeError for any other value, such as a date without a time, or a time without a zone
  */
 export function toInstant(value: string, name: string): number {
   const instant = typeof value === "string" ? parseInstant(value) : undefined;

@@ -10,14 +10,14 @@ import type { ProducedBody } from "./upstream-call.js";
  */
 export function toJsonBody(value: JsonObject): string | ProducedBody {
   const images: UploadedImage[] = [];
-  // No client can know it, so no client can write something that would be taken for an image.
+  // A client cannot know this value, so it cannot send a string that would be taken for an image.
   let mark = "";
   const outline = stringifyUploads(value, (image) => {
     mark ||= crypto.randomUUID();
     return `${writePrefix(image)}${mark}[${images.push(image) - 1}]`;
   });
   if (images.length === 0) return outline;
-  // Strings and numbers of images take turns.
+  // Strings alternate with numbers of images.
   const pieces = outline.split(new RegExp(`${mark}\\[(\\d+)\\]`));
   return toProducedBody(
     pieces.map((piece, index) => (index % 2 === 0 ? piece : images[Number(piece)])).filter(isPresent),

@@ -34,7 +34,7 @@ export function createMaintenance(
   let endRepeating: (() => void) | undefined;
   let running: Promise<void> | undefined;
   const onFailure = onceForEachId((failure) => reportUnended(failure, parts.logger));
-  /** If a round takes longer than the interval, the next one is left out. */
+  /** If a round takes longer than the interval, the next round is skipped. */
   const begin = (): void => {
     running ??= maintain(parts, onFailure).finally(() => {
       running = undefined;
@@ -56,7 +56,7 @@ export function createMaintenance(
 
 async function maintain(parts: MaintenanceParts, onFailure: (failure: EntryFailure) => void): Promise<void> {
   const { ledger, delivery, lateWrites, onLost, logger } = parts;
-  // Before the sweep: the known end of a request is better than an unresolved record.
+  // Late writes come before the sweep, because a known outcome is better than an unresolved record.
   await lateWrites.run();
   try {
     const lost = await ledger.sweep({ onLost, onFailure });

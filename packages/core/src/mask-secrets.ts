@@ -1,24 +1,24 @@
 /** Keys of providers, keys of ours as `mintApiKey` makes them, and whatever is sent as a key. */
 const KEY_LIKE = /\b(?:sk|ak|ark)-[\w-]{8,}|\bcal-[\dA-Z]{43}|\bBearer\s+[\w.~+/=-]{8,}/gi;
 
-/** A shorter value is a placeholder, such as `none`, and would take words out of a response. */
+/** A shorter value is a placeholder, such as `none`; masking it would remove ordinary words from a response. */
 const MIN_SECRET_LENGTH = 8;
 /** A shorter value of digits only could be a number in a response, such as a count of tokens. */
 const MIN_NUMBER_LENGTH = 17;
 
-/** Takes keys out of a string that is about to be shown. */
+/** Masks keys in a string that will be shown. */
 export type SecretMask = (text: string) => string;
 
 /** Header names that say that their value is a secret. */
 const SECRET_NAME = /auth|key|token|secret|password|credential|cookie|session|signature/i;
-/** A value of a header with any other name is a secret if it looks random: long, with digits among its letters. */
+/** A header value with any other name is a secret if it looks random: long, and with digits between its letters. */
 const RANDOM_LENGTH = 16;
 const RANDOM_CHANGES = 4;
 
 /**
- * What must not be shown of the keys and the headers of a channel. A header's value counts if the header's name says
- * that it is a secret, or if it looks random: a region or a user agent is no secret, and masking it would break the links
- * in which it occurs. Of `Basic …` and of cookies the parts count too.
+ * Returns the secrets in the keys and headers of a channel. A header value is a secret if the header's name says so,
+ * or if the value looks random. A region or a user agent is not a secret: masking it would break links that contain
+ * it. For `Basic …` and for cookies, the parts of the value are secrets too.
  */
 export function findSecrets(
   keys: readonly string[],
@@ -31,7 +31,10 @@ export function findSecrets(
   return [...new Set([...keys, ...values])].filter(isLongEnough);
 }
 
-/** The credential after `Basic`, and the values of cookies. Parts without a digit are words such as `Basic` itself. */
+/**
+ * Returns the credential after `Basic`, and the values of cookies. Parts without a digit are words such as `Basic`
+ * itself.
+ */
 function partsOf(value: string): readonly string[] {
   const parts = [...value.split(/[\s;,]+/), ...value.split(/[\s;,=]+/)];
   return parts.filter((part) => /\d/.test(part));
@@ -48,16 +51,19 @@ function isLongEnough(secret: string): boolean {
   return secret.length >= (/^\d+$/.test(secret) ? MIN_NUMBER_LENGTH : MIN_SECRET_LENGTH);
 }
 
-/** A mask for strings of ours: takes out the given secrets, and leaves names alone that look like keys. */
+/**
+ * Creates a mask for our own strings. It masks the given secrets, and does not change other strings that look like
+ * keys, such as names.
+ */
 export function createKeyMask(secrets: readonly string[]): SecretMask {
-  // The longest first: if a key begins with another one, nothing of its end may stay.
+  // The longest secret first: if a key begins with another key, its whole length is masked.
   const longestFirst = secrets.filter(isLongEnough).toSorted((a, b) => b.length - a.length);
   return (text) => longestFirst.reduce((rest, secret) => rest.replaceAll(secret, "***"), text);
 }
 
 /**
- * A mask for strings of providers, who quote the key they refuse: takes out the given secrets, and whatever looks like a
- * key.
+ * Creates a mask for strings of providers, who quote the key that they refuse. It masks the given secrets and
+ * everything else that looks like a key.
  */
 export function createSecretMask(secrets: readonly string[]): SecretMask {
   const maskKeys = createKeyMask(secrets);

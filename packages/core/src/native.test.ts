@@ -247,10 +247,10 @@ describe("the fields of a native request", () => {
 
   it.each([
     [{}, "prompt is required.", "prompt"],
-    [{ prompt: null }, "prompt must be a text.", "prompt"],
+    [{ prompt: null }, "prompt must be a string.", "prompt"],
     [{ prompt: "" }, "prompt must not be empty.", "prompt"],
-    [{ prompt: 5 }, "prompt must be a text.", "prompt"],
-    [{ prompt: ["x"] }, "prompt must be a text.", "prompt"],
+    [{ prompt: 5 }, "prompt must be a string.", "prompt"],
+    [{ prompt: ["x"] }, "prompt must be a string.", "prompt"],
     [{ stream: "true" }, "stream must be true or false.", "stream"],
     [{ stream: 1 }, "stream must be true or false.", "stream"],
     [

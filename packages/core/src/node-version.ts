@@ -7,7 +7,7 @@ import zlib from "node:zlib";
  */
 if (!isSupported(process.versions.node)) {
   const error = new Error(`calotype needs Node 22.19 or newer; this is Node ${process.versions.node}.`);
-  // The stack would only show the loader of modules.
+  // The stack trace would show only Node's module loader.
   error.stack = error.message;
   throw error;
 }

@@ -38,7 +38,7 @@ function toInstant(ms: number): string {
 export interface RequestReport {
   isFrom(caller: string): void;
   isFor(model: string): void;
-  /** The attempts of the request; the last one may still change until the request is settled. */
+  /** The attempts of the request. The last one may still change until the request is settled. */
   tried(attempts: readonly AttemptRecord[]): void;
   /** Tells of a failure and gives the answer to it. Anything but a {@link GatewayError} is a failure of ours. */
   fail(error: unknown): GatewayResponse;

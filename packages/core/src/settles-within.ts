@@ -1,4 +1,4 @@
-/** The longest time of a timer. One that is set for longer ends at once. */
+/** The longest delay of a timer. A longer delay would fire at once. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Whether a promise settles, either way, in so many milliseconds; waits without a timer for what has longer than weeks. */

@@ -40,8 +40,8 @@ export async function shutDown(parts: ShutDownParts, deadlineMs: number): Promis
 }
 
 /**
- * Keeps the process alive meanwhile: a response that nobody reads is ended by a timer that does not, and nothing else
- * may be left to wait for.
+ * Keeps the process alive until everything has ended. A response that no client reads is ended by a timer that does
+ * not keep the process alive, and there may be no other work.
  */
 async function finishesWithin({ underWay }: ShutDownParts, deadlineMs: number): Promise<boolean> {
   const keepAlive = setInterval(() => undefined, MAX_TIMER_MS);

@@ -1,6 +1,6 @@
 import { createLinkedList, type Link } from "./linked-list.js";
 
-/** Something that must make progress: the response of a provider, or the reader of one of our responses. */
+/** Something that must make progress: an upstream response, or the reader of one of our responses. */
 export interface Watched {
   /** Set this to {@link HEARD} at each sign of progress. The watch replaces it by the time of the next look. */
   quietSince: number;
@@ -21,7 +21,10 @@ export interface StallWatch {
 }
 
 const LOOK_MS = 250;
-/** A longer time between two looks counts as this much: data that came while the event loop was blocked is not read yet. */
+/**
+ * A longer time between two looks counts as this much: data that arrived while the event loop was blocked was not
+ * read yet.
+ */
 const MAX_STEP_MS = 2 * LOOK_MS;
 /**
  * When the last look was longer ago than this, the timer has probably ended: on Workers a timer ends with the request
@@ -74,7 +77,10 @@ export function createStallWatch(): StallWatch {
       if (timer === undefined || performance.now() - lookedAt > DEAD_MS) start();
       return entries.add(entry);
     },
-    /** The next look stops the timer. Stopping it here would create one per request where requests come one by one. */
+    /**
+     * The timer is stopped by the next look. Stopping it here would create a timer for each request if requests come
+     * one after another.
+     */
     delete: (link) => entries.delete(link),
   };
 }

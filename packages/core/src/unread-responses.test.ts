@@ -120,7 +120,7 @@ describe.each(KINDS)("$kind that nobody reads", (kind) => {
 
     await pass(3 * LOOKS_MS);
     expect(test.records).toMatchObject([{ status: 200, images: kind.images }]);
-    await expect(response.text()).rejects.toThrow("The client took nothing of the response for 60 s.");
+    await expect(response.text()).rejects.toThrow("The client read nothing of the response for 60 s.");
     expect(await isFree(test, kind)).toBe(true);
     await test.gateway.close();
   });

@@ -39,12 +39,12 @@ export interface UploadedImage {
 /** A reference image: an `http(s)` URL, a data URL, or what came as bytes. */
 export type ReferenceImage = string | UploadedImage;
 
-/** Writes uploads while {@link stringifyUploads} runs. */
+/** Writes the uploads while {@link stringifyUploads} runs. */
 let writeUpload: UploadWriter | undefined;
 
 type UploadWriter = (image: UploadedImage) => unknown;
 
-/** An image of the bytes that were kept of a form's file, or of a data URL, which is then given too. */
+/** Creates an image from the stored bytes of a form's file, or of a data URL, which is then passed too. */
 export function createUploadedImage(
   mediaType: string,
   bytes: KeptBytes,
@@ -72,8 +72,8 @@ function toText(ascii: Uint8Array): string {
 }
 
 /**
- * The JSON of a value, with what `write` returns in the place of each upload. One native pass: to look for uploads
- * first would visit each value of the body in JavaScript.
+ * Returns the JSON of a value, with the result of `write` in the place of each upload. This takes one native pass:
+ * searching for uploads first would visit each value of the body in JavaScript.
  */
 export function stringifyUploads(
   value: unknown,
@@ -98,7 +98,7 @@ export function dataUrlPrefix(mediaType: string): string {
   return `data:${mediaType};base64,`;
 }
 
-/** A value of JSON with something else in the place of each upload; the same value if it holds none. */
+/** Replaces each upload in a JSON value. Returns the same value if it contains none. */
 export function replaceUploads(value: JsonObject, replace: UploadWriter): JsonObject;
 export function replaceUploads(value: unknown, replace: UploadWriter): unknown;
 export function replaceUploads(value: unknown, replace: UploadWriter): unknown {

@@ -20,9 +20,9 @@ export type UpstreamFailureKind =
   | "server";
 
 /**
- * What a failure makes unusable for a while: nothing (`request`), one model on the channel, one key of the
- * channel, or the whole channel. A `model` failure of kind `credential`, `rate` or `quota` belongs to the account:
- * it affects the model with that key only.
+ * What a failure makes unusable for some time: nothing (`request`), one model on the channel, one key of the channel,
+ * or the whole channel. A failure with scope `model` and kind `credential`, `rate` or `quota` belongs to the account:
+ * it affects the model only with that key.
  */
 export type FailureScope = "request" | "model" | "key" | "channel";
 
@@ -30,8 +30,8 @@ export type FailureScope = "request" | "model" | "key" | "channel";
 export interface UpstreamFailure {
   readonly kind: UpstreamFailureKind;
   /**
-   * What is left alone after the failure. Default: `request` for `content`, `model` for `model`, `key` for
-   * `credential`, `rate` and `quota`, `channel` for `overload` and `server`.
+   * What cools after the failure. Default: `request` for `content`, `model` for `model`, `key` for `credential`,
+   * `rate` and `quota`, `channel` for `overload` and `server`.
    */
   readonly scope?: FailureScope | undefined;
   /** The provider's error code, when it gave one. */

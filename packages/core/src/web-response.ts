@@ -8,9 +8,10 @@ export function toWebResponse(response: GatewayResponse, request: Request): Resp
 }
 
 /**
- * A stream that asks for a chunk when it wants one. It is not of type `bytes`: such a stream takes the chunk's buffer
- * away. An aborted request ends it too: some hosts drop the response then, without reading or cancelling it. A host
- * that keeps the response and does not read it is ended by the gateway's time limit; the stream then fails.
+ * A stream that reads a chunk when its consumer wants one. It is not of type `bytes`, because such a stream detaches
+ * the chunk's buffer. An aborted request also ends it: some hosts then drop the response without reading or
+ * cancelling it. If a host keeps the response and does not read it, the gateway's time limit ends it, and the stream
+ * fails.
  */
 function toStream(
   body: AsyncIterable<Uint8Array>,
@@ -19,7 +20,8 @@ function toStream(
 ): ReadableStream<Uint8Array> {
   const chunks = body[Symbol.asyncIterator]();
   const leave = (): void => void chunks.return?.().catch(() => undefined);
-  // The listener also holds the Request: its signal follows the client only as long as the Request is held.
+  // The listener keeps a reference to the Request: its signal follows the client only while the Request is
+  // referenced.
   const forgetRequest = (): void => request.signal.removeEventListener("abort", leave);
   if (request.signal.aborted) leave();
   else request.signal.addEventListener("abort", leave, { once: true });

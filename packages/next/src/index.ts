@@ -41,13 +41,14 @@ export function toNextHandlers(gateway: Gateway | (() => Gateway)): RouteHandler
   const handle: RouteHandler = async (request, { params }) => {
     made ??= typeof gateway === "function" ? gateway() : gateway;
     const mountPath = readMountPath(new URL(request.url).pathname, await params);
-    // Work that goes on after the response, such as a stream whose client left, must outlive the request.
+    // Work that continues after the response, such as a stream whose client has disconnected, must outlive the
+    // request.
     return made.fetch(request, { waitUntil: after, mountPath });
   };
   return { GET: handle, POST: handle, PUT: handle, PATCH: handle, DELETE: handle, OPTIONS: handle };
 }
 
-/** The folder of the route: the path without what the catch-all parameter holds. */
+/** The folder of the route: the path without the value of the catch-all parameter. */
 function readMountPath(pathname: string, params: Awaited<RouteContext["params"]>): string | undefined {
   const rest = Object.values(params ?? {}).find((value) => Array.isArray(value));
   const below = rest === undefined ? pathname : `/${rest.join("/")}`;

@@ -9,7 +9,10 @@ export interface CloseOnSignalsOptions {
    * SIGKILL 30 seconds after SIGTERM.
    */
   readonly deadlineSeconds?: number | undefined;
-  /** Called once when the gateway is closed, for what must be open until then: a ledger, a database pool. */
+  /**
+   * Called once when the gateway is closed. Close here what must be open until then, such as a ledger or a database
+   * pool.
+   */
   readonly onClosed?: (() => unknown) | undefined;
   /** Default: SIGTERM and SIGINT. */
   readonly signals?: readonly NodeJS.Signals[] | undefined;
@@ -17,7 +20,7 @@ export interface CloseOnSignalsOptions {
 
 const DEFAULT_DEADLINE_SECONDS = 25;
 const DEFAULT_SIGNALS: readonly NodeJS.Signals[] = ["SIGTERM", "SIGINT"];
-/** For a client that does not read its response. By then everything is settled. */
+/** The time for clients that do not read their response, in milliseconds. Everything is settled by then. */
 const EXIT_AFTER_MS = 2_000;
 
 /**
@@ -51,7 +54,7 @@ export function closeOnSignals(
   if (!(deadlineSeconds >= 0)) throw new RangeError("deadlineSeconds must be a number of at least 0.");
 
   const close = async (): Promise<void> => {
-    // The default of a second signal is to end the process.
+    // Without a listener, a second signal ends the process.
     for (const signal of signals) process.off(signal, onSignal);
     server.close();
     await gateway.close({ deadlineSeconds });

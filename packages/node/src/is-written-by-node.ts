@@ -1,10 +1,11 @@
 import type { ServerResponse } from "node:http";
 
 /**
- * True if nothing but Node's own code gets what is written to this response now. A compression, a recorder or a tracer
- * that replaced `write` of the response, of its socket or of their prototypes may keep a chunk longer than its write
- * takes. The functions are told by their source: they may have been replaced before this file was loaded, so there is
- * nothing to compare them with. If a release of Node writes them differently, this is false and only memory is lost.
+ * True if only Node's own code gets the chunks that are written to this response. If a compression, a recorder or a
+ * tracer has replaced `write` of the response, of its socket or of their prototypes, that code may keep a chunk for
+ * longer than the write. Node's functions are recognized by their source: they may have been replaced before this
+ * file was loaded, so there is no original to compare them with. If a release of Node has a different source, this
+ * returns false, and only memory is wasted.
  */
 export function isWrittenByNode(res: ServerResponse): boolean {
   const { socket } = res;
@@ -21,7 +22,7 @@ function createSourceCheck(marker: RegExp): (candidate: (...values: never[]) => 
   return (candidate) => {
     let isOwn = known.get(candidate);
     if (isOwn === undefined) {
-      // Of a bound function and of a proxy the source is `[native code]`.
+      // The source of a bound function or a proxy is `[native code]`.
       isOwn = marker.test(Function.prototype.toString.call(candidate));
       known.set(candidate, isOwn);
     }

@@ -7,7 +7,8 @@ export interface HostRequest {
   readonly url?: string;
   /**
    * The path at which the gateway is mounted, such as `/ai`: everything below it belongs to the gateway. `/`: every
-   * path does. Absent: not known; the gateway then takes only what is certainly its own.
+   * path belongs to the gateway. If absent, the mount path is unknown, and the gateway takes only paths that are
+   * certainly its own.
    */
   readonly mountPath?: string | undefined;
   /** What a body parser made of the body. Counts only when the bytes were really taken. */

@@ -4,10 +4,10 @@ import { drainUpload } from "./drain-upload.js";
 import { isWrittenByNode } from "./is-written-by-node.js";
 
 /**
- * Writes the gateway's response to the socket: a complete body in one write, a produced one chunk by chunk as fast as
- * the client reads it. Headers that the host set on the response stay.
+ * Writes the gateway's response to the socket. A complete body takes one write. A streamed body is written chunk by
+ * chunk, as fast as the client reads it. Headers that the host set on the response stay.
  *
- * @returns `undefined` if everything is written already
+ * @returns `undefined` if everything is already written
  */
 export function sendResponse(
   req: IncomingMessage,
@@ -67,7 +67,7 @@ async function sendProduced(
   try {
     writeHead(res, status, headers).flushHeaders();
   } catch (error) {
-    // Node refuses headers that the host set if they cannot be sent. The body must not wait for a reader then.
+    // Node throws if headers that the host set cannot be sent. The body must then not wait for a reader.
     await body[Symbol.asyncIterator]().return?.();
     throw error;
   }
@@ -76,12 +76,12 @@ async function sendProduced(
   return sendChunks(res, body, freeChunk);
 }
 
-/** How often a pipelined response may wait as long again for its turn. */
+/** How many times a pipelined response gets the whole time limit again while it waits for its turn. */
 const MAX_TURNS_WAITED = 15;
 
 /**
- * Ends the connection of a client that does not read. Not yet if the response has no socket: a pipelined response gets
- * its socket when the one in front of it has ended.
+ * Ends the connection of a client that does not read, unless the response has no socket yet: a pipelined response
+ * gets its socket when the response before it has ended.
  */
 function createDisconnect(res: ServerResponse): () => boolean {
   let waited = 0;
@@ -128,9 +128,9 @@ async function answerDuringUpload(
 }
 
 /**
- * Writes chunks with backpressure. If the client leaves, `return` of the body's iterator ends the body at once, also
- * while the next chunk is minutes away. If the body fails, the connection is reset: the client must not take what it
- * has for the whole.
+ * Writes chunks with backpressure. If the client disconnects, `return` of the body's iterator ends the body at once,
+ * even if the next chunk would come minutes later. If the body fails, the connection is reset, so that the client
+ * does not take an incomplete response for a complete one.
  */
 async function sendChunks(
   res: ServerResponse,
@@ -147,14 +147,14 @@ async function sendChunks(
       if (res.destroyed) break;
     }
   } catch {
-    // The producer of the body has reported why it failed; here only the client is told.
+    // The code that produced the body has already reported the failure; here only the connection is reset.
     res.destroy();
   }
   res.off("close", stop);
   if (!res.destroyed) res.end();
 }
 
-/** A smaller chunk is not worth freeing. Bytes. */
+/** In bytes. Freeing a smaller chunk is not worth its cost. */
 const MIN_FREED_BYTES = 16 * 1024;
 
 /** Frees a chunk once it is written, under the conditions of docs/decisions/0015. */

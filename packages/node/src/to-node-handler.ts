@@ -42,7 +42,7 @@ export function toNodeHandler(gateway: Pick<Gateway, "handle" | "notFound">): No
   };
 }
 
-/** Connect and its kin keep the whole path here when they take a mount path off `url`. */
+/** Connect and similar frameworks keep the whole path here when they remove a mount path from `url`. */
 function readOriginalUrl(req: IncomingMessage & { readonly originalUrl?: unknown }): string | undefined {
   return typeof req.originalUrl === "string" ? req.originalUrl : undefined;
 }

@@ -13,7 +13,7 @@ export interface Books {
   release(releases: readonly ReleaseEntry[]): Promise<void>;
 }
 
-/** What the books need. */
+/** The dependencies of the books. */
 export interface BooksOptions {
   readonly schema: string;
   readonly owner: Owner;
@@ -21,12 +21,12 @@ export interface BooksOptions {
   readonly unsureHolds: UnsureHolds;
 }
 
-/** The books in a schema, which call the functions of the schema. */
+/** The books in a schema. They call the functions of the schema. */
 export function createBooks(database: Database, { schema, owner, unsureHolds }: BooksOptions): Books {
   return {
     hold: async (holds) => {
       const refused = await database.call(({ number, msLeft }) => {
-        // The first statement may still be on its way, although its connection was lost.
+        // The first statement may still reach the server, although its connection was lost.
         if (number > 0) for (const hold of holds) unsureHolds.add(hold);
         return toHoldQuery(holds, msLeft);
       });

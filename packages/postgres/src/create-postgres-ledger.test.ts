@@ -14,7 +14,7 @@ await describeWithPostgres("a ledger", ({ url, pool, nameSchema }) => {
     createPostgresLedger({ pool, schema: nameSchema(), ...options });
 
   it.each(["id", "caller", "group", "model"] as const)(
-    "refuses a NUL and half a surrogate pair in %s, alone of what is asked for together",
+    "refuses only the call whose %s has a NUL or an unpaired surrogate, of calls that are sent together",
     async (name) => {
       const ledger = open();
       const results = await Promise.allSettled([
@@ -63,7 +63,7 @@ await describeWithPostgres("a ledger", ({ url, pool, nameSchema }) => {
       ledger.totals("day", { model: name }),
       readAll(ledger, { channel: name }),
     ]) {
-      await expect(asked).rejects.toThrow("must hold neither NUL nor half a surrogate pair");
+      await expect(asked).rejects.toThrow("must not contain NUL or an unpaired surrogate");
     }
     await ledger.close();
   });

@@ -23,22 +23,22 @@ interface Attempt {
 }
 
 /**
- * The database behind a pool. A call may send its statements twice if it is unknown what became of the first time. It
- * rejects at its deadline. The server ends the statements by then as well, so that no session is left behind.
+ * The database behind a pool. A call may send its statements twice if the outcome of the first time is unknown. It
+ * rejects at its deadline. The server also ends the statements by then, so that no session is left behind.
  */
 export interface Database {
   /** Runs one statement in a transaction with time limits. */
   run(query: SqlQuery, timeoutMs?: number): Promise<readonly Row[]>;
   /**
-   * Calls a function of the schema that limits its waiting itself (`FUNCTION_SETTINGS`). This saves the round trips of
-   * the transaction around it.
+   * Calls a function of the schema that sets its own time limits (`FUNCTION_SETTINGS`). This saves the round trips of
+   * a transaction.
    */
   call(toQuery: (attempt: Attempt) => SqlQuery): Promise<readonly Row[]>;
   /** Runs several statements in one transaction with time limits, and does not repeat it. */
   transact<T>(work: (send: Send) => Promise<T>): Promise<T>;
 }
 
-/** Waits before a statement is sent again; in total shorter than clients notice. */
+/** The waits before a statement is sent again. Their sum is too short for clients to notice. */
 const RETRY_MS: readonly number[] = [20, 100, 400];
 
 /** The longest wait for one lock. `FUNCTION_SETTINGS` says the same. */
@@ -57,7 +57,7 @@ export function createDatabase(pool: PostgresPool, defaultTimeoutMs: number): Da
       } catch (error) {
         const waitMs = RETRY_MS[number];
         if (waitMs === undefined || !isTransient(error)) throw error;
-        // Of random length, so that transactions that met do not meet again.
+        // Of random length, so that transactions that collided do not collide again.
         await sleep(waitMs * (0.5 + Math.random()));
       }
     }
@@ -81,7 +81,7 @@ const msUntil = (end: number): number => Math.max(0, Math.ceil(end - performance
 
 /** If the work fails, the connection is closed and the transaction with it. */
 async function transact<T>(send: Send, msLeft: number, work: () => Promise<T>): Promise<T> {
-  // 0 would mean no limit. The last setting frees what a process holds that stops in the middle.
+  // 0 would mean no limit. The last setting releases the locks of a process that stops during a transaction.
   const limitMs = Math.max(1, msLeft);
   await send({
     sql: `BEGIN ISOLATION LEVEL READ COMMITTED;

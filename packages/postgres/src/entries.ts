@@ -12,7 +12,7 @@ export type RecordEntry = Pick<SettledRecord, "id" | "caller" | "model" | "chann
   readonly text: string;
 };
 
-/** A release as it is written. */
+/** The input of a release. */
 export interface ReleaseEntry {
   readonly id: string;
   /** The caller, if the hold may not have been made yet. */

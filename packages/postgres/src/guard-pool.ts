@@ -6,7 +6,7 @@ const ignoreError = (): void => undefined;
 /** Connections that have our listener. It stays for the life of the connection. */
 const guarded = new WeakSet<PostgresClient>();
 
-/** How many ledgers use a pool now. They share its listeners. */
+/** The number of open ledgers of each pool. They share the pool's listeners. */
 const users = new WeakMap<PostgresPool, number>();
 
 /**

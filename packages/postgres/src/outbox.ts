@@ -3,7 +3,7 @@ import { toClock } from "./clock.js";
 import type { Database } from "./database.js";
 import { type Row, readText } from "./read-column.js";
 
-/** What an outbox needs. */
+/** The dependencies of an outbox. */
 export interface OutboxOptions {
   readonly schema: string;
   readonly now: () => number | null;
@@ -11,7 +11,10 @@ export interface OutboxOptions {
 
 /** The records of a schema that are not marked as delivered. */
 export function createOutbox(database: Database, { schema, now }: OutboxOptions): Outbox {
-  /** Leases the oldest, behind a place in the order. Skips those that another process takes at this moment. */
+  /**
+   * Leases the oldest records after a position in the order. Skips records that another process is leasing at the
+   * same time.
+   */
   const lease = async (behind: string, limit: number, leaseMs: number): Promise<readonly Row[]> =>
     await database.run({
       sql: `WITH due AS (
@@ -40,7 +43,7 @@ export function createOutbox(database: Database, { schema, now }: OutboxOptions)
             onUnreadable?.({ id: readText(row, "id"), error });
           }
         }
-        // In the place of records that cannot be read come others, so that these do not wait.
+        // More records are leased in place of those that cannot be read, so that readable records do not wait.
         if (rows.length < wanted || records.length === limit) return records;
         behind = readText(rows.at(-1), "sequence");
       }

@@ -48,7 +48,7 @@ export function renewRegularly(leaseMs: number, renew: () => Promise<void>): () 
     isRenewing = false;
   };
   const timer = setInterval(() => {
-    // If the database is slow, renewals must not add up.
+    // Only one renewal at a time, so that renewals do not accumulate if the database is slow.
     if (isRenewing) return;
     isRenewing = true;
     // After a renewal that failed, the next renewal or the next hold renews the lease.

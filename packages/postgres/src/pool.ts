@@ -14,7 +14,7 @@ export interface PostgresClient {
   on(event: "error", listener: (error: Error) => void): unknown;
 }
 
-/** What the ledger needs of a pool of connections. A `Pool` of `pg` has it. */
+/** The part of a connection pool that the ledger uses. A `Pool` of `pg` has it. */
 export interface PostgresPool {
   connect(): Promise<PostgresClient>;
   on(event: "error", listener: (error: Error) => void): unknown;

@@ -23,15 +23,15 @@ interface LostHold {
   readonly record: UnresolvedRecord;
 }
 
-/** What became of some lost holds. */
+/** The result for some lost holds. */
 interface Ended {
   readonly records: UnresolvedRecord[];
   readonly failures: EntryFailure[];
 }
 
 /**
- * Ends the lost holds of a schema. They are found without a lock and then ended by name, so that each is ended once even
- * if several processes find it.
+ * Ends the lost holds of a schema. They are found without a lock and then ended by id, so that each is ended once
+ * even if several processes find it.
  */
 export function createSweep(
   database: Database,
@@ -64,7 +64,10 @@ export function createSweep(
     const ended = new Set(rows.map((row) => readText(row, "ended")));
     return records.filter(({ id }) => ended.has(id));
   };
-  /** If the server refuses one of them, for example because its names do not fit into an index, that one fails alone. */
+  /**
+   * Ends the holds one by one. If the server refuses one of them, for example because its names do not fit into an
+   * index, only that one fails.
+   */
   const endEach = async (lost: readonly LostHold[], ended: Ended): Promise<void> => {
     if (lost.length === 0) return;
     try {
@@ -95,7 +98,7 @@ export function createSweep(
       if (rows.length < BATCH) return ended;
     }
   };
-  /** A marker of a release is of use while the statement of its hold may still be on its way. */
+  /** A marker of a release is needed while the statement of its hold may still reach the server. */
   const forgetDead = async (): Promise<void> => {
     await database.run({
       sql: `WITH old AS (

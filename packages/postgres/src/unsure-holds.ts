@@ -1,4 +1,4 @@
-/** Holds of which it is unknown whether they were made or will be: their statement failed, or was sent twice. */
+/** Holds for which it is unknown whether they were made or will be made: their statement failed, or was sent twice. */
 export interface UnsureHolds {
   add(hold: { readonly id: string; readonly caller: string }): void;
   /** The caller of the hold; `undefined` if the hold is not unsure. */
@@ -7,7 +7,7 @@ export interface UnsureHolds {
   forget(id: string): void;
 }
 
-/** Core releases each soon. Beyond this number the oldest is forgotten. */
+/** The maximum number of unsure holds. Core releases each of them soon; beyond this number the oldest is forgotten. */
 const MOST = 10_000;
 
 /** Keeps the unsure holds in the memory of this process. */

@@ -11,7 +11,7 @@ import {
 import { isRefusal } from "./postgres-error.js";
 import type { UnsureHolds } from "./unsure-holds.js";
 
-/** Holds and their ends. Calls that come together go to the database together. */
+/** Writes holds and their ends. Calls that are made at the same time are sent to the database together. */
 export interface Writes extends Pick<AsyncLedger, "hold" | "settle" | "release"> {
   /** Resolves when all that was asked for until now is done or has failed. */
   settled(): Promise<void>;
@@ -26,7 +26,7 @@ export interface WritesParts {
   readonly timeoutMs: number;
 }
 
-/** One queue for each kind, since one statement does one kind. */
+/** One queue for each kind, because a statement does only one kind. */
 export function createWrites({ books, unsureHolds, ready, timeoutMs }: WritesParts): Writes {
   const settlements = createBatchQueue(timeoutMs, async (entries: readonly RecordEntry[]) => {
     await books.settle(entries);
@@ -40,7 +40,7 @@ export function createWrites({ books, unsureHolds, ready, timeoutMs }: WritesPar
     await releases.run({ id, unsureCaller: unsureHolds.callerOf(id) });
     unsureHolds.forget(id);
   };
-  /** Nobody waits for this. If it fails, the hold stays until its time is over. */
+  /** Not awaited by a caller. If it fails, the hold stays until its time is over. */
   const releaseLate = ({ id }: Pick<HoldEntry, "id">): void => void release(id).catch(() => undefined);
   const holds = createBatchQueue(
     timeoutMs,
@@ -53,7 +53,7 @@ export function createWrites({ books, unsureHolds, ready, timeoutMs }: WritesPar
     try {
       return await holds.run(entry);
     } catch (error) {
-      // The statement may still be on its way to the server.
+      // The statement may still reach the server.
       if (!isRefusal(error)) unsureHolds.add(entry);
       throw error;
     }
@@ -63,7 +63,7 @@ export function createWrites({ books, unsureHolds, ready, timeoutMs }: WritesPar
       const entry = toHoldEntry(hold);
       await ready();
       const result = await runHold(entry);
-      // Of a hold that was sent twice, the first statement may still come and find room.
+      // If a hold was sent twice, the first statement may still arrive and make the hold.
       if (!result.ok && unsureHolds.callerOf(entry.id) !== undefined) releaseLate(entry);
       return result;
     },
@@ -71,12 +71,12 @@ export function createWrites({ books, unsureHolds, ready, timeoutMs }: WritesPar
       const entry = toRecordEntry(record);
       await ready();
       await settlements.run(entry);
-      // Its record keeps a late statement from making the hold.
+      // Its record prevents a late statement from making the hold.
       unsureHolds.forget(entry.id);
     },
     release: async (id) => {
       await ready();
-      // PostgreSQL cannot have an id that is not a name, and refuses to be asked for it.
+      // An id that is not a name cannot exist in PostgreSQL, and must not be sent to it.
       if (isName(id)) await release(id);
     },
     settled: async () => {

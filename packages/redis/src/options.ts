@@ -41,7 +41,7 @@ export function checkOptions({
 }: RedisAdmissionStoreOptions): void {
   if (prefix !== undefined && (typeof prefix !== "string" || /[{}]/.test(prefix))) {
     throw new TypeError(
-      "prefix must be a text without braces: what stands in them decides on the cluster's node.",
+      "prefix must be a string without braces: what stands in them decides on the cluster's node.",
     );
   }
   assertBetween("deadlineMs", deadlineMs, 10, 60_000);

@@ -15,9 +15,9 @@ export interface SqliteLedgerOptions {
   /** The file, made where it is not there; its folder must exist. `":memory:"` keeps everything in this process. */
   readonly path: string;
   /**
-   * The clock, milliseconds since 1970. Default `Date.now`: the processes that share a file share the clock of their
-   * machine. Set it by slewing, as NTP does. If it jumps ahead by more than a lease, live holds count as lost; the books
-   * are correct again when their requests end.
+   * The clock, in milliseconds since 1970. Default `Date.now`: the processes that share a file share the clock of
+   * their machine. Adjust that clock gradually, as NTP does. If it jumps ahead by more than a lease, holds of
+   * requests in progress count as lost; their records are corrected when the requests end.
    */
   readonly now?: (() => number) | undefined;
   /**

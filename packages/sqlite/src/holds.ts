@@ -18,11 +18,11 @@ export interface Holds {
   open(hold: Hold): HoldResult;
   /** Takes a hold away, and its money from what is held. False when there is none. */
   end(id: string): boolean;
-  /** The lost holds: those past their time and those of dead owners; with `own` also those of this owner. */
+  /** The lost holds: holds whose time is over and holds of dead owners; with `own` also those of this owner. */
   findLost(options: { readonly own: boolean }): LostHolds;
 }
 
-/** Lost holds, the oldest first, and those that cannot be read. */
+/** The lost holds, the oldest first, and the holds that cannot be read. */
 interface LostHolds {
   readonly holds: readonly Hold[];
   readonly failures: readonly EntryFailure[];

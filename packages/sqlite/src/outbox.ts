@@ -8,13 +8,13 @@ export interface RecordOutbox {
   mark(records: readonly UsageRecord[]): void;
 }
 
-/** The records that were leased, and those that were leased and cannot be read. */
+/** The leased records, and the leased records that cannot be read. */
 interface Taken {
   readonly records: UsageRecord[];
   readonly failures: EntryFailure[];
 }
 
-/** Those that nobody has, behind a place in the order in which they were kept. */
+/** Records that are not leased, after a position in the order in which they were stored. */
 export const SELECT_UNDELIVERED = `SELECT sequence, id, record FROM records
   WHERE leased_until IS NOT NULL AND leased_until <= ? AND sequence > ? ORDER BY sequence LIMIT ?`;
 
@@ -42,7 +42,7 @@ export function createOutbox(database: DatabaseSync, now: () => number): RecordO
             taken.failures.push({ id: readText(row, "id"), error });
           }
         }
-        // In the place of records that cannot be read come others, so that these do not wait.
+        // More records are leased in place of those that cannot be read, so that readable records do not wait.
         if (rows.length < wanted || taken.records.length === limit) return taken;
       }
     },

@@ -13,7 +13,7 @@ import type { Holds } from "./holds.js";
 import { toMoney } from "./money.js";
 import type { Records } from "./records.js";
 
-/** How holds end. Everything here runs inside a transaction. */
+/** Ends holds. Everything here runs inside a transaction. */
 export interface Settlement {
   settle(record: SettledRecord): void;
   release(id: string): void;
@@ -39,7 +39,7 @@ export function createSettlement({ balances, holds, records }: SettlementContext
     records.put(record);
     balances.change(record.caller, { settled: toMoney(record.charge) });
   };
-  /** The balance no longer counts a record that another one replaces. */
+  /** Removes a replaced record from the balance. */
   const takeBack = (record: UsageRecord): void => {
     balances.change(record.caller, { settled: toMoney(record.charge).neg() });
   };
@@ -50,7 +50,7 @@ export function createSettlement({ balances, holds, records }: SettlementContext
       if (!holds.end(record.id)) {
         const known = records.find(record.id);
         if (known?.state === "settled") return;
-        // A sweep came first.
+        // A sweep has already ended the hold.
         if (known !== undefined) takeBack(known);
       }
       keep(record);

@@ -97,8 +97,8 @@ export type AdmissionDecision =
   | { readonly kind: "running" };
 
 /**
- * How an admitted request ended, for its idempotency key. Only a request that was charged, or whose outcome is unknown,
- * is kept or marked.
+ * How an admitted request ended, for its idempotency key. A response is stored, or the key marked, only if the
+ * request was charged or its outcome is unknown.
  */
 export type IdempotencyEnding =
   /** Answer a repeat with this. */

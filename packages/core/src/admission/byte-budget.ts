@@ -3,15 +3,18 @@ import type { ByteCount } from "../bytes/byte-count.js";
 /** Bytes that one request holds. */
 export interface TakenBytes extends ByteCount {
   /**
-   * Counts more bytes, if they fit. If they do not, returns false and counts nothing; the caller then waits, see
+   * Counts more bytes if they fit. If they do not fit, returns false, counts nothing, and the caller waits: see
    * {@link ByteBudget}.
    */
   add(bytes: number): boolean;
-  /** The request's body has begun to arrive and is not complete: its caller waits. */
+  /**
+   * Call when the request's body has begun to arrive and is not complete. The caller then waits, see {@link
+   * ByteBudget}.
+   */
   startReceiving(): void;
-  /** The body is complete, or is not read any further. A second call does nothing. */
+  /** Call when the body is complete or is not read any further. A second call does nothing. */
   finishReceiving(): void;
-  /** Gives all bytes back. A second call does nothing, and nothing is counted from then on. */
+  /** Releases all bytes of the request. After that, nothing is counted any more. A second call does nothing. */
   giveBack(): void;
 }
 
@@ -35,7 +38,7 @@ export interface ByteBudget {
   readonly maxBytes: number;
 }
 
-/** What a budget is made of. */
+/** The options of a budget. */
 export interface ByteBudgetParts {
   readonly maxBytes: number;
   /** Above 0, at most 1. */
@@ -43,7 +46,7 @@ export interface ByteBudgetParts {
   readonly now: () => number;
 }
 
-/** A budget of which nothing is in use. */
+/** Creates a budget without any bytes in use. */
 export function createByteBudget(parts: ByteBudgetParts): ByteBudget {
   return new Budget(parts);
 }
@@ -51,7 +54,7 @@ export function createByteBudget(parts: ByteBudgetParts): ByteBudget {
 /** How long a caller counts as waiting after a refusal. */
 const WAIT_MS = 10_000;
 
-/** What the requests of one caller hold together. */
+/** The open requests of one caller and their bytes. */
 interface Account {
   readonly caller: string;
   bytes: number;
@@ -70,7 +73,7 @@ class Budget implements ByteBudget {
   readonly #accounts = new Map<string, Account>();
   /** Callers whose bodies are arriving. */
   #receivingCallers = 0;
-  /** Callers whose bytes were refused, and until when they wait. */
+  /** Callers whose bytes were refused, and the time until which they wait. */
   readonly #refused = new Map<string, number>();
 
   constructor({ maxBytes, maxCallerShare, now }: ByteBudgetParts) {
@@ -111,7 +114,7 @@ class Budget implements ByteBudget {
     this.inUse += bytes;
   }
 
-  /** The caller got in: its refusal is over. */
+  /** Bytes of the caller were accepted, so it no longer waits because of a refusal. */
   forgetRefusal({ caller }: Account): void {
     if (this.#refused.size > 0) this.#refused.delete(caller);
   }

@@ -16,9 +16,9 @@ const LONG = LONG_DATA_URL;
 export async function toFingerprint(fields: JsonObject): Promise<string> {
   const longTexts: (string | Uint8Array)[] = [];
   const uploads: UploadedImage[] = [];
-  // A data URL is hashed the same whether it stayed bytes or not.
+  // A data URL gets the same hash as a string and as bytes.
   const write = (image: UploadedImage): unknown => image.dataUrl ?? { upload: uploads.push(image) };
-  // The letter before each string tells the number of a long one from a short one that is a number.
+  // The letter before each string distinguishes the hash of a long string from a short string that is a number.
   const outline = stringifyUploads(fields, write, (_, value: unknown) => {
     if (value instanceof Uint8Array) return `l${longTexts.push(value)}`;
     if (typeof value !== "string") return value;

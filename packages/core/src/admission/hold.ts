@@ -17,9 +17,9 @@ export interface HoldContext {
 }
 
 /**
- * What a request may cost at worst, to be set aside before anything is spent.
+ * Computes the hold of a request: the most that it may cost, set aside before it is sent.
  *
- * @param ttlMs for how long it is set aside at most
+ * @param ttlMs the longest duration of the hold, in milliseconds
  * @param now milliseconds since 1970
  */
 export function toHold({ order, caller, request }: HoldContext, ttlMs: number, now: number): Hold {

@@ -3,23 +3,23 @@ import type { Hold } from "./ledger.js";
 import type { SettledRecord } from "./usage-record.js";
 
 /**
- * The longest name in bytes of UTF-8: an id, caller, group, model or channel. A row of an index in PostgreSQL has at
- * most 2,704 bytes, and the largest row of ours holds four names, a charge and 60 bytes more.
+ * The maximum length of a name in bytes of UTF-8. Names are ids, callers, groups, models and channels. An index row
+ * of PostgreSQL has at most 2,704 bytes; our largest index row has four names, a charge and 60 more bytes.
  */
 const MAX_NAME_BYTES = 512;
 
-/** What a name must be, to follow "must be". */
-export const NAME_RULE = `a string of at most ${MAX_NAME_BYTES} bytes in UTF-8, without NUL and without half a surrogate pair`;
+/** The rule for names, for messages such as "id must be …". */
+export const NAME_RULE = `a string of at most ${MAX_NAME_BYTES} bytes in UTF-8, without NUL and without an unpaired surrogate`;
 
 /** The longest a hold may last: ten years. */
 const MAX_TTL_MS = 3652 * 86_400_000;
 
-/** As many digits as fit into the index with four names. */
+/** The maximum number of digits of an amount: it fits into the index row together with four names. */
 const MONEY = /^\d{1,500}(?:\.\d{1,500})?$/;
 
 const encoder = new TextEncoder();
 
-/** Whether every ledger can keep this name as it is. */
+/** Whether every ledger can store this name unchanged. */
 export function isName(value: unknown): boolean {
   if (typeof value !== "string" || value.includes("\0") || !value.isWellFormed()) return false;
   // A UTF-16 unit takes three bytes at most, so short names need not be encoded.
@@ -27,10 +27,11 @@ export function isName(value: unknown): boolean {
 }
 
 /**
- * Checks what a ledger is asked to hold. Every ledger calls this first, so that all refuse the same.
+ * Checks the input of `hold`. Every ledger calls this first, so that all ledgers refuse the same input.
  *
- * @throws RangeError that names the field: a name that is too long, an `amount` or `budget` that is not a plain decimal
- *   of at most 500 digits before and after the point, a `time` without a zone, a `ttlMs` below 0 or above ten years
+ * @throws RangeError that names the field: a name that is too long, an `amount` or `budget` that is not a plain
+ *   decimal of at most 500 digits before and after the point, a `time` without a zone, a `ttlMs` below 0 or above ten
+ *   years
  */
 export function checkHold(hold: Hold): void {
   checkNames(hold);
@@ -43,7 +44,7 @@ export function checkHold(hold: Hold): void {
 }
 
 /**
- * Checks what a ledger is asked to settle, as {@link checkHold} does.
+ * Checks the input of `settle`, in the same way as {@link checkHold}.
  *
  * @throws RangeError that names the field
  */

@@ -66,7 +66,7 @@ export function createDelivery({ ledger, send, logger }: DeliveryParts): Deliver
 
 const MOST_REPORTED = 1_000;
 
-/** A ledger meets a damaged entry again and again. One line in the log for each is enough. */
+/** The ledger reads a damaged entry repeatedly; the log gets one line for each entry. */
 export function onceForEachId(report: (failure: EntryFailure) => void): (failure: EntryFailure) => void {
   const reported = new Set<string>();
   return (failure) => {
@@ -82,7 +82,7 @@ interface Pass {
   readonly ledger: Ledger;
   readonly send: Send;
   readonly failed: FailedRecords;
-  /** Reports a stored record that the ledger cannot read. */
+  /** Logs a stored record that the ledger cannot read. */
   readonly onUnreadable: (failure: EntryFailure) => void;
 }
 

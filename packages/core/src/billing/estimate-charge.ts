@@ -62,14 +62,14 @@ export function countMaxTokens({ maxImages, maxPixels = MOST_PIXELS }: RequestBo
   return maxImages * Math.ceil(maxPixels / PIXELS_PER_TOKEN);
 }
 
-/** Then a report in which no token is an output token costs the most. */
+/** The input price is the higher one, so a report without output tokens costs the most. */
 function isOutputCheaper(details: ModelDetails): boolean {
   if (details.pricing_mode !== "per-token") return false;
   const inputPrice = toDecimal(details.input_token_price ?? "0", "input_token_price");
   return inputPrice.gt(toDecimal(details.output_token_price, "output_token_price"));
 }
 
-/** Marks the numbers as estimates: they follow from the request. */
+/** Marks the numbers as estimates that were computed from the request. */
 function fromRequest(derivation: ChargeDerivation): ChargeDerivation {
   return derivation.pricing_mode === "per-request"
     ? { ...derivation, count_source: "request" }

@@ -3,11 +3,11 @@ import type { Awaitable } from "../promise-like.js";
 import type { SettledRecord, UnresolvedRecord, UsageRecord } from "./usage-record.js";
 
 /**
- * Money set aside before a request is sent, and what is known of the request at that moment. Each of `id`, `caller`,
- * `group` and `model` has at most 512 bytes in UTF-8.
+ * Money that is set aside before a request is sent, with what is known about the request at that time. `id`,
+ * `caller`, `group` and `model` have at most 512 bytes of UTF-8 each.
  */
 export interface Hold {
-  /** The id of the request, and of the record that the hold becomes. No two requests have one id. */
+  /** The id of the request and of its usage record. Each request has its own id. */
   readonly id: string;
   /** When the request arrived, by the clock of the gateway: ISO 8601 in UTC. */
   readonly time: string;
@@ -20,8 +20,8 @@ export interface Hold {
   /** The caller's budget, a decimal string: all that it may ever spend. Absent: no bound. */
   readonly budget?: string | undefined;
   /**
-   * For how many milliseconds the hold lasts, by the clock of the ledger: from 0 to ten years. A hold that is still open
-   * after that is lost, see {@link Ledger.sweep}.
+   * The duration of the hold in milliseconds, by the clock of the ledger: from 0 to ten years. A hold that is still
+   * open after this time is lost, see {@link Ledger.sweep}.
    */
   readonly ttlMs: number;
   /**
@@ -93,12 +93,13 @@ export interface EntryFailure {
 /** Records on their way to the operator's own function, each at least once. */
 export interface Outbox {
   /**
-   * Returns records that were not delivered yet, in the order in which they were kept. Nobody else gets them for the
-   * duration of the lease. Records that are not marked by then are given out again.
+   * Returns records that were not delivered yet, in the order in which they were stored, and leases them. During the
+   * lease no other call returns them. Records that are not marked as delivered by then are returned again.
    *
-   * @param limit how many records at most
+   * @param limit the maximum number of records
    * @param leaseMs the lease in milliseconds
-   * @param onUnreadable called for each stored record that cannot be read. It is left out, and tried again after the lease.
+   * @param onUnreadable called for each stored record that cannot be read. Such a record is left out, and tried again
+   *   after the lease.
    */
   takeUndelivered(
     limit: number,
@@ -111,9 +112,12 @@ export interface Outbox {
 
 /** What a sweep does. */
 export interface SweepOptions {
-  /** What becomes of the money of lost requests. */
+  /** What lost requests cost: nothing, or their hold. */
   readonly onLost: LostPolicy;
-  /** Whether the open holds of this ledger object are lost as well, for a process that is about to end. Default false. */
+  /**
+   * Whether the sweep also ends the open holds of this ledger object, because its process is about to end. Default
+   * false.
+   */
   readonly own?: boolean | undefined;
   /**
    * Called for each hold that cannot be ended, after the others were ended. Without it, the sweep then rejects with an
@@ -159,9 +163,9 @@ export interface Ledger extends UsageReports, Outbox {
    */
   release(id: string): Awaitable<void>;
   /**
-   * Ends the lost holds: those past their time, and those of processes known to be dead. Each becomes an unresolved
-   * record, charged nothing or its hold. Returns the new records in the order of their time, then id. A hold that cannot
-   * be ended does not keep the others from it.
+   * Ends lost holds: holds whose time is over, and holds of processes known to be dead. Each becomes an unresolved
+   * record that is charged nothing or its hold. Returns the new records, sorted by time, then by id. If a hold cannot
+   * be ended, the others are still ended.
    */
   sweep(options: SweepOptions): Promise<readonly UnresolvedRecord[]>;
 }

@@ -3,13 +3,13 @@ import type { RecordFilter } from "./ledger.js";
 import type { UsageRecord } from "./usage-record.js";
 
 /**
- * Returns the test whether a record fits a filter.
+ * Returns a function that tells whether a record matches a filter.
  *
  * @throws RangeError if `from` or `to` is not an ISO 8601 time with a zone
  */
 export function createRecordMatcher(filter: RecordFilter): (record: UsageRecord) => boolean {
   const { caller, model, channel } = filter;
-  // One instant can be written in many ways, for example with another zone.
+  // The same instant can be written differently, for example with another zone.
   const from = filter.from === undefined ? Number.NEGATIVE_INFINITY : toInstant(filter.from, "from");
   const to = filter.to === undefined ? Number.POSITIVE_INFINITY : toInstant(filter.to, "to");
   return (record) => {

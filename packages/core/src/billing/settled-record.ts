@@ -4,7 +4,7 @@ import { countMaxTokens, type RequestBounds } from "./estimate-charge.js";
 import type { Price } from "./price.js";
 import type { SettledRecord } from "./usage-record.js";
 
-/** A record stays small, however many channels and keys a model has. */
+/** Limits the size of a record, even if a model has very many channels and keys. */
 const MAX_ATTEMPTS = 100;
 
 /** What is known of a request before it is sent. */
@@ -18,7 +18,7 @@ export interface Order {
   readonly group: string;
   readonly model: string;
   readonly operation: Operation;
-  /** The most that the request can make. The hold is for this much, and a provider's report is cut to it. */
+  /** The most that the request can make. The hold is computed from it, and a provider's report is cut to it. */
   readonly bounds: RequestBounds;
   /** `undefined` without `billing`. */
   readonly price: Price | undefined;
@@ -32,7 +32,7 @@ export interface Outcome {
   readonly usage?: Usage | undefined;
   /** True if `usage` lacks the tokens of some images. Default false. */
   readonly hasUnknownTokens?: boolean | undefined;
-  /** True if nobody can know what was made and the operator charges the hold then. Default false. */
+  /** True if it is unknown what was made and the operator chose to charge the hold then. Default false. */
   readonly chargesHold?: boolean | undefined;
   readonly upstreamRequestId?: string | undefined;
   /** Milliseconds since 1970. */
@@ -78,8 +78,8 @@ export function toSettledRecord(order: Order, sentTo: SentTo, outcome: Outcome):
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 /**
- * `undefined` if nothing was made: no image came, and the provider reported neither images nor tokens that are priced.
- * A report without a count stands for one image only if an image came.
+ * Returns `undefined` if nothing was made: no image came, and the provider reported neither images nor tokens that
+ * have a price. A report without a count counts as one image only if an image came.
  */
 function findCharge(order: Order, outcome: Outcome, usage: Usage | undefined): Charge | undefined {
   const { images, chargesHold = false } = outcome;
@@ -93,7 +93,7 @@ function findCharge(order: Order, outcome: Outcome, usage: Usage | undefined): C
   return isReported ? charge : undefined;
 }
 
-/** True if tokens are priced, and the tokens of all or some images are unknown. */
+/** True if tokens have a price and the tokens of some or all images are unknown. */
 function isUnpriced(charge: Charge | undefined, { hasUnknownTokens = false }: Outcome): boolean {
   return charge?.derivation.pricing_mode === "per-token" && (charge.derivation.unpriced || hasUnknownTokens);
 }
@@ -114,8 +114,8 @@ function keepCounts(usage: Usage | undefined): Usage | undefined {
 }
 
 /**
- * Cuts each count to what the request could make, or to what the images of the response can account for if there are
- * more of them. Gives the same object if nothing was cut.
+ * Cuts each count to what the request could make. If the response has more images than that, the count is cut to what
+ * those images account for. Returns the same object if nothing was cut.
  */
 function cutUsage(reported: Usage, bounds: RequestBounds, images: number): Usage {
   const maxImages = Math.max(bounds.maxImages, images);

@@ -14,9 +14,9 @@ export function toReleasedRecord(record: UnresolvedRecord): ReleasedRecord {
 }
 
 /**
- * Reports the holds that a sweep could not end, after it ended the others.
+ * Reports the holds that a sweep could not end, after the others were ended.
  *
- * @throws AggregateError if there are some and `onFailure` is absent
+ * @throws AggregateError if there are such holds and `onFailure` is absent
  */
 export function reportFailures(
   failures: readonly EntryFailure[],

@@ -22,12 +22,12 @@ interface RequestFacts {
 /** What one request that reached a provider did and cost. */
 export interface SettledRecord extends RequestFacts {
   readonly state: "settled";
-  /** The channel whose response or failure the client got, and its name of the model. */
+  /** The channel whose response or failure the client got, with the channel's name of the model. */
   readonly channel: string;
   readonly upstreamModel: string;
   /**
-   * Every attempt in order, at most the first 100. Absent in records of version 0.1. A failure after the head of a
-   * response is the `code` of its attempt too.
+   * All attempts in order, at most the first 100. Absent in records of version 0.1. If the response failed after its
+   * head, the last attempt has the failure as its `code`.
    */
   readonly attempts?: readonly AttemptRecord[];
   /** The HTTP status that the client was answered with. */
@@ -45,8 +45,9 @@ export interface SettledRecord extends RequestFacts {
   /** How the charge came about. Absent when nothing was made and nothing reported, or without `billing`. */
   readonly derivation?: ChargeDerivation;
   /**
-   * True if tokens are priced and some are unknown: the provider reported none, or a stream broke off and nothing tells
-   * the size of one of its images. The unknown tokens are not in the charge, which may be 0 and should be checked.
+   * True if tokens have a price and some tokens are unknown: the provider reported none, or a stream broke off and
+   * the size of one of its images is unknown. The charge does not include the unknown tokens; it may be 0 and should
+   * be checked.
    */
   readonly unpriced?: boolean;
   /** From the request's arrival to the end of the provider's answer. */
@@ -67,12 +68,13 @@ export interface UnresolvedRecord extends RequestFacts {
 }
 
 /**
- * A request that was unresolved until it became known that it reached no provider: its process had only been paused, or
- * cut off from the database. It replaces the unresolved record of the same id and costs nothing.
+ * A request that was unresolved until its process reported that it reached no provider. The process had been paused,
+ * or had lost its connection to the database. This record replaces the unresolved record of the same id and costs
+ * nothing.
  */
 export interface ReleasedRecord extends RequestFacts {
   readonly state: "released";
-  /** What was set aside for it. */
+  /** The amount that was held for the request. */
   readonly held: string | null;
   readonly images: 0;
 }

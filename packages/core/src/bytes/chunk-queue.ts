@@ -108,13 +108,16 @@ export abstract class ChunkQueue
   }
 }
 
-/** A source that can tell whether all of its chunks have come. */
+/** A source that knows whether all of its chunks have arrived. */
 export interface WholeSource {
   /** As {@link ChunkQueue.takeWhole}. */
   takeWhole(maxBytes: number): readonly Uint8Array[] | undefined;
 }
 
-/** All chunks if they have come already, see {@link ChunkQueue.takeWhole}. Other sources cannot tell. */
+/**
+ * Returns all chunks if they have arrived, see {@link ChunkQueue.takeWhole}. Returns `undefined` for any other
+ * source.
+ */
 export function takeWhole(
   chunks: AsyncIterable<Uint8Array> | AsyncIterator<Uint8Array> | undefined,
   maxBytes: number,

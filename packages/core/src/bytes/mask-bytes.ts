@@ -1,36 +1,36 @@
-/** Takes secrets out of the bodies that providers send. */
+/** Masks secrets in the bodies that providers send. */
 export interface ByteMask {
-  /** Masks one body from its beginning. */
+  /** Starts a mask for one body. */
   open(): BodyMask;
 }
 
 /** Masks one body, chunk by chunk. */
 export interface BodyMask {
-  /** The bytes to pass on. Without a secret this is the very chunk that was given. */
+  /** Returns the bytes to pass on. If the chunk has no secret, this is the same chunk object. */
   push(chunk: Uint8Array): readonly Uint8Array[];
-  /** What was held back when the body ended. */
+  /** Returns the bytes that are held back. Call at the end of the body. */
   end(): readonly Uint8Array[];
 }
 
 const encoder = new TextEncoder();
-/** Safe inside a JSON string and an event. */
+/** The replacement of a secret. It is valid inside a JSON string and inside an event. */
 const MASK = encoder.encode("***");
 
 /**
- * So few bytes at the beginning of a secret tell nothing of it, so they are passed on at the end of a chunk. More are
- * held back until the next chunk shows whether they belong to a secret. Without this rule one chunk of base64 in 64
- * would lose its last byte to the next one, and with it the memory that `freeChunk` could free.
+ * At the end of a chunk, up to this many first bytes of a secret are passed on: they reveal nothing of it. More bytes
+ * are held back until the next chunk shows whether they belong to a secret. Without this rule, one base64 chunk in 64
+ * would be copied to hold back its last byte, and `freeChunk` could not free its memory.
  */
 const MAX_PASSED_PREFIX = 3;
 
 /**
- * A mask for these secrets, in every form in which JSON serializers write them.
+ * Creates a mask for these secrets, in every form in which JSON serializers write them.
  *
- * The search is that of Wu and Manber: a window as long as the shortest secret slides over the bytes. A table of
- * the two bytes at its end says how far it can move, which is mostly its whole length. So the cost hardly depends on the
- * number of secrets: a body of megabytes of base64 takes one look at the table for each 30 bytes with keys of 32
- * characters. The simple version is `Buffer.indexOf` for each secret; it needs Node and costs one pass for each secret.
- * Nothing is copied where nothing is found. See docs/decisions/0026.
+ * The search is the algorithm of Wu and Manber: a window as long as the shortest secret moves over the bytes. A table
+ * tells for the last two bytes of the window how far it can move, which is usually its whole length. So the cost
+ * hardly depends on the number of secrets: with keys of 32 characters, a base64 body of several megabytes takes one
+ * table lookup for each 30 bytes. The simple version is `Buffer.indexOf` for each secret; it needs Node, and one pass
+ * over the bytes for each secret. Chunks without a secret are not copied. See docs/decisions/0026.
  *
  * @param secrets each at least two bytes long
  */
@@ -44,9 +44,10 @@ export function createByteMask(secrets: readonly string[]): ByteMask {
 const PASS_ALL: BodyMask = { push: (chunk) => [chunk], end: () => [] };
 
 /**
- * The forms in which a secret can stand in a body: as it is, as JSON writes it, with the `\/` of PHP, and with the
+ * The forms in which a secret can occur in a body: unchanged, as JSON writes it, with the `\/` of PHP, and with the
  * escapes of Go (`<`, `>`, `&`) and of Gson (`=`, `'` and `+` too). Other escapes, such as `\u0061` for `a`, are not
- * found in bytes: no serializer writes them. Error messages and codes are masked again after they were decoded.
+ * found in bytes, because no serializer writes them. Error messages and codes are masked again after they were
+ * decoded.
  */
 function toWrittenForms(secret: string): readonly string[] {
   const json = JSON.stringify(secret).slice(1, -1);
@@ -59,7 +60,7 @@ function toWrittenForms(secret: string): readonly string[] {
   return [...new Set([...forms, ...upperCase])];
 }
 
-/** Where a secret stands. `end` is `undefined` when the bytes end before it is certain. */
+/** The position of a secret. `end` is `undefined` if the bytes end before it is certain. */
 interface Hit {
   readonly start: number;
   readonly end: number | undefined;
@@ -71,7 +72,10 @@ class SecretSearch {
   readonly maxLength: number;
   /** The length of the shortest one, which is that of the window. */
   readonly #windowLength: number;
-  /** How far the window may move, by the two bytes at its end. 0: these end the beginning of a secret. */
+  /**
+   * How far the window may move, for each value of its last two bytes. 0: the window may contain the beginning of a
+   * secret.
+   */
   readonly #shifts: Uint8Array;
   /** The secrets by those two bytes, and by their first byte; the longest first. */
   readonly #byWindowEnd = new Map<number, Uint8Array[]>();
@@ -94,7 +98,10 @@ class SecretSearch {
     }
   }
 
-  /** The first secret in the bytes from there on, or the end of the bytes if that may be the beginning of one. */
+  /**
+   * Returns the first secret at or after `from`. If the end of the bytes may be the beginning of a secret, returns
+   * that position.
+   */
   find(bytes: Uint8Array, from: number): Hit | undefined {
     const last = this.#windowLength - 2;
     const { length } = bytes;
@@ -118,7 +125,7 @@ class SecretSearch {
     return undefined;
   }
 
-  /** The secret that begins just there. */
+  /** Returns the secret that begins exactly at this position. */
   matchAt(bytes: Uint8Array, start: number): Hit | undefined {
     return matchOne(bytes, start, this.#byFirstByte.get(bytes[start] ?? -1));
   }
@@ -134,7 +141,7 @@ function addTo(lists: Map<number, Uint8Array[]>, key: number, pattern: Uint8Arra
   else list.push(pattern);
 }
 
-/** Of secrets that begin with one another the longest counts, so that none of its end stays. */
+/** If a secret begins with another secret, the longer one is masked, so that none of its bytes remain. */
 function matchOne(
   bytes: Uint8Array,
   start: number,
@@ -157,14 +164,14 @@ function isEqualAt(bytes: Uint8Array, start: number, pattern: Uint8Array): boole
 
 const NONE = new Uint8Array(0);
 const NO_PART_OF_A_SECRET = new Uint8Array(1);
-/** The mask in place of the rest of an escape would break the JSON. */
+/** Replacing only a part of an escape would make the JSON invalid. */
 const BACKSLASH = 0x5c;
 
 class SearchingBodyMask implements BodyMask {
   readonly #search: SecretSearch;
   /** The end of the bytes so far if it may be the beginning of a secret; a copy. */
   #tail: Uint8Array = NONE;
-  /** How many bytes of the tail were passed on already. */
+  /** The number of bytes of the tail that were passed on already. */
   #passed = 0;
 
   constructor(search: SecretSearch) {
@@ -195,14 +202,14 @@ class SearchingBodyMask implements BodyMask {
   }
 
   /**
-   * Decides about the tail by the first bytes of the next chunk.
+   * Uses the first bytes of the next chunk to decide about the tail.
    *
-   * @returns what of the chunk is not decided yet
+   * @returns the part of the chunk that is not decided yet
    */
   #resolveTail(chunk: Uint8Array, output: Uint8Array[]): Uint8Array {
     const known = this.#tail.length;
     const joined = concat(this.#tail, chunk.subarray(0, this.#search.maxLength));
-    /** Up to here the joined bytes were passed on or masked. */
+    /** The joined bytes up to this index were passed on or masked. */
     let done = this.#passed;
     this.#tail = NONE;
     this.#passed = 0;
@@ -215,7 +222,7 @@ class SearchingBodyMask implements BodyMask {
       }
       add(output, joined.subarray(done, Math.max(done, start)));
       if (hit.end === undefined) {
-        // The chunk was too short to decide. What was passed on of the tail stays passed on.
+        // The chunk was too short to decide. Bytes of the tail that were passed on before are not passed on again.
         add(output, this.#hold(joined.slice(start), 0, Math.max(0, done - start)));
         return NONE;
       }
@@ -228,10 +235,10 @@ class SearchingBodyMask implements BodyMask {
   }
 
   /**
-   * Holds the end of these bytes back: from `start`, unless that is too little to tell anything of a secret.
+   * Holds back the bytes from `start`, unless they are too few to reveal anything of a secret.
    *
-   * @param passed how many bytes from `start` were passed on before
-   * @returns what is passed on now
+   * @param passed the number of bytes from `start` that were passed on before
+   * @returns the bytes that are passed on now
    */
   #hold(bytes: Uint8Array, start: number, passed = 0): Uint8Array {
     // Copied, because the chunk may be freed once it is written. `slice` of a `Buffer` would be a view.

@@ -9,7 +9,10 @@ export interface StringScanner {
   findEnd(chunk: Uint8Array, from: number): number;
 }
 
-/** So many escaped quotes in one string, and it is read byte by byte: each jump costs about 100 bytes. */
+/**
+ * After this many escaped quotes in one string, the string is read byte by byte: each jump costs as much as about 100
+ * bytes.
+ */
 const MAX_JUMPS = 16;
 
 /**

@@ -2,9 +2,9 @@
 const PIECE_BYTES = 64 * 1024;
 
 /**
- * The chunk itself, or if it is larger than 128 KiB its pieces, which share its memory. A slow client takes a piece
- * within `responseIdleSeconds` where it would not take an image of many megabytes. Over TLS a write shows no progress
- * before all of it is taken. The chunks that Node reads from a socket have about 64 KiB and stay whole.
+ * Returns the chunk itself, or, if it is larger than 128 KiB, its pieces, which share its memory. A slow client can
+ * read one piece within `responseIdleSeconds`, but not an image of many megabytes. Over TLS, a write shows no
+ * progress until all of it is sent. Chunks that Node reads from a socket have about 64 KiB and are not split.
  */
 export function splitChunk(chunk: Uint8Array): readonly Uint8Array[] {
   if (chunk.length <= 2 * PIECE_BYTES) return [chunk];

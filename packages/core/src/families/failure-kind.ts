@@ -3,13 +3,13 @@ import type { FailureScope, UpstreamFailureKind } from "../upstream-failure.js";
 /** What an HTTP status means where the provider's code says nothing else. */
 export function failureKindOfStatus(status: number): UpstreamFailureKind {
   if (status === 401 || status === 403) return "credential";
-  // A family calls one fixed path, so it is the model or the endpoint that was not found.
+  // The request path of a family is fixed, so a 404 means that the model or endpoint was not found.
   if (status === 404 || status === 410) return "model";
   if (status === 429) return "rate";
   if (status === 503) return "overload";
   // The provider gave up on a request it had taken; the client must not send it again.
   if (status === 408) return "server";
-  // An error that comes with a 2xx and an unknown code is not held against the channel.
+  // An error with status 2xx and an unknown code does not affect the channel's health.
   if (status >= 200 && status < 300) return "content";
   return status >= 400 && status < 500 ? "content" : "server";
 }
@@ -28,15 +28,15 @@ export function classifyFailure(
   code: string | undefined,
 ): CodeMeaning {
   const meaning = code === undefined ? undefined : codes.get(code);
-  // An "internal error" says no more than its status; it is in the tables for errors that come with a 2xx.
+  // "internal error" codes mean the same as their status. They are in the tables for errors that come with a 2xx.
   const isByStatus = meaning === undefined || (meaning.kind === "server" && status >= 300);
   if (isByStatus) return { kind: failureKindOfStatus(status) };
-  // A 429 is waited out (`retry-after`), also where the provider calls it an overload.
+  // A 429 always cools for its `retry-after`, even if the provider calls it an overload.
   if (meaning.kind === "overload" && status === 429) return { kind: "rate", scope: "channel" };
   return meaning;
 }
 
-/** A table of codes from lists of codes with one meaning. */
+/** Creates a table of codes from lists of codes with the same meaning. */
 export function createCodeTable(
   ...rows: readonly (readonly [meaning: CodeMeaning, ...codes: readonly string[]])[]
 ): ReadonlyMap<string, CodeMeaning> {

@@ -39,21 +39,24 @@ export interface StreamReader {
 
 /** What came over a stream. */
 export interface StreamResult {
-  /** The number of different images that came. */
+  /** The number of different images in the stream. */
   readonly images: number;
   /** `undefined` when nothing was made as far as the stream tells. */
   readonly usage: Usage | undefined;
   /**
-   * True if `usage` lacks the tokens of some images, because nothing tells their sizes. If tokens are charged, the
-   * record is marked `unpriced`. Default false.
+   * True if the tokens of some images are not in `usage`, because their sizes are unknown. If tokens have a price,
+   * the record is marked `unpriced`. Default false.
    */
   readonly hasUnknownTokens?: boolean | undefined;
   /**
-   * The error that ended the stream, in the provider's words. With a `kind`, a stream without any image counts as this
-   * failure in the health of the channel, key or model.
+   * The error that ended the stream, with the provider's code and message. If it has a `kind` and the stream has no
+   * image, the failure counts in the health of the channel, key or model.
    */
   readonly failure: (FailureReason & Partial<Pick<UpstreamFailure, "kind" | "scope">>) | undefined;
-  /** Why an image of the batch failed: the first such reason. It is the error of a stream without any image. */
+  /**
+   * The reason of the first image of the batch that failed. If the stream has no image, this is the error of the
+   * stream.
+   */
   readonly imageFailure?: FailureReason | undefined;
 }
 
@@ -96,8 +99,8 @@ export interface Family {
    */
   readStream?(request: ImageRequest): StreamReader;
   /**
-   * An error response of the provider. `body` is its parsed JSON, or `undefined` when it is none. The status is 200 to
-   * 299 where {@link fromUpstream} found a `failure` and no image in a successful response.
+   * Classifies an error response of the provider. `body` is its parsed JSON, or `undefined` if it is not JSON. The
+   * status is 200 to 299 if {@link fromUpstream} found a `failure` and no image in a successful response.
    */
   toFailure(status: number, body: JsonObject | undefined): UpstreamFailure;
 }

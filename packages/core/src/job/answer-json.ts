@@ -71,7 +71,7 @@ async function answerLater(
   return answerHead(context, head);
 }
 
-/** Whether a body of this kind is read as JSON. A body of unknown kind is what its label says. */
+/** Whether a body of this kind is read as JSON. If the kind is unknown, the body's label decides. */
 function mayBeJson({ answered }: AnswerContext, kind: BodyKind | undefined): boolean {
   const { headers } = answered.response;
   if (kind === "json" || kind === undefined) return true;
@@ -98,7 +98,7 @@ function answerHead(context: AnswerContext, head: AnswerHead): Awaitable<Gateway
   return conclude(context, { error: tooLargeError(maxBytes, response) });
 }
 
-/** Nobody can read what was made, because the body is compressed although nobody asked for that. */
+/** The body is compressed although the gateway did not ask for that, so it is unknown what was made. */
 function refuseCoding(context: AnswerContext, coding: string): Awaitable<GatewayResponse> {
   const { response, failedLate } = context.answered;
   response.cancel();
@@ -135,7 +135,7 @@ interface Understood {
 interface NotUnderstood {
   readonly result?: undefined;
   readonly error: GatewayError;
-  /** True if images may have been made and nobody can read how many. */
+  /** True if images may have been made and their number cannot be read. */
   readonly isUnknown?: boolean;
 }
 

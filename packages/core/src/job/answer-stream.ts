@@ -92,7 +92,7 @@ export async function answerStream(parts: JobParts, job: Job, answered: Answered
       const error = findError(end, result, { mask: parts.mask, upstreamRequestId });
       if (error !== undefined) report.failed(error);
       const errorCode = error && shownCodeOf(error);
-      // A stream without any event says nothing, also if its connection was closed in order.
+      // A stream without any event does not report what was made, even if its connection was closed in order.
       const isConclusive = isRead && hasEvents && (end.reason === "complete" || failure !== undefined);
       return booking.settle(sentTo, {
         status: 200,
@@ -181,7 +181,7 @@ function renderErrorEvent(error: GatewayError, mask: SecretMask): string {
   return `event: error\ndata: ${JSON.stringify(toEnvelope(error, mask))}\n\n`;
 }
 
-/** What went wrong, for the record and the operator. A stream that ended without an image is a failure too. */
+/** The failure for the record and the operator. A stream that ended without an image is a failure too. */
 function findError(
   end: RelayEnd,
   { images, failure, imageFailure }: StreamResult,

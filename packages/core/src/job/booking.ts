@@ -8,21 +8,23 @@ import { type Awaitable, isPromiseLike } from "../promise-like.js";
 import type { LateWrites } from "./late-writes.js";
 
 /**
- * How a job ended, whether or not the ledger took it. `settled`: images were made or charged, or the outcome is
- * unknown. `refused`: the job reached a provider, and nothing was made or charged. `released`: it reached nobody.
- * `lost`: the outcome is unknown, and the hold is left to a sweep of the ledger. An idempotency key is kept after
- * `settled` and `lost` only.
+ * How a job ended, whether or not the ledger accepted it. An idempotency key is kept after `settled` and `lost` only.
+ *
+ * - `settled`: images were made or charged, or the outcome is unknown.
+ * - `refused`: the job reached a provider, and nothing was made or charged.
+ * - `released`: the job reached no provider.
+ * - `lost`: the outcome is unknown, and the hold is left to a sweep of the ledger.
  */
 export type BookingEnd = "settled" | "refused" | "released" | "lost";
 
 /** How a job that reached a provider ended. */
 export interface Ending extends Omit<Outcome, "endedAt" | "chargesHold"> {
   /**
-   * True when the upstream response was read and understood to its end, so that what it does not report was not made.
+   * True if the upstream response was read and parsed to its end, so that images it does not report were not made.
    * Absent: an image may have been made even if none was reported, as after a timeout.
    */
   readonly isConclusive?: boolean | undefined;
-  /** True if images may have been made and nobody can know how many. Charged as `billing.onLost` says. */
+  /** True if images may have been made and their number is unknown. `billing.onLost` says what is charged. */
   readonly isUnknown?: boolean | undefined;
 }
 
@@ -51,7 +53,7 @@ export interface BookingParts {
   readonly openBookings: LinkedList<Booking>;
   /** What the ledger does not take while the client waits. */
   readonly lateWrites: LateWrites;
-  /** What is charged if nobody can know what was made. */
+  /** What is charged if it is unknown what was made. */
   readonly onLost: LostPolicy;
   /** Milliseconds since 1970. */
   readonly now: () => number;

@@ -39,18 +39,18 @@ export interface Errand {
   readonly client: Pick<GatewayRequest, "signal">;
 }
 
-/** A channel took the request and responded with a 2xx status. */
+/** A channel responded with a 2xx status. */
 export interface Answered {
   readonly ok: true;
   readonly channel: Channel;
   readonly sentTo: SentTo;
   readonly response: TransportResponse;
   /**
-   * Tells the channel's health, the log and the record that the response broke off after it began, or could not be
-   * used. To be called before the request is settled.
+   * Reports a response that broke off after it began, or could not be used, to the channel's health, the log and the
+   * record. Call it before the request is settled.
    */
   readonly failedLate: (failure: AttemptFailure) => void;
-  /** Of a probe: to be called once the request is settled, whether it failed late or not. */
+  /** Set for a probe. Call it when the request is settled, whether or not it failed late. */
   readonly ended?: () => void;
 }
 
@@ -61,7 +61,7 @@ export interface FailedDispatch {
   readonly sentTo: SentTo | undefined;
   readonly attempts: readonly AttemptRecord[];
   readonly error: GatewayError;
-  /** True when no attempt can have made an image: a repeat with the same idempotency key may run. */
+  /** True if no attempt can have made an image, so that a repeat with the same idempotency key may run. */
   readonly nothingMade: boolean;
 }
 
@@ -69,8 +69,8 @@ export interface FailedDispatch {
 export type DispatchOutcome = Answered | FailedDispatch;
 
 /**
- * Sends a request to one channel after another until one responds with success, or none may be tried any more. After
- * the client has disconnected no further attempt begins; an attempt that was sent runs to its end.
+ * Sends a request to one channel after another until one responds with success, or no other channel may be tried.
+ * After the client has disconnected no further attempt begins; an attempt in progress runs to its end.
  */
 export async function dispatch(errand: Errand, parts: DispatchParts): Promise<DispatchOutcome> {
   const { model } = errand;
@@ -113,11 +113,11 @@ export async function dispatch(errand: Errand, parts: DispatchParts): Promise<Di
 /** One attempt that has ended, and what is known about it. */
 type Attempt = {
   readonly route: Route;
-  /** Milliseconds until the head of the response, or all of a short one, had come. */
+  /** Milliseconds until the head of the response, or until all of a short response, had arrived. */
   readonly durationMs: number;
-  /** True where it found out whether something works again after a cooldown. */
+  /** True if the attempt was a probe: it found out whether a channel, key or model works again after a cooldown. */
   readonly wasProbe: boolean;
-  /** What is left alone after it. */
+  /** The cooldown that the attempt started, extended or ended. */
   readonly change: RouteChange;
 } & (
   | {
@@ -126,7 +126,7 @@ type Attempt = {
       /** A probe is open until its response has ended. */
       readonly open?: RouteAttempt;
     }
-  /** Keys are masked in the failure. The response is there where an error came with a 2xx status. */
+  /** Keys are masked in the failure. `response` is set if the error came with a 2xx status. */
   | {
       readonly response?: TransportResponse | undefined;
       readonly failure: AttemptFailure;
@@ -134,7 +134,7 @@ type Attempt = {
     }
 );
 
-/** One attempt from beginning to end: sends the request once, and tells the health and the log how it went. */
+/** Runs one attempt: sends the request once, and reports the result to the channel's health and the log. */
 async function runAttempt(
   route: Route,
   { request, model, logger }: Errand,
@@ -143,7 +143,7 @@ async function runAttempt(
   const beganAt = now();
   const begun = beginRoute(health, route, isConfiguredModel(route.channel, model));
   const outcome = await sendToRoute(route, request, { transport, logger });
-  // The clock may be set back.
+  // The clock may be set back during the attempt.
   const durationMs = Math.max(0, now() - beganAt);
   const known = { route, durationMs, wasProbe: begun.isProbe };
   if (outcome.failure === undefined) {
@@ -165,8 +165,9 @@ async function runAttempt(
 const UNCHANGED: RouteChange = { scope: "request", hasChanged: false };
 
 /**
- * Whether the retry after it does not count in the retry budget: after a probe, so that no client pays for what the
- * gateway finds out; and after a refusal from which on the key or model is left alone, since that cannot repeat.
+ * Whether the retry after this attempt does not count in the retry budget. Two kinds do not count: the retry after a
+ * probe, so that a probe does not cost its client the request; and the retry after a refusal that starts a cooldown,
+ * because that refusal does not repeat while the key or model cools.
  */
 function isFree({ wasProbe, failure, change }: Attempt): boolean {
   return wasProbe || (failure !== undefined && isRefusal(failure.kind) && change.hasChanged);
@@ -188,7 +189,7 @@ function toAttemptRecord({ route, failure, response, durationMs }: Attempt): Att
   };
 }
 
-/** The provider's code, or the gateway's for a failure of this kind. */
+/** Returns the provider's code, or the gateway's code for a failure of this kind. */
 function codeOf(failure: AttemptFailure): string {
   return failure.code ?? toUpstreamError(failure).code;
 }
@@ -197,7 +198,7 @@ function toSentTo({ channel, upstreamModel }: Route, attempts: readonly AttemptR
   return { channel: channel.id, upstreamModel, attempts };
 }
 
-/** The route that was taken last, and all attempts up to then. */
+/** Returns the last route, with all attempts up to then. */
 interface Taken {
   readonly route: Route;
   readonly attempts: AttemptRecord[];
@@ -252,9 +253,9 @@ interface FailedAttempt {
 }
 
 /**
- * Which of several failures the client sees: the one that weighs most, the later of two that weigh the same. First
- * one after which an image may have been made, so that the client does not repeat the request. A temporary refusal
- * tells the client more than a lasting one, and a refused key tells it least.
+ * Ranks failures: of several failures the client sees the one with the highest weight, and of equal weights the later
+ * one. A failure after which an image may have been made is first, so that the client does not repeat the request. A
+ * temporary refusal is more useful to the client than a permanent one, and a refused key is the least useful.
  */
 function weigh({ kind }: AttemptFailure): number {
   switch (kind) {
@@ -280,7 +281,7 @@ function reportSuccess(route: Route, { scope, hasChanged }: RouteChange, logger:
   if (scope === "model" && hasChanged) logger.warn(nameRoute(route), "A channel serves a model again.");
 }
 
-/** Tells the operator about failures that only the operator can fix; the client's own mistakes are not logged. */
+/** Logs failures that only the operator can fix. Mistakes of the client are not logged. */
 function reportFailure(
   route: Route,
   failure: AttemptFailure,
@@ -288,7 +289,8 @@ function reportFailure(
 ): void {
   if (failure.kind === "content") return;
   const isOfModel = change.scope === "model";
-  // Requests for a model that no channel serves keep failing: one line when its cooldown begins or becomes longer.
+  // Requests for a model that the channel does not serve keep failing, so the log has a line only when the cooldown
+  // begins or becomes longer.
   if (isOfModel && !change.hasChanged) return;
   const { channel, upstreamModel, key } = nameRoute(route);
   const fields = {

@@ -57,7 +57,7 @@ function findPlaces({ images, errors }: ImageResult): readonly number[] {
   return batch.filter((index) => !failed.has(index));
 }
 
-/** An image with its base64, or still a link and the reason why. */
+/** An image with its base64, or a link with the reason why it was not converted. */
 export interface FetchedImage {
   readonly image: ResultImage;
   readonly error?: ResultError;

@@ -23,7 +23,7 @@ export interface Job {
   readonly keptBytes: number;
   /** Counts the bytes of an answer as long as they are held. */
   readonly bytes: ByteCount;
-  /** Tells the operator about the attempts, and about a failure after the response began. */
+  /** Reports the attempts, and a failure after the response began, to the operator. */
   readonly report: Pick<RequestReport, "failed" | "tried">;
 }
 

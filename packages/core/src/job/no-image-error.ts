@@ -4,7 +4,7 @@ import type { FailureReason } from "../image-request.js";
 /** What an answer of success says beside its images. */
 interface AnswerSaid {
   readonly failure?: FailureReason | undefined;
-  /** Why single images failed; the first reason is told. */
+  /** The reasons why images failed; the first one is used. */
   readonly errors: readonly FailureReason[];
   readonly upstreamRequestId?: string | undefined;
 }

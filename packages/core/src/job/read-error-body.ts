@@ -7,23 +7,23 @@ import type { AttemptFailure } from "../upstream/attempt-failure.js";
 import { isLabelledAsEvents, type JsonAnswer, parseAnswer, readRequestId } from "../upstream/read-answer.js";
 import type { TransportResponse } from "../upstream/transport.js";
 
-/** Error bodies are short: a longer body is not read here. */
+/** The maximum number of bytes that are read here. Error bodies are short. */
 const MAX_ERROR_BODY_BYTES = 16 * 1024;
 
 /** A response with a 2xx status, and the error that its body holds. */
 export type InspectedResponse = {
-  /** To be read in place of the given response. It gives the same bytes. */
+  /** Read this response instead of the given one. It has the same bytes. */
   readonly response: TransportResponse;
 } & (
   | { readonly failure: AttemptFailure }
-  /** The body is no error, or the provider reports that it made something all the same. */
+  /** Absent if the body is not an error, or if the provider nevertheless reports something as made. */
   | { readonly failure: undefined }
 );
 
 /**
  * Finds the error that some providers send with status 200: Ark's `{"error":{…}}`, DashScope's `code` without
- * `output`. Reads the first 16 KiB of a response, as long as it may be JSON. A body that is longer, cut or not JSON is left to its
- * reader, and so is a stream that was requested.
+ * `output`. Reads the first 16 KiB of a response, as long as it may be JSON. A body that is longer, incomplete or not
+ * JSON is left to the reader of the response, and so is a stream that was requested.
  */
 export function inspectResponse(
   response: TransportResponse,
@@ -49,7 +49,7 @@ async function inspectLater(
     try {
       result = await rest.next();
     } catch (error) {
-      // The reader of the body meets the error where it stands, after the chunks before it.
+      // The reader of the body gets the error in its place, after the chunks before it.
       return { response: replayResponse(response, chunks, failing(error)), failure: undefined };
     }
     if (result.done === true) return inspectWhole(response, chunks, { family, request });
@@ -89,7 +89,7 @@ function readError(
       requestId: readRequestId(response) ?? read.requestId,
     };
   } catch {
-    // A family that throws: the reader of the response calls it again, and reports what it throws.
+    // The family threw. The reader of the response calls the family again and reports the error.
     return undefined;
   }
 }
@@ -98,7 +98,7 @@ function parse(chunks: readonly Uint8Array[], response: TransportResponse): Json
   try {
     return parseAnswer(chunks, response);
   } catch {
-    // Not a JSON object: the reader of the response says so.
+    // Not a JSON object. The reader of the response reports that.
     return undefined;
   }
 }
@@ -108,13 +108,19 @@ export function isAnythingReported(usage: Usage | undefined): boolean {
   return Object.values(usage ?? {}).some((count) => count > 0);
 }
 
-/** Events must not wait until 16 KiB of them have come, whatever their label says. */
+/**
+ * Whether the body may be events. Events must be passed on before 16 KiB of them have arrived, even if they are
+ * labelled as something else.
+ */
 function mayBeJson(chunks: readonly Uint8Array[]): boolean {
   const kind = detectBody(chunks);
   return kind === "json" || kind === undefined;
 }
 
-/** The same response with a body that begins with the chunks that were read of it. Without `rest` they are all of it. */
+/**
+ * Returns the same response with a body that begins with the chunks that were already read. Without `rest`, these
+ * chunks are the whole body.
+ */
 export function replayResponse(
   response: TransportResponse,
   chunks: readonly Uint8Array[],
@@ -125,7 +131,7 @@ export function replayResponse(
   return { status, headers, body, freeChunk, cancel: () => response.cancel() };
 }
 
-/** A body that has come whole. */
+/** A body that has arrived completely. */
 class WholeBody extends ChunkQueue {
   constructor(chunks: readonly Uint8Array[]) {
     super();
@@ -138,7 +144,7 @@ class WholeBody extends ChunkQueue {
   protected override leave(): void {}
 }
 
-/** Chunks that were read already, and then the rest of their body. */
+/** The chunks that were already read, followed by the rest of their body. */
 class Replayed implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array> {
   readonly #chunks: Uint8Array[];
   readonly #rest: AsyncIterator<Uint8Array>;
@@ -164,7 +170,7 @@ class Replayed implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array> {
   }
 }
 
-/** The rest of a body that broke. */
+/** The rest of a body whose connection broke. */
 function failing(error: unknown): AsyncIterator<Uint8Array> {
   return {
     async next() {

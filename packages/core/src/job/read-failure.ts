@@ -4,7 +4,10 @@ import { findErrorMessage } from "../upstream/error-message.js";
 import { readErrorBody } from "../upstream/read-answer.js";
 import type { TransportResponse } from "../upstream/transport.js";
 
-/** What an error response says. The family reads its provider's own errors; a proxy before it may send others. */
+/**
+ * Classifies an error response. The family reads its provider's own errors; a proxy in front of the provider may send
+ * others.
+ */
 export async function readFailure(response: TransportResponse, family: Family): Promise<AttemptFailure> {
   const { text, value } = await readErrorBody(response);
   const failure = family.toFailure(response.status, value);

@@ -33,7 +33,7 @@ export interface LargeAnswerReader {
 /** How one answer is read. */
 export interface LargeAnswerOptions extends Omit<RewriteOptions, "convertsLinks"> {
   readonly maxBytes: number;
-  /** Converts images that are links; absent: they stay links. */
+  /** Converts images that are links. If absent, they stay links. */
   readonly fetchLinks?: ((links: readonly LinkedImage[]) => Promise<readonly FetchedImage[]>) | undefined;
   /** Takes keys out of what the provider says of failures. */
   readonly mask: SecretMask;

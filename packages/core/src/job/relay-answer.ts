@@ -82,13 +82,16 @@ export async function relayAnswer(
   };
 }
 
-/** Chunks of a response whose rewritten form is known when they are given out. */
+/** Rewrites the chunks of a response as the host reads them. */
 interface RewrittenChunks extends AsyncIterator<Uint8Array> {
-  /** What goes on of the latest chunk. */
+  /** The part of the latest chunk that is passed on. */
   takeRewritten(): readonly Uint8Array[];
 }
 
-/** Rewrites each chunk as it is read. A relay cannot wait between a chunk and its rewritten form; a source can. */
+/**
+ * Rewrites each chunk as it is read. A relay cannot wait between reading a chunk and returning its rewritten form; a
+ * source can.
+ */
 function rewriteChunks(rest: AsyncIterator<Uint8Array>, reader: LargeAnswerReader): RewrittenChunks {
   let latest: readonly Uint8Array[] = [];
   const rewrite = (result: Chunk): Awaitable<Chunk> => {
@@ -127,7 +130,7 @@ interface Begun {
   readonly first: readonly Uint8Array[];
   readonly hasEnded: boolean;
   readonly flaw: unknown;
-  /** True if the response is complete, and `flaw` is that it holds no image. */
+  /** True if the response is complete and `flaw` says that it has no image. */
   readonly isRefusal: boolean;
 }
 

@@ -115,7 +115,7 @@ function toEnding(
   return stored === undefined ? { kind: "mark", ttlMs } : { kind: "keep", answer: stored, ttlMs };
 }
 
-/** True if something was made or charged, or if that is unknown: then a repeat must not run. */
+/** True if something was made or charged, or if the outcome is unknown. Then a repeat must not run. */
 function wasRun(end: BookingEnd): boolean {
   return end !== "released" && end !== "refused";
 }

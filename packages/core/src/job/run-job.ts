@@ -33,8 +33,8 @@ export async function runJob(
 }
 
 /**
- * Whether a response is relayed as events before its first byte has come. What was not requested as a stream, or has an
- * unexpected content coding, is looked at first.
+ * Whether a response is relayed as events before its first byte has arrived. The first bytes of other responses are
+ * read first: of those that were not requested as a stream, and of those with an unexpected content coding.
  */
 function isStreamForSure({ request, model }: Job, { response }: Answered): boolean {
   const { headers } = response;

@@ -21,16 +21,15 @@ export interface SendContext {
 }
 
 /**
- * How one attempt ended: with a response, with a failure, or with both, where the provider sent an error with status
- * 200.
+ * How one attempt ended: with a response, with a failure, or with both if the provider sent an error with status 200.
  */
 export type AttemptOutcome =
   | { readonly response: TransportResponse; readonly failure: undefined }
   | { readonly response?: TransportResponse; readonly failure: AttemptFailure };
 
 /**
- * Sends a request to a channel with one of its keys, once, in the family's format. Never rejects. Not `async`
- * itself, because each request that waits for its provider would hold twice the memory.
+ * Sends a request once, in the family's format, to a channel with one of its keys. Never rejects. Not `async`,
+ * because an async function would double the memory of each request that waits for its provider.
  */
 export function sendToRoute(
   route: Route,
@@ -64,7 +63,7 @@ function toTransportRequest(
   };
 }
 
-/** What a response is read with. */
+/** The dependencies of reading a response. */
 interface Reading {
   readonly channel: Channel;
   readonly request: ImageRequest;

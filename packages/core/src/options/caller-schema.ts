@@ -25,7 +25,7 @@ export const apiKey = z
     {
       id: name,
       key: z
-        .string("must be a text")
+        .string("must be a string")
         .regex(/^[\x21-\x7e]+$/, "must be letters, digits and signs without spaces")
         .optional(),
       hash: z

@@ -36,7 +36,7 @@ const channelFields = z.strictObject(
     headers: z
       .record(
         z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, "is no header name"),
-        z.string("must be a text").regex(/^[\t\x20-\x7e]*$/, "must be a text without line ends"),
+        z.string("must be a string").regex(/^[\t\x20-\x7e]*$/, "must be a string without line ends"),
         "must be an object of headers",
       )
       .optional(),

@@ -4,7 +4,10 @@ import type { Caller } from "../image-request.js";
 import { type ApiKeyOptions, hashApiKey } from "../request/authenticate.js";
 import type { OptionsProblem } from "./options-problem.js";
 
-/** Checks the entries of `apiKeys` against each other and against the prices. Each entry has its shape already. */
+/**
+ * Checks the entries of `apiKeys` against each other and against the prices. The types of each entry were checked
+ * before.
+ */
 export function* checkCallers(
   apiKeys: readonly ApiKeyOptions[],
   billing: PriceTables | undefined,
@@ -14,7 +17,7 @@ export function* checkCallers(
   const groups = billing && (billing.group_ratio ?? { [DEFAULT_GROUP]: "1" });
   for (const [index, { group = DEFAULT_GROUP, budget }] of apiKeys.entries()) {
     if (groups !== undefined && !Object.hasOwn(groups, group)) {
-      yield { path: `apiKeys[${index}].group`, message: `names no group of billing.group_ratio: ${group}` };
+      yield { path: `apiKeys[${index}].group`, message: `is not a group of billing.group_ratio: ${group}` };
     }
     if (billing === undefined && budget !== undefined) {
       yield { path: `apiKeys[${index}].budget`, message: BUDGET_NEEDS_BILLING };
@@ -23,18 +26,18 @@ export function* checkCallers(
 }
 
 const BUDGET_NEEDS_BILLING =
-  "needs billing: without prices nothing is charged, and the budget would bound nothing";
+  "needs billing: without prices nothing is charged, so the budget would have no effect";
 
 function* checkKeys(apiKeys: readonly ApiKeyOptions[]): Iterable<OptionsProblem> {
   const hashes = new Set<string>();
   for (const [index, { key, hash }] of apiKeys.entries()) {
     const own = hash?.toLowerCase() ?? hashApiKey(key ?? "");
-    if (hashes.has(own)) yield { path: `apiKeys[${index}]`, message: "has the key of another one" };
+    if (hashes.has(own)) yield { path: `apiKeys[${index}]`, message: "has the same key as another entry" };
     hashes.add(own);
   }
 }
 
-/** What entries with one id must agree in, in a form in which equal values are equal texts. */
+/** The fields that must be the same in entries with the same id, in a form in which equal values are equal strings. */
 const SHARED: Readonly<Record<Exclude<keyof Caller, "id" | "expiresAt">, (caller: Caller) => unknown>> = {
   group: ({ group = DEFAULT_GROUP }) => group,
   models: ({ models }) => models && [...new Set(models)].toSorted(),
@@ -50,8 +53,8 @@ const SHARED: Readonly<Record<Exclude<keyof Caller, "id" | "expiresAt">, (caller
 };
 
 /**
- * Entries with one id are several keys of one caller: its budget and limits are counted under the id. If one entry had
- * no budget, its key could spend without bound.
+ * Entries with the same id are several keys of one caller: its budget and limits are counted under the id. If one of
+ * the entries had no budget, its key could spend without a limit.
  */
 function* checkAgreement(apiKeys: readonly ApiKeyOptions[]): Iterable<OptionsProblem> {
   const firsts = new Map<string, number>();

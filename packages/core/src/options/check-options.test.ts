@@ -342,7 +342,7 @@ describe("options are refused", () => {
     ["prices", { ...GOOD, billing: {} }, "billing.model_details", "is missing: names and their prices"],
     ["retries", withChannel({ retryUnsafe: "yes" }), "channels[0].retryUnsafe", "must be true or false"],
     ["hosts", withChannel({ resultHosts: "x" }), "channels[0].resultHosts", "must be a list of names"],
-    ["a host", withChannel({ resultHosts: [1] }), "channels[0].resultHosts[0]", "must be a text"],
+    ["a host", withChannel({ resultHosts: [1] }), "channels[0].resultHosts[0]", "must be a string"],
     ["timeouts", withChannel({ timeouts: 5 }), "channels[0].timeouts", "must be an object of milliseconds"],
     ["headers", withChannel({ headers: [] }), "channels[0].headers", "must be an object of headers"],
     [
@@ -570,13 +570,13 @@ describe("what would be ignored", () => {
       "a budget without prices",
       { ...GOOD, apiKeys: [{ id: "me", key: "secret", budget: "5" }] },
       "apiKeys[0].budget",
-      "needs billing: without prices nothing is charged, and the budget would bound nothing",
+      "needs billing: without prices nothing is charged, so the budget would have no effect",
     ],
     ...["aa", "b", "A", "c*"].map((name): [string, object, string, string] => [
       `the price ${name}`,
       { ...GOOD, billing: { model_details: { "*": perRequest, [name]: perRequest } } },
       name === "c*" ? 'billing.model_details["c*"]' : `billing.model_details.${name}`,
-      "is the price of no model: no key of models has this name or belongs to this series",
+      "is a price without a model: no key of models has this name or belongs to this series",
     ]),
   ])("is refused: %s", (_what, options, path, message) => {
     const wide = { ...options, models: { a: { family: "seedream" }, "bb*": { family: "qwen-image" } } };

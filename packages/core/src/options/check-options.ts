@@ -113,7 +113,7 @@ function* checkAccess({ apiKeys, authenticate }: LoadedOptions): Iterable<Option
   }
 }
 
-/** Where case does not count, each name has one spelling: all tables are read with it. */
+/** With `caseInsensitiveNames`, each name has one spelling, which all tables use. */
 function* checkSpellings({ models, billing, channels }: LoadedOptions): Iterable<OptionsProblem> {
   const places: readonly (readonly (string | number)[])[] = [
     ...Object.keys(models).map((name) => ["models", name]),
@@ -198,11 +198,11 @@ function* checkPrices(
   }
   for (const price of Object.keys(billing.model_details)) {
     if (Object.keys(models).some((model) => overlaps(price, model))) continue;
-    // A misspelled price is worse than none: its model would be charged by the price of a series.
+    // A price under a misspelled name is worse than no price: its model would be charged by the price of a series.
     const path = formatPath(["billing", "model_details", price]);
     yield {
       path,
-      message: "is the price of no model: no key of models has this name or belongs to this series",
+      message: "is a price without a model: no key of models has this name or belongs to this series",
     };
   }
   yield* checkTokenPrices(billing, models, families);

@@ -57,7 +57,7 @@ describe("a wrong option is named", () => {
   const WHOLE = "must be a whole number";
   const AT_LEAST_1 = "must be at least 1";
   const FUNCTION = "must be a function";
-  const NAME = "a string of at most 512 bytes in UTF-8, without NUL and without half a surrogate pair";
+  const NAME = "a string of at most 512 bytes in UTF-8, without NUL and without an unpaired surrogate";
   const END = "must be a Date, or a time with a zone such as 2027-01-31T00:00:00Z";
   const LEDGER =
     "must have the functions hold, settle, release, sweep, takeUndelivered, markDelivered, balance, records, totals";
@@ -143,7 +143,10 @@ describe("what a function gives is named like what stands in the options", () =>
       { channels: () => [without(CHANNELS[0] ?? {}, "apiKey")] },
     ],
     ["apiKeys must be a list of keys", { apiKeys: () => "secret" }],
-    ["apiKeys[1] has the key of another one", { apiKeys: () => [...API_KEYS, { id: "you", key: "secret" }] }],
+    [
+      "apiKeys[1] has the same key as another entry",
+      { apiKeys: () => [...API_KEYS, { id: "you", key: "secret" }] },
+    ],
     ["billing.model_details is missing: names and their prices", price(null)],
     ["billing.model_details.a is missing: the model has no price", price({})],
     [

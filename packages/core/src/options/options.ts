@@ -21,10 +21,10 @@ export interface GatewayOptions {
   /** Service model name, or series (`image-edit*`), to what is behind it. An exact name wins, then the longest prefix. */
   models: Source<Readonly<Record<string, ModelOptions>>>;
   /**
-   * Whether the names of models that clients send match in any case. Records, prices, limits and upstream names then
-   * have the configured spelling, with the part that a series leaves open in lower case; two configured names that
-   * differ only in case are an error. Default `false`: a name that differs only in case from a configured model, a price
-   * or a row of limits is a 404.
+   * Whether clients may write model names in any case. Records, prices, limits and upstream names then have the
+   * configured spelling; the open part of a series is in lower case. Two configured names that differ only in case
+   * are an error. Default `false`: a name that differs only in case from a configured model, a price or a row of
+   * limits gets a 404.
    */
   caseInsensitiveNames?: boolean | undefined;
   /** The accounts that make the images. */
@@ -47,9 +47,9 @@ export interface GatewayOptions {
    */
   maxBytesInFlight?: number | undefined;
   /**
-   * The share of `maxBytesInFlight` that one caller may hold while another caller waits: above 0, at most 1. A caller
-   * waits while a body of its arrives, and for 10 seconds after a body of its was refused for lack of room. While no
-   * other caller waits, one caller may hold all. Default 0.5.
+   * The share of `maxBytesInFlight` that one caller may use while another caller waits: above 0, at most 1. A caller
+   * waits while one of its bodies arrives, and for 10 seconds after one of its bodies was refused for lack of room.
+   * While no other caller waits, one caller may use all of it. Default 0.5.
    */
   maxCallerShare?: number | undefined;
   /**
@@ -66,9 +66,10 @@ export interface GatewayOptions {
    */
   heartbeatSeconds?: number | undefined;
   /**
-   * How long a client may take nothing of a response that is ready, in seconds: of a stream, or of a JSON response of
-   * at least 256 KiB. After this time the client counts as gone, as if it had disconnected. A client that takes at least
-   * 128 KiB in this time is never cut, and the time that the provider needs does not count. Default 60.
+   * How long a client may read nothing of a response that is ready, in seconds. This applies to streams and to JSON
+   * responses of at least 256 KiB. After this time the gateway treats the client as disconnected. A client that reads
+   * at least 128 KiB in this time is never disconnected, and the time that the provider needs does not count. Default
+   * 60.
    */
   responseIdleSeconds?: number | undefined;
   /** Families beside the built-in `seedream` and `qwen-image`. */

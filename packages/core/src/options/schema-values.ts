@@ -4,7 +4,7 @@ import { parseDecimal } from "../billing/decimal.js";
 
 /** A name that every ledger can keep. */
 export const name = z
-  .string("must be a text")
+  .string("must be a string")
   .min(1, "must not be empty")
   .refine(isName, `must be ${NAME_RULE}`);
 /** As a client may ask for. */

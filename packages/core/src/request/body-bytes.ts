@@ -1,16 +1,16 @@
 /** The first allocation for a body that arrives in several chunks. */
 const FIRST_BYTES = 64 * 1024;
-/** A body that needs more gets this many times as much. Pages that are not written to take no memory. */
+/** When a body needs more memory, its allocation grows by this factor. Pages that are not written to take no memory. */
 const GROWTH = 4;
 
 /**
  * Collects the bytes of a body. Chunks are copied into one array, so that many small chunks take no more memory than
- * their bytes. The array grows with what has arrived, at most to `declared` or beyond it by as little as needed: a
- * client that declares much and sends little takes little.
+ * their bytes. The array grows with the bytes that have arrived. It grows to at most `declared`, or, if more bytes
+ * arrive, by as little as possible. So a client that declares many bytes and sends few of them uses little memory.
  */
 export class BodyBytes {
   readonly #declared: number;
-  /** The first chunk, as long as it is the only one: it is not copied. */
+  /** The first chunk, while it is the only one. It is not copied. */
   #only: Uint8Array | undefined;
   #whole: Uint8Array | undefined;
   #length = 0;
@@ -41,7 +41,7 @@ export class BodyBytes {
     whole.set(chunk, this.#length);
   }
 
-  /** The array, with room for `needed` bytes and what has arrived in it. */
+  /** Returns the array with the bytes so far, and with room for `needed` bytes. */
   #reserve(needed: number): Uint8Array {
     const present = this.#only ?? this.#whole;
     if (this.#whole !== undefined && this.#whole.length >= needed) return this.#whole;

@@ -5,7 +5,7 @@ import { checkCaller } from "./check-caller.js";
 const RULES = { hasBilling: true };
 
 describe("checkCaller", () => {
-  it("refuses a budget without billing: it would bound nothing", () => {
+  it("refuses a budget without billing, which would have no effect", () => {
     expect(() => checkCaller({ id: "me", budget: "5" }, { hasBilling: false })).toThrow(
       /wrong budget: it needs the option billing/,
     );

@@ -22,7 +22,7 @@ export function checkCaller(
   { hasBilling }: CallerRules,
 ): void {
   // Without an id nobody could be charged.
-  if (!isText(id)) throw new TypeError("authenticate gave a caller without id: it must be a text.");
+  if (!isText(id)) throw new TypeError("authenticate gave a caller without id: it must be a string.");
   if (!isName(id)) {
     throw new TypeError(
       `authenticate gave a caller with a wrong id: it must be ${NAME_RULE}, not ${JSON.stringify(id.slice(0, 50))}….`,
@@ -42,13 +42,13 @@ export function checkCaller(
   if (limits !== undefined) checkLimits(limits, check);
 }
 
-/** What the gateway's options allow callers to have. */
+/** What the gateway's options allow for callers. */
 export interface CallerRules {
-  /** Without `billing` nothing is charged, so that a budget would bound nothing. */
+  /** Without `billing` nothing is charged, so a budget would have no effect. */
   readonly hasBilling: boolean;
 }
 
-const BUDGET_RULE = "it needs the option billing; without prices the budget would bound nothing";
+const BUDGET_RULE = "it needs the option billing; without prices the budget would have no effect";
 
 type Check = (sound: boolean, field: string, rule: string) => void;
 
@@ -74,7 +74,7 @@ function isText(value: unknown): boolean {
   return typeof value === "string" && value !== "";
 }
 
-/** It stands in every hold and record. */
+/** The group is in every hold and record. */
 function isGroup(value: unknown): boolean {
   return isText(value) && isName(value);
 }

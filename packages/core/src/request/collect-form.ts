@@ -20,7 +20,7 @@ export interface FormOptions {
   readonly shelf: Shelf;
 }
 
-/** A parser for one form, and what finds the end of that form. */
+/** A parser for one form, and the search for the end of that form. */
 export interface FormParser {
   readonly parser: Busboy;
   readonly end: FormEnd;
@@ -34,10 +34,8 @@ export type FormPart =
 const MAX_NAME_LENGTH = 256;
 
 /**
- * Feeds a body to a parser with backpressure and collects its parts in the order they came. What follows the end of the
- * form is read and ignored.
- *
- * @throws GatewayError the first thing that is wrong with the form, as soon as it shows
+ * Passes a body to a parser with backpressure, and collects its parts in order. Bytes after the end of the form are
+ * read and ignored.
  */
 export async function collectForm(
   body: IncomingBody,
@@ -50,7 +48,7 @@ export async function collectForm(
     return await Promise.race([collector.parts, collector.failed]);
   } finally {
     body.cancel();
-    // Also ends file streams that wait for more; after a complete form it does nothing.
+    // Also ends file streams that wait for more bytes. After a complete form it does nothing.
     parser.destroy();
   }
 }
@@ -122,13 +120,13 @@ function collectFile(
 }
 
 /**
- * Bytes that are given to the parser at once. Larger pieces would hold the event loop, and after a failure the parser
- * would still work through all of them.
+ * The number of bytes that are passed to the parser at a time. Larger pieces would block the event loop, and after a
+ * failure the parser would still process all of them.
  */
 const PIECE_BYTES = 64 * 1024;
 /**
- * The parser keeps a slice of each chunk of a field. So of a body with more than a few small chunks, the others are
- * joined.
+ * The parser keeps a slice of each chunk of a field. So if a body has more than a few small chunks, the further ones
+ * are joined.
  */
 const SMALL_BYTES = 4 * 1024;
 const MAX_SMALL_CHUNKS = 64;
@@ -163,9 +161,9 @@ async function feed(body: IncomingBody, { parser, end }: FormParser, maxBytes: n
 }
 
 interface Pieces {
-  /** The pieces that are ready, of at most {@link PIECE_BYTES}. */
+  /** Returns the pieces that are ready, each of at most {@link PIECE_BYTES}. */
   add(chunk: Uint8Array): Iterable<Uint8Array>;
-  /** What is left. */
+  /** Returns the remaining bytes. */
   rest(): Uint8Array;
 }
 
@@ -175,7 +173,7 @@ function createPieces(): Pieces {
   let smallChunks = 0;
   const take = (): Uint8Array => {
     const piece = joined.subarray(0, used);
-    // The parser may hold slices of the piece, so its memory is not used again.
+    // The parser may keep slices of the piece, so its memory is not reused.
     joined = new Uint8Array(0);
     used = 0;
     return piece;

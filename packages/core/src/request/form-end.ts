@@ -9,8 +9,8 @@ const DASH = 0x2d;
  * Finds where a form ends: after the first `--boundary--` at the beginning of a line. RFC 2046 says that what follows
  * (the epilogue) is ignored; busboy 1.6.0 would read parts from it, and would never end if one of them stays open.
  *
- * busboy also accepts a boundary that is followed by neither a line end nor `--`, and drops the bytes after it without
- * a word. Such a form is refused here.
+ * busboy also accepts a boundary that is followed by neither a line end nor `--`, and drops the bytes after it
+ * silently. Such a form is refused here.
  */
 export interface FormEnd {
   /**
@@ -20,23 +20,26 @@ export interface FormEnd {
   find(chunk: Uint8Array): FoundDelimiters;
 }
 
-/** What was found in a chunk. */
+/** The result of a search in a chunk. */
 interface FoundDelimiters {
-  /** How many bytes of the chunk belong to the form, if the form ends in it. */
+  /** If the form ends in this chunk: how many bytes of the chunk belong to the form. */
   readonly end: number | undefined;
-  /** Where the heads of parts begin in the chunk: after each delimiter that is not the last. */
+  /** The offsets at which the heads of parts begin: after each delimiter except the last. */
   readonly heads: readonly number[];
 }
 
-/** Far above the limits of the parser: so that a form of nothing but delimiters costs little. */
+/** Far above the limits of the parser. It bounds the cost of a form that has only delimiters. */
 const MAX_PARTS = 1_000;
 
 /** @param boundary as in the header of the form */
 export function createFormEnd(boundary: string): FormEnd {
   const delimiter = Buffer.from(`\r\n--${boundary}`, "latin1");
-  /** A delimiter and the two bytes that say what follows. */
+  /** The length of a delimiter and the two bytes that say what follows. */
   const span = delimiter.length + 2;
-  /** The last bytes before the chunk, in which a delimiter may have begun. The form may begin with a delimiter. */
+  /**
+   * The last bytes before the chunk, in which a delimiter may have begun. Initially a line end, because a form may
+   * begin with a delimiter.
+   */
   let carried: Buffer = Buffer.from("\r\n");
   let parts = 0;
 
@@ -65,7 +68,7 @@ export function createFormEnd(boundary: string): FormEnd {
       let end = search(seam, carried.length, heads);
       if (end === -1) end = search(bytes, 0, heads);
       if (end !== -1) return { end, heads };
-      // A copy: the memory of a chunk is not held for its last bytes.
+      // Copied, so that the memory of the chunk is not retained for its last bytes.
       carried = Buffer.concat([carried, bytes.subarray(-(span - 1))]).subarray(-(span - 1));
       return { end: undefined, heads };
     },

@@ -104,7 +104,7 @@ function toBoolean(text: string): boolean | string {
   return text === "false" ? false : text;
 }
 
-/** Limits of an object that a field holds. */
+/** The limits of an object in a field. */
 const OBJECT_LIMITS = { ...BODY_LIMITS, maxValues: 1_000 };
 
 function toObject(name: string, text: string): unknown {

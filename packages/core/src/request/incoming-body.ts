@@ -23,23 +23,23 @@ export interface IncomingBody {
 
 /** Counts the bytes of one request as they arrive. */
 export interface ArrivingBytes {
-  /** Counts more bytes. False if they do not fit; then none are counted. */
+  /** Counts more bytes. Returns false if they do not fit; then none are counted. */
   add(bytes: number): boolean;
-  /** The body has begun to arrive and is not complete. */
+  /** Call when the body has begun to arrive and is not complete. */
   startReceiving(): void;
-  /** The body is complete, or is not read any further. */
+  /** Call when the body is complete or is not read any further. */
   finishReceiving(): void;
 }
 
-/** How slow a body may be. */
+/** The minimum speed of a body. */
 export interface BodyPace {
-  /** What must arrive on average in each period of `seconds`. */
+  /** The bytes per second that must arrive on average in each period of `seconds`. */
   readonly minBytesPerSecond: number;
   readonly seconds: number;
   readonly repeat: Environment["repeat"];
 }
 
-/** What a body is held to. Without it nothing is counted and nothing ends a slow body; for tests. */
+/** The limits of a body. Without them no bytes are counted and a slow body is not ended; for tests. */
 export interface BodyGuard {
   readonly bytes: ArrivingBytes;
   readonly pace: BodyPace;
@@ -77,7 +77,7 @@ export function openBody({ body }: Pick<GatewayRequest, "body">, guard?: BodyGua
     stopClock?.();
     guard?.bytes.finishReceiving();
   };
-  /** What a `next` resolves with. */
+  /** The result of `next`. */
   const accept = ({ done, value }: IteratorResult<Uint8Array, unknown>): Uint8Array | undefined => {
     abandon = undefined;
     if (isOver) return undefined;
@@ -101,7 +101,7 @@ export function openBody({ body }: Pick<GatewayRequest, "body">, guard?: BodyGua
       start();
       return new Promise((resolve, reject) => {
         abandon = reject;
-        // No async function here: each would cost two promises for each chunk.
+        // Not an async function, which would create two promises for each chunk.
         source.next().then(
           // oxlint-disable-next-line promise/always-return -- It settles the promise around it.
           (result) => {
@@ -159,21 +159,28 @@ function isWebStream(body: AsyncIterable<Uint8Array>): body is ReadableStream<Ui
   return "getReader" in body && typeof body.getReader === "function";
 }
 
-/** The request has been answered; how the host ends the rest of the body does not matter. */
+/** The request already has its response, so an error of the rest of the body does not matter. */
 function ignoreFailure(): void {}
 
 interface Progress {
   readonly received: () => number;
-  /** False while the gateway is busy with what it has, such as writing it to a disk: that time does not count. */
+  /**
+   * False while the gateway processes what has arrived, for example while it writes to a disk. That time does not
+   * count.
+   */
   readonly isWaiting: () => boolean;
   readonly onSlow: (error: GatewayError) => void;
 }
 
 const SECOND_MS = 1_000;
 
-/** Looks once a second at what arrived in the last `seconds`. @returns a function that stops */
+/**
+ * Checks once a second how many bytes arrived in the last `seconds`.
+ *
+ * @returns a function that stops the checks
+ */
 function watchPace({ minBytesPerSecond, seconds, repeat }: BodyPace, progress: Progress): () => void {
-  /** What had arrived at the beginning of each of the last seconds. */
+  /** For each of the last seconds: the number of bytes that had arrived when it began. */
   const totals = [progress.received()];
   return repeat(() => {
     if (!progress.isWaiting()) return;
@@ -197,11 +204,11 @@ function cutOff(cause?: unknown): GatewayError {
   return new GatewayError("client_closed_request", "The body ended before it was complete.", { cause });
 }
 
-/** The 503 of a request whose bytes do not fit. */
+/** The 503 for a request whose bytes do not fit. */
 export function overloaded(): GatewayError {
   return new GatewayError(
     "overloaded",
-    "This server holds as many bytes of requests as it may: try again soon.",
+    "This server has no room for more bytes of requests: try again soon.",
     { retryAfterSeconds: 1 },
   );
 }

@@ -81,9 +81,9 @@ function readNumber(text: string, mark: string): number {
 }
 
 /**
- * Puts images in their places, in a value that nobody else has yet.
+ * Replaces placeholder strings by their images, in a value that nothing else refers to yet.
  *
- * @param find gives the image for the string in its place
+ * @param find returns the image for a placeholder
  */
 function putBack(
   value: unknown,

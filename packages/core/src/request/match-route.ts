@@ -7,7 +7,7 @@ const ENDPOINTS: readonly (readonly [path: string, operation: Operation])[] = [
   ["/api/v3/images/generations", "native"],
 ];
 
-/** Paths of OpenAI's interface that the gateway answers itself, with 404 where it does not serve them. */
+/** Paths of OpenAI's interface that belong to the gateway. Those that it does not serve get a 404. */
 const RESERVED = /\/v1\/(?:images|models)(?:\/|$)/;
 
 /** Where an operation is served. */
@@ -16,19 +16,20 @@ export function pathOfOperation(operation: Operation): string {
 }
 
 /**
- * Finds the operation that a request asks for. `"unserved"` if the path belongs to the gateway but is no endpoint,
- * `undefined` if the path belongs to the host.
+ * Finds the operation of a request. Returns `"unserved"` if the path belongs to the gateway but is not an endpoint,
+ * and `undefined` if the path belongs to the host.
  */
 export type RouteMatcher = (
   request: Pick<GatewayRequest, "method" | "url" | "mountPath">,
 ) => Operation | "unserved" | undefined;
 
 /**
- * A matcher for a gateway with this base path (`""` or `/ai`).
+ * Creates a matcher for a gateway with this base path (`""` or `/ai`).
  *
  * A path is an endpoint if it ends like one, so that the gateway can be mounted at any path. Below a base path or a
- * mount path the host has given everything to the gateway. Without either, only POST requests match at any depth:
- * other methods match only at exactly `/v1/…` and `/api/v3/…`, because `GET /shop/v1/images/edits` may be the host's.
+ * mount path, the host has given every path to the gateway. Without either, only POST requests match at any depth.
+ * Other methods match only at exactly `/v1/…` and `/api/v3/…`, because `GET /shop/v1/images/edits` may be a route of
+ * the host.
  */
 export function createRouteMatcher(basePath: string): RouteMatcher {
   return ({ method, url, mountPath }) => {
@@ -42,14 +43,14 @@ export function createRouteMatcher(basePath: string): RouteMatcher {
   };
 }
 
-/** The normalized path that a request asks for, without query and fragment. */
+/** The normalized path of a request, without query and fragment. */
 export function requestPath({ url }: Pick<GatewayRequest, "url">): string {
   return normalizePath(pathOf(url));
 }
 
 /**
- * The mount path without a slash at its end. `undefined` if there is none, and also if the mount path is the whole
- * path: a wildcard route of Express or Nest reports it so, and then nothing is known of where the gateway is mounted.
+ * The mount path without a trailing slash. `undefined` if there is none, or if the mount path is the whole path: a
+ * wildcard route of Express or Nest reports this, and then the mount path is not known.
  */
 function findMount(path: string, mountPath: string | undefined): string | undefined {
   if (mountPath === undefined) return undefined;
@@ -58,20 +59,23 @@ function findMount(path: string, mountPath: string | undefined): string | undefi
   return path.startsWith(`${mount}/`) ? mount : undefined;
 }
 
-/** True if the path is below the base path, wherever the host mounted that: before it, or as the end of the mount path. */
+/**
+ * True if the path is below the base path. The host may have mounted the base path inside another path, or the mount
+ * path may end with it.
+ */
 function isBelow(path: string, basePath: string, mount = ""): boolean {
   return (
     path.startsWith(`${basePath}/`) || path.startsWith(`${mount}${basePath}/`) || mount.endsWith(basePath)
   );
 }
 
-/** Doubled slashes count as one; a slash at the end does not count. */
+/** Doubled slashes count as one, and a trailing slash is removed. */
 function normalizePath(path: string): string {
   const single = path.includes("//") ? path.replace(/\/{2,}/g, "/") : path;
   return single.length > 1 && single.endsWith("/") ? single.slice(0, -1) : single;
 }
 
-/** The path of an absolute URL, or of one that begins at the root. */
+/** Returns the path of an absolute URL, or of a URL that begins at the root. */
 function pathOf(url: string): string {
   const [address = ""] = url.split(/[?#]/, 1);
   const start = address.startsWith("/") ? 0 : address.indexOf("/", address.indexOf("://") + 3);

@@ -2,32 +2,36 @@ import { type GatewayError, invalidRequest } from "../errors.js";
 import { isJsonObject } from "../json.js";
 import { isExactly, parseKeepingNumbers } from "./source-numbers.js";
 
-/** How large a JSON text may be. */
+/** The limits of a JSON text. */
 export interface JsonLimits {
   readonly maxDepth: number;
-  /** Objects, lists, and what is in them. A megabyte of `{},` would take many megabytes once parsed. */
+  /**
+   * The maximum number of values: objects, lists, and the values in them. A megabyte of `{},` would take many
+   * megabytes after parsing.
+   */
   readonly maxValues: number;
-  /** Fields at the top level, which many steps go through. Default: any number. */
+  /** The maximum number of fields at the top level, which many steps iterate over. Default: no limit. */
   readonly maxFields?: number | undefined;
 }
 
 /** Far more than any request needs. */
 export const BODY_LIMITS = { maxDepth: 32, maxValues: 10_000, maxFields: 256 } satisfies JsonLimits;
 
-/** A number longer than this takes longer to read than it is worth. */
+/** The maximum length of a number. Longer numbers take too long to parse. */
 const MAX_NUMBER_LENGTH = 1_000;
 
 /**
- * Parses JSON within limits. The text is checked in one pass before anything is built of it. Numbers that a JavaScript
- * number cannot hold as they are written keep their text, see `source-numbers.ts`.
+ * Parses JSON within limits. The text is checked in one pass before it is parsed. Numbers that a JavaScript number
+ * cannot represent as they are written keep their text, see `source-numbers.ts`.
  *
- * @throws GatewayError `invalid_request_error` for a text past the limits, and for a top-level key that is given twice
+ * @throws GatewayError `invalid_request_error` for a text that exceeds the limits, and for a top-level key that is
+ *   given twice
  * @throws SyntaxError for a text that is not JSON
  */
 export function parseJson(text: string, limits: JsonLimits): unknown {
   const { duplicate, hasInexactNumbers } = scanJson(text, limits);
   const value: unknown = hasInexactNumbers ? parseKeepingNumbers(text) : JSON.parse(text);
-  // Not before: a text that is not JSON has no keys.
+  // Checked after parsing, because a text that is not JSON has no keys.
   if (duplicate !== undefined) {
     const name = duplicate.slice(0, 64);
     throw invalidRequest(`The field ${name} is given twice.`, name);
@@ -36,7 +40,7 @@ export function parseJson(text: string, limits: JsonLimits): unknown {
 }
 
 /**
- * Holds a body that the host parsed to the same limits. Keys given twice are lost by then.
+ * Checks a body that the host has parsed against the same limits. Duplicate keys can no longer be detected here.
  *
  * @throws GatewayError `invalid_request_error`
  */
@@ -61,7 +65,7 @@ function visit(value: unknown, depth: number, visited: Visited): void {
     for (const item of Object.values(value)) visit(item, depth + 1, visited);
     return;
   }
-  // By name: `Object.values` would make a list for each object.
+  // Read by name, because `Object.values` would create a list for each object.
   for (const name in value) if (Object.hasOwn(value, name)) visit(value[name], depth + 1, visited);
 }
 
@@ -78,7 +82,7 @@ const CLOSE_BRACE = 0x7d;
 interface ScannedJson {
   /** The first top-level key that is given twice. */
   readonly duplicate: string | undefined;
-  /** True if a number may be written in another way than JavaScript writes it. */
+  /** True if the text has a number that JavaScript may write differently. */
   readonly hasInexactNumbers: boolean;
 }
 
@@ -136,12 +140,13 @@ function scanJson(text: string, limits: JsonLimits): ScannedJson {
   return { duplicate, hasInexactNumbers };
 }
 
-/** The index of the quote that ends the string which begins at `start`, or the length of the text. */
+/** Returns the index of the quote that ends the string which begins at `start`, or the length of the text. */
 function findStringEnd(text: string, start: number): number {
   const quote = text.indexOf('"', start + 1);
   if (quote === -1) return text.length;
   if (text.charCodeAt(quote - 1) !== BACKSLASH) return quote;
-  // With escapes, one character after another: a search from quote to quote is slow where most quotes are escaped.
+  // If the string has escapes, it is read character by character: a search for quotes is slow if most quotes are
+  // escaped.
   for (let at = start + 1; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === BACKSLASH) at++;
@@ -150,7 +155,7 @@ function findStringEnd(text: string, start: number): number {
   return text.length;
 }
 
-/** The index after what may be a number. */
+/** Returns the index after characters that may be a number. */
 function findNumberEnd(text: string, start: number): number {
   let end = start + 1;
   while (end < text.length && isNumberPart(text.charCodeAt(end))) end++;
@@ -169,13 +174,13 @@ function isNumberPart(code: number): boolean {
   return isDigit(code) || code === 0x2e || code === 0x2b || code === MINUS || code === 0x65 || code === 0x45;
 }
 
-/** A key as it is meant: the same key may be written with and without escapes. */
+/** Decodes a key: the same key may be written with and without escapes. */
 function readKey(literal: string): string {
   if (!literal.includes("\\")) return literal.slice(1, -1);
   try {
     return String(JSON.parse(literal));
   } catch {
-    // Not JSON; the parser says so.
+    // Not JSON. The parser reports that.
     return literal;
   }
 }

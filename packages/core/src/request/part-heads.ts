@@ -8,11 +8,12 @@ import { Buffer } from "node:buffer";
  */
 export interface PartHeads {
   /**
-   * The bytes for the parser in the place of the next piece of a form.
-   * @param starts where part heads begin in the piece, in ascending order
+   * Returns the bytes for the parser that replace the next piece of a form.
+   *
+   * @param starts the offsets at which part heads begin in the piece, in ascending order
    */
   pass(piece: Uint8Array, starts: readonly number[]): readonly Uint8Array[];
-  /** What was held back; at the end of the form. */
+  /** Returns the bytes that are held back. Call at the end of the form. */
   rest(): Uint8Array;
 }
 

@@ -19,7 +19,7 @@ export async function readBody(
   const body = openBody(request, guard);
   const bytes = new BodyBytes(declared);
   try {
-    // A host hands over what arrived with the head only after the code that was given the head has returned.
+    // A host passes on the bytes that arrived with the head only after the code that got the head has returned.
     await Promise.resolve();
     const whole = body.takeWhole(maxBytes);
     if (whole === undefined) await readChunks(body, bytes, maxBytes);

@@ -6,7 +6,7 @@ import { readJson } from "./read-json.js";
 import { readMultipart } from "./read-multipart.js";
 import type { Shelf } from "./spool.js";
 
-/** How large a request's body may be, in bytes, and how slow. */
+/** The maximum size and the minimum speed of a request's body. */
 export interface BodyLimits {
   /** JSON bodies, data URLs included. Default 64 MiB. */
   readonly json: number;
@@ -14,9 +14,9 @@ export interface BodyLimits {
   readonly form: number;
   /** One file of a form. Default 30 MiB. */
   readonly file: number;
-  /** A body that is slower over `slowAfterSeconds` is answered with 408. Default 1,024. */
+  /** In bytes per second. A body that is slower over `slowAfterSeconds` gets a 408. Default 1,024. */
   readonly minBytesPerSecond: number;
-  /** How long a body may be slower than that, or send nothing, in seconds. Default 20. */
+  /** How long a body may be slower than `minBytesPerSecond`, or send nothing, in seconds. Default 20. */
   readonly slowAfterSeconds: number;
 }
 
@@ -26,13 +26,13 @@ export interface ReadFieldsContext {
   readonly limits: BodyLimits;
   /** Where bytes are counted, and where the files of a form are kept: opened where it is asked for. */
   readonly visit: { readonly bytes: ArrivingBytes; readonly shelf: Shelf };
-  /** Calls a function again and again, for the pace of bodies. */
+  /** Calls a function repeatedly, to measure the speed of bodies. */
   readonly repeat: BodyPace["repeat"];
 }
 
 /**
- * The fields of a request, from JSON or, at the edits endpoint, from a form whose files become images. The bytes count
- * as they arrive.
+ * Reads the fields of a request from JSON or, at the edits endpoint, from a form whose files become images. The bytes
+ * count as they arrive.
  */
 export function readFields(
   request: GatewayRequest,
@@ -46,7 +46,10 @@ export function readFields(
   return readMultipart(request, { limits, shelf: visit.shelf }, guard);
 }
 
-/** Counts a body that the host has read: what it is in memory, or what the request declared. */
+/**
+ * Counts a body that the host has read: its bytes if they are in memory, otherwise the length that the request
+ * declares.
+ */
 function countParsedBody({ parsedBody, headers }: GatewayRequest, bytes: ArrivingBytes): void {
   if (parsedBody === undefined) return;
   const isPlain = typeof parsedBody === "string" || parsedBody instanceof Uint8Array;

@@ -9,14 +9,13 @@ import { BODY_LIMITS, checkJsonValue, parseJson } from "./parse-json.js";
 import { readBody } from "./read-body.js";
 import { isSourceNumber } from "./source-numbers.js";
 
-/** Made once: making one takes longer than reading a small body. */
+/** Created once, because creating a decoder takes longer than decoding a small body. */
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * The JSON object in a request's body: strict UTF-8, within {@link BODY_LIMITS}, no top-level key twice, at most
- * `maxBytes`. A body that the host parsed already is held to the same limits. Long data URLs in `image` stay bytes.
- *
- * @throws GatewayError 400, 413, 415, or `body_already_read`
+ * Reads the JSON object in a request's body: strict UTF-8, within {@link BODY_LIMITS}, at most `maxBytes`, no
+ * duplicate key at the top level. A body that the host has parsed is checked against the same limits. Long data URLs
+ * in `image` stay bytes.
  */
 export function readJson(
   request: GatewayRequest,

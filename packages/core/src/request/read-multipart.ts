@@ -34,7 +34,7 @@ export async function readMultipart(
   if (declared > limits.form)
     throw new GatewayError("request_too_large", `The form is larger than ${limits.form} bytes.`);
   const parser = createParser(contentType, limits);
-  // A body that the host has read is in memory and was counted already.
+  // A body that the host has read is already in memory and counted.
   const isRead = request.parsedBody instanceof Uint8Array;
   const body = openBody({ body: readableBody(request) }, isRead ? undefined : guard);
   return toFormFields(await collectForm(body, parser, options));
@@ -47,7 +47,7 @@ function readableBody({ body, parsedBody, bodyConsumed }: GatewayRequest): Gatew
   return body;
 }
 
-/** Far more than any form of the interface needs; a form with more is refused. */
+/** A form with more fields is refused. No form of the interface needs this many. */
 const MAX_FILES = 64;
 const MAX_FIELDS = 256;
 
@@ -55,7 +55,7 @@ const MAX_FIELDS = 256;
 function createParser(contentType: string, limits: FormLimits): FormParser {
   const boundary = readBoundary(contentType);
   const parser = busboy({
-    // Written anew, so that the parser and the search for the form's end use the same boundary.
+    // The header is rewritten so that the parser and the search for the form's end use the same boundary.
     headers: { "content-type": `multipart/form-data; boundary="${boundary.replaceAll(/["\\]/g, "\\$&")}"` },
     defParamCharset: "utf8",
     limits: {

@@ -17,10 +17,10 @@ interface JsonWithSource {
 // The types of TypeScript's library do not have these functions yet.
 const json: JsonWithSource = JSON;
 
-/** Integers of up to 15 digits are always exact. This is what nearly all numbers are. */
+/** Integers of up to 15 digits are always exact. Nearly all numbers match this. */
 const PLAIN_INTEGER = /^-?[1-9]\d{0,14}$/;
 
-/** Whether JavaScript writes a number as it is written here. */
+/** Whether JavaScript writes a number exactly as it is written here. */
 export function isExactly(text: string): boolean {
   return text === "0" || PLAIN_INTEGER.test(text) || String(Number(text)) === text;
 }
@@ -39,7 +39,7 @@ export function isSourceNumber(value: unknown): value is { readonly rawJSON: str
   return json.isRawJSON?.(value) === true;
 }
 
-/** The number that a raw JSON object stands for; any other value as it is. For fields that the gateway interprets. */
+/** Returns the number of a raw JSON object, and any other value unchanged. For fields that the gateway reads. */
 export function toPlainNumber(value: unknown): unknown {
   return isSourceNumber(value) ? Number(value.rawJSON) : value;
 }

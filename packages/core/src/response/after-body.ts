@@ -1,13 +1,13 @@
 import type { Visit } from "../admission/entrance.js";
 import type { GatewayResponse } from "../exchange.js";
 
-/** A smaller body is written at once, and a client that does not read it holds little memory. Bytes. */
+/** In bytes. A smaller body is written at once, and uses little memory if its client does not read it. */
 const LARGE_BYTES = 256 * 1024;
 
 /**
- * Releases the slot of a call (`visit`) when its complete body has left the gateway: at once if the body is small. A
- * large body becomes a produced one, and its slot is released when the body was read or given up. `leave` may then be
- * called more than once.
+ * Releases the slot of a call (`visit`) when its complete body has left the gateway. For a small body this is at
+ * once. A large body is converted into a streamed one; its slot is released when the body was read or abandoned. Then
+ * `leave` may be called more than once.
  */
 export function afterBody(response: GatewayResponse, visit: Pick<Visit, "leave">): GatewayResponse {
   const { headers, body } = response;
@@ -23,7 +23,10 @@ export function afterBody(response: GatewayResponse, visit: Pick<Visit, "leave">
   return { ...response, headers: withLength, body: toSingleChunk(bytes, visit) };
 }
 
-/** Not a generator: a generator that is given up before its first read runs none of its code, so it could not call `leave`. */
+/**
+ * Not a generator: if a generator is abandoned before its first read, none of its code runs, so it could not call
+ * `leave`.
+ */
 function toSingleChunk(bytes: Uint8Array, visit: Pick<Visit, "leave">): AsyncIterable<Uint8Array> {
   let rest: Uint8Array | undefined = bytes;
   const end = (): Promise<IteratorResult<Uint8Array>> => {

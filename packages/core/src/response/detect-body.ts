@@ -1,4 +1,4 @@
-/** What the bytes of a body are: a JSON object, server-sent events, or neither. */
+/** The kind of a body: a JSON object, server-sent events, or neither. */
 export type BodyKind = "json" | "events" | "other";
 
 const OPEN_BRACE = 0x7b;
@@ -9,13 +9,13 @@ const MAX_LOOKED_AT = 1024;
 const EVENT_FIELDS = ["data", "event", "id", "retry"];
 
 /**
- * Tells what a body is by its first characters, because providers and the proxies in front of them label bodies wrongly.
- * `undefined` if more bytes are needed to tell.
+ * Detects the kind of a body by its first characters, because providers and the proxies in front of them label bodies
+ * wrongly. Returns `undefined` if more bytes are needed.
  *
- * @param chunks the body's first chunks, cut anywhere
+ * @param chunks the body's first chunks, split at any place
  */
 export function detectBody(chunks: readonly Uint8Array[]): BodyKind | undefined {
-  // Nearly all bodies begin with it.
+  // Nearly all bodies begin with this character.
   if (chunks[0]?.[0] === OPEN_BRACE) return "json";
   const start = decodeStart(chunks);
   const text = (start.startsWith(BYTE_ORDER_MARK) ? start.slice(1) : start).replace(/^[ \t\r\n]+/, "");

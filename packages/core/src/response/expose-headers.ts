@@ -12,8 +12,8 @@ const SAFELISTED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The response to a web page of another origin also names the headers that the page may read. Without it, a client in
- * a browser does not see `x-should-retry: false`, and sends again what may already have made images.
+ * Adds a header that names the response headers which a web page of another origin may read. Without it, a client in
+ * a browser does not see `x-should-retry: false`, and may repeat a request that has already made images.
  */
 export function exposeHeaders(
   { headers }: Pick<GatewayRequest, "headers">,

@@ -5,9 +5,9 @@ const NONE = new Uint8Array(0);
 export interface HeldBytes {
   readonly length: number;
   add(part: Uint8Array): void;
-  /** Forgets so many of the last bytes. */
+  /** Removes this number of bytes from the end. */
   removeEnd(bytes: number): void;
-  /** All of them, valid until the next change. */
+  /** Returns all bytes. The array is valid until the next change. */
   view(): Uint8Array;
   /** Gives all of them away, to whom the memory belongs from then on. */
   take(): Uint8Array;

@@ -3,10 +3,10 @@ import { createHeldBytes } from "./held-bytes.js";
 /** What is smaller is copied to its neighbours: a write of its own would cost more. */
 const COPIED_BYTES = 4 * 1024;
 
-/** Chunks to send, made of pieces of every size. `T` is what else stands between the bytes. */
+/** Joins pieces of every size into chunks to send. `T` is the type of items between the bytes. */
 export interface ChunkJoiner<T> {
   add(piece: Uint8Array): void;
-  /** Adds something that is no chunk yet. */
+  /** Adds an item that is not bytes. */
   addOther(other: T): void;
   /** The chunks of all pieces since the last time. The larger ones are the very memory of their pieces. */
   take(): readonly (Uint8Array | T)[];

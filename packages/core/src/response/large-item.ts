@@ -1,12 +1,12 @@
 import { createHeldBytes } from "./held-bytes.js";
 import { createJsonShortener, parseUpToString } from "./shorten-json.js";
 
-/** What an item is. `link`: an image that has a URL and no base64, and that must be converted. */
+/** The kind of an item. `link`: an image that has a URL and no base64, and that must be converted. */
 export type ItemKind = "image" | "link" | "failed";
 
-/** Who decides about a large item, and what becomes of it. */
+/** The handler of a large item. */
 export interface LargeItemHandler {
-  /** Decides about an item. Its long strings are cut short, and its end may be missing. */
+  /** Decides the kind of an item. Its long strings are shortened, and its end may be missing. */
   findKind(item: unknown): ItemKind;
   /** The item is an image. Called once, before its first bytes. */
   onImage(): void;
@@ -14,9 +14,9 @@ export interface LargeItemHandler {
   onBytes(bytes: Uint8Array): void;
   /** The item has ended and is a link. */
   onLink(written: Uint8Array): void;
-  /** The item has ended and is no image. Its long strings are cut short. */
+  /** The item has ended and is not an image. Its long strings are shortened. */
   onFailed(item: unknown): void;
-  /** The item cannot be read: it is no JSON, or its image begins after all that may be held. */
+  /** The item cannot be read: it is not JSON, or its image begins after the bytes that may be held. */
   onUnreadable(): void;
 }
 
@@ -29,7 +29,7 @@ export interface LargeItem {
 /** The bytes of an item that are held until it is known whether it is an image. */
 const MAX_HELD_BYTES = 256 * 1024;
 
-/** @param isPassed false if nobody takes the bytes, so that none have to be held */
+/** @param isPassed false if the bytes are not needed, so that none have to be held */
 export function readLargeItem(handler: LargeItemHandler, isPassed: boolean): LargeItem {
   const held = createHeldBytes();
   let state: "undecided" | "image" | "dropped" = "undecided";
@@ -40,7 +40,7 @@ export function readLargeItem(handler: LargeItemHandler, isPassed: boolean): Lar
     if (held.length > 0) handler.onBytes(held.take());
   };
 
-  // Every item that is large because of its image has a long string, and is decided as soon as that begins.
+  // An item that is large because of its image has a long string. Its kind is decided when that string begins.
   const shortener = createJsonShortener({
     onLongString() {
       if (state !== "undecided") return;

@@ -1,6 +1,6 @@
 import { LineSplitter } from "./split-lines.js";
 
-/** One server-sent event. In `data` lines above 16 KiB, strings longer than 8 KiB are cut short. */
+/** One server-sent event. In `data` lines longer than 16 KiB, strings longer than 8 KiB are shortened. */
 export interface SseEvent {
   readonly event?: string | undefined;
   readonly data: string;

@@ -1,14 +1,14 @@
 import { type BodyKind, detectBody } from "./detect-body.js";
 import { createSseReader, type SseEvent, type SseReader } from "./read-sse.js";
 
-/** Who is told what a body says that is labelled as events. */
+/** The listeners for the content of a body that is labelled as events. */
 export interface StreamBodyHandler {
   onEvent(event: SseEvent): void;
-  /** The body is JSON in spite of its label: its bytes, chunk by chunk. */
+  /** Called with each chunk if the body is JSON although it is labelled as events. */
   onJson(chunk: Uint8Array): void;
 }
 
-/** Reads a body that is labelled as events, and finds out by its first bytes whether it is. */
+/** Reads a body that is labelled as events, and detects by its first bytes whether it is. */
 export function createStreamBodyReader(handler: StreamBodyHandler): SseReader {
   return new StreamBodyReader(handler);
 }
@@ -18,7 +18,7 @@ class StreamBodyReader implements SseReader {
   readonly #handler: StreamBodyHandler;
   #kind: BodyKind | undefined;
   #events: SseReader | undefined;
-  /** Copies of the first chunks, as long as they do not tell what the body is. */
+  /** Copies of the first chunks, until they tell the kind of the body. */
   #start: Uint8Array[] = [];
 
   constructor(handler: StreamBodyHandler) {

@@ -6,11 +6,11 @@ import { createStallWatch, HEARD, type StallWatch, type Watched } from "../stall
 
 /** Ends responses whose client does not read them, on every host. */
 export interface ReaderLimit {
-  /** Watches the reader of a produced body. A response with a complete body is returned as it is. */
+  /** Watches the reader of a streamed body. A response with a complete body is returned unchanged. */
   watch(response: GatewayResponse): GatewayResponse;
 }
 
-/** @param idleMs how long a client may take nothing of a body, in milliseconds */
+/** @param idleMs how long a client may read nothing of a body, in milliseconds */
 export function createReaderLimit(idleMs: number, logger: Logger): ReaderLimit {
   const shared = endsTimersWithRequests() ? undefined : createStallWatch();
   return {
@@ -43,9 +43,9 @@ type IdleListener = (error: Error) => boolean;
 const DONE: Chunk = { done: true, value: undefined };
 
 /**
- * A body whose reader must ask for the next chunk in time. While the reader waits for a chunk, no time counts: it is
- * the provider that is slow then. The watch holds the body, so that a response which the host dropped without reading
- * is ended too, whether it was garbage-collected or not.
+ * A body whose reader must request the next chunk in time. Time does not count while the reader waits for a chunk,
+ * because then the provider is slow. The watch holds a reference to the body, so a response that the host dropped
+ * without reading it is ended too, whether or not it was garbage-collected.
  */
 class WatchedBody implements AsyncIterableIterator<Uint8Array, undefined>, Watched {
   quietSince = HEARD;
@@ -53,9 +53,9 @@ class WatchedBody implements AsyncIterableIterator<Uint8Array, undefined>, Watch
   readonly #chunks: AsyncIterator<Uint8Array>;
   readonly #parts: LimitParts;
   #link: Link<Watched> | undefined;
-  /** Reads of the host that are not answered yet. */
+  /** The number of reads of the host that are pending. */
   #pending = 0;
-  /** Pieces of a large chunk that were not taken yet. */
+  /** Pieces of a large chunk that the host has not read yet. */
   #ready: Uint8Array[] = [];
   #listener: IdleListener | undefined;
   #failure: Error | undefined;
@@ -87,7 +87,7 @@ class WatchedBody implements AsyncIterableIterator<Uint8Array, undefined>, Watch
     return this.#chunks.next().then(this.#receive, this.#fail);
   }
 
-  /** The client takes no more. */
+  /** The client has stopped reading. */
   async return(): Promise<Chunk> {
     this.#leaveWatch();
     this.#ready = [];
@@ -97,13 +97,15 @@ class WatchedBody implements AsyncIterableIterator<Uint8Array, undefined>, Watch
 
   timeOut(): void {
     const { idleMs, logger } = this.#parts;
-    const error = new Error(`The client took nothing of the response for ${idleMs / 1000} s.`);
+    const error = new Error(`The client read nothing of the response for ${idleMs / 1000} s.`);
     if (this.#mayWait(error)) {
       this.quietSince = HEARD;
       return;
     }
     this.#failure = error;
-    this.return().catch((err: unknown) => logger.error({ err }, "A response that nobody reads did not end."));
+    this.return().catch((err: unknown) =>
+      logger.error({ err }, "A response that no client reads could not be ended."),
+    );
   }
 
   #mayWait(error: Error): boolean {
@@ -119,7 +121,7 @@ class WatchedBody implements AsyncIterableIterator<Uint8Array, undefined>, Watch
     this.#countAnswered();
     if (done !== true) this.#ready.push(...splitChunk(value));
     else this.#leaveWatch();
-    // Of two reads at once, the pieces of the first one's chunk come before the chunk of the second one.
+    // If two reads are pending, all pieces of the first read's chunk come before the chunk of the second read.
     const piece = this.#ready.shift();
     return piece === undefined ? DONE : { done: false, value: piece };
   };

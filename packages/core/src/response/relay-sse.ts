@@ -50,7 +50,7 @@ export function relaySse(
   return relayBody(source, options, createSseReader);
 }
 
-/** The same with a reader of the caller's own, for bodies that may turn out to be no events. */
+/** The same with the caller's own reader, for bodies that may not be events. */
 export function relayBody(
   source: AsyncIterable<Uint8Array>,
   options: RelayOptions,

@@ -23,14 +23,17 @@ export interface RewriteOptions {
   readonly isNative?: boolean | undefined;
   /** An image without base64 is not passed on but handed over as {@link LinkedImage}. Default false. */
   readonly convertsLinks?: boolean | undefined;
-  /** Values up to this size are read whole. Of larger ones, long strings are cut short. Default 16 KiB. */
+  /**
+   * In bytes. Values up to this size are parsed as a whole; in larger values, long strings are shortened. Default 16
+   * KiB.
+   */
   readonly maxHeldBytes?: number | undefined;
 }
 
-/** An image that the provider delivered as a link, in the place where its converted form belongs. */
+/** An image that the provider delivered as a link, at the place where its converted form belongs. */
 export interface LinkedImage {
   readonly image: ResultImage;
-  /** Its place in the provider's batch, from 0. */
+  /** Its index in the provider's batch, from 0. */
   readonly index: number;
 }
 
@@ -72,7 +75,7 @@ export function createAnswerRewriter(options: RewriteOptions): AnswerRewriter {
   let member = "";
   let hasMembers = false;
   let isInItems = false;
-  /** The current large value: who reads its parts. */
+  /** The reader of the current large value. */
   let large: LargeItem | undefined;
 
   const write = (bytes: Uint8Array | string): void => {
@@ -103,7 +106,7 @@ export function createAnswerRewriter(options: RewriteOptions): AnswerRewriter {
     if (facts.images > 1) write(",");
   };
 
-  /** The image is counted already. */
+  /** The image was already counted. */
   const handOverLink = (image: ResultImage): void => {
     beginImage();
     output.addOther({ image, index: facts.images + facts.errors.length - 1 });
@@ -128,7 +131,7 @@ export function createAnswerRewriter(options: RewriteOptions): AnswerRewriter {
       !isNative,
     );
 
-  /** A large member is passed on as it comes, unless something takes its place, and is read in a shortened form. */
+  /** A large member is passed on as it arrives, unless it is replaced, and is also read in a shortened form. */
   const beginLargeMember = (bytes: Uint8Array): LargeItem => {
     const replacement = replaceMember(bytes[0] === OPEN_BRACE ? {} : undefined);
     if (replacement !== undefined) write(replacement);
@@ -223,7 +226,7 @@ export function isLink(item: unknown): item is ResultImage {
   return isJsonObject(item) && typeof item["url"] === "string" && !item["b64_json"];
 }
 
-/** `undefined` if the text is no JSON. */
+/** `undefined` if the text is not JSON. */
 function parseText(text: string): unknown {
   try {
     return JSON.parse(text);

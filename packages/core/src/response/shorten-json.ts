@@ -25,9 +25,9 @@ export interface JsonShortener {
 }
 
 /**
- * Makes a short copy of JSON text that arrives in chunks, wherever they are cut: only the end of long strings, such as
- * images in base64, is left out. So every member can still be read, wherever it stands. The text may also be a part of a
- * document, or no JSON at all, as long as it does not begin inside a string.
+ * Makes a short copy of JSON text that arrives in chunks, split at any place. Only the ends of long strings, such as
+ * images in base64, are left out, so every member can still be read. The text may also be a part of a document, or
+ * not JSON at all, as long as it does not begin inside a string.
  */
 export function createJsonShortener(options: ShortenerOptions = {}): JsonShortener {
   const { maxStringBytes = DEFAULT_STRING_BYTES, onLongString } = options;
@@ -84,8 +84,8 @@ export function createJsonShortener(options: ShortenerOptions = {}): JsonShorten
 }
 
 /**
- * The value of JSON text that ends inside a string: the string and all open brackets are closed. `undefined` if that
- * gives no JSON, for example because the string is a key.
+ * Returns the value of JSON text that ends inside a string, after closing the string and all open brackets. Returns
+ * `undefined` if the result is not JSON, for example because the string is a key.
  */
 export function parseUpToString(text: string): unknown {
   const closers: string[] = [];

@@ -3,7 +3,7 @@ import { createJsonShortener, type JsonShortener } from "./shorten-json.js";
 
 const LF = 0x0a;
 const CR = 0x0d;
-/** A longer line is shortened. */
+/** Longer lines are shortened, in bytes. */
 const MAX_WHOLE_BYTES = 16 * 1024;
 /** A byte order mark is the parser's affair; a decoder that drops it would drop one on every line. */
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -59,10 +59,10 @@ export class LineSplitter {
   }
 }
 
-/** A line whose end has not come yet. Holds copies, because the chunks go on to the client. */
+/** A line whose end has not arrived. It holds copies, because the chunks are passed on to the client. */
 class PartialLine {
   readonly #start = createHeldBytes();
-  /** Of a long line: what is kept of it. */
+  /** The shortened copy of a long line. */
   #shortener: JsonShortener | undefined;
 
   add(part: Uint8Array): void {

@@ -58,7 +58,7 @@ export function createJsonWalker(handler: JsonWalkHandler): JsonWalker {
   const strings = createStringScanner();
   let expected: Expected = "object";
   let values = 0;
-  /** The bytes of a byte order mark that have come, before anything else. */
+  /** The bytes of a byte order mark that have arrived so far. */
   let markBytes = 0;
 
   const giveUp = (): void => {
@@ -158,7 +158,7 @@ export function createJsonWalker(handler: JsonWalkHandler): JsonWalker {
       markBytes++;
       index++;
     }
-    // What comes next is no part of a mark, and an incomplete mark is no JSON.
+    // The next byte is not part of a byte order mark, and an incomplete mark is not JSON.
     if (index < chunk.length) {
       if (markBytes > 0 && markBytes < BYTE_ORDER_MARK.length) giveUp();
       markBytes = BYTE_ORDER_MARK.length;

@@ -5,28 +5,28 @@ import type { HealthAttempt } from "./health-attempt.js";
 import { createModelHealthId } from "./health-id.js";
 import type { Route } from "./plan-routes.js";
 
-/** How an attempt of a route changed what is left alone. */
+/** How an attempt changed cooldowns. */
 export interface RouteChange {
-  /** What the attempt says something about. */
+  /** What the result of the attempt applies to. */
   readonly scope: "request" | "model" | "key" | "channel";
-  /** True when a cooldown began, became longer or ended there. */
+  /** True if a cooldown of it began, became longer or ended. */
   readonly hasChanged: boolean;
 }
 
 /**
- * An attempt with one key on one channel. Its end is told to the health of the channel, of the key or of the model,
- * whichever it says something about. To be ended once.
+ * An attempt with one key on one channel. Its result is recorded in the health of the channel, the key or the model,
+ * depending on what it applies to. Call `succeeded` or `failed` once.
  */
 export interface RouteAttempt {
-  /** True where it finds out whether the channel, the key or the model works again after a cooldown. */
+  /** True if this attempt is a probe of the channel, the key or the model after a cooldown. */
   readonly isProbe: boolean;
   succeeded(): RouteChange;
   failed(failure: AttemptFailure): RouteChange;
 }
 
 /**
- * @param isConfigured whether the model's name stands in the options; its cooldown is then kept for as long as
- * needed, and shared with the fleet
+ * @param isConfigured whether the options contain the model's name. The model's cooldown is then kept as long as
+ *   needed, and shared with the other gateways of a store.
  */
 export function beginRoute(health: ChannelHealth, route: Route, isConfigured: boolean): RouteAttempt {
   return new BegunRoute(health, route, isConfigured);
@@ -37,9 +37,9 @@ class BegunRoute implements RouteAttempt {
   readonly #route: Route;
   readonly #isConfigured: boolean;
   readonly #ofKey: HealthAttempt;
-  /** `undefined` where the channel has one key: they share their health. */
+  /** `undefined` if the channel has one key: the key and the channel then share their health. */
   readonly #ofChannel: HealthAttempt | undefined;
-  /** `undefined` where nothing is held against the model. */
+  /** `undefined` if the model has no failures on record. */
   readonly #ofModel: HealthAttempt | undefined;
 
   constructor(health: ChannelHealth, route: Route, isConfigured: boolean) {

@@ -8,37 +8,43 @@ import { adoptCooldown, dropSharedCooldown } from "./shared-cooldown.js";
 /** Told when something begins to cool, cools for longer, or, with `undefined`, is well again. Must not throw. */
 export type CooldownListener = (id: string, cooldown: Cooldown | undefined) => void;
 
-/** A cooldown, and whether one attempt is finding out if it can end. */
+/** A cooldown, and whether an attempt is probing whether it can end. */
 type ObservedCooldown = Cooldown & { readonly isProbed: boolean };
 
 /**
- * Remembers how channels, their keys, and models with these keys fared, by their health ids, and which are to be left
- * alone. Of a model only refusals are remembered.
+ * Remembers the results of attempts for channels, for their keys, and for models with these keys, by their health
+ * ids, and decides what cools. For models only refusals are remembered.
  */
 export interface ChannelHealth {
   /**
-   * Milliseconds since 1970 from which it may be tried. 0: it is known to work. A time that has passed: its cooldown
-   * is over, and the next attempt is its probe. Infinity: it is being probed.
+   * The time from which the channel, key or model may be tried, in milliseconds since 1970. 0: it is known to work. A
+   * time in the past: its cooldown is over, and the next attempt is its probe. Infinity: it is being probed.
    */
   readyAt(id: string): number;
   begin(id: string): HealthAttempt;
-  /** The same for a model whose name a client chose, such as one of a series: bounded, and known to this process only. */
+  /**
+   * Like `begin`, for a model whose name a client chose, such as a name of a series. The number of these models is
+   * limited, and they are known to this process only.
+   */
   beginLocal(id: string): HealthAttempt;
-  /** True where something is remembered. */
+  /** True if something is remembered for the id. */
   has(id: string): boolean;
   /** The number of its latest attempt among all attempts; 0 before the first. */
   turnOf(id: string): number;
   /** Why it cools, and when it is tried next; `undefined` when it is well. */
   cooldownOf(id: string): ObservedCooldown | undefined;
-  /** The ids that cool, or whose probe is due or under way. */
+  /** The ids that cool, and those whose probe is due or in progress. */
   coolingIds(): string[];
   /** Takes over what the fleet knows of the ids that were asked for. The listener is not told. */
   merge(cooldowns: Readonly<Record<string, Cooldown>>, asked: readonly string[]): void;
-  /** Forgets all but these channels and keys, and the models that cool with these keys, after the channels have changed. */
+  /**
+   * Call after the channels have changed. Forgets everything except these channels and keys, and the models that cool
+   * with these keys.
+   */
   retain(ids: readonly string[]): void;
 }
 
-/** A series has endless names, and clients choose them. */
+/** A series has an unlimited number of names, and clients choose them. */
 const MAX_LOCAL_ENTRIES = 1_000;
 
 /** The health of channels, in this process. */

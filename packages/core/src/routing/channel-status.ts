@@ -7,8 +7,8 @@ interface HealthStatus {
   /** `cooling`: left alone until `nextTryAt`. `probing`: one request is finding out whether it works again. */
   readonly state: "ready" | "cooling" | "probing";
   /**
-   * The failure that it cools for: `credential`, `rate` or `quota`, which are a key's or a model's, `model`, which is a
-   * model's, or `unreachable`, `overload`, `server`, `timeout` or `broken`.
+   * The reason for the cooldown. Of a key or a model: `credential`, `rate` or `quota`. Of a model: `model`. Of a
+   * channel: `unreachable`, `overload`, `server`, `timeout` or `broken`.
    */
   readonly reason?: string;
   /** ISO 8601, UTC. */
@@ -21,11 +21,11 @@ export interface KeyStatus extends HealthStatus {
   readonly index: number;
 }
 
-/** How one model is on a channel: the provider refuses it, or its limit is reached. */
+/** The state of a model that cools on a channel: the provider refuses it, or its limit is reached. */
 export interface ModelStatus extends HealthStatus {
   /** The provider's name of the model. */
   readonly upstreamModel: string;
-  /** The key it is refused with, as a place in `apiKey`, from 0. Of a channel with several keys. */
+  /** If the channel has several keys: the index in `apiKey` of the key that the model is refused with, from 0. */
   readonly key?: number;
 }
 
@@ -34,11 +34,11 @@ export interface ChannelStatus extends HealthStatus {
   readonly id: string;
   /** Of a channel with several keys. */
   readonly keys?: readonly KeyStatus[];
-  /** The models that are left alone on this channel while it serves its others. Absent when there are none. */
+  /** The models that cool on this channel while it serves its other models. Absent if there are none. */
   readonly models?: readonly ModelStatus[];
 }
 
-/** How channels are, in their order. */
+/** The states of the channels, in the order of the options. */
 export function describeChannels(channels: readonly Channel[], health: ChannelHealth): ChannelStatus[] {
   const modelIds = Map.groupBy(health.coolingIds(), (id) => readModelHealthId(id)?.keyHealthId);
   return channels.map((channel) => {
@@ -76,7 +76,7 @@ function describe(healthId: string, health: ChannelHealth): HealthStatus {
   };
 }
 
-/** Those that are ready come first: ISO times are in the order of their strings. */
+/** Ready entries come first. ISO times sort like their strings. */
 function timeOf({ nextTryAt = "" }: HealthStatus): string {
   return nextTryAt;
 }

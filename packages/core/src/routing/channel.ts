@@ -39,8 +39,9 @@ export interface ChannelOptions {
   /** Share of the traffic among channels of one priority. Default 1. */
   weight?: number | undefined;
   /**
-   * Headers sent to the provider beside those of the family. A value is masked like a key if the header's name says that
-   * it is a secret (`x-api-key`, `proxy-authorization`, `cookie` …) or if the value looks random.
+   * Headers that are sent to the provider in addition to those of the family. A value is masked like a key if the
+   * header's name says that it is a secret (`x-api-key`, `proxy-authorization`, `cookie` …) or if the value looks
+   * random.
    */
   headers?: Readonly<Record<string, string>> | undefined;
   /** Milliseconds. Default: connect 10 s, first byte 900 s, idle 300 s. */
@@ -82,7 +83,7 @@ export interface Channel {
   readonly toUrl: (path: string) => string;
   /** The provider's name of a service model, or `undefined` when the channel does not serve it. */
   toUpstreamModel(model: string): string | undefined;
-  /** The provider's names that its mapping spells out. */
+  /** The provider's model names that the mapping contains literally. */
   readonly upstreamNames: ReadonlySet<string>;
   /** The service models that its mapping gives this provider's name; a series where many have it. */
   findServiceModels(upstreamModel: string): readonly string[];
@@ -122,16 +123,16 @@ export function createChannel(options: ChannelOptions, family: Family): Channel 
   };
 }
 
-/** A service model as a request names it, and its key in `models`: the name, or a series that the name belongs to. */
+/** A service model of a request, and its key in `models`: the name itself, or a series that the name belongs to. */
 interface NamedModel {
   readonly name: string;
   readonly entry: string;
 }
 
 /**
- * The health ids of channels and their keys, and of a model with each of the keys: what is asked of the store that
- * gateways share, and what is kept after a reload. A model whose name at the provider stands nowhere in the options,
- * such as one of a series, has none: clients could choose endless names.
+ * The health ids of channels, of their keys, and of a model with each of the keys. These ids are read from the store
+ * that gateways share, and kept after a reload. A model whose provider name is not in the options, such as a name of
+ * a series, has no id here: clients could choose an unlimited number of names.
  */
 export function healthIdsOf(channels: readonly Channel[], model?: NamedModel): string[] {
   return channels.flatMap((channel) => {
@@ -144,12 +145,15 @@ export function healthIdsOf(channels: readonly Channel[], model?: NamedModel): s
   });
 }
 
-/** Whether the options spell out the model's name, at the gateway or at the provider: then clients cannot choose it. */
+/**
+ * Whether the options contain the model's name, of the gateway or of the provider. If they do, clients cannot choose
+ * the name.
+ */
 export function isConfiguredModel(channel: Channel, { name, entry }: NamedModel): boolean {
   return !isSeries(entry) || channel.upstreamNames.has(channel.toUpstreamModel(name) ?? name);
 }
 
-/** What no response, log line or record may show. */
+/** The secrets that no response, log line or record may contain. */
 export function secretsOf({ keys, headers }: Channel): readonly string[] {
   return findSecrets(
     keys.map(({ apiKey }) => apiKey),

@@ -1,7 +1,7 @@
 import type { AttemptFailure } from "../upstream/attempt-failure.js";
 import type { FailureScope } from "../upstream-failure.js";
 
-/** What a failure makes unusable: what the family says, or the default of the failure's kind. */
+/** Returns what a failure makes unusable: the family's scope, or the default scope of the failure's kind. */
 export function scopeOf({ kind, scope }: Pick<AttemptFailure, "kind" | "scope">): FailureScope {
   switch (kind) {
     case "content":
@@ -22,7 +22,7 @@ export function scopeOf({ kind, scope }: Pick<AttemptFailure, "kind" | "scope">)
   }
 }
 
-/** True for a failure that says that the model is unusable on the channel whatever key is sent. */
+/** True if the failure means that the model is unusable on the channel with every key. */
 export function isForAllKeys({ kind }: Pick<AttemptFailure, "kind">): boolean {
   return kind !== "credential" && kind !== "rate" && kind !== "quota";
 }

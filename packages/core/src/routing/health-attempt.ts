@@ -10,13 +10,13 @@ import {
 } from "./health-entry.js";
 import type { HealthPolicy } from "./health-policy.js";
 
-/** One attempt on a channel, a key, or a model with a key; to be ended once. */
+/** One attempt on a channel, a key, or a model with a key. Call one of `succeeded`, `failed` and `abandoned`, once. */
 export interface HealthAttempt {
-  /** True for the one attempt that finds out whether what cooled works again. */
+  /** True if this attempt is the probe after a cooldown. */
   readonly isProbe: boolean;
-  /** True when a cooldown ended. */
+  /** Returns true if a cooldown ended. */
   succeeded(): boolean;
-  /** True when a cooldown began or became longer. */
+  /** Returns true if a cooldown began or became longer. */
   failed(failure: AttemptFailure): boolean;
   /** The attempt failed for a reason that says nothing about this channel, key or model. */
   abandoned(): void;

@@ -2,7 +2,7 @@ import type { Cooldown } from "../admission/admission-store.js";
 import type { AttemptFailure } from "../upstream/attempt-failure.js";
 import type { HealthPolicy } from "./health-policy.js";
 
-/** What is remembered of a channel, of a key, or of one model with a key. */
+/** The remembered results of a channel, of a key, or of one model with a key. */
 export interface HealthEntry {
   windowStart: number;
   attempts: number;
@@ -21,7 +21,7 @@ export interface HealthEntry {
   sharedUntil: number;
   /** The number of its latest attempt among all attempts; 0 before the first. */
   turn: number;
-  /** True for a model whose name a client chose: the store that gateways share is not told of it. */
+  /** True for a model whose name a client chose. Such a model is not written to the store that gateways share. */
   readonly isLocal: boolean;
 }
 
@@ -95,7 +95,7 @@ export function recordFailure(
   if (isAtOnce || isFailing(entry, policy)) cool(entry, failure, now, policy);
 }
 
-/** A refusal is repeated until the operator does something, so that one is enough. */
+/** A refusal repeats until the operator changes something, so one refusal starts a cooldown. */
 export function isRefusal(reason: string): boolean {
   return reason === "credential" || reason === "quota" || reason === "model";
 }

@@ -12,12 +12,12 @@ export function createHealthId(channelId: string, ...account: readonly string[])
   return `${channelId}@${hash.slice(0, FINGERPRINT_DIGITS)}`;
 }
 
-/** Names the health of one model with one key of a channel. */
+/** Returns the health id of one model with one key of a channel. */
 export function createModelHealthId(keyHealthId: string, upstreamModel: string): string {
   return `${keyHealthId}/${upstreamModel}`;
 }
 
-/** The key and the model of a name by {@link createModelHealthId}; `undefined` for the name of a channel or key. */
+/** Splits an id of {@link createModelHealthId} into key and model. Returns `undefined` for the id of a channel or key. */
 export function readModelHealthId(
   id: string,
 ): { readonly keyHealthId: string; readonly upstreamModel: string } | undefined {

@@ -1,17 +1,17 @@
 import { createSeriesMap, isSeries } from "../series.js";
 
 /**
- * Lower case for A to Z only, so that the length stays the same. Names of models are compared by it if case does not
- * count.
+ * Converts A to Z to lower case and nothing else, so that the length stays the same. Model names are compared in this
+ * form if case does not count.
  */
 export function foldCase(name: string): string {
   return name.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
 /**
- * Gives the spelling that the configuration has for a name, case aside: that of a configured name, or the prefix of the
- * longest configured series with the rest as it is. The result differs from the name exactly if the name differs in
- * case only from what is configured.
+ * Returns the configured spelling of a name, ignoring case: the spelling of a configured name, or the prefix of the
+ * longest configured series with the rest unchanged. The result differs from the name only if the name differs in
+ * case from the configuration.
  *
  * @param keys configured names and series
  */
@@ -25,7 +25,7 @@ export function createSpeller(keys: readonly string[]): (name: string) => string
     if (folded === undefined) return name;
     if (!isSeries(folded.key)) return folded.value;
     const same = bySpelling.find(name);
-    // Two series may differ in case only: the one that the name is spelled like wins.
+    // Two series may differ only in case. Then the one with the exact spelling of the name is used.
     const series = same?.key.length === folded.key.length ? same.key : folded.value;
     return series.slice(0, -1) + name.slice(series.length - 1);
   };

@@ -19,8 +19,8 @@ export interface RoutePlan {
   /** `undefined` when nothing is left that may be tried. */
   next(): Route | undefined;
   /**
-   * Tells that the attempt of a route failed. After a failure of the key the channel's other keys may be tried, after
-   * another failure none of them. After a failed probe only what is known to work may be tried.
+   * Call when the attempt of a route failed. After a failure of the key, the channel's other keys may be tried; after
+   * any other failure, none of them. After a failed probe, only routes that are known to work may be tried.
    */
   failed(route: Route, failure: Pick<AttemptFailure, "kind" | "scope">, wasProbe: boolean): void;
 }
@@ -43,11 +43,11 @@ interface RoutedModel {
 /**
  * Plans the attempts of one request.
  *
- * - The first attempt goes to what is known to work, or is the probe of something whose cooldown is over. It is a
- *   probe only if something else is known to work, or if nothing is.
- * - A later attempt goes to what is known to work. If nothing is left that is, it may go elsewhere, unless the request
- *   has already made a probe.
- * - Where all are cooling, the one closest to recovery is tried: trying costs less than refusing.
+ * - The first attempt uses a route that is known to work, or probes a route whose cooldown is over. It is a probe
+ *   only if another route is known to work, or if none is.
+ * - A later attempt uses a route that is known to work. If no such route is left, it may use another one, unless the
+ *   request has already made a probe.
+ * - If all routes are cooling, the one closest to recovery is tried: trying costs less than refusing.
  */
 export function planRoutes(model: RoutedModel, context: RouteContext): RoutePlan {
   return new OpenPlan(model, context);
@@ -115,7 +115,7 @@ class OpenPlan implements RoutePlan {
     };
   }
 
-  /** When the channel may be tried with one of the keys that were not tried yet. */
+  /** The time from which the channel may be tried with a key that was not tried yet. */
   #readyAt(channel: Channel): number {
     const { health } = this.#context;
     const upstreamModel = this.#upstreamModelOf(channel);
@@ -132,7 +132,7 @@ class OpenPlan implements RoutePlan {
     return Math.max(health.readyAt(healthId), health.readyAt(createModelHealthId(healthId, upstreamModel)));
   }
 
-  /** With the key, of those that are ready, that waited longest for its turn. */
+  /** Chooses the ready key that has not been used for the longest time. */
   #toRoute(channel: Channel, readyBy: number): Route | undefined {
     const { health } = this.#context;
     const upstreamModel = this.#upstreamModelOf(channel);
@@ -144,7 +144,7 @@ class OpenPlan implements RoutePlan {
     return best && { channel, key: best, upstreamModel };
   }
 
-  /** Where nothing is known to work: what is most likely to work. */
+  /** If nothing is known to work: the route that is most likely to work. */
   #mostPromising(channels: readonly Channel[], now: number): Route | undefined {
     let best: Prospect | undefined;
     for (const channel of channels) {
@@ -163,7 +163,7 @@ class OpenPlan implements RoutePlan {
   }
 }
 
-/** How likely a route is to work, where nothing is known to work. */
+/** How likely a route is to work, if no route is known to work. */
 interface Prospect {
   readonly route: Route;
   /** Lower is better; see {@link assess}. */
@@ -176,8 +176,9 @@ interface Prospect {
 const COOLING_RANK = 4;
 
 /**
- * Best are routes whose cooldown is over, of these the ones that were not refused (a refused key is refused until
- * the operator does something), and of these the ones that no other request is probing.
+ * Ranks a route. A route whose cooldown is over is better than one that is cooling. Among these, a route that was not
+ * refused is better, because a refused key is refused until the operator changes something. After that, a route that
+ * no other request is probing is better.
  */
 function assess(route: Route, health: ChannelHealth, now: number): Prospect {
   const { channel, key, upstreamModel } = route;

@@ -66,14 +66,14 @@ describe("the model of a request", () => {
     [undefined, 400, "model is required"],
     [null, 400, "model is required"],
     ["", 400, "model is required"],
-    [5, 400, "model must be a text."],
-    [["seedream-4-0-250828"], 400, "model must be a text."],
-    [{}, 400, "model must be a text."],
+    [5, 400, "model must be a string."],
+    [["seedream-4-0-250828"], 400, "model must be a string."],
+    [{}, 400, "model must be a string."],
     ["gpt-image-1", 404, "The model gpt-image-1 does not exist."],
     [
       "Seedream-4-0-250828",
       404,
-      "The model Seedream-4-0-250828 does not exist. Upper and lower case count: send seedream-4-0-250828.",
+      "The model Seedream-4-0-250828 does not exist. Names are case-sensitive: send seedream-4-0-250828.",
     ],
     [" half", 404, "The model  half does not exist."],
     ["__proto__", 404, "The model __proto__ does not exist."],
@@ -168,7 +168,7 @@ describe("a name that differs only in case", () => {
       body: {
         error: {
           code: "model_not_found",
-          message: `The model ${model} does not exist. Upper and lower case count: send ${meant}.`,
+          message: `The model ${model} does not exist. Names are case-sensitive: send ${meant}.`,
         },
       },
     });

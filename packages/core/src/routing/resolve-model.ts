@@ -34,7 +34,7 @@ export interface ResolvedModel {
   readonly callerLimits: CallerLimits | undefined;
   /** The channels that serve it; at least one. */
   readonly channels: readonly Channel[];
-  /** Its names at those channels. */
+  /** The model's names at these channels. */
   readonly upstreamModels: readonly string[];
   /** What names the health of those channels and their keys. */
   readonly healthIds: readonly string[];
@@ -50,7 +50,7 @@ export interface ResolvedModel {
  */
 export type ModelResolver = (model: unknown, caller: Caller, operation: Operation) => ResolvedModel;
 
-/** What a resolver is made of, beside the families and channels. */
+/** The options of a resolver, in addition to the families and channels. */
 export interface ModelTables {
   readonly models: Readonly<Record<string, ModelOptions>>;
   /** Further configured names and series, such as the keys of prices. */
@@ -95,7 +95,7 @@ export function createModelResolver(
     const found = isPlainName(name) && spell(name) === name ? findServing(name) : undefined;
     return found === undefined || isCaseInsensitive || !hidesRow(found) ? found : undefined;
   });
-  /** Without a row of its own, `image-2.0-PRO` would get the row of `image-2.0*`, or none. */
+  /** Without this check, `image-2.0-PRO` would get the row of `image-2.0*`, or no row. */
   const hidesRow = ({ name, entry, family }: ResolvedModel): boolean => {
     const isByName = typeof models[entry]?.limits === "undefined";
     return isByName && !isSameRow(family.findLimits?.(name), family.findLimits?.(foldRest(name, entry)));
@@ -135,7 +135,7 @@ export function createModelResolver(
       : includesName(allowed, name);
   };
 
-  /** The model that differs from the name in case only, if the caller may know of it. */
+  /** The model whose name differs from this name only in case, if the caller may use that model. */
   const findMeant = (name: string, caller: Caller): string | undefined => {
     const spelled = spell(name);
     const entry = table.find(spelled)?.key ?? "";
@@ -163,12 +163,12 @@ export function createModelResolver(
 }
 
 function notFoundError(name: string, meant: string | undefined): GatewayError {
-  const advice = meant === undefined ? "" : ` Upper and lower case count: send ${meant.slice(0, 128)}.`;
+  const advice = meant === undefined ? "" : ` Names are case-sensitive: send ${meant.slice(0, 128)}.`;
   const message = `The model ${name.slice(0, 128)} does not exist.${advice}`;
   return new GatewayError("model_not_found", message, { param: "model" });
 }
 
-/** The name with the part in lower case that the entry leaves open. */
+/** Returns the name with the open part of the series in lower case. */
 function foldRest(name: string, entry: string): string {
   const prefix = isSeries(entry) ? name.slice(0, entry.length - 1) : name;
   return prefix + foldCase(name.slice(prefix.length));
@@ -180,7 +180,7 @@ function isSameRow(a: ModelLimits | undefined, b: ModelLimits | undefined): bool
 
 type Served = Pick<ResolvedModel, "channels" | "upstreamModels" | "healthIds" | "leaseMs">;
 
-/** What a model has from the channels that serve it. */
+/** What the channels that serve a model determine for it. */
 function describeChannels(
   { name, entry }: Pick<ResolvedModel, "name" | "entry">,
   channels: readonly Channel[],
@@ -196,13 +196,16 @@ function describeChannels(
 function readModelName(model: unknown): string {
   if (model === undefined || model === null || model === "")
     throw invalidRequest("model is required", "model");
-  if (typeof model !== "string") throw invalidRequest("model must be a text.", "model");
+  if (typeof model !== "string") throw invalidRequest("model must be a string.", "model");
   return model;
 }
 
 const MAX_NAME_LENGTH = 256;
 
-/** A series has endless names, and the name that a client sends is kept in holds, records, logs and databases. */
+/**
+ * Limits the names of a series. Clients choose these names, and they are stored in holds, records, logs and
+ * databases.
+ */
 function isPlainName(name: string): boolean {
   return name.length <= MAX_NAME_LENGTH && isName(name) && /^[^\p{Cc}\p{Cs}]+$/u.test(name);
 }
@@ -228,6 +231,6 @@ export function findModelLimits(
   family: Family,
 ): ModelLimits | undefined {
   if (typeof limits === "object") return limits;
-  // Rows are in lower case, and an operator may spell the name of a model in another way.
+  // Rows are in lower case, and an operator may write a model's name in another case.
   return family.findLimits?.(limits ?? name) ?? family.findLimits?.(foldCase(limits ?? name));
 }

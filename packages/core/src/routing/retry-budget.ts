@@ -4,7 +4,7 @@ export interface RetryBudgetPolicy {
   readonly windowMs: number;
   /** Retries in a window, as a share of the requests in it. */
   readonly ratio: number;
-  /** Retries allowed in a window however few requests it has. */
+  /** The number of retries that are always allowed in a window, even if it has few requests. */
   readonly minimum: number;
 }
 
@@ -14,7 +14,7 @@ export const DEFAULT_RETRY_BUDGET: RetryBudgetPolicy = { windowMs: 10_000, ratio
 export interface RetryBudgets {
   /** @param model the model's key in `models`: its name, or the series that its name belongs to */
   countRequest(model: string): void;
-  /** Takes one retry from the model's budget; false when the budget is used up. */
+  /** Takes one retry from the model's budget. Returns false if the budget is used up. */
   take(model: string): boolean;
   /** Forgets the budgets of all other models, after the configuration has changed. */
   retain(models: readonly string[]): void;

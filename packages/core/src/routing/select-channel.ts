@@ -2,7 +2,10 @@ import type { Channel } from "./channel.js";
 
 /** What a choice among channels depends on beside the channels. */
 export interface SelectionContext {
-  /** A channel may be chosen if it is ready at this time, in milliseconds since 1970. 0: only if it is known to work. */
+  /**
+   * A channel may be chosen if it is ready at this time, in milliseconds since 1970. 0: only channels that are known
+   * to work.
+   */
   readonly readyBy: number;
   /** A number from 0 up to, not including, 1. */
   random(): number;

@@ -15,12 +15,12 @@ export interface AttemptFailure extends Omit<UpstreamFailure, "kind"> {
   readonly cause?: unknown;
 }
 
-/** A provider's message is shown in responses, events and logs. */
+/** The maximum length of a provider's message in responses, events and logs. */
 const MAX_MESSAGE_LENGTH = 1_000;
 
 /**
- * Takes keys out of what a provider said, because some providers quote the key they refuse. Then shortens the message:
- * not before, which could cut a key in two.
+ * Masks keys in a provider's message, because some providers quote the key that they refuse. Then shortens the
+ * message. Shortening first could cut a key in two.
  */
 export function maskFailure(failure: AttemptFailure, mask: SecretMask): AttemptFailure {
   const { code, message, param, requestId, body, cause } = failure;

@@ -65,7 +65,7 @@ function isPlainlyPrivate({ hostname }: URL): boolean {
   return literal === undefined ? /(?:^|\.)localhost\.?$/.test(hostname) : !isPublicAddress(literal);
 }
 
-/** An emulator serves its links where it serves its API. */
+/** For an emulator, which serves its links on the same origin as its API. */
 function isOwnHttpOrigin(url: URL, { baseUrl }: ResultSource): boolean {
   return new URL(baseUrl).protocol === "http:" && url.origin === new URL(baseUrl).origin;
 }
@@ -96,7 +96,10 @@ async function readWithin(response: TransportResponse): Promise<readonly Uint8Ar
   return chunks;
 }
 
-/** Compressed bytes are no image. A `fetch` decompresses them and keeps the header, so an image may be there all the same. */
+/**
+ * Compressed bytes are not an image. A `fetch` decompresses them and keeps the header, so the body may be an image in
+ * spite of the header.
+ */
 function checkCoding(
   { headers }: TransportResponse,
   [first = new Uint8Array()]: readonly Uint8Array[],

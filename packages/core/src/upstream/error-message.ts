@@ -1,12 +1,12 @@
 import { isJsonObject, type JsonObject } from "../json.js";
 
-/** Fields in which services put the text of an error, when a body is JSON but not in the family's shape. */
+/** Fields that contain the error message in JSON bodies of other services. */
 const FIELDS = ["message", "msg", "detail", "error_description", "error_msg", "error"] as const;
 
 /**
- * The message of an error response that is not in the family's shape: a field of other JSON, the title of an HTML
- * page, or the text itself. Proxies and load balancers in front of a provider respond so. `undefined` if there is no
- * text. Neither masked nor shortened.
+ * Returns the message of an error response that is not in the family's format, for example of a proxy or a load
+ * balancer in front of a provider: a field of other JSON, the title of an HTML page, or the text itself. Returns
+ * `undefined` if there is no text. The message is neither masked nor shortened.
  */
 export function findErrorMessage(text: string): string | undefined {
   let json: unknown;
@@ -38,7 +38,7 @@ function findField(json: JsonObject): string | undefined {
   return undefined;
 }
 
-/** One line: control characters and runs of white space become a space. */
+/** Converts a text to one line: control characters and runs of white space become a space. */
 function toLine(text: string): string | undefined {
   return text.replace(/[\s\p{Cc}]+/gu, " ").trim() || undefined;
 }

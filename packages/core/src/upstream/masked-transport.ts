@@ -4,16 +4,17 @@ import type { SecretMask } from "../mask-secrets.js";
 import { toPlainError } from "../plain-error.js";
 import { type Transport, TransportError, type TransportResponse } from "./transport.js";
 
-/** How secrets are taken out of strings and of bytes. */
+/** The masks for strings and for bytes. */
 export interface TransportMasks {
   readonly maskKeys: SecretMask;
   readonly bytes: ByteMask;
 }
 
 /**
- * A transport whose responses quote no secret. Everything that a provider sends passes here before it is parsed,
- * relayed, recorded or logged: headers, bodies of every status, and the errors of the connection, which may come from an
- * operator's own `fetch` and quote the request. Downloads of result links pass as they are: no key is sent with them.
+ * Wraps a transport so that its responses contain no secret. Everything that a provider sends is masked here before
+ * it is parsed, relayed, recorded or logged: headers, bodies of every status, and connection errors, which may come
+ * from an operator's own `fetch` and quote the request. Downloads of result links are not masked, because no key is
+ * sent with them.
  */
 export function maskTransport(transport: Transport, masks: TransportMasks): Transport {
   return {
@@ -46,7 +47,10 @@ function maskResponse(response: TransportResponse, masks: TransportMasks): Trans
   };
 }
 
-/** Whatever a transport throws is a failed connection. Only its texts, codes and causes are kept, without secrets. */
+/**
+ * Everything that a transport throws is treated as a failed connection. Only messages, codes and causes are kept,
+ * with secrets masked.
+ */
 function toMaskedError(thrown: unknown, { maskKeys }: TransportMasks): TransportError {
   const isOurs = thrown instanceof TransportError;
   const cause = isOurs ? thrown.cause : thrown;
@@ -60,13 +64,13 @@ type Chunk = IteratorResult<Uint8Array, undefined>;
 
 const DONE: Chunk = { done: true, value: undefined };
 
-/** A class, as each request has one. To be read once. */
+/** A class and not a closure, because each request has one. It can be read once. */
 class MaskedBody implements AsyncIterableIterator<Uint8Array, undefined>, WholeSource {
   readonly #body: AsyncIterable<Uint8Array>;
   readonly #masks: TransportMasks;
   readonly #mask: BodyMask;
   #chunks: AsyncIterator<Uint8Array> | undefined;
-  /** Masked, and not taken yet. */
+  /** Chunks that are masked and not read yet. */
   #ready: Uint8Array[] = [];
   #isOver = false;
 
@@ -113,7 +117,7 @@ class MaskedBody implements AsyncIterableIterator<Uint8Array, undefined>, WholeS
       this.#isOver = true;
       this.#ready.push(...this.#mask.end());
     }
-    // A chunk may be held back as a whole.
+    // A whole chunk may be held back, so more chunks may be needed.
     return this.#ready.length > 0 || this.#isOver ? this.#take() : this.next();
   };
 

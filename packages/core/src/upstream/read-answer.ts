@@ -23,7 +23,7 @@ export interface ReadOptions {
   readonly maxBytes: number;
   /** Where what is held is counted. */
   readonly bytes?: ByteCount;
-  /** Tells from the first chunks that no more have to be read now. Default: all are read. */
+  /** Returns true if no more than these first chunks have to be read now. Default: all chunks are read. */
   readonly isEnough?: (chunks: readonly Uint8Array[]) => boolean;
 }
 
@@ -101,7 +101,7 @@ export function tooLargeError(maxBytes: number, response: TransportResponse): Ga
   return invalid(`The provider's answer is larger than ${maxBytes} bytes.`, response);
 }
 
-/** Error responses are short. The rest of a longer one is not read. */
+/** The maximum number of bytes of an error response that are read. The rest of a longer one is not read. */
 const ERROR_OPTIONS: ReadOptions = { maxBytes: 64 * 1024 };
 
 /** The body of an error response. */
@@ -112,7 +112,7 @@ export interface ErrorBody {
   readonly value: JsonObject | undefined;
 }
 
-/** Reads the body of an error response. Whatever is wrong with the body, the status counts. */
+/** Reads the body of an error response. A body that cannot be read is not an error: the status decides. */
 export async function readErrorBody(response: TransportResponse): Promise<ErrorBody> {
   try {
     const { chunks, rest } = await readHead(response, ERROR_OPTIONS);
@@ -154,14 +154,14 @@ function invalid(message: string, response: TransportResponse): GatewayError {
   });
 }
 
-/** Whether a response says that it is a stream of events. */
+/** Whether a response is labelled as a stream of events. */
 export function isLabelledAsEvents(headers: HeaderReader): boolean {
   return /^text\/event-stream\b/i.test(headers.get("content-type") ?? "");
 }
 
 /**
- * The content coding of a response, such as `gzip`, or `undefined` if it has none. The gateway asks for none. A `fetch`
- * decodes the body and keeps the header, so a body may be readable all the same.
+ * The content coding of a response, such as `gzip`, or `undefined` if it has none. The gateway does not request one.
+ * A `fetch` decodes the body and keeps the header, so a body with a content coding may be readable.
  */
 export function readContentCoding(headers: HeaderReader): string | undefined {
   const coding = headers.get("content-encoding")?.trim().toLowerCase() ?? "";

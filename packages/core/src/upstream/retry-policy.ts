@@ -1,17 +1,17 @@
 import type { AttemptFailure } from "./attempt-failure.js";
 
 /**
- * Whether an image may have been made although the attempt failed. A refusal by the provider says that none was, also
- * one that another channel cannot help with (`content`).
+ * Whether an image may have been made although the attempt failed. A refusal by the provider means that none was
+ * made. This includes refusals of the content, which another channel cannot fix.
  */
 export function mayHaveMadeImage(kind: AttemptFailure["kind"]): boolean {
   return kind === "server" || kind === "timeout" || kind === "broken";
 }
 
 /**
- * Whether a request may be sent again, with another key or on another channel. Only where nothing can have been
- * made: no connection, a refusal of our key, account, quota or model, or the provider too busy to take it.
- * `retryUnsafe` is the operator's word that a duplicate image is worth less than a failed request.
+ * Whether a request may be sent again, with another key or on another channel. It may if no image can have been made:
+ * no connection, a refusal of our key, account, quota or model, or an overloaded provider. With `retryUnsafe` the
+ * operator accepts a duplicate image rather than a failed request.
  */
 export function maySendAgain(kind: AttemptFailure["kind"], retryUnsafe: boolean): boolean {
   switch (kind) {

@@ -2,17 +2,17 @@ import type { Socket } from "node:net";
 import type { buildConnector } from "undici";
 
 const NOTHING = Buffer.alloc(0);
-/** The start of an interim response; 101 is none, because it ends HTTP on the connection. */
+/** Matches the start of an interim response. 101 is not one, because it ends HTTP on the connection. */
 const INTERIM = /^HTTP\/1\.[01] 1(?!01)\d\d/;
 const INTERIM_LENGTH = "HTTP/1.1 100".length;
 const HEAD_END = "\r\n\r\n";
-/** A longer head is left to the parser of HTTP, which refuses it. */
+/** The maximum length of a head. The HTTP parser gets a longer head, and refuses it. */
 const MAX_HEAD_BYTES = 16 * 1024;
 
 /**
- * Hides `100 Continue` from undici, on a connection of HTTP/1.1. A server may send it although nobody asked for it, and a
- * client must ignore it then (RFC 9110, 15.2.1). undici 8.12 ends the connection instead, and the image is lost. It has no
- * option for this, so the bytes are taken out of what it reads, and only where the head of a response is due.
+ * Hides `100 Continue` from undici on HTTP/1.1 connections. A server may send it without being asked, and a client
+ * must then ignore it (RFC 9110, 15.2.1). undici 8.12 ends the connection instead, and the image is lost. undici has
+ * no option for this, so the bytes are removed from its input, but only while the head of a response is expected.
  */
 function skipContinue(socket: Socket): void {
   const read = socket.read.bind(socket);
@@ -32,13 +32,16 @@ function skipContinue(socket: Socket): void {
       const { passed, rest, isFinal } = removeContinue(bytes);
       held = rest;
       isHeadDue = !isFinal;
-      // As if nothing had come yet.
+      // Equivalent to no bytes having arrived.
       return passed.length > 0 ? passed : null;
     },
   });
 }
 
-/** The same connector, whose connections skip `100 Continue`. HTTP/2 has its own way to tell it apart. */
+/**
+ * Wraps a connector so that its connections skip `100 Continue`. HTTP/2 marks interim responses itself and needs no
+ * wrapper.
+ */
 export function skippingContinue(connect: buildConnector.connector): buildConnector.connector {
   return (options, callback) =>
     connect(options, (...outcome) => {
@@ -55,11 +58,11 @@ function isRequestHead(data: unknown): boolean {
 
 /** Bytes from the start of a response, without each `100 Continue`. */
 export interface WithoutContinue {
-  /** What goes to the parser. */
+  /** Returns the bytes for the parser. */
   readonly passed: Buffer;
-  /** The beginning of a head, which is held until its end comes. */
+  /** The beginning of a head, held until its end arrives. */
   readonly rest: Buffer;
-  /** The final response has begun: what follows is passed as it is. */
+  /** The final response has begun; the following bytes are passed on unchanged. */
   readonly isFinal: boolean;
 }
 

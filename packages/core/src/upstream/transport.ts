@@ -29,7 +29,7 @@ export interface TransportResponse {
   readonly body: AsyncIterable<Uint8Array>;
   /** Frees the memory of a chunk that nobody reads any more. Absent where the chunks may be somebody else's. */
   readonly freeChunk?: ((chunk: Uint8Array) => void) | undefined;
-  /** What the body holds, where it was already parsed: to parse it again would cost as much as the first time. */
+  /** The value of the body if it was already parsed, because parsing it again would cost as much as the first time. */
   readonly parsed?: { readonly text: string; readonly value: JsonObject } | undefined;
   /** Gives the answer up: the connection ends, and a pending read fails. */
   cancel(): void;

@@ -6,7 +6,7 @@ import { readText } from "../read-values.js";
 /** DashScope's error codes (November 2026). The same code means the same with any HTTP status, 200 included. */
 const CODES = createCodeTable(
   [{ kind: "model" }, "ModelNotFound"],
-  // The account may not use the model, or has used up the model's free images: its other models work.
+  // The account may not use this model, or has used up the model's free images. The account's other models work.
   [
     { kind: "credential", scope: "model" },
     "Model.AccessDenied",

@@ -3,10 +3,13 @@ import { toPlainNumber } from "../../request/source-numbers.js";
 import type { ReferenceImage } from "../../uploaded-image.js";
 import { imageList, isReferenceImage } from "../image-list.js";
 
-/** For fields whose number is interpreted, or which must be an object: a number may have kept its text. */
+/**
+ * For fields whose number the gateway reads, and fields that must be objects: a number may be a raw JSON object, see
+ * `request/source-numbers.ts`.
+ */
 const plain = <Schema extends z.ZodType>(schema: Schema) => z.preprocess(toPlainNumber, schema);
 
-const text = z.string({ error: (issue) => (issue.input === undefined ? "is required" : "must be a text") });
+const text = z.string({ error: (issue) => (issue.input === undefined ? "is required" : "must be a string") });
 const filled = text.min(1, "must not be empty");
 const integer = z.int("must be a whole number");
 const responseFormat = z.enum(["url", "b64_json"], 'must be "url" or "b64_json"').optional();
@@ -49,7 +52,7 @@ const parameters = plain(
 ).optional();
 
 const image = z
-  .custom<ReferenceImage>(isReferenceImage, { error: "must be a text", abort: true })
+  .custom<ReferenceImage>(isReferenceImage, { error: "must be a string", abort: true })
   .refine((value) => value !== "", "must not be empty");
 
 const contentItem = z.looseObject({ text: filled.optional(), image: image.optional() }, "must be an object");
@@ -69,7 +72,7 @@ const message = z.looseObject(
 /** The standard structure of family B: the content stands in `input.messages`. */
 export const messagesRequestSchema = z.object({
   prompt: z
-    .string("must be a text; a placeholder is enough, the content stands in input.messages")
+    .string("must be a string; a placeholder is enough, the content stands in input.messages")
     .min(1, "must not be empty: keep a placeholder text in it, the content stands in input.messages"),
   input: z.looseObject(
     {

@@ -13,8 +13,8 @@ const PRESET_PIXELS: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * The pixels of the size that was requested. A preset counts with its largest image. `undefined` if no size was
- * requested, or one that this file does not know.
+ * Returns the number of pixels of the requested size. For a preset, this is its largest image. Returns `undefined` if
+ * no size was requested, or if the size is not known in this file.
  */
 export function countRequestedPixels(size: unknown): number | undefined {
   if (typeof size !== "string") return undefined;

@@ -69,7 +69,7 @@ function readSize(size: string | undefined, limits: ModelLimits | undefined): st
   return size;
 }
 
-/** Before each of them is read: there may be tens of thousands. */
+/** Checked before the images are read: a request may have tens of thousands. */
 function checkReferences(references: number, limits: ModelLimits | undefined): void {
   const maxReferences = limits?.references?.max ?? MAX_REFERENCES;
   const minReferences = limits?.references?.min ?? 0;

@@ -2,10 +2,13 @@ import { z } from "zod";
 import { toPlainNumber } from "../../request/source-numbers.js";
 import { imageList } from "../image-list.js";
 
-/** For fields whose number is interpreted, or which must be an object: a number may have kept its text. */
+/**
+ * For fields whose number the gateway reads, and fields that must be objects: a number may be a raw JSON object, see
+ * `request/source-numbers.ts`.
+ */
 const plain = <Schema extends z.ZodType>(schema: Schema) => z.preprocess(toPlainNumber, schema);
 
-const text = z.string({ error: (issue) => (issue.input === undefined ? "is required" : "must be a text") });
+const text = z.string({ error: (issue) => (issue.input === undefined ? "is required" : "must be a string") });
 const integer = z.int("must be a whole number");
 const wholeNumber = plain(integer);
 const atLeastOne = plain(integer.min(1, "must be at least 1"));

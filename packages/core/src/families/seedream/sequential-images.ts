@@ -41,7 +41,7 @@ export function countMaxImages(
 const MAX_LAYERS = 16;
 const MAX_LAYERS_OF_5_5 = 99;
 
-/** `seedream-5-5-261028`, and names of an operator's own such as `poster-5.5`. */
+/** Matches `seedream-5-5-261028`, and operators' own names such as `poster-5.5`. */
 const IS_5_5 = /(?<!\d)5[-.]5(?!\d)/;
 
 /**

@@ -37,7 +37,7 @@ export function readSeedreamStream({ upstreamFields }: Pick<ImageRequest, "upstr
     isOver: false,
     read({ event, data }: Parameters<StreamReader["read"]>[0]): void {
       const body = parseData(data);
-      // Nothing is known of such an event but its name: `[DONE]`, or data that was damaged on the way.
+      // Only the event's name is known: its data is `[DONE]`, or is damaged.
       if (body === undefined) {
         if (event === "error") failure = toFailure({});
         return;
@@ -46,7 +46,8 @@ export function readSeedreamStream({ upstreamFields }: Pick<ImageRequest, "upstr
       if (type === "image_generation.partial_succeeded") {
         addImage(body);
       } else if (type === "image_generation.completed") {
-        // The last of several counts. One without a count does not remove what an earlier one reported.
+        // If `completed` comes several times, the last one is used. A `completed` without a count does not remove the
+        // count of an earlier one.
         completed = { ...completed, ...(isJsonObject(body["usage"]) && readSeedreamUsage(body["usage"])) };
         reader.isOver = true;
       } else if (type === "image_generation.partial_failed") {
@@ -80,7 +81,7 @@ function readPixels(size: unknown): number | undefined {
   return sides && sides[0] * sides[1];
 }
 
-/** An image of unknown size has no tokens here. */
+/** Adds no tokens for an image of unknown size. */
 function countUsage(sizes: readonly (number | undefined)[]): Usage | undefined {
   if (sizes.length === 0) return undefined;
   const pixels = sizes.reduce<number>((sum, size = 0) => sum + size, 0);
@@ -95,7 +96,10 @@ function isFailure(type: string | undefined, body: JsonObject): boolean {
   return type === "error" || Boolean(body["error"]);
 }
 
-/** `{"error":{"code","message"}}`, or whatever else an error event holds. Classified like the same error with status 200. */
+/**
+ * Reads `{"error":{"code","message"}}`, or any other data of an error event. The error is classified like the same
+ * error with status 200.
+ */
 function toFailure(body: JsonObject): NonNullable<StreamResult["failure"]> {
   const error = isJsonObject(body["error"]) ? body["error"] : body;
   const { kind, scope } = toSeedreamFailure(200, body);
