@@ -44,6 +44,36 @@ beforeEach(() => {
 });
 
 describe("maintenance", () => {
+  it("begins again with a later request if its timer has ended, as timers of a request do on Workers", async () => {
+    const ended = Promise.withResolvers<void>();
+    let sweeps = 0;
+    const { maintenance } = open((own) => ({
+      sweep: async (options) => {
+        sweeps++;
+        // What the first request waits for never comes once it has ended.
+        if (sweeps === 1) await ended.promise;
+        return own.sweep(options);
+      },
+    }));
+    maintenance.start();
+    await vi.advanceTimersByTimeAsync(0);
+    vi.clearAllTimers();
+    maintenance.start();
+    await vi.advanceTimersByTimeAsync(3 * INTERVAL_MS);
+    expect(sweeps).toBe(1);
+
+    maintenance.start();
+    await vi.advanceTimersByTimeAsync(INTERVAL_MS);
+    expect(sweeps).toBe(3);
+    maintenance.start();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(sweeps).toBe(3);
+
+    ended.resolve();
+    await maintenance.stop();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   it("ends holds of which nobody told the end, says so, and delivers their records", async () => {
     const { maintenance, own, logs, sent } = open();
     await own.hold(holdOf("req_1", INTERVAL_MS + 1));

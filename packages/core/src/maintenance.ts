@@ -6,7 +6,10 @@ import type { Logger } from "./logger.js";
 
 /** What is done now and then while the gateway is in use. */
 export interface Maintenance {
-  /** Begins, if it has not begun. Not at creation: some hosts allow no timer before the first request. */
+  /**
+   * Begins, if it has not begun or if its timer has ended. Call this at each request. It does not begin at creation,
+   * because some hosts allow no timer before the first request.
+   */
   start(): void;
   /** Resolves when what was begun is done, and what is late was asked for once more, so that whoever closes the ledger then interrupts nothing. */
   stop(): Promise<void>;
@@ -22,6 +25,8 @@ export interface MaintenanceParts {
 }
 
 const INTERVAL_MS = 10_000;
+/** If the last round is longer ago, the timer has ended: on Workers a timer ends with the request that created it. */
+const DEAD_MS = 3 * INTERVAL_MS;
 
 /**
  * Writes what the ledger did not take, ends the holds of requests whose process died, and delivers again what the
@@ -33,16 +38,23 @@ export function createMaintenance(
 ): Maintenance {
   let endRepeating: (() => void) | undefined;
   let running: Promise<void> | undefined;
+  let lastBeginAt = 0;
   const onFailure = onceForEachId((failure) => reportUnended(failure, parts.logger));
   /** If a round takes longer than the interval, the next round is skipped. */
   const begin = (): void => {
-    running ??= maintain(parts, onFailure).finally(() => {
-      running = undefined;
+    lastBeginAt = performance.now();
+    if (running !== undefined) return;
+    const round = maintain(parts, onFailure).finally(() => {
+      if (running === round) running = undefined;
     });
+    running = round;
   };
   return {
     start() {
-      if (endRepeating !== undefined) return;
+      if (endRepeating !== undefined && performance.now() - lastBeginAt < DEAD_MS) return;
+      endRepeating?.();
+      // A round of a request that has ended may never finish.
+      running = undefined;
       endRepeating = repeat(begin, INTERVAL_MS);
       begin();
     },
