@@ -259,6 +259,12 @@ describe("settle, with a report of more than the request could make", () => {
     expect(record).toMatchObject({ charge, usage, reportedUsage: reported });
   });
 
+  it("keeps the last hundred attempts, among them the one whose response the client got", () => {
+    const many = Array.from({ length: 250 }, (_, key) => ({ channel: "ark-1", key, durationMs: 1 }));
+    const record = toSettledRecord(order("byImage"), { ...sentTo, attempts: many }, outcome({}));
+    expect(record.attempts?.map(({ key }) => key)).toEqual(many.slice(150).map(({ key }) => key));
+  });
+
   it("says nothing of a report that the request could make", () => {
     const usage = { generated_images: 4, output_tokens: 4 * TOKENS, total_tokens: 4 * TOKENS };
     const record = toSettledRecord(order("byImage"), sentTo, outcome({ usage }));

@@ -56,7 +56,7 @@ export function toSettledRecord(order: Order, sentTo: SentTo, outcome: Outcome):
     model: order.model,
     upstreamModel: sentTo.upstreamModel,
     channel: sentTo.channel,
-    attempts: sentTo.attempts.slice(0, MAX_ATTEMPTS).map((attempt) => ({ ...attempt })),
+    attempts: sentTo.attempts.slice(-MAX_ATTEMPTS).map((attempt) => ({ ...attempt })),
     operation: order.operation,
     status: outcome.status,
     images: outcome.images,

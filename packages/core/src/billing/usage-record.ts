@@ -26,7 +26,7 @@ export interface SettledRecord extends RequestFacts {
   readonly channel: string;
   readonly upstreamModel: string;
   /**
-   * All attempts in order, at most the first 100. Absent in records of version 0.1. If the response failed after its
+   * All attempts in order, at most the last 100. Absent in records of version 0.1. If the response failed after its
    * head, the last attempt has the failure as its `code`.
    */
   readonly attempts?: readonly AttemptRecord[];
