@@ -61,7 +61,7 @@ const ERROR_KINDS = {
   upstream_quota_exceeded: { status: 429, type: "rate_limit_error" },
   /** A failure of the gateway or of the operator's own functions. */
   internal_error: { status: 500, type: "server_error" },
-  /** A body parser before the gateway took the bytes; mount the gateway before it. */
+  /** A body parser before the gateway read the body. Mount the gateway before the body parser. */
   body_already_read: { status: 500, type: "server_error" },
   /** The provider failed. */
   upstream_error: { status: 502, type: "upstream_error" },

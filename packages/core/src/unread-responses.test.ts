@@ -167,7 +167,7 @@ describe.each(KINDS)("$kind that nobody reads", (kind) => {
     await pass(IDLE_MS + LOOKS_MS);
 
     expect(test.records).toMatchObject([{ status: 200, images: kind.images }]);
-    await expect(reader?.read()).rejects.toThrow("took nothing");
+    await expect(reader?.read()).rejects.toThrow("read nothing");
     expect(await isFree(test, kind)).toBe(true);
     await test.gateway.close();
   });

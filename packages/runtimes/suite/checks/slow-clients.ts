@@ -36,7 +36,7 @@ export const slowClients: readonly Check[] = [
 
         const record = await waitFor("The record", () => records[count]);
         expectMatch(record, { status: 200, images: 1, charge: "0.03" }, "record");
-        await assert.rejects(unread.text(), /took nothing of the response for 0\.5 s/);
+        await assert.rejects(unread.text(), /read nothing of the response for 0\.5 s/);
         const next = await send(GENERATIONS, init);
         expectMatch(next.status, 200, "status of the next request");
         await next.body?.cancel();
