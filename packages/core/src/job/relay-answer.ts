@@ -2,7 +2,6 @@ import type { AnswerShape } from "../answer-shape.js";
 import type { ByteCount } from "../bytes/byte-count.js";
 import { GatewayError, shownCodeOf } from "../errors.js";
 import type { GatewayResponse } from "../exchange.js";
-import { type Awaitable, isPromiseLike } from "../promise-like.js";
 import { toAnswerHeaders } from "../response/answer-headers.js";
 import { Relay, type RelayEnding } from "../response/relay.js";
 import { decodeText, readRequestId } from "../upstream/read-answer.js";
@@ -60,12 +59,16 @@ export async function relayAnswer(
     return { status: 200, headers, body: parts.mask(decodeText(first)) };
   }
   job.bytes.remove(reader.byteLength);
-  const source = rewriteChunks(rest, reader);
   const relay = new Relay(
-    { [Symbol.asyncIterator]: () => source },
+    { [Symbol.asyncIterator]: () => rest },
     {
       first,
-      pass: () => source.takeRewritten(),
+      pass(chunk) {
+        const pieces = reader.pass(chunk);
+        const flaw = reader.findFlaw(false);
+        if (flaw !== undefined) throw flaw;
+        return pieces;
+      },
       passEnd: () => reader.passEnd(),
       isLast: () => reader.isLast(),
       findFlaw: () => reader.findFlaw(true) ?? (isNative ? undefined : reader.findRefusal()),
@@ -81,42 +84,6 @@ export async function relayAnswer(
     freeChunk: response.freeChunk,
   };
 }
-
-/** Rewrites the chunks of a response as the host reads them. */
-interface RewrittenChunks extends AsyncIterator<Uint8Array> {
-  /** The part of the latest chunk that is passed on. */
-  takeRewritten(): readonly Uint8Array[];
-}
-
-/**
- * Rewrites each chunk as it is read. A relay cannot wait between reading a chunk and returning its rewritten form; a
- * source can.
- */
-function rewriteChunks(rest: AsyncIterator<Uint8Array>, reader: LargeAnswerReader): RewrittenChunks {
-  let latest: readonly Uint8Array[] = [];
-  const rewrite = (result: Chunk): Awaitable<Chunk> => {
-    if (result.done === true) return result;
-    const pieces = reader.pass(result.value);
-    const flaw = reader.findFlaw(false);
-    if (flaw !== undefined) throw flaw;
-    const keep = (passed: readonly Uint8Array[]): Chunk => {
-      latest = passed;
-      return result;
-    };
-    return isPromiseLike(pieces) ? pieces.then(keep) : keep(pieces);
-  };
-  return {
-    next: () => rest.next().then(rewrite),
-    return: async (value) => (await rest.return?.(value)) ?? { done: true, value },
-    takeRewritten() {
-      const pieces = latest;
-      latest = [];
-      return pieces;
-    },
-  };
-}
-
-type Chunk = IteratorResult<Uint8Array, unknown>;
 
 interface Beginning {
   readonly chunks: readonly Uint8Array[];

@@ -48,6 +48,24 @@ describe("the bytes of a body", () => {
     },
   );
 
+  it.each([1_000, 44_000, 65_536, 700_000])(
+    "are moved at most by a third as the array grows (chunks of %d bytes)",
+    (length) => {
+      const declared = 12_583_094;
+      const bytes = new BodyBytes(declared);
+      let moved = 0;
+      let memory = bytes.take().buffer;
+      while (bytes.length < declared) {
+        const before = bytes.length;
+        bytes.add(new Uint8Array(Math.min(length, declared - before)));
+        if (bytes.take().buffer !== memory) moved += before;
+        memory = bytes.take().buffer;
+        expect(memory.byteLength).toBeLessThanOrEqual(Math.max(65_536, 16 * bytes.length));
+      }
+      expect(moved).toBeLessThanOrEqual(declared / 3 + length);
+    },
+  );
+
   it("do not hold the memory of many small chunks", () => {
     const slab = new Uint8Array(10_000);
     const bytes = collect(

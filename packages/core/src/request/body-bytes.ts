@@ -2,6 +2,11 @@
 const FIRST_BYTES = 64 * 1024;
 /** When a body needs more memory, its allocation grows by this factor. Pages that are not written to take no memory. */
 const GROWTH = 4;
+/**
+ * Once this part of the declared bytes has arrived, the array gets its final size. So at most a third of a body is
+ * copied again as the array grows. With growth alone it may be nearly all of it, and the body is held twice meanwhile.
+ */
+const FINAL_SIZE_FROM = 1 / 16;
 
 /**
  * Collects the bytes of a body. Chunks are copied into one array, so that many small chunks take no more memory than
@@ -45,15 +50,18 @@ export class BodyBytes {
   #reserve(needed: number): Uint8Array {
     const present = this.#only ?? this.#whole;
     if (this.#whole !== undefined && this.#whole.length >= needed) return this.#whole;
-    const wanted = Math.max(FIRST_BYTES, this.#length * GROWTH);
-    const size =
-      needed <= this.#declared
-        ? Math.min(this.#declared, Math.max(needed, wanted))
-        : Math.max(needed, wanted);
-    const grown = new Uint8Array(size);
+    const grown = new Uint8Array(this.#sizeFor(needed));
     if (present !== undefined) grown.set(present.subarray(0, this.#length));
     this.#only = undefined;
     this.#whole = grown;
     return grown;
+  }
+  #sizeFor(needed: number): number {
+    const wanted = Math.max(FIRST_BYTES, this.#length * GROWTH, needed);
+    // Also if nothing was declared.
+    if (!(needed <= this.#declared)) return wanted;
+    return this.#length >= this.#declared * FINAL_SIZE_FROM
+      ? this.#declared
+      : Math.min(this.#declared, wanted);
   }
 }

@@ -1,4 +1,4 @@
-import type { Awaitable } from "../promise-like.js";
+import { type Awaitable, isPromiseLike } from "../promise-like.js";
 import { settlesWithin } from "../settles-within.js";
 
 /** How the source of a relay ended. */
@@ -22,8 +22,11 @@ export interface AbandonedStream {
 export interface RelayParts {
   /** What goes on before the first chunk. */
   readonly first?: readonly Uint8Array[] | undefined;
-  /** What goes on of a chunk. Called for each chunk, also where nobody takes what goes on any more. */
-  readonly pass: (chunk: Uint8Array) => readonly Uint8Array[];
+  /**
+   * What goes on of a chunk. Called for each chunk, also where nobody takes what goes on any more. The next chunk is
+   * read after a promise has resolved.
+   */
+  readonly pass: (chunk: Uint8Array) => Awaitable<readonly Uint8Array[]>;
   /**
    * True when nothing of weight is still to come. What goes on from then on is kept back until `onEnd` has resolved, so
    * that a client sees the last byte of what is settled only; for a second, where the source does not end, be it silent
@@ -165,9 +168,10 @@ export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
   readonly #receive = ({ done, value }: IteratorResult<Uint8Array, unknown>): void | Promise<void> => {
     try {
       if (done !== true) {
-        this.#add(this.#parts.pass(value));
-        this.#pending = undefined;
-        return;
+        const passed = this.#parts.pass(value);
+        return isPromiseLike(passed)
+          ? Promise.resolve(passed).then(this.#goOn).catch(this.#breakOff)
+          : this.#goOn(passed);
       }
       const flaw = this.#parts.findFlaw?.();
       if (flaw !== undefined) throw flaw;
@@ -175,6 +179,11 @@ export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
       return this.#breakOff(error);
     }
     return this.#complete();
+  };
+
+  readonly #goOn = (chunks: readonly Uint8Array[]): void => {
+    this.#add(chunks);
+    this.#pending = undefined;
   };
 
   readonly #breakOff = async (error: unknown): Promise<void> => {
