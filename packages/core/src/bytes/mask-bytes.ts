@@ -145,12 +145,16 @@ function addTo(lists: Map<number, Uint8Array[]>, key: number, pattern: Uint8Arra
 function matchOne(
   bytes: Uint8Array,
   start: number,
-  longestFirst: readonly Uint8Array[] = [],
+  longestFirst: readonly Uint8Array[] | undefined,
 ): Hit | undefined {
-  const pattern = longestFirst.find((candidate) => isEqualAt(bytes, start, candidate));
-  if (pattern === undefined) return undefined;
-  const end = start + pattern.length;
-  return { start, end: end > bytes.length ? undefined : end };
+  // Called for each of the last bytes of a chunk: no secret begins with most of them.
+  if (longestFirst === undefined) return undefined;
+  for (const pattern of longestFirst) {
+    if (!isEqualAt(bytes, start, pattern)) continue;
+    const end = start + pattern.length;
+    return { start, end: end > bytes.length ? undefined : end };
+  }
+  return undefined;
 }
 
 /** Also true if the bytes end before the pattern does. */
