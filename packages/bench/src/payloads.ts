@@ -43,10 +43,13 @@ export interface Answer {
 const USAGE = { generated_images: 1, output_tokens: 16_384, total_tokens: 16_384 };
 const created = 1_795_235_078;
 
-/** Text that no compression or deduplication makes short; the same in every process. */
+/**
+ * Base64 that no compression or deduplication makes short; the same in every process. Standard base64, as providers
+ * send it: the gateway passes over it faster than over other text when it looks for keys.
+ */
 export function createBase64(length: number): string {
   const block = Array.from({ length: 64 }, (_, index) =>
-    createHash("sha512").update(String(index)).digest("base64url"),
+    createHash("sha512").update(String(index)).digest("base64").replace(/=+$/, ""),
   ).join("");
   return block.repeat(Math.ceil(length / block.length)).slice(0, length);
 }
