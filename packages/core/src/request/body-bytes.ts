@@ -56,6 +56,8 @@ export class BodyBytes {
     this.#whole = grown;
     return grown;
   }
+
+  /** How large the array becomes when it must hold `needed` bytes. */
   #sizeFor(needed: number): number {
     const wanted = Math.max(FIRST_BYTES, this.#length * GROWTH, needed);
     // Also if nothing was declared.
