@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import type { Socket } from "node:net";
 import { PerformanceObserver } from "node:perf_hooks";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { inspect } from "node:util";
 import { getHeapStatistics } from "node:v8";
 import { createGateway, hashApiKey } from "@calotype/core";
 import { toNodeHandler } from "@calotype/node";
@@ -17,8 +18,8 @@ const PLENTY = 1_000_000_000;
 const MODELS = "seedream-4-5-*";
 
 /** Nothing goes wrong with a request that is counted: a line in the log would be counted as work of every request. */
-const failRun = (fields: object, message?: string): never => {
-  console.error(message, fields);
+const failRun = (fields: object, message: string): never => {
+  process.stderr.write(`${message}\n${inspect(fields)}\n`);
   process.exit(1);
 };
 

@@ -65,8 +65,8 @@ export async function relayAnswer(
       first,
       pass(chunk) {
         const pieces = reader.pass(chunk);
-        const flaw = reader.findFlaw(false);
-        if (flaw !== undefined) throw flaw;
+        const late = reader.findFlaw(false);
+        if (late !== undefined) throw late;
         return pieces;
       },
       passEnd: () => reader.passEnd(),
