@@ -49,7 +49,7 @@ describe("four pictures of 4 MB in one answer", () => {
         pictures,
       ),
     ).toBe(true);
-    expect(usage).toMatchObject({ output_tokens: 65_536 });
+    expect(usage).toMatchObject({ output_tokens: 4 * 4_096 });
     expect(records).toMatchObject(CHARGED);
   });
 

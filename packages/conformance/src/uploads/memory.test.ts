@@ -83,6 +83,7 @@ it("ten uploads of 30 MB at once take less memory than they weigh, and reach the
     image: ["data:image/png;base64,"],
   });
   expect(new Set(lengths)).toEqual(new Set([around.length + Math.ceil(IMAGE.length / 3) * 4]));
-  // What uploads may take, and room for a heap that grew meanwhile.
-  expect((await readMemory(port)) - before).toBeLessThan(KEPT_BYTES + 64 * MIB);
+  // The uploads weigh 300 MiB. They may take `KEPT_BYTES`; the rest is for chunks that wait for the garbage collector,
+  // which comes late on a busy machine, and for a heap that grew meanwhile.
+  expect((await readMemory(port)) - before).toBeLessThan(KEPT_BYTES + 128 * MIB);
 }, 60_000);

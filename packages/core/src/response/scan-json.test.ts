@@ -70,6 +70,22 @@ function scan(chunks: readonly Uint8Array[], maxHeldBytes?: number): Told {
   return { members, written, largest, scanner };
 }
 
+let parsed = 0;
+
+/**
+ * What `JSON.parse` gives. V8 of Node 24 reads an escaped key as another one if an object of a similar shape was parsed
+ * before it, also by another test. So the first key is one that no object had before.
+ */
+function parseFresh(text: string): object {
+  if (/^\s*\{\s*\}\s*$/.test(text)) return {};
+  const key = `parsed-${parsed++}`;
+  const { [key]: _added, ...members } = JSON.parse(text.replace("{", `{"${key}":0,`)) as Record<
+    string,
+    unknown
+  >;
+  return members;
+}
+
 const bytewise = (bytes: Uint8Array): readonly Uint8Array[] => cutEvery(bytes, 1);
 const scanText = (text: string): Told => scan([encoder.encode(text)]);
 const places = array(integer({ min: 0, max: 1_000 }), { maxLength: 12 });
@@ -83,7 +99,7 @@ describe("a scanner of JSON", () => {
         integer({ min: MAX_KEY_BYTES, max: 80 }),
         (text, cuts, maxHeldBytes) => {
           const bytes = encoder.encode(text);
-          const expected = JSON.parse(text);
+          const expected = parseFresh(text);
           for (const chunks of [[bytes], cutBytes(bytes, cuts), bytewise(bytes)]) {
             const { members, scanner, largest } = scan(chunks, maxHeldBytes);
             expect(scanner.status).toBe("complete");
