@@ -24,9 +24,9 @@ import type { Ending } from "./booking.js";
 import type { Answered } from "./dispatch.js";
 import { fetchAsBase64 } from "./fetch-as-base64.js";
 import { createReasonMask } from "./hide-upstream-model.js";
+import { replayResponse } from "./inspect-response.js";
 import type { Job, JobParts } from "./job.js";
 import { findNoImageError } from "./no-image-error.js";
-import { replayResponse } from "./read-error-body.js";
 import { relayAnswer } from "./relay-answer.js";
 
 /** A larger answer is relayed as it comes, where the family tells how it is read; unless it is to be kept. */

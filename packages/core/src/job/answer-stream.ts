@@ -13,9 +13,9 @@ import { readRequestId } from "../upstream/read-answer.js";
 import { TransportError } from "../upstream/transport.js";
 import { toUpstreamError } from "../upstream/upstream-error.js";
 import type { Answered } from "./dispatch.js";
+import { isAnythingReported } from "./inspect-response.js";
 import type { Job, JobParts } from "./job.js";
 import { findNoImageError } from "./no-image-error.js";
-import { isAnythingReported } from "./read-error-body.js";
 import { type LargeAnswerReader, readLargeAnswer } from "./read-large-answer.js";
 import { type SettledJob, settleRelayed } from "./relay-answer.js";
 

@@ -198,7 +198,7 @@ function toSentTo({ channel, upstreamModel }: Route, attempts: readonly AttemptR
   return { channel: channel.id, upstreamModel, attempts };
 }
 
-/** Returns the last route, with all attempts up to then. */
+/** The last route, and all attempts up to then. */
 interface Taken {
   readonly route: Route;
   readonly attempts: AttemptRecord[];

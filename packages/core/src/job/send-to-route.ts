@@ -11,7 +11,7 @@ import {
   type TransportResponse,
 } from "../upstream/transport.js";
 import type { UpstreamCall } from "../upstream-call.js";
-import { inspectResponse } from "./read-error-body.js";
+import { inspectResponse } from "./inspect-response.js";
 import { readFailure } from "./read-failure.js";
 
 /** What sending needs beside the route. */

@@ -1,4 +1,3 @@
-import { splitChunk } from "../bytes/split-chunk.js";
 import type { GatewayResponse } from "../exchange.js";
 import type { Link } from "../linked-list.js";
 import type { Logger } from "../logger.js";
@@ -143,4 +142,21 @@ class WatchedBody implements AsyncIterableIterator<Uint8Array, undefined>, Watch
     if (this.#link !== undefined) this.#parts.watch.delete(this.#link);
     this.#link = undefined;
   }
+}
+
+/** The size of the pieces of a large chunk, in bytes. */
+const PIECE_BYTES = 64 * 1024;
+
+/**
+ * Returns the chunk itself, or, if it is larger than 128 KiB, its pieces, which share its memory. A slow client can
+ * read one piece within `responseIdleSeconds`, but not an image of many megabytes. Over TLS, a write shows no
+ * progress until all of it is sent. Chunks that Node reads from a socket have about 64 KiB and are not split.
+ */
+function splitChunk(chunk: Uint8Array): readonly Uint8Array[] {
+  if (chunk.length <= 2 * PIECE_BYTES) return [chunk];
+  const pieces: Uint8Array[] = [];
+  for (let start = 0; start < chunk.length; start += PIECE_BYTES) {
+    pieces.push(chunk.subarray(start, start + PIECE_BYTES));
+  }
+  return pieces;
 }

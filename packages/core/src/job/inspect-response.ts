@@ -109,8 +109,8 @@ export function isAnythingReported(usage: Usage | undefined): boolean {
 }
 
 /**
- * Whether the body may be events. Events must be passed on before 16 KiB of them have arrived, even if they are
- * labelled as something else.
+ * Whether the body may be JSON, as far as its first bytes tell. The rest of any other body is not waited for: events must
+ * be passed on before 16 KiB of them have arrived, even if they are labelled as something else.
  */
 function mayBeJson(chunks: readonly Uint8Array[]): boolean {
   const kind = detectBody(chunks);
