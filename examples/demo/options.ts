@@ -37,7 +37,7 @@ export function createOptions(near: EmulatorServer, far: EmulatorServer): Partia
       "seedream-4-0-250828": { family: "seedream" },
       "image-2.0-pro": { family: "qwen-image" },
     },
-    apiKeys: [
+    callers: [
       { id: "web-shop", key: KEYS.webShop, group: "vip" },
       { id: "trial", key: KEYS.trial, budget: "0.50", limits: { requestsPerMinute: 3 } },
     ],

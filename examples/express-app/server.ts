@@ -59,7 +59,7 @@ const models = [ark, dashscope]
   .filter(({ family }) => serves(family))
   .flatMap(({ family, modelMapping = {} }) => Object.keys(modelMapping).map((model) => [model, { family }]));
 
-if (!isEmulated && !env.CALOTYPE_API_KEY && !config.apiKeys)
+if (!isEmulated && !env.CALOTYPE_API_KEY && !config.callers)
   fail("Set CALOTYPE_API_KEY: the key that your callers send.");
 
 const ledger = env.CALOTYPE_LEDGER ? createSqliteLedger({ path: env.CALOTYPE_LEDGER }) : undefined;
@@ -80,7 +80,7 @@ const QWEN_IMAGE_PRICES = {
 };
 const gateway = createGateway({
   models: Object.fromEntries(models),
-  apiKeys: [{ id: "default", key: env.CALOTYPE_API_KEY || (isEmulated ? "sk-local" : undefined) }],
+  callers: [{ id: "default", key: env.CALOTYPE_API_KEY || (isEmulated ? "sk-local" : undefined) }],
   billing: {
     // A price for a model that is not served would be an error.
     model_details: {

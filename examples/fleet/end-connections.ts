@@ -7,7 +7,7 @@ export interface Parting {
    * From now on each connection ends with its answer. Else the balancer goes on to send requests over those that it
    * keeps, and each is refused.
    */
-  endConnectionsAfterAnswers(): void;
+  endConnectionsAfterResponses(): void;
   /**
    * Takes no new connection. Unlike `server.close()` it ends none on which no request has come yet: over one that was
    * just made a request is on its way, and a balancer does not send that again.
@@ -26,7 +26,7 @@ export function followConnections(server: Server): Parting {
     res.once("close", () => underWay.delete(res));
   });
   return {
-    endConnectionsAfterAnswers() {
+    endConnectionsAfterResponses() {
       isParting = true;
       for (const res of underWay) endConnectionAfter(res);
     },

@@ -57,7 +57,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => 
 
 async function shutDown(): Promise<void> {
   isDraining = true;
-  parting.endConnectionsAfterAnswers();
+  parting.endConnectionsAfterResponses();
   await sleep(1_000 * Number(env["DRAIN_SECONDS"] || 2));
   parting.stopListening();
   // Over connections that were taken last a request still comes.

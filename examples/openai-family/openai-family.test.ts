@@ -50,7 +50,7 @@ async function connect(answer: Answer) {
         modelMapping: { "pictures-1": "gpt-image-1" },
       },
     ],
-    apiKeys: [{ id: "tester", key: CALLER_KEY }],
+    callers: [{ id: "tester", key: CALLER_KEY }],
     billing: {
       model_details: {
         "pictures-1": { pricing_mode: "per-token", output_token_price: "40", input_token_price: "5" },

@@ -19,7 +19,7 @@ it("has no options where no file is named", () => {
 });
 
 it.each([
-  ["is cut", '{"apiKeys": [{"key": "caller-canary-3fd9a1c0"', "is not JSON."],
+  ["is cut", '{"callers": [{"key": "caller-canary-3fd9a1c0"', "is not JSON."],
   ["is a list", "[]", "must hold an object"],
   ["is null", "null", "must hold an object"],
   ["is a text", '"options"', "must hold an object"],

@@ -22,7 +22,7 @@ export function readOptions(env: Environment): GatewayOptions {
     );
   return {
     models: Object.fromEntries(models),
-    apiKeys: [{ id: "default", key: env["CALOTYPE_API_KEY"] || undefined }],
+    callers: [{ id: "default", key: env["CALOTYPE_API_KEY"] || undefined }],
     billing: {
       model_details: {
         ...(serves("seedream") && PRICES.seedream),

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { createBase64, PICTURES, type Pictures, SERVICE_PREFIX } from "./payloads.ts";
-import type { AnswerId } from "./works.ts";
+import type { ResponseId } from "./works.ts";
 
 /** What a client sends. */
 export interface ClientRequest {
@@ -14,7 +14,7 @@ const PROMPT =
   "An oak on a hill in the first light of an autumn morning, fog in the valley behind it, a path of wet leaves";
 
 /** The request for a work; the same bytes each time. */
-export function createClientRequest(id: AnswerId): ClientRequest {
+export function createClientRequest(id: ResponseId): ClientRequest {
   if (id === "edits") return createEdit();
   const body = {
     model: SERVICE_PREFIX + id,

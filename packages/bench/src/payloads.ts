@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { AnswerId } from "./works.ts";
+import type { ResponseId } from "./works.ts";
 
 const MIB = 1024 * 1024;
 const SMALL_EVENTS = 100;
@@ -55,7 +55,7 @@ export function createBase64(length: number): string {
 }
 
 /** What the upstream sends for a model of this name. */
-export function createAnswer(id: AnswerId): Answer {
+export function createResponse(id: ResponseId): Answer {
   switch (id) {
     case "b64-4mb":
       return createJson({ b64_json: createBase64(4 * MIB), size: "2048x2048" });
@@ -75,8 +75,8 @@ export function createAnswer(id: AnswerId): Answer {
 }
 
 /** What must have come of that answer, through whatever gateway. */
-export function expectationOf(id: AnswerId): Expectation {
-  const { contentType, pieces } = createAnswer(id);
+export function expectationOf(id: ResponseId): Expectation {
+  const { contentType, pieces } = createResponse(id);
   const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
   // A gateway may name the model anew in JSON; streams are relayed as they are.
   if (contentType === "application/json") return { minBytes: bytes - 200, mark: '"generated_images"' };

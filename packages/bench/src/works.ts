@@ -52,7 +52,7 @@ export interface Work extends WorkOptions {
 }
 
 /** What the upstream can be asked for beside the works: streams that stay open until it is told to go on. */
-export type AnswerId = WorkId | "sse-held";
+export type ResponseId = WorkId | "sse-held";
 
 export function isWorkId(text: string): text is WorkId {
   return WORKS.some(({ id }) => id === text);

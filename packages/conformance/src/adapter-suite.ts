@@ -1,8 +1,8 @@
 import { describe } from "vitest";
 import type { AdapterHost } from "./adapter-suite/adapter-host.js";
-import { describeAnswers } from "./adapter-suite/describe-answers.js";
+import { describeResponses } from "./adapter-suite/describe-answers.js";
 import { describeConnections } from "./adapter-suite/describe-connections.js";
-import { describeLargeAnswers } from "./adapter-suite/describe-large-answers.js";
+import { describeLargeResponses } from "./adapter-suite/describe-large-answers.js";
 import { describeLargeBodies } from "./adapter-suite/describe-large-bodies.js";
 import { describeLeavingClients, describeUnreadResponses } from "./adapter-suite/describe-leaving-clients.js";
 import { describeMountPaths } from "./adapter-suite/describe-mount-paths.js";
@@ -16,11 +16,11 @@ import { useProviders } from "./support/use-providers.js";
 export function describeAdapter(host: AdapterHost): void {
   describe(`a gateway in ${host.name}`, () => {
     const providers = useProviders();
-    describeAnswers(host, providers);
+    describeResponses(host, providers);
     describePaths(host, providers);
     describeParsers(host, providers);
     describeLargeBodies(host, providers);
-    describeLargeAnswers(host, providers);
+    describeLargeResponses(host, providers);
     if (host.hasMountPaths) describeMountPaths(host, providers);
     if (host.hasSocket) {
       describeConnections(host, providers);

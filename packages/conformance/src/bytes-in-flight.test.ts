@@ -29,7 +29,7 @@ async function serve(options: Partial<GatewayOptions> = {}): Promise<string> {
   const gateway = createGateway({
     models: { [QWEN_IMAGE]: { family: "qwen-image" } },
     channels: [{ id: "dashscope", family: "qwen-image", apiKey: CHANNEL_KEY, baseUrl: provider.url }],
-    apiKeys: [{ id: "tester", key: CALLER_KEY }],
+    callers: [{ id: "tester", key: CALLER_KEY }],
     maxBytesInFlight: MAX_BYTES,
     ...options,
   });

@@ -13,7 +13,7 @@ describe("gateway.test over the emulated providers", () => {
     "makes a picture on the channel %s with the model %s, and no caller pays",
     async (id, model, upstreamModel) => {
       const { gateway, records } = await serve(providers());
-      const { ok, keys, ...test } = await gateway.test(id, { model });
+      const { ok, keys, ...test } = await gateway.probeChannel(id, { model });
       expect({ ok, ...test }).toEqual({ ok: true, channel: id, model, upstreamModel });
       expect(keys).toMatchObject([{ ok: true, index: 0, images: 1 }]);
       await gateway.close();
@@ -25,20 +25,20 @@ describe("gateway.test over the emulated providers", () => {
     const { gateway } = await serve(providers());
     providers().emulator.faults.add({ wrongKey: true, times: 1 });
     const model = "seedream-4-0-250828";
-    expect(await gateway.test("ark", { model })).toMatchObject({
+    expect(await gateway.probeChannel("ark", { model })).toMatchObject({
       ok: false,
       keys: [{ ok: false, reason: "credential", status: 401, code: "AuthenticationError" }],
     });
     const cooling = JSON.stringify(gateway.status());
     expect(cooling).toContain("credential");
-    expect((await gateway.test("ark", { model })).ok).toBe(true);
+    expect((await gateway.probeChannel("ark", { model })).ok).toBe(true);
     expect(JSON.stringify(gateway.status())).not.toContain("credential");
   });
 
   it("knows its channels and models", async () => {
     const { gateway } = await serve(providers());
-    await expect(gateway.test("nowhere")).rejects.toMatchObject({ code: "model_not_found" });
-    await expect(gateway.test("ark", { model: "image-max" })).rejects.toMatchObject({
+    await expect(gateway.probeChannel("nowhere")).rejects.toMatchObject({ code: "model_not_found" });
+    await expect(gateway.probeChannel("ark", { model: "image-max" })).rejects.toMatchObject({
       code: "model_not_found",
     });
   });

@@ -44,7 +44,7 @@ async function serve(inTheMiddle: InTheMiddle, { pictures = SMALLER, stallMs = 0
     models: {},
     channels: [],
     ...inFrontOf(provider),
-    apiKeys: [{ id: "tester", key: CALLER_KEY }],
+    callers: [{ id: "tester", key: CALLER_KEY }],
     limits: { concurrent: CLIENTS },
     maxBytesInFlight: 16 * MIB,
     onUsage: (record) => void records.push(record),

@@ -244,7 +244,7 @@ const providers = await createEmulator().listen();
 const gateway = createGateway({
   models: { "seedream-4-0-250828": { family: "seedream" } },
   channels: [{ id: "ark", family: "seedream", apiKey: "channel-canary-46e0a9f3", baseUrl: providers.arkBaseUrl }],
-  apiKeys: [{ id: "me", key: "${KEY}" }],
+  callers: [{ id: "me", key: "${KEY}" }],
 });
 const server = createServer(express().use("/ai", toExpressHandler(gateway)));
 server.listen(0, "127.0.0.1", () => console.log("http://127.0.0.1:" + server.address().port));

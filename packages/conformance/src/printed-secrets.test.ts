@@ -1,7 +1,13 @@
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
-import { type Caller, createGateway, type ErrorEvent, type GatewayOptions, hashApiKey } from "@calotype/core";
+import {
+  type Caller,
+  createGateway,
+  type FailureEvent,
+  type GatewayOptions,
+  hashApiKey,
+} from "@calotype/core";
 import type { Fault } from "@calotype/emulator";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { jsonCall, SEEDREAM_BODY } from "./support/image-calls.js";
@@ -62,9 +68,9 @@ describe("what is printed of a gateway", () => {
 
 describe("what is printed of a caller", () => {
   it.each<[string, Partial<GatewayOptions>]>([
-    ["a key in the options", { apiKeys: [{ id: "me", key: CALLER_KEY }] }],
-    ["a hash in the options", { apiKeys: [{ id: "me", hash: hashApiKey(CALLER_KEY) }] }],
-    ["authenticate", { apiKeys: undefined, authenticate: () => ({ id: "me" }) }],
+    ["a key in the options", { callers: [{ id: "me", key: CALLER_KEY }] }],
+    ["a hash in the options", { callers: [{ id: "me", hash: hashApiKey(CALLER_KEY) }] }],
+    ["authenticate", { callers: undefined, authenticate: () => ({ id: "me" }) }],
   ])("holds no key of %s, nor its hash", async (_what, options) => {
     const callers: Caller[] = [];
     const { gateway } = startWatched({
@@ -129,7 +135,7 @@ describe("what the operator is told", () => {
 
   it("holds no key when the operator's own look-up fails and quotes its query", async () => {
     const { gateway, told } = startWatched({
-      apiKeys: undefined,
+      callers: undefined,
       authenticate: (apiKey) => {
         throw Object.assign(new Error(`select * from keys where key = ${apiKey}`), { parameters: [apiKey] });
       },
@@ -146,7 +152,7 @@ describe("what the operator is told", () => {
     const { gateway, told } = startWatched();
     const { status, text } = await sendByFetch(gateway, { ...jsonCall(SEEDREAM_BODY), body });
     expect(status).toBe(400);
-    expect(told).toContainEqual(expect.objectContaining<Partial<ErrorEvent>>({ error: expect.any(Error) }));
+    expect(told).toContainEqual(expect.objectContaining<Partial<FailureEvent>>({ error: expect.any(Error) }));
     expect(keysIn(printEveryWay(...told) + text)).toEqual([]);
   });
 
@@ -161,17 +167,17 @@ describe("what is printed of wrong options", () => {
       "a channel's key of two words",
       { channels: [{ id: "a", family: "seedream", apiKey: `${CHANNEL_KEY} b` }] },
     ],
-    ["a caller's key of two lines", { apiKeys: [{ id: "me", key: `${CALLER_KEY}\n` }] }],
-    ["a key in place of a hash", { apiKeys: [{ id: "me", hash: CALLER_KEY }] }],
-    ["a key beside its hash", { apiKeys: [{ id: "me", key: CALLER_KEY, hash: hashApiKey(CALLER_KEY) }] }],
-    ["one key of two callers", { apiKeys: ["a", "b"].map((id) => ({ id, key: CALLER_KEY })) }],
+    ["a caller's key of two lines", { callers: [{ id: "me", key: `${CALLER_KEY}\n` }] }],
+    ["a key in place of a hash", { callers: [{ id: "me", hash: CALLER_KEY }] }],
+    ["a key beside its hash", { callers: [{ id: "me", key: CALLER_KEY, hash: hashApiKey(CALLER_KEY) }] }],
+    ["one key of two callers", { callers: ["a", "b"].map((id) => ({ id, key: CALLER_KEY })) }],
     ["a header of two lines", channelWithHeader(`${HEADER_KEY}\n`)],
   ])("holds no key with %s", (_what, options) => {
     const start = () =>
       createGateway({
         models: { [SEEDREAM]: { family: "seedream" } },
         channels: [{ id: "ark", family: "seedream", apiKey: CHANNEL_KEY }],
-        apiKeys: [{ id: "me", key: CALLER_KEY }],
+        callers: [{ id: "me", key: CALLER_KEY }],
         ...options,
       });
     expect(start).toThrow("The options of the gateway are wrong");
@@ -183,14 +189,14 @@ describe("a process with a gateway", () => {
   it.each([
     [
       "ends by options that are wrong",
-      `channels[0].apiKey += " b"; createGateway({ models, channels, apiKeys });`,
+      `channels[0].apiKey += " b"; createGateway({ models, channels, callers });`,
       1,
     ],
     [
       "logs by itself what fails, and ends by a rejection that nobody heard",
       `const fetch = (input, init) => { throw Object.assign(new Error(init.headers.authorization), { init }); };
-       const gateway = createGateway({ models, channels, apiKeys, fetch, onUsage: () => { throw new Error("full"); } });
-       const headers = { authorization: "Bearer " + apiKeys[0].key, "content-type": "application/json" };
+       const gateway = createGateway({ models, channels, callers, fetch, onUsage: () => { throw new Error("full"); } });
+       const headers = { authorization: "Bearer " + callers[0].key, "content-type": "application/json" };
        const body = JSON.stringify({ model: "m", prompt: "a kite" });
        const url = "http://localhost/v1/images/generations";
        await gateway.fetch(new Request(url, { method: "POST", headers, body }));
@@ -210,7 +216,7 @@ function runScript(script: string) {
   const code = `import { createGateway } from "@calotype/core";
     const models = { m: { family: "seedream" } };
     const channels = [{ id: "ark", family: "seedream", apiKey: process.env.CHANNEL_KEY }];
-    const apiKeys = [{ id: "me", key: process.env.CALLER_KEY }];
+    const callers = [{ id: "me", key: process.env.CALLER_KEY }];
     ${script}`;
   return spawnSync(process.execPath, ["--input-type=module", "--trace-warnings", "--eval", code], {
     cwd: `${ROOT}/packages/conformance`,

@@ -28,7 +28,7 @@ async function start() {
   write("keys.json", [{ id: "tester", key: CALLER_KEY }]);
   write("prices.json", priceOf("0.1"));
   const served = await serve(providers(), {
-    apiKeys: jsonFile(path("keys.json")),
+    callers: jsonFile(path("keys.json")),
     billing: { model_details: jsonFile(path("prices.json")) },
   });
   const call = async (key = CALLER_KEY): Promise<number> => {
@@ -66,8 +66,8 @@ describe("options in JSON files", () => {
   it.each<[string, unknown, RegExp]>([
     ["no JSON", '[{"id": "tester", "key": "caller-canary', /keys\.json is not JSON/],
     ["empty", "", /keys\.json is empty/],
-    ["of wrong keys", [{ id: "tester", key: "a key with spaces" }], /apiKeys\[0\]\.key must be letters/],
-    ["of unknown options", [{ id: "tester", key: "k", limit: 5 }], /apiKeys\[0\]\.limit is not an option/],
+    ["of wrong keys", [{ id: "tester", key: "a key with spaces" }], /callers\[0\]\.key must be letters/],
+    ["of unknown options", [{ id: "tester", key: "k", limit: 5 }], /callers\[0\]\.limit is not an option/],
   ])("that are wrong change nothing, and the reload says why: %s", async (_what, content, message) => {
     const { gateway, write, call } = await start();
     expect(await call()).toBe(200);

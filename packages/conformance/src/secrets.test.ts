@@ -73,7 +73,7 @@ describe("a gateway that fails", () => {
 
   it("does not log the key that an operator's own check fails on", async () => {
     const { gateway, logLines } = startGateway(providers(), {
-      apiKeys: undefined,
+      callers: undefined,
       authenticate: () => {
         throw new Error("The database is away.");
       },

@@ -4,7 +4,7 @@ import type { FailureReason, ResultError, Usage } from "./image-request.js";
  * Where a family's answer says what, and how it is read: so that an answer of megabytes is understood as
  * its bytes go by. The names are those of top-level members. Every function is pure.
  */
-export interface AnswerShape {
+export interface ResponseShape {
   /** The provider's name of the model. */
   readonly model: string;
   /** When the answer was made. */

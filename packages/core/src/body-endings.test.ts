@@ -49,7 +49,7 @@ const FORM = `${field("model", "doodle")}${field("prompt", "at night")}${file("i
 const OPEN_FILE = '\r\n--b\r\nContent-Disposition: form-data; name="image"; filename="a"\r\n\r\nGIF89a';
 
 /** Accepted, or refused with a 4xx. */
-const isAnswer = (status: number): boolean => status === 200 || (status >= 400 && status < 500);
+const isResponse = (status: number): boolean => status === 200 || (status >= 400 && status < 500);
 
 describe("a form", () => {
   it.each([
@@ -115,7 +115,7 @@ describe("a form", () => {
       chunkBytes: at % 3 === 0 ? 1 : 1_000_000,
     }));
     for (const status of await statusesOf(sent)) {
-      expect(status).toSatisfy(isAnswer);
+      expect(status).toSatisfy(isResponse);
     }
   });
 
@@ -127,7 +127,7 @@ describe("a form", () => {
         chunkBytes: at % 3 === 0 ? 1 : 1_000_000,
       }));
       for (const status of await statusesOf(sent)) {
-        expect(status).toSatisfy(isAnswer);
+        expect(status).toSatisfy(isResponse);
       }
     },
   );
@@ -157,7 +157,7 @@ describe("JSON", () => {
         json(JSON_BODY.slice(0, at) + added + JSON_BODY.slice(at)),
       );
       for (const status of await statusesOf(sent)) {
-        expect(status).toSatisfy(isAnswer);
+        expect(status).toSatisfy(isResponse);
       }
     }
   });

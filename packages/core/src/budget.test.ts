@@ -18,7 +18,7 @@ const FAR = "2099-01-01T00:00:00Z";
 
 const open = (budget: string, provider?: Provider) =>
   createTestGateway(provider, {
-    apiKeys: [{ id: "me", key: CALLER_KEY, budget, expiresAt: FAR }],
+    callers: [{ id: "me", key: CALLER_KEY, budget, expiresAt: FAR }],
     billing: { model_details: { "*": { pricing_mode: "per-request", model_price: "0.1" } } },
   });
 
@@ -105,7 +105,7 @@ describe("a budget", () => {
 describe("a refusal for the budget", () => {
   it("gives the request's place and its idempotency key back", async () => {
     const { post, gateway } = createTestGateway(undefined, {
-      apiKeys: [{ id: "me", key: CALLER_KEY, budget: "0.1", limits: { concurrent: 1 } }],
+      callers: [{ id: "me", key: CALLER_KEY, budget: "0.1", limits: { concurrent: 1 } }],
       billing: { model_details: { "*": { pricing_mode: "per-request", model_price: "0.1" } } },
     });
     const key = { "idempotency-key": "one" };
@@ -118,7 +118,7 @@ describe("a refusal for the budget", () => {
 describe("a name that no ledger can keep", () => {
   it("as the id that authenticate gives is a 500 before anything is sent or held, and the log says why", async () => {
     const { gateway, post, calls, logs } = createTestGateway(undefined, {
-      apiKeys: undefined,
+      callers: undefined,
       authenticate: () => ({ id: "x".repeat(2_630) }),
     });
     const { status, body } = await post(BODY);
@@ -169,7 +169,7 @@ describe("a request that is refused after a sweep ended its hold, as in a proces
         return await provider(call);
       },
       {
-        apiKeys: [{ id: "me", key: CALLER_KEY, budget: "0.1" }],
+        callers: [{ id: "me", key: CALLER_KEY, budget: "0.1" }],
         billing: {
           model_details: { "*": { pricing_mode: "per-request", model_price: "0.1" } },
           onLost: "charge",

@@ -23,7 +23,7 @@ const BASE64_ANSWER = { ...ARK_ANSWER, data: [{ b64_json: IMAGE }] };
 const OVERLOADED = { error: { code: "overloaded", type: "server_error" } };
 
 /** A family that does not tell how its answers are read: they are held whole. */
-const { answerShape: _shape, ...withoutShape } = seedream;
+const { responseShape: _shape, ...withoutShape } = seedream;
 const plain = { ...withoutShape, name: "plain" };
 
 const open = (provider?: Provider): TestGateway =>

@@ -35,7 +35,7 @@ describe("a gateway that closes", () => {
     });
     expect(late.headers.get("retry-after")).toBe("1");
     expect(told).toMatchObject([{ status: 503, errorCode: "gateway_closed" }]);
-    await expect(gateway.test("ark")).rejects.toMatchObject({ code: "gateway_closed" });
+    await expect(gateway.probeChannel("ark")).rejects.toMatchObject({ code: "gateway_closed" });
     expect(records).toEqual([]);
     answer();
     await closed;
@@ -88,7 +88,7 @@ describe("a gateway that closes", () => {
   it("waits for a test of a channel", async () => {
     const { provider, asked, answer } = createWaitingProvider();
     const { gateway } = createTestGateway(provider);
-    const test = gateway.test("ark");
+    const test = gateway.probeChannel("ark");
     await asked;
     let isClosed = false;
     const closed = gateway.close().then(() => {

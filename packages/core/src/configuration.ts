@@ -31,7 +31,7 @@ export function configure(options: LoadedOptions, now: () => number): Configurat
     const family = families.get(channel.family);
     return family === undefined ? [] : [createChannel(channel, family)];
   });
-  const { authenticate, apiKeys = [] } = options;
+  const { authenticate, callers = [] } = options;
   const secrets = [...new Set(channels.flatMap(secretsOf))];
   const maskKeys = createKeyMask(secrets);
   const masks = { maskKeys, bytes: createByteMask(secrets) };
@@ -40,7 +40,7 @@ export function configure(options: LoadedOptions, now: () => number): Configurat
     channels,
     models: options.models,
     authenticate: createAuthenticator(
-      authenticate ? findByOperator(authenticate, rules) : findByHash(apiKeys),
+      authenticate ? findByOperator(authenticate, rules) : findByHash(callers),
       now,
     ),
     resolveModel: createModelResolver(toModelTables(options), families, channels),

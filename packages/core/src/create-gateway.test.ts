@@ -171,7 +171,7 @@ describe("every answer", () => {
         shouldRetry: false,
       });
       const { post } = createTestGateway(undefined, {
-        apiKeys: undefined,
+        callers: undefined,
         authenticate: () => {
           throw error;
         },
@@ -210,7 +210,7 @@ describe("errors", () => {
 
   it("of the operator's own function are a 500 that tells nothing, and are logged", async () => {
     const { post, logs, calls } = createTestGateway(undefined, {
-      apiKeys: undefined,
+      callers: undefined,
       authenticate: () => {
         throw new Error("the database at 10.0.0.1 is down");
       },
@@ -230,7 +230,7 @@ describe("errors", () => {
     try {
       const { post } = createTestGateway(undefined, {
         logger: undefined,
-        apiKeys: undefined,
+        callers: undefined,
         authenticate: () => {
           throw new Error("down", { cause: new Error("no route") });
         },
@@ -429,7 +429,7 @@ describe("a usage record", () => {
     const { post, calls } = createTestGateway(undefined, {
       models: { "seedream*": { family: "seedream" } },
       ...options,
-      apiKeys: undefined,
+      callers: undefined,
       authenticate: () => ({ id: "me", ...caller }),
     });
     expect(await post(body)).toMatchObject({
@@ -501,7 +501,7 @@ describe("keys", () => {
   });
 
   it("are held as hashes where hashes are given", async () => {
-    const { post } = createTestGateway(undefined, { apiKeys: [{ id: "me", hash: hashApiKey(CALLER_KEY) }] });
+    const { post } = createTestGateway(undefined, { callers: [{ id: "me", hash: hashApiKey(CALLER_KEY) }] });
     expect((await post(body)).status).toBe(200);
   });
 });
@@ -571,7 +571,7 @@ describe("close()", () => {
     const gateway = createGateway({
       models: { m: { family: "seedream" } },
       channels: [{ id: "c", family: "seedream", apiKey: "k" }],
-      apiKeys: [{ id: "me", key: "k" }],
+      callers: [{ id: "me", key: "k" }],
     });
     await gateway.close();
     await expect(gateway.close()).resolves.toBeUndefined();

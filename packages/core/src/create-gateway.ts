@@ -1,6 +1,6 @@
-import { type ChannelTest, testChannel } from "./channel-test/test-channel.js";
-import type { ChannelTestOptions } from "./channel-test/test-request.js";
-import type { Environment } from "./environment.js";
+import { type ChannelProbe, probeChannel } from "./channel-test/test-channel.js";
+import type { ChannelProbeOptions } from "./channel-test/test-request.js";
+import type { Dependencies } from "./dependencies.js";
 import { GatewayError } from "./errors.js";
 import type { GatewayRequest } from "./exchange.js";
 import type { Gateway } from "./gateway.js";
@@ -32,14 +32,14 @@ import { type Wiring, wireGateway } from "./wire-gateway.js";
  *       modelMapping: { "seedream-4-5-251128": "doubao-seedream-4-5-251128" },
  *     },
  *   ],
- *   apiKeys: [{ id: "me", key: process.env.CALOTYPE_API_KEY }],
+ *   callers: [{ id: "me", key: process.env.CALOTYPE_API_KEY }],
  * });
  * const response = await gateway.fetch(new Request("http://localhost/v1/images/generations", { method: "POST" }));
  * // response.status === 401
  * ```
  */
-export function createGateway(options: GatewayOptions, environment: Partial<Environment> = {}): Gateway {
-  const wiring = wireGateway(options, environment);
+export function createGateway(options: GatewayOptions, dependencies: Partial<Dependencies> = {}): Gateway {
+  const wiring = wireGateway(options, dependencies);
   const { lasting, wired, underWay } = wiring;
   const basePath = options.basePath ?? "";
   let closing: Promise<void> | undefined;
@@ -59,11 +59,11 @@ export function createGateway(options: GatewayOptions, environment: Partial<Envi
       return toWebResponse(await (handle(asked) ?? notFound(asked)), request);
     },
     status: () => ({ channels: describeChannels(wired.current?.channels ?? [], lasting.health) }),
-    test(id, testOptions = {}) {
+    probeChannel(id, probeOptions = {}) {
       if (closing !== undefined) return Promise.reject(closedError());
-      const test = testById(wiring, id, testOptions);
-      underWay.track(test);
-      return test;
+      const probe = probeById(wiring, id, probeOptions);
+      underWay.track(probe);
+      return probe;
     },
     usage: lasting.ledger,
     reload: () => wired.reload(),
@@ -100,11 +100,11 @@ function toGatewayRequest(
   };
 }
 
-async function testById({ wired }: Wiring, id: string, options: ChannelTestOptions): Promise<ChannelTest> {
+async function probeById({ wired }: Wiring, id: string, options: ChannelProbeOptions): Promise<ChannelProbe> {
   const parts = await wired.get();
   const channel = parts.channels.find((other) => other.id === id);
   if (channel === undefined) throw new GatewayError("model_not_found", `There is no channel ${id}.`);
-  return testChannel(channel, options, parts);
+  return probeChannel(channel, options, parts);
 }
 
 function notFoundError(request: Pick<GatewayRequest, "method" | "url">, basePath: string): GatewayError {

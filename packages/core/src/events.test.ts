@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "./errors.js";
 import { createEvents } from "./events.js";
-import type { ErrorEvent, RequestEvent } from "./hooks.js";
+import type { FailureEvent, RequestEvent } from "./hooks.js";
 import { createLazyQuery } from "./testing/lazy-query.js";
 
 const TIME = "2026-11-21T03:04:05.006Z";
@@ -13,7 +13,7 @@ const REQUEST: RequestEvent = {
   stream: false,
   durationMs: 1,
 };
-const ERROR: ErrorEvent = {
+const ERROR: FailureEvent = {
   id: "req_1",
   time: TIME,
   operation: "generate",
@@ -22,7 +22,7 @@ const ERROR: ErrorEvent = {
 
 interface Hooks {
   readonly onRequest?: (event: RequestEvent) => unknown;
-  readonly onError?: (event: ErrorEvent) => unknown;
+  readonly onError?: (event: FailureEvent) => unknown;
 }
 
 async function tellBoth(hooks: Hooks): Promise<readonly unknown[]> {

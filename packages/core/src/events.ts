@@ -1,11 +1,11 @@
-import type { ErrorEvent, RequestEvent } from "./hooks.js";
+import type { FailureEvent, RequestEvent } from "./hooks.js";
 import type { Logger } from "./logger.js";
 import { isPromiseLike } from "./promise-like.js";
 
 /** The operator's functions for what happened; absent where there are none. However they fail, no request breaks. */
 export interface Events {
   readonly request: ((event: RequestEvent) => void) | undefined;
-  readonly error: ((event: ErrorEvent) => void) | undefined;
+  readonly error: ((event: FailureEvent) => void) | undefined;
 }
 
 /** Calls the operator's functions where there are any, and logs how they fail. */
@@ -18,7 +18,7 @@ export function createEvents({ onRequest, onError }: EventOptions, logger: Logge
 
 interface EventOptions {
   readonly onRequest?: ((event: RequestEvent) => unknown) | undefined;
-  readonly onError?: ((event: ErrorEvent) => unknown) | undefined;
+  readonly onError?: ((event: FailureEvent) => unknown) | undefined;
 }
 
 function guard<E extends { readonly id: string }>(

@@ -83,7 +83,7 @@ describe("a store of limits", () => {
         finish: (ticket, ending) => later().then(() => own.finish(ticket, ending)),
       },
       {
-        apiKeys: [{ id: "me", key: CALLER_KEY, budget: "0.2" }],
+        callers: [{ id: "me", key: CALLER_KEY, budget: "0.2" }],
         billing: { model_details: { "*": { pricing_mode: "per-request", model_price: "0.1" } } },
       },
     );

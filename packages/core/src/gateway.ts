@@ -1,6 +1,6 @@
 import type { UsageReports } from "./billing/ledger.js";
-import type { ChannelTest } from "./channel-test/test-channel.js";
-import type { ChannelTestOptions } from "./channel-test/test-request.js";
+import type { ChannelProbe } from "./channel-test/test-channel.js";
+import type { ChannelProbeOptions } from "./channel-test/test-request.js";
 import type { GatewayRequest, GatewayResponse } from "./exchange.js";
 import type { ChannelStatus } from "./routing/channel-status.js";
 
@@ -31,7 +31,7 @@ export interface Gateway {
    * @throws GatewayError `model_not_found` where the channel or its model is not known, `invalid_request_error`,
    * `gateway_closed`
    */
-  test(channel: string, options?: ChannelTestOptions): Promise<ChannelTest>;
+  probeChannel(channel: string, options?: ChannelProbeOptions): Promise<ChannelProbe>;
   /** What was used and charged, and what callers have under way: the ledger, for reading. */
   readonly usage: UsageReports;
   /**

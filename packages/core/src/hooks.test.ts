@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "./errors.js";
-import type { ErrorEvent, RequestEvent } from "./hooks.js";
+import type { FailureEvent, RequestEvent } from "./hooks.js";
 import type { Caller, ImageRequest } from "./image-request.js";
 import type { GatewayOptions } from "./options/options.js";
 import { createLazyQuery } from "./testing/lazy-query.js";
@@ -20,13 +20,13 @@ const tick = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
 
 interface Told extends TestGateway {
   readonly requests: readonly RequestEvent[];
-  readonly errors: readonly ErrorEvent[];
+  readonly errors: readonly FailureEvent[];
 }
 
 /** A gateway that tells the test what it tells its operator. */
 function open(provider?: Provider, options: Partial<GatewayOptions> = {}): Told {
   const requests: RequestEvent[] = [];
-  const errors: ErrorEvent[] = [];
+  const errors: FailureEvent[] = [];
   const opened = createTestGateway(provider, {
     onRequest: (event) => requests.push(event),
     onError: (event) => errors.push(event),
@@ -51,7 +51,7 @@ describe("beforeSend", () => {
         return Response.json({ data: [{ url: "https://ark.test/1.png" }] });
       },
       {
-        apiKeys: [{ id: "me", key: CALLER_KEY, group: "default", limits: { concurrent: 3 } }],
+        callers: [{ id: "me", key: CALLER_KEY, group: "default", limits: { concurrent: 3 } }],
         async beforeSend(request, caller) {
           await tick();
           order.push("checked");
@@ -172,7 +172,7 @@ describe("onRequest and onError", () => {
   it("are told of refusals for limits, budgets and replays", async () => {
     const { post, requests, errors } = open(undefined, {
       limits: { requestsPerMinute: 2 },
-      apiKeys: [{ id: "me", key: CALLER_KEY, budget: "0.1" }],
+      callers: [{ id: "me", key: CALLER_KEY, budget: "0.1" }],
     });
     const key = { "idempotency-key": "one" };
     const answers = [await post(BODY, key), await post(BODY, key), await post(BODY), await post(BODY)];
@@ -254,7 +254,7 @@ describe("each line of the log that concerns a request", () => {
     [
       "authenticate that fails",
       undefined,
-      { apiKeys: undefined, authenticate: () => Promise.reject(new Error("x")) },
+      { callers: undefined, authenticate: () => Promise.reject(new Error("x")) },
     ],
   ])("has its id and no key: %s", async (_what, provider, options) => {
     const { post, logs } = open(provider, options);

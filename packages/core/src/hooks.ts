@@ -29,7 +29,7 @@ export interface RequestEvent extends EventSubject {
 }
 
 /** One request that failed. */
-export interface ErrorEvent extends EventSubject {
+export interface FailureEvent extends EventSubject {
   /** What the client was told, and why: `cause` holds what lay behind it. No key stands in its message. */
   readonly error: GatewayError;
   /** The attempts in order. Absent if the request was refused before it was sent. */

@@ -24,7 +24,7 @@ const errorOf = (code: string): object => ({ error: { code } });
 const open = (provider?: Provider, options: Partial<GatewayOptions> = {}) =>
   createTestGateway(provider, {
     billing: { model_details: { "*": { pricing_mode: "per-request", model_price: "0.1" } } },
-    apiKeys: [
+    callers: [
       { id: "me", key: CALLER_KEY },
       { id: "you", key: OTHER_KEY },
     ],
@@ -81,7 +81,7 @@ describe("a repeat of an answered request", () => {
   it("counts against no limit and no budget", async () => {
     const { post } = open(undefined, {
       limits: { requestsPerMinute: 1, imagesPerMinute: 1 },
-      apiKeys: [{ id: "me", key: CALLER_KEY, budget: "0.1" }],
+      callers: [{ id: "me", key: CALLER_KEY, budget: "0.1" }],
     });
     for (const _ of [1, 2, 3, 4]) expect((await post(BODY, KEY)).status).toBe(200);
     expect((await post(BODY, keyed("another"))).status).toBe(429);
@@ -104,7 +104,7 @@ describe("a repeat of an answered request", () => {
   });
 
   it("of which the answer is too large is a 409, and nothing is sent", async () => {
-    const { post, calls } = open(undefined, { idempotency: { maxAnswerBytes: 10 } });
+    const { post, calls } = open(undefined, { idempotency: { maxResponseBytes: 10 } });
     expect((await post(BODY, KEY)).status).toBe(200);
     const repeat = await post(BODY, KEY);
     expect(repeat).toMatchObject({ status: 409, body: errorOf("idempotency_not_replayable") });
@@ -339,7 +339,7 @@ describe("the header", () => {
   });
 
   it("in a thousand versions is remembered within bounds, the newest first", async () => {
-    const { post, calls } = open(undefined, { admission: createMemoryAdmissionStore({ maxAnswers: 50 }) });
+    const { post, calls } = open(undefined, { admission: createMemoryAdmissionStore({ maxResponses: 50 }) });
     for (let key = 0; key < 1_000; key++) await post(BODY, keyed(String(key)));
     expect(calls).toHaveLength(1_000);
     for (let key = 950; key < 1_000; key++) await post(BODY, keyed(String(key)));

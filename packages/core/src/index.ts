@@ -7,7 +7,7 @@ export type {
   Cooldown,
   IdempotencyClaim,
   IdempotencyEnding,
-  StoredAnswer,
+  StoredResponse,
   WindowLimit,
   WindowState,
 } from "./admission/admission-store.js";
@@ -16,7 +16,7 @@ export {
   createMemoryAdmissionStore,
   type MemoryAdmissionStoreOptions,
 } from "./admission/memory-admission-store.js";
-export type { AnswerShape } from "./answer-shape.js";
+export type { ResponseShape } from "./answer-shape.js";
 export type * from "./billing/index.js";
 export {
   calculateCharge,
@@ -26,11 +26,11 @@ export {
   toUnresolvedRecord,
 } from "./billing/index.js";
 export { type ChunkOptions, type ReadableLike, toChunks } from "./bytes/readable-chunks.js";
-export type { ChannelTest } from "./channel-test/test-channel.js";
-export type { KeyTest } from "./channel-test/test-key.js";
-export type { ChannelTestOptions } from "./channel-test/test-request.js";
+export type { ChannelProbe } from "./channel-test/test-channel.js";
+export type { KeyProbe } from "./channel-test/test-key.js";
+export type { ChannelProbeOptions } from "./channel-test/test-request.js";
 export { createGateway } from "./create-gateway.js";
-export type { Environment } from "./environment.js";
+export type { Dependencies } from "./dependencies.js";
 export {
   type ErrorCode,
   type ErrorType,
@@ -47,7 +47,7 @@ export type {
 } from "./families/family.js";
 export type { ModelLimits } from "./families/model-limits.js";
 export type { CloseOptions, Gateway, GatewayStatus } from "./gateway.js";
-export type { BeforeSend, ErrorEvent, RequestEvent } from "./hooks.js";
+export type { BeforeSend, FailureEvent, RequestEvent } from "./hooks.js";
 export type {
   AttemptRecord,
   Caller,
@@ -63,12 +63,12 @@ export type {
 export type { JsonObject } from "./json.js";
 export { consoleLogger, type Logger } from "./logger.js";
 export { GatewayOptionsError } from "./options/check-options.js";
+export type { Loadable } from "./options/loadable.js";
 export type { GatewayOptions, IdempotencyOptions } from "./options/options.js";
 export type { OptionsProblem } from "./options/options-problem.js";
-export type { Source } from "./options/source.js";
-export { type ApiKeyOptions, type Authenticate, hashApiKey } from "./request/authenticate.js";
+export { type Authenticate, type CallerOptions, hashApiKey } from "./request/authenticate.js";
+export { type GeneratedApiKey, generateApiKey } from "./request/generate-api-key.js";
 export type { SizeLimits } from "./request/image-size.js";
-export { type MintedApiKey, mintApiKey } from "./request/mint-api-key.js";
 export type { BodyLimits } from "./request/read-fields.js";
 export type { ChannelOptions } from "./routing/channel.js";
 export type { ChannelStatus, KeyStatus, ModelStatus } from "./routing/channel-status.js";

@@ -9,7 +9,7 @@ import { createDelivery } from "./billing/delivery.js";
 import type { LostPolicy } from "./billing/ledger.js";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
 import type { Configuration } from "./configuration.js";
-import { type Environment, repeatByTimer } from "./environment.js";
+import { type Dependencies, repeatByTimer } from "./dependencies.js";
 import { createEvents } from "./events.js";
 import { createBackgroundReads } from "./job/background-reads.js";
 import { createLateWrites } from "./job/late-writes.js";
@@ -46,10 +46,10 @@ const BACKGROUND_READS = { streams: 1_000, ms: 900_000 };
 /** @param track holds `gateway.close()` until the work is done */
 export function createLastingParts(
   options: GatewayOptions,
-  environment: Partial<Environment>,
+  dependencies: Partial<Dependencies>,
   track: PipelineParts["track"],
 ): LastingParts {
-  const now = environment.now ?? Date.now;
+  const now = dependencies.now ?? Date.now;
   const logger = createSafeLogger(options.logger ?? consoleLogger);
   const ledger = options.ledger ?? createMemoryLedger({ now });
   const admission = options.admission ?? createMemoryAdmissionStore({ now });
@@ -88,7 +88,7 @@ export function createLastingParts(
     limitPlans: createLimitPlans(),
     idempotency: {
       seconds: options.idempotency?.seconds ?? DEFAULT_IDEMPOTENCY.seconds,
-      maxAnswerBytes: options.idempotency?.maxAnswerBytes ?? DEFAULT_IDEMPOTENCY.maxAnswerBytes,
+      maxResponseBytes: options.idempotency?.maxResponseBytes ?? DEFAULT_IDEMPOTENCY.maxResponseBytes,
     },
     responseFormat: options.responseFormat,
     bodyLimits: {
@@ -98,20 +98,20 @@ export function createLastingParts(
       minBytesPerSecond: options.bodyLimits?.minBytesPerSecond ?? DEFAULT_BODY_LIMITS.minBytesPerSecond,
       slowAfterSeconds: options.bodyLimits?.slowAfterSeconds ?? DEFAULT_BODY_LIMITS.slowAfterSeconds,
     },
-    repeat: environment.repeat ?? repeatByTimer,
+    repeat: dependencies.repeat ?? repeatByTimer,
     beforeSend: options.beforeSend,
     heartbeatMs: options.heartbeatSeconds && options.heartbeatSeconds * 1000,
     backgroundReads: createBackgroundReads(BACKGROUND_READS),
-    maxAnswerBytes: options.maxAnswerBytes ?? DEFAULT_MAX_ANSWER_BYTES,
+    maxResponseBytes: options.maxResponseBytes ?? DEFAULT_MAX_ANSWER_BYTES,
     health: createChannelHealth(now, DEFAULT_HEALTH_POLICY, (id, cooldown) => void tellFleet(id, cooldown)),
     readerLimit: createReaderLimit(
       (options.responseIdleSeconds ?? DEFAULT_RESPONSE_IDLE_SECONDS) * 1000,
       logger,
     ),
-    retryBudgets: createRetryBudgets(now, environment.retryBudget ?? DEFAULT_RETRY_BUDGET),
-    random: environment.random ?? Math.random,
-    createId: environment.createId ?? createRequestId,
+    retryBudgets: createRetryBudgets(now, dependencies.retryBudget ?? DEFAULT_RETRY_BUDGET),
+    random: dependencies.random ?? Math.random,
+    createId: dependencies.createId ?? createRequestId,
     transport:
-      environment.transport ?? (options.fetch ? createFetchTransport(options.fetch) : createTransport()),
+      dependencies.transport ?? (options.fetch ? createFetchTransport(options.fetch) : createTransport()),
   };
 }

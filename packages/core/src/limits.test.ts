@@ -167,7 +167,7 @@ describe("a gateway that is attacked", () => {
     "counts for a caller of any name: %#",
     async (id) => {
       const { post } = open({ requestsPerMinute: 1, imagesPerMinute: 9, concurrent: 1 }, undefined, {
-        apiKeys: undefined,
+        callers: undefined,
         authenticate: () => ({ id }),
       });
       expect(statusesOf([await post(BODY), await post(BODY)])).toEqual([200, 429]);
@@ -176,7 +176,7 @@ describe("a gateway that is attacked", () => {
 
   it("lets nobody pass whose limits cannot be read", async () => {
     const { post, calls, logs } = open(undefined, undefined, {
-      apiKeys: undefined,
+      callers: undefined,
       authenticate: () => JSON.parse('{"id": "me", "limits": {"requestsPerMinute": "10"}}'),
     });
     expect((await post(BODY)).body).toMatchObject({ error: { code: "internal_error" } });

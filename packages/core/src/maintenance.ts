@@ -1,6 +1,6 @@
 import { type Delivery, onceForEachId } from "./billing/delivery.js";
 import type { EntryFailure, Ledger, LostPolicy } from "./billing/ledger.js";
-import { type Environment, repeatByTimer } from "./environment.js";
+import { type Dependencies, repeatByTimer } from "./dependencies.js";
 import type { LateWrites } from "./job/late-writes.js";
 import type { Logger } from "./logger.js";
 
@@ -34,7 +34,7 @@ const DEAD_MS = 3 * INTERVAL_MS;
  */
 export function createMaintenance(
   parts: MaintenanceParts,
-  repeat: Environment["repeat"] = repeatByTimer,
+  repeat: Dependencies["repeat"] = repeatByTimer,
 ): Maintenance {
   let endRepeating: (() => void) | undefined;
   let running: Promise<void> | undefined;

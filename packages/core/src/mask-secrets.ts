@@ -1,4 +1,4 @@
-/** Keys of providers, keys of ours as `mintApiKey` makes them, and whatever is sent as a key. */
+/** Keys of providers, keys of ours as `generateApiKey` makes them, and whatever is sent as a key. */
 const KEY_LIKE = /\b(?:sk|ak|ark)-[\w-]{8,}|\bcal-[\dA-Z]{43}|\bBearer\s+[\w.~+/=-]{8,}/gi;
 
 /** A shorter value is a placeholder, such as `none`; masking it would remove ordinary words from a response. */

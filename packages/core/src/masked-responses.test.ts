@@ -210,7 +210,7 @@ describe("gateway.test", () => {
     ],
   ])("shows no key of %s", async (_what, answer) => {
     const { gateway, told } = startWatched(() => answer());
-    const result = await gateway.test("ark", { model: "seedream-4-5-251128" });
+    const result = await gateway.probeChannel("ark", { model: "seedream-4-5-251128" });
     expect(result.ok).toBe(false);
     expect(secretsIn(result, told)).toEqual([]);
     expect(inspect(result, { depth: 9 })).toContain("***");

@@ -160,7 +160,7 @@ describe("the model of a native request", () => {
       createTestGateway(undefined, {
         ...MAPPED,
         billing,
-        apiKeys: undefined,
+        callers: undefined,
         authenticate: () => ({ id: "me", models }),
       });
     const test = allowed([MODEL]);
@@ -230,7 +230,7 @@ describe("the fields of a native request", () => {
   it("have no default added", async () => {
     const test = createTestGateway(undefined, {
       responseFormat: "b64_json",
-      apiKeys: undefined,
+      callers: undefined,
       authenticate: () => ({ id: "me", responseFormat: "b64_json" }),
     });
     await ask(test, { model: MODEL, prompt: "x" });

@@ -5,7 +5,7 @@ import { renderReplay } from "./admission/stored-answer.js";
 import { mergeLimits } from "./admission/ticket-limits.js";
 import type { Delivery } from "./billing/delivery.js";
 import { DEFAULT_GROUP, type PriceList } from "./billing/pricing.js";
-import type { Environment } from "./environment.js";
+import type { Dependencies } from "./dependencies.js";
 import { GatewayError } from "./errors.js";
 import type { GatewayRequest, GatewayResponse } from "./exchange.js";
 import type { BeforeSend } from "./hooks.js";
@@ -35,7 +35,7 @@ export interface PipelineParts extends JobParts, AdmissionParts, ReportParts {
   readonly delivery: Delivery;
   readonly responseFormat: ResponseFormat | undefined;
   readonly bodyLimits: BodyLimits;
-  readonly repeat: Environment["repeat"];
+  readonly repeat: Dependencies["repeat"];
   readonly beforeSend: BeforeSend | undefined;
   readonly createId: () => string;
   /** Ends responses that their client does not read. */
@@ -110,7 +110,7 @@ export async function runPipeline(
         booking: admission.booking,
         logger,
         keepAlive,
-        keptBytes: admission.isRepeatable ? parts.idempotency.maxAnswerBytes : 0,
+        keptBytes: admission.isRepeatable ? parts.idempotency.maxResponseBytes : 0,
         bytes: visit.bytes,
         report,
       };

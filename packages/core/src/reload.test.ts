@@ -18,7 +18,7 @@ function createStore() {
   return {
     models: { doodle: { family: "seedream" } } as Record<string, { family: string }>,
     channels: [{ id: "ark", family: "seedream", apiKey: "first-key", baseUrl: "https://first.test" }],
-    apiKeys: [{ id: "me", key: CALLER_KEY }] as { id: string; key: string; budget?: string }[],
+    callers: [{ id: "me", key: CALLER_KEY }] as { id: string; key: string; budget?: string }[],
     prices: { "*": perImage("0.1") },
     failure: undefined as Error | undefined,
   };
@@ -35,7 +35,7 @@ function toSources(store: Store, wait: () => Promise<void> = async () => {}): Pa
   return {
     models: () => read(() => store.models),
     channels: () => read(() => store.channels),
-    apiKeys: () => read(() => store.apiKeys),
+    callers: () => read(() => store.callers),
     billing: { model_details: () => read(() => store.prices) },
   };
 }
@@ -53,17 +53,17 @@ describe("a reload", () => {
   it("refuses a second key of a caller without its budget, and keeps the budget", async () => {
     const { gateway, post, store, calls } = open();
     const caller = { id: "me", budget: "0.1" };
-    store.apiKeys = [{ ...caller, key: CALLER_KEY }];
+    store.callers = [{ ...caller, key: CALLER_KEY }];
     await gateway.reload();
-    store.apiKeys = [
+    store.callers = [
       { ...caller, key: CALLER_KEY },
       { id: "me", key: "new-key" },
     ];
-    await expect(gateway.reload()).rejects.toThrow("apiKeys[1].budget must be the same as apiKeys[0].budget");
+    await expect(gateway.reload()).rejects.toThrow("callers[1].budget must be the same as callers[0].budget");
     expect((await post(BODY)).status).toBe(200);
     expect((await post(BODY)).status).toBe(403);
 
-    store.apiKeys[1] = { ...caller, key: "new-key" };
+    store.callers[1] = { ...caller, key: "new-key" };
     await gateway.reload();
     expect((await post(BODY, asKey("new-key"))).status).toBe(403);
     expect(calls).toHaveLength(1);
@@ -77,7 +77,7 @@ describe("a reload", () => {
     store.channels = [
       { id: "ark-2", family: "seedream", apiKey: "second-key", baseUrl: "https://second.test" },
     ];
-    store.apiKeys = [{ id: "you", key: "another-key" }];
+    store.callers = [{ id: "you", key: "another-key" }];
     store.prices = { "*": perImage("0.7") };
     expect((await post(BODY)).status).toBe(200);
     await gateway.reload();
@@ -110,7 +110,7 @@ describe("a reload", () => {
     const early = post(BODY);
     await asked.promise;
     store.prices = { "*": perImage("0.7") };
-    store.apiKeys = [{ id: "you", key: "another-key" }];
+    store.callers = [{ id: "you", key: "another-key" }];
     await gateway.reload();
     const late = post(BODY, asKey("another-key"));
     waiting.resolve();
@@ -156,7 +156,7 @@ describe("a reload", () => {
     const test = createTestGateway(() => new Response("{}", { status: 429 }), {
       ...toSources(store),
       models: { doodle: { family: "seedream" } },
-      apiKeys: store.apiKeys,
+      callers: store.callers,
       billing: undefined,
       async channels() {
         const { channels } = store;
@@ -187,9 +187,9 @@ describe("a reload", () => {
 describe("options that take time to read", () => {
   it("do not hide what is wrong with the others", () => {
     const sources = toSources({ ...createStore(), failure: new Error("the back office is down") });
-    const wrong = { ...sources, basePath: "ai", maxAnswerBytes: -1 };
+    const wrong = { ...sources, basePath: "ai", maxResponseBytes: -1 };
     expect(() => createTestGateway(undefined, wrong)).toThrow(
-      /basePath must begin.*\n.*maxAnswerBytes must be/,
+      /basePath must begin.*\n.*maxResponseBytes must be/,
     );
   });
 
@@ -232,7 +232,7 @@ describe("options that take time to read", () => {
     const id = refused.headers.get("x-request-id");
     expect(logs).toMatchObject([{ fields: { requestId: id, err: store.failure } }]);
     expect([requests, errors]).toMatchObject([[{ id, status: 503 }], [{ id }]]);
-    await expect(gateway.test("ark")).rejects.toThrow("the database is down");
+    await expect(gateway.probeChannel("ark")).rejects.toThrow("the database is down");
 
     store.failure = undefined;
     expect((await post(BODY)).status).toBe(200);

@@ -98,7 +98,7 @@ describe("a provider that answers 200 with", () => {
         };
         more();
       },
-      { maxAnswerBytes: 100_000 },
+      { maxResponseBytes: 100_000 },
     );
     expect(await ask(gateway)).toMatchObject({
       ...invalid,
@@ -110,7 +110,7 @@ describe("a provider that answers 200 with", () => {
 
   it("exactly the bytes allowed is an answer", async () => {
     const text = JSON.stringify(ARK_ANSWER);
-    const options = { maxAnswerBytes: text.length };
+    const options = { maxResponseBytes: text.length };
     expect(
       await ask(await startGateway((_request, response) => void response.end(text), options)),
     ).toMatchObject({ status: 200 });

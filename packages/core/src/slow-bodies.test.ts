@@ -13,7 +13,7 @@ function open() {
     undefined,
     {
       maxBytesInFlight: MAX_BYTES,
-      apiKeys: [
+      callers: [
         { id: "me", key: CALLER_KEY, limits: { concurrent: 16 } },
         { id: "you", key: OTHER_KEY },
       ],

@@ -80,7 +80,7 @@ async function open(
       baseUrl: url,
       priority: -index,
     })),
-    apiKeys: [{ id: "me", key: CALLER_KEY }],
+    callers: [{ id: "me", key: CALLER_KEY }],
     logger: { warn: () => undefined, error: () => undefined },
     uploadMemoryBytes: 0,
     ...options,

@@ -1,5 +1,5 @@
 import { type Configuration, configure } from "./configuration.js";
-import type { Environment } from "./environment.js";
+import type { Dependencies } from "./dependencies.js";
 import { createLastingParts, type LastingParts } from "./lasting-parts.js";
 import { createMaintenance, type Maintenance } from "./maintenance.js";
 import { checkFixedOptions } from "./options/check-options.js";
@@ -25,11 +25,11 @@ export interface Wiring {
  *
  * @throws GatewayOptionsError for what is wrong with options that are there at once
  */
-export function wireGateway(options: GatewayOptions, environment: Partial<Environment>): Wiring {
-  const now = environment.now ?? Date.now;
+export function wireGateway(options: GatewayOptions, dependencies: Partial<Dependencies>): Wiring {
+  const now = dependencies.now ?? Date.now;
   const first = configureFirst(options, now);
   const underWay = createUnderWay();
-  const lasting = createLastingParts(options, environment, (work) => underWay.track(work));
+  const lasting = createLastingParts(options, dependencies, (work) => underWay.track(work));
   const wire = (configuration: Configuration): PipelineParts & Configuration => ({
     ...lasting,
     ...configuration,
@@ -43,7 +43,7 @@ export function wireGateway(options: GatewayOptions, environment: Partial<Enviro
       lasting.retryBudgets.retain(Object.keys(models));
     },
   );
-  return { lasting, wired, underWay, maintenance: createMaintenance(lasting, environment.repeat) };
+  return { lasting, wired, underWay, maintenance: createMaintenance(lasting, dependencies.repeat) };
 }
 
 function configureFirst(options: GatewayOptions, now: () => number): Configuration | Promise<Configuration> {

@@ -16,7 +16,7 @@ import type { RequestHandler } from "express";
  * const gateway = createGateway({
  *   models: { "doubao-seedream-4-5-251128": { family: "seedream" } },
  *   channels: [{ id: "ark", family: "seedream", apiKey: process.env.ARK_API_KEY }],
- *   apiKeys: [{ id: "me", key: process.env.CALOTYPE_API_KEY }],
+ *   callers: [{ id: "me", key: process.env.CALOTYPE_API_KEY }],
  * });
  * const app = express();
  * app.use(toExpressHandler(gateway));

@@ -74,7 +74,7 @@ export function openSubject(
           baseUrl: "https://dashscope.example/api/v1",
         },
       ],
-      apiKeys: [{ id: CALLER, key: CALLER_KEY }],
+      callers: [{ id: CALLER, key: CALLER_KEY }],
       billing: { model_details: { "*": { pricing_mode: "per-request", model_price: String(PRICE) } } },
       limits: { concurrent: 1 },
       ledger: {

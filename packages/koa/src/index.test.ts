@@ -150,7 +150,7 @@ function startGateway(): { gateway: Gateway; records: UsageRecord[] } {
     channels: [
       { id: "ark", family: "seedream", apiKey: "ark-canary-d04f7b26", baseUrl: provider?.arkBaseUrl },
     ],
-    apiKeys: [{ id: "tester", key: CALLER_KEY }],
+    callers: [{ id: "tester", key: CALLER_KEY }],
     onUsage: (record) => records.push(record),
   });
   onTestFinished(() => gateway.close());

@@ -31,7 +31,7 @@ export type RouteHandlers = Readonly<
  *   createGateway({
  *     models: { "doubao-seedream-4-5-251128": { family: "seedream" } },
  *     channels: [{ id: "ark", family: "seedream", apiKey: process.env.ARK_API_KEY }],
- *     apiKeys: [{ id: "me", key: process.env.CALOTYPE_API_KEY }],
+ *     callers: [{ id: "me", key: process.env.CALOTYPE_API_KEY }],
  *   }),
  * );
  * ```

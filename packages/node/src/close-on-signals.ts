@@ -39,7 +39,7 @@ const EXIT_AFTER_MS = 2_000;
  * const gateway = createGateway({
  *   models: { "doubao-seedream-4-5-251128": { family: "seedream" } },
  *   channels: [{ id: "ark", family: "seedream", apiKey: process.env.ARK_API_KEY }],
- *   apiKeys: [{ id: "me", key: process.env.CALOTYPE_API_KEY }],
+ *   callers: [{ id: "me", key: process.env.CALOTYPE_API_KEY }],
  * });
  * const server = createServer(toNodeHandler(gateway)).listen(8787);
  * closeOnSignals(server, gateway);

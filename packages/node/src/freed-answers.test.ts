@@ -66,7 +66,7 @@ async function startGateway(provider: string, before?: RequestListener): Promise
   const gateway = createGateway({
     models: { doodle: { family: "seedream" } },
     channels: [{ id: "ark", family: "seedream", apiKey: CHANNEL_KEY, baseUrl: `${provider}/api/v3` }],
-    apiKeys: [{ id: "me", key: KEY }],
+    callers: [{ id: "me", key: KEY }],
   });
   onTestFinished(() => gateway.close());
   const handle = toNodeHandler(gateway);

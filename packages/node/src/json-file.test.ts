@@ -40,7 +40,7 @@ describe("jsonFile", () => {
     const options: Partial<GatewayOptions> = {
       models: jsonFile(file),
       channels: jsonFile(file),
-      apiKeys: jsonFile(file),
+      callers: jsonFile(file),
     };
     expect(Object.values(options)).toEqual(Array.from({ length: 3 }, () => expect.any(Function)));
   });

@@ -21,7 +21,7 @@ const MAX_BYTES = 64 * 1024 * 1024;
  * const gateway = createGateway({
  *   models: jsonFile("models.json"),
  *   channels: jsonFile("channels.json"),
- *   apiKeys: jsonFile("keys.json"),
+ *   callers: jsonFile("keys.json"),
  * });
  * ```
  */

@@ -23,7 +23,7 @@ async function serveGateway(): Promise<number> {
   const gateway = createGateway({
     models: { [MODEL]: { family: "seedream" } },
     channels: [{ id: "ark", family: "seedream", apiKey: "key-of-ark" }],
-    apiKeys: [{ id: "me", hash: hashApiKey(API_KEY) }],
+    callers: [{ id: "me", hash: hashApiKey(API_KEY) }],
     fetch: tellImage,
   });
   const server = createServer(toNodeHandler(gateway));

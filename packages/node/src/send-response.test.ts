@@ -108,7 +108,7 @@ async function serve(
   const gateway = createGateway({
     models: { doodle: { family: "seedream" } },
     channels: [{ id: "ark", family: "seedream", apiKey: "ark-canary-58d2e7b1" }],
-    apiKeys: [{ id: "me", key: KEY }],
+    callers: [{ id: "me", key: KEY }],
     responseIdleSeconds: idleMs / 1000,
     onUsage: (record) => records.push(record),
     fetch: async () =>

@@ -18,7 +18,7 @@ export function sendResponse(
   if (typeof body !== "string" && !(body instanceof Uint8Array)) {
     return sendProduced(res, { ...response, body });
   }
-  if (!canAnswer(res)) return undefined;
+  if (!canResponse(res)) return undefined;
   const answer = {
     status,
     headers: { ...headers, "content-length": String(Buffer.byteLength(body)) },
@@ -60,7 +60,7 @@ async function sendProduced(
   res: ServerResponse,
   { status, headers, body, freeChunk, onIdle }: ProducedResponse,
 ): Promise<void> {
-  if (!canAnswer(res)) {
+  if (!canResponse(res)) {
     await body[Symbol.asyncIterator]().return?.();
     return;
   }
@@ -94,7 +94,7 @@ function createDisconnect(res: ServerResponse): () => boolean {
 }
 
 /** False when the client left or another handler has answered. */
-function canAnswer(res: ServerResponse): boolean {
+function canResponse(res: ServerResponse): boolean {
   return !res.destroyed && !res.headersSent;
 }
 
@@ -120,7 +120,7 @@ async function answerDuringUpload(
   await new Promise((resolve) => {
     setImmediate(resolve);
   });
-  if (!canAnswer(res)) return;
+  if (!canResponse(res)) return;
   if (isUploaded(req)) return sendWhole(res, answer);
   writeHead(res, answer.status, { ...answer.headers, connection: "close" }).write(answer.body);
   await drainUpload(req);

@@ -15,7 +15,7 @@ function openGateway() {
   const gateway = createGateway({
     models: { [MODEL]: { family: "seedream" } },
     channels: [{ id: "ark", family: "seedream", apiKey: "key-of-ark" }],
-    apiKeys: [{ id: "me", hash: hashApiKey(API_KEY) }],
+    callers: [{ id: "me", hash: hashApiKey(API_KEY) }],
     fetch: async () =>
       Response.json({ created: 1, data: [{ url: "https://x.test/1" }], usage: { generated_images: 1 } }),
   });

@@ -14,7 +14,7 @@ function openGateway(): Gateway {
   return createGateway({
     models: { doodle: { family: "seedream" } },
     channels: [{ id: "ark", family: "seedream", apiKey: "unused" }],
-    apiKeys: [{ id: "me", key: KEY }],
+    callers: [{ id: "me", key: KEY }],
     bodyLimits: { slowAfterSeconds: 1 },
     fetch: () => Promise.reject(new Error("Nothing is to be sent.")),
     logger: { warn: () => undefined, error: () => undefined },

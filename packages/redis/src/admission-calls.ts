@@ -32,12 +32,12 @@ export interface CallOptions {
   readonly run: RunScript;
   readonly keys: KeyNames;
   /** Of a larger answer only a mark is kept. */
-  readonly maxAnswerBytes: number;
+  readonly maxResponseBytes: number;
   /** A place or a claim is taken, and renewed, for at most so long. */
   readonly leaseMs: number;
 }
 
-export function createAdmissionCalls({ run, keys, maxAnswerBytes, leaseMs }: CallOptions): AdmissionCalls {
+export function createAdmissionCalls({ run, keys, maxResponseBytes, leaseMs }: CallOptions): AdmissionCalls {
   let lastCooldowns: CooldownList = [];
   // A cluster has no script of two tags: then cooldowns are a second call, sent with the first.
   let isSplit = false;
@@ -79,7 +79,7 @@ export function createAdmissionCalls({ run, keys, maxAnswerBytes, leaseMs }: Cal
       const args = [toSafeText(id), String(concurrency.length)];
       if (idempotency !== undefined) {
         names.push(keys.claim(caller, idempotency.key));
-        const ended = toEndedText(idempotency, ending, maxAnswerBytes);
+        const ended = toEndedText(idempotency, ending, maxResponseBytes);
         const ttlMs = ending.kind === "forget" ? 1 : ending.ttlMs;
         args.push(toRunningText(idempotency, id), ended, toMilliseconds(ttlMs));
       }

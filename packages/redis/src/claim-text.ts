@@ -1,9 +1,9 @@
-import type { AdmissionDecision, IdempotencyClaim, IdempotencyEnding, StoredAnswer } from "@calotype/core";
+import type { AdmissionDecision, IdempotencyClaim, IdempotencyEnding, StoredResponse } from "@calotype/core";
 
 /** What stands under the key of a claim, as JSON: its state, its fingerprint, and who holds it or what was answered. */
 type ClaimText =
   | readonly ["running", fingerprint: string, id: string]
-  | readonly ["answered", fingerprint: string, answer: StoredAnswer]
+  | readonly ["answered", fingerprint: string, answer: StoredResponse]
   | readonly ["marked", fingerprint: string];
 
 /** The same text at each call: who has it, holds the claim. */

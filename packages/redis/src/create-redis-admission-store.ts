@@ -33,10 +33,10 @@ const DEFAULT_LEASE_SECONDS = 120;
 export function createRedisAdmissionStore(options: RedisAdmissionStoreOptions): AsyncAdmissionStore {
   checkOptions(options);
   const { client, prefix = "calotype:", deadlineMs = DEFAULT_DEADLINE_MS, whenAway = "closed" } = options;
-  const { maxAnswerBytes = DEFAULT_MAX_ANSWER_BYTES, logger = consoleLogger } = options;
+  const { maxResponseBytes = DEFAULT_MAX_ANSWER_BYTES, logger = consoleLogger } = options;
   const leaseMs = 1_000 * (options.leaseSeconds ?? DEFAULT_LEASE_SECONDS);
   const keys = createKeyNames(prefix);
-  const calls = createAdmissionCalls({ run: toRunScript(client), keys, maxAnswerBytes, leaseMs });
+  const calls = createAdmissionCalls({ run: toRunScript(client), keys, maxResponseBytes, leaseMs });
   return surviveAbsence(calls, { deadlineMs, leaseMs, whenAway, warn: toSafeWarn(logger) });
 }
 

@@ -33,7 +33,7 @@ describe("createRedisAdmissionStore", () => {
     [{ deadlineMs: "1000" }, /deadlineMs/],
     [{ leaseSeconds: 0 }, /leaseSeconds must be a number from 1 to 3600, not 0/],
     [{ leaseSeconds: Number.POSITIVE_INFINITY }, /leaseSeconds/],
-    [{ maxAnswerBytes: -1 }, /maxAnswerBytes/],
+    [{ maxResponseBytes: -1 }, /maxResponseBytes/],
     [{ whenAway: "ajar" }, /whenAway must be "open", "closed"/],
     [{ whenAway: null }, /whenAway/],
     [{ whenAway: { limits: "ajar" } }, /whenAway/],

@@ -23,7 +23,7 @@ export interface RedisAdmissionStoreOptions {
    */
   readonly leaseSeconds?: number | undefined;
   /** Of an answer that takes more bytes only a mark is kept: a repeat of it is refused. Default 320 KiB. */
-  readonly maxAnswerBytes?: number | undefined;
+  readonly maxResponseBytes?: number | undefined;
   /** Told once when Redis is away, and once when it is back. Default: lines of JSON on the console. */
   readonly logger?: Logger | undefined;
 }
@@ -37,7 +37,7 @@ export function checkOptions({
   deadlineMs,
   whenAway,
   leaseSeconds,
-  maxAnswerBytes,
+  maxResponseBytes,
 }: RedisAdmissionStoreOptions): void {
   if (prefix !== undefined && (typeof prefix !== "string" || /[{}]/.test(prefix))) {
     throw new TypeError(
@@ -46,7 +46,7 @@ export function checkOptions({
   }
   assertBetween("deadlineMs", deadlineMs, 10, 60_000);
   assertBetween("leaseSeconds", leaseSeconds, 1, 3_600);
-  assertBetween("maxAnswerBytes", maxAnswerBytes, 0, 512 * 1024 * 1024);
+  assertBetween("maxResponseBytes", maxResponseBytes, 0, 512 * 1024 * 1024);
   if (whenAway === undefined || POLICIES.has(whenAway)) return;
   const isEachRight = ([store, policy]: [string, unknown]): boolean =>
     STORES.has(store) && POLICIES.has(policy);

@@ -91,7 +91,7 @@ export function surviveAbsence(calls: AdmissionCalls, options: AbsenceOptions): 
     }
   };
   const admitHere = async (ticket: AdmissionTicket, cause: unknown): Promise<AdmissionDecision> => {
-    if (isRefusedAway(whenAway, ticket)) throw createAwayAnswer(cause);
+    if (isRefusedAway(whenAway, ticket)) throw createAwayResponse(cause);
     const decision = await own.admit(ticket);
     if (decision.kind !== "admitted") return decision;
     admittedHere.add(ticket.id);
@@ -153,7 +153,7 @@ export function surviveAbsence(calls: AdmissionCalls, options: AbsenceOptions): 
   };
 }
 
-function createAwayAnswer(cause: unknown): GatewayError {
+function createAwayResponse(cause: unknown): GatewayError {
   const message = "This server cannot count its limits at the moment: try again.";
   return new GatewayError("gateway_unavailable", message, { retryAfterSeconds: RETRY_AFTER_SECONDS, cause });
 }

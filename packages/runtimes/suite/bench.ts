@@ -111,7 +111,7 @@ function serveGateway(
     basePath: `/${name}`,
     models,
     channels: [seedreamChannel(addresses.emulator), qwenImageChannel(addresses.emulator)],
-    apiKeys: [{ id: "tester", key: CALLER_KEY }],
+    callers: [{ id: "tester", key: CALLER_KEY }],
     billing: { model_details: pricesOf(models) },
     onUsage: (record) => records.push(record),
     logger: { warn: log, error: log },

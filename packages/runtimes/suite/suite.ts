@@ -5,7 +5,7 @@ import { closing } from "./checks/closing.ts";
 import { downloads } from "./checks/downloads.ts";
 import { failures } from "./checks/failures.ts";
 import { forms } from "./checks/forms.ts";
-import { largeAnswers } from "./checks/large-answers.ts";
+import { largeResponses } from "./checks/large-answers.ts";
 import { paths } from "./checks/paths.ts";
 import { refusals } from "./checks/refusals.ts";
 import { slowClients } from "./checks/slow-clients.ts";
@@ -20,7 +20,7 @@ export const CHECKS: readonly Check[] = [
   ...downloads,
   ...forms,
   ...streams,
-  ...largeAnswers,
+  ...largeResponses,
   ...refusals,
   ...failures,
   ...slowClients,

@@ -1,6 +1,6 @@
 import { createGateway, type Fetch, type Gateway } from "@calotype/core";
 import { createClientRequest } from "../client-request.ts";
-import { createAnswer, SERVICE_PREFIX } from "../payloads.ts";
+import { createResponse, SERVICE_PREFIX } from "../payloads.ts";
 import { createCalotype } from "../targets/create-calotype.ts";
 import type { MicroBenchmark } from "./time-function.ts";
 
@@ -9,14 +9,14 @@ const CHUNK_BYTES = 64 * 1024;
 
 /** A request from end to end without a socket: the provider is a function. */
 export function createGatewayBenchmarks(): MicroBenchmark[] {
-  const answer = createAnswer("small").pieces[0]?.toString() ?? "";
+  const answer = createResponse("small").pieces[0]?.toString() ?? "";
   const stub: Fetch = () =>
     Promise.resolve(new Response(answer, { headers: { "content-type": "application/json" } }));
   const gateway = createCalotype({ upstream: ORIGIN, callers: 1, channels: 1 }, { fetch: stub });
   const plain = createGateway({
     models: { [`${SERVICE_PREFIX}*`]: { family: "seedream" } },
     channels: [{ id: "one", family: "seedream", apiKey: "upstream-key", baseUrl: ORIGIN }],
-    apiKeys: [{ id: "caller", key: "sk-bench-0" }],
+    callers: [{ id: "caller", key: "sk-bench-0" }],
     fetch: stub,
   });
   const { body } = createClientRequest("small");
@@ -30,8 +30,8 @@ export function createGatewayBenchmarks(): MicroBenchmark[] {
 }
 
 /** A large answer through the whole gateway: the scanner, the relay and what becomes of them as a Web response. */
-export function createLargeAnswerBenchmark(id: "b64-4mb" | "b64-32mb"): MicroBenchmark {
-  const answer = createAnswer(id).pieces[0] ?? Buffer.alloc(0);
+export function createLargeResponseBenchmark(id: "b64-4mb" | "b64-32mb"): MicroBenchmark {
+  const answer = createResponse(id).pieces[0] ?? Buffer.alloc(0);
   const stub: Fetch = () =>
     Promise.resolve(new Response(toStream(answer), { headers: { "content-type": "application/json" } }));
   const gateway = createCalotype({ upstream: ORIGIN, callers: 1, channels: 1 }, { fetch: stub });

@@ -1,5 +1,5 @@
 import { createSseReader, relaySse } from "@calotype/core/sse";
-import { type Answer, createAnswer } from "../payloads.ts";
+import { type Answer, createResponse } from "../payloads.ts";
 import type { MicroBenchmark } from "./time-function.ts";
 
 /** As sockets hand it out. */
@@ -8,8 +8,8 @@ const CHUNK_BYTES = 64 * 1024;
 /** The relay of streams, and the reader beside it. */
 export function createRelayBenchmarks(): MicroBenchmark[] {
   return [
-    ...createFor("100 events of 500 B", createAnswer("sse-small")),
-    ...createFor("10 events of 1 MB", createAnswer("sse-large")),
+    ...createFor("100 events of 500 B", createResponse("sse-small")),
+    ...createFor("10 events of 1 MB", createResponse("sse-large")),
   ];
 }
 

@@ -1,7 +1,7 @@
 import { renderText } from "../report/render-tables.ts";
 import type { Progress } from "../run-bench.ts";
 import { createChargeBenchmarks } from "./charge-benchmarks.ts";
-import { createGatewayBenchmarks, createLargeAnswerBenchmark } from "./gateway-benchmarks.ts";
+import { createGatewayBenchmarks, createLargeResponseBenchmark } from "./gateway-benchmarks.ts";
 import { createRelayBenchmarks } from "./relay-benchmarks.ts";
 import { timeFunction } from "./time-function.ts";
 
@@ -12,8 +12,8 @@ export async function runMicroBenchmarks({ say }: Progress): Promise<void> {
     ...createRelayBenchmarks(),
     ...createChargeBenchmarks(),
     ...createGatewayBenchmarks(),
-    createLargeAnswerBenchmark("b64-4mb"),
-    createLargeAnswerBenchmark("b64-32mb"),
+    createLargeResponseBenchmark("b64-4mb"),
+    createLargeResponseBenchmark("b64-32mb"),
   ];
   for (const { title, bytes, run } of benchmarks) {
     const microseconds = await timeFunction(run);

@@ -1,11 +1,11 @@
 import { deepStrictEqual } from "node:assert/strict";
 import type { Buffer } from "node:buffer";
-import { createAnswer } from "../payloads.ts";
-import type { AnswerId } from "../works.ts";
+import { createResponse } from "../payloads.ts";
+import type { ResponseId } from "../works.ts";
 
 /** Fails when the pictures or the usage of an answer are not those that the upstream sent. */
-export function compareAnswer(id: AnswerId, body: Buffer): void {
-  const { contentType, pieces } = createAnswer(id);
+export function compareResponse(id: ResponseId, body: Buffer): void {
+  const { contentType, pieces } = createResponse(id);
   const sent = pieces.map(String).join("");
   const read = contentType === "application/json" ? readJson : readEvents;
   try {

@@ -3,8 +3,8 @@ import { Pool } from "undici";
 import { createClientRequest } from "../client-request.ts";
 import { expectationOf } from "../payloads.ts";
 import { percentileOf } from "../statistics.ts";
-import type { AnswerId } from "../works.ts";
-import { compareAnswer } from "./compare-answer.ts";
+import type { ResponseId } from "../works.ts";
+import { compareResponse } from "./compare-answer.ts";
 import { type Exchange, exchange, type Opened } from "./exchange.ts";
 import { answerParent, endWithParent } from "./parent.ts";
 
@@ -16,7 +16,7 @@ export interface LoadOrder {
    */
   readonly kind: "run" | "compare" | "open" | "finish";
   readonly origin: string;
-  readonly answer: AnswerId;
+  readonly answer: ResponseId;
   readonly concurrency: number;
   /** The most requests. */
   readonly requests: number;
@@ -120,7 +120,7 @@ async function compare(order: LoadOrder): Promise<LoadResult> {
   const began = performance.now();
   const one = await createExchanges({ ...order, concurrency: 1 }, true)().ended;
   const result = summarize([one], performance.now() - began);
-  compareAnswer(order.answer, one.body);
+  compareResponse(order.answer, one.body);
   return result;
 }
 

@@ -2,9 +2,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { isDeepStrictEqual } from "node:util";
 import { createDataUrls } from "../client-request.ts";
-import { type Answer, createAnswer, PICTURES, SERVICE_PREFIX, UPSTREAM_PREFIX } from "../payloads.ts";
+import { type Answer, createResponse, PICTURES, SERVICE_PREFIX, UPSTREAM_PREFIX } from "../payloads.ts";
 import { portOf } from "../system/port-of.ts";
-import { type AnswerId, WORKS } from "../works.ts";
+import { type ResponseId, WORKS } from "../works.ts";
 import { answerParent, endWithParent, tellParent } from "./parent.ts";
 
 /** What the upstream can be told. */
@@ -17,12 +17,12 @@ export interface UpstreamOrder {
 
 /** A larger request brings pictures; all others are small JSON. */
 const UPLOAD_FROM_BYTES = 1024 * 1024;
-const ANSWER_IDS: readonly AnswerId[] = ["sse-held", ...WORKS.map(({ id }) => id)];
+const ANSWER_IDS: readonly ResponseId[] = ["sse-held", ...WORKS.map(({ id }) => id)];
 
 /** As clients name it, or as a gateway maps it. */
 const MODEL = new RegExp(`"(?:${SERVICE_PREFIX}|${UPSTREAM_PREFIX})([^"]+)"`);
 
-const answers = new Map<string, Answer>(ANSWER_IDS.map((id) => [id, createAnswer(id)]));
+const answers = new Map<string, Answer>(ANSWER_IDS.map((id) => [id, createResponse(id)]));
 const held: ((intervalMs: number) => void)[] = [];
 let compareUploads = false;
 

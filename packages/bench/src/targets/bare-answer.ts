@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createAnswer } from "../payloads.ts";
+import { createResponse } from "../payloads.ts";
 
-const [body] = createAnswer("small").pieces;
+const [body] = createResponse("small").pieces;
 
 /**
  * As many headers as the gateway's answers have: where something was set before, as Express does, Node sets each of

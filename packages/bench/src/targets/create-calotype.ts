@@ -24,7 +24,7 @@ export function createCalotype(
       baseUrl: `${upstream}/api/v3`,
       modelMapping: { [MODELS]: `${UPSTREAM_PREFIX}*` },
     })),
-    apiKeys: Array.from({ length: callers }, (_, index) => ({
+    callers: Array.from({ length: callers }, (_, index) => ({
       id: `caller-${index}`,
       hash: hashApiKey(`sk-bench-${index}`),
       budget: PLENTY,

@@ -9,7 +9,7 @@ import { mountFor } from "./mount-for.js";
 import { countImages, readErrorCode } from "./read-answer.js";
 
 /** What is answered: the same on every host as by `gateway.fetch`. */
-export function describeAnswers(host: AdapterHost, providers: () => Providers): void {
+export function describeResponses(host: AdapterHost, providers: () => Providers): void {
   describe("answers", () => {
     it.each(EXCHANGES)("$behaviour", async ({ call, fault, status, code, images, headers = {} }) => {
       const { gateway } = startGateway(providers(), { bodyLimits: { json: BODY_LIMIT } });

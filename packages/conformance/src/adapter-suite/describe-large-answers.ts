@@ -12,7 +12,7 @@ const CLIENTS = 10;
 const CHARGED = { status: 200, images: 2, charge: "0.06" };
 
 /** Answers as large as pictures in base64 make them, which are passed on as they come. */
-export function describeLargeAnswers(host: AdapterHost, providers: () => Providers): void {
+export function describeLargeResponses(host: AdapterHost, providers: () => Providers): void {
   describe("an answer of 8 MB", () => {
     it.each([GENERATIONS, NATIVE])(
       "comes byte for byte and does not say how long it is (%s)",

@@ -45,7 +45,7 @@ export function describeLeavingClients(host: AdapterHost, providers: () => Provi
     it("costs nothing when it leaves before its request is sent", async () => {
       const asked = Promise.withResolvers<void>();
       const { gateway, records } = startGateway(providers(), {
-        apiKeys: undefined,
+        callers: undefined,
         authenticate: async () => {
           asked.resolve();
           await pause(50);

@@ -95,7 +95,7 @@ await describeWithService(REDIS_SERVER, (program) => {
     await kindOf(other, {}); // Redis has the script
     const whole = { windows: [windowOf({ limit })], concurrency: [placeOf()], idempotency: claimOf() };
     const ticket = ticketOf(whole);
-    proxy.loseNextAnswer();
+    proxy.loseNextResponse();
     return { store, other, ticket, kind: (await store.admit(ticket)).kind };
   }
 
@@ -287,7 +287,7 @@ function openGateway(admission: AdmissionStore, lines: string[]) {
   return createGateway({
     models: { doodle: { family: "seedream" } },
     channels: [{ id: "ark", family: "seedream", apiKey: "provider-canary-77aa01bc" }],
-    apiKeys: [{ id: "me", key: KEY }],
+    callers: [{ id: "me", key: KEY }],
     limits: { requestsPerMinute: 100, concurrent: 1 },
     admission,
     logger: {

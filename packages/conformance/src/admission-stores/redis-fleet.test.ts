@@ -101,7 +101,7 @@ await describeWithService(REDIS, (url) => {
     });
 
     it("is no answer larger than may be kept: a mark stands for it", async () => {
-      const { store } = open({ maxAnswerBytes: 1_000 });
+      const { store } = open({ maxResponseBytes: 1_000 });
       for (const [size, kind] of [
         [500, "replay"],
         [1_001, "not_replayable"],

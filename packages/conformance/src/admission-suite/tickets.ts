@@ -3,7 +3,7 @@ import type {
   AdmissionTicket,
   ConcurrencyLimit,
   IdempotencyClaim,
-  StoredAnswer,
+  StoredResponse,
   WindowLimit,
 } from "@calotype/core";
 
@@ -14,7 +14,7 @@ export const LEASE_MS = 60_000;
 /** A time that passes in a test. Short, since a store's clock may be a real one. */
 export const SHORT_MS = 600;
 
-export const ANSWER: StoredAnswer = {
+export const ANSWER: StoredResponse = {
   status: 200,
   headers: { "content-type": "application/json", "x-calotype-ignored": "style" },
   body: '{"data":[{"url":"https://example.test/猫.png"}]}',

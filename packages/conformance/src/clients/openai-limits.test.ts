@@ -100,7 +100,7 @@ describe("the openai client at a limit", () => {
 
   it("gives up at once where the budget is used up", async () => {
     const { generate, attempts, gateway } = await connect(
-      { apiKeys: [{ id: "tester", key: CALLER_KEY, budget: "0.05" }] },
+      { callers: [{ id: "tester", key: CALLER_KEY, budget: "0.05" }] },
       { maxRetries: 2 },
     );
     await generate();

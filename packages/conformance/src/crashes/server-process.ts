@@ -43,7 +43,7 @@ const gateway = createGateway(
         modelMapping: { [`${NOWHERE_SERIES}*`]: "doubao-seedream-4-0-250828" },
       },
     ],
-    apiKeys: Object.entries(CALLERS).map(([id, caller]) => ({ id, ...caller })),
+    callers: Object.entries(CALLERS).map(([id, caller]) => ({ id, ...caller })),
     billing: {
       model_details: { [`${SEEDREAM_SERIES}*`]: perImage, [`${NOWHERE_SERIES}*`]: perImage },
       onLost: plan.onLost,

@@ -23,7 +23,7 @@ const gateway = createGateway({
       modelMapping: { "seedream-4-0-250828": "doubao-seedream-4-0-250828" },
     },
   ],
-  apiKeys: [{ id: "tester", key: "caller-canary-1f5d7c20" }],
+  callers: [{ id: "tester", key: "caller-canary-1f5d7c20" }],
   logger: { warn: () => undefined, error: () => undefined },
 });
 const server = createServer(toNodeHandler(gateway)).listen(0, "127.0.0.1", () => {

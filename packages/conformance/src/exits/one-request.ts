@@ -14,7 +14,7 @@ const gateway = createGateway({
       timeouts: { connectMs: 5_000, firstByteMs: 300, idleMs: 300 },
     },
   ],
-  apiKeys: [{ id: "tester", key }],
+  callers: [{ id: "tester", key }],
   billing: { model_details: { "*": { pricing_mode: "per-request", model_price: "0.1" } } },
   logger: { warn: () => undefined, error: () => undefined },
 });

@@ -1,5 +1,5 @@
 import {
-  type ApiKeyOptions,
+  type CallerOptions,
   createMemoryAdmissionStore,
   createMemoryLedger,
   type GatewayRequest,
@@ -24,7 +24,7 @@ export interface FleetOptions {
   readonly channels: readonly SimulatedChannel[];
   readonly backend?: SharedBackend;
   /** Their ids are their keys. */
-  readonly callers: readonly Omit<ApiKeyOptions, "key">[];
+  readonly callers: readonly Omit<CallerOptions, "key">[];
   /** Default: the gateway's own. */
   readonly retryBudget?: RetryBudgetPolicy | undefined;
 }

@@ -1,6 +1,6 @@
 import {
   type AdmissionStore,
-  type ApiKeyOptions,
+  type CallerOptions,
   createGateway,
   type Gateway,
   type Ledger,
@@ -39,7 +39,7 @@ export interface MemberParts {
   readonly transport: Transport;
   readonly channels: readonly SimulatedChannel[];
   /** Their ids are their keys. */
-  readonly callers: readonly Omit<ApiKeyOptions, "key">[];
+  readonly callers: readonly Omit<CallerOptions, "key">[];
   /** Default: the gateway's own. */
   readonly retryBudget: RetryBudgetPolicy | undefined;
   readonly onDecision: DecisionListener;
@@ -71,7 +71,7 @@ export function createMember(index: number, parts: MemberParts): Member {
         apiKey: `key-of-${id}`,
         baseUrl: `https://${id}.test`,
       })),
-      apiKeys: callers.map((caller) => ({ ...caller, key: caller.id })),
+      callers: callers.map((caller) => ({ ...caller, key: caller.id })),
       billing: { model_details: { [MODEL]: { pricing_mode: "per-request", model_price: PRICE } } },
       ledger: reachLedger(parts.ledger, { ...wire, roundTripMs: LEDGER_ROUND_TRIP_MS }, parts.onBalance),
       admission: {

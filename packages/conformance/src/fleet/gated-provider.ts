@@ -30,14 +30,14 @@ export async function startGatedProvider(): Promise<GatedProvider> {
       for (const response of waiting) {
         waiting.delete(response);
         response.setHeader("content-type", "application/json");
-        response.end(JSON.stringify(toAnswer(`${url}/${crypto.randomUUID()}.png`)));
+        response.end(JSON.stringify(toResponse(`${url}/${crypto.randomUUID()}.png`)));
       }
     },
     close,
   };
 }
 
-function toAnswer(url: string): object {
+function toResponse(url: string): object {
   return {
     model: "doubao-seedream-4-0-250828",
     created: 1_764_000_000,

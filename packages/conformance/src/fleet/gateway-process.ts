@@ -67,7 +67,7 @@ const gateway = createGateway(
       toChannel("first", plan.arkBaseUrl, { [TWICE]: FIRST_UPSTREAM }, 1),
       toChannel("second", plan.arkBaseUrl, { [TWICE]: SECOND_UPSTREAM }),
     ],
-    apiKeys: Object.entries(FLEET_CALLERS).map(([id, caller]) => ({ id, ...caller })),
+    callers: Object.entries(FLEET_CALLERS).map(([id, caller]) => ({ id, ...caller })),
     billing: {
       model_details: Object.fromEntries(MODELS.map((model) => [model, perImage])),
       onLost: plan.onLost,
@@ -97,7 +97,7 @@ const server = createServer((req, res) => {
     sweep();
     res.end();
   } else if (req.url === "/test") {
-    void gateway.test("first").then((test) => res.end(JSON.stringify(test)));
+    void gateway.probeChannel("first").then((test) => res.end(JSON.stringify(test)));
   } else answer(req, res);
 });
 server.listen(0, "127.0.0.1", () => {

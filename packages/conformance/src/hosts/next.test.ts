@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { describeAnswers } from "../adapter-suite/describe-answers.js";
+import { describeResponses } from "../adapter-suite/describe-answers.js";
 import { describeConnections } from "../adapter-suite/describe-connections.js";
-import { describeLargeAnswers } from "../adapter-suite/describe-large-answers.js";
+import { describeLargeResponses } from "../adapter-suite/describe-large-answers.js";
 import { describeLargeBodies } from "../adapter-suite/describe-large-bodies.js";
 import { describeLeavingClients } from "../adapter-suite/describe-leaving-clients.js";
 import { describeStreams } from "../adapter-suite/describe-streams.js";
@@ -22,9 +22,9 @@ afterAll(() => server?.close());
 describe("a gateway in Next.js", () => {
   const providers = useProviders();
   const host = createNextHost(() => server);
-  describeAnswers(host, providers);
+  describeResponses(host, providers);
   describeLargeBodies(host, providers);
-  describeLargeAnswers(host, providers);
+  describeLargeResponses(host, providers);
   describeConnections(host, providers);
   describeStreams(host);
   describeLeavingClients(host, providers);

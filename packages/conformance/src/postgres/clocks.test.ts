@@ -60,7 +60,7 @@ await describeWithService(POSTGRES, (url) => {
       const gateway = createGateway({
         models: { doodle: { family: "seedream" } },
         channels: [{ id: "ark", family: "seedream", apiKey: "k" }],
-        apiKeys: [{ id: "me", key: "secret", budget: "1" }],
+        callers: [{ id: "me", key: "secret", budget: "1" }],
         billing: {
           model_details: { doodle: { pricing_mode: "per-request", model_price: "1" } },
           onLost: "release",

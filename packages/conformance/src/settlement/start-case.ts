@@ -77,7 +77,7 @@ function describeGateway(
   return {
     models: { [isSeedream ? SEEDREAM_MODEL : QWEN_IMAGE_MODEL]: { family } },
     channels: describeChannels(row, family, providerUrl),
-    apiKeys: [{ id: CALLER, key: CALLER_KEY, budget: row.budget?.[pricing] }],
+    callers: [{ id: CALLER, key: CALLER_KEY, budget: row.budget?.[pricing] }],
     // What a request held must be free for the next one.
     limits: { concurrent: 1 },
     maxBytesInFlight: MAX_BYTES_IN_FLIGHT,

@@ -27,7 +27,7 @@ export async function startLargeProvider(
   inTheMiddle: InTheMiddle = "goes on",
   pictures: readonly string[] = PICTURES,
 ): Promise<LargeProvider> {
-  const text = writeAnswer(pictures);
+  const text = writeResponse(pictures);
   const bytes = Buffer.from(text);
   const half = Math.floor(bytes.length / 2);
   let asked = 0;
@@ -66,7 +66,7 @@ const BILLING: GatewayOptions["billing"] = {
   model_details: { [SEEDREAM]: { pricing_mode: "per-request", model_price: "0.03" } },
 };
 
-function writeAnswer(pictures: readonly string[]): string {
+function writeResponse(pictures: readonly string[]): string {
   const data = pictures.map((b64_json) => ({ b64_json, size: "2048x2048" }));
   const images = pictures.length;
   const usage = { generated_images: images, output_tokens: 4_096 * images, total_tokens: 4_096 * images };

@@ -5,7 +5,7 @@ import { connect, createServer, type Socket } from "node:net";
 export interface LossyProxy {
   readonly url: string;
   /** Of the next answer nothing arrives: its connection ends in its place. */
-  readonly loseNextAnswer: () => void;
+  readonly loseNextResponse: () => void;
   readonly close: () => void;
 }
 
@@ -35,7 +35,7 @@ export async function startLossyProxy(port: number): Promise<LossyProxy> {
   if (address === null || typeof address === "string") throw new Error("It listens on a port.");
   return {
     url: `redis://127.0.0.1:${address.port}`,
-    loseNextAnswer: () => {
+    loseNextResponse: () => {
       isToLose = true;
     },
     close: () => {

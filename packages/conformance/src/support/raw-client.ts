@@ -25,7 +25,7 @@ export async function openRaw(
     ([name, value]) => `${name}: ${value}\r\n`,
   );
   socket.write(`${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n`);
-  return { socket, answer: () => readWholeAnswer(socket) };
+  return { socket, answer: () => readWholeResponse(socket) };
 }
 
 /** Sends a piece of a chunked body every few milliseconds, whatever comes back, until the connection ends. */
@@ -45,12 +45,12 @@ export function toChunk(piece: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from("\r\n")]);
 }
 
-function readWholeAnswer(socket: Socket): Promise<Answer> {
+function readWholeResponse(socket: Socket): Promise<Answer> {
   return new Promise((resolve, reject) => {
     let received = "";
     socket.setEncoding("utf8").on("data", (text) => {
       received += String(text);
-      const answer = parseAnswer(received);
+      const answer = parseResponse(received);
       if (answer !== undefined) resolve(answer);
     });
     const fail = (): void => reject(new Error(`The connection ended after: ${received}`));
@@ -59,7 +59,7 @@ function readWholeAnswer(socket: Socket): Promise<Answer> {
   });
 }
 
-function parseAnswer(received: string): Answer | undefined {
+function parseResponse(received: string): Answer | undefined {
   const [head = "", text] = received.split("\r\n\r\n", 2);
   const [statusLine = "", ...lines] = head.split("\r\n");
   const headers = Object.fromEntries(

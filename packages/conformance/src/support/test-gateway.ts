@@ -49,7 +49,7 @@ export function startGateway({ server }: Providers, options: Partial<GatewayOpti
         modelMapping: { [QWEN_IMAGE]: "qwen-image-max" },
       },
     ],
-    apiKeys: [{ id: "tester", key: CALLER_KEY }],
+    callers: [{ id: "tester", key: CALLER_KEY }],
     billing: {
       model_details: {
         [SEEDREAM]: { pricing_mode: "per-request", model_price: "0.03" },

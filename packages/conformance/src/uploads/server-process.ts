@@ -12,7 +12,7 @@ const [baseUrl = "", uploadMemoryBytes] = process.argv.slice(2);
 const gateway = createGateway({
   models: { "seedream-4-5-251128": { family: "seedream" } },
   channels: [{ id: "ark", family: "seedream", apiKey: "channel-key", baseUrl }],
-  apiKeys: [{ id: "tester", key: "caller-key" }],
+  callers: [{ id: "tester", key: "caller-key" }],
   uploadMemoryBytes: Number(uploadMemoryBytes),
 });
 const answer = toNodeHandler(gateway);

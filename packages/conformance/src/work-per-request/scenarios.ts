@@ -14,7 +14,10 @@ export interface Scenario {
 
 const GENERATIONS = "/v1/images/generations";
 const EDITS = "/v1/images/edits";
-const URL_ANSWER = createAnswer({ url: `https://images.example.com/${"a".repeat(400)}`, size: "2048x2048" });
+const URL_ANSWER = createResponse({
+  url: `https://images.example.com/${"a".repeat(400)}`,
+  size: "2048x2048",
+});
 
 /** Of no more than letters; each digit three times would be shorter, if anybody compressed it. */
 const base64Of = (bytes: number): string => Buffer.alloc(bytes, "calotype-").toString("base64");
@@ -24,7 +27,7 @@ export const SCENARIOS = {
   small: ask({ n: 1, size: "2048x2048", response_format: "url" }, URL_ANSWER),
   "4 MB of base64 in an answer": ask(
     { response_format: "b64_json" },
-    createAnswer({ b64_json: base64Of(3 * MIB), size: "2048x2048" }),
+    createResponse({ b64_json: base64Of(3 * MIB), size: "2048x2048" }),
   ),
   "100 events of 500 B": ask(
     { stream: true },
@@ -59,7 +62,7 @@ function ask(fields: object, answer: readonly Buffer[]): Scenario {
   };
 }
 
-function createAnswer(image: object): readonly Buffer[] {
+function createResponse(image: object): readonly Buffer[] {
   return [
     Buffer.from(JSON.stringify({ model: "ep-test", created: 1_795_235_078, data: [image], usage: USAGE })),
   ];

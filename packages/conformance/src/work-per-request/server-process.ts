@@ -28,7 +28,7 @@ const gateway = createGateway({
   channels: [
     { id: "ark", family: "seedream", apiKey: "channel-key", baseUrl, modelMapping: { [MODELS]: "ep-*" } },
   ],
-  apiKeys: [{ id: "tester", hash: hashApiKey("caller-key"), budget: PLENTY }],
+  callers: [{ id: "tester", hash: hashApiKey("caller-key"), budget: PLENTY }],
   limits: { requestsPerMinute: PLENTY, imagesPerMinute: PLENTY, concurrent: 1000 },
   billing: {
     model_details: { [MODELS]: { pricing_mode: "per-token", output_token_price: "3.75", decimal_places: 6 } },

@@ -33,7 +33,7 @@ export interface IdempotencyClaim {
 }
 
 /** An answer that can be given again. */
-export interface StoredAnswer {
+export interface StoredResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -88,7 +88,7 @@ export type AdmissionDecision =
   /** Too many run at once. */
   | { readonly kind: "crowded"; readonly limit: ConcurrencyLimit; readonly windows: readonly WindowState[] }
   /** The same request was answered before. */
-  | { readonly kind: "replay"; readonly answer: StoredAnswer }
+  | { readonly kind: "replay"; readonly answer: StoredResponse }
   /** It was answered before, and the answer was not kept. */
   | { readonly kind: "not_replayable" }
   /** Another request had this idempotency key. */
@@ -102,7 +102,7 @@ export type AdmissionDecision =
  */
 export type IdempotencyEnding =
   /** Answer a repeat with this. */
-  | { readonly kind: "keep"; readonly answer: StoredAnswer; readonly ttlMs: number }
+  | { readonly kind: "keep"; readonly answer: StoredResponse; readonly ttlMs: number }
   /** Refuse a repeat: the answer is a stream or too large. */
   | { readonly kind: "mark"; readonly ttlMs: number }
   /** Let a repeat run: nothing was made. */

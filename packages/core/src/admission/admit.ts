@@ -14,7 +14,7 @@ import type {
   AdmissionTicket,
   IdempotencyClaim,
   IdempotencyEnding,
-  StoredAnswer,
+  StoredResponse,
   WindowState,
 } from "./admission-store.js";
 import type { CallerLimits } from "./caller-limits.js";
@@ -48,7 +48,7 @@ export interface Applicant {
 
 /** What became of an applicant that was not refused. */
 export type Admission =
-  | { readonly kind: "replay"; readonly answer: StoredAnswer }
+  | { readonly kind: "replay"; readonly answer: StoredResponse }
   | {
       readonly kind: "admitted";
       readonly booking: Booking;

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { createClaimedAnswers } from "./claimed-answers.js";
+import { createClaimedResponses } from "./claimed-answers.js";
 
 const ANSWER = { status: 200, headers: { a: "b" }, body: "12345678" };
 
-describe("createClaimedAnswers", () => {
+describe("createClaimedResponses", () => {
   it("what has lapsed is forgotten in time, and its bytes are given back", () => {
-    const claims = createClaimedAnswers({ maxAnswers: 1_000_000, maxAnswerBytes: 1_000_000 });
+    const claims = createClaimedResponses({ maxResponses: 1_000_000, maxResponseBytes: 1_000_000 });
     let most = 0;
     for (let now = 0; now < 100_000; now++) {
       const claim = { key: String(now), fingerprint: "x", leaseMs: 100 };
@@ -23,7 +23,7 @@ describe("createClaimedAnswers", () => {
   });
 
   it("counts two bytes for each character of an answer", () => {
-    const claims = createClaimedAnswers({ maxAnswers: 1, maxAnswerBytes: 20 });
+    const claims = createClaimedResponses({ maxResponses: 1, maxResponseBytes: 20 });
     const claim = { key: "a", fingerprint: "x", leaseMs: 100 };
     claims.end(claim, "id", { kind: "keep", answer: ANSWER, ttlMs: 1_000 }, 0);
     expect(claims.bytes).toBe(20);

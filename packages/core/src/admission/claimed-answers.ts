@@ -2,23 +2,23 @@ import type {
   AdmissionDecision,
   IdempotencyClaim,
   IdempotencyEnding,
-  StoredAnswer,
+  StoredResponse,
 } from "./admission-store.js";
 import { type AgeingMap, createAgeingMap } from "./ageing-map.js";
 import { createSweeper } from "./sweeper.js";
 
 /** How much of the answers to requests with an idempotency key is remembered. */
-export interface AnswerBounds {
+export interface ResponseBounds {
   /** Past so many requests that were answered, the oldest is forgotten: a repeat of it runs again. */
-  readonly maxAnswers: number;
+  readonly maxResponses: number;
   /** Past so many bytes of memory, of the oldest answer only a mark stays: a repeat of it is refused. */
-  readonly maxAnswerBytes: number;
+  readonly maxResponseBytes: number;
 }
 
 type Repeat = Extract<AdmissionDecision, { kind: "replay" | "not_replayable" | "conflict" | "running" }>;
 
 /** Which idempotency keys are in use, and what was answered under them, in this process. */
-export interface ClaimedAnswers {
+export interface ClaimedResponses {
   /** What a request with this key gets in place of a run; `undefined` when the key is free. */
   find(claim: IdempotencyClaim, now: number): Repeat | undefined;
   /** Takes a key that is free for the request of this id. */
@@ -29,7 +29,7 @@ export interface ClaimedAnswers {
   sweep(steps: number, now: number): void;
   /** Keys that are remembered. */
   readonly size: number;
-  /** What the answers take, see {@link AnswerBounds.maxAnswerBytes}. */
+  /** What the answers take, see {@link ResponseBounds.maxResponseBytes}. */
   readonly bytes: number;
 }
 
@@ -49,10 +49,10 @@ interface Lapsing {
 }
 
 /** Claims and answers, the answers within bounds. Claims of running requests are never dropped for them. */
-export function createClaimedAnswers({ maxAnswers, maxAnswerBytes }: AnswerBounds): ClaimedAnswers {
+export function createClaimedResponses({ maxResponses, maxResponseBytes }: ResponseBounds): ClaimedResponses {
   const running = new Map<string, Claim>();
   const ended = createAgeingMap<Ended>();
-  const answers = createAgeingMap<StoredAnswer>();
+  const answers = createAgeingMap<StoredResponse>();
   let bytes = 0;
 
   const shrink = (key: string): void => {
@@ -64,13 +64,13 @@ export function createClaimedAnswers({ maxAnswers, maxAnswerBytes }: AnswerBound
     shrink(key);
     ended.delete(key);
   };
-  const keep = (key: string, answer: StoredAnswer): void => {
+  const keep = (key: string, answer: StoredResponse): void => {
     const size = sizeOf(answer);
     // It would push out all others and then itself.
-    if (size > maxAnswerBytes) return;
+    if (size > maxResponseBytes) return;
     answers.add(key, answer);
     bytes += size;
-    dropOldestWhile(() => bytes > maxAnswerBytes, answers, shrink);
+    dropOldestWhile(() => bytes > maxResponseBytes, answers, shrink);
   };
   const sweepRunning = createSweeper(running, hasLapsed, (key) => running.delete(key));
 
@@ -95,7 +95,7 @@ export function createClaimedAnswers({ maxAnswers, maxAnswerBytes }: AnswerBound
       if (ending.kind === "forget") return;
       ended.add(key, { fingerprint, until: now + ending.ttlMs });
       if (ending.kind === "keep") keep(key, ending.answer);
-      dropOldestWhile(() => ended.size > maxAnswers, ended, forget);
+      dropOldestWhile(() => ended.size > maxResponses, ended, forget);
     },
     sweep(steps, now) {
       sweepRunning(steps, now);
@@ -141,7 +141,7 @@ function dropOldestWhile<Value>(
 }
 
 /** Two bytes a character, the most that an engine takes. */
-function sizeOf({ headers, body }: StoredAnswer): number {
+function sizeOf({ headers, body }: StoredResponse): number {
   return (
     2 * Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length, body.length)
   );

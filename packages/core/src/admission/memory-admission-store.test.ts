@@ -32,7 +32,7 @@ async function kindOf(store: AdmissionStore, key: string): Promise<string> {
 
 describe("createMemoryAdmissionStore", () => {
   it("of the oldest answers only marks stay, once all take more than they may", async () => {
-    const { store } = open({ maxAnswerBytes: 30 });
+    const { store } = open({ maxResponseBytes: 30 });
     await run(store, "first", keeping("12345"));
     await run(store, "second", keeping("12345"));
     await run(store, "third", keeping("12345"));
@@ -44,7 +44,7 @@ describe("createMemoryAdmissionStore", () => {
   });
 
   it("an answer that is larger than all may be pushes no other out", async () => {
-    const { store } = open({ maxAnswerBytes: 30 });
+    const { store } = open({ maxResponseBytes: 30 });
     await run(store, "small", keeping("12345"));
     await run(store, "large", keeping("x".repeat(16)));
     expect(await kindOf(store, "small")).toBe("replay");
@@ -52,7 +52,7 @@ describe("createMemoryAdmissionStore", () => {
   });
 
   it("gives the bytes of an answer back when it lapses", async () => {
-    const { store, clock } = open({ maxAnswerBytes: 30 });
+    const { store, clock } = open({ maxResponseBytes: 30 });
     for (let day = 0; day < 5; day++) {
       await run(store, `first of ${day}`, keeping("1234567"));
       await run(store, `second of ${day}`, keeping("1234567"));
@@ -62,7 +62,7 @@ describe("createMemoryAdmissionStore", () => {
   });
 
   it("past their number the oldest is forgotten, and never one that runs", async () => {
-    const { store } = open({ maxAnswers: 2 });
+    const { store } = open({ maxResponses: 2 });
     await store.admit(ticketFor("running"));
     await run(store, "first", keeping("1"));
     await run(store, "second", { kind: "mark", ttlMs: DAY_MS });
@@ -74,7 +74,7 @@ describe("createMemoryAdmissionStore", () => {
   });
 
   it("remembers nothing at all when told so", async () => {
-    const { store } = open({ maxAnswers: 0, maxAnswerBytes: 0 });
+    const { store } = open({ maxResponses: 0, maxResponseBytes: 0 });
     await run(store, "first", keeping("1"));
     expect(await kindOf(store, "first")).toBe("admitted");
     expect(await kindOf(store, "first")).toBe("running");

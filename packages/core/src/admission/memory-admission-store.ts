@@ -1,5 +1,5 @@
 import type { AdmissionStore } from "./admission-store.js";
-import { createClaimedAnswers } from "./claimed-answers.js";
+import { createClaimedResponses } from "./claimed-answers.js";
 import { createCooldowns } from "./cooldowns.js";
 import { createLeasedPlaces } from "./leased-places.js";
 import { createWindowCounts } from "./window-counts.js";
@@ -9,9 +9,9 @@ export interface MemoryAdmissionStoreOptions {
   /** Milliseconds since 1970. Default `Date.now`. */
   readonly now?: (() => number) | undefined;
   /** Of so many answered requests with an idempotency key it is known that they ran. Default 100,000. */
-  readonly maxAnswers?: number | undefined;
+  readonly maxResponses?: number | undefined;
   /** The memory that all stored answers may take, in bytes. The oldest give way. Default 64 MiB. */
-  readonly maxAnswerBytes?: number | undefined;
+  readonly maxResponseBytes?: number | undefined;
 }
 
 const DEFAULT_MAX_ANSWERS = 100_000;
@@ -25,15 +25,15 @@ const DEFAULT_MAX_ANSWER_BYTES = 64 * 1024 * 1024;
  * ```ts
  * import { createMemoryAdmissionStore } from "@calotype/core";
  *
- * const store = createMemoryAdmissionStore({ maxAnswerBytes: 16 * 1024 * 1024 });
+ * const store = createMemoryAdmissionStore({ maxResponseBytes: 16 * 1024 * 1024 });
  * ```
  */
 export function createMemoryAdmissionStore(options: MemoryAdmissionStoreOptions = {}): AdmissionStore {
-  const { now = Date.now, maxAnswers = DEFAULT_MAX_ANSWERS } = options;
-  const { maxAnswerBytes = DEFAULT_MAX_ANSWER_BYTES } = options;
+  const { now = Date.now, maxResponses = DEFAULT_MAX_ANSWERS } = options;
+  const { maxResponseBytes = DEFAULT_MAX_ANSWER_BYTES } = options;
   const counts = createWindowCounts();
   const places = createLeasedPlaces();
-  const claims = createClaimedAnswers({ maxAnswers, maxAnswerBytes });
+  const claims = createClaimedResponses({ maxResponses, maxResponseBytes });
   const cooldowns = createCooldowns();
 
   return {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { GatewayResponse } from "../exchange.js";
-import { renderReplay, toStoredAnswer } from "./stored-answer.js";
+import { renderReplay, toStoredResponse } from "./stored-answer.js";
 
 const ANSWER = {
   status: 502,
@@ -18,9 +18,9 @@ const ANSWER = {
   body: '{"data":[]}',
 } satisfies GatewayResponse;
 
-describe("toStoredAnswer and renderReplay", () => {
+describe("toStoredResponse and renderReplay", () => {
   it("give the answer again, without what was true of the first exchange only", () => {
-    const stored = toStoredAnswer(ANSWER, 1_000);
+    const stored = toStoredResponse(ANSWER, 1_000);
     expect(stored && renderReplay(stored, "second")).toEqual({
       status: 502,
       headers: {
@@ -38,21 +38,21 @@ describe("toStoredAnswer and renderReplay", () => {
 
   it("keep bytes as the text that they are", () => {
     const body = new TextEncoder().encode('{"prompt":"猫"}');
-    expect(toStoredAnswer({ ...ANSWER, body }, 1_000)?.body).toBe('{"prompt":"猫"}');
+    expect(toStoredResponse({ ...ANSWER, body }, 1_000)?.body).toBe('{"prompt":"猫"}');
   });
 
   it.each([
     ["a text", "猫猫猫"],
     ["bytes", new TextEncoder().encode("猫猫猫")],
   ])("%s is kept up to the last byte, and not past it", (_, body) => {
-    expect(toStoredAnswer({ ...ANSWER, body }, 9)?.body).toBe("猫猫猫");
-    expect(toStoredAnswer({ ...ANSWER, body }, 8)).toBeUndefined();
+    expect(toStoredResponse({ ...ANSWER, body }, 9)?.body).toBe("猫猫猫");
+    expect(toStoredResponse({ ...ANSWER, body }, 8)).toBeUndefined();
   });
 
   it("nothing of a stream is kept", () => {
     const body = (async function* () {})();
-    expect(toStoredAnswer({ ...ANSWER, body }, 1_000)).toBeUndefined();
+    expect(toStoredResponse({ ...ANSWER, body }, 1_000)).toBeUndefined();
     const headers = { "content-type": "text/event-stream" };
-    expect(toStoredAnswer({ status: 200, headers, body: "" }, 1_000)).toBeUndefined();
+    expect(toStoredResponse({ status: 200, headers, body: "" }, 1_000)).toBeUndefined();
   });
 });

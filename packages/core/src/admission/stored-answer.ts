@@ -1,5 +1,5 @@
 import type { GatewayResponse, GatewayResponseBody } from "../exchange.js";
-import type { StoredAnswer } from "./admission-store.js";
+import type { StoredResponse } from "./admission-store.js";
 
 const ORIGINAL_ID = "x-calotype-original-request-id";
 
@@ -10,7 +10,7 @@ const NOT_KEPT = /^(?:x-request-id|retry-after(?:-ms)?|(?:x-)?ratelimit.*|conten
  * An answer as it is kept for a repeat; `undefined` for a stream, for what is not JSON, and for a body of more
  * than `maxBytes` of UTF-8.
  */
-export function toStoredAnswer(response: GatewayResponse, maxBytes: number): StoredAnswer | undefined {
+export function toStoredResponse(response: GatewayResponse, maxBytes: number): StoredResponse | undefined {
   const { status, headers } = response;
   if (!headers["content-type"]?.startsWith("application/json")) return undefined;
   const body = toText(response.body, maxBytes);
@@ -25,7 +25,7 @@ export function toStoredAnswer(response: GatewayResponse, maxBytes: number): Sto
 }
 
 /** The answer to a repeat. Its own id is this request's; the first one's is named beside it. */
-export function renderReplay({ status, headers, body }: StoredAnswer, requestId: string): GatewayResponse {
+export function renderReplay({ status, headers, body }: StoredResponse, requestId: string): GatewayResponse {
   return {
     status,
     headers: { ...headers, "x-request-id": requestId, "idempotent-replayed": "true" },

@@ -1,5 +1,5 @@
 import { GatewayError } from "../errors.js";
-import type { Source } from "../options/source.js";
+import type { Loadable } from "../options/loadable.js";
 import { createSeriesMap } from "../series.js";
 import type { DecimalInput } from "./decimal-input.js";
 import type { LostPolicy } from "./ledger.js";
@@ -9,9 +9,9 @@ import { createPrice, type Price } from "./price.js";
 /** Prices and ratios, in the spelling of the interface's back office. */
 export interface BillingOptions {
   /** Service model, or series such as `image-edit*`, to its price. An exact name wins, then the longest prefix. */
-  model_details: Source<Readonly<Record<string, ModelDetails>>>;
+  model_details: Loadable<Readonly<Record<string, ModelDetails>>>;
   /** Caller group to its ratio. Default `{ default: "1" }`. */
-  group_ratio?: Source<Readonly<Record<string, DecimalInput>>> | undefined;
+  group_ratio?: Loadable<Readonly<Record<string, DecimalInput>>> | undefined;
   /**
    * What is charged for a request that was cut off by the death of its process: nothing (`release`), or all that was
    * held for it (`charge`). Default `release`.

@@ -9,11 +9,11 @@ import { describeChannels } from "../routing/channel-status.js";
 import { DEFAULT_HEALTH_POLICY } from "../routing/health-policy.js";
 import { ARK_ANSWER, DASHSCOPE_ANSWER, refusedConnection } from "../testing/test-gateway.js";
 import { createFetchTransport } from "../upstream/fetch-transport.js";
-import { type ChannelTestParts, testChannel } from "./test-channel.js";
+import { type ChannelProbeParts, probeChannel } from "./test-channel.js";
 
 interface Bench {
   readonly channel: Channel;
-  readonly parts: ChannelTestParts;
+  readonly parts: ChannelProbeParts;
   readonly sent: JsonObject[];
 }
 
@@ -30,7 +30,7 @@ function createBench(answer: (key: string) => Response, options: Partial<Channel
     if (isJsonObject(body)) sent.push(body);
     return answer(new Headers(init.headers).get("authorization")?.slice("Bearer ".length) ?? "");
   });
-  const parts: ChannelTestParts = {
+  const parts: ChannelProbeParts = {
     models: {
       "series-*": { family: "seedream" },
       "seedream-4-5-251128": { family: "seedream" },
@@ -43,7 +43,7 @@ function createBench(answer: (key: string) => Response, options: Partial<Channel
     now: () => now,
     health: createChannelHealth(() => now, DEFAULT_HEALTH_POLICY),
     mask: createSecretMask(KEYS),
-    maxAnswerBytes: 10_000,
+    maxResponseBytes: 10_000,
   };
   return { channel, parts, sent };
 }
@@ -70,7 +70,7 @@ describe("the test of a channel", () => {
       family: "qwen-image",
       modelMapping,
     });
-    expect(await testChannel(channel, { model }, parts)).toMatchObject({ ok: true, model, upstreamModel });
+    expect(await probeChannel(channel, { model }, parts)).toMatchObject({ ok: true, model, upstreamModel });
     expect(sent).toEqual([
       {
         model: upstreamModel,
@@ -84,7 +84,7 @@ describe("the test of a channel", () => {
     const { channel, parts, sent } = createBench(makesImageInMessages, { family: "qwen-image" });
     const models = { "image-edit*": { family: "qwen-image" } };
     const model = "image-edit-plus-2025-12-15";
-    expect((await testChannel(channel, { model }, { ...parts, models })).ok).toBe(true);
+    expect((await probeChannel(channel, { model }, { ...parts, models })).ok).toBe(true);
     expect(JSON.stringify(sent)).toContain("data:image/");
   });
 
@@ -92,7 +92,7 @@ describe("the test of a channel", () => {
     const { channel, parts, sent } = createBench(makesImage, {
       modelMapping: { "seedream-4-5-251128": "ep-1" },
     });
-    expect(await testChannel(channel, {}, parts)).toEqual({
+    expect(await probeChannel(channel, {}, parts)).toEqual({
       channel: "c",
       model: "seedream-4-5-251128",
       upstreamModel: "ep-1",
@@ -106,7 +106,7 @@ describe("the test of a channel", () => {
     const { channel, parts } = createBench(() =>
       Response.json({ ...ARK_ANSWER, error: { code: "InternalServiceError", message: "No." } }),
     );
-    expect(await testChannel(channel, {}, parts)).toMatchObject({
+    expect(await probeChannel(channel, {}, parts)).toMatchObject({
       ok: false,
       keys: [{ ok: false, reason: "content", code: "InternalServiceError", message: "No." }],
     });
@@ -117,7 +117,7 @@ describe("the test of a channel", () => {
       (key) => (key === KEYS[1] ? refuse(401, "AuthenticationError", `No such key: ${key}`) : makesImage()),
       { apiKey: KEYS },
     );
-    const test = await testChannel(channel, {}, parts);
+    const test = await probeChannel(channel, {}, parts);
     expect(test).toMatchObject({
       ok: false,
       keys: [
@@ -136,7 +136,7 @@ describe("the test of a channel", () => {
   it("ends a cooldown when it succeeds, also before it is due", async () => {
     const { channel, parts } = createBench(makesImage);
     parts.health.begin(channel.healthId).failed({ kind: "credential" });
-    await testChannel(channel, {}, parts);
+    await probeChannel(channel, {}, parts);
     expect(describeChannels([channel], parts.health)).toEqual([{ id: "c", state: "ready" }]);
   });
 
@@ -164,7 +164,7 @@ describe("the test of a channel", () => {
     ],
   ])("tells of %s", async (_what, answer, expected) => {
     const { channel, parts } = createBench(answer);
-    const { ok, keys } = await testChannel(channel, {}, parts);
+    const { ok, keys } = await probeChannel(channel, {}, parts);
     expect(ok).toBe(false);
     expect(keys).toMatchObject([{ ok: false, index: 0, durationMs: 1_500, ...expected }]);
   });
@@ -172,19 +172,19 @@ describe("the test of a channel", () => {
   it("takes the model and the fields that it is given", async () => {
     const { channel, parts, sent } = createBench(makesImage);
     const options = { model: "series-9", fields: { prompt: "A cat", size: "2K" } };
-    expect(await testChannel(channel, options, parts)).toMatchObject({ model: "series-9", ok: true });
+    expect(await probeChannel(channel, options, parts)).toMatchObject({ model: "series-9", ok: true });
     expect(sent).toEqual([{ model: "series-9", prompt: "A cat", size: "2K" }]);
   });
 
   it("sends a picture to a model that only edits, where there is no other one", async () => {
     const dashscope = { family: "qwen-image" };
     const both = createBench(makesImageInMessages, dashscope);
-    expect(await testChannel(both.channel, {}, both.parts)).toMatchObject({ model: "image-max", ok: true });
+    expect(await probeChannel(both.channel, {}, both.parts)).toMatchObject({ model: "image-max", ok: true });
     const edits = createBench(makesImageInMessages, {
       ...dashscope,
       modelMapping: { "image-edit*": "qwen-image-edit*" },
     });
-    expect(await testChannel(edits.channel, {}, edits.parts)).toMatchObject({
+    expect(await probeChannel(edits.channel, {}, edits.parts)).toMatchObject({
       model: "image-edit-max",
       ok: true,
     });
@@ -201,7 +201,7 @@ describe("the test of a channel", () => {
     async (mapping, options, code, message) => {
       const modelMapping = { "series-*": "ep-*", ...mapping };
       const { channel, parts, sent } = createBench(makesImage, { modelMapping });
-      await expect(testChannel(channel, options, parts)).rejects.toMatchObject({
+      await expect(probeChannel(channel, options, parts)).rejects.toMatchObject({
         code,
         message: expect.stringContaining(message),
       });

@@ -1,10 +1,10 @@
 import type { Channel } from "../routing/channel.js";
 import type { ModelOptions } from "../routing/resolve-model.js";
-import { type KeyTest, type KeyTestParts, testKey } from "./test-key.js";
-import { type ChannelTestOptions, createTestRequest } from "./test-request.js";
+import { type KeyProbe, type KeyProbeParts, probeKey } from "./test-key.js";
+import { type ChannelProbeOptions, createTestRequest } from "./test-request.js";
 
 /** What `gateway.test` found. */
-export interface ChannelTest {
+export interface ChannelProbe {
   /** The channel's id. */
   readonly channel: string;
   /** The service model. */
@@ -12,11 +12,11 @@ export interface ChannelTest {
   readonly upstreamModel: string;
   /** True when each key made an image. */
   readonly ok: boolean;
-  readonly keys: readonly KeyTest[];
+  readonly keys: readonly KeyProbe[];
 }
 
 /** What a test needs of the gateway. */
-export interface ChannelTestParts extends KeyTestParts {
+export interface ChannelProbeParts extends KeyProbeParts {
   readonly models: Readonly<Record<string, ModelOptions>>;
 }
 
@@ -27,15 +27,15 @@ export interface ChannelTestParts extends KeyTestParts {
  * @throws GatewayError `model_not_found` when the channel does not serve the model,
  * `invalid_request_error` when none can be chosen, or for wrong fields
  */
-export async function testChannel(
+export async function probeChannel(
   channel: Channel,
-  options: ChannelTestOptions,
-  parts: ChannelTestParts,
-): Promise<ChannelTest> {
+  options: ChannelProbeOptions,
+  parts: ChannelProbeParts,
+): Promise<ChannelProbe> {
   const request = createTestRequest(channel, parts.models, options);
-  const keys: KeyTest[] = [];
+  const keys: KeyProbe[] = [];
   const upstreamModel = channel.toUpstreamModel(request.model) ?? request.model;
-  for (const key of channel.keys) keys.push(await testKey({ channel, key, upstreamModel }, request, parts));
+  for (const key of channel.keys) keys.push(await probeKey({ channel, key, upstreamModel }, request, parts));
   return {
     channel: channel.id,
     model: request.model,

@@ -12,7 +12,7 @@ import { readAnswer } from "../upstream/read-answer.js";
 import type { Transport, TransportResponse } from "../upstream/transport.js";
 
 /** How one key of a channel fared in a test. */
-export type KeyTest =
+export type KeyProbe =
   | {
       readonly ok: true;
       /** Its place in `apiKey`, from 0. */
@@ -36,7 +36,7 @@ export type KeyTest =
     };
 
 /** What the test of a key needs of the gateway. */
-export interface KeyTestParts {
+export interface KeyProbeParts {
   readonly transport: Transport;
   readonly logger: Logger;
   /** Milliseconds since 1970. */
@@ -44,11 +44,11 @@ export interface KeyTestParts {
   readonly health: ChannelHealth;
   /** Takes keys out of what a provider said. */
   readonly mask: SecretMask;
-  readonly maxAnswerBytes: number;
+  readonly maxResponseBytes: number;
 }
 
 /** Sends the request with one key, and tells the health of the key and its channel how it went. */
-export async function testKey(route: Route, request: ImageRequest, parts: KeyTestParts): Promise<KeyTest> {
+export async function probeKey(route: Route, request: ImageRequest, parts: KeyProbeParts): Promise<KeyProbe> {
   const { index } = route.key;
   const startedAt = parts.now();
   const begun = beginRoute(parts.health, route, true);
@@ -69,13 +69,13 @@ type KeyOutcome =
   | { readonly result: ImageResult; readonly failure?: undefined }
   | { readonly failure: AttemptFailure };
 
-async function tryKey(route: Route, request: ImageRequest, parts: KeyTestParts): Promise<KeyOutcome> {
+async function tryKey(route: Route, request: ImageRequest, parts: KeyProbeParts): Promise<KeyOutcome> {
   const { channel } = route;
   const sent = await sendToRoute(route, request, parts);
   if (sent.failure !== undefined) return { failure: sent.failure };
   const { response } = sent;
   try {
-    const { value } = await readAnswer(response, { maxBytes: parts.maxAnswerBytes });
+    const { value } = await readAnswer(response, { maxBytes: parts.maxResponseBytes });
     const result = channel.family.fromUpstream(value, request);
     const error = findNoImageError(result.images.length, result);
     return error === undefined ? { result } : { failure: toFailure(error, response) };

@@ -8,7 +8,7 @@ import { createSeriesMap, isSeries } from "../series.js";
 import { TEST_PICTURE } from "./test-picture.js";
 
 /** What `gateway.test` sends, where the default will not do. */
-export interface ChannelTestOptions {
+export interface ChannelProbeOptions {
   /**
    * A service model. Default: the first name in `models` that the channel serves; one that needs no
    * reference image comes before one that does.
@@ -29,7 +29,7 @@ const PROMPT = "A white circle on a black ground.";
 export function createTestRequest(
   channel: Channel,
   models: Readonly<Record<string, ModelOptions>>,
-  { model, fields }: ChannelTestOptions,
+  { model, fields }: ChannelProbeOptions,
 ): ImageRequest {
   const { family } = channel;
   const table = createSeriesMap(models);

@@ -1,5 +1,5 @@
 import { hashApiKey } from "../request/authenticate.js";
-import { mintApiKey } from "../request/mint-api-key.js";
+import { generateApiKey } from "../request/generate-api-key.js";
 
 /** What the command needs of its process. */
 export interface KeyCommandHost {
@@ -41,13 +41,13 @@ function showHelp(host: KeyCommandHost): number {
 }
 
 function showNewKey(host: KeyCommandHost): number {
-  const { key, hash } = mintApiKey();
+  const { key, hash } = generateApiKey();
   host.write(`Key   ${key}
 Hash  ${hash}
 
 The key is for the caller; nobody can show it again. The gateway needs the hash only:
 
-  apiKeys: [{ id: "<name of the caller>", hash: "${hash}" }]
+  callers: [{ id: "<name of the caller>", hash: "${hash}" }]
 `);
   return 0;
 }

@@ -1,4 +1,4 @@
-import type { AnswerShape } from "../answer-shape.js";
+import type { ResponseShape } from "../answer-shape.js";
 import type {
   FailureReason,
   ImageRequest,
@@ -92,7 +92,7 @@ export interface Family {
    * Where things stand in a successful answer, so that one of megabytes is relayed and understood without being
    * held. Absent: every answer is read whole.
    */
-  readonly answerShape?: AnswerShape;
+  readonly responseShape?: ResponseShape;
   /**
    * A reader for the events of one response. Absent if the provider does not stream. The reader lives as long as the
    * stream, so it should keep what it needs of the request and not the request itself.

@@ -1,4 +1,4 @@
-export type { AnswerShape } from "../answer-shape.js";
+export type { ResponseShape } from "../answer-shape.js";
 export { invalidRequest } from "../errors.js";
 export { isJsonObject, type JsonObject } from "../json.js";
 export { toJsonBody } from "../json-body.js";

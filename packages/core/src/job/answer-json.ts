@@ -9,10 +9,10 @@ import { renderImages } from "../response/images-response.js";
 import { renderNative } from "../response/native-response.js";
 import type { Channel } from "../routing/channel.js";
 import {
-  type AnswerHead,
   isLabelledAsEvents,
-  type JsonAnswer,
-  parseAnswer,
+  type JsonResponse,
+  parseResponse,
+  type ResponseHead,
   readContentCoding,
   readHead,
   readRequestId,
@@ -27,7 +27,7 @@ import { createReasonMask } from "./hide-upstream-model.js";
 import { replayResponse } from "./inspect-response.js";
 import type { Job, JobParts } from "./job.js";
 import { findNoImageError } from "./no-image-error.js";
-import { relayAnswer } from "./relay-answer.js";
+import { relayResponse } from "./relay-answer.js";
 
 /** A larger answer is relayed as it comes, where the family tells how it is read; unless it is to be kept. */
 const MAX_HELD_BYTES = 64 * 1024;
@@ -39,10 +39,10 @@ const MAX_HELD_BYTES = 64 * 1024;
  * @throws GatewayError when no image came
  */
 export function answerJson(parts: JobParts, job: Job, answered: Answered): Awaitable<GatewayResponse> {
-  const { maxAnswerBytes } = parts;
-  const { answerShape } = job.model.family;
-  const heldBytes = answerShape === undefined ? maxAnswerBytes : Math.max(MAX_HELD_BYTES, job.keptBytes);
-  const maxBytes = Math.min(heldBytes, maxAnswerBytes);
+  const { maxResponseBytes } = parts;
+  const { responseShape } = job.model.family;
+  const heldBytes = responseShape === undefined ? maxResponseBytes : Math.max(MAX_HELD_BYTES, job.keptBytes);
+  const maxBytes = Math.min(heldBytes, maxResponseBytes);
   const context = { parts, job, answered, maxBytes };
   const isEnough = (chunks: readonly Uint8Array[]): boolean => !mayBeJson(context, detectBody(chunks));
   const head = readHead(answered.response, { maxBytes, bytes: job.bytes, isEnough });
@@ -50,7 +50,7 @@ export function answerJson(parts: JobParts, job: Job, answered: Answered): Await
 }
 
 /** What an answer is read and settled with. */
-interface AnswerContext {
+interface ResponseContext {
   readonly parts: JobParts;
   readonly job: Job;
   readonly answered: Answered;
@@ -59,10 +59,10 @@ interface AnswerContext {
 }
 
 async function answerLater(
-  context: AnswerContext,
-  coming: PromiseLike<AnswerHead>,
+  context: ResponseContext,
+  coming: PromiseLike<ResponseHead>,
 ): Promise<GatewayResponse> {
-  let head: AnswerHead;
+  let head: ResponseHead;
   try {
     head = await coming;
   } catch (error) {
@@ -72,13 +72,13 @@ async function answerLater(
 }
 
 /** Whether a body of this kind is read as JSON. If the kind is unknown, the body's label decides. */
-function mayBeJson({ answered }: AnswerContext, kind: BodyKind | undefined): boolean {
+function mayBeJson({ answered }: ResponseContext, kind: BodyKind | undefined): boolean {
   const { headers } = answered.response;
   if (kind === "json" || kind === undefined) return true;
   return kind === "other" && !isLabelledAsEvents(headers) && readContentCoding(headers) === undefined;
 }
 
-function answerHead(context: AnswerContext, head: AnswerHead): Awaitable<GatewayResponse> {
+function answerHead(context: ResponseContext, head: ResponseHead): Awaitable<GatewayResponse> {
   const { chunks, rest } = head;
   const { parts, job, answered, maxBytes } = context;
   const { response } = answered;
@@ -90,16 +90,16 @@ function answerHead(context: AnswerContext, head: AnswerHead): Awaitable<Gateway
     return answerStream(parts, job, { ...answered, response: replayResponse(response, chunks, rest) });
   }
   if (rest === undefined) return conclude(context, complete(context, chunks));
-  const shape = job.model.family.answerShape;
-  if (shape !== undefined && maxBytes < parts.maxAnswerBytes) {
-    return relayAnswer(parts, job, answered, { shape, chunks, rest });
+  const shape = job.model.family.responseShape;
+  if (shape !== undefined && maxBytes < parts.maxResponseBytes) {
+    return relayResponse(parts, job, answered, { shape, chunks, rest });
   }
   response.cancel();
   return conclude(context, { error: tooLargeError(maxBytes, response) });
 }
 
 /** The body is compressed although the gateway did not ask for that, so it is unknown what was made. */
-function refuseCoding(context: AnswerContext, coding: string): Awaitable<GatewayResponse> {
+function refuseCoding(context: ResponseContext, coding: string): Awaitable<GatewayResponse> {
   const { response, failedLate } = context.answered;
   response.cancel();
   const error = new GatewayError(
@@ -111,7 +111,7 @@ function refuseCoding(context: AnswerContext, coding: string): Awaitable<Gateway
   return conclude(context, { error, isUnknown: true });
 }
 
-function conclude(context: AnswerContext, completion: Completion): Awaitable<GatewayResponse> {
+function conclude(context: ResponseContext, completion: Completion): Awaitable<GatewayResponse> {
   const { job, answered } = context;
   const settled = job.booking.settle(answered.sentTo, toEnding(job, completion));
   return settled === undefined
@@ -119,7 +119,7 @@ function conclude(context: AnswerContext, completion: Completion): Awaitable<Gat
     : settled.then(() => render(context, completion));
 }
 
-function toBroken({ parts, job, answered }: AnswerContext, error: unknown): Completion {
+function toBroken({ parts, job, answered }: ResponseContext, error: unknown): Completion {
   answered.failedLate({ kind: "broken", cause: error });
   return { error: toReadError(error, parts, job, answered) };
 }
@@ -141,15 +141,15 @@ interface NotUnderstood {
 
 type Completion = Understood | NotUnderstood;
 
-function complete(context: AnswerContext, chunks: readonly Uint8Array[]): Completion {
+function complete(context: ResponseContext, chunks: readonly Uint8Array[]): Completion {
   try {
-    return understand(context, parseAnswer(chunks, context.answered.response));
+    return understand(context, parseResponse(chunks, context.answered.response));
   } catch (error) {
     return toBroken(context, error);
   }
 }
 
-function understand({ parts, job, answered }: AnswerContext, { text, value }: JsonAnswer): Understood {
+function understand({ parts, job, answered }: ResponseContext, { text, value }: JsonResponse): Understood {
   const read = job.model.family.fromUpstream(value, job.request);
   const hasReasons = read.errors.length > 0 || read.failure !== undefined;
   const result = hasReasons
@@ -186,7 +186,10 @@ function toEnding({ request }: Job, completion: Completion): Ending {
 }
 
 /** @throws GatewayError when no image came */
-function render({ parts, job, answered }: AnswerContext, completion: Completion): Awaitable<GatewayResponse> {
+function render(
+  { parts, job, answered }: ResponseContext,
+  completion: Completion,
+): Awaitable<GatewayResponse> {
   if (completion.result === undefined) throw completion.error;
   const { text, result, error } = completion;
   const { id, request } = job;

@@ -2,9 +2,9 @@ import type { ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { ModelDetails } from "../billing/model-details.js";
-import type { Environment } from "../environment.js";
+import type { Dependencies } from "../dependencies.js";
 import { type StreamReader, seedream } from "../families/index.js";
-import type { ErrorEvent } from "../hooks.js";
+import type { FailureEvent } from "../hooks.js";
 import type { GatewayOptions } from "../options/options.js";
 import { createScriptedSource, endedSource, type ScriptedSource } from "../testing/scripted-source.js";
 import { startServer } from "../testing/start-server.js";
@@ -62,9 +62,9 @@ interface StreamGateway extends TestGateway {
 /** A gateway whose provider answers with the source's events. */
 function startGateway(
   source: ScriptedSource,
-  options: Partial<GatewayOptions> & { readonly environment?: Partial<Environment> } = {},
+  options: Partial<GatewayOptions> & { readonly dependencies?: Partial<Dependencies> } = {},
 ): StreamGateway {
-  const { environment, ...rest } = options;
+  const { dependencies, ...rest } = options;
   const transport: Transport = {
     send: async () => ({
       status: 200,
@@ -78,7 +78,7 @@ function startGateway(
   const test = createTestGateway(
     undefined,
     { ...pricedAt(BY_REQUEST), ...rest },
-    { transport, ...environment },
+    { transport, ...dependencies },
   );
   return { ...test, ask: (body = REQUEST, host = {}) => test.gateway.fetch(createPost(body), host) };
 }
@@ -92,7 +92,7 @@ describe("a stream without an image", () => {
   ])("of %s is told to the operator, and relayed as it came", async (_what, pieces, code, message) => {
     const source = createScriptedSource(...pieces);
     source.end();
-    const onError = vi.fn<(event: ErrorEvent) => void>();
+    const onError = vi.fn<(event: FailureEvent) => void>();
     const { ask, records } = startGateway(source, { onError });
     expect(await (await ask()).text()).toBe(pieces.join(""));
     expect(records).toMatchObject([{ status: 200, images: 0, errorCode: code, charge: "0" }]);
@@ -115,7 +115,7 @@ describe("a stream without an image", () => {
   it("quotes no key of ours", async () => {
     const source = createScriptedSource(failedImage.replace("No.", `No: ${ARK_KEY}`));
     source.end();
-    const onError = vi.fn<(event: ErrorEvent) => void>();
+    const onError = vi.fn<(event: FailureEvent) => void>();
     await (await startGateway(source, { onError }).ask()).text();
     expect(JSON.stringify(onError.mock.calls)).not.toContain(ARK_KEY);
     expect(onError.mock.calls[0]?.[0]).toMatchObject({ error: { message: "No: ***" } });
@@ -315,7 +315,7 @@ describe("the charge of a stream", () => {
 
   it("is told with the id that the client saw", async () => {
     const { ask, records } = startGateway(endedSource(image(0)), {
-      environment: { createId: () => "req_7" },
+      dependencies: { createId: () => "req_7" },
     });
     const response = await ask();
     await response.text();

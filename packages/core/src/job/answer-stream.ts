@@ -16,7 +16,7 @@ import type { Answered } from "./dispatch.js";
 import { isAnythingReported } from "./inspect-response.js";
 import type { Job, JobParts } from "./job.js";
 import { findNoImageError } from "./no-image-error.js";
-import { type LargeAnswerReader, readLargeAnswer } from "./read-large-answer.js";
+import { type LargeResponseReader, readLargeResponse } from "./read-large-answer.js";
 import { type SettledJob, settleRelayed } from "./relay-answer.js";
 
 /**
@@ -39,13 +39,13 @@ export async function answerStream(parts: JobParts, job: Job, answered: Answered
   const { id, booking, report } = job;
   const { ignored } = job.request;
   const { family } = job.model;
-  const shape = family.answerShape;
+  const shape = family.responseShape;
   /** Reads a body that is JSON in spite of its label. */
-  let json: LargeAnswerReader | undefined;
+  let json: LargeResponseReader | undefined;
   let jsonError: unknown;
   const readJson = (chunk: Uint8Array): void => {
     if (shape === undefined) return;
-    json ??= readLargeAnswer(response, {
+    json ??= readLargeResponse(response, {
       shape: {
         ...shape,
         readFailure(member) {
@@ -116,7 +116,7 @@ export async function answerStream(parts: JobParts, job: Job, answered: Answered
 }
 
 /** True for a body of JSON that holds an error, and of which nothing was made. */
-function isOnlyError({ facts }: LargeAnswerReader): boolean {
+function isOnlyError({ facts }: LargeResponseReader): boolean {
   return facts.failure !== undefined && facts.images === 0 && !isAnythingReported(facts.usage);
 }
 
@@ -125,7 +125,7 @@ function settleJson(
   parts: JobParts,
   job: SettledJob,
   answered: Answered,
-  { json, end }: { readonly json: LargeAnswerReader; readonly end: RelayEnd },
+  { json, end }: { readonly json: LargeResponseReader; readonly end: RelayEnd },
 ): Promise<void> | undefined {
   const flaw = end.reason === "complete" ? json.findFlaw(true) : undefined;
   return settleRelayed(parts, job, answered, {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ErrorEvent } from "../hooks.js";
+import type { FailureEvent } from "../hooks.js";
 import {
   ARK_ANSWER,
   CALLER_KEY,
@@ -17,12 +17,12 @@ const fail = (status: number, code: string, message = `It is ${code}.`): Respons
   Response.json({ error: { code, message } }, { status });
 
 interface Told extends TestGateway {
-  readonly errors: readonly ErrorEvent[];
+  readonly errors: readonly FailureEvent[];
 }
 
 /** Channels `a`, `b` and `c`, tried in this order. Each behaves as the function says. */
 function open(behave: (channel: string) => Response | Promise<Response>): Told {
-  const errors: ErrorEvent[] = [];
+  const errors: FailureEvent[] = [];
   const provider: Provider = ({ headers }) => behave(headers.get("authorization")?.slice(-1) ?? "");
   const opened = createTestGateway(provider, {
     models: { m: { family: "seedream" } },

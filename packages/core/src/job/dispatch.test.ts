@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createMemoryAdmissionStore } from "../admission/memory-admission-store.js";
-import type { Environment } from "../environment.js";
+import type { Dependencies } from "../dependencies.js";
 import { seedream } from "../families/seedream/seedream.js";
 import type { GatewayOptions } from "../options/options.js";
 import {
@@ -50,7 +50,7 @@ function behave(behaviour: Behaviour): Response {
 function createChain(
   behaviours: readonly Behaviour[],
   options: { readonly retryUnsafe?: boolean } & Partial<GatewayOptions> = {},
-  environment: Partial<Environment> = {},
+  dependencies: Partial<Dependencies> = {},
 ): TestGateway {
   const { retryUnsafe, ...rest } = options;
   const provider: Provider = ({ headers }) =>
@@ -67,7 +67,7 @@ function createChain(
     billing: { model_details: { m: { pricing_mode: "per-request", model_price: "0.1" } } },
     ...rest,
   };
-  return createTestGateway(provider, gatewayOptions, environment);
+  return createTestGateway(provider, gatewayOptions, dependencies);
 }
 
 /** A transport that throws this at once, for the first channel, where others reject. */
@@ -472,7 +472,7 @@ describe("two gateways that share a store", () => {
     await first?.post(body);
     await second?.post(body);
     mend();
-    expect(await first?.gateway.test("dead")).toMatchObject({ ok: true });
+    expect(await first?.gateway.probeChannel("dead")).toMatchObject({ ok: true });
     await second?.post(body);
     expect(second?.records.at(-1)).toMatchObject({ channel: "dead" });
   });

@@ -251,7 +251,7 @@ describe("a 200 whose body is an error", () => {
 
   it("is found by gateway.test", async () => {
     const { gateway } = createSite("seedream", ark("AuthenticationError"));
-    expect(await gateway.test("first")).toMatchObject({
+    expect(await gateway.probeChannel("first")).toMatchObject({
       ok: false,
       keys: [{ reason: "credential", status: 200, code: "AuthenticationError", message: "Because." }],
     });

@@ -4,7 +4,12 @@ import type { ImageRequest, Usage } from "../image-request.js";
 import type { Awaitable } from "../promise-like.js";
 import { detectBody } from "../response/detect-body.js";
 import type { AttemptFailure } from "../upstream/attempt-failure.js";
-import { isLabelledAsEvents, type JsonAnswer, parseAnswer, readRequestId } from "../upstream/read-answer.js";
+import {
+  isLabelledAsEvents,
+  type JsonResponse,
+  parseResponse,
+  readRequestId,
+} from "../upstream/read-answer.js";
 import type { TransportResponse } from "../upstream/transport.js";
 
 /** The maximum number of bytes that are read here. Error bodies are short. */
@@ -73,7 +78,7 @@ function inspectWhole(
 
 function readError(
   response: TransportResponse,
-  { text, value }: JsonAnswer,
+  { text, value }: JsonResponse,
   { family, request }: { readonly family: Family; readonly request: ImageRequest },
 ): AttemptFailure | undefined {
   try {
@@ -94,9 +99,9 @@ function readError(
   }
 }
 
-function parse(chunks: readonly Uint8Array[], response: TransportResponse): JsonAnswer | undefined {
+function parse(chunks: readonly Uint8Array[], response: TransportResponse): JsonResponse | undefined {
   try {
-    return parseAnswer(chunks, response);
+    return parseResponse(chunks, response);
   } catch {
     // Not a JSON object. The reader of the response reports that.
     return undefined;

@@ -30,7 +30,7 @@ export interface Job {
 /** What a job needs of the gateway. */
 export interface JobParts extends DispatchParts {
   readonly logger: Logger;
-  readonly maxAnswerBytes: number;
+  readonly maxResponseBytes: number;
   /** Comments in quiet streams; `undefined`: none. */
   readonly heartbeatMs: number | undefined;
   readonly backgroundReads: BackgroundReads;

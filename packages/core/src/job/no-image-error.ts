@@ -2,7 +2,7 @@ import { GatewayError } from "../errors.js";
 import type { FailureReason } from "../image-request.js";
 
 /** What an answer of success says beside its images. */
-interface AnswerSaid {
+interface ResponseSaid {
   readonly failure?: FailureReason | undefined;
   /** The reasons why images failed; the first one is used. */
   readonly errors: readonly FailureReason[];
@@ -15,7 +15,7 @@ interface AnswerSaid {
  */
 export function findNoImageError(
   images: number,
-  { failure, errors, upstreamRequestId }: AnswerSaid,
+  { failure, errors, upstreamRequestId }: ResponseSaid,
 ): GatewayError | undefined {
   if (images > 0 && failure === undefined) return undefined;
   const reason = failure ?? errors[0];

@@ -1,10 +1,10 @@
-import type { AnswerShape } from "../answer-shape.js";
+import type { ResponseShape } from "../answer-shape.js";
 import type { GatewayError } from "../errors.js";
 import { maskReason } from "../mask-reason.js";
 import type { SecretMask } from "../mask-secrets.js";
 import type { Awaitable } from "../promise-like.js";
-import type { AnswerFacts } from "../response/read-facts.js";
-import { createAnswerRewriter, type LinkedImage, type RewriteOptions } from "../response/rewrite-answer.js";
+import type { ResponseFacts } from "../response/read-facts.js";
+import { createResponseRewriter, type LinkedImage, type RewriteOptions } from "../response/rewrite-answer.js";
 import { notJsonError, readRequestId, tooLargeError } from "../upstream/read-answer.js";
 import type { TransportResponse } from "../upstream/transport.js";
 import type { FetchedImage } from "./fetch-as-base64.js";
@@ -13,8 +13,8 @@ import { findNoImageError } from "./no-image-error.js";
 const encoder = new TextEncoder();
 
 /** A large answer as it goes by: what goes on of it, what it says, and what is wrong with it. */
-export interface LargeAnswerReader {
-  readonly facts: AnswerFacts;
+export interface LargeResponseReader {
+  readonly facts: ResponseFacts;
   /** A promise only if images are downloaded first. */
   pass(chunk: Uint8Array): Awaitable<readonly Uint8Array[]>;
   passEnd(): readonly Uint8Array[];
@@ -31,7 +31,7 @@ export interface LargeAnswerReader {
 }
 
 /** How one answer is read. */
-export interface LargeAnswerOptions extends Omit<RewriteOptions, "convertsLinks"> {
+export interface LargeResponseOptions extends Omit<RewriteOptions, "convertsLinks"> {
   readonly maxBytes: number;
   /** Converts images that are links. If absent, they stay links. */
   readonly fetchLinks?: ((links: readonly LinkedImage[]) => Promise<readonly FetchedImage[]>) | undefined;
@@ -40,11 +40,11 @@ export interface LargeAnswerOptions extends Omit<RewriteOptions, "convertsLinks"
 }
 
 /** A reader of one answer. */
-export function readLargeAnswer(
+export function readLargeResponse(
   response: TransportResponse,
-  { maxBytes, mask, fetchLinks, ...options }: LargeAnswerOptions,
-): LargeAnswerReader {
-  const rewriter = createAnswerRewriter({
+  { maxBytes, mask, fetchLinks, ...options }: LargeResponseOptions,
+): LargeResponseReader {
+  const rewriter = createResponseRewriter({
     ...options,
     shape: maskErrors(options.shape, mask),
     convertsLinks: fetchLinks !== undefined,
@@ -96,7 +96,7 @@ function isBytes(piece: Uint8Array | LinkedImage): piece is Uint8Array {
   return piece instanceof Uint8Array;
 }
 
-function maskErrors(shape: AnswerShape, mask: SecretMask): AnswerShape {
+function maskErrors(shape: ResponseShape, mask: SecretMask): ResponseShape {
   return {
     ...shape,
     readItem(item, index) {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { AnswerShape } from "../answer-shape.js";
+import type { ResponseShape } from "../answer-shape.js";
 import type { Family } from "../families/family.js";
 import { seedream } from "../families/index.js";
 import {
   type LargeGateway,
-  largeAnswer,
+  largeResponse,
   openLarge,
   pictureText,
   readUntilBreak,
@@ -12,11 +12,11 @@ import {
 import { createScriptedSource, endedSource } from "../testing/scripted-source.js";
 import { ARK_KEY } from "../testing/test-gateway.js";
 
-const TEXT = largeAnswer({ data: [70_000, 60_000].map((bytes) => ({ b64_json: pictureText(bytes) })) });
+const TEXT = largeResponse({ data: [70_000, 60_000].map((bytes) => ({ b64_json: pictureText(bytes) })) });
 const FAILED = { error: { code: "OutputImageSensitiveContentDetected", message: "No." } };
 const FAILURE = { code: "InternalServiceError", message: `It broke, with ${ARK_KEY}.` };
 /** 700 items that failed, more than a megabyte of them. */
-const ALL_FAILED = largeAnswer({
+const ALL_FAILED = largeResponse({
   data: Array.from({ length: 700 }, () => ({ error: { ...FAILED.error, message: "n".repeat(1_500) } })),
   usage: undefined,
 });
@@ -30,11 +30,11 @@ const INVALID = "upstream_invalid_response";
 describe("a large answer without an image", () => {
   it.each([
     ["whose items all failed", ALL_FAILED, "OutputImageSensitiveContentDetected"],
-    ["that has no items", largeAnswer({ data: [], trace: "t".repeat(200_000) }), "upstream_no_image"],
-    ["whose items are no list", largeAnswer({ data: pictureText(200_000) }), "upstream_no_image"],
+    ["that has no items", largeResponse({ data: [], trace: "t".repeat(200_000) }), "upstream_no_image"],
+    ["whose items are no list", largeResponse({ data: pictureText(200_000) }), "upstream_no_image"],
     [
       "that tells of a failure",
-      largeAnswer({ error: FAILURE, data: [], trace: "t".repeat(200_000) }),
+      largeResponse({ error: FAILURE, data: [], trace: "t".repeat(200_000) }),
       FAILURE.code,
     ],
   ])("%s is a 502 on /v1, and goes on as it came on the native endpoint", async (_what, text, code) => {
@@ -62,7 +62,7 @@ describe("a large answer without an image", () => {
 
   it("is one also where images stand behind its failure", async () => {
     const { ask, records } = openLarge({
-      body: largeAnswer({ model: undefined }).replace("{", `{"error":${JSON.stringify(FAILURE)},`),
+      body: largeResponse({ model: undefined }).replace("{", `{"error":${JSON.stringify(FAILURE)},`),
     });
     expect(await ask()).toMatchObject(upstreamError(FAILURE.code));
     expect(records).toMatchObject([{ status: 502, charge: "0.2", images: 0 }]);
@@ -88,7 +88,10 @@ describe("a large answer without an image", () => {
 
   it("that is larger than may be read is a 502, and is not read to its end", async () => {
     const source = createScriptedSource(`{"trace":"${"t".repeat(100_000)}`, "t".repeat(100_000));
-    const { ask, gateway, records } = openLarge({ body: source.body, options: { maxAnswerBytes: 150_000 } });
+    const { ask, gateway, records } = openLarge({
+      body: source.body,
+      options: { maxResponseBytes: 150_000 },
+    });
     expect(await ask()).toMatchObject({
       ...upstreamError(INVALID),
       body: { error: { message: "The provider's answer is larger than 150000 bytes." } },
@@ -157,7 +160,7 @@ describe.each(["/v1", "native"] as const)("a large answer that has begun, on %s,
     const source = createScriptedSource(TEXT.slice(0, 80_000), "A".repeat(100_000), "A".repeat(100_000));
     const { begin, gateway, records } = openLarge({
       body: source.body,
-      options: { maxAnswerBytes: 150_000 },
+      options: { maxResponseBytes: 150_000 },
     });
     const { brokeOff, text } = await readUntilBreak(await begin(path));
     expect(brokeOff).toBe(true);
@@ -193,7 +196,7 @@ describe.each(["/v1", "native"] as const)("a large answer that has begun, on %s,
 });
 
 describe("a large answer that tells of a failure after its images", () => {
-  const text = largeAnswer({ error: FAILURE, trace: "t".repeat(100_000), usage: undefined }).replace(
+  const text = largeResponse({ error: FAILURE, trace: "t".repeat(100_000), usage: undefined }).replace(
     /}$/,
     ',"usage":{"generated_images":2}}',
   );
@@ -218,12 +221,16 @@ function fail(): never {
 }
 
 /** Seedream with a mistake in how its answers are read. */
-function misread(shape: Partial<AnswerShape>): Family {
-  const { answerShape } = seedream;
-  return { ...seedream, name: "broken", ...(answerShape && { answerShape: { ...answerShape, ...shape } }) };
+function misread(shape: Partial<ResponseShape>): Family {
+  const { responseShape } = seedream;
+  return {
+    ...seedream,
+    name: "broken",
+    ...(responseShape && { responseShape: { ...responseShape, ...shape } }),
+  };
 }
 
-function openMisread(shape: Partial<AnswerShape>): LargeGateway {
+function openMisread(shape: Partial<ResponseShape>): LargeGateway {
   return openLarge({
     body: endedSource(TEXT.slice(0, 70_000), TEXT.slice(70_000)).body,
     options: {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createMemoryLedger } from "../billing/memory-ledger.js";
 import type { SettledRecord } from "../billing/usage-record.js";
 import { cutEvery } from "../testing/cut-bytes.js";
-import { HELD, largeAnswer, openLarge, pictureText, RELAYED } from "../testing/large-answers.js";
+import { HELD, largeResponse, openLarge, pictureText, RELAYED } from "../testing/large-answers.js";
 import { createScriptedSource } from "../testing/scripted-source.js";
 import type { Answer } from "../testing/test-gateway.js";
 
@@ -12,38 +12,41 @@ const FAILED = { error: { code: "OutputImageSensitiveContentDetected", message: 
 const USAGE = { generated_images: 3, output_tokens: 49_152, total_tokens: 49_152 };
 
 const SHAPES: readonly (readonly [string, string])[] = [
-  ["one picture", largeAnswer({ data: [{ b64_json: pictureText(200_000) }] })],
-  ["several pictures", largeAnswer({ data: [IMAGE, IMAGE, IMAGE, IMAGE] })],
-  ["pictures and links", largeAnswer({ data: [{ url: "https://ark.test/1.png" }, IMAGE, IMAGE] })],
-  ["a failed item before", largeAnswer({ data: [FAILED, IMAGE, IMAGE] })],
-  ["failed items between", largeAnswer({ data: [IMAGE, FAILED, {}, IMAGE] })],
-  ["a failed item after", largeAnswer({ data: [IMAGE, IMAGE, FAILED] })],
-  ["failed items all around", largeAnswer({ data: [FAILED, IMAGE, FAILED, IMAGE, null, 5] })],
-  ["items with fields of their own", largeAnswer({ data: [{ ...IMAGE, seed: 7, "": [{}] }, IMAGE] })],
-  ["further members", largeAnswer({ tools: [{ type: "web_search" }], note: null, "": 0, deep: [[[{}]]] })],
-  ["a further member of a megabyte", largeAnswer({ trace: "t".repeat(1_000_000) })],
-  ["an `extra` of its own", largeAnswer({ extra: { a: 1 } })],
+  ["one picture", largeResponse({ data: [{ b64_json: pictureText(200_000) }] })],
+  ["several pictures", largeResponse({ data: [IMAGE, IMAGE, IMAGE, IMAGE] })],
+  ["pictures and links", largeResponse({ data: [{ url: "https://ark.test/1.png" }, IMAGE, IMAGE] })],
+  ["a failed item before", largeResponse({ data: [FAILED, IMAGE, IMAGE] })],
+  ["failed items between", largeResponse({ data: [IMAGE, FAILED, {}, IMAGE] })],
+  ["a failed item after", largeResponse({ data: [IMAGE, IMAGE, FAILED] })],
+  ["failed items all around", largeResponse({ data: [FAILED, IMAGE, FAILED, IMAGE, null, 5] })],
+  ["items with fields of their own", largeResponse({ data: [{ ...IMAGE, seed: 7, "": [{}] }, IMAGE] })],
+  ["further members", largeResponse({ tools: [{ type: "web_search" }], note: null, "": 0, deep: [[[{}]]] })],
+  ["a further member of a megabyte", largeResponse({ trace: "t".repeat(1_000_000) })],
+  ["an `extra` of its own", largeResponse({ extra: { a: 1 } })],
   [
     "an `extra` of its own beside a failed item",
-    largeAnswer({ extra: { a: 1 }, data: [IMAGE, IMAGE, FAILED] }),
+    largeResponse({ extra: { a: 1 }, data: [IMAGE, IMAGE, FAILED] }),
   ],
-  ["no model", largeAnswer({ model: undefined })],
-  ["no time", largeAnswer({ created: undefined })],
-  ["a time that is none", largeAnswer({ created: "yesterday" })],
-  ["no usage", largeAnswer({ usage: undefined })],
-  ["an error that is null", largeAnswer({ error: null })],
+  ["no model", largeResponse({ model: undefined })],
+  ["no time", largeResponse({ created: undefined })],
+  ["a time that is none", largeResponse({ created: "yesterday" })],
+  ["no usage", largeResponse({ usage: undefined })],
+  ["an error that is null", largeResponse({ error: null })],
   [
     "unicode",
-    largeAnswer({ note: "画一只狐狸 🦊 \u2028 é", data: [{ ...IMAGE, prompt: "狐狸 \ud83e\udd8a" }, IMAGE] }),
+    largeResponse({
+      note: "画一只狐狸 🦊 \u2028 é",
+      data: [{ ...IMAGE, prompt: "狐狸 \ud83e\udd8a" }, IMAGE],
+    }),
   ],
   [
     "usage before data",
     `{"usage":${JSON.stringify(USAGE)},"data":[${JSON.stringify(IMAGE)},${JSON.stringify(IMAGE)}]}`,
   ],
-  ["white space everywhere", JSON.stringify(JSON.parse(largeAnswer()), null, "\t \n")],
+  ["white space everywhere", JSON.stringify(JSON.parse(largeResponse()), null, "\t \n")],
   [
     "escapes in its names",
-    largeAnswer()
+    largeResponse()
       .replace('"data"', String.raw`"d\u0061ta"`)
       .replaceAll('"b64_json"', String.raw`"b64\u005fjson"`),
   ],
@@ -101,7 +104,7 @@ describe("a large answer that is relayed, beside the same one that is held", () 
     ["a link with a long text beside it", [{ ...linkTo("1"), prompt: "p".repeat(20_000) }, IMAGE]],
     ["a failed item with a very long message", [IMAGE, { error: { code: "A", message: "m".repeat(8_192) } }]],
   ])("converts the links in it where base64 was requested: %s", async (_what, data) => {
-    const text = largeAnswer({ data, trace: "t".repeat(100_000) });
+    const text = largeResponse({ data, trace: "t".repeat(100_000) });
     const { ask, records } = openLarge({ body: text });
     const held = await ask(HELD, { response_format: "b64_json" });
     const relayed = await ask(RELAYED, { response_format: "b64_json" });
@@ -114,21 +117,21 @@ describe("a large answer that is relayed, beside the same one that is held", () 
   });
 
   it("leaves links as they are where links were requested", async () => {
-    const text = largeAnswer({ data: [linkTo("1")], trace: "t".repeat(100_000) });
+    const text = largeResponse({ data: [linkTo("1")], trace: "t".repeat(100_000) });
     const { ask, calls } = openLarge({ body: text });
     expect((await ask(RELAYED, { response_format: "url" })).body["data"]).toEqual([linkTo("1")]);
     expect(calls).toHaveLength(1);
   });
 
   it("has its numbers as the provider wrote them, and its pictures to the byte", async () => {
-    const text = largeAnswer().replace("}]", ',"seed":12345678901234567890,"cost":1.50}]');
+    const text = largeResponse().replace("}]", ',"seed":12345678901234567890,"cost":1.50}]');
     const { text: relayed } = await openLarge({ body: text }).ask();
     expect(relayed).toContain('"seed":12345678901234567890,"cost":1.50}');
     expect(relayed).toBe(text.replace("ep-20260101-abcde", RELAYED));
   });
 
   it("is kept for a repeat up to the size that is to be kept, and not beyond", async () => {
-    const body = largeAnswer();
+    const body = largeResponse();
     const keyed = { "idempotency-key": "7c0ad1f2" };
     const request = { model: RELAYED, prompt: "a fox" };
     const { post, calls } = openLarge({ body });
@@ -138,7 +141,7 @@ describe("a large answer that is relayed, beside the same one that is held", () 
     expect(repeat.headers.get("idempotent-replayed")).toBe("true");
     expect(calls).toHaveLength(1);
 
-    const strict = openLarge({ body, options: { idempotency: { maxAnswerBytes: 100_000 } } });
+    const strict = openLarge({ body, options: { idempotency: { maxResponseBytes: 100_000 } } });
     expect((await strict.post(request, keyed)).status).toBe(200);
     expect(await strict.post(request, keyed)).toMatchObject({
       status: 409,
@@ -162,7 +165,7 @@ describe("the end of a large answer", () => {
     const gate = Promise.withResolvers<void>();
     const settling = Promise.withResolvers<void>();
     const { gateway, begin } = openLarge({
-      body: largeAnswer(),
+      body: largeResponse(),
       options: {
         ledger: {
           ...ledger,
@@ -197,7 +200,7 @@ describe("the end of a large answer", () => {
     const ledger = createMemoryLedger();
     let failures = 2;
     const { gateway, ask } = openLarge({
-      body: largeAnswer(),
+      body: largeResponse(),
       options: {
         ledger: {
           ...ledger,
@@ -212,7 +215,7 @@ describe("the end of a large answer", () => {
   it("is waited for by a gateway that closes", async () => {
     const source = createScriptedSource();
     const { gateway, begin, records } = openLarge({ body: source.body });
-    const text = largeAnswer();
+    const text = largeResponse();
     source.send(text.slice(0, 100_000));
     const answer = (await begin()).json();
     const closed = gateway.close();
@@ -234,7 +237,7 @@ describe("a client that leaves a large answer", () => {
         body: source.body,
         options: { limits: { concurrent: 1 } },
       });
-      const text = largeAnswer();
+      const text = largeResponse();
       source.send(text.slice(0, 80_000));
       const response = await begin("/v1", { signal: leaving.signal });
       if (when === "by its signal") leaving.abort();
@@ -253,7 +256,7 @@ describe("a client that leaves a large answer", () => {
   );
 
   it("pays nothing where the provider then says nothing more", async () => {
-    const source = createScriptedSource(largeAnswer().slice(0, 80_000));
+    const source = createScriptedSource(largeResponse().slice(0, 80_000));
     const { begin, records } = openLarge({ body: source.body });
     await (await begin()).body?.cancel();
     await expect
@@ -264,7 +267,7 @@ describe("a client that leaves a large answer", () => {
 
 describe("a client that reads a large answer slowly", () => {
   it("has the provider wait: little more is taken than is read", async () => {
-    const text = largeAnswer({ data: [{ b64_json: pictureText(2_000_000) }] });
+    const text = largeResponse({ data: [{ b64_json: pictureText(2_000_000) }] });
     const chunks = cutEvery(new TextEncoder().encode(text), 16 * 1024);
     const source = createScriptedSource();
     for (const chunk of chunks) source.send(chunk);

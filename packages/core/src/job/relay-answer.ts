@@ -1,8 +1,8 @@
-import type { AnswerShape } from "../answer-shape.js";
+import type { ResponseShape } from "../answer-shape.js";
 import type { ByteCount } from "../bytes/byte-count.js";
 import { GatewayError, shownCodeOf } from "../errors.js";
 import type { GatewayResponse } from "../exchange.js";
-import { toAnswerHeaders } from "../response/answer-headers.js";
+import { toResponseHeaders } from "../response/answer-headers.js";
 import { Relay, type RelayEnding } from "../response/relay.js";
 import { decodeText, readRequestId } from "../upstream/read-answer.js";
 import { toReadError } from "../upstream/to-read-error.js";
@@ -11,11 +11,11 @@ import type { Answered } from "./dispatch.js";
 import { fetchImages } from "./fetch-as-base64.js";
 import { createReasonMask } from "./hide-upstream-model.js";
 import type { Job, JobParts } from "./job.js";
-import { type LargeAnswerReader, readLargeAnswer } from "./read-large-answer.js";
+import { type LargeResponseReader, readLargeResponse } from "./read-large-answer.js";
 
 /** An answer that is not held: the chunks that came so far, and the rest. */
-export interface LargeAnswer {
-  readonly shape: AnswerShape;
+export interface LargeResponse {
+  readonly shape: ResponseShape;
   readonly chunks: readonly Uint8Array[];
   readonly rest: AsyncIterator<Uint8Array>;
 }
@@ -26,20 +26,20 @@ export interface LargeAnswer {
  *
  * @throws GatewayError when it turns out to be an error before there is an image
  */
-export async function relayAnswer(
+export async function relayResponse(
   parts: JobParts,
   job: Job,
   answered: Answered,
-  { shape, chunks, rest }: LargeAnswer,
+  { shape, chunks, rest }: LargeResponse,
 ): Promise<GatewayResponse> {
   const { response } = answered;
   const isNative = job.request.operation === "native";
-  const reader = readLargeAnswer(response, {
+  const reader = readLargeResponse(response, {
     shape,
     model: job.model.name,
     now: Math.floor(parts.now() / 1000),
     isNative,
-    maxBytes: parts.maxAnswerBytes,
+    maxBytes: parts.maxResponseBytes,
     mask: createReasonMask(parts.mask, answered.sentTo.upstreamModel, job.request),
     fetchLinks:
       isNative || job.request.responseFormat !== "b64_json"
@@ -53,7 +53,7 @@ export async function relayAnswer(
     bytes: job.bytes,
   });
   if (flaw !== undefined) throw await refuse(parts, job, answered, { reader, flaw, isRefusal });
-  const headers = toAnswerHeaders("application/json", { id: job.id, ignored: job.request.ignored });
+  const headers = toResponseHeaders("application/json", { id: job.id, ignored: job.request.ignored });
   if (hasEnded && isNative) {
     await settleRelayed(parts, job, answered, { reader, end: { reason: "complete" } });
     return { status: 200, headers, body: parts.mask(decodeText(first)) };
@@ -106,7 +106,7 @@ interface Begun {
  * native endpoint passes it on.
  */
 async function passUntilImage(
-  reader: LargeAnswerReader,
+  reader: LargeResponseReader,
   { chunks, rest, isNative, bytes }: Beginning,
 ): Promise<Begun> {
   const { facts } = reader;
@@ -139,10 +139,10 @@ async function refuse(
   parts: JobParts,
   job: Job,
   answered: Answered,
-  { reader, flaw, isRefusal }: Pick<Begun, "flaw" | "isRefusal"> & { readonly reader: LargeAnswerReader },
+  { reader, flaw, isRefusal }: Pick<Begun, "flaw" | "isRefusal"> & { readonly reader: LargeResponseReader },
 ): Promise<GatewayError> {
   answered.response.cancel();
-  const error = toAnswerError(parts, job, answered, { reader, flaw });
+  const error = toResponseError(parts, job, answered, { reader, flaw });
   await job.booking.settle(answered.sentTo, {
     status: error.status,
     errorCode: shownCodeOf(error),
@@ -162,7 +162,7 @@ export function settleRelayed(
   parts: JobParts,
   job: SettledJob,
   answered: Answered,
-  { reader, end }: { readonly reader: LargeAnswerReader; readonly end: RelayEnding },
+  { reader, end }: { readonly reader: LargeResponseReader; readonly end: RelayEnding },
 ): Promise<void> | undefined {
   const { facts } = reader;
   const error = findError(parts, job, answered, { reader, end });
@@ -183,14 +183,14 @@ function findError(
   parts: JobParts,
   job: SettledJob,
   answered: Answered,
-  { reader, end }: { readonly reader: LargeAnswerReader; readonly end: RelayEnding },
+  { reader, end }: { readonly reader: LargeResponseReader; readonly end: RelayEnding },
 ): GatewayError | undefined {
   switch (end.reason) {
     case "complete":
       // On the native endpoint an answer without an image goes on.
       return reader.findRefusal();
     case "failed":
-      return toAnswerError(parts, job, answered, { reader, flaw: end.error });
+      return toResponseError(parts, job, answered, { reader, flaw: end.error });
     case "abandoned":
       return new GatewayError("client_closed_request", "The client left, and the rest was not read.");
   }
@@ -200,11 +200,11 @@ function findError(
  * The error of an answer that is none. The channel's health is told, too; but nothing is wrong with a channel that
  * says why there is no image, or says more than the gateway allows.
  */
-function toAnswerError(
+function toResponseError(
   parts: JobParts,
   job: SettledJob,
   answered: Answered,
-  { reader, flaw }: { readonly reader: LargeAnswerReader; readonly flaw: unknown },
+  { reader, flaw }: { readonly reader: LargeResponseReader; readonly flaw: unknown },
 ): GatewayError {
   const error = toReadError(flaw, parts, job, answered);
   if (error.code !== "upstream_no_image" && !reader.isTooLarge) {

@@ -1,7 +1,7 @@
 import type { IdempotencyEnding } from "../admission/admission-store.js";
 import type { Admission } from "../admission/admit.js";
 import type { Visit } from "../admission/entrance.js";
-import { toStoredAnswer } from "../admission/stored-answer.js";
+import { toStoredResponse } from "../admission/stored-answer.js";
 import type { Delivery } from "../billing/delivery.js";
 import { withDataUrlTexts } from "../data-url-image.js";
 import { GatewayError } from "../errors.js";
@@ -107,11 +107,11 @@ function isComplete({ body }: GatewayResponse): boolean {
 function toEnding(
   end: BookingEnd,
   answer: GatewayResponse,
-  { seconds, maxAnswerBytes }: IdempotencyOptions,
+  { seconds, maxResponseBytes }: IdempotencyOptions,
 ): IdempotencyEnding {
   if (!wasRun(end)) return FORGET;
   const ttlMs = seconds * 1000;
-  const stored = toStoredAnswer(answer, maxAnswerBytes);
+  const stored = toStoredResponse(answer, maxResponseBytes);
   return stored === undefined ? { kind: "mark", ttlMs } : { kind: "keep", answer: stored, ttlMs };
 }
 

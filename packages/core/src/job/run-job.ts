@@ -40,7 +40,7 @@ function isStreamForSure({ request, model }: Job, { response }: Answered): boole
   const { headers } = response;
   return (
     request.stream &&
-    model.family.answerShape !== undefined &&
+    model.family.responseShape !== undefined &&
     isLabelledAsEvents(headers) &&
     readContentCoding(headers) === undefined
   );

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { CallerLimits } from "../admission/caller-limits.js";
 import { parseInstant } from "../instant.js";
-import type { ApiKeyOptions } from "../request/authenticate.js";
+import type { CallerOptions } from "../request/authenticate.js";
 import { decimal, name, names, responseFormat, whole } from "./schema-values.js";
 
 const limit = whole(1).nullable().optional();
@@ -19,7 +19,7 @@ const expiresAt = z
   .union([z.string(), z.date()], EXPIRES_AT)
   .refine((value) => parseInstant(value) !== undefined, EXPIRES_AT);
 
-/** One of the `apiKeys`. */
+/** One of the `callers`. */
 export const apiKey = z
   .strictObject(
     {
@@ -38,7 +38,7 @@ export const apiKey = z
       expiresAt: expiresAt.optional(),
       budget: decimal.optional(),
       limits: callerLimits.optional(),
-    } satisfies Record<keyof ApiKeyOptions, z.ZodType>,
+    } satisfies Record<keyof CallerOptions, z.ZodType>,
     "must be an object with id and key or hash",
   )
   .refine(

@@ -1,26 +1,26 @@
 import { formatDecimal, parseDecimal } from "../billing/decimal.js";
 import { DEFAULT_GROUP, type PriceTables } from "../billing/pricing.js";
 import type { Caller } from "../image-request.js";
-import { type ApiKeyOptions, hashApiKey } from "../request/authenticate.js";
+import { type CallerOptions, hashApiKey } from "../request/authenticate.js";
 import type { OptionsProblem } from "./options-problem.js";
 
 /**
- * Checks the entries of `apiKeys` against each other and against the prices. The types of each entry were checked
+ * Checks the entries of `callers` against each other and against the prices. The types of each entry were checked
  * before.
  */
 export function* checkCallers(
-  apiKeys: readonly ApiKeyOptions[],
+  callers: readonly CallerOptions[],
   billing: PriceTables | undefined,
 ): Iterable<OptionsProblem> {
-  yield* checkKeys(apiKeys);
-  yield* checkAgreement(apiKeys);
+  yield* checkKeys(callers);
+  yield* checkAgreement(callers);
   const groups = billing && (billing.group_ratio ?? { [DEFAULT_GROUP]: "1" });
-  for (const [index, { group = DEFAULT_GROUP, budget }] of apiKeys.entries()) {
+  for (const [index, { group = DEFAULT_GROUP, budget }] of callers.entries()) {
     if (groups !== undefined && !Object.hasOwn(groups, group)) {
-      yield { path: `apiKeys[${index}].group`, message: `is not a group of billing.group_ratio: ${group}` };
+      yield { path: `callers[${index}].group`, message: `is not a group of billing.group_ratio: ${group}` };
     }
     if (billing === undefined && budget !== undefined) {
-      yield { path: `apiKeys[${index}].budget`, message: BUDGET_NEEDS_BILLING };
+      yield { path: `callers[${index}].budget`, message: BUDGET_NEEDS_BILLING };
     }
   }
 }
@@ -28,11 +28,11 @@ export function* checkCallers(
 const BUDGET_NEEDS_BILLING =
   "needs billing: without prices nothing is charged, so the budget would have no effect";
 
-function* checkKeys(apiKeys: readonly ApiKeyOptions[]): Iterable<OptionsProblem> {
+function* checkKeys(callers: readonly CallerOptions[]): Iterable<OptionsProblem> {
   const hashes = new Set<string>();
-  for (const [index, { key, hash }] of apiKeys.entries()) {
+  for (const [index, { key, hash }] of callers.entries()) {
     const own = hash?.toLowerCase() ?? hashApiKey(key ?? "");
-    if (hashes.has(own)) yield { path: `apiKeys[${index}]`, message: "has the same key as another entry" };
+    if (hashes.has(own)) yield { path: `callers[${index}]`, message: "has the same key as another entry" };
     hashes.add(own);
   }
 }
@@ -56,17 +56,17 @@ const SHARED: Readonly<Record<Exclude<keyof Caller, "id" | "expiresAt">, (caller
  * Entries with the same id are several keys of one caller: its budget and limits are counted under the id. If one of
  * the entries had no budget, its key could spend without a limit.
  */
-function* checkAgreement(apiKeys: readonly ApiKeyOptions[]): Iterable<OptionsProblem> {
+function* checkAgreement(callers: readonly CallerOptions[]): Iterable<OptionsProblem> {
   const firsts = new Map<string, number>();
-  for (const [index, entry] of apiKeys.entries()) {
+  for (const [index, entry] of callers.entries()) {
     const first = firsts.get(entry.id) ?? index;
     firsts.set(entry.id, first);
-    const other = apiKeys[first] ?? entry;
+    const other = callers[first] ?? entry;
     for (const [field, read] of Object.entries(SHARED)) {
       if (JSON.stringify(read(entry)) === JSON.stringify(read(other))) continue;
       yield {
-        path: `apiKeys[${index}].${field}`,
-        message: `must be the same as apiKeys[${first}].${field}: both entries have the id ${entry.id}, and only key, hash and expiresAt may differ`,
+        path: `callers[${index}].${field}`,
+        message: `must be the same as callers[${first}].${field}: both entries have the id ${entry.id}, and only key, hash and expiresAt may differ`,
       };
     }
   }

@@ -11,7 +11,7 @@ const GOOD: LoadedOptions = {
     { id: "ark", family: "seedream", apiKey: "k1" },
     { id: "bailian", family: "qwen-image", apiKey: "k2" },
   ],
-  apiKeys: [{ id: "me", key: "secret" }],
+  callers: [{ id: "me", key: "secret" }],
 };
 
 function problemsOf(options: unknown): readonly OptionsProblem[] {
@@ -37,15 +37,15 @@ const perToken = { pricing_mode: "per-token", output_token_price: "1" };
 const withPrices = (model_details: object, models: object = {}): object => ({
   models: { "image-edit*": { family: "qwen-image" }, ...models },
   channels: GOOD.channels,
-  apiKeys: GOOD.apiKeys,
+  callers: GOOD.callers,
   billing: { model_details },
 });
 
 describe("options are taken", () => {
   it.each<[string, object]>([
     ["as few as possible", GOOD],
-    ["with a function for the keys", { ...GOOD, apiKeys: undefined, authenticate: () => null }],
-    ["with hashes", { ...GOOD, apiKeys: [{ id: "me", hash: hashApiKey("x") }] }],
+    ["with a function for the keys", { ...GOOD, callers: undefined, authenticate: () => null }],
+    ["with hashes", { ...GOOD, callers: [{ id: "me", hash: hashApiKey("x") }] }],
     [
       "with every option of a channel",
       withChannel({
@@ -106,7 +106,7 @@ it("takes options that are constant through and through", () => {
         resultHosts: ["files.example"],
       },
     ],
-    apiKeys: [{ id: "me", key: "secret", models: ["a"] }],
+    callers: [{ id: "me", key: "secret", models: ["a"] }],
     billing: {
       model_details: { a: { pricing_mode: "per-request", model_price: "1" } },
       group_ratio: { default: "1" },
@@ -125,8 +125,8 @@ describe("options are refused", () => {
     ["null", null, [""]],
     ["a list", [], [""]],
     ["with an unknown name", { ...GOOD, model: {} }, ["model"]],
-    ["without access", { ...GOOD, apiKeys: undefined }, ["apiKeys"]],
-    ["with two ways of access", { ...GOOD, authenticate: () => null }, ["apiKeys"]],
+    ["without access", { ...GOOD, callers: undefined }, ["callers"]],
+    ["with two ways of access", { ...GOOD, authenticate: () => null }, ["callers"]],
     ["with a base path that ends in a slash", { ...GOOD, basePath: "/ai/" }, ["basePath"]],
     ["with a base path of one slash", { ...GOOD, basePath: "/" }, ["basePath"]],
     ["without channels", { ...GOOD, channels: [] }, ["channels"]],
@@ -219,23 +219,23 @@ describe("options are refused", () => {
       { ...GOOD, models: { ...GOOD.models, a: { family: "seedream", limits: "seedream-9" } } },
       ["models.a.limits"],
     ],
-    ["with a caller without a key", { ...GOOD, apiKeys: [{ id: "me" }] }, ["apiKeys[0]"]],
+    ["with a caller without a key", { ...GOOD, callers: [{ id: "me" }] }, ["callers[0]"]],
     [
       "with a caller with key and hash",
-      { ...GOOD, apiKeys: [{ id: "me", key: "k", hash: hashApiKey("k") }] },
-      ["apiKeys[0]"],
+      { ...GOOD, callers: [{ id: "me", key: "k", hash: hashApiKey("k") }] },
+      ["callers[0]"],
     ],
-    ["with a hash that is none", { ...GOOD, apiKeys: [{ id: "me", hash: "abc" }] }, ["apiKeys[0].hash"]],
+    ["with a hash that is none", { ...GOOD, callers: [{ id: "me", hash: "abc" }] }, ["callers[0].hash"]],
     [
       "with one key for two callers",
       {
         ...GOOD,
-        apiKeys: [
+        callers: [
           { id: "me", key: "k" },
           { id: "you", hash: hashApiKey("k").toUpperCase() },
         ],
       },
-      ["apiKeys[1]"],
+      ["callers[1]"],
     ],
     [
       "with a model without a price",
@@ -251,10 +251,10 @@ describe("options are refused", () => {
       "with a caller of an unknown group",
       {
         ...GOOD,
-        apiKeys: [{ id: "me", key: "k", group: "vip" }],
+        callers: [{ id: "me", key: "k", group: "vip" }],
         billing: { model_details: { "*": perRequest } },
       },
-      ["apiKeys[0].group"],
+      ["callers[0].group"],
     ],
     [
       "with an unknown way of pricing",
@@ -289,8 +289,8 @@ describe("options are refused", () => {
     ["with a response format of its own", { ...GOOD, responseFormat: "png" }, ["responseFormat"]],
     [
       "with a limit of 0 bytes",
-      { ...GOOD, bodyLimits: { json: 0 }, maxAnswerBytes: 0 },
-      ["bodyLimits.json", "maxAnswerBytes"],
+      { ...GOOD, bodyLimits: { json: 0 }, maxResponseBytes: 0 },
+      ["bodyLimits.json", "maxResponseBytes"],
     ],
     [
       "with a heartbeat that timers cannot hold",
@@ -337,7 +337,7 @@ describe("options are refused", () => {
       "basePath",
       "must begin with a slash and end without one, such as /ai",
     ],
-    ["callers", { ...GOOD, apiKeys: {} }, "apiKeys", "must be a list of keys"],
+    ["callers", { ...GOOD, callers: {} }, "callers", "must be a list of keys"],
     ["limits of bodies", { ...GOOD, bodyLimits: 1 }, "bodyLimits", "must be an object of limits in bytes"],
     ["prices", { ...GOOD, billing: {} }, "billing.model_details", "is missing: names and their prices"],
     ["retries", withChannel({ retryUnsafe: "yes" }), "channels[0].retryUnsafe", "must be true or false"],
@@ -403,15 +403,15 @@ describe("options are refused", () => {
         { id: "", family: "seedream", apiKey: undefined, weight: -1, baseUrl: "http://example.com" },
         { ...GOOD.channels[1], surprise: 1 },
       ],
-      apiKeys: [{ id: "me" }, { key: "k" }],
+      callers: [{ id: "me" }, { key: "k" }],
       authenticate: () => null,
       billing: { model_details: { a: { ...perRequest, model_price: "-1" } } },
     };
     expect(pathsOf(options).toSorted()).toEqual(
       [
-        "apiKeys",
-        "apiKeys[0]",
-        "apiKeys[1].id",
+        "callers",
+        "callers[0]",
+        "callers[1].id",
         "basePath",
         "billing.model_details.a.model_price",
         "channels[0].apiKey",
@@ -426,12 +426,12 @@ describe("options are refused", () => {
 
   it("in a message of one line for each, without a key", () => {
     const { message } = new GatewayOptionsError(
-      problemsOf({ ...GOOD, apiKeys: [{ id: "me", key: "my secret key" }], basePath: "x" }),
+      problemsOf({ ...GOOD, callers: [{ id: "me", key: "my secret key" }], basePath: "x" }),
     );
     expect(message.split("\n")).toEqual([
       "The options of the gateway are wrong:",
       "  basePath must begin with a slash and end without one, such as /ai",
-      "  apiKeys[0].key must be letters, digits and signs without spaces",
+      "  callers[0].key must be letters, digits and signs without spaces",
     ]);
     expect(message).not.toContain("secret");
   });
@@ -506,7 +506,7 @@ describe("a family of the operator's", () => {
   });
 
   it("says what is missing when nothing is given", () => {
-    expect(problemsOf({ apiKeys: GOOD.apiKeys })).toMatchObject([
+    expect(problemsOf({ callers: GOOD.callers })).toMatchObject([
       { path: "models", message: "is missing: names and what is behind them" },
       { path: "channels", message: "is missing: a list of channels" },
     ]);
@@ -524,7 +524,7 @@ describe("entries of one caller", () => {
   };
   const withKeys = (...others: readonly object[]): object => ({
     ...GOOD,
-    apiKeys: [SHOP, ...others].map((entry, index) => ({ key: `key-${index}`, ...entry })),
+    callers: [SHOP, ...others].map((entry, index) => ({ key: `key-${index}`, ...entry })),
     billing: { model_details: { "*": perRequest }, group_ratio: { default: "1", vip: "0.8" } },
   });
 
@@ -555,8 +555,8 @@ describe("entries of one caller", () => {
   ])("that differ in %s are refused: %j", (field, change) => {
     expect(problemsOf(withKeys({ id: "other" }, { ...SHOP, ...change }))).toEqual([
       {
-        path: `apiKeys[2].${field}`,
-        message: `must be the same as apiKeys[0].${field}: both entries have the id shop, and only key, hash and expiresAt may differ`,
+        path: `callers[2].${field}`,
+        message: `must be the same as callers[0].${field}: both entries have the id shop, and only key, hash and expiresAt may differ`,
       },
     ]);
   });
@@ -568,8 +568,8 @@ describe("what would be ignored", () => {
   it.each<[string, object, string, string]>([
     [
       "a budget without prices",
-      { ...GOOD, apiKeys: [{ id: "me", key: "secret", budget: "5" }] },
-      "apiKeys[0].budget",
+      { ...GOOD, callers: [{ id: "me", key: "secret", budget: "5" }] },
+      "callers[0].budget",
       "needs billing: without prices nothing is charged, so the budget would have no effect",
     ],
     ...["aa", "b", "A", "c*"].map((name): [string, object, string, string] => [
@@ -598,14 +598,14 @@ describe("what would be ignored", () => {
     ],
     [
       "one model of several that does not exist",
-      { ...PRICED, apiKeys: [{ id: "me", key: "s", models: ["a", "c"] }] },
+      { ...PRICED, callers: [{ id: "me", key: "s", models: ["a", "c"] }] },
     ],
     // A model can be taken out of service without a change to its callers, who may come from a database.
     [
       "a caller none of whose models exists",
-      { ...PRICED, apiKeys: [{ id: "me", key: "s", models: ["aa", "c*"] }] },
+      { ...PRICED, callers: [{ id: "me", key: "s", models: ["aa", "c*"] }] },
     ],
-    ["a caller that may use nothing", { ...PRICED, apiKeys: [{ id: "me", key: "s", models: [] }] }],
+    ["a caller that may use nothing", { ...PRICED, callers: [{ id: "me", key: "s", models: [] }] }],
   ])("is none of these: %s", (_what, options) => {
     expect(problemsOf(options)).toEqual([]);
   });

@@ -40,7 +40,7 @@ export function checkOptions(options: LoadedOptions): ReadonlyMap<string, Family
   const extra = isSound("families") ? (options.families ?? []) : [];
   const families = new Map([...builtInFamilies, ...extra].map((family) => [family.name, family]));
   problems.push(...checkFamilyNames(extra), ...checkAccess(options));
-  if (isSound("apiKeys", "billing")) problems.push(...checkCallers(options.apiKeys ?? [], options.billing));
+  if (isSound("callers", "billing")) problems.push(...checkCallers(options.callers ?? [], options.billing));
   if (options.caseInsensitiveNames === true && isSound("models", "channels", "billing")) {
     problems.push(...checkSpellings(options));
   }
@@ -58,7 +58,7 @@ export function checkOptions(options: LoadedOptions): ReadonlyMap<string, Family
  * @throws GatewayOptionsError
  */
 export function checkFixedOptions(options: GatewayOptions): void {
-  const { models: _models, channels: _channels, apiKeys: _apiKeys, billing: _billing, ...fixed } = options;
+  const { models: _models, channels: _channels, callers: _apiKeys, billing: _billing, ...fixed } = options;
   const problems = (fixedOptionsSchema.safeParse(fixed).error?.issues ?? []).flatMap(toProblems);
   if (problems.length > 0) throw new GatewayOptionsError(problems);
 }
@@ -107,9 +107,9 @@ function* checkFamilyNames(extra: readonly Family[]): Iterable<OptionsProblem> {
   }
 }
 
-function* checkAccess({ apiKeys, authenticate }: LoadedOptions): Iterable<OptionsProblem> {
-  if ((apiKeys === undefined) === (authenticate === undefined)) {
-    yield { path: "apiKeys", message: "or authenticate is needed, and only one of them" };
+function* checkAccess({ callers, authenticate }: LoadedOptions): Iterable<OptionsProblem> {
+  if ((callers === undefined) === (authenticate === undefined)) {
+    yield { path: "callers", message: "or authenticate is needed, and only one of them" };
   }
 }
 

@@ -11,7 +11,7 @@ const RATIO = { default: "1" };
 const PLAIN = {
   models: MODELS,
   channels: CHANNELS,
-  apiKeys: API_KEYS,
+  callers: API_KEYS,
   billing: { model_details: DETAILS, group_ratio: RATIO, onLost: "charge" as const },
 } satisfies GatewayOptions;
 
@@ -22,7 +22,7 @@ describe("options are read", () => {
     const options = {
       models: () => MODELS,
       channels: CHANNELS,
-      apiKeys: () => API_KEYS,
+      callers: () => API_KEYS,
       billing: { model_details: () => DETAILS, group_ratio: () => RATIO, onLost: "charge" as const },
       heartbeatSeconds: 5,
     };
@@ -32,7 +32,7 @@ describe("options are read", () => {
   it.each<[string, Partial<GatewayOptions>]>([
     ["models", { models: async () => MODELS }],
     ["channels", { channels: async () => CHANNELS }],
-    ["keys", { apiKeys: async () => API_KEYS }],
+    ["keys", { callers: async () => API_KEYS }],
     ["prices", { billing: { ...PLAIN.billing, model_details: async () => DETAILS } }],
     ["ratios", { billing: { ...PLAIN.billing, group_ratio: async () => RATIO } }],
     ["models of a lazy query", { models: () => queryOf(() => MODELS) }],
@@ -56,7 +56,7 @@ describe("options are read", () => {
     void loadOptions({
       models: slowly("models"),
       channels: slowly("channels"),
-      apiKeys: slowly("keys"),
+      callers: slowly("keys"),
       billing: { model_details: slowly("prices"), group_ratio: slowly("ratios") },
     });
     expect(begun).toEqual(["models", "channels", "keys", "prices", "ratios"]);
@@ -72,7 +72,7 @@ describe("options are read", () => {
 
   it("with functions alone that may be functions", () => {
     const authenticate = vi.fn<() => null>(() => null);
-    void loadOptions({ ...PLAIN, apiKeys: undefined, authenticate });
+    void loadOptions({ ...PLAIN, callers: undefined, authenticate });
     expect(authenticate).not.toHaveBeenCalled();
   });
 });
@@ -92,7 +92,7 @@ describe("what a function throws", () => {
   });
 
   it("is what the promise rejects with", async () => {
-    await expect(loadOptions({ ...PLAIN, apiKeys: () => Promise.reject(new Error("gone")) })).rejects.toThrow(
+    await expect(loadOptions({ ...PLAIN, callers: () => Promise.reject(new Error("gone")) })).rejects.toThrow(
       "gone",
     );
   });

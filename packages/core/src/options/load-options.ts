@@ -1,13 +1,13 @@
 import type { BillingOptions, PriceTables } from "../billing/pricing.js";
 import { isPromiseLike } from "../promise-like.js";
+import type { Loadable } from "./loadable.js";
 import type { GatewayOptions } from "./options.js";
-import type { Source } from "./source.js";
 
 /** The options with every part read that may be a function. */
-export interface LoadedOptions extends Omit<GatewayOptions, "models" | "channels" | "apiKeys" | "billing"> {
+export interface LoadedOptions extends Omit<GatewayOptions, "models" | "channels" | "callers" | "billing"> {
   models: Read<GatewayOptions["models"]>;
   channels: Read<GatewayOptions["channels"]>;
-  apiKeys?: Read<GatewayOptions["apiKeys"]>;
+  callers?: Read<GatewayOptions["callers"]>;
   billing?: LoadedBilling | undefined;
 }
 
@@ -25,15 +25,15 @@ export function loadOptions(options: GatewayOptions): LoadedOptions | Promise<Lo
   if (typeof options !== "object" || options === null) return options;
   const models = read<LoadedOptions["models"]>(options.models);
   const channels = read<LoadedOptions["channels"]>(options.channels);
-  const apiKeys = read<LoadedOptions["apiKeys"]>(options.apiKeys);
+  const callers = read<LoadedOptions["callers"]>(options.callers);
   const billing = loadBilling(options.billing);
-  const isReady = !isPromise(models) && !isPromise(channels) && !isPromise(apiKeys) && !isPromise(billing);
-  if (isReady) return { ...options, models, channels, apiKeys, billing };
-  return Promise.all([models, channels, apiKeys, billing]).then(([m, c, a, b]) => ({
+  const isReady = !isPromise(models) && !isPromise(channels) && !isPromise(callers) && !isPromise(billing);
+  if (isReady) return { ...options, models, channels, callers, billing };
+  return Promise.all([models, channels, callers, billing]).then(([m, c, a, b]) => ({
     ...options,
     models: m,
     channels: c,
-    apiKeys: a,
+    callers: a,
     billing: b,
   }));
 }
@@ -54,7 +54,7 @@ function loadBilling(
   }));
 }
 
-function read<T>(source: Source<T>): T | Promise<T> {
+function read<T>(source: Loadable<T>): T | Promise<T> {
   const value = isFunction(source) ? source() : source;
   if (!isPromiseLike(value)) return value;
   const promise = Promise.resolve(value);
@@ -63,7 +63,7 @@ function read<T>(source: Source<T>): T | Promise<T> {
   return promise;
 }
 
-function isFunction<T>(source: Source<T>): source is () => T | Promise<T> {
+function isFunction<T>(source: Loadable<T>): source is () => T | Promise<T> {
   return typeof source === "function";
 }
 

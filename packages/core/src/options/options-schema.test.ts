@@ -9,7 +9,7 @@ const MODELS = { a: { family: "seedream" } };
 const CHANNELS = [{ id: "ark", family: "seedream", apiKey: "k1" }];
 const API_KEYS = [{ id: "me", key: "secret" }];
 const PRICES = { a: { pricing_mode: "per-request" as const, model_price: "1" } };
-const GOOD: GatewayOptions = { models: MODELS, channels: CHANNELS, apiKeys: API_KEYS };
+const GOOD: GatewayOptions = { models: MODELS, channels: CHANNELS, callers: API_KEYS };
 
 /** What `createGateway` says of the options, as `path message`. */
 function problemsOf(changed: object): readonly string[] {
@@ -22,7 +22,7 @@ function problemsOf(changed: object): readonly string[] {
   }
 }
 
-const withKey = (key: object): object => ({ apiKeys: [{ ...API_KEYS[0], ...key }] });
+const withKey = (key: object): object => ({ callers: [{ ...API_KEYS[0], ...key }] });
 const price = (value: unknown): object => ({ billing: { model_details: () => value } });
 const without = (part: object, name: string): object => ({ ...part, [name]: undefined });
 
@@ -42,7 +42,7 @@ describe("options are taken", () => {
     ["a ledger", { ledger: createMemoryLedger() }],
     ["a store of limits", { admission: createMemoryAdmissionStore() }],
     ["how long answers are kept", { idempotency: { seconds: 1 } }],
-    ["how large answers are kept", { idempotency: { maxAnswerBytes: 1 } }],
+    ["how large answers are kept", { idempotency: { maxResponseBytes: 1 } }],
     ["bytes in flight", { maxBytesInFlight: 1 }],
     ["a share for one caller", { maxCallerShare: 1 }],
     ["limits of slow bodies", { bodyLimits: { minBytesPerSecond: 1, slowAfterSeconds: 3_600 } }],
@@ -71,16 +71,16 @@ describe("a wrong option is named", () => {
     [`limits.imagesPerMinute ${WHOLE}`, { limits: { imagesPerMinute: 1.5 } }],
     [`limits.concurrent ${AT_LEAST_1}`, { limits: { concurrent: 0 } }],
     ["limits.perMinute is not an option", { limits: { perMinute: 1 } }],
-    [`apiKeys[0].limits.concurrent ${AT_LEAST_1}`, withKey({ limits: { concurrent: -1 } })],
-    ["apiKeys[0].limits must be an object of limits", withKey({ limits: null })],
-    ['apiKeys[0].budget must be a decimal of at least 0, such as "0.04"', withKey({ budget: "-1" })],
-    ['apiKeys[0].budget must be a decimal of at least 0, such as "0.04"', withKey({ budget: "1e3" })],
-    ['apiKeys[0].budget must be a decimal such as "0.04"', withKey({ budget: null })],
-    [`apiKeys[0].id must be ${NAME}`, withKey({ id: "x".repeat(513) })],
-    [`apiKeys[0].group must be ${NAME}`, withKey({ group: "图".repeat(171) })],
-    [`apiKeys[0].expiresAt ${END}`, withKey({ expiresAt: "2027-01-31" })],
-    [`apiKeys[0].expiresAt ${END}`, withKey({ expiresAt: 1_801_353_600_000 })],
-    [`apiKeys[0].expiresAt ${END}`, withKey({ expiresAt: new Date(Number.NaN) })],
+    [`callers[0].limits.concurrent ${AT_LEAST_1}`, withKey({ limits: { concurrent: -1 } })],
+    ["callers[0].limits must be an object of limits", withKey({ limits: null })],
+    ['callers[0].budget must be a decimal of at least 0, such as "0.04"', withKey({ budget: "-1" })],
+    ['callers[0].budget must be a decimal of at least 0, such as "0.04"', withKey({ budget: "1e3" })],
+    ['callers[0].budget must be a decimal such as "0.04"', withKey({ budget: null })],
+    [`callers[0].id must be ${NAME}`, withKey({ id: "x".repeat(513) })],
+    [`callers[0].group must be ${NAME}`, withKey({ group: "图".repeat(171) })],
+    [`callers[0].expiresAt ${END}`, withKey({ expiresAt: "2027-01-31" })],
+    [`callers[0].expiresAt ${END}`, withKey({ expiresAt: 1_801_353_600_000 })],
+    [`callers[0].expiresAt ${END}`, withKey({ expiresAt: new Date(Number.NaN) })],
     [
       `models.a.callerLimits.concurrent ${WHOLE}`,
       { models: { a: { family: "seedream", callerLimits: { concurrent: "2" } } } },
@@ -97,10 +97,13 @@ describe("a wrong option is named", () => {
       "admission must have the functions admit, finish, setCooldown",
       { admission: without(createMemoryAdmissionStore(), "finish") },
     ],
-    ["idempotency must be an object with seconds or maxAnswerBytes", { idempotency: 86_400 }],
+    ["idempotency must be an object with seconds or maxResponseBytes", { idempotency: 86_400 }],
     ["idempotency.seconds must be a whole number of seconds", { idempotency: { seconds: "1" } }],
     [`idempotency.seconds ${AT_LEAST_1}`, { idempotency: { seconds: 0 } }],
-    ["idempotency.maxAnswerBytes must be a whole number of bytes", { idempotency: { maxAnswerBytes: 0.5 } }],
+    [
+      "idempotency.maxResponseBytes must be a whole number of bytes",
+      { idempotency: { maxResponseBytes: 0.5 } },
+    ],
     ["idempotency.ttl is not an option", { idempotency: { ttl: 1 } }],
     ["maxBytesInFlight must be a whole number of bytes", { maxBytesInFlight: "1GiB" }],
     [`maxBytesInFlight ${AT_LEAST_1}`, { maxBytesInFlight: 0 }],
@@ -142,10 +145,10 @@ describe("what a function gives is named like what stands in the options", () =>
       "channels[0].apiKey is missing; is the environment variable set?",
       { channels: () => [without(CHANNELS[0] ?? {}, "apiKey")] },
     ],
-    ["apiKeys must be a list of keys", { apiKeys: () => "secret" }],
+    ["callers must be a list of keys", { callers: () => "secret" }],
     [
-      "apiKeys[1] has the same key as another entry",
-      { apiKeys: () => [...API_KEYS, { id: "you", key: "secret" }] },
+      "callers[1] has the same key as another entry",
+      { callers: () => [...API_KEYS, { id: "you", key: "secret" }] },
     ],
     ["billing.model_details is missing: names and their prices", price(null)],
     ["billing.model_details.a is missing: the model has no price", price({})],
@@ -164,7 +167,7 @@ describe("what a function gives is named like what stands in the options", () =>
       ...GOOD,
       models: async () => MODELS,
       channels: async () => CHANNELS,
-      apiKeys: async () => API_KEYS,
+      callers: async () => API_KEYS,
       ...changed,
       logger: { warn() {}, error() {} },
     });

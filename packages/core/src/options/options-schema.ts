@@ -49,7 +49,7 @@ const shape = {
   caseInsensitiveNames: z.boolean(TRUE_OR_FALSE).optional(),
   models: z.record(name, model, "is missing: names and what is behind them"),
   channels: z.array(channel, "is missing: a list of channels").min(1, "must hold at least one channel"),
-  apiKeys: z.array(apiKey, "must be a list of keys").optional(),
+  callers: z.array(apiKey, "must be a list of keys").optional(),
   authenticate: asFunction.optional(),
   billing: billing.optional(),
   limits: callerLimits.optional(),
@@ -59,9 +59,9 @@ const shape = {
     .strictObject(
       {
         seconds: z.int("must be a whole number of seconds").min(1, "must be at least 1").optional(),
-        maxAnswerBytes: bytes,
+        maxResponseBytes: bytes,
       } satisfies Record<keyof IdempotencyOptions, z.ZodType>,
-      "must be an object with seconds or maxAnswerBytes",
+      "must be an object with seconds or maxResponseBytes",
     )
     .optional(),
   responseFormat,
@@ -81,7 +81,7 @@ const shape = {
       "must be an object of limits in bytes",
     )
     .optional(),
-  maxAnswerBytes: bytes,
+  maxResponseBytes: bytes,
   maxBytesInFlight: bytes,
   maxCallerShare: z
     .number("must be a number")
@@ -103,7 +103,7 @@ const shape = {
 /** The shape of the options; what spans several of them is checked in `check-options.ts`. */
 export const gatewayOptionsSchema = z.strictObject(shape, "must be an object");
 
-const { models: _models, channels: _channels, apiKeys: _apiKeys, billing: _billing, ...fixedShape } = shape;
+const { models: _models, channels: _channels, callers: _apiKeys, billing: _billing, ...fixedShape } = shape;
 
 /** The same without what may be a function that reads it. */
 export const fixedOptionsSchema = z.strictObject(fixedShape);

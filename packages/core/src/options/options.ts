@@ -4,22 +4,22 @@ import type { Ledger } from "../billing/ledger.js";
 import type { BillingOptions } from "../billing/pricing.js";
 import type { UsageRecord } from "../billing/usage-record.js";
 import type { Family } from "../families/family.js";
-import type { BeforeSend, ErrorEvent, RequestEvent } from "../hooks.js";
+import type { BeforeSend, FailureEvent, RequestEvent } from "../hooks.js";
 import type { ResponseFormat } from "../image-request.js";
 import type { Logger } from "../logger.js";
-import type { ApiKeyOptions, Authenticate } from "../request/authenticate.js";
+import type { Authenticate, CallerOptions } from "../request/authenticate.js";
 import type { BodyLimits } from "../request/read-fields.js";
 import type { ChannelOptions } from "../routing/channel.js";
 import type { ModelOptions } from "../routing/resolve-model.js";
 import type { Fetch } from "../upstream/fetch-transport.js";
-import type { Source } from "./source.js";
+import type { Loadable } from "./loadable.js";
 
 /** Everything that `createGateway` takes. Wrong options fail at start, every problem listed with its path. */
 export interface GatewayOptions {
   /** Stands before every path of the gateway: `/ai` serves `/ai/v1/images/generations`. Default: none. */
   basePath?: string | undefined;
   /** Service model name, or series (`image-edit*`), to what is behind it. An exact name wins, then the longest prefix. */
-  models: Source<Readonly<Record<string, ModelOptions>>>;
+  models: Loadable<Readonly<Record<string, ModelOptions>>>;
   /**
    * Whether clients may write model names in any case. Records, prices, limits and upstream names then have the
    * configured spelling; the open part of a series is in lower case. Two configured names that differ only in case
@@ -28,10 +28,10 @@ export interface GatewayOptions {
    */
   caseInsensitiveNames?: boolean | undefined;
   /** The accounts that make the images. */
-  channels: Source<readonly ChannelOptions[]>;
+  channels: Loadable<readonly ChannelOptions[]>;
   /** Who may call. Give these, or `authenticate`. */
-  apiKeys?: Source<readonly ApiKeyOptions[]> | undefined;
-  /** The operator's own key check. Give this, or `apiKeys`. */
+  callers?: Loadable<readonly CallerOptions[]> | undefined;
+  /** The operator's own key check. Give this, or `callers`. */
   authenticate?: Authenticate | undefined;
   /** Prices. Without them nothing is charged, and usage records carry `charge: null`. */
   billing?: BillingOptions | undefined;
@@ -59,7 +59,7 @@ export interface GatewayOptions {
    */
   uploadMemoryBytes?: number | undefined;
   /** The largest JSON answer of a provider that is read, in bytes. Default 256 MiB. */
-  maxAnswerBytes?: number | undefined;
+  maxResponseBytes?: number | undefined;
   /**
    * Sends a comment into a stream that was silent for so many seconds. The silence before the provider's answer
    * begins is not filled: until then it may still be an error. Default: none.
@@ -91,7 +91,7 @@ export interface GatewayOptions {
    */
   onUsage?: ((record: UsageRecord) => unknown) | undefined;
   /** Called once for each request that failed, whoever's fault it was. What it throws is logged. */
-  onError?: ((event: ErrorEvent) => unknown) | undefined;
+  onError?: ((event: FailureEvent) => unknown) | undefined;
   /** Called once for each request when its answer begins. What it throws is logged. */
   onRequest?: ((event: RequestEvent) => unknown) | undefined;
   /** Default: lines of JSON on the error stream. */
@@ -105,7 +105,7 @@ export interface IdempotencyOptions {
   /** Seconds that an answer is kept. Default 86,400, a day. */
   readonly seconds: number;
   /** Answers above this size are not kept, and a repeat is refused. Bytes. Default 256 KiB. */
-  readonly maxAnswerBytes: number;
+  readonly maxResponseBytes: number;
 }
 
 const MIB = 1024 * 1024;
@@ -116,7 +116,7 @@ export const DEFAULT_BODY_LIMITS: BodyLimits = {
   minBytesPerSecond: 1_024,
   slowAfterSeconds: 20,
 };
-export const DEFAULT_IDEMPOTENCY: IdempotencyOptions = { seconds: 86_400, maxAnswerBytes: 256 * 1024 };
+export const DEFAULT_IDEMPOTENCY: IdempotencyOptions = { seconds: 86_400, maxResponseBytes: 256 * 1024 };
 export const DEFAULT_MAX_BYTES_IN_FLIGHT = 1024 * MIB;
 export const DEFAULT_MAX_CALLER_SHARE = 0.5;
 export const DEFAULT_UPLOAD_MEMORY_BYTES = 256 * MIB;

@@ -4,8 +4,8 @@ import { GatewayError } from "../errors.js";
 import type { HeaderReader } from "../exchange.js";
 import type { Caller } from "../image-request.js";
 import {
-  type ApiKeyOptions,
   type Authenticate,
+  type CallerOptions,
   createAuthenticator,
   type FindCaller,
   findByHash,
@@ -83,7 +83,7 @@ describe("keys in the options", () => {
   });
 });
 
-const expiring = (expiresAt: ApiKeyOptions["expiresAt"]): Promise<Caller> =>
+const expiring = (expiresAt: CallerOptions["expiresAt"]): Promise<Caller> =>
   authenticateBy(findByHash([{ id: "guest", key: KEY, expiresAt }]))(headers(`Bearer ${KEY}`));
 
 describe("keys that end", () => {

@@ -9,7 +9,7 @@ import { isPromiseLike } from "../promise-like.js";
 import { type CallerRules, checkCaller } from "./check-caller.js";
 
 /** A caller of the gateway and the key it holds: in clear, or better its {@link hashApiKey}. */
-export interface ApiKeyOptions extends Caller {
+export interface CallerOptions extends Caller {
   /** The key itself. Kept only as its hash. */
   readonly key?: string | undefined;
   /** SHA-256 of the key, 64 hexadecimal digits. */
@@ -41,7 +41,7 @@ export type FindCaller = (
 export type Authenticator = (headers: HeaderReader) => Caller | Promise<Caller>;
 
 /**
- * SHA-256 of an API key in hexadecimal, as `apiKeys[].hash` takes it.
+ * SHA-256 of an API key in hexadecimal, as `callers[].hash` takes it.
  *
  * @example
  * ```ts
@@ -99,14 +99,14 @@ async function askOperator(
  * Finds callers by the hash of their key. Only hashes are held and compared, so the time of a
  * look-up tells nothing of a key.
  */
-export function findByHash(apiKeys: readonly ApiKeyOptions[]): FindCaller {
-  const callers = new Map(
-    apiKeys.map(({ key, hash, ...caller }) => [
+export function findByHash(callers: readonly CallerOptions[]): FindCaller {
+  const byHash = new Map(
+    callers.map(({ key, hash, ...caller }) => [
       hash?.toLowerCase() ?? hashApiKey(key ?? ""),
       toFound(caller),
     ]),
   );
-  return (apiKey) => callers.get(hashApiKey(apiKey));
+  return (apiKey) => byHash.get(hashApiKey(apiKey));
 }
 
 function toFound(caller: Caller): FoundCaller {

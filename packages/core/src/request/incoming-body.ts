@@ -1,5 +1,5 @@
 import { takeWhole } from "../bytes/chunk-queue.js";
-import type { Environment } from "../environment.js";
+import type { Dependencies } from "../dependencies.js";
 import { GatewayError, isGatewayError } from "../errors.js";
 import type { GatewayRequest } from "../exchange.js";
 import { bodyAlreadyRead } from "./body-already-read.js";
@@ -36,7 +36,7 @@ export interface BodyPace {
   /** The bytes per second that must arrive on average in each period of `seconds`. */
   readonly minBytesPerSecond: number;
   readonly seconds: number;
-  readonly repeat: Environment["repeat"];
+  readonly repeat: Dependencies["repeat"];
 }
 
 /** The limits of a body. Without them no bytes are counted and a slow body is not ended; for tests. */

@@ -1,5 +1,5 @@
 /** What every successful answer says beside its body. */
-export interface AnswerContext {
+export interface ResponseContext {
   /** The request's id. */
   readonly id: string;
   /** Fields of the client that had no effect. */
@@ -7,7 +7,10 @@ export interface AnswerContext {
 }
 
 /** Headers of every successful answer of this type. */
-export function toAnswerHeaders(contentType: string, { id, ignored }: AnswerContext): Record<string, string> {
+export function toResponseHeaders(
+  contentType: string,
+  { id, ignored }: ResponseContext,
+): Record<string, string> {
   const headers: Record<string, string> = {
     "content-type": contentType,
     "cache-control": "no-store",

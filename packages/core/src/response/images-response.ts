@@ -1,10 +1,10 @@
 import type { GatewayResponse } from "../exchange.js";
 import type { ImageResult } from "../image-request.js";
 import type { JsonObject } from "../json.js";
-import { type AnswerContext, toAnswerHeaders } from "./answer-headers.js";
+import { type ResponseContext, toResponseHeaders } from "./answer-headers.js";
 
 /** What the images' answer says beside the images. */
-export interface ImagesResponseContext extends AnswerContext {
+export interface ImagesResponseContext extends ResponseContext {
   /** Milliseconds since 1970, for providers that give no time. */
   readonly now: () => number;
 }
@@ -20,7 +20,7 @@ export function renderImages(result: ImageResult, context: ImagesResponseContext
   if (extra !== undefined) body["extra"] = extra;
   return {
     status: 200,
-    headers: toAnswerHeaders("application/json", context),
+    headers: toResponseHeaders("application/json", context),
     body: JSON.stringify(body),
   };
 }

@@ -1,11 +1,11 @@
 import type { GatewayResponse } from "../exchange.js";
-import { type AnswerContext, toAnswerHeaders } from "./answer-headers.js";
+import { type ResponseContext, toResponseHeaders } from "./answer-headers.js";
 
 /** The answer of `/api/v3`: the provider's own text. */
-export function renderNative(text: string, context: AnswerContext): GatewayResponse {
+export function renderNative(text: string, context: ResponseContext): GatewayResponse {
   return {
     status: 200,
-    headers: toAnswerHeaders("application/json", context),
+    headers: toResponseHeaders("application/json", context),
     body: text,
   };
 }

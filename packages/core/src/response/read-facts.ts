@@ -1,8 +1,8 @@
-import type { AnswerShape } from "../answer-shape.js";
+import type { ResponseShape } from "../answer-shape.js";
 import type { FailureReason, ResultError, Usage } from "../image-request.js";
 
 /** What an answer has said so far. */
-export interface AnswerFacts {
+export interface ResponseFacts {
   /** Images that came, or have begun to. */
   readonly images: number;
   /** Items that failed, each with its index in the provider's batch. */
@@ -17,7 +17,7 @@ export interface AnswerFacts {
 /** Learns what an answer says from its members, one after another. */
 export interface FactReader {
   /** The same object all along. */
-  readonly facts: AnswerFacts;
+  readonly facts: ResponseFacts;
   /** A member's value. Of a member given twice the last one counts, as it does for `JSON.parse`. */
   readMember(name: string, value: unknown): void;
   /** An item: true where it is an image. */
@@ -28,9 +28,9 @@ export interface FactReader {
   countImage(): void;
 }
 
-export function createFactReader(shape: AnswerShape): FactReader {
+export function createFactReader(shape: ResponseShape): FactReader {
   const errors: ResultError[] = [];
-  const facts: { -readonly [Key in keyof AnswerFacts]: AnswerFacts[Key] } = {
+  const facts: { -readonly [Key in keyof ResponseFacts]: ResponseFacts[Key] } = {
     images: 0,
     errors,
     failure: undefined,

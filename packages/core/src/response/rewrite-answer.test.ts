@@ -17,9 +17,9 @@ import { anyJsonText, anyObjectText, anyStringText } from "../testing/any-json-t
 import { cutBytes, cutEvery } from "../testing/cut-bytes.js";
 import { renderImages } from "./images-response.js";
 import {
-  type AnswerRewriter,
-  createAnswerRewriter,
+  createResponseRewriter,
   type LinkedImage,
+  type ResponseRewriter,
   type RewriteOptions,
 } from "./rewrite-answer.js";
 
@@ -40,13 +40,13 @@ const REQUEST: ImageRequest = {
   ignored: [],
 };
 
-function createRewriter(options: RewriterOptions = {}): AnswerRewriter {
-  return createAnswerRewriter({ shape: SEEDREAM_ANSWER, model: MODEL, now: NOW, ...options });
+function createRewriter(options: RewriterOptions = {}): ResponseRewriter {
+  return createResponseRewriter({ shape: SEEDREAM_ANSWER, model: MODEL, now: NOW, ...options });
 }
 
 type RewriterOptions = Partial<Pick<RewriteOptions, "isNative" | "maxHeldBytes" | "convertsLinks">>;
 
-interface Rewritten extends Pick<AnswerRewriter, "facts" | "status"> {
+interface Rewritten extends Pick<ResponseRewriter, "facts" | "status"> {
   readonly text: string;
 }
 
@@ -77,14 +77,14 @@ const rewriteText = (text: string, options = {}): Rewritten => rewrite([encoder.
 /** The answer as it is made of a whole body, or `undefined` where that is an error. */
 function renderPlainly(text: string): { facts: object; body: unknown } {
   const { images, errors, usage, failure, ...result } = fromSeedream(JSON.parse(text), REQUEST);
-  const isAnswer = images.length > 0 && failure === undefined;
+  const isResponse = images.length > 0 && failure === undefined;
   const { body } = renderImages(
     { images, errors, ...result },
     { id: "1", ignored: [], now: () => NOW * 1000 },
   );
   return {
     facts: { images: images.length, errors, usage, failure, upstreamRequestId: undefined },
-    body: isAnswer && typeof body === "string" ? JSON.parse(body) : undefined,
+    body: isResponse && typeof body === "string" ? JSON.parse(body) : undefined,
   };
 }
 
@@ -282,7 +282,7 @@ describe("an answer rewritten as it comes", () => {
 
   it("says where the request id stands, where the family names a place", () => {
     const shape = { ...SEEDREAM_ANSWER, requestId: "request_id" };
-    const rewriter = createAnswerRewriter({ shape, model: MODEL, now: NOW });
+    const rewriter = createResponseRewriter({ shape, model: MODEL, now: NOW });
     rewriter.push(encoder.encode('{"request_id":"0217"}'));
     expect(rewriter.facts.upstreamRequestId).toBe("0217");
   });

@@ -1,9 +1,9 @@
-import type { AnswerShape } from "../answer-shape.js";
+import type { ResponseShape } from "../answer-shape.js";
 import type { ResultError, ResultImage } from "../image-request.js";
 import { isJsonObject } from "../json.js";
 import { createChunkJoiner } from "./join-chunks.js";
 import { type ItemKind, type LargeItem, readLargeItem } from "./large-item.js";
-import { type AnswerFacts, createFactReader } from "./read-facts.js";
+import { createFactReader, type ResponseFacts } from "./read-facts.js";
 import { createJsonScanner } from "./scan-json.js";
 import { createJsonShortener, type JsonShortener } from "./shorten-json.js";
 import type { JsonStatus } from "./walk-json.js";
@@ -14,7 +14,7 @@ const OPEN_BRACE = 0x7b;
 
 /** How an answer is rewritten. */
 export interface RewriteOptions {
-  readonly shape: AnswerShape;
+  readonly shape: ResponseShape;
   /** The service model name, in place of the provider's. */
   readonly model: string;
   /** Seconds since 1970, where the provider gives no time. */
@@ -38,7 +38,7 @@ export interface LinkedImage {
 }
 
 /** Rewrites one answer as it comes. */
-export interface AnswerRewriter {
+export interface ResponseRewriter {
   /** The bytes to send on: several chunks of one push may share the memory of the chunk that was pushed. */
   push(chunk: Uint8Array): readonly (Uint8Array | LinkedImage)[];
   /** Adds to `extra.errors` that a link could not be converted. */
@@ -49,7 +49,7 @@ export interface AnswerRewriter {
    */
   end(): readonly Uint8Array[];
   /** What the answer has said so far: the same object all along. */
-  readonly facts: AnswerFacts;
+  readonly facts: ResponseFacts;
   /** Whether the answer is complete, or no JSON object that can be read on. */
   readonly status: JsonStatus;
 }
@@ -60,7 +60,7 @@ export interface AnswerRewriter {
  * `extra.errors`, the error of the whole answer is left out, `created` is added where no time is given. All
  * other values are the provider's, byte by byte; white space between them is dropped.
  */
-export function createAnswerRewriter(options: RewriteOptions): AnswerRewriter {
+export function createResponseRewriter(options: RewriteOptions): ResponseRewriter {
   const { shape, isNative = false, convertsLinks = false, maxHeldBytes } = options;
   const model = JSON.stringify(options.model);
   const now = String(options.now);

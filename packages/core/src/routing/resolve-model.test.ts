@@ -120,7 +120,7 @@ describe("the model of a request", () => {
   ])("with %j allowed to the caller, %s is answered with %i", async (models, model, status) => {
     const { post } = createTestGateway(undefined, {
       ...options,
-      apiKeys: undefined,
+      callers: undefined,
       authenticate: () => ({ id: "me", models }),
     });
     const answer = await post({ model, prompt: "x" });
@@ -178,7 +178,7 @@ describe("a name that differs only in case", () => {
   it("is not told of a model that the caller may not use", async () => {
     const { post } = createTestGateway(undefined, {
       ...cased,
-      apiKeys: undefined,
+      callers: undefined,
       authenticate: () => ({ id: "me", models: ["image-Max"] }),
     });
     expect((await post({ model: "image-2.0-PRO", prompt: "x" })).body).toMatchObject({
@@ -210,7 +210,7 @@ describe("a name that differs only in case", () => {
     const { post } = createTestGateway(undefined, {
       ...cased,
       caseInsensitiveNames: true,
-      apiKeys: undefined,
+      callers: undefined,
       authenticate: () => ({ id: "me", models: ["Image-2.0*"] }),
     });
     expect((await post({ model: "image-2.0-PRO", prompt: "x" })).status).toBe(200);

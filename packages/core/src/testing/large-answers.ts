@@ -11,7 +11,7 @@ import {
 } from "./test-gateway.js";
 
 /** The same family; it does not tell how its answers are read, so that they are held whole. */
-const { answerShape: _shape, ...withoutShape } = seedream;
+const { responseShape: _shape, ...withoutShape } = seedream;
 
 /** A model whose large answers are relayed, and one whose answers are held. */
 export const RELAYED = "relayed";
@@ -23,7 +23,7 @@ export function pictureText(bytes = 60_000, letter = "A"): string {
 }
 
 /** The text of an answer of two pictures and 1,000 tokens, with a member in the place of another. */
-export function largeAnswer(members: Readonly<Record<string, unknown>> = {}): string {
+export function largeResponse(members: Readonly<Record<string, unknown>> = {}): string {
   return JSON.stringify({
     model: "ep-20260101-abcde",
     created: 1_763_683_200,

@@ -23,7 +23,7 @@ export function openLimited({ limits, own, options, provider }: LimitSettings): 
     provider,
     {
       limits,
-      apiKeys: [
+      callers: [
         { id: "me", key: CALLER_KEY, limits: own },
         { id: "you", key: OTHER_KEY },
       ],

@@ -1,9 +1,9 @@
 import { setImmediate } from "node:timers/promises";
-import type { Environment } from "../environment.js";
+import type { Dependencies } from "../dependencies.js";
 
 /** Repeated work that runs when a test says so. */
 export interface ManualClock {
-  readonly repeat: Environment["repeat"];
+  readonly repeat: Dependencies["repeat"];
   /** How many are running. */
   readonly running: number;
   /** Lets so many seconds pass, and what they cause happen. */

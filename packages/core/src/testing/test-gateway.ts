@@ -1,6 +1,6 @@
 import type { ReleasedRecord, SettledRecord, UnresolvedRecord } from "../billing/usage-record.js";
 import { createGateway } from "../create-gateway.js";
-import type { Environment } from "../environment.js";
+import type { Dependencies } from "../dependencies.js";
 import type { Gateway } from "../gateway.js";
 import { isJsonObject, type JsonObject } from "../json.js";
 import type { GatewayOptions } from "../options/options.js";
@@ -89,7 +89,7 @@ export function refusedConnection(): TypeError {
 export function createTestGateway(
   provider: Provider = healthyProvider,
   options: Partial<GatewayOptions> = {},
-  environment: Partial<Environment> = {},
+  dependencies: Partial<Dependencies> = {},
 ): TestGateway {
   const calls: SentCall[] = [];
   const records: SettledRecord[] = [];
@@ -112,7 +112,7 @@ export function createTestGateway(
         { id: "ark", family: "seedream", apiKey: ARK_KEY },
         { id: "bailian", family: "qwen-image", apiKey: DASHSCOPE_KEY },
       ],
-      apiKeys: [{ id: "me", key: CALLER_KEY }],
+      callers: [{ id: "me", key: CALLER_KEY }],
       onUsage: (record) => void (record.state === "settled" ? records.push(record) : unresolved.push(record)),
       logger: {
         warn: (fields, message) => void logs.push({ level: "warn", fields, message }),
@@ -126,7 +126,7 @@ export function createTestGateway(
       },
       ...options,
     },
-    environment,
+    dependencies,
   );
   const post: TestGateway["post"] = async (body, headers = {}) =>
     readAnswer(await gateway.fetch(createPost(body, headers)));

@@ -12,7 +12,7 @@ import { toUpstreamError } from "./upstream-error.js";
 const ANSWER_LIMITS = { maxDepth: 64, maxValues: 1_000_000 };
 
 /** A JSON object as it came, and parsed. */
-export interface JsonAnswer {
+export interface JsonResponse {
   readonly text: string;
   readonly value: JsonObject;
 }
@@ -28,7 +28,7 @@ export interface ReadOptions {
 }
 
 /** The beginning of an answer, or all of it where it is not larger than what may be held. */
-export interface AnswerHead {
+export interface ResponseHead {
   readonly chunks: readonly Uint8Array[];
   /** `undefined` when the answer has ended. */
   readonly rest: AsyncIterator<Uint8Array> | undefined;
@@ -39,7 +39,7 @@ export interface AnswerHead {
  *
  * @throws TransportError when it is cut or stalls
  */
-export function readHead({ body }: TransportResponse, options: ReadOptions): Awaitable<AnswerHead> {
+export function readHead({ body }: TransportResponse, options: ReadOptions): Awaitable<ResponseHead> {
   const chunks = takeWhole(body, options.maxBytes);
   if (chunks === undefined) return readChunks(body, options);
   for (const chunk of chunks) options.bytes?.addAnyway(chunk.length);
@@ -49,7 +49,7 @@ export function readHead({ body }: TransportResponse, options: ReadOptions): Awa
 async function readChunks(
   body: AsyncIterable<Uint8Array>,
   { maxBytes, bytes, isEnough }: ReadOptions,
-): Promise<AnswerHead> {
+): Promise<ResponseHead> {
   const iterator = body[Symbol.asyncIterator]();
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -70,10 +70,10 @@ async function readChunks(
  * @throws GatewayError `upstream_invalid_response` when it is cut, larger than `maxBytes`, or not a
  * JSON object; `upstream_timeout` when it stalls.
  */
-export async function readAnswer(response: TransportResponse, options: ReadOptions): Promise<JsonAnswer> {
+export async function readAnswer(response: TransportResponse, options: ReadOptions): Promise<JsonResponse> {
   try {
     const { chunks, rest } = await readHead(response, options);
-    if (rest === undefined) return parseAnswer(chunks, response);
+    if (rest === undefined) return parseResponse(chunks, response);
     response.cancel();
     throw tooLargeError(options.maxBytes, response);
   } catch (cause) {
@@ -83,7 +83,7 @@ export async function readAnswer(response: TransportResponse, options: ReadOptio
 }
 
 /** @throws GatewayError `upstream_invalid_response` for what is not a JSON object */
-export function parseAnswer(chunks: readonly Uint8Array[], response: TransportResponse): JsonAnswer {
+export function parseResponse(chunks: readonly Uint8Array[], response: TransportResponse): JsonResponse {
   if (response.parsed !== undefined) return response.parsed;
   const text = decodeText(chunks);
   const value = parseObject(text);

@@ -8,7 +8,7 @@ import { Refusal } from "../refusal.js";
 import type { Services } from "../services.js";
 import { sleep } from "../sleep.js";
 import { type DashscopeRequest, readDashscopeRequest } from "./read-request.js";
-import { renderAnswer } from "./render-answer.js";
+import { renderResponse } from "./render-answer.js";
 
 /** `POST /api/v1/services/aigc/multimodal-generation/generation`. */
 export async function handleGeneration(call: ProviderCall, services: Services): Promise<Response> {
@@ -20,12 +20,12 @@ export async function handleGeneration(call: ProviderCall, services: Services): 
     throw new Refusal({ code: failed[0]?.code ?? "DataInspectionFailed", message: failed[0]?.message });
   }
   const urls = call.fault.noImages === true ? [] : makeImages(request, failedIndexes, { call, services });
-  const answer = renderAnswer({ request, urls, failed: failedIndexes.size }, call);
-  return call.fault.answerAs === "stream" ? streamAnswer(answer, call) : jsonResponse(answer);
+  const answer = renderResponse({ request, urls, failed: failedIndexes.size }, call);
+  return call.fault.answerAs === "stream" ? streamResponse(answer, call) : jsonResponse(answer);
 }
 
 /** No image model answers so unless a fault says it: the form is that of DashScope's text models. */
-function streamAnswer(answer: object, { fault }: ProviderCall): Response {
+function streamResponse(answer: object, { fault }: ProviderCall): Response {
   const event = `id:1\nevent:result\n:HTTP_STATUS/200\ndata:${JSON.stringify(answer)}\n\n`;
   return eventStream(ReadableStream.from([event]), fault.stream);
 }

@@ -11,7 +11,7 @@ interface Made {
 type ContentItem = { readonly image: string } | { readonly text: string };
 
 /** Several images stand in one choice; the other forms were seen too and are made by faults. */
-export function renderAnswer({ request, urls, failed }: Made, { fault, requestId }: ProviderCall) {
+export function renderResponse({ request, urls, failed }: Made, { fault, requestId }: ProviderCall) {
   const images = urls.map((image) => ({ image }));
   const contents: ContentItem[][] = fault.severalChoices === true ? images.map((image) => [image]) : [images];
   if (fault.rewrittenPrompt !== undefined) contents[0]?.push({ text: fault.rewrittenPrompt });

@@ -17,7 +17,7 @@ const PICTURE_BYTES = 32 * 1024 * 1024;
 const RECORD = { status: 200, images: 1, charge: "0.03" };
 
 /** Answers of megabytes, which are passed on as they come. */
-export const largeAnswers: readonly Check[] = [
+export const largeResponses: readonly Check[] = [
   {
     name: "passes an answer of 32 MB on whole",
     async run(bench) {

@@ -36,7 +36,7 @@ export async function serve(
     {
       models: { "seedream-*": { family: "seedream" }, "image-*": { family: "qwen-image" } },
       channels: CHANNELS.map((channel, index) => ({ ...channel, baseUrl: baseUrls[index] })),
-      apiKeys: [
+      callers: [
         { id: "tester", key: CALLER_KEY },
         { id: "base64-tester", key: BASE64_CALLER_KEY, responseFormat: "b64_json" },
       ],

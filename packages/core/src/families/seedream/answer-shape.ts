@@ -1,10 +1,10 @@
-import type { AnswerShape } from "../../answer-shape.js";
+import type { ResponseShape } from "../../answer-shape.js";
 import { isJsonObject } from "../../json.js";
 import { readCount } from "../read-values.js";
 import { isImage, readError, readUsage, toResultError } from "./from-upstream.js";
 
 /** An answer of Ark, read as its bytes go by by the same rules as {@link fromSeedream} reads a whole one. */
-export const SEEDREAM_ANSWER: AnswerShape = {
+export const SEEDREAM_ANSWER: ResponseShape = {
   model: "model",
   created: "created",
   items: "data",

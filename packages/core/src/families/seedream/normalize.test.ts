@@ -429,7 +429,7 @@ describe("the response format", () => {
     const { post, calls } = createTestGateway(undefined, {
       models: { [MODEL]: { family: "seedream", responseFormat: formats.model } },
       authenticate: () => ({ id: "me", responseFormat: formats.caller }),
-      apiKeys: undefined,
+      callers: undefined,
       responseFormat: formats.gateway,
     });
     await post({ model: MODEL, prompt: "x", response_format: formats.request });

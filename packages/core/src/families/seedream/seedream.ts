@@ -20,7 +20,7 @@ export const seedream: Family = {
     context.operation === "native" ? normalizeNative(fields, context) : normalizeSeedream(fields, context),
   toUpstream: toSeedream,
   fromUpstream: fromSeedream,
-  answerShape: SEEDREAM_ANSWER,
+  responseShape: SEEDREAM_ANSWER,
   readStream: readSeedreamStream,
   toFailure: toSeedreamFailure,
 };

@@ -81,7 +81,7 @@ function createGatewayFor(cell: Cell, provider: FaultyProvider, options: Partial
         timeouts: { connectMs: BOUND_MS, firstByteMs: silenceMs, idleMs: silenceMs },
       },
     ],
-    apiKeys: [{ id: CALLER, key: KEY }],
+    callers: [{ id: CALLER, key: KEY }],
     ...(cell.fault === "client does not read" && { responseIdleSeconds: IDLE_SECONDS }),
     // The request after the fault finds its place and its bytes free, or they are lost.
     limits: { concurrent: 1 },

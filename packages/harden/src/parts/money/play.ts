@@ -169,7 +169,7 @@ function describeGateway({ channels, callers, pricing }: Scenario): Parameters<t
       priority,
       retryUnsafe,
     })),
-    apiKeys: callers.map(({ concurrent, ...caller }) => ({
+    callers: callers.map(({ concurrent, ...caller }) => ({
       ...caller,
       key: caller.id,
       ...(concurrent !== undefined && { limits: { concurrent } }),

@@ -20,13 +20,13 @@ const gateway = createGateway({
     { id: "one", family: "seedream", apiKey: "channel-canary-1", baseUrl: plan.providerUrl },
     { id: "two", family: "seedream", apiKey: "channel-canary-2", baseUrl: plan.providerUrl },
   ],
-  apiKeys: [{ id: CALLER, key: KEY }],
+  callers: [{ id: CALLER, key: KEY }],
   billing: { model_details: { [MODEL]: { pricing_mode: "per-request", model_price: "0.25" } } },
   // A request that loses its place or its bytes lets others be refused soon.
   limits: { concurrent: 64 },
   maxBytesInFlight: 64 * 1024 * 1024,
   ledger: createMemoryLedger({ maxRecords: KEPT }),
-  admission: createMemoryAdmissionStore({ maxAnswers: KEPT }),
+  admission: createMemoryAdmissionStore({ maxResponses: KEPT }),
   onUsage: () => undefined,
   logger: { warn: () => undefined, error: () => undefined },
 });

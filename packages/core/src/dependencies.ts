@@ -2,7 +2,7 @@ import type { RetryBudgetPolicy } from "./routing/retry-budget.js";
 import type { Transport } from "./upstream/transport.js";
 
 /** Time, chance and transport, for tests that need them fixed. */
-export interface Environment {
+export interface Dependencies {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** A number from 0 up to, not including, 1. */

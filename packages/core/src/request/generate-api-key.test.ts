@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createSecretMask } from "../mask-secrets.js";
 import { createAuthenticator, findByHash, hashApiKey } from "./authenticate.js";
-import { mintApiKey } from "./mint-api-key.js";
+import { generateApiKey } from "./generate-api-key.js";
 
 // In place of a spy: Bun does not let one be taken off its `crypto` again.
 afterEach(() => vi.unstubAllGlobals());
@@ -14,9 +14,9 @@ function drawBytes(fill: (bytes: Uint8Array) => void): void {
   vi.stubGlobal("crypto", { getRandomValues });
 }
 
-describe("mintApiKey", () => {
+describe("generateApiKey", () => {
   it("gives a key of one length whose hash lets its holder in", async () => {
-    const { key, hash } = mintApiKey();
+    const { key, hash } = generateApiKey();
     const isShaped = /^cal-[\dA-Za-z]{43}$/.test(key);
     expect(isShaped).toBe(true);
 
@@ -26,7 +26,7 @@ describe("mintApiKey", () => {
   });
 
   it("gives another one each time", () => {
-    const keys = new Set(Array.from({ length: 1000 }, () => mintApiKey().key));
+    const keys = new Set(Array.from({ length: 1000 }, () => generateApiKey().key));
     expect(keys.size).toBe(1000);
   });
 
@@ -35,7 +35,7 @@ describe("mintApiKey", () => {
     ["the largest", 255, "zngLkq68kuSNbFFN8OmiABcs7BQKs6ipsNQXd1L6Hp9".length],
   ])("writes %s number with all its digits", (_what, byte, expected) => {
     drawBytes((bytes) => bytes.fill(byte));
-    const digits = mintApiKey({ prefix: "" }).key;
+    const digits = generateApiKey({ prefix: "" }).key;
     expect(typeof expected === "string" ? digits : digits.length).toBe(expected);
   });
 
@@ -43,25 +43,25 @@ describe("mintApiKey", () => {
     const keys = new Set<string>();
     for (let bit = 0; bit < 256; bit++) {
       drawBytes((bytes) => (bytes[bit >> 3] = 1 << (bit & 7)));
-      keys.add(mintApiKey().key);
+      keys.add(generateApiKey().key);
     }
     expect(keys.size).toBe(256);
   });
 
   it("begins with the prefix that is asked for", () => {
-    const { key, hash } = mintApiKey({ prefix: "acme_live-" });
+    const { key, hash } = generateApiKey({ prefix: "acme_live-" });
     const isShaped = /^acme_live-[\dA-Za-z]{43}$/.test(key);
     expect(isShaped).toBe(true);
     expect(hash).toBe(hashApiKey(key));
   });
 
   it.each(["a b", "ü", "a\n", '"'])("refuses the prefix %j", (prefix) => {
-    expect(() => mintApiKey({ prefix })).toThrow(TypeError);
+    expect(() => generateApiKey({ prefix })).toThrow(TypeError);
   });
 
   it("gives keys that are taken out of what a provider says", () => {
     const mask = createSecretMask([]);
-    const said = Array.from({ length: 200 }, () => mask(`Not ${mintApiKey().key}!`));
+    const said = Array.from({ length: 200 }, () => mask(`Not ${generateApiKey().key}!`));
     expect(new Set(said)).toEqual(new Set(["Not ***!"]));
   });
 });

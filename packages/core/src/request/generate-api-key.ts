@@ -2,10 +2,10 @@ import { bytesToHex } from "@noble/hashes/utils.js";
 import { hashApiKey } from "./authenticate.js";
 
 /** A new key for a caller, and what the gateway is to know of it. */
-export interface MintedApiKey {
+export interface GeneratedApiKey {
   /** For the caller, who is the only one to keep it. */
   readonly key: string;
-  /** For `apiKeys[].hash`, or the operator's own table of keys. Not secret. */
+  /** For `callers[].hash`, or the operator's own table of keys. Not secret. */
   readonly hash: string;
 }
 
@@ -22,19 +22,19 @@ const KEY_DIGITS = 43;
  * @throws TypeError for a prefix with other signs
  * @example
  * ```ts
- * import { createGateway, mintApiKey } from "@calotype/core";
+ * import { createGateway, generateApiKey } from "@calotype/core";
  *
- * const { key, hash } = mintApiKey();
+ * const { key, hash } = generateApiKey();
  * console.log(`For the caller, shown once: ${key}`);
  *
  * const gateway = createGateway({
  *   models: { "doubao-seedream-4-5-251128": { family: "seedream" } },
  *   channels: [{ id: "ark", family: "seedream", apiKey: process.env.ARK_API_KEY }],
- *   apiKeys: [{ id: "web-shop", hash }],
+ *   callers: [{ id: "web-shop", hash }],
  * });
  * ```
  */
-export function mintApiKey({ prefix = "cal-" }: { readonly prefix?: string } = {}): MintedApiKey {
+export function generateApiKey({ prefix = "cal-" }: { readonly prefix?: string } = {}): GeneratedApiKey {
   if (!/^[\w.~-]*$/.test(prefix)) {
     throw new TypeError("The prefix of a key must be letters, digits, _, ., ~ and - only.");
   }
