@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { CallerLimits } from "./admission/caller-limits.js";
+import type { CallerLimits } from "./image-request.js";
 import type { GatewayOptions } from "./options/options.js";
 import { headersOf, openLimited, statusesOf } from "./testing/limited-gateway.js";
 import { createOpenStreams } from "./testing/open-streams.js";

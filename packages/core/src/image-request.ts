@@ -1,4 +1,3 @@
-import type { CallerLimits } from "./admission/caller-limits.js";
 import type { DecimalInput } from "./billing/decimal-input.js";
 import type { JsonObject } from "./json.js";
 import type { ReferenceImage } from "./uploaded-image.js";
@@ -31,6 +30,16 @@ export interface Caller {
   readonly budget?: DecimalInput | undefined;
   /** In place of the gateway's own limits, each for itself. */
   readonly limits?: CallerLimits | undefined;
+}
+
+/** The rates at which one caller may send requests. An absent limit does not apply; `null` lifts a limit of the gateway. */
+export interface CallerLimits {
+  /** A whole number of at least 1. */
+  readonly requestsPerMinute?: number | null | undefined;
+  /** The largest number of images that each request may make counts before it is sent. A whole number of at least 1. */
+  readonly imagesPerMinute?: number | null | undefined;
+  /** Requests at the same time; a stream counts until it ends. A whole number of at least 1. */
+  readonly concurrent?: number | null | undefined;
 }
 
 /** A request that was understood and found valid, before a channel is chosen. */
@@ -128,4 +137,12 @@ export interface SentTo {
   readonly attempts: readonly AttemptRecord[];
   /** True if an earlier attempt may have made an image, which is so only with `retryUnsafe`. Default false. */
   readonly isRepeated?: boolean;
+}
+
+/** A channel, a key or a model of it that is not used for some time. */
+export interface Cooldown {
+  /** The end of that time, in milliseconds since 1970. */
+  readonly until: number;
+  /** The kind of the failure that started it. */
+  readonly reason: string;
 }

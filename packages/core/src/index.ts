@@ -1,17 +1,6 @@
-export type {
-  AdmissionDecision,
-  AdmissionStore,
-  AdmissionTicket,
-  AsyncAdmissionStore,
-  ConcurrencyLimit,
-  Cooldown,
-  IdempotencyClaim,
-  IdempotencyEnding,
-  StoredResponse,
-  WindowLimit,
-  WindowState,
-} from "./admission/admission-store.js";
-export type { CallerLimits } from "./admission/caller-limits.js";
+export type { Cooldown } from "./image-request.js";
+export type { AdmissionDecision, AdmissionStore, AdmissionTicket, AsyncAdmissionStore, ConcurrencyLimit, IdempotencyClaim, IdempotencyEnding, StoredResponse, WindowLimit, WindowState } from "./admission/admission-store.js";
+export type { CallerLimits } from "./image-request.js";
 export {
   createMemoryAdmissionStore,
   type MemoryAdmissionStoreOptions,

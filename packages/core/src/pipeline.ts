@@ -1,5 +1,5 @@
 import { type AdmissionParts, admit } from "./admission/admit.js";
-import type { CallerLimits } from "./admission/caller-limits.js";
+import type { CallerLimits } from "./image-request.js";
 import type { Entrance, Visit } from "./admission/entrance.js";
 import { renderReplay } from "./admission/stored-answer.js";
 import { mergeLimits } from "./admission/ticket-limits.js";

@@ -43,3 +43,15 @@ export interface UpstreamFailure {
   /** The provider's request id as it stands in the body; the header is read elsewhere. */
   readonly requestId?: string | undefined;
 }
+
+/** Why one attempt failed: the provider's refusal, or what became of the connection. */
+export interface AttemptFailure extends Omit<UpstreamFailure, "kind"> {
+  readonly kind: UpstreamFailureKind | "unreachable" | "timeout" | "broken";
+  /** The HTTP status, when the provider answered. */
+  readonly status?: number | undefined;
+  /** Seconds, from the provider's `retry-after`. */
+  readonly retryAfterSeconds?: number | undefined;
+  /** The provider's error body as it came, when it is JSON. */
+  readonly body?: string | undefined;
+  readonly cause?: unknown;
+}

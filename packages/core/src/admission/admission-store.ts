@@ -1,3 +1,4 @@
+import type { Cooldown } from "../image-request.js";
 import type { Awaitable } from "../promise-like.js";
 
 /** A number of things that may happen in a window of time: requests, or images. */
@@ -45,13 +46,6 @@ export interface WindowState {
   readonly remaining: number;
   /** Until the window ends. */
   readonly resetMs: number;
-}
-
-/** Why a channel is left alone, and until when. */
-export interface Cooldown {
-  /** Milliseconds since 1970. */
-  readonly until: number;
-  readonly reason: string;
 }
 
 /** What one request asks of the state that gateways share. */

@@ -17,7 +17,7 @@ import type {
   StoredResponse,
   WindowState,
 } from "./admission-store.js";
-import type { CallerLimits } from "./caller-limits.js";
+import type { CallerLimits } from "../image-request.js";
 import { toDecisionError } from "./decision-error.js";
 import { toHold, toLedgerError, toQuotaError } from "./hold.js";
 import { createClaim, readIdempotencyKey } from "./idempotency.js";

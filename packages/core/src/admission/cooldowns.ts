@@ -1,4 +1,4 @@
-import type { Cooldown } from "./admission-store.js";
+import type { Cooldown } from "../image-request.js";
 import { createSweeper } from "./sweeper.js";
 
 /** Channels that are left alone, in this process. */

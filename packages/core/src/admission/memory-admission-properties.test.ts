@@ -1,13 +1,7 @@
 import { array, assert, asyncProperty, boolean, constantFrom, integer, oneof, record } from "fast-check";
 import { describe, expect, it } from "vitest";
-import type {
-  AdmissionDecision,
-  AdmissionStore,
-  AdmissionTicket,
-  Cooldown,
-  IdempotencyEnding,
-  WindowState,
-} from "./admission-store.js";
+import type { Cooldown } from "../image-request.js";
+import type { AdmissionDecision, AdmissionStore, AdmissionTicket, IdempotencyEnding, WindowState } from "./admission-store.js";
 import { createMemoryAdmissionStore } from "./memory-admission-store.js";
 
 const LEASE_MS = 50;

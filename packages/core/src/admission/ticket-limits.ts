@@ -1,5 +1,5 @@
 import type { ConcurrencyLimit, WindowLimit } from "./admission-store.js";
-import type { CallerLimits } from "./caller-limits.js";
+import type { CallerLimits } from "../image-request.js";
 
 /** Whose limit it is. */
 export interface LimitScope {

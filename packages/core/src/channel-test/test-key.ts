@@ -6,8 +6,9 @@ import type { Logger } from "../logger.js";
 import type { SecretMask } from "../mask-secrets.js";
 import { beginRoute } from "../routing/begin-route.js";
 import type { ChannelHealth } from "../routing/channel-health.js";
-import type { Route } from "../routing/plan-routes.js";
-import { type AttemptFailure, maskFailure } from "../upstream/attempt-failure.js";
+import type { Route } from "../routing/channel.js";
+import type { AttemptFailure } from "../upstream-failure.js";
+import { maskFailure } from "../upstream/attempt-failure.js";
 import { readAnswer } from "../upstream/read-answer.js";
 import type { Transport, TransportResponse } from "../upstream/transport.js";
 

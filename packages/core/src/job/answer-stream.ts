@@ -8,7 +8,7 @@ import { toEnvelope } from "../response/error-response.js";
 import { createStreamBodyReader } from "../response/read-stream-body.js";
 import { type RelayEnd, type RelayOptions, relayBody } from "../response/relay-sse.js";
 import { renderStream } from "../response/stream-response.js";
-import type { AttemptFailure } from "../upstream/attempt-failure.js";
+import type { AttemptFailure } from "../upstream-failure.js";
 import { readRequestId } from "../upstream/read-answer.js";
 import { TransportError } from "../upstream/transport.js";
 import { toUpstreamError } from "../upstream/upstream-error.js";

@@ -7,10 +7,12 @@ import { beginRoute, type RouteAttempt, type RouteChange } from "../routing/begi
 import { type Channel, isConfiguredModel } from "../routing/channel.js";
 import type { ChannelHealth } from "../routing/channel-health.js";
 import { isRefusal } from "../routing/health-entry.js";
-import { planRoutes, type Route, type RoutePlan } from "../routing/plan-routes.js";
+import type { Route } from "../routing/channel.js";
+import { planRoutes, type RoutePlan } from "../routing/plan-routes.js";
 import type { ResolvedModel } from "../routing/resolve-model.js";
 import type { RetryBudgets } from "../routing/retry-budget.js";
-import { type AttemptFailure, maskFailure } from "../upstream/attempt-failure.js";
+import type { AttemptFailure } from "../upstream-failure.js";
+import { maskFailure } from "../upstream/attempt-failure.js";
 import { mayHaveMadeImage, maySendAgain } from "../upstream/retry-policy.js";
 import type { Transport, TransportResponse } from "../upstream/transport.js";
 import { toUpstreamError } from "../upstream/upstream-error.js";

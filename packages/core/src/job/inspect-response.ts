@@ -3,7 +3,7 @@ import type { Family } from "../families/family.js";
 import type { ImageRequest, Usage } from "../image-request.js";
 import type { Awaitable } from "../promise-like.js";
 import { detectBody } from "../response/detect-body.js";
-import type { AttemptFailure } from "../upstream/attempt-failure.js";
+import type { AttemptFailure } from "../upstream-failure.js";
 import {
   isLabelledAsEvents,
   type JsonResponse,

@@ -1,5 +1,5 @@
 import type { Family } from "../families/family.js";
-import type { AttemptFailure } from "../upstream/attempt-failure.js";
+import type { AttemptFailure } from "../upstream-failure.js";
 import { findErrorMessage } from "../upstream/error-message.js";
 import { readErrorBody } from "../upstream/read-answer.js";
 import type { TransportResponse } from "../upstream/transport.js";

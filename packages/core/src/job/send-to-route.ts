@@ -2,8 +2,8 @@ import type { ImageRequest } from "../image-request.js";
 import type { Logger } from "../logger.js";
 import type { Awaitable } from "../promise-like.js";
 import type { Channel } from "../routing/channel.js";
-import type { Route } from "../routing/plan-routes.js";
-import type { AttemptFailure } from "../upstream/attempt-failure.js";
+import type { Route } from "../routing/channel.js";
+import type { AttemptFailure } from "../upstream-failure.js";
 import {
   type Transport,
   TransportError,

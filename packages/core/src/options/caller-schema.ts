@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { CallerLimits } from "../admission/caller-limits.js";
+import type { CallerLimits } from "../image-request.js";
 import { parseInstant } from "../instant.js";
 import type { CallerOptions } from "../request/authenticate.js";
 import { decimal, name, names, responseFormat, whole } from "./schema-values.js";

@@ -1,5 +1,5 @@
 import type { AdmissionStore } from "../admission/admission-store.js";
-import type { CallerLimits } from "../admission/caller-limits.js";
+import type { CallerLimits } from "../image-request.js";
 import type { Ledger } from "../billing/ledger.js";
 import type { BillingOptions } from "../billing/pricing.js";
 import type { UsageRecord } from "../billing/usage-record.js";

@@ -1,4 +1,4 @@
-import type { CallerLimits } from "../admission/caller-limits.js";
+import type { CallerLimits } from "../image-request.js";
 import { isName, NAME_RULE } from "../billing/check-entry.js";
 import { parseDecimal } from "../billing/decimal.js";
 import type { Caller } from "../image-request.js";

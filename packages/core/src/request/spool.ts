@@ -1,4 +1,4 @@
-import type { TakenBytes } from "../admission/byte-budget.js";
+import type { ByteCount } from "../bytes/byte-count.js";
 import { BLOCK_BYTES, type Block, type BlockPool, createBlockPool, freshBlocks } from "./block-pool.js";
 import { type KeptWriter, type OpenWriter, openWriter } from "./kept-writer.js";
 import { createSharedFile, type SharedFile } from "./shared-file.js";
@@ -7,7 +7,7 @@ import type { OpenSpoolFile } from "./spool-file.js";
 /** Where the files of forms are kept until their requests are over: in memory, and past a budget in files of ours. */
 export interface Spool {
   /** A shelf for one request. @param held its bytes in flight, of which those in a file are none */
-  open(held: Pick<TakenBytes, "remove">): Shelf;
+  open(held: Pick<ByteCount, "remove">): Shelf;
 }
 
 /** What is kept for one request. */

@@ -1,9 +1,9 @@
-import type { AttemptFailure } from "../upstream/attempt-failure.js";
+import type { AttemptFailure } from "../upstream-failure.js";
 import type { ChannelHealth } from "./channel-health.js";
 import { isForAllKeys, scopeOf } from "./failure-scope.js";
 import type { HealthAttempt } from "./health-attempt.js";
 import { createModelHealthId } from "./health-id.js";
-import type { Route } from "./plan-routes.js";
+import type { Route } from "./channel.js";
 
 /** How an attempt changed cooldowns. */
 export interface RouteChange {

@@ -1,4 +1,4 @@
-import type { Cooldown } from "../admission/admission-store.js";
+import type { Cooldown } from "../image-request.js";
 import { type AttemptBook, BegunAttempt, type HealthAttempt } from "./health-attempt.js";
 import { createEntry, type HealthEntry, isProbed } from "./health-entry.js";
 import { readModelHealthId } from "./health-id.js";

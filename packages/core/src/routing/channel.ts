@@ -89,6 +89,14 @@ export interface Channel {
   findServiceModels(upstreamModel: string): readonly string[];
 }
 
+/** Where an attempt goes. */
+export interface Route {
+  readonly channel: Channel;
+  readonly key: ChannelKey;
+  /** The provider's name of the model. */
+  readonly upstreamModel: string;
+}
+
 const DEFAULT_TIMEOUTS: Timeouts = { connectMs: 10_000, firstByteMs: 900_000, idleMs: 300_000 };
 
 /** A channel from validated options. */

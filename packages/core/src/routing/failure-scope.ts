@@ -1,4 +1,4 @@
-import type { AttemptFailure } from "../upstream/attempt-failure.js";
+import type { AttemptFailure } from "../upstream-failure.js";
 import type { FailureScope } from "../upstream-failure.js";
 
 /** Returns what a failure makes unusable: the family's scope, or the default scope of the failure's kind. */

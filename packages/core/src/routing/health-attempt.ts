@@ -1,5 +1,5 @@
-import type { Cooldown } from "../admission/admission-store.js";
-import type { AttemptFailure } from "../upstream/attempt-failure.js";
+import type { Cooldown } from "../image-request.js";
+import type { AttemptFailure } from "../upstream-failure.js";
 import {
   beginAttempt,
   type EntryAttempt,

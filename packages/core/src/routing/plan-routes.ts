@@ -1,18 +1,10 @@
-import type { AttemptFailure } from "../upstream/attempt-failure.js";
-import type { Channel, ChannelKey } from "./channel.js";
+import type { AttemptFailure } from "../upstream-failure.js";
+import type { Channel, ChannelKey, Route } from "./channel.js";
 import type { ChannelHealth } from "./channel-health.js";
 import { isForAllKeys, scopeOf } from "./failure-scope.js";
 import { isRefusal } from "./health-entry.js";
 import { createModelHealthId } from "./health-id.js";
 import { type SelectionContext, selectReady } from "./select-channel.js";
-
-/** Where an attempt goes. */
-export interface Route {
-  readonly channel: Channel;
-  readonly key: ChannelKey;
-  /** The provider's name of the model. */
-  readonly upstreamModel: string;
-}
 
 /** Where the attempts of one request go, one after another. */
 export interface RoutePlan {

@@ -1,4 +1,4 @@
-import type { CallerLimits } from "../admission/caller-limits.js";
+import type { CallerLimits } from "../image-request.js";
 import { isName } from "../billing/check-entry.js";
 import { GatewayError, invalidRequest } from "../errors.js";
 import type { Family } from "../families/family.js";

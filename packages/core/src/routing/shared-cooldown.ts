@@ -1,4 +1,4 @@
-import type { Cooldown } from "../admission/admission-store.js";
+import type { Cooldown } from "../image-request.js";
 import { type HealthEntry, isProbed, startCooldown } from "./health-entry.js";
 import type { HealthPolicy } from "./health-policy.js";
 

@@ -1,4 +1,4 @@
-import type { CallerLimits } from "../admission/caller-limits.js";
+import type { CallerLimits } from "../image-request.js";
 import type { GatewayOptions } from "../options/options.js";
 import { CALLER_KEY, createTestGateway, type Provider, type TestGateway } from "./test-gateway.js";
 

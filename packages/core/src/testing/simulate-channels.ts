@@ -1,4 +1,4 @@
-import type { Cooldown } from "../admission/admission-store.js";
+import type { Cooldown } from "../image-request.js";
 import { seedream } from "../families/seedream/seedream.js";
 import { type DispatchOutcome, dispatch } from "../job/dispatch.js";
 import { type Channel, type ChannelOptions, createChannel, healthIdsOf } from "../routing/channel.js";

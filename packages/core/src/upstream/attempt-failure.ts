@@ -1,19 +1,6 @@
 import type { SecretMask } from "../mask-secrets.js";
 import { toPlainError } from "../plain-error.js";
-import type { UpstreamFailure, UpstreamFailureKind } from "../upstream-failure.js";
-import type { TransportError } from "./transport.js";
-
-/** Why one attempt failed: the provider's refusal, or what became of the connection. */
-export interface AttemptFailure extends Omit<UpstreamFailure, "kind"> {
-  readonly kind: UpstreamFailureKind | TransportError["reason"];
-  /** The HTTP status, when the provider answered. */
-  readonly status?: number | undefined;
-  /** Seconds, from the provider's `retry-after`. */
-  readonly retryAfterSeconds?: number | undefined;
-  /** The provider's error body as it came, when it is JSON. */
-  readonly body?: string | undefined;
-  readonly cause?: unknown;
-}
+import type { AttemptFailure } from "../upstream-failure.js";
 
 /** The maximum length of a provider's message in responses, events and logs. */
 const MAX_MESSAGE_LENGTH = 1_000;

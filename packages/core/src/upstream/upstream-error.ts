@@ -1,5 +1,5 @@
 import { type ErrorCode, GatewayError } from "../errors.js";
-import type { AttemptFailure } from "./attempt-failure.js";
+import type { AttemptFailure } from "../upstream-failure.js";
 
 interface Rendering {
   readonly code: ErrorCode;
