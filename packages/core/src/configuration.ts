@@ -1,12 +1,12 @@
 import { createPriceList } from "./billing/pricing.js";
 import { createByteMask } from "./bytes/mask-bytes.js";
+import { type Channel, type ChannelOptions, createChannel, secretsOf } from "./channels/channel.js";
 import { createKeyMask, createSecretMask } from "./mask-secrets.js";
+import { createModelResolver, type ModelTables } from "./models/resolve-model.js";
 import { checkOptions } from "./options/check-options.js";
 import type { LoadedOptions } from "./options/load-options.js";
 import type { PipelineParts } from "./pipeline.js";
 import { createAuthenticator, findByHash, findByOperator } from "./request/authenticate.js";
-import { type Channel, type ChannelOptions, createChannel, secretsOf } from "./routing/channel.js";
-import { createModelResolver, type ModelTables } from "./routing/resolve-model.js";
 import { maskTransport } from "./upstream/masked-transport.js";
 import type { Transport } from "./upstream/transport.js";
 

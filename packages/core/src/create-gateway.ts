@@ -1,5 +1,4 @@
-import { type ChannelProbe, probeChannel } from "./channel-test/test-channel.js";
-import type { ChannelProbeOptions } from "./channel-test/test-request.js";
+import { describeChannels } from "./channels/status.js";
 import type { Dependencies } from "./dependencies.js";
 import { GatewayError } from "./errors.js";
 import type { GatewayRequest } from "./exchange.js";
@@ -9,8 +8,9 @@ import type { GatewayOptions } from "./options/options.js";
 import { createRouteMatcher, requestPath } from "./request/match-route.js";
 import { renderError } from "./response/error-response.js";
 import { exposeHeaders } from "./response/expose-headers.js";
-import { describeChannels } from "./routing/channel-status.js";
 import { shutDown } from "./shut-down.js";
+import type { ChannelProbeOptions } from "./upstream/probe-channel.js";
+import { type ChannelProbe, probeChannel } from "./upstream/probe-channel.js";
 import { toWebResponse } from "./web-response.js";
 import { type Wiring, wireGateway } from "./wire-gateway.js";
 

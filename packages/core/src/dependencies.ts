@@ -1,4 +1,4 @@
-import type { RetryBudgetPolicy } from "./routing/retry-budget.js";
+import type { RetryBudgetPolicy } from "./channels/retry-budget.js";
 import type { Transport } from "./upstream/transport.js";
 
 /** Time, chance and transport, for tests that need them fixed. */

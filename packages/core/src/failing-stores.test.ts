@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
-import type { AdmissionStore } from "./admission/admission-store.js";
-import { createMemoryAdmissionStore } from "./admission/memory-admission-store.js";
+import { createMemoryAdmissionStore } from "./admission/memory-store.js";
+import type { AdmissionStore } from "./admission/store.js";
 import type { Ledger } from "./billing/ledger.js";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
 import { GatewayError } from "./errors.js";

@@ -1,8 +1,7 @@
 import type { UsageReports } from "./billing/ledger.js";
-import type { ChannelProbe } from "./channel-test/test-channel.js";
-import type { ChannelProbeOptions } from "./channel-test/test-request.js";
+import type { ChannelStatus } from "./channels/status.js";
 import type { GatewayRequest, GatewayResponse } from "./exchange.js";
-import type { ChannelStatus } from "./routing/channel-status.js";
+import type { ChannelProbe, ChannelProbeOptions } from "./upstream/probe-channel.js";
 
 /** An image-generation gateway. */
 export interface Gateway {

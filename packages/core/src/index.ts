@@ -1,10 +1,19 @@
-export type { Cooldown } from "./image-request.js";
-export type { AdmissionDecision, AdmissionStore, AdmissionTicket, AsyncAdmissionStore, ConcurrencyLimit, IdempotencyClaim, IdempotencyEnding, StoredResponse, WindowLimit, WindowState } from "./admission/admission-store.js";
-export type { CallerLimits } from "./image-request.js";
 export {
   createMemoryAdmissionStore,
   type MemoryAdmissionStoreOptions,
-} from "./admission/memory-admission-store.js";
+} from "./admission/memory-store.js";
+export type {
+  AdmissionDecision,
+  AdmissionStore,
+  AdmissionTicket,
+  AsyncAdmissionStore,
+  ConcurrencyLimit,
+  IdempotencyClaim,
+  IdempotencyEnding,
+  StoredResponse,
+  WindowLimit,
+  WindowState,
+} from "./admission/store.js";
 export type { ResponseShape } from "./answer-shape.js";
 export type * from "./billing/index.js";
 export {
@@ -15,9 +24,9 @@ export {
   toUnresolvedRecord,
 } from "./billing/index.js";
 export { type ChunkOptions, type ReadableLike, toChunks } from "./bytes/readable-chunks.js";
-export type { ChannelProbe } from "./channel-test/test-channel.js";
-export type { KeyProbe } from "./channel-test/test-key.js";
-export type { ChannelProbeOptions } from "./channel-test/test-request.js";
+export type { ChannelOptions } from "./channels/channel.js";
+export type { RetryBudgetPolicy } from "./channels/retry-budget.js";
+export type { ChannelStatus, KeyStatus, ModelStatus } from "./channels/status.js";
 export { createGateway } from "./create-gateway.js";
 export type { Dependencies } from "./dependencies.js";
 export {
@@ -40,6 +49,8 @@ export type { BeforeSend, FailureEvent, RequestEvent } from "./hooks.js";
 export type {
   AttemptRecord,
   Caller,
+  CallerLimits,
+  Cooldown,
   FailureReason,
   ImageRequest,
   ImageResult,
@@ -51,6 +62,7 @@ export type {
 } from "./image-request.js";
 export type { JsonObject } from "./json.js";
 export { consoleLogger, type Logger } from "./logger.js";
+export type { ModelOptions } from "./models/resolve-model.js";
 export { GatewayOptionsError } from "./options/check-options.js";
 export type { Loadable } from "./options/loadable.js";
 export type { GatewayOptions, IdempotencyOptions } from "./options/options.js";
@@ -59,12 +71,9 @@ export { type Authenticate, type CallerOptions, hashApiKey } from "./request/aut
 export { type GeneratedApiKey, generateApiKey } from "./request/generate-api-key.js";
 export type { SizeLimits } from "./request/image-size.js";
 export type { BodyLimits } from "./request/read-fields.js";
-export type { ChannelOptions } from "./routing/channel.js";
-export type { ChannelStatus, KeyStatus, ModelStatus } from "./routing/channel-status.js";
-export type { ModelOptions } from "./routing/resolve-model.js";
-export type { RetryBudgetPolicy } from "./routing/retry-budget.js";
 export type { ReferenceImage, UploadedImage } from "./uploaded-image.js";
 export type { Fetch } from "./upstream/fetch-transport.js";
+export type { ChannelProbe, ChannelProbeOptions, KeyProbe } from "./upstream/probe-channel.js";
 export type { Timeouts, Transport, TransportRequest, TransportResponse } from "./upstream/transport.js";
 export { TransportError } from "./upstream/transport.js";
 export type { ProducedBody, UpstreamCall } from "./upstream-call.js";

@@ -1,13 +1,15 @@
 import { openSpoolFile } from "#spool-file";
 import { createTransport } from "#transport";
 import { createByteBudget } from "./admission/byte-budget.js";
-import { createEntrance } from "./admission/entrance.js";
-import { createLimitPlans } from "./admission/limit-plans.js";
-import { createLocalConcurrency } from "./admission/local-concurrency.js";
-import { createMemoryAdmissionStore } from "./admission/memory-admission-store.js";
+import { createMemoryAdmissionStore } from "./admission/memory-store.js";
+import { createLimitPlans } from "./admission/rate-limits.js";
+import { createEntrance, createLocalConcurrency } from "./admission/slot.js";
 import { createDelivery } from "./billing/delivery.js";
 import type { LostPolicy } from "./billing/ledger.js";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
+import { DEFAULT_HEALTH_POLICY } from "./channels/cooldown.js";
+import { createChannelHealth } from "./channels/health.js";
+import { createRetryBudgets, DEFAULT_RETRY_BUDGET } from "./channels/retry-budget.js";
 import type { Configuration } from "./configuration.js";
 import { type Dependencies, repeatByTimer } from "./dependencies.js";
 import { createEvents } from "./events.js";
@@ -29,9 +31,6 @@ import type { PipelineParts } from "./pipeline.js";
 import { createSpool, toKeptBytes } from "./request/spool.js";
 import { createRequestId } from "./request-id.js";
 import { createReaderLimit } from "./response/reader-limit.js";
-import { createChannelHealth } from "./routing/channel-health.js";
-import { DEFAULT_HEALTH_POLICY } from "./routing/health-policy.js";
-import { createRetryBudgets, DEFAULT_RETRY_BUDGET } from "./routing/retry-budget.js";
 import { createFetchTransport } from "./upstream/fetch-transport.js";
 
 /** What a gateway keeps for its life, whatever of its options is read anew. */

@@ -1,18 +1,18 @@
 import { type AdmissionParts, admit } from "./admission/admit.js";
-import type { CallerLimits } from "./image-request.js";
-import type { Entrance, Visit } from "./admission/entrance.js";
-import { renderReplay } from "./admission/stored-answer.js";
-import { mergeLimits } from "./admission/ticket-limits.js";
+import { mergeLimits } from "./admission/rate-limits.js";
+import type { Entrance, Visit } from "./admission/slot.js";
+import { renderReplay } from "./admission/stored-response.js";
 import type { Delivery } from "./billing/delivery.js";
 import { DEFAULT_GROUP, type PriceList } from "./billing/pricing.js";
 import type { Dependencies } from "./dependencies.js";
 import { GatewayError } from "./errors.js";
 import type { GatewayRequest, GatewayResponse } from "./exchange.js";
 import type { BeforeSend } from "./hooks.js";
-import type { Operation, ResponseFormat } from "./image-request.js";
+import type { CallerLimits, Operation, ResponseFormat } from "./image-request.js";
 import type { JobParts } from "./job/job.js";
 import { runAdmitted } from "./job/run-admitted.js";
 import { type Logger, withFields } from "./logger.js";
+import type { ModelResolver } from "./models/resolve-model.js";
 import type { IdempotencyOptions } from "./options/options.js";
 import { isPromiseLike } from "./promise-like.js";
 import type { Authenticator } from "./request/authenticate.js";
@@ -20,7 +20,6 @@ import { normalizeRequest } from "./request/normalize-request.js";
 import { type BodyLimits, readFields } from "./request/read-fields.js";
 import { createArrival, createRequestReport, type ReportParts } from "./request-report.js";
 import type { ReaderLimit } from "./response/reader-limit.js";
-import type { ModelResolver } from "./routing/resolve-model.js";
 
 /** What the pipeline is wired from, once for each set of options. */
 export interface PipelineParts extends JobParts, AdmissionParts, ReportParts {

@@ -1,3 +1,4 @@
+import { healthIdsOf } from "./channels/channel.js";
 import { type Configuration, configure } from "./configuration.js";
 import type { Dependencies } from "./dependencies.js";
 import { createLastingParts, type LastingParts } from "./lasting-parts.js";
@@ -7,7 +8,6 @@ import { loadOptions } from "./options/load-options.js";
 import type { GatewayOptions } from "./options/options.js";
 import type { PipelineParts } from "./pipeline.js";
 import { createReloadable, type Reloadable } from "./reloadable.js";
-import { healthIdsOf } from "./routing/channel.js";
 import { createUnderWay, type UnderWay } from "./under-way.js";
 
 /** The parts of a gateway, joined. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createMemoryLedger } from "../billing/memory-ledger.js";
-import type { ChannelOptions } from "../routing/channel.js";
+import type { ChannelOptions } from "../channels/channel.js";
 import { createTestGateway } from "../testing/test-gateway.js";
 
 const NOW = 1_800_000_000_000;

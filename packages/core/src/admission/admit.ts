@@ -1,13 +1,23 @@
 import type { Order } from "../billing/settled-record.js";
+import type { ChannelHealth } from "../channels/health.js";
 import { GatewayError, isGatewayError } from "../errors.js";
 import type { GatewayResponse, HeaderReader } from "../exchange.js";
-import type { Caller, ImageRequest } from "../image-request.js";
+import type { Caller, CallerLimits, ImageRequest } from "../image-request.js";
 import { type Booking, type BookingParts, openBooking } from "../job/booking.js";
 import type { JsonObject } from "../json.js";
 import type { Logger } from "../logger.js";
+import type { ResolvedModel } from "../models/resolve-model.js";
 import { isPromiseLike } from "../promise-like.js";
-import type { ChannelHealth } from "../routing/channel-health.js";
-import type { ResolvedModel } from "../routing/resolve-model.js";
+import { toHold, toLedgerError, toQuotaError } from "./hold.js";
+import {
+  createClaim,
+  createConflictError,
+  createNotReplayableError,
+  createRunningError,
+  readIdempotencyKey,
+} from "./idempotency.js";
+import { addRateLimits, createCrowdedError, createLimitedError } from "./rate-limit-headers.js";
+import type { LimitPlans, TicketLimits } from "./rate-limits.js";
 import type {
   AdmissionDecision,
   AdmissionStore,
@@ -16,14 +26,7 @@ import type {
   IdempotencyEnding,
   StoredResponse,
   WindowState,
-} from "./admission-store.js";
-import type { CallerLimits } from "../image-request.js";
-import { toDecisionError } from "./decision-error.js";
-import { toHold, toLedgerError, toQuotaError } from "./hold.js";
-import { createClaim, readIdempotencyKey } from "./idempotency.js";
-import type { LimitPlans } from "./limit-plans.js";
-import { addRateLimits } from "./rate-limit-headers.js";
-import type { TicketLimits } from "./ticket-limits.js";
+} from "./store.js";
 
 /** What admission needs of the gateway. */
 export interface AdmissionParts extends BookingParts {
@@ -188,4 +191,27 @@ function finishTicket(
 
 function reportUnfinished({ id }: AdmissionTicket, err: unknown, logger: Logger): void {
   logger.error({ requestId: id, err }, "The store of limits failed; its places lapse by themselves.");
+}
+
+/** A decision by which a request neither runs nor is answered again. */
+export type Refusal = Exclude<AdmissionDecision, { kind: "admitted" | "replay" }>;
+
+/**
+ * What the client is told of a refusal.
+ *
+ * @param limits those of the ticket
+ */
+export function toDecisionError(refusal: Refusal, limits: TicketLimits): GatewayError {
+  switch (refusal.kind) {
+    case "limited":
+      return createLimitedError(limits, refusal.limit, refusal.windows);
+    case "crowded":
+      return createCrowdedError(limits, refusal.limit, refusal.windows);
+    case "conflict":
+      return createConflictError();
+    case "running":
+      return createRunningError();
+    case "not_replayable":
+      return createNotReplayableError();
+  }
 }

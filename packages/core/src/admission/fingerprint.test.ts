@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createDataUrlImage, LONG_DATA_URL } from "../data-url-image.js";
 import { createUploadedImage, type UploadedImage } from "../uploaded-image.js";
-import { toFingerprint } from "./fingerprint.js";
+import { toFingerprint } from "./idempotency.js";
 
 const LONG = "x".repeat(100_000);
 

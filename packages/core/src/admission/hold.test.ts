@@ -2,16 +2,16 @@ import { describe, expect, it } from "vitest";
 import type { Ledger } from "../billing/ledger.js";
 import { createMemoryLedger } from "../billing/memory-ledger.js";
 import { createPriceList } from "../billing/pricing.js";
+import { DEFAULT_HEALTH_POLICY } from "../channels/cooldown.js";
+import { createChannelHealth } from "../channels/health.js";
 import { seedream } from "../families/seedream/seedream.js";
 import type { Caller } from "../image-request.js";
 import { createLateWrites } from "../job/late-writes.js";
 import { createLinkedList } from "../linked-list.js";
-import { createChannelHealth } from "../routing/channel-health.js";
-import { DEFAULT_HEALTH_POLICY } from "../routing/health-policy.js";
-import type { ResolvedModel } from "../routing/resolve-model.js";
+import type { ResolvedModel } from "../models/resolve-model.js";
 import { type AdmissionParts, admit } from "./admit.js";
-import { createLimitPlans } from "./limit-plans.js";
-import { createMemoryAdmissionStore } from "./memory-admission-store.js";
+import { createMemoryAdmissionStore } from "./memory-store.js";
+import { createLimitPlans } from "./rate-limits.js";
 
 const prices = createPriceList({
   model_details: { m: { pricing_mode: "per-request", model_price: "0.1" } },

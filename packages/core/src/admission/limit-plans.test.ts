@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createLimitPlans } from "./limit-plans.js";
-import { type LimitSources, toTicketLimits } from "./ticket-limits.js";
+import { createLimitPlans, type LimitSources, toTicketLimits } from "./rate-limits.js";
 
 const SOURCES: LimitSources = {
   callerId: "me",

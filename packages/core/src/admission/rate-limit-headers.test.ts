@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { WindowState } from "./admission-store.js";
 import { toRateLimitHeaders } from "./rate-limit-headers.js";
-import { toTicketLimits } from "./ticket-limits.js";
+import { toTicketLimits } from "./rate-limits.js";
+import type { WindowState } from "./store.js";
 
 const SOURCES = { callerId: "me", model: "m", modelLimits: undefined, maxImages: 2, leaseMs: 1 };
 const REQUESTS = toTicketLimits({ ...SOURCES, callerLimits: { requestsPerMinute: 600 } });

@@ -1,3 +1,4 @@
+import type { Channel } from "../channels/channel.js";
 import { GatewayError, shownCodeOf } from "../errors.js";
 import type { GatewayResponse } from "../exchange.js";
 import type { ImageResult } from "../image-request.js";
@@ -7,7 +8,6 @@ import { type Awaitable, isPromiseLike } from "../promise-like.js";
 import { type BodyKind, detectBody } from "../response/detect-body.js";
 import { renderImages } from "../response/images-response.js";
 import { renderNative } from "../response/native-response.js";
-import type { Channel } from "../routing/channel.js";
 import {
   isLabelledAsEvents,
   type JsonResponse,

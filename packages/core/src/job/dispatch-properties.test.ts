@@ -9,10 +9,9 @@ import {
   record,
 } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { healthIdsOf } from "../routing/channel.js";
-import { isRefusal } from "../routing/health-entry.js";
-import { DEFAULT_HEALTH_POLICY } from "../routing/health-policy.js";
-import { DEFAULT_RETRY_BUDGET } from "../routing/retry-budget.js";
+import { healthIdsOf } from "../channels/channel.js";
+import { DEFAULT_HEALTH_POLICY, isRefusal } from "../channels/cooldown.js";
+import { DEFAULT_RETRY_BUDGET } from "../channels/retry-budget.js";
 import { type Behaviour, type SimulatedCall, simulateChannels } from "../testing/simulate-channels.js";
 
 const POLICY = DEFAULT_HEALTH_POLICY;

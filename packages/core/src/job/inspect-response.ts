@@ -3,7 +3,6 @@ import type { Family } from "../families/family.js";
 import type { ImageRequest, Usage } from "../image-request.js";
 import type { Awaitable } from "../promise-like.js";
 import { detectBody } from "../response/detect-body.js";
-import type { AttemptFailure } from "../upstream-failure.js";
 import {
   isLabelledAsEvents,
   type JsonResponse,
@@ -11,6 +10,7 @@ import {
   readRequestId,
 } from "../upstream/read-answer.js";
 import type { TransportResponse } from "../upstream/transport.js";
+import type { AttemptFailure } from "../upstream-failure.js";
 
 /** The maximum number of bytes that are read here. Error bodies are short. */
 const MAX_ERROR_BODY_BYTES = 16 * 1024;

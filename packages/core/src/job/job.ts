@@ -1,8 +1,8 @@
 import type { ByteCount } from "../bytes/byte-count.js";
 import type { ImageRequest } from "../image-request.js";
 import type { Logger } from "../logger.js";
+import type { ResolvedModel } from "../models/resolve-model.js";
 import type { RequestReport } from "../request-report.js";
-import type { ResolvedModel } from "../routing/resolve-model.js";
 import type { BackgroundReads } from "./background-reads.js";
 import type { Booking } from "./booking.js";
 import type { DispatchParts } from "./dispatch.js";

@@ -1,8 +1,8 @@
 import type { Family } from "../families/family.js";
-import type { AttemptFailure } from "../upstream-failure.js";
 import { findErrorMessage } from "../upstream/error-message.js";
 import { readErrorBody } from "../upstream/read-answer.js";
 import type { TransportResponse } from "../upstream/transport.js";
+import type { AttemptFailure } from "../upstream-failure.js";
 
 /**
  * Classifies an error response. The family reads its provider's own errors; a proxy in front of the provider may send

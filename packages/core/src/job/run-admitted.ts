@@ -1,7 +1,7 @@
-import type { IdempotencyEnding } from "../admission/admission-store.js";
 import type { Admission } from "../admission/admit.js";
-import type { Visit } from "../admission/entrance.js";
-import { toStoredResponse } from "../admission/stored-answer.js";
+import type { Visit } from "../admission/slot.js";
+import type { IdempotencyEnding } from "../admission/store.js";
+import { toStoredResponse } from "../admission/stored-response.js";
 import type { Delivery } from "../billing/delivery.js";
 import { withDataUrlTexts } from "../data-url-image.js";
 import { GatewayError } from "../errors.js";

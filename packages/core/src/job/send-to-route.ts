@@ -1,9 +1,7 @@
+import type { Channel, Route } from "../channels/channel.js";
 import type { ImageRequest } from "../image-request.js";
 import type { Logger } from "../logger.js";
 import type { Awaitable } from "../promise-like.js";
-import type { Channel } from "../routing/channel.js";
-import type { Route } from "../routing/channel.js";
-import type { AttemptFailure } from "../upstream-failure.js";
 import {
   type Transport,
   TransportError,
@@ -11,6 +9,7 @@ import {
   type TransportResponse,
 } from "../upstream/transport.js";
 import type { UpstreamCall } from "../upstream-call.js";
+import type { AttemptFailure } from "../upstream-failure.js";
 import { inspectResponse } from "./inspect-response.js";
 import { readFailure } from "./read-failure.js";
 

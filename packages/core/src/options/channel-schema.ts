@@ -1,6 +1,6 @@
 import { z } from "zod";
+import type { ChannelOptions } from "../channels/channel.js";
 import { isJsonObject } from "../json.js";
-import type { ChannelOptions } from "../routing/channel.js";
 import type { Timeouts } from "../upstream/transport.js";
 import { milliseconds, name, names, TRUE_OR_FALSE } from "./schema-values.js";
 

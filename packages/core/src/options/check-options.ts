@@ -1,10 +1,10 @@
 import type { PriceTables } from "../billing/pricing.js";
+import type { ChannelOptions } from "../channels/channel.js";
 import type { Family } from "../families/family.js";
 import { builtInFamilies } from "../families/registry.js";
 import { isJsonObject } from "../json.js";
+import { foldCase } from "../models/resolve-model.js";
 import { formatPath } from "../request/parse-fields.js";
-import type { ChannelOptions } from "../routing/channel.js";
-import { foldCase } from "../routing/model-names.js";
 import { covers, createSeriesMap, isSeries, overlaps } from "../series.js";
 import { checkCallers } from "./check-callers.js";
 import type { LoadedOptions } from "./load-options.js";

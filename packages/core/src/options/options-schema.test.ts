@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createMemoryAdmissionStore } from "../admission/memory-admission-store.js";
+import { createMemoryAdmissionStore } from "../admission/memory-store.js";
 import { createMemoryLedger } from "../billing/memory-ledger.js";
 import { createGateway } from "../create-gateway.js";
 import { GatewayOptionsError } from "./check-options.js";

@@ -1,16 +1,15 @@
-import type { AdmissionStore } from "../admission/admission-store.js";
-import type { CallerLimits } from "../image-request.js";
+import type { AdmissionStore } from "../admission/store.js";
 import type { Ledger } from "../billing/ledger.js";
 import type { BillingOptions } from "../billing/pricing.js";
 import type { UsageRecord } from "../billing/usage-record.js";
+import type { ChannelOptions } from "../channels/channel.js";
 import type { Family } from "../families/family.js";
 import type { BeforeSend, FailureEvent, RequestEvent } from "../hooks.js";
-import type { ResponseFormat } from "../image-request.js";
+import type { CallerLimits, ResponseFormat } from "../image-request.js";
 import type { Logger } from "../logger.js";
+import type { ModelOptions } from "../models/resolve-model.js";
 import type { Authenticate, CallerOptions } from "../request/authenticate.js";
 import type { BodyLimits } from "../request/read-fields.js";
-import type { ChannelOptions } from "../routing/channel.js";
-import type { ModelOptions } from "../routing/resolve-model.js";
 import type { Fetch } from "../upstream/fetch-transport.js";
 import type { Loadable } from "./loadable.js";
 

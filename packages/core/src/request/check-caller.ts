@@ -1,7 +1,6 @@
-import type { CallerLimits } from "../image-request.js";
 import { isName, NAME_RULE } from "../billing/check-entry.js";
 import { parseDecimal } from "../billing/decimal.js";
-import type { Caller } from "../image-request.js";
+import type { Caller, CallerLimits } from "../image-request.js";
 import { parseInstant } from "../instant.js";
 import { isJsonObject } from "../json.js";
 

@@ -2,7 +2,7 @@ import { writeDataUrls } from "../data-url-image.js";
 import { invalidRequest } from "../errors.js";
 import type { Caller, ImageRequest, Operation, ResponseFormat } from "../image-request.js";
 import type { JsonObject } from "../json.js";
-import type { ResolvedModel } from "../routing/resolve-model.js";
+import type { ResolvedModel } from "../models/resolve-model.js";
 import { pathOfOperation } from "./match-route.js";
 
 /** What a body is read with. */

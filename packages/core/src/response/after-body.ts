@@ -1,4 +1,4 @@
-import type { Visit } from "../admission/entrance.js";
+import type { Visit } from "../admission/slot.js";
 import type { GatewayResponse } from "../exchange.js";
 
 /** In bytes. A smaller body is written at once, and uses little memory if its client does not read it. */

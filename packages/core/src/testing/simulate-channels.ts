@@ -1,13 +1,18 @@
-import type { Cooldown } from "../image-request.js";
+import {
+  type Channel,
+  type ChannelOptions,
+  createChannel,
+  createModelHealthId,
+  findLeaseMs,
+  healthIdsOf,
+} from "../channels/channel.js";
+import { DEFAULT_HEALTH_POLICY } from "../channels/cooldown.js";
+import { type ChannelHealth, createChannelHealth } from "../channels/health.js";
+import { createRetryBudgets, DEFAULT_RETRY_BUDGET } from "../channels/retry-budget.js";
 import { seedream } from "../families/seedream/seedream.js";
+import type { Cooldown } from "../image-request.js";
 import { type DispatchOutcome, dispatch } from "../job/dispatch.js";
-import { type Channel, type ChannelOptions, createChannel, healthIdsOf } from "../routing/channel.js";
-import { type ChannelHealth, createChannelHealth } from "../routing/channel-health.js";
-import { createModelHealthId } from "../routing/health-id.js";
-import { DEFAULT_HEALTH_POLICY } from "../routing/health-policy.js";
-import { findLeaseMs } from "../routing/lease-ms.js";
-import type { ResolvedModel } from "../routing/resolve-model.js";
-import { createRetryBudgets, DEFAULT_RETRY_BUDGET } from "../routing/retry-budget.js";
+import type { ResolvedModel } from "../models/resolve-model.js";
 import { type Transport, TransportError, type TransportResponse } from "../upstream/transport.js";
 import { createVirtualTime, type VirtualTime } from "./virtual-time.js";
 

@@ -1,0 +1,193 @@
+import { array, assert, asyncProperty, boolean, constantFrom, integer, oneof, record } from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Cooldown } from "../image-request.js";
+import { createMemoryAdmissionStore } from "./memory-store.js";
+import type {
+  AdmissionDecision,
+  AdmissionStore,
+  AdmissionTicket,
+  IdempotencyEnding,
+  WindowState,
+} from "./store.js";
+
+const LEASE_MS = 50;
+const WINDOW_MS = 100;
+const TTL_MS = 200;
+
+/** The store again, in the plainest way: it remembers all that happened and looks at all of it each time. */
+function createNaiveStore(now: () => number): AdmissionStore {
+  const counted: { key: string; at: number; cost: number }[] = [];
+  const places: { key: string; id: string; until: number }[] = [];
+  const claims: {
+    key: string;
+    fingerprint: string;
+    id: string;
+    until: number;
+    ending?: IdempotencyEnding;
+  }[] = [];
+  const cooldowns: { channel: string; cooldown: Cooldown | undefined }[] = [];
+
+  /** Goes through all counts of the key from the first one, window after window. */
+  const stateOf = (key: string, limit: number): WindowState => {
+    let start = Number.NEGATIVE_INFINITY;
+    let count = 0;
+    for (const entry of counted.filter((other) => other.key === key)) {
+      if (entry.at >= start + WINDOW_MS) {
+        start = entry.at;
+        count = 0;
+      }
+      count += entry.cost;
+    }
+    const isOver = now() >= start + WINDOW_MS;
+    return isOver
+      ? { remaining: limit, resetMs: 0 }
+      : { remaining: Math.max(0, limit - count), resetMs: start + WINDOW_MS - now() };
+  };
+  const findRepeat = ({ idempotency }: AdmissionTicket): AdmissionDecision | undefined => {
+    if (idempotency === undefined) return undefined;
+    const last = claims.findLast(({ key, until }) => key === idempotency.key && until > now());
+    if (last === undefined || last.ending?.kind === "forget") return undefined;
+    if (last.fingerprint !== idempotency.fingerprint) return { kind: "conflict" };
+    if (last.ending === undefined) return { kind: "running" };
+    return last.ending.kind === "keep"
+      ? { kind: "replay", answer: last.ending.answer }
+      : { kind: "not_replayable" };
+  };
+
+  return {
+    async admit(ticket) {
+      const repeat = findRepeat(ticket);
+      if (repeat !== undefined) return repeat;
+      const before = ticket.windows.map(({ key, limit }) => stateOf(key, limit));
+      const reached = ticket.windows.find(({ cost }, index) => cost > (before[index]?.remaining ?? 0));
+      if (reached !== undefined) return { kind: "limited", limit: reached, windows: before };
+      const full = ticket.concurrency.find(
+        ({ key, limit }) =>
+          places.filter((place) => place.key === key && place.until > now()).length >= limit,
+      );
+      if (full !== undefined) return { kind: "crowded", limit: full, windows: before };
+      counted.push(...ticket.windows.map(({ key, cost }) => ({ key, at: now(), cost })));
+      places.push(...ticket.concurrency.map(({ key }) => ({ key, id: ticket.id, until: now() + LEASE_MS })));
+      if (ticket.idempotency !== undefined) {
+        claims.push({ ...ticket.idempotency, id: ticket.id, until: now() + LEASE_MS });
+      }
+      const cooling = ticket.channels.flatMap((channel): [string, Cooldown][] => {
+        const last = cooldowns.findLast((entry) => entry.channel === channel)?.cooldown;
+        return last !== undefined && last.until > now() ? [[channel, last]] : [];
+      });
+      return {
+        kind: "admitted",
+        windows: ticket.windows.map(({ key, limit }) => stateOf(key, limit)),
+        cooldowns: Object.fromEntries(cooling),
+      };
+    },
+    async finish({ id, idempotency }, ending) {
+      for (const place of places) if (place.id === id) place.until = 0;
+      if (idempotency === undefined) return;
+      const { key, fingerprint } = idempotency;
+      const last = claims.findLast((claim) => claim.key === key && claim.until > now());
+      const isTaken = last !== undefined && last.id !== id && last.ending?.kind !== "forget";
+      if (isTaken) return;
+      const until = ending.kind === "forget" ? Number.POSITIVE_INFINITY : now() + ending.ttlMs;
+      claims.push({ key, fingerprint, id, until, ending });
+    },
+    async setCooldown(channel, cooldown) {
+      cooldowns.push({ channel, cooldown });
+    },
+  };
+}
+
+const name = constantFrom("a", "b", "__proto__");
+const window = record({
+  name: constantFrom("requests" as const, "images" as const),
+  key: name,
+  limit: integer({ min: 1, max: 4 }),
+  windowMs: constantFrom(WINDOW_MS),
+  cost: integer({ min: 1, max: 3 }),
+});
+const place = record({ key: name, limit: integer({ min: 1, max: 3 }), leaseMs: constantFrom(LEASE_MS) });
+const claim = record({ key: name, fingerprint: constantFrom("x", "y"), leaseMs: constantFrom(LEASE_MS) });
+const ending = constantFrom<IdempotencyEnding["kind"][]>("keep", "mark", "forget");
+const command = oneof(
+  record({
+    kind: constantFrom("admit" as const),
+    windows: array(window, { maxLength: 2 }),
+    concurrency: array(place, { maxLength: 1 }),
+    claim,
+    hasClaim: boolean(),
+  }),
+  record({ kind: constantFrom("finish" as const), index: integer({ min: 0, max: 9 }), ending }),
+  record({ kind: constantFrom("cool" as const), channel: name, ms: integer({ min: -20, max: 200 }) }),
+  record({ kind: constantFrom("advance" as const), ms: constantFrom(1, 10, 25, 49, 50, 100) }),
+);
+type Command = typeof command extends { generate(...args: never[]): { value: infer Value } } ? Value : never;
+
+describe("createMemoryAdmissionStore", () => {
+  it("decides as a store does that remembers everything", { timeout: 60_000 }, async () => {
+    const kinds = new Set<string>();
+    await assert(
+      asyncProperty(array(command, { maxLength: 60, size: "max" }), async (commands) => {
+        const decisions = await run(commands, createMemoryAdmissionStore);
+        expect(decisions).toEqual(await run(commands, ({ now }) => createNaiveStore(now)));
+        for (const { kind } of decisions) kinds.add(kind);
+      }),
+      { numRuns: 2_000, seed: 4 },
+    );
+    expect([...kinds].toSorted()).toEqual([
+      "admitted",
+      "conflict",
+      "crowded",
+      "limited",
+      "not_replayable",
+      "replay",
+      "running",
+    ]);
+  });
+});
+
+/** What a fresh store decides on the commands, one after another. */
+async function run(
+  commands: readonly Command[],
+  open: (options: { now: () => number }) => AdmissionStore,
+): Promise<AdmissionDecision[]> {
+  let now = 1_000;
+  const store = open({ now: () => now });
+  const admitted: AdmissionTicket[] = [];
+  const decisions: AdmissionDecision[] = [];
+  for (const [index, step] of commands.entries()) {
+    if (step.kind === "advance") now += step.ms;
+    if (step.kind === "cool") {
+      await store.setCooldown(
+        step.channel,
+        step.ms < 0 ? undefined : { until: now + step.ms, reason: "rate" },
+      );
+    }
+    if (step.kind === "admit") {
+      const ticket = toTicket(String(index), step);
+      const decision = await store.admit(ticket);
+      decisions.push(decision);
+      if (decision.kind === "admitted") admitted.push(ticket);
+    }
+    if (step.kind === "finish") {
+      const [ticket] = admitted.splice(step.index % Math.max(1, admitted.length), 1);
+      const answer = { status: 200, headers: {}, body: String(index) };
+      if (ticket) await store.finish(ticket, { kind: step.ending, answer, ttlMs: TTL_MS });
+    }
+  }
+  return decisions;
+}
+
+function toTicket(id: string, step: Extract<Command, { kind: "admit" }>): AdmissionTicket {
+  // A ticket names a key once.
+  const windows = step.windows.filter(
+    ({ key }, index, all) => all.findIndex((other) => other.key === key) === index,
+  );
+  return {
+    id,
+    caller: "me",
+    windows,
+    concurrency: step.concurrency,
+    idempotency: step.hasClaim ? step.claim : undefined,
+    channels: ["a", "b", "__proto__"],
+  };
+}

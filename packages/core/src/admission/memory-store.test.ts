@@ -1,0 +1,104 @@
+import { describe, expect, it } from "vitest";
+import { createMemoryAdmissionStore, type MemoryAdmissionStoreOptions } from "./memory-store.js";
+import type { AdmissionStore, AdmissionTicket, IdempotencyEnding } from "./store.js";
+
+const DAY_MS = 86_400_000;
+let ids = 0;
+
+function ticketFor(key: string): AdmissionTicket {
+  const idempotency = { key, fingerprint: "same", leaseMs: 1_000 };
+  return { id: String(ids++), caller: "me", windows: [], concurrency: [], idempotency, channels: [] };
+}
+
+function keeping(body: string): IdempotencyEnding {
+  return { kind: "keep", answer: { status: 200, headers: {}, body }, ttlMs: DAY_MS };
+}
+
+function open(options: MemoryAdmissionStoreOptions = {}) {
+  const clock = { now: 0 };
+  const store = createMemoryAdmissionStore({ now: () => clock.now, ...options });
+  return { clock, store };
+}
+
+async function run(store: AdmissionStore, key: string, ending: IdempotencyEnding): Promise<void> {
+  const ticket = ticketFor(key);
+  await store.admit(ticket);
+  await store.finish(ticket, ending);
+}
+
+async function kindOf(store: AdmissionStore, key: string): Promise<string> {
+  return (await store.admit(ticketFor(key))).kind;
+}
+
+describe("createMemoryAdmissionStore", () => {
+  it("of the oldest answers only marks stay, once all take more than they may", async () => {
+    const { store } = open({ maxResponseBytes: 30 });
+    await run(store, "first", keeping("12345"));
+    await run(store, "second", keeping("12345"));
+    await run(store, "third", keeping("12345"));
+    expect(await kindOf(store, "first")).toBe("replay");
+    await run(store, "fourth", keeping("1"));
+    expect(
+      await Promise.all(["first", "second", "third", "fourth"].map((key) => kindOf(store, key))),
+    ).toEqual(["not_replayable", "replay", "replay", "replay"]);
+  });
+
+  it("an answer that is larger than all may be pushes no other out", async () => {
+    const { store } = open({ maxResponseBytes: 30 });
+    await run(store, "small", keeping("12345"));
+    await run(store, "large", keeping("x".repeat(16)));
+    expect(await kindOf(store, "small")).toBe("replay");
+    expect(await kindOf(store, "large")).toBe("not_replayable");
+  });
+
+  it("gives the bytes of an answer back when it lapses", async () => {
+    const { store, clock } = open({ maxResponseBytes: 30 });
+    for (let day = 0; day < 5; day++) {
+      await run(store, `first of ${day}`, keeping("1234567"));
+      await run(store, `second of ${day}`, keeping("1234567"));
+      expect(await kindOf(store, `first of ${day}`)).toBe("replay");
+      clock.now += DAY_MS;
+    }
+  });
+
+  it("past their number the oldest is forgotten, and never one that runs", async () => {
+    const { store } = open({ maxResponses: 2 });
+    await store.admit(ticketFor("running"));
+    await run(store, "first", keeping("1"));
+    await run(store, "second", { kind: "mark", ttlMs: DAY_MS });
+    await run(store, "third", keeping("3"));
+    expect(await kindOf(store, "running")).toBe("running");
+    expect(await kindOf(store, "second")).toBe("not_replayable");
+    expect(await kindOf(store, "third")).toBe("replay");
+    expect(await kindOf(store, "first")).toBe("admitted");
+  });
+
+  it("remembers nothing at all when told so", async () => {
+    const { store } = open({ maxResponses: 0, maxResponseBytes: 0 });
+    await run(store, "first", keeping("1"));
+    expect(await kindOf(store, "first")).toBe("admitted");
+    expect(await kindOf(store, "first")).toBe("running");
+  });
+
+  it("neither extends a window nor loses its count when the clock is set back", async () => {
+    const { store, clock } = open();
+    const limit = { name: "images", key: "a", limit: 10, windowMs: 1_000, cost: 3 } as const;
+    const ticket = { id: "a", caller: "me", windows: [limit], concurrency: [], channels: [] };
+    const admitAt = async (now: number): Promise<unknown> => {
+      clock.now = now;
+      return store.admit(ticket);
+    };
+    expect(await admitAt(3_600_000)).toMatchObject({ windows: [{ remaining: 7, resetMs: 1_000 }] });
+    expect(await admitAt(0)).toMatchObject({ windows: [{ remaining: 4, resetMs: 1_000 }] });
+    expect(await admitAt(999)).toMatchObject({ windows: [{ remaining: 1, resetMs: 1 }] });
+    expect(await admitAt(1_000)).toMatchObject({ windows: [{ remaining: 7, resetMs: 1_000 }] });
+  });
+
+  it("is exact over the real clock too", async () => {
+    const store = createMemoryAdmissionStore();
+    const limit = { name: "requests", key: "a", limit: 1, windowMs: 60_000, cost: 1 } as const;
+    const ticket = { id: "a", caller: "me", windows: [limit], concurrency: [], channels: [] };
+    expect(await store.admit(ticket)).toMatchObject({ windows: [{ remaining: 0, resetMs: 60_000 }] });
+    expect(await store.admit(ticket)).toMatchObject({ kind: "limited" });
+  });
+});

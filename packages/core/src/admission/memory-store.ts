@@ -1,0 +1,272 @@
+import type { Cooldown } from "../image-request.js";
+import { createExpiringMap } from "../util/expiring-map.js";
+import type {
+  AdmissionDecision,
+  AdmissionStore,
+  ConcurrencyLimit,
+  IdempotencyClaim,
+  IdempotencyEnding,
+  StoredResponse,
+  WindowLimit,
+  WindowState,
+} from "./store.js";
+
+/** The options of {@link createMemoryAdmissionStore}. */
+export interface MemoryAdmissionStoreOptions {
+  /** Milliseconds since 1970. Default `Date.now`. */
+  readonly now?: (() => number) | undefined;
+  /**
+   * The number of finished requests with an idempotency key that the store remembers. When it is exceeded, the store
+   * forgets the oldest, and a repeat of that request runs again. Default 100,000.
+   */
+  readonly maxResponses?: number | undefined;
+  /**
+   * Memory for all stored responses, in bytes. When it is exceeded, the store drops the oldest response, and a repeat
+   * of that request is refused. Default 64 MiB.
+   */
+  readonly maxResponseBytes?: number | undefined;
+}
+
+const DEFAULT_MAX_RESPONSES = 100_000;
+const DEFAULT_MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Creates a store in the memory of this process, with bounds on its size and without timers. Each process that creates
+ * one has its own limits, idempotency keys and cooldowns.
+ *
+ * @example
+ * ```ts
+ * import { createMemoryAdmissionStore } from "@calotype/core";
+ *
+ * const store = createMemoryAdmissionStore({ maxResponseBytes: 16 * 1024 * 1024 });
+ * ```
+ */
+export function createMemoryAdmissionStore(options: MemoryAdmissionStoreOptions = {}): AdmissionStore {
+  const { now = Date.now, maxResponses = DEFAULT_MAX_RESPONSES } = options;
+  const { maxResponseBytes = DEFAULT_MAX_RESPONSE_BYTES } = options;
+  const windows = createWindowCounts();
+  const slots = createSharedSlots();
+  const keys = createIdempotencyKeys(maxResponses, maxResponseBytes);
+  const cooldowns = createExpiringMap<Cooldown>(({ until }, at) => until <= at);
+
+  return {
+    // There is no `await` in `admit`, so that nothing can change between the checks and what they allow.
+    async admit({ id, windows: limits, concurrency, idempotency, channels }) {
+      const at = now();
+      const repeat = idempotency && keys.findRepeat(idempotency, at);
+      if (repeat !== undefined) return repeat;
+      const reached = limits.find((limit) => windows.isReached(limit, at));
+      if (reached !== undefined) {
+        return { kind: "limited", limit: reached, windows: limits.map((limit) => windows.read(limit, at)) };
+      }
+      const full = concurrency.find((limit) => slots.isFull(limit, at));
+      if (full !== undefined) {
+        return { kind: "crowded", limit: full, windows: limits.map((limit) => windows.read(limit, at)) };
+      }
+      for (const limit of concurrency) slots.take(limit, id, at);
+      if (idempotency !== undefined) keys.begin(idempotency, id, at);
+      const cooling = channels.flatMap((channel): [string, Cooldown][] => {
+        const cooldown = cooldowns.get(channel, at);
+        return cooldown === undefined ? [] : [[channel, cooldown]];
+      });
+      return {
+        kind: "admitted",
+        windows: limits.map((limit) => windows.take(limit, at)),
+        // `fromEntries`, because an assignment to `__proto__` would not add a field.
+        cooldowns: Object.fromEntries(cooling),
+      };
+    },
+
+    async finish({ id, concurrency, idempotency }, ending) {
+      const at = now();
+      for (const limit of concurrency) slots.release(limit, id, at);
+      if (idempotency !== undefined) keys.finish(idempotency, { id, ending, at });
+    },
+
+    async setCooldown(channel, cooldown) {
+      if (cooldown === undefined) cooldowns.delete(channel);
+      else cooldowns.set(channel, cooldown, now());
+    },
+  };
+}
+
+interface Window {
+  count: number;
+  endsAt: number;
+}
+
+interface WindowCounts {
+  /** True if the window has no room for the cost of the limit. */
+  isReached(limit: WindowLimit, now: number): boolean;
+  /** Returns the state of the window without the cost of the limit. */
+  read(limit: WindowLimit, now: number): WindowState;
+  /** Adds the cost of the limit, and returns the state after it. */
+  take(limit: WindowLimit, now: number): WindowState;
+}
+
+/** Counts in windows of time. A window begins with the first count in it. */
+function createWindowCounts(): WindowCounts {
+  const windows = createExpiringMap<Window>(({ endsAt }, now) => endsAt <= now);
+
+  const find = ({ key, windowMs }: WindowLimit, now: number): Window | undefined => {
+    const window = windows.get(key, now);
+    // A clock that is set back must not make the window longer.
+    if (window !== undefined) window.endsAt = Math.min(window.endsAt, now + windowMs);
+    return window;
+  };
+  const begin = ({ key, windowMs }: WindowLimit, now: number): Window => {
+    const window = { count: 0, endsAt: now + windowMs };
+    windows.set(key, window, now);
+    return window;
+  };
+  return {
+    isReached: (limit, now) => limit.cost > toState(limit, find(limit, now), now).remaining,
+    read: (limit, now) => toState(limit, find(limit, now), now),
+    take(limit, now) {
+      const window = find(limit, now) ?? begin(limit, now);
+      window.count += limit.cost;
+      return toState(limit, window, now);
+    },
+  };
+}
+
+/** The count can exceed a limit that the operator has lowered. */
+function toState({ limit }: WindowLimit, window: Window | undefined, now: number): WindowState {
+  if (window === undefined) return { remaining: limit, resetMs: 0 };
+  return { remaining: Math.max(0, limit - window.count), resetMs: window.endsAt - now };
+}
+
+interface SharedSlots {
+  isFull(limit: ConcurrencyLimit, now: number): boolean;
+  /** Takes a slot for the request with this id, whether or not one is free. */
+  take(limit: ConcurrencyLimit, id: string, now: number): void;
+  release(limit: ConcurrencyLimit, id: string, now: number): void;
+}
+
+/** Slots of running requests. A slot is free again when it is released or when its lease ends. */
+function createSharedSlots(): SharedSlots {
+  /** For each limit: the requests that have a slot, and the ends of their leases. */
+  const byKey = createExpiringMap<Map<string, number>>((leases, now) => {
+    for (const endsAt of leases.values()) if (endsAt > now) return false;
+    return true;
+  });
+  return {
+    isFull({ key, limit }, now) {
+      const leases = byKey.get(key, now);
+      if (leases === undefined || leases.size < limit) return false;
+      for (const [id, endsAt] of leases) if (endsAt <= now) leases.delete(id);
+      return leases.size >= limit;
+    },
+    take({ key, leaseMs }, id, now) {
+      const leases = byKey.get(key, now) ?? new Map<string, number>();
+      leases.set(id, now + leaseMs);
+      byKey.set(key, leases, now);
+    },
+    release({ key }, id, now) {
+      byKey.get(key, now)?.delete(id);
+    },
+  };
+}
+
+type Repeat = Extract<AdmissionDecision, { kind: "replay" | "not_replayable" | "conflict" | "running" }>;
+
+interface IdempotencyKeys {
+  /** Returns the decision for a request whose key is in use; `undefined` if the key is free. */
+  findRepeat(claim: IdempotencyClaim, now: number): Repeat | undefined;
+  /** Takes a free key for the request with this id. */
+  begin(claim: IdempotencyClaim, id: string, now: number): void;
+  /** A request whose lease has ended can still finish, unless another request has the key. */
+  finish(claim: IdempotencyClaim, end: KeyEnd): void;
+}
+
+interface KeyEnd {
+  readonly id: string;
+  readonly ending: IdempotencyEnding;
+  readonly at: number;
+}
+
+interface RunningKey {
+  readonly id: string;
+  readonly fingerprint: string;
+  readonly until: number;
+}
+
+interface FinishedKey {
+  readonly fingerprint: string;
+  readonly until: number;
+}
+
+/** Idempotency keys and stored responses. The bounds apply to finished requests only. */
+function createIdempotencyKeys(maxResponses: number, maxResponseBytes: number): IdempotencyKeys {
+  const running = createExpiringMap<RunningKey>(({ until }, now) => until <= now);
+  /** The oldest first. */
+  const finished = new Map<string, FinishedKey>();
+  /** The responses of some of `finished`, the oldest first. */
+  const responses = new Map<string, StoredResponse>();
+  let bytes = 0;
+
+  const findFinished = (key: string, now: number): FinishedKey | undefined => {
+    const entry = finished.get(key);
+    return entry === undefined || entry.until <= now ? undefined : entry;
+  };
+  const dropResponse = (key: string): void => {
+    const response = responses.get(key);
+    if (response === undefined) return;
+    bytes -= sizeOf(response);
+    responses.delete(key);
+  };
+  const forget = (key: string): void => {
+    dropResponse(key);
+    finished.delete(key);
+  };
+  const store = (key: string, response: StoredResponse): void => {
+    const size = sizeOf(response);
+    // It would drop all other responses and then itself.
+    if (size > maxResponseBytes) return;
+    responses.set(key, response);
+    bytes += size;
+    for (const oldest of responses.keys()) {
+      if (bytes <= maxResponseBytes) return;
+      dropResponse(oldest);
+    }
+  };
+  const forgetOldest = (now: number): void => {
+    for (const [key, { until }] of finished) {
+      if (finished.size <= maxResponses && until > now) return;
+      forget(key);
+    }
+  };
+
+  return {
+    findRepeat({ key, fingerprint }, now) {
+      const ended = findFinished(key, now);
+      const found = ended ?? running.get(key, now);
+      if (found === undefined) return undefined;
+      if (found.fingerprint !== fingerprint) return { kind: "conflict" };
+      if (ended === undefined) return { kind: "running" };
+      const answer = responses.get(key);
+      return answer === undefined ? { kind: "not_replayable" } : { kind: "replay", answer };
+    },
+    begin({ key, fingerprint, leaseMs }, id, now) {
+      forget(key);
+      running.set(key, { id, fingerprint, until: now + leaseMs }, now);
+    },
+    finish({ key, fingerprint }, { id, ending, at }) {
+      const owner = running.get(key, at)?.id ?? id;
+      if (owner !== id || findFinished(key, at) !== undefined) return;
+      running.delete(key);
+      forget(key);
+      if (ending.kind === "forget") return;
+      finished.set(key, { fingerprint, until: at + ending.ttlMs });
+      if (ending.kind === "keep") store(key, ending.answer);
+      forgetOldest(at);
+    },
+  };
+}
+
+/** JavaScript engines use at most two bytes for each character. */
+function sizeOf({ headers, body }: StoredResponse): number {
+  return (
+    2 * Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length, body.length)
+  );
+}

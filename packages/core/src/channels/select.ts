@@ -1,0 +1,189 @@
+import type { AttemptFailure } from "../upstream-failure.js";
+import { type Channel, type ChannelKey, createModelHealthId, type Route } from "./channel.js";
+import { isForAllKeys, isRefusal, scopeOf } from "./cooldown.js";
+import type { ChannelHealth } from "./health.js";
+import { type SelectionContext, selectReady } from "./select-channel.js";
+
+/** Where the attempts of one request go, one after another. */
+export interface RoutePlan {
+  /** `undefined` when nothing is left that may be tried. */
+  next(): Route | undefined;
+  /**
+   * Call when the attempt of a route failed. After a failure of the key, the channel's other keys may be tried; after
+   * any other failure, none of them. After a failed probe, only routes that are known to work may be tried.
+   */
+  failed(route: Route, failure: Pick<AttemptFailure, "kind" | "scope">, wasProbe: boolean): void;
+}
+
+/** What a plan depends on beside the channels. */
+export interface RouteContext {
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** A number from 0 up to, not including, 1. */
+  readonly random: () => number;
+  readonly health: ChannelHealth;
+}
+
+/** The service model of a request, and the channels that serve it. */
+interface RoutedModel {
+  readonly name: string;
+  readonly channels: readonly Channel[];
+}
+
+/**
+ * Plans the attempts of one request.
+ *
+ * - The first attempt uses a route that is known to work, or probes a route whose cooldown is over. It is a probe
+ *   only if another route is known to work, or if none is.
+ * - A later attempt uses a route that is known to work. If no such route is left, it may use another one, unless the
+ *   request has already made a probe.
+ * - If all routes are cooling, the one closest to recovery is tried: trying costs less than refusing.
+ */
+export function planRoutes(model: RoutedModel, context: RouteContext): RoutePlan {
+  return new OpenPlan(model, context);
+}
+
+interface Tried {
+  readonly keys: Set<ChannelKey>;
+  readonly channels: Set<Channel>;
+  hasProbed: boolean;
+}
+
+class OpenPlan implements RoutePlan {
+  readonly #model: RoutedModel;
+  readonly #context: RouteContext;
+  /** Channels that may still be tried. */
+  #candidates: readonly Channel[];
+  /** `undefined` until an attempt has failed. */
+  #tried: Tried | undefined;
+
+  constructor(model: RoutedModel, context: RouteContext) {
+    this.#model = model;
+    this.#context = context;
+    this.#candidates = model.channels;
+  }
+
+  next(): Route | undefined {
+    const now = this.#context.now();
+    return this.#tried === undefined ? this.#first(now) : this.#another(now, this.#tried);
+  }
+
+  failed({ channel, key }: Route, failure: Pick<AttemptFailure, "kind" | "scope">, wasProbe: boolean): void {
+    this.#tried ??= { keys: new Set(), channels: new Set(), hasProbed: false };
+    this.#tried.keys.add(key);
+    this.#tried.channels.add(channel);
+    this.#tried.hasProbed ||= wasProbe;
+    const scope = scopeOf(failure);
+    const isSpent =
+      channel.keys.length === 1 || scope === "channel" || (scope === "model" && isForAllKeys(failure));
+    if (isSpent) this.#candidates = this.#candidates.filter((other) => other !== channel);
+  }
+
+  #first(now: number): Route | undefined {
+    const channel = selectReady(this.#candidates, this.#selection(now));
+    if (channel === undefined) return this.#mostPromising(this.#candidates, now);
+    const isKnown =
+      this.#readyAt(channel) === 0 || this.#candidates.some((other) => this.#readyAt(other) === 0);
+    return isKnown ? this.#toRoute(channel, now) : this.#mostPromising(this.#candidates, now);
+  }
+
+  #another(now: number, tried: Tried): Route | undefined {
+    const known = selectReady(this.#candidates, this.#selection(0));
+    if (known !== undefined) return this.#toRoute(known, 0);
+    if (tried.hasProbed) return undefined;
+    const due = selectReady(this.#candidates, this.#selection(now));
+    if (due !== undefined) return this.#toRoute(due, now);
+    const untried = this.#candidates.filter((channel) => !tried.channels.has(channel));
+    return this.#mostPromising(untried, now);
+  }
+
+  #selection(readyBy: number): SelectionContext {
+    return {
+      readyBy,
+      random: this.#context.random,
+      readyAt: (channel) => this.#readyAt(channel),
+    };
+  }
+
+  /** The time from which the channel may be tried with a key that was not tried yet. */
+  #readyAt(channel: Channel): number {
+    const { health } = this.#context;
+    const upstreamModel = this.#upstreamModelOf(channel);
+    let ofKeys = Number.POSITIVE_INFINITY;
+    for (const key of channel.keys) {
+      if (this.#tried?.keys.has(key) !== true)
+        ofKeys = Math.min(ofKeys, this.#keyReadyAt(key, upstreamModel));
+    }
+    return channel.keys.length === 1 ? ofKeys : Math.max(ofKeys, health.readyAt(channel.healthId));
+  }
+
+  #keyReadyAt({ healthId }: ChannelKey, upstreamModel: string): number {
+    const { health } = this.#context;
+    return Math.max(health.readyAt(healthId), health.readyAt(createModelHealthId(healthId, upstreamModel)));
+  }
+
+  /** Chooses the ready key that has not been used for the longest time. */
+  #toRoute(channel: Channel, readyBy: number): Route | undefined {
+    const { health } = this.#context;
+    const upstreamModel = this.#upstreamModelOf(channel);
+    let best: ChannelKey | undefined;
+    for (const key of channel.keys) {
+      if (this.#tried?.keys.has(key) === true || this.#keyReadyAt(key, upstreamModel) > readyBy) continue;
+      if (best === undefined || health.turnOf(key.healthId) < health.turnOf(best.healthId)) best = key;
+    }
+    return best && { channel, key: best, upstreamModel };
+  }
+
+  /** If nothing is known to work: the route that is most likely to work. */
+  #mostPromising(channels: readonly Channel[], now: number): Route | undefined {
+    let best: Prospect | undefined;
+    for (const channel of channels) {
+      const upstreamModel = this.#upstreamModelOf(channel);
+      for (const key of channel.keys) {
+        if (this.#tried?.keys.has(key) === true) continue;
+        const prospect = assess({ channel, key, upstreamModel }, this.#context.health, now);
+        if (best === undefined || compareProspects(prospect, best) < 0) best = prospect;
+      }
+    }
+    return best?.route;
+  }
+
+  #upstreamModelOf(channel: Channel): string {
+    return channel.toUpstreamModel(this.#model.name) ?? this.#model.name;
+  }
+}
+
+/** How likely a route is to work, if no route is known to work. */
+interface Prospect {
+  readonly route: Route;
+  /** Lower is better; see {@link assess}. */
+  readonly rank: number;
+  /** When the last of its cooldowns ends, in milliseconds since 1970. */
+  readonly until: number;
+  readonly turn: number;
+}
+
+const COOLING_RANK = 4;
+
+/**
+ * Ranks a route. A route whose cooldown is over is better than one that is cooling. Among these, a route that was not
+ * refused is better, because a refused key is refused until the operator changes something. After that, a route that
+ * no other request is probing is better.
+ */
+function assess(route: Route, health: ChannelHealth, now: number): Prospect {
+  const { channel, key, upstreamModel } = route;
+  const ids = [channel.healthId, key.healthId, createModelHealthId(key.healthId, upstreamModel)];
+  const cooldowns = ids.map((id) => health.cooldownOf(id)).filter((cooldown) => cooldown !== undefined);
+  const until = Math.max(0, ...cooldowns.map((cooldown) => cooldown.until));
+  const isRefused = cooldowns.some(({ reason }) => isRefusal(reason));
+  const isProbed = cooldowns.some((cooldown) => cooldown.isProbed);
+  const rank = until > now ? COOLING_RANK : (isRefused ? 2 : 0) + (isProbed ? 1 : 0);
+  return { route, rank, until, turn: health.turnOf(key.healthId) };
+}
+
+/** Negative when `a` is better. */
+function compareProspects(a: Prospect, b: Prospect): number {
+  if (a.rank !== b.rank) return a.rank - b.rank;
+  const byTime = a.rank === COOLING_RANK ? a.until - b.until : 0;
+  return byTime || b.route.channel.priority - a.route.channel.priority || a.turn - b.turn;
+}

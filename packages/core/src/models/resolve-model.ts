@@ -1,0 +1,264 @@
+import { isName } from "../billing/check-entry.js";
+import { type Channel, findLeaseMs, healthIdsOf } from "../channels/channel.js";
+import { GatewayError, invalidRequest } from "../errors.js";
+import type { Family } from "../families/family.js";
+import type { ModelLimits } from "../families/model-limits.js";
+import type { Caller, CallerLimits, Operation, ResponseFormat } from "../image-request.js";
+import { remember } from "../remember.js";
+import { createSeriesMap, includesName, isSeries } from "../series.js";
+
+/** A service model of the operator. */
+export interface ModelOptions {
+  /** The wire format behind it: `seedream`, `qwen-image`, or the name of a family of yours. */
+  family: string;
+  /** The name of a row of the family's limits, or a row of your own. Default: the row of the service name, if any. */
+  limits?: string | ModelLimits | undefined;
+  /** Response format for requests that name none. The caller's default wins over it. */
+  responseFormat?: ResponseFormat | undefined;
+  /** What each caller may do with this model, or with all names of this series together, beside its other limits. */
+  callerLimits?: CallerLimits | undefined;
+}
+
+/** A model that a caller may use, and who can make its images. */
+export interface ResolvedModel {
+  /** The service model name. */
+  readonly name: string;
+  /** Its key in `models`: its name, or a series with endless names. */
+  readonly entry: string;
+  readonly family: Family;
+  readonly limits: ModelLimits | undefined;
+  readonly responseFormat: ResponseFormat | undefined;
+  readonly callerLimits: CallerLimits | undefined;
+  /** The channels that serve it; at least one. */
+  readonly channels: readonly Channel[];
+  /** The model's names at these channels. */
+  readonly upstreamModels: readonly string[];
+  /** What names the health of those channels and their keys. */
+  readonly healthIds: readonly string[];
+  /** For how long what a request to them holds is kept for it. */
+  readonly leaseMs: number;
+}
+
+/**
+ * Finds the model that a body asks for, by its service name; for the operation `native` also by an
+ * identifier of the provider's that a channel maps to.
+ *
+ * @throws GatewayError when there is none for this caller
+ */
+export type ModelResolver = (model: unknown, caller: Caller, operation: Operation) => ResolvedModel;
+
+/** The options of a resolver, in addition to the families and channels. */
+export interface ModelTables {
+  readonly models: Readonly<Record<string, ModelOptions>>;
+  /** Further configured names and series, such as the keys of prices. */
+  readonly otherNames?: readonly string[] | undefined;
+  /** See {@link GatewayOptions.caseInsensitiveNames}. */
+  readonly isCaseInsensitive?: boolean | undefined;
+}
+
+/** A resolver over validated options. */
+export function createModelResolver(
+  { models, otherNames = [], isCaseInsensitive = false }: ModelTables,
+  families: ReadonlyMap<string, Family>,
+  channels: readonly Channel[],
+): ModelResolver {
+  const spell = createSpeller([...Object.keys(models), ...otherNames]);
+  const table = createSeriesMap(models);
+  const exactNames = Object.keys(models).filter((key) => !isSeries(key));
+  const serves = (channel: Channel, name: string): boolean =>
+    table.find(name)?.value.family === channel.family.name && channel.toUpstreamModel(name) !== undefined;
+
+  const findServing = (name: string): ResolvedModel | undefined => {
+    const match = table.find(name);
+    const family = match && families.get(match.value.family);
+    if (match === undefined || family === undefined) return undefined;
+    const serving = channels.filter((channel) => serves(channel, name));
+    if (serving.length === 0) return undefined;
+    const { limits, responseFormat, callerLimits } = match.value;
+    return {
+      name,
+      entry: match.key,
+      family,
+      limits: findModelLimits(limits, name, family),
+      responseFormat,
+      callerLimits,
+      ...describeChannels({ name, entry: match.key }, serving),
+    };
+  };
+
+  // However many channels there are, a request costs what those cost that serve its model.
+  const exact = new Map(exactNames.map((name) => [name, findServing(name)]));
+  const findInSeries = remember((name: string) => {
+    const found = isPlainName(name) && spell(name) === name ? findServing(name) : undefined;
+    return found === undefined || isCaseInsensitive || !hidesRow(found) ? found : undefined;
+  });
+  /** Without this check, `image-2.0-PRO` would get the row of `image-2.0*`, or no row. */
+  const hidesRow = ({ name, entry, family }: ResolvedModel): boolean => {
+    const isByName = typeof models[entry]?.limits === "undefined";
+    return isByName && !isSameRow(family.findLimits?.(name), family.findLimits?.(foldRest(name, entry)));
+  };
+  const findByServiceName = (name: string): ResolvedModel | undefined =>
+    exact.get(name) ?? findInSeries(name);
+
+  const exactNamesBehind = createNameIndex([...exact.values()]);
+
+  /** The service models that some channel's mapping gives this name; a series where many have it. */
+  const findNames = (identifier: string): ReadonlySet<string> => {
+    const found = channels.flatMap((channel) =>
+      channel
+        .findServiceModels(identifier)
+        .filter((name) => serves(channel, name) && channel.toUpstreamModel(name) === identifier),
+    );
+    return new Set([...(exactNamesBehind.get(identifier) ?? []), ...found]);
+  };
+
+  const findByIdentifier = remember((identifier: string) => {
+    const [name = "", ...others] = findNames(identifier);
+    if (others.length > 0 || isSeries(name)) {
+      throw invalidRequest(
+        `Several models stand behind ${identifier.slice(0, 128)}: send the service model's name.`,
+        "model",
+      );
+    }
+    const found = findByServiceName(name);
+    const mapped = found?.channels.filter((channel) => channel.toUpstreamModel(name) === identifier) ?? [];
+    return found && mapped.length > 0 ? { ...found, ...describeChannels(found, mapped) } : undefined;
+  });
+
+  const mayUse = ({ models: allowed }: Caller, name: string): boolean => {
+    if (allowed === undefined) return true;
+    return isCaseInsensitive
+      ? includesName(allowed.map(foldCase), foldCase(name))
+      : includesName(allowed, name);
+  };
+
+  /** The model whose name differs from this name only in case, if the caller may use that model. */
+  const findMeant = (name: string, caller: Caller): string | undefined => {
+    const spelled = spell(name);
+    const entry = table.find(spelled)?.key ?? "";
+    const candidates = [spelled, foldRest(spelled, entry)].filter((candidate) => candidate !== name);
+    return candidates.find((candidate) => mayUse(caller, candidate) && findByServiceName(candidate));
+  };
+
+  return (model, caller, operation) => {
+    const name = readModelName(model);
+    const found =
+      findByServiceName(isCaseInsensitive ? spell(foldCase(name)) : name) ??
+      (operation === "native" ? findByIdentifier(name) : undefined);
+    if (found === undefined) throw notFoundError(name, findMeant(name, caller));
+    if (!mayUse(caller, found.name)) {
+      throw new GatewayError(
+        "model_not_allowed",
+        `This API key may not use the model ${name.slice(0, 128)}.`,
+        {
+          param: "model",
+        },
+      );
+    }
+    return found;
+  };
+}
+
+function notFoundError(name: string, meant: string | undefined): GatewayError {
+  const advice = meant === undefined ? "" : ` Names are case-sensitive: send ${meant.slice(0, 128)}.`;
+  const message = `The model ${name.slice(0, 128)} does not exist.${advice}`;
+  return new GatewayError("model_not_found", message, { param: "model" });
+}
+
+/** Returns the name with the open part of the series in lower case. */
+function foldRest(name: string, entry: string): string {
+  const prefix = isSeries(entry) ? name.slice(0, entry.length - 1) : name;
+  return prefix + foldCase(name.slice(prefix.length));
+}
+
+function isSameRow(a: ModelLimits | undefined, b: ModelLimits | undefined): boolean {
+  return a === b || JSON.stringify(a) === JSON.stringify(b);
+}
+
+type Served = Pick<ResolvedModel, "channels" | "upstreamModels" | "healthIds" | "leaseMs">;
+
+/** What the channels that serve a model determine for it. */
+function describeChannels(
+  { name, entry }: Pick<ResolvedModel, "name" | "entry">,
+  channels: readonly Channel[],
+): Served {
+  return {
+    channels,
+    upstreamModels: channels.map((channel) => channel.toUpstreamModel(name) ?? name),
+    healthIds: healthIdsOf(channels, { name, entry }),
+    leaseMs: findLeaseMs(channels),
+  };
+}
+
+function readModelName(model: unknown): string {
+  if (model === undefined || model === null || model === "")
+    throw invalidRequest("model is required", "model");
+  if (typeof model !== "string") throw invalidRequest("model must be a string.", "model");
+  return model;
+}
+
+const MAX_NAME_LENGTH = 256;
+
+/**
+ * Limits the names of a series. Clients choose these names, and they are stored in holds, records, logs and
+ * databases.
+ */
+function isPlainName(name: string): boolean {
+  return name.length <= MAX_NAME_LENGTH && isName(name) && /^[^\p{Cc}\p{Cs}]+$/u.test(name);
+}
+
+/** The provider's names to the service models that a channel maps to them. */
+function createNameIndex(
+  models: readonly (ResolvedModel | undefined)[],
+): ReadonlyMap<string, ReadonlySet<string>> {
+  const names = new Map<string, Set<string>>();
+  for (const { name, channels } of models.filter((model) => model !== undefined)) {
+    for (const channel of channels) {
+      const identifier = channel.toUpstreamModel(name) ?? name;
+      names.set(identifier, (names.get(identifier) ?? new Set()).add(name));
+    }
+  }
+  return names;
+}
+
+/** The row of limits of a model: the operator's own, or one of the family's by its name. */
+export function findModelLimits(
+  limits: ModelOptions["limits"],
+  name: string,
+  family: Family,
+): ModelLimits | undefined {
+  if (typeof limits === "object") return limits;
+  // Rows are in lower case, and an operator may write a model's name in another case.
+  return family.findLimits?.(limits ?? name) ?? family.findLimits?.(foldCase(limits ?? name));
+}
+
+/**
+ * Converts A to Z to lower case and nothing else, so that the length stays the same. Model names are compared in this
+ * form if case does not count.
+ */
+export function foldCase(name: string): string {
+  return name.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}
+
+/**
+ * Returns the configured spelling of a name, ignoring case: the spelling of a configured name, or the prefix of the
+ * longest configured series with the rest unchanged. The result differs from the name only if the name differs in
+ * case from the configuration.
+ *
+ * @param keys configured names and series
+ */
+export function createSpeller(keys: readonly string[]): (name: string) => string {
+  const exact = new Set(keys.filter((key) => !isSeries(key)));
+  const byFolded = createSeriesMap(Object.fromEntries(keys.map((key) => [foldCase(key), key])));
+  const bySpelling = createSeriesMap(Object.fromEntries(keys.map((key) => [key, key])));
+  return (name) => {
+    if (exact.has(name)) return name;
+    const folded = byFolded.find(foldCase(name));
+    if (folded === undefined) return name;
+    if (!isSeries(folded.key)) return folded.value;
+    const same = bySpelling.find(name);
+    // Two series may differ only in case. Then the one with the exact spelling of the name is used.
+    const series = same?.key.length === folded.key.length ? same.key : folded.value;
+    return series.slice(0, -1) + name.slice(series.length - 1);
+  };
+}

@@ -1,0 +1,211 @@
+import { describe, expect, it } from "vitest";
+import { type Channel, type ChannelOptions, createChannel } from "../channels/channel.js";
+import { DEFAULT_HEALTH_POLICY } from "../channels/cooldown.js";
+import { createChannelHealth } from "../channels/health.js";
+import { describeChannels } from "../channels/status.js";
+import { qwenImage } from "../families/qwen-image/qwen-image.js";
+import { seedream } from "../families/seedream/seedream.js";
+import { isJsonObject, type JsonObject } from "../json.js";
+import { createSecretMask } from "../mask-secrets.js";
+import { ARK_ANSWER, DASHSCOPE_ANSWER, refusedConnection } from "../testing/test-gateway.js";
+import { createFetchTransport } from "./fetch-transport.js";
+import { type ChannelProbeParts, probeChannel } from "./probe-channel.js";
+
+interface Bench {
+  readonly channel: Channel;
+  readonly parts: ChannelProbeParts;
+  readonly sent: JsonObject[];
+}
+
+const KEYS = ["canary-key-one", "canary-key-two"] as const;
+
+function createBench(answer: (key: string) => Response, options: Partial<ChannelOptions> = {}): Bench {
+  let now = 1_800_000_000_000;
+  const family = options.family === "qwen-image" ? qwenImage : seedream;
+  const channel = createChannel({ id: "c", family: family.name, apiKey: KEYS[0], ...options }, family);
+  const sent: JsonObject[] = [];
+  const transport = createFetchTransport(async (_url, init) => {
+    now += 1_500;
+    const body: unknown = JSON.parse(typeof init.body === "string" ? init.body : "");
+    if (isJsonObject(body)) sent.push(body);
+    return answer(new Headers(init.headers).get("authorization")?.slice("Bearer ".length) ?? "");
+  });
+  const parts: ChannelProbeParts = {
+    models: {
+      "series-*": { family: "seedream" },
+      "seedream-4-5-251128": { family: "seedream" },
+      "image-edit-max": { family: "qwen-image" },
+      "image-max": { family: "qwen-image" },
+      "image-2.0-pro*": { family: "qwen-image" },
+    },
+    transport,
+    logger: { warn: () => {}, error: () => {} },
+    now: () => now,
+    health: createChannelHealth(() => now, DEFAULT_HEALTH_POLICY),
+    mask: createSecretMask(KEYS),
+    maxResponseBytes: 10_000,
+  };
+  return { channel, parts, sent };
+}
+
+const makesImage = (): Response => Response.json(ARK_ANSWER);
+
+const makesImageInMessages = (): Response => Response.json(DASHSCOPE_ANSWER);
+
+function refuse(status: number, code: string, message = ""): Response {
+  return Response.json({ error: { code, message } }, { status });
+}
+
+describe("the test of a channel", () => {
+  it.each([
+    [
+      "image-2.0-pro-2026-06-22",
+      { "image-2.0-pro*": "qwen-image-2.0-pro*" },
+      "qwen-image-2.0-pro-2026-06-22",
+    ],
+    ["image-2.0-pro", { "image-2.0-pro*": "qwen-image-2.0-pro*" }, "qwen-image-2.0-pro"],
+    ["image-2.0-pro-2026-03-03", { "image-2.0-pro-2026-03-03": "ep-pro" }, "ep-pro"],
+  ])("of a dated model of a series, %s, needs no picture", async (model, modelMapping, upstreamModel) => {
+    const { channel, parts, sent } = createBench(makesImageInMessages, {
+      family: "qwen-image",
+      modelMapping,
+    });
+    expect(await probeChannel(channel, { model }, parts)).toMatchObject({ ok: true, model, upstreamModel });
+    expect(sent).toEqual([
+      {
+        model: upstreamModel,
+        input: { messages: [{ role: "user", content: [{ text: expect.stringMatching(/\S/) }] }] },
+        parameters: expect.any(Object),
+      },
+    ]);
+  });
+
+  it("of a dated edit model sends a picture", async () => {
+    const { channel, parts, sent } = createBench(makesImageInMessages, { family: "qwen-image" });
+    const models = { "image-edit*": { family: "qwen-image" } };
+    const model = "image-edit-plus-2025-12-15";
+    expect((await probeChannel(channel, { model }, { ...parts, models })).ok).toBe(true);
+    expect(JSON.stringify(sent)).toContain("data:image/");
+  });
+
+  it("asks for one picture and tells what came of it", async () => {
+    const { channel, parts, sent } = createBench(makesImage, {
+      modelMapping: { "seedream-4-5-251128": "ep-1" },
+    });
+    expect(await probeChannel(channel, {}, parts)).toEqual({
+      channel: "c",
+      model: "seedream-4-5-251128",
+      upstreamModel: "ep-1",
+      ok: true,
+      keys: [{ ok: true, index: 0, images: 1, usage: ARK_ANSWER.usage, durationMs: 1_500 }],
+    });
+    expect(sent).toEqual([{ model: "ep-1", prompt: expect.any(String) }]);
+  });
+
+  it("finds no image where an answer tells of a failure, as clients do", async () => {
+    const { channel, parts } = createBench(() =>
+      Response.json({ ...ARK_ANSWER, error: { code: "InternalServiceError", message: "No." } }),
+    );
+    expect(await probeChannel(channel, {}, parts)).toMatchObject({
+      ok: false,
+      keys: [{ ok: false, reason: "content", code: "InternalServiceError", message: "No." }],
+    });
+  });
+
+  it("tries each of its keys, and says which of them is refused", async () => {
+    const { channel, parts } = createBench(
+      (key) => (key === KEYS[1] ? refuse(401, "AuthenticationError", `No such key: ${key}`) : makesImage()),
+      { apiKey: KEYS },
+    );
+    const test = await probeChannel(channel, {}, parts);
+    expect(test).toMatchObject({
+      ok: false,
+      keys: [
+        { ok: true, index: 0 },
+        { ok: false, index: 1, reason: "credential", status: 401, code: "AuthenticationError" },
+      ],
+    });
+    expect(JSON.stringify(test)).toContain("No such key: ***");
+    expect(JSON.stringify(test)).not.toContain("canary");
+    expect(describeChannels([channel], parts.health)[0]).toMatchObject({
+      state: "ready",
+      keys: [{ state: "ready" }, { state: "cooling", reason: "credential" }],
+    });
+  });
+
+  it("ends a cooldown when it succeeds, also before it is due", async () => {
+    const { channel, parts } = createBench(makesImage);
+    parts.health.begin(channel.healthId).failed({ kind: "credential" });
+    await probeChannel(channel, {}, parts);
+    expect(describeChannels([channel], parts.health)).toEqual([{ id: "c", state: "ready" }]);
+  });
+
+  it.each<[string, () => Response, object]>([
+    ["a rate limit", () => refuse(429, "RateLimitExceeded"), { reason: "rate", status: 429 }],
+    ["a used-up account", () => refuse(429, "QuotaExceeded"), { reason: "quota", status: 429 }],
+    [
+      "a refused content",
+      () => refuse(400, "InvalidParameter", "size"),
+      { reason: "content", message: "size" },
+    ],
+    ["an answer that is not JSON", () => new Response("<html>"), { reason: "broken", status: 200 }],
+    ["an answer past the limit", () => Response.json("x".repeat(20_000)), { reason: "broken", status: 200 }],
+    [
+      "an answer without an image",
+      () => Response.json({ data: [{ error: { code: "Sensitive", message: "No." } }] }),
+      { reason: "content", status: 200, code: "Sensitive", message: "No." },
+    ],
+    [
+      "no connection",
+      () => {
+        throw refusedConnection();
+      },
+      { reason: "unreachable", status: undefined, message: "refused" },
+    ],
+  ])("tells of %s", async (_what, answer, expected) => {
+    const { channel, parts } = createBench(answer);
+    const { ok, keys } = await probeChannel(channel, {}, parts);
+    expect(ok).toBe(false);
+    expect(keys).toMatchObject([{ ok: false, index: 0, durationMs: 1_500, ...expected }]);
+  });
+
+  it("takes the model and the fields that it is given", async () => {
+    const { channel, parts, sent } = createBench(makesImage);
+    const options = { model: "series-9", fields: { prompt: "A cat", size: "2K" } };
+    expect(await probeChannel(channel, options, parts)).toMatchObject({ model: "series-9", ok: true });
+    expect(sent).toEqual([{ model: "series-9", prompt: "A cat", size: "2K" }]);
+  });
+
+  it("sends a picture to a model that only edits, where there is no other one", async () => {
+    const dashscope = { family: "qwen-image" };
+    const both = createBench(makesImageInMessages, dashscope);
+    expect(await probeChannel(both.channel, {}, both.parts)).toMatchObject({ model: "image-max", ok: true });
+    const edits = createBench(makesImageInMessages, {
+      ...dashscope,
+      modelMapping: { "image-edit*": "qwen-image-edit*" },
+    });
+    expect(await probeChannel(edits.channel, {}, edits.parts)).toMatchObject({
+      model: "image-edit-max",
+      ok: true,
+    });
+    expect(JSON.stringify(edits.sent)).toContain("data:image/png;base64,");
+  });
+
+  it.each([
+    [{}, {}, "invalid_request_error", "Name the model: the channel c serves series only."],
+    [{}, { model: "image-max" }, "model_not_found", "The channel c does not serve the model image-max."],
+    [{}, { model: "nothing" }, "model_not_found", "The channel c does not serve the model nothing."],
+    [{ "*": "x" }, { fields: { prompt: "" } }, "invalid_request_error", "prompt must not be empty"],
+  ] as const)(
+    "with the mapping %j and the options %j is refused",
+    async (mapping, options, code, message) => {
+      const modelMapping = { "series-*": "ep-*", ...mapping };
+      const { channel, parts, sent } = createBench(makesImage, { modelMapping });
+      await expect(probeChannel(channel, options, parts)).rejects.toMatchObject({
+        code,
+        message: expect.stringContaining(message),
+      });
+      expect(sent).toEqual([]);
+    },
+  );
+});
