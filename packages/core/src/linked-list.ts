@@ -12,7 +12,12 @@ export interface LinkedList<T> extends Iterable<T> {
   delete(link: Link<T>): void;
 }
 
-/** In place of a Set for what comes and goes with each request: see docs/decisions/0011. */
+/**
+ * Replaces a `Set` for entries that come and go with each request. V8 rebuilds the table of a `Set` after many deletions,
+ * and an old table refers to its successor. Once an old table is in the old generation, finished requests stay in memory
+ * until the next full garbage collection. Measured with small JSON requests, 32 at once: 7.2 kB of each request moved to
+ * the old generation with a `Set`, 1.0 kB with this list.
+ */
 export function createLinkedList<T>(): LinkedList<T> {
   let first: Link<T> | undefined;
   let last: Link<T> | undefined;

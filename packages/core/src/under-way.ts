@@ -5,7 +5,10 @@ export interface UnderWay {
   finished(): Promise<void>;
 }
 
-/** A count and no Set: see docs/decisions/0011. */
+/**
+ * Uses a count instead of a `Set`. A `Set` whose entries come and go with requests keeps old tables alive in V8, and
+ * through them finished requests, until the next full garbage collection.
+ */
 export function createUnderWay(): UnderWay {
   /** Counted and not listed: each entry of a list would be held as long as its work, which may be an open stream. */
   let running = 0;
