@@ -10,8 +10,8 @@ export default defineConfig({
     "sha256-node": "src/sha256-node.ts",
     "sha256-portable": "src/sha256-portable.ts",
     "command/calotype-key": "src/command/calotype-key.ts",
-    "request/spool-file-node": "src/request/spool-file-node.ts",
-    "request/spool-file-none": "src/request/spool-file-none.ts",
+    "images/temporary-file-node": "src/images/temporary-file-node.ts",
+    "images/temporary-file-none": "src/images/temporary-file-none.ts",
     "upstream/transport-node": "src/upstream/transport-node.ts",
     "upstream/transport-fetch": "src/upstream/transport-fetch.ts",
   },
@@ -20,6 +20,6 @@ export default defineConfig({
   platform: "neutral",
   sourcemap: true,
   clean: true,
-  external: ["#node-version", "#sha256", "#spool-file", "#transport"], // chosen by the runtime, through `imports` of package.json
+  external: ["#node-version", "#sha256", "#temporary-file", "#transport"], // chosen by the runtime, through `imports` of package.json
   dts: false, // tsc emits the declarations: tsup's own emitter fails under TypeScript 7
 });

@@ -26,7 +26,7 @@ export default defineConfig({
         replacement: `${core}/src/upstream/transport-fetch.ts`,
       },
       { find: "#sha256", replacement: `${core}/src/sha256-portable.ts` },
-      { find: "#spool-file", replacement: `${core}/src/request/spool-file-none.ts` },
+      { find: "#temporary-file", replacement: `${core}/src/images/temporary-file-none.ts` },
     ],
   },
   test: {

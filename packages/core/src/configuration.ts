@@ -1,3 +1,4 @@
+import { createAuthenticator, findByHash, findByOperator } from "./auth/authenticate.js";
 import { createPriceList } from "./billing/pricing.js";
 import { createByteMask } from "./bytes/mask-bytes.js";
 import { type Channel, type ChannelOptions, createChannel, secretsOf } from "./channels/channel.js";
@@ -6,7 +7,6 @@ import { createModelResolver, type ModelTables } from "./models/resolve-model.js
 import { checkOptions } from "./options/check-options.js";
 import type { LoadedOptions } from "./options/load-options.js";
 import type { PipelineParts } from "./pipeline.js";
-import { createAuthenticator, findByHash, findByOperator } from "./request/authenticate.js";
 import { maskTransport } from "./upstream/masked-transport.js";
 import type { Transport } from "./upstream/transport.js";
 

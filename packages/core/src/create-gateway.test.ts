@@ -1,10 +1,10 @@
 import { describe, expect, it, vi } from "vitest";
+import { hashApiKey } from "./auth/api-key.js";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
 import type { UsageRecord } from "./billing/usage-record.js";
 import { createGateway } from "./create-gateway.js";
 import { type ErrorCode, GatewayError, isGatewayError } from "./errors.js";
 import type { GatewayRequest } from "./exchange.js";
-import { hashApiKey } from "./request/authenticate.js";
 import {
   ARK_ANSWER,
   ARK_KEY,

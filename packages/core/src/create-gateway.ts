@@ -5,7 +5,7 @@ import type { GatewayRequest } from "./exchange.js";
 import type { Gateway } from "./gateway.js";
 import { closedError, createRequestHandler } from "./handle-request.js";
 import type { GatewayOptions } from "./options/options.js";
-import { createRouteMatcher, requestPath } from "./request/match-route.js";
+import { createRouteMatcher, requestPath } from "./request/route.js";
 import { renderError } from "./response/error-response.js";
 import { exposeHeaders } from "./response/expose-headers.js";
 import { shutDown } from "./shut-down.js";

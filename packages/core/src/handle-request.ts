@@ -3,7 +3,7 @@ import type { GatewayRequest, GatewayResponse } from "./exchange.js";
 import type { Gateway } from "./gateway.js";
 import type { Operation } from "./image-request.js";
 import { holdHost, runPipeline } from "./pipeline.js";
-import type { RouteMatcher } from "./request/match-route.js";
+import type { RouteMatcher } from "./request/route.js";
 import { type Arrival, createArrival, createRequestReport } from "./request-report.js";
 import { exposeHeaders } from "./response/expose-headers.js";
 import type { Wiring } from "./wire-gateway.js";

@@ -1,6 +1,6 @@
 import type { DecimalInput } from "./billing/decimal-input.js";
+import type { ReferenceImage } from "./images/reference-image.js";
 import type { JsonObject } from "./json.js";
-import type { ReferenceImage } from "./uploaded-image.js";
 
 /**
  * What was asked for, named after the endpoint: `generate` is `/v1/images/generations`, `edit` is

@@ -15,6 +15,8 @@ export type {
   WindowState,
 } from "./admission/store.js";
 export type { ResponseShape } from "./answer-shape.js";
+export { type GeneratedApiKey, generateApiKey, hashApiKey } from "./auth/api-key.js";
+export type { Authenticate, CallerOptions } from "./auth/authenticate.js";
 export type * from "./billing/index.js";
 export {
   calculateCharge,
@@ -60,6 +62,8 @@ export type {
   ResultImage,
   Usage,
 } from "./image-request.js";
+export type { ReferenceImage, UploadedImage } from "./images/reference-image.js";
+export type { SizeLimits } from "./images/size.js";
 export type { JsonObject } from "./json.js";
 export { consoleLogger, type Logger } from "./logger.js";
 export type { ModelOptions } from "./models/resolve-model.js";
@@ -67,11 +71,7 @@ export { GatewayOptionsError } from "./options/check-options.js";
 export type { Loadable } from "./options/loadable.js";
 export type { GatewayOptions, IdempotencyOptions } from "./options/options.js";
 export type { OptionsProblem } from "./options/options-problem.js";
-export { type Authenticate, type CallerOptions, hashApiKey } from "./request/authenticate.js";
-export { type GeneratedApiKey, generateApiKey } from "./request/generate-api-key.js";
-export type { SizeLimits } from "./request/image-size.js";
-export type { BodyLimits } from "./request/read-fields.js";
-export type { ReferenceImage, UploadedImage } from "./uploaded-image.js";
+export type { BodyLimits } from "./request/read-request.js";
 export type { Fetch } from "./upstream/fetch-transport.js";
 export type { ChannelProbe, ChannelProbeOptions, KeyProbe } from "./upstream/probe-channel.js";
 export type { Timeouts, Transport, TransportRequest, TransportResponse } from "./upstream/transport.js";

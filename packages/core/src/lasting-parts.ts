@@ -1,4 +1,4 @@
-import { openSpoolFile } from "#spool-file";
+import { openTemporaryFile } from "#temporary-file";
 import { createTransport } from "#transport";
 import { createByteBudget } from "./admission/byte-budget.js";
 import { createMemoryAdmissionStore } from "./admission/memory-store.js";
@@ -13,6 +13,7 @@ import { createRetryBudgets, DEFAULT_RETRY_BUDGET } from "./channels/retry-budge
 import type { Configuration } from "./configuration.js";
 import { type Dependencies, repeatByTimer } from "./dependencies.js";
 import { createEvents } from "./events.js";
+import { createSpool, toKeptBytes } from "./images/spool.js";
 import { createBackgroundReads } from "./job/background-reads.js";
 import { createLateWrites } from "./job/late-writes.js";
 import { createLinkedList } from "./linked-list.js";
@@ -28,7 +29,6 @@ import {
   type GatewayOptions,
 } from "./options/options.js";
 import type { PipelineParts } from "./pipeline.js";
-import { createSpool, toKeptBytes } from "./request/spool.js";
 import { createRequestId } from "./request-id.js";
 import { createReaderLimit } from "./response/reader-limit.js";
 import { createFetchTransport } from "./upstream/fetch-transport.js";
@@ -59,7 +59,7 @@ export function createLastingParts(
   });
   const spool = createSpool({
     memoryBytes: toKeptBytes(options.uploadMemoryBytes ?? DEFAULT_UPLOAD_MEMORY_BYTES),
-    openFile: openSpoolFile,
+    openFile: openTemporaryFile,
   });
   const tellFleet = async (
     id: string,

@@ -2,6 +2,7 @@ import { type AdmissionParts, admit } from "./admission/admit.js";
 import { mergeLimits } from "./admission/rate-limits.js";
 import type { Entrance, Visit } from "./admission/slot.js";
 import { renderReplay } from "./admission/stored-response.js";
+import type { Authenticator } from "./auth/authenticate.js";
 import type { Delivery } from "./billing/delivery.js";
 import { DEFAULT_GROUP, type PriceList } from "./billing/pricing.js";
 import type { Dependencies } from "./dependencies.js";
@@ -15,9 +16,7 @@ import { type Logger, withFields } from "./logger.js";
 import type { ModelResolver } from "./models/resolve-model.js";
 import type { IdempotencyOptions } from "./options/options.js";
 import { isPromiseLike } from "./promise-like.js";
-import type { Authenticator } from "./request/authenticate.js";
-import { normalizeRequest } from "./request/normalize-request.js";
-import { type BodyLimits, readFields } from "./request/read-fields.js";
+import { type BodyLimits, normalizeRequest, readFields } from "./request/read-request.js";
 import { createArrival, createRequestReport, type ReportParts } from "./request-report.js";
 import type { ReaderLimit } from "./response/reader-limit.js";
 

@@ -1,4 +1,4 @@
-import type { ChunksOptions } from "./uploaded-image.js";
+import type { ChunksOptions } from "./images/reference-image.js";
 
 /**
  * A body whose bytes are made while they are sent, such as JSON with the files of a form in it. It is made anew

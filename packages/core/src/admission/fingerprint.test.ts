@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createDataUrlImage, LONG_DATA_URL } from "../data-url-image.js";
-import { createUploadedImage, type UploadedImage } from "../uploaded-image.js";
+import { createDataUrlImage, LONG_DATA_URL } from "../images/data-url.js";
+import { createUploadedImage, type UploadedImage } from "../images/reference-image.js";
 import { toFingerprint } from "./idempotency.js";
 
 const LONG = "x".repeat(100_000);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { GatewayRequest } from "../exchange.js";
-import { createSpool } from "../request/spool.js";
+import { createSpool } from "../images/spool.js";
 import { type ByteBudget, createByteBudget } from "./byte-budget.js";
 import { createEntrance, createLocalConcurrency, type Entrance } from "./slot.js";
 

@@ -1,7 +1,7 @@
 import { GatewayError } from "../errors.js";
 import type { GatewayRequest } from "../exchange.js";
-import { overloaded } from "../request/incoming-body.js";
-import type { Shelf, Spool } from "../request/spool.js";
+import type { Shelf, Spool } from "../images/spool.js";
+import { overloaded } from "../request/body.js";
 import type { ByteBudget, TakenBytes } from "./byte-budget.js";
 import { createCrowdedError } from "./rate-limit-headers.js";
 

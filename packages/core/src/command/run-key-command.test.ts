@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { hashApiKey } from "../request/authenticate.js";
+import { hashApiKey } from "../auth/api-key.js";
 import { runKeyCommand } from "./run-key-command.js";
 
 const KEY = "cal-canary-3e8f91b0";

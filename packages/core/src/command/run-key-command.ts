@@ -1,5 +1,4 @@
-import { hashApiKey } from "../request/authenticate.js";
-import { generateApiKey } from "../request/generate-api-key.js";
+import { generateApiKey, hashApiKey } from "../auth/api-key.js";
 
 /** What the command needs of its process. */
 export interface KeyCommandHost {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isUploadedImage, type ReferenceImage } from "../uploaded-image.js";
+import { isUploadedImage, type ReferenceImage } from "../images/reference-image.js";
 
 /**
  * One reference image or a list of them, as `image` takes it. Ends at the first wrong element: a list of a

@@ -1,17 +1,17 @@
 export type { ResponseShape } from "../answer-shape.js";
 export { invalidRequest } from "../errors.js";
-export { isJsonObject, type JsonObject } from "../json.js";
-export { toJsonBody } from "../json-body.js";
-export { toReferenceImage } from "../request/data-url.js";
-export { checkSize, type SizeLimits, type SizeStyle } from "../request/image-size.js";
+export { toJsonBody } from "../images/json-body.js";
 export {
   type ChunksOptions,
   createUploadedImage,
   isUploadedImage,
   type KeptBytes,
   type ReferenceImage,
+  toReferenceImage,
   type UploadedImage,
-} from "../uploaded-image.js";
+} from "../images/reference-image.js";
+export { checkSize, type SizeLimits, type SizeStyle } from "../images/size.js";
+export { isJsonObject, type JsonObject } from "../json.js";
 export type { ProducedBody, UpstreamCall } from "../upstream-call.js";
 export { failureKindOfStatus } from "./failure-kind.js";
 export type { Family, NormalizeContext, StreamReader, StreamResult } from "./family.js";

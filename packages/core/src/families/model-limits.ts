@@ -1,4 +1,4 @@
-import type { SizeLimits } from "../request/image-size.js";
+import type { SizeLimits } from "../images/size.js";
 
 /** What one model can do. Data, not code: a row can be replaced in `models[…].limits`. */
 export interface ModelLimits {

@@ -1,7 +1,8 @@
+import { hashApiKey } from "../auth/api-key.js";
+import type { CallerOptions } from "../auth/authenticate.js";
 import { formatDecimal, parseDecimal } from "../billing/decimal.js";
 import { DEFAULT_GROUP, type PriceTables } from "../billing/pricing.js";
 import type { Caller } from "../image-request.js";
-import { type CallerOptions, hashApiKey } from "../request/authenticate.js";
 import type { OptionsProblem } from "./options-problem.js";
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { hashApiKey } from "../auth/api-key.js";
 import { seedream } from "../families/seedream/seedream.js";
-import { hashApiKey } from "../request/authenticate.js";
 import { checkOptions, GatewayOptionsError } from "./check-options.js";
 import type { LoadedOptions } from "./load-options.js";
 import type { OptionsProblem } from "./options-problem.js";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ModelLimits } from "../families/model-limits.js";
+import type { SizeLimits } from "../images/size.js";
 import type { ModelOptions } from "../models/resolve-model.js";
-import type { SizeLimits } from "../request/image-size.js";
 import { callerLimits } from "./caller-schema.js";
 import { IN_ORDER, isInOrder, name, names, range, responseFormat, whole } from "./schema-values.js";
 

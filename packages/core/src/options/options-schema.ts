@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { UsageReports } from "../billing/ledger.js";
-import type { BodyLimits } from "../request/read-fields.js";
+import type { BodyLimits } from "../request/read-request.js";
 import { billing } from "./billing-schema.js";
 import { apiKey, callerLimits } from "./caller-schema.js";
 import { channel } from "./channel-schema.js";

@@ -1,4 +1,5 @@
 import type { AdmissionStore } from "../admission/store.js";
+import type { Authenticate, CallerOptions } from "../auth/authenticate.js";
 import type { Ledger } from "../billing/ledger.js";
 import type { BillingOptions } from "../billing/pricing.js";
 import type { UsageRecord } from "../billing/usage-record.js";
@@ -8,8 +9,7 @@ import type { BeforeSend, FailureEvent, RequestEvent } from "../hooks.js";
 import type { CallerLimits, ResponseFormat } from "../image-request.js";
 import type { Logger } from "../logger.js";
 import type { ModelOptions } from "../models/resolve-model.js";
-import type { Authenticate, CallerOptions } from "../request/authenticate.js";
-import type { BodyLimits } from "../request/read-fields.js";
+import type { BodyLimits } from "../request/read-request.js";
 import type { Fetch } from "../upstream/fetch-transport.js";
 import type { Loadable } from "./loadable.js";
 

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { array, assert, boolean, integer, property } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { BodyBytes } from "./body-bytes.js";
+import { BodyBytes } from "./body.js";
 
 /** Chunks of these lengths, each of a letter of its own. */
 const chunksOf = (lengths: readonly number[]): Uint8Array[] =>

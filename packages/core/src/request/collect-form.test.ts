@@ -5,9 +5,9 @@ import { array, assert, asyncProperty, integer } from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { BOUNDARY, FORM_TYPE, formBytes, inPieces, PNG } from "../testing/form-bytes.js";
 import { openMemoryShelf, type PlainPart, toPlainParts } from "../testing/form-files.js";
-import { collectForm, type FormLimits, type FormParser } from "./collect-form.js";
-import { createFormEnd } from "./form-end.js";
-import { openBody } from "./incoming-body.js";
+import { openBody } from "./body.js";
+import { createFormEnd } from "./form-filter.js";
+import { collectForm, type FormLimits, type FormParser } from "./multipart.js";
 
 const LIMITS: FormLimits = { form: 1_000_000, file: 100_000 };
 

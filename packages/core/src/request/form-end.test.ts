@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { describe, expect, it } from "vitest";
-import { createFormEnd } from "./form-end.js";
+import { createFormEnd } from "./form-filter.js";
 
 /** How many bytes belong to the form, if it ends, whatever the chunks. */
 function endOf(form: string, chunkBytes = form.length): number | undefined {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { JPEG, JPEG_URL, PNG, PNG_URL } from "../testing/form-bytes.js";
 import { keptFile, withDataUrls } from "../testing/form-files.js";
-import type { FormPart } from "./collect-form.js";
+import type { FormPart } from "./form-fields.js";
 import { toFormFields } from "./form-fields.js";
 
 const MODEL: FormPart = { name: "model", text: "m" };

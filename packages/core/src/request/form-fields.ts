@@ -1,9 +1,13 @@
 import { type GatewayError, invalidRequest, isGatewayError } from "../errors.js";
+import { createUploadedImage, detectImageType, type ReferenceImage } from "../images/reference-image.js";
+import type { KeptFile } from "../images/spooled-file.js";
 import { isJsonObject, type JsonObject } from "../json.js";
-import { createUploadedImage, type ReferenceImage } from "../uploaded-image.js";
-import type { FormPart } from "./collect-form.js";
-import { detectImageType } from "./image-type.js";
 import { BODY_LIMITS, parseJson } from "./parse-json.js";
+
+/** One part of a form. */
+export type FormPart =
+  | { readonly name: string; readonly text: string }
+  | { readonly name: string; readonly file: KeptFile };
 
 const IMAGE_NAME = /^image(?:\[(\d*)\])?$/;
 

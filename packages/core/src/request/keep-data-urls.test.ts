@@ -13,7 +13,7 @@ import {
   uint8Array,
 } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isUploadedImage } from "../uploaded-image.js";
+import { isUploadedImage } from "../images/reference-image.js";
 import { keepDataUrls } from "./keep-data-urls.js";
 
 const MIN_LENGTH = 30;

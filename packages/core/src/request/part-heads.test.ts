@@ -1,7 +1,6 @@
 import { Buffer } from "node:buffer";
 import { describe, expect, it } from "vitest";
-import { createFormEnd } from "./form-end.js";
-import { createPartHeads } from "./part-heads.js";
+import { createFormEnd, createPartHeads } from "./form-filter.js";
 
 /** What the parser is given of a form in chunks. */
 function pass(form: string, chunkBytes: number): string {

@@ -1,9 +1,9 @@
 import { Buffer } from "node:buffer";
+import { replaceUploads } from "../images/reference-image.js";
+import { createSpool, type Shelf } from "../images/spool.js";
+import type { KeptFile } from "../images/spooled-file.js";
 import type { JsonObject } from "../json.js";
-import type { FormPart } from "../request/collect-form.js";
-import type { KeptFile } from "../request/kept-file.js";
-import { createSpool, type Shelf } from "../request/spool.js";
-import { replaceUploads } from "../uploaded-image.js";
+import type { FormPart } from "../request/form-fields.js";
 
 /** A shelf that keeps all in memory. */
 export function openMemoryShelf(): Shelf {

@@ -1,4 +1,4 @@
-import { type Block, type BlockPool, createBlockPool } from "../request/block-pool.js";
+import { type Block, type BlockPool, createBlockPool } from "../images/block-pool.js";
 
 /** A pool that spoils what is given back, so that whoever looks at it still sees it. */
 export interface PoisonedBlocks extends BlockPool {

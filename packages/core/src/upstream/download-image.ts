@@ -1,4 +1,4 @@
-import { detectImageType } from "../request/image-type.js";
+import { detectImageType } from "../images/reference-image.js";
 import { isPublicAddress, readLiteralAddress } from "./public-address.js";
 import { readContentCoding } from "./read-answer.js";
 import type { Timeouts, Transport, TransportResponse } from "./transport.js";

@@ -1,6 +1,6 @@
 import { z } from "zod";
+import type { ReferenceImage } from "../../images/reference-image.js";
 import { toPlainNumber } from "../../request/source-numbers.js";
-import type { ReferenceImage } from "../../uploaded-image.js";
 import { imageList, isReferenceImage } from "../image-list.js";
 
 /**

@@ -1,4 +1,4 @@
-import { parsePixels } from "../../request/image-size.js";
+import { parsePixels } from "../../images/size.js";
 import type { ModelLimits } from "../model-limits.js";
 
 /**

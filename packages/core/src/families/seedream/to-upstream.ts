@@ -1,5 +1,5 @@
 import type { ImageRequest } from "../../image-request.js";
-import { toJsonBody } from "../../json-body.js";
+import { toJsonBody } from "../../images/json-body.js";
 import type { UpstreamCall } from "../../upstream-call.js";
 
 const HEADERS: UpstreamCall["headers"] = { "content-type": "application/json" };

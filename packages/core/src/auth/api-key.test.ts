@@ -1,0 +1,67 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { createSecretMask } from "../mask-secrets.js";
+import { generateApiKey, hashApiKey } from "./api-key.js";
+import { createAuthenticator, findByHash } from "./authenticate.js";
+
+// In place of a spy: Bun does not let one be taken off its `crypto` again.
+afterEach(() => vi.unstubAllGlobals());
+
+function drawBytes(fill: (bytes: Uint8Array) => void): void {
+  const getRandomValues = (bytes: Uint8Array): Uint8Array => {
+    fill(bytes);
+    return bytes;
+  };
+  vi.stubGlobal("crypto", { getRandomValues });
+}
+
+describe("generateApiKey", () => {
+  it("gives a key of one length whose hash lets its holder in", async () => {
+    const { key, hash } = generateApiKey();
+    const isShaped = /^cal-[\dA-Za-z]{43}$/.test(key);
+    expect(isShaped).toBe(true);
+
+    const authenticate = createAuthenticator(findByHash([{ id: "me", hash }]), Date.now);
+    const caller = await authenticate(new Headers({ authorization: `Bearer ${key}` }));
+    expect(caller).toEqual({ id: "me" });
+  });
+
+  it("gives another one each time", () => {
+    const keys = new Set(Array.from({ length: 1000 }, () => generateApiKey().key));
+    expect(keys.size).toBe(1000);
+  });
+
+  it.each([
+    ["the smallest", 0, "0".repeat(43)],
+    ["the largest", 255, "zngLkq68kuSNbFFN8OmiABcs7BQKs6ipsNQXd1L6Hp9".length],
+  ])("writes %s number with all its digits", (_what, byte, expected) => {
+    drawBytes((bytes) => bytes.fill(byte));
+    const digits = generateApiKey({ prefix: "" }).key;
+    expect(typeof expected === "string" ? digits : digits.length).toBe(expected);
+  });
+
+  it("writes every bit", () => {
+    const keys = new Set<string>();
+    for (let bit = 0; bit < 256; bit++) {
+      drawBytes((bytes) => (bytes[bit >> 3] = 1 << (bit & 7)));
+      keys.add(generateApiKey().key);
+    }
+    expect(keys.size).toBe(256);
+  });
+
+  it("begins with the prefix that is asked for", () => {
+    const { key, hash } = generateApiKey({ prefix: "acme_live-" });
+    const isShaped = /^acme_live-[\dA-Za-z]{43}$/.test(key);
+    expect(isShaped).toBe(true);
+    expect(hash).toBe(hashApiKey(key));
+  });
+
+  it.each(["a b", "ü", "a\n", '"'])("refuses the prefix %j", (prefix) => {
+    expect(() => generateApiKey({ prefix })).toThrow(TypeError);
+  });
+
+  it("gives keys that are taken out of what a provider says", () => {
+    const mask = createSecretMask([]);
+    const said = Array.from({ length: 200 }, () => mask(`Not ${generateApiKey().key}!`));
+    expect(new Set(said)).toEqual(new Set(["Not ***!"]));
+  });
+});

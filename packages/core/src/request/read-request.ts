@@ -1,0 +1,101 @@
+import { invalidRequest } from "../errors.js";
+import type { GatewayRequest } from "../exchange.js";
+import type { Caller, ImageRequest, Operation, ResponseFormat } from "../image-request.js";
+import { writeDataUrls } from "../images/data-url.js";
+import type { Shelf } from "../images/spool.js";
+import type { JsonObject } from "../json.js";
+import type { ResolvedModel } from "../models/resolve-model.js";
+import { type ArrivingBytes, type BodyGuard, type BodyPace, overloaded } from "./body.js";
+import { readJson } from "./json.js";
+import { readMultipart } from "./multipart.js";
+import { pathOfOperation } from "./route.js";
+
+/** The maximum size and the minimum speed of a request's body. */
+export interface BodyLimits {
+  /** JSON bodies, data URLs included. Default 64 MiB. */
+  readonly json: number;
+  /** A multipart form, files included. Default 64 MiB. */
+  readonly form: number;
+  /** One file of a form. Default 30 MiB. */
+  readonly file: number;
+  /** In bytes per second. A body that is slower over `slowAfterSeconds` gets a 408. Default 1,024. */
+  readonly minBytesPerSecond: number;
+  /** How long a body may be slower than `minBytesPerSecond`, or send nothing, in seconds. Default 20. */
+  readonly slowAfterSeconds: number;
+}
+
+/** How fields are read. */
+export interface ReadFieldsContext {
+  readonly operation: Operation;
+  readonly limits: BodyLimits;
+  /** Where bytes are counted, and where the files of a form are kept: opened where it is asked for. */
+  readonly visit: { readonly bytes: ArrivingBytes; readonly shelf: Shelf };
+  /** Calls a function repeatedly, to measure the speed of bodies. */
+  readonly repeat: BodyPace["repeat"];
+}
+
+/**
+ * Reads the fields of a request from JSON or, at the edits endpoint, from a form whose files become images. The bytes
+ * count as they arrive.
+ */
+export function readFields(
+  request: GatewayRequest,
+  { operation, limits, visit, repeat }: ReadFieldsContext,
+): JsonObject | Promise<JsonObject> {
+  const { minBytesPerSecond, slowAfterSeconds } = limits;
+  const pace = { minBytesPerSecond, seconds: slowAfterSeconds, repeat };
+  const guard: BodyGuard = { bytes: visit.bytes, pace };
+  countParsedBody(request, visit.bytes);
+  if (operation !== "edit") return readJson(request, limits.json, guard);
+  return readMultipart(request, { limits, shelf: visit.shelf }, guard);
+}
+
+/**
+ * Counts a body that the host has read: its bytes if they are in memory, otherwise the length that the request
+ * declares.
+ */
+function countParsedBody({ parsedBody, headers }: GatewayRequest, bytes: ArrivingBytes): void {
+  if (parsedBody === undefined) return;
+  const isPlain = typeof parsedBody === "string" || parsedBody instanceof Uint8Array;
+  const length = isPlain ? parsedBody.length : Number(headers.get("content-length") ?? 0);
+  if (length > 0 && !bytes.add(length)) throw overloaded();
+}
+
+/** What a body is read with. */
+export interface RequestContext {
+  readonly operation: Operation;
+  readonly model: ResolvedModel;
+  readonly caller: Caller;
+  /** The gateway's default response format. */
+  readonly responseFormat: ResponseFormat | undefined;
+}
+
+/**
+ * A body as its model's family understands it. On `/v1` a field that is `null` counts as absent.
+ *
+ * @throws GatewayError `invalid_request_error`
+ */
+export function normalizeRequest(body: JsonObject, context: RequestContext): ImageRequest {
+  const { operation, model, caller } = context;
+  if (!model.family.operations.has(operation)) {
+    const paths = [...model.family.operations].map(pathOfOperation).join(" and ");
+    throw invalidRequest(`The model ${model.name} is served at ${paths} only.`, "model");
+  }
+  const forwardsNull = operation === "native";
+  const { model: _model, ...rest } = body;
+  const fields = forwardsNull ? rest : withoutNulls(rest);
+  const readable = model.family.takesImageBytes === true ? fields : writeDataUrls(fields);
+  return model.family.normalize(readable, {
+    operation,
+    model: model.name,
+    upstreamModels: model.upstreamModels,
+    limits: model.limits,
+    defaultResponseFormat: caller.responseFormat ?? model.responseFormat ?? context.responseFormat,
+  });
+}
+
+/** The same object where it has none. */
+function withoutNulls(fields: JsonObject): JsonObject {
+  if (!Object.values(fields).includes(null)) return fields;
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+}

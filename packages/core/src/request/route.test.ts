@@ -1,0 +1,113 @@
+import { describe, expect, it } from "vitest";
+import { createRouteMatcher } from "./route.js";
+
+const GENERATIONS = "/v1/images/generations";
+
+/** What a gateway with this base path finds, asked by a host that mounted it here. */
+function match(
+  url: string,
+  {
+    basePath = "",
+    mountPath,
+    method = "POST",
+  }: { basePath?: string; mountPath?: string; method?: string } = {},
+): unknown {
+  return createRouteMatcher(basePath)({ method, url, mountPath });
+}
+
+describe("createRouteMatcher", () => {
+  it.each([
+    [GENERATIONS, "generate"],
+    ["/v1/images/edits", "edit"],
+    ["/api/v3/images/generations", "native"],
+    [`${GENERATIONS}?api-version=1`, "generate"],
+    [`${GENERATIONS}#x`, "generate"],
+    [`${GENERATIONS}?x=/?#`, "generate"],
+    [`http://localhost${GENERATIONS}`, "generate"],
+    [`https://user@example.com:8443${GENERATIONS}?x`, "generate"],
+    [`${GENERATIONS}/`, "generate"],
+    [`/${GENERATIONS}`, "generate"],
+    ["/v1//images///generations//", "generate"],
+    [`/x/y${GENERATIONS}`, "generate"],
+    ["/x/api/v3/images/generations", "native"],
+  ])("finds the operation of POST %s", (url, operation) => {
+    expect(match(url)).toBe(operation);
+  });
+
+  it.each([
+    "",
+    "/",
+    "*",
+    "?",
+    "/v1/images/generation",
+    "/v1/images/generations/extra",
+    "/v1/images/variations",
+    "/v1/images",
+    "/v1/models",
+    "/V1/images/generations",
+    "/v1/images%2Fgenerations",
+    "/xv1/images/generations",
+    "/images/generations",
+    "http://localhost",
+    "http://localhost/",
+    "http://localhost?x=/v1/images/generations",
+    "http://localhost#/v1/images/generations",
+    "/?/v1/images/generations",
+  ])("leaves POST %j to the host", (url) => {
+    expect(match(url)).toBeUndefined();
+  });
+
+  it.each([
+    ["GET", GENERATIONS, "generate"],
+    ["OPTIONS", "/v1/images/edits", "edit"],
+    ["PUT", `${GENERATIONS}/`, "generate"],
+    ["GET", `/shop${GENERATIONS}`, undefined],
+    ["GET", "/shop/api/v3/images/generations", undefined],
+  ])("finds for %s %s only the exact path: %s", (method, url, operation) => {
+    expect(match(url, { method })).toBe(operation);
+  });
+
+  it.each([
+    // Everything below the mount path belongs to the gateway.
+    { mountPath: "/ai", url: `/ai${GENERATIONS}`, found: "generate" },
+    { mountPath: "/ai/", url: `/ai${GENERATIONS}`, found: "generate" },
+    { mountPath: "/ai", url: `/ai/deeper${GENERATIONS}`, found: "generate" },
+    { mountPath: "/x/v1", url: "/x/v1/images/generations", found: "generate" },
+    { mountPath: "/v1/images", url: GENERATIONS, found: "generate" },
+    { mountPath: "/api", url: "/api/v3/images/generations", found: "native" },
+    { mountPath: "/ai", url: "/ai/v1/images/variations", found: "unserved" },
+    { mountPath: "/ai", url: "/ai/v1/images", found: "unserved" },
+    { mountPath: "/ai", url: "/ai/v1/models/x", found: "unserved" },
+    { mountPath: "/", url: "/v1/images/variations", found: "unserved" },
+    { mountPath: "/", url: "/v1/chat/completions", found: undefined },
+    { mountPath: "/ai", url: "/ai/health", found: undefined },
+    // A wildcard route reports the whole path as its mount path.
+    { mountPath: GENERATIONS, url: GENERATIONS, found: "generate" },
+    { mountPath: "/v1/images/variations", url: "/v1/images/variations", found: undefined },
+  ])("finds $found for POST $url mounted at $mountPath", ({ mountPath, url, found }) => {
+    expect(match(url, { mountPath })).toBe(found);
+  });
+
+  it("finds an endpoint below a mount path with any method", () => {
+    expect(match(`/ai${GENERATIONS}`, { mountPath: "/ai", method: "GET" })).toBe("generate");
+  });
+
+  it.each([
+    { basePath: "/ai", mountPath: undefined, url: `/ai${GENERATIONS}`, found: "generate" },
+    { basePath: "/ai", mountPath: undefined, url: "/ai/v1/images/variations", found: "unserved" },
+    { basePath: "/ai", mountPath: undefined, url: GENERATIONS, found: undefined },
+    { basePath: "/ai", mountPath: undefined, url: `/aix${GENERATIONS}`, found: undefined },
+    { basePath: "/ai", mountPath: undefined, url: `/x/ai${GENERATIONS}`, found: undefined },
+    { basePath: "/x/v1", mountPath: undefined, url: "/x/v1/images/edits", found: "edit" },
+    { basePath: "/ai", mountPath: "/ai", url: `/ai${GENERATIONS}`, found: "generate" },
+    { basePath: "/ai", mountPath: "/site/ai", url: `/site/ai${GENERATIONS}`, found: "generate" },
+    { basePath: "/ai", mountPath: "/site", url: `/site/ai${GENERATIONS}`, found: "generate" },
+    { basePath: "/ai", mountPath: "/site", url: `/site${GENERATIONS}`, found: undefined },
+    { basePath: "/ai", mountPath: "/", url: `/ai${GENERATIONS}`, found: "generate" },
+    { basePath: "/ai", mountPath: "/", url: GENERATIONS, found: undefined },
+  ])("with base path $basePath mounted at $mountPath finds $found for $url", ({ url, found, ...host }) => {
+    expect(
+      match(url, { basePath: host.basePath, ...(host.mountPath && { mountPath: host.mountPath }) }),
+    ).toBe(found);
+  });
+});
