@@ -69,7 +69,7 @@ const PIECE_BYTES = 3 * 24_576;
 const REUSED_LETTERS = 4 * 24_576;
 
 /** How many letters the base64 of so many bytes has. */
-export function toBase64Length(bytes: number): number {
+function toBase64Length(bytes: number): number {
   return Math.ceil(bytes / 3) * 4;
 }
 
@@ -77,7 +77,7 @@ export function toBase64Length(bytes: number): number {
  * The base64 of bytes that come in pieces of any size, as the bytes of its letters. A piece is done with when the
  * next is asked for; with `reuse` so are the letters of whole pieces, and only those.
  */
-export async function* encodeBase64(
+async function* encodeBase64(
   chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
   { reuse = false }: ChunksOptions = {},
 ): AsyncGenerator<Uint8Array, void> {

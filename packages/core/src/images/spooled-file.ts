@@ -136,7 +136,7 @@ export interface KeptFile extends KeptBytes {
 }
 
 /** What was kept of a file: its beginning in memory, and the rest in ranges of the shared file. */
-export interface KeptParts {
+interface KeptParts {
   readonly pieces: readonly Uint8Array[];
   readonly ranges: readonly FileRange[];
   readonly head: Uint8Array;
@@ -144,7 +144,7 @@ export interface KeptParts {
 }
 
 /** How it is read. */
-export interface KeptFileContext {
+interface KeptFileContext {
   readonly loans: Loans;
   readonly getFile: () => SharedFile;
   readonly isClosed: () => boolean;
@@ -154,7 +154,7 @@ export interface KeptFileContext {
 }
 
 /** Who may be looking at the blocks of a file. */
-export interface Loans {
+interface Loans {
   /** Readers who have a block until they ask for the next, or leave. */
   readers: number;
   /** True once somebody was given blocks for good. */
@@ -162,7 +162,7 @@ export interface Loans {
 }
 
 /** A file of what was kept of it. */
-export function createKeptFile(parts: KeptParts, context: KeptFileContext): KeptFile {
+function createKeptFile(parts: KeptParts, context: KeptFileContext): KeptFile {
   const { pieces, ranges, head, byteLength } = parts;
   const { loans, getFile } = context;
   const checkOpen = (): void => {
@@ -233,7 +233,7 @@ export function createKeptFile(parts: KeptParts, context: KeptFileContext): Kept
 }
 
 /** Where bytes stand in a file. */
-export interface FileRange {
+interface FileRange {
   readonly position: number;
   readonly length: number;
 }
