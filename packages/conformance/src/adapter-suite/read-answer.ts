@@ -1,4 +1,6 @@
+import type { EventSourceMessage } from "eventsource-parser";
 import type { Answer } from "../support/http-client.js";
+import { readEvents } from "../support/read-events.js";
 
 /** The `error.code` of an answer, or `undefined` when it has none. */
 export function readErrorCode(answer: Answer): unknown {
@@ -7,9 +9,13 @@ export function readErrorCode(answer: Answer): unknown {
 
 /** How many images an answer holds, or how many the events of a stream bring. */
 export function countImages(answer: Answer): number {
-  if (isStream(answer)) return answer.text.split("event: image_generation.partial_succeeded\n").length - 1;
+  if (isStream(answer)) return readEvents(answer.text).filter(isImageEvent).length;
   const images = readField(parse(answer), "data");
   return Array.isArray(images) ? images.length : 0;
+}
+
+function isImageEvent({ event }: EventSourceMessage): boolean {
+  return event === "image_generation.partial_succeeded";
 }
 
 function isStream({ headers }: Answer): boolean {

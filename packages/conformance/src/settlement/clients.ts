@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { type Call, open, responseTo } from "../support/http-client.ts";
+import { readEvents } from "../support/read-events.ts";
 import type { Repeat, Sight } from "./row.ts";
 
 /** When a client leaves that does not read its answer to the end. */
@@ -91,11 +92,12 @@ async function readText(incoming: IncomingMessage): Promise<{ text: string; brok
 }
 
 function sightOfEvents(text: string): Omit<Sight, "status"> {
-  const images = [...text.matchAll(/^event: image_generation\.partial_succeeded\ndata: .*\n\n/gm)].length;
-  const failure = /^event: error\ndata: (.*)\n\n/m.exec(text)?.[1];
+  const events = readEvents(text);
+  const images = events.filter(({ event }) => event === "image_generation.partial_succeeded").length;
+  const failure = events.find(({ event }) => event === "error");
   return {
     images,
-    ...(failure !== undefined && { code: codeOf(JSON.parse(failure)), ending: "error event" }),
+    ...(failure !== undefined && { code: codeOf(JSON.parse(failure.data)), ending: "error event" }),
   };
 }
 

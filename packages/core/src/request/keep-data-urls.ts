@@ -1,8 +1,8 @@
 import { Buffer } from "node:buffer";
-import { createStringScanner } from "../bytes/scan-string.js";
 import { createDataUrlImage, LONG_DATA_URL } from "../images/data-url.js";
 import type { UploadedImage } from "../images/reference-image.js";
 import { isJsonObject } from "../json.js";
+import { createStringScanner } from "../util/scan-string.js";
 
 const QUOTE = 0x22;
 const COLON = 0x3a;

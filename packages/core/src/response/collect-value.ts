@@ -1,4 +1,4 @@
-import { createHeldBytes } from "./held-bytes.js";
+import { createHeldBytes } from "../util/held-bytes.js";
 
 /** Who is told of values, each either whole or in parts. Bytes may be those of a chunk: not to be kept. */
 export interface ValueReceiver {

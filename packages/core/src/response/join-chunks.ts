@@ -1,4 +1,4 @@
-import { createHeldBytes } from "./held-bytes.js";
+import { createHeldBytes } from "../util/held-bytes.js";
 
 /** What is smaller is copied to its neighbours: a write of its own would cost more. */
 const COPIED_BYTES = 4 * 1024;

@@ -1,5 +1,5 @@
-import { createHeldBytes } from "./held-bytes.js";
-import { createJsonShortener, parseUpToString } from "./shorten-json.js";
+import { createJsonShortener, parseUpToString } from "../responses/shorten-json.js";
+import { createHeldBytes } from "../util/held-bytes.js";
 
 /** The kind of an item. `link`: an image that has a URL and no base64, and that must be converted. */
 export type ItemKind = "image" | "link" | "failed";

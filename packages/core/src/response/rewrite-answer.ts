@@ -1,11 +1,11 @@
 import type { ResponseShape } from "../answer-shape.js";
 import type { ResultError, ResultImage } from "../image-request.js";
 import { isJsonObject } from "../json.js";
+import { createJsonShortener, type JsonShortener } from "../responses/shorten-json.js";
 import { createChunkJoiner } from "./join-chunks.js";
 import { type ItemKind, type LargeItem, readLargeItem } from "./large-item.js";
 import { createFactReader, type ResponseFacts } from "./read-facts.js";
 import { createJsonScanner } from "./scan-json.js";
-import { createJsonShortener, type JsonShortener } from "./shorten-json.js";
 import type { JsonStatus } from "./walk-json.js";
 
 const encoder = new TextEncoder();

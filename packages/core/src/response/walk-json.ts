@@ -1,4 +1,4 @@
-import { createStringScanner } from "../bytes/scan-string.js";
+import { createStringScanner } from "../util/scan-string.js";
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;

@@ -1,25 +1,10 @@
+import type { EventSourceMessage } from "eventsource-parser";
 import { describe, expect, it } from "vitest";
 import { createEmulator } from "../emulator.js";
 import type { Fault } from "../faults/fault.js";
 import { arkUrl, askArk } from "../test-support/ask.js";
 import { inspect } from "../test-support/pictures.js";
-
-interface ServerEvent {
-  readonly event: string | undefined;
-  readonly data: string;
-}
-
-/** One `event:` line at most and one `data:` line, as the provider writes them. */
-function readEvents(text: string): ServerEvent[] {
-  return text
-    .split("\n\n")
-    .filter((block) => block !== "")
-    .map((block) => {
-      const match = /^(?:event: (\S+)\n)?data: (.+)$/.exec(block);
-      if (match === null) throw new Error(`Not an event: ${block.slice(0, 200)}`);
-      return { event: match[1], data: match[2] ?? "" };
-    });
-}
+import { readEvents } from "../test-support/read-events.js";
 
 async function stream(faults: readonly Fault[], fields: object = {}, max_images = 2) {
   const emulator = createEmulator({ now: () => 1_763_683_200_000 });
@@ -31,7 +16,7 @@ async function stream(faults: readonly Fault[], fields: object = {}, max_images 
 
 const common = { model: "doubao-seedream-4-5-251128", created: 1_763_683_200 };
 const partial = "image_generation.partial_succeeded";
-const names = (events: readonly ServerEvent[]) => events.map(({ event, data }) => event ?? data);
+const names = (events: readonly EventSourceMessage[]) => events.map(({ event, data }) => event ?? data);
 
 describe("a stream of Ark", () => {
   it("sends an event per image, then completed, then [DONE]", async () => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createEmulator } from "../emulator.js";
 import { askDashscope } from "../test-support/ask.js";
 import { readUnder } from "../test-support/read-body.js";
+import { readEvents } from "../test-support/read-events.js";
 import type { Fault } from "./fault.js";
 import type { StreamFault } from "./stream-fault.js";
 
@@ -14,9 +15,7 @@ async function streamUnder(stream: StreamFault, more: Fault = {}) {
   return {
     text,
     error,
-    names: [...text.matchAll(/^event: image_generation\.(\w+)|^data: (\[DONE\])/gm)].map(
-      (found) => found[1] ?? found[2],
-    ),
+    names: readEvents(text).map(({ event, data }) => event?.replace("image_generation.", "") ?? data),
   };
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { freeChunk } from "../bytes/free-chunk.js";
 import { cutEvery } from "../testing/cut-bytes.js";
-import { createStreamBodyReader } from "./read-stream-body.js";
+import { createStreamBodyReader } from "./sse.js";
 
 const encoder = new TextEncoder();
 

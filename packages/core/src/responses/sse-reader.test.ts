@@ -14,8 +14,7 @@ import {
 } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { measureHeap } from "../testing/measure-heap.js";
-import { createSseReader, type SseEvent } from "./read-sse.js";
-import { relaySse } from "./relay-sse.js";
+import { createSseReader, relaySse, type SseEvent } from "./sse.js";
 
 const MIB = 1024 * 1024;
 const encoder = new TextEncoder();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { LineSplitter } from "./split-lines.js";
+import { LineSplitter } from "./sse-lines.js";
 
 function split(...chunks: readonly string[]): { lines: readonly string[]; atLineStart: boolean } {
   const lines: string[] = [];

@@ -1,5 +1,5 @@
-import { createStringScanner } from "../bytes/scan-string.js";
-import { createHeldBytes } from "./held-bytes.js";
+import { createHeldBytes } from "../util/held-bytes.js";
+import { createStringScanner } from "../util/scan-string.js";
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

@@ -1,0 +1,216 @@
+import { createParser, type EventSourceParser } from "eventsource-parser";
+import { type BodyKind, detectBody } from "../response/detect-body.js";
+import { type AbandonedStream, Relay, type RelayEnding } from "../response/relay.js";
+import { LineSplitter } from "./sse-lines.js";
+
+/** One server-sent event. In `data` lines longer than 16 KiB, strings longer than 8 KiB are shortened. */
+export interface SseEvent {
+  readonly event?: string | undefined;
+  readonly data: string;
+  /** The last id that the stream gave, with this event or before it. */
+  readonly id?: string | undefined;
+}
+
+/** Reads the events in the bytes of a stream. */
+export interface SseReader {
+  push(chunk: Uint8Array): void;
+  /** True if an event has begun and not ended. Text inserted at this point would become part of that event. */
+  readonly isInsideEvent: boolean;
+}
+
+/** How a relayed stream ended, and the first error that `onEvent` threw, if any. An error in `onEvent` does not stop the relay. */
+export type RelayEnd = RelayEnding & { readonly readError?: unknown };
+
+/** What {@link relaySse} does with a stream beside relaying it. */
+export interface RelayOptions {
+  /** Called with each event when it is complete. The bytes are relayed whatever they contain. */
+  readonly onEvent?: ((event: SseEvent) => void) | undefined;
+  /**
+   * Returns true when the event with the final result has arrived. That event and what follows it are sent when `onEnd`
+   * has resolved, or after a second if the source does not end.
+   */
+  readonly isLast?: (() => boolean) | undefined;
+  /** Called once. The relayed stream ends only after the returned promise has resolved. */
+  readonly onEnd?: ((end: RelayEnd) => void | Promise<void>) | undefined;
+  /** Called when the reader leaves early. Without it, the rest of the source is not read. */
+  readonly onAbandoned?: ((stream: AbandonedStream) => void) | undefined;
+  /** Returns the event that is sent if the source breaks off between two events. Without it, the error is thrown. */
+  readonly renderFailure?: ((error: unknown) => string) | undefined;
+  /** Sends a comment after this many milliseconds without a byte, between events only. Default: no comments. */
+  readonly heartbeatMs?: number | undefined;
+  /** Ends the source at once, even while a read is pending. */
+  readonly cancel?: (() => void) | undefined;
+}
+
+const encoder = new TextEncoder();
+const HEARTBEAT = ": keep-alive\n\n";
+
+/**
+ * Relays a stream of server-sent events. The bytes are passed on unchanged, chunk by chunk as the reader asks for them,
+ * and the events in them are reported. If the source breaks off inside an event, the relay throws: an event appended
+ * there would become part of the incomplete one.
+ *
+ * @example
+ * ```ts
+ * import { relaySse } from "@calotype/core/sse";
+ *
+ * async function* source() {
+ *   yield new TextEncoder().encode("event: greeting\ndata: hello\n\n");
+ * }
+ * for await (const chunk of relaySse(source(), { onEvent: ({ data }) => data === "hello" })) chunk.length;
+ * ```
+ */
+export function relaySse(
+  source: AsyncIterable<Uint8Array>,
+  options: RelayOptions = {},
+): AsyncIterableIterator<Uint8Array> {
+  return relayBody(source, options, createSseReader);
+}
+
+/** As {@link relaySse}, with another reader, for bodies that may not contain events. */
+export function relayBody(
+  source: AsyncIterable<Uint8Array>,
+  options: RelayOptions,
+  createReader: (onEvent: (event: SseEvent) => void) => SseReader,
+): AsyncIterableIterator<Uint8Array> {
+  let readError: unknown;
+  const reader = createReader((event) => {
+    try {
+      options.onEvent?.(event);
+    } catch (error) {
+      readError ??= error;
+    }
+  });
+  const { isLast, onAbandoned, renderFailure, heartbeatMs, cancel } = options;
+  return new Relay(source, {
+    pass(chunk) {
+      reader.push(chunk);
+      return [chunk];
+    },
+    isLast,
+    onEnd: (end) => options.onEnd?.(readError === undefined ? end : { ...end, readError }),
+    onAbandoned,
+    passFailure(error) {
+      if (renderFailure === undefined || reader.isInsideEvent) return undefined;
+      return encoder.encode(renderFailure(error));
+    },
+    beat: () => (reader.isInsideEvent ? [] : [encoder.encode(HEARTBEAT)]),
+    heartbeatMs,
+    cancel,
+  });
+}
+
+/**
+ * Calls `onEvent` with each event when its last line end has arrived, wherever the bytes are split. Holds at most one
+ * event, and at most about a megabyte of it.
+ */
+export function createSseReader(onEvent: (event: SseEvent) => void): SseReader {
+  return new EventReader(onEvent);
+}
+
+/** The listeners for a body that is labelled as events. */
+export interface StreamBodyHandler {
+  onEvent(event: SseEvent): void;
+  /** Called with each chunk if the body is JSON although it is labelled as events. */
+  onJson(chunk: Uint8Array): void;
+}
+
+/** Reads a body that is labelled as events, and detects by its first bytes whether it contains events. */
+export function createStreamBodyReader(handler: StreamBodyHandler): SseReader {
+  return new StreamBodyReader(handler);
+}
+
+/** An event is skipped if its lines, each shortened, have more characters than this. */
+const MAX_EVENT_CHARACTERS = 1024 * 1024;
+const BYTE_ORDER_MARK = "\uFEFF";
+
+/**
+ * `eventsource-parser` parses the events. It gets whole lines, whose long strings are shortened (see `sse-lines.ts`).
+ * So it never buffers an incomplete line, and the end of an event never depends on the next chunk.
+ *
+ * A class, because thousands of streams may be open: an object with its own getter takes ten times the memory.
+ */
+class EventReader implements SseReader {
+  readonly #onEvent: (event: SseEvent) => void;
+  readonly #lines: LineSplitter;
+  readonly #parser: EventSourceParser;
+  /** The event that the parser has found. */
+  #found: SseEvent | undefined;
+  #lastId: string | undefined;
+  #isFirstLine = true;
+  #hasFields = false;
+  #eventCharacters = 0;
+
+  constructor(onEvent: (event: SseEvent) => void) {
+    this.#onEvent = onEvent;
+    this.#lines = new LineSplitter((line) => this.#readLine(line));
+    this.#parser = createParser({
+      onEvent: (event) => {
+        this.#found = event;
+      },
+    });
+  }
+
+  push(chunk: Uint8Array): void {
+    this.#lines.push(chunk);
+  }
+
+  get isInsideEvent(): boolean {
+    return this.#hasFields || !this.#lines.isAtLineStart;
+  }
+
+  #readLine(line: string): void {
+    // The parser removes a byte order mark itself.
+    const text = this.#isFirstLine && line.startsWith(BYTE_ORDER_MARK) ? line.slice(1) : line;
+    this.#isFirstLine = false;
+    if (text !== "" && !text.startsWith(":")) {
+      this.#hasFields = true;
+      this.#eventCharacters += text.length;
+      if (this.#eventCharacters > MAX_EVENT_CHARACTERS) return this.#parser.reset();
+    }
+    this.#parser.feed(`${line}\n`);
+    if (text === "") this.#endEvent();
+  }
+
+  #endEvent(): void {
+    const event = this.#found;
+    this.#found = undefined;
+    this.#hasFields = false;
+    this.#eventCharacters = 0;
+    if (event === undefined) return;
+    this.#lastId = event.id ?? this.#lastId;
+    this.#onEvent({ ...event, id: this.#lastId });
+  }
+}
+
+class StreamBodyReader implements SseReader {
+  readonly #handler: StreamBodyHandler;
+  #kind: BodyKind | undefined;
+  #events: SseReader | undefined;
+  /** Copies of the first chunks, until they tell the kind of the body. */
+  #start: Uint8Array[] = [];
+
+  constructor(handler: StreamBodyHandler) {
+    this.#handler = handler;
+  }
+
+  push(chunk: Uint8Array): void {
+    if (this.#kind !== undefined) return this.#read(chunk);
+    // Copied, because the chunk is passed on. `slice` of a `Buffer` would be a view.
+    this.#start.push(new Uint8Array(chunk));
+    this.#kind = detectBody(this.#start);
+    if (this.#kind === undefined) return;
+    for (const part of this.#start.splice(0)) this.#read(part);
+  }
+
+  get isInsideEvent(): boolean {
+    if (this.#kind === "json") return true;
+    return this.#events?.isInsideEvent ?? this.#start.length > 0;
+  }
+
+  #read(chunk: Uint8Array): void {
+    if (this.#kind === "json") return this.#handler.onJson(chunk);
+    this.#events ??= createSseReader((event) => this.#handler.onEvent(event));
+    this.#events.push(chunk);
+  }
+}
