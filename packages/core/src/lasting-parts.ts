@@ -5,7 +5,8 @@ import { createMemoryAdmissionStore } from "./admission/memory-store.js";
 import { createLimitPlans } from "./admission/rate-limits.js";
 import { createEntrance, createLocalConcurrency } from "./admission/slot.js";
 import { createDelivery } from "./billing/delivery.js";
-import type { LostPolicy } from "./billing/ledger.js";
+import { createHolds } from "./billing/hold.js";
+import type { Ledger, LostPolicy } from "./billing/ledger.js";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
 import { DEFAULT_HEALTH_POLICY } from "./channels/cooldown.js";
 import { createChannelHealth } from "./channels/health.js";
@@ -15,8 +16,6 @@ import { type Dependencies, repeatByTimer } from "./dependencies.js";
 import { createEvents } from "./events.js";
 import { createSpool, toKeptBytes } from "./images/spool.js";
 import { createBackgroundReads } from "./job/background-reads.js";
-import { createLateWrites } from "./job/late-writes.js";
-import { createLinkedList } from "./linked-list.js";
 import { consoleLogger, createSafeLogger } from "./logger.js";
 import {
   DEFAULT_BODY_LIMITS,
@@ -35,7 +34,8 @@ import { createFetchTransport } from "./upstream/fetch-transport.js";
 
 /** What a gateway keeps for its life, whatever of its options is read anew. */
 export interface LastingParts extends Omit<PipelineParts, keyof Configuration> {
-  /** What becomes of the money of requests whose end nobody tells. */
+  readonly ledger: Ledger;
+  /** What a request costs if its outcome will never be known. */
   readonly onLost: LostPolicy;
 }
 
@@ -51,6 +51,7 @@ export function createLastingParts(
   const now = dependencies.now ?? Date.now;
   const logger = createSafeLogger(options.logger ?? consoleLogger);
   const ledger = options.ledger ?? createMemoryLedger({ now });
+  const onLost = options.billing?.onLost ?? "release";
   const admission = options.admission ?? createMemoryAdmissionStore({ now });
   const budget = createByteBudget({
     maxBytes: options.maxBytesInFlight ?? DEFAULT_MAX_BYTES_IN_FLIGHT,
@@ -79,9 +80,8 @@ export function createLastingParts(
     track,
     events: createEvents(options, logger),
     delivery: createDelivery({ ledger, send: options.onUsage, logger }),
-    openBookings: createLinkedList(),
-    onLost: options.billing?.onLost ?? "release",
-    lateWrites: createLateWrites(),
+    holds: createHolds({ ledger, logger, onLost, now }),
+    onLost,
     entrance: createEntrance(budget, createLocalConcurrency(), spool),
     limits: options.limits,
     limitPlans: createLimitPlans(),

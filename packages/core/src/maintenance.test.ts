@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { createDelivery } from "./billing/delivery.js";
-import type { EntryFailure, Hold, Ledger } from "./billing/ledger.js";
+import { createHolds } from "./billing/hold.js";
+import type { EntryFailure, HoldRecord, Ledger } from "./billing/ledger.js";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
-import { createLateWrites } from "./job/late-writes.js";
 import { createMaintenance } from "./maintenance.js";
 
 const INTERVAL_MS = 10_000;
 
-const holdOf = (id: string, ttlMs: number): Hold => ({
+const holdOf = (id: string, ttlMs: number): HoldRecord => ({
   id,
   time: new Date(0).toISOString(),
   caller: "me",
@@ -29,7 +29,7 @@ function open(changed: (own: Ledger) => Partial<Ledger> = () => ({})) {
   const maintenance = createMaintenance({
     ledger,
     delivery,
-    lateWrites: createLateWrites(),
+    holds: createHolds({ ledger, logger, onLost: "charge", now: Date.now }),
     onLost: "charge",
     logger,
   });
@@ -99,7 +99,8 @@ describe("maintenance", () => {
       repeated.push({ work, everyMs });
       return end;
     };
-    const parts = { ledger, delivery, lateWrites: createLateWrites(), onLost: "charge", logger } as const;
+    const holds = createHolds({ ledger, logger, onLost: "charge", now: Date.now });
+    const parts = { ledger, delivery, holds, onLost: "charge", logger } as const;
     const maintenance = createMaintenance(parts, repeat);
     maintenance.start();
     await vi.advanceTimersByTimeAsync(INTERVAL_MS);

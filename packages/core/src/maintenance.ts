@@ -1,7 +1,7 @@
 import { type Delivery, onceForEachId } from "./billing/delivery.js";
+import type { Holds } from "./billing/hold.js";
 import type { EntryFailure, Ledger, LostPolicy } from "./billing/ledger.js";
 import { type Dependencies, repeatByTimer } from "./dependencies.js";
-import type { LateWrites } from "./job/late-writes.js";
 import type { Logger } from "./logger.js";
 
 /** What is done now and then while the gateway is in use. */
@@ -19,7 +19,7 @@ export interface Maintenance {
 export interface MaintenanceParts {
   readonly ledger: Ledger;
   readonly delivery: Delivery;
-  readonly lateWrites: LateWrites;
+  readonly holds: Holds;
   readonly onLost: LostPolicy;
   readonly logger: Logger;
 }
@@ -61,15 +61,15 @@ export function createMaintenance(
     async stop() {
       endRepeating?.();
       await running;
-      await parts.lateWrites.run();
+      await parts.holds.retryLateWrites();
     },
   };
 }
 
 async function maintain(parts: MaintenanceParts, onFailure: (failure: EntryFailure) => void): Promise<void> {
-  const { ledger, delivery, lateWrites, onLost, logger } = parts;
+  const { ledger, delivery, holds, onLost, logger } = parts;
   // Late writes come before the sweep, because a known outcome is better than an unresolved record.
-  await lateWrites.run();
+  await holds.retryLateWrites();
   try {
     const lost = await ledger.sweep({ onLost, onFailure });
     if (lost.length > 0) reportLost(lost, onLost, logger);

@@ -75,12 +75,13 @@ export async function runPipeline(
       holdHost(request, work, logger);
     };
     const { maxImages, maxPixels } = imageRequest;
-    const order = {
+    const billed = {
       id,
       receivedAt,
       time,
       operation,
       caller: caller.id,
+      budget: caller.budget,
       group,
       model: model.name,
       bounds: { maxImages, maxPixels },
@@ -91,7 +92,7 @@ export async function runPipeline(
       caller,
       callerLimits,
       model,
-      order,
+      billed,
       headers,
       fields,
       keepAlive,
@@ -105,7 +106,7 @@ export async function runPipeline(
         id,
         request: imageRequest,
         model,
-        booking: admission.booking,
+        hold: admission.hold,
         logger,
         keepAlive,
         keptBytes: admission.isRepeatable ? parts.idempotency.maxResponseBytes : 0,

@@ -1,11 +1,10 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { createDelivery } from "./billing/delivery.js";
+import { createHolds, type Hold } from "./billing/hold.js";
 import type { Ledger } from "./billing/ledger.js";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
+import { createPriceList } from "./billing/pricing.js";
 import type { UsageRecord } from "./billing/usage-record.js";
-import { type Booking, openBooking } from "./job/booking.js";
-import { createLateWrites } from "./job/late-writes.js";
-import { createLinkedList } from "./linked-list.js";
 import { createMaintenance } from "./maintenance.js";
 import { shutDown } from "./shut-down.js";
 import { createUnderWay } from "./under-way.js";
@@ -40,28 +39,16 @@ function open({ send, ledger: changed = {}, isAbortable = true }: Settings = {})
       }),
   });
   const underWay = createUnderWay();
-  const openBookings = createLinkedList<Booking>();
   const transport: Transport = {
     send: refuse,
     download: refuse,
     close: async () => void steps.push("connections end"),
     ...(isAbortable && { abort: async () => void steps.push("connections are cut") }),
   };
-  const lateWrites = createLateWrites();
-  const maintenance = createMaintenance({ ledger, delivery, lateWrites, onLost: "charge", logger });
-  const begin = async (id: string): Promise<Booking> => {
-    await ledger.hold({
-      id,
-      time: new Date().toISOString(),
-      caller: "me",
-      group: "default",
-      model: "m",
-      operation: "generate",
-      amount: "5",
-      ttlMs: 3_600_000,
-    });
-    const booking = openBooking(
-      { ledger, logger, openBookings, lateWrites, onLost: "release", now: Date.now },
+  const holds = createHolds({ ledger, logger, onLost: "release", now: Date.now });
+  const maintenance = createMaintenance({ ledger, delivery, holds, onLost: "charge", logger });
+  const begin = async (id: string): Promise<Hold> => {
+    const hold = await holds.open(
       {
         id,
         receivedAt: Date.now(),
@@ -70,18 +57,20 @@ function open({ send, ledger: changed = {}, isAbortable = true }: Settings = {})
         group: "default",
         model: "m",
         operation: "generate",
-        bounds: { maxImages: 1 },
-        price: undefined,
+        bounds: { maxImages: 5 },
+        price: createPriceList({
+          model_details: { m: { pricing_mode: "per-request", model_price: "1" } },
+        }).find("m", "default"),
       },
+      { ttlMs: 3_600_000, keepAlive: () => {} },
     );
-    underWay.track(Promise.resolve(booking.ended));
-    return booking;
+    underWay.track(hold.ended);
+    return hold;
   };
   const parts = {
     underWay,
-    openBookings,
     ledger,
-    lateWrites,
+    holds,
     delivery,
     maintenance,
     transport,
@@ -103,11 +92,11 @@ describe("a gateway that closes", () => {
     "waits for what is under way, delivers its record and ends the connections: deadline %s",
     async (deadline) => {
       const { begin, close, steps, logs } = open();
-      const booking = await begin("req_1");
+      const hold = await begin("req_1");
       const closed = close(deadline);
       await vi.advanceTimersByTimeAsync(999);
       expect(steps).toEqual([]);
-      await booking.settle(SENT_TO, MADE);
+      await hold.settle(SENT_TO, MADE);
       await closed;
       expect(steps).toEqual(["req_1 is settled", "connections end", "closed"]);
       expect(logs).toEqual([]);
@@ -117,15 +106,15 @@ describe("a gateway that closes", () => {
 
   it("waits for as long as it takes without a deadline", async () => {
     const { begin, close, steps } = open();
-    const booking = await begin("req_1");
+    const hold = await begin("req_1");
     const closed = close();
     await vi.advanceTimersByTimeAsync(100_000_000);
     expect(steps).toEqual([]);
-    await booking.settle(SENT_TO, MADE);
+    await hold.settle(SENT_TO, MADE);
     await closed;
   });
 
-  it("has the ledger take what it did not take before, and counts none of it as lost", async () => {
+  it("retries what the ledger did not accept before, and makes no unresolved record of it", async () => {
     const own = createMemoryLedger();
     let failures = 5;
     const release: Ledger["release"] = async (id) => {
@@ -151,7 +140,7 @@ describe("a gateway that closes", () => {
   });
 
   it.each([0, 5_000])(
-    "cuts off what is not done by a deadline of %d ms, and books it as lost",
+    "cuts off the requests that are not done by a deadline of %d ms, and abandons their holds",
     async (deadline) => {
       const { begin, close, steps, logs, ledger } = open();
       const done = await begin("req_1");
@@ -163,7 +152,7 @@ describe("a gateway that closes", () => {
       expect(steps).toEqual(["connections are cut", "req_1 is settled", "req_2 is unresolved", "closed"]);
       expect(logs).toMatchObject([{ requestIds: ["req_2"], onLost: "charge" }]);
       await late.settle(SENT_TO, MADE);
-      expect(await ledger.balance("me")).toEqual({ settled: "5", held: "0" });
+      expect(await ledger.balance("me")).toEqual({ settled: "6", held: "0" });
     },
   );
 
@@ -178,15 +167,15 @@ describe("a gateway that closes", () => {
 
   it("ends though onUsage hangs for ever", async () => {
     const { begin, close, steps } = open({ send: () => new Promise(() => {}) });
-    const booking = await begin("req_1");
-    await booking.settle(SENT_TO, MADE);
+    const hold = await begin("req_1");
+    await hold.settle(SENT_TO, MADE);
     const closed = close();
     await vi.advanceTimersByTimeAsync(60_000);
     await closed;
     expect(steps).toEqual(["connections end", "closed"]);
   });
 
-  it("cuts off what it books as lost before it waits for anything else", async () => {
+  it("cuts off the requests of abandoned holds before it waits for anything else", async () => {
     const { begin, close, steps } = open({
       send: () => new Promise(() => {}),
       ledger: { sweep: () => new Promise(() => {}) },
@@ -204,9 +193,9 @@ describe("a gateway that closes", () => {
     ["until a deadline that is further away", 5_000, 5_000],
   ])("gives an onUsage that hangs %s", async (_what, deadline, end) => {
     const { begin, close, steps, logs } = open({ send: () => new Promise(() => {}) });
-    const booking = await begin("req_1");
+    const hold = await begin("req_1");
     if (end > deadline) await begin("req_2");
-    await booking.settle(SENT_TO, MADE);
+    await hold.settle(SENT_TO, MADE);
     const closed = close(deadline);
     await vi.advanceTimersByTimeAsync(end - 1);
     expect(steps).not.toContain("closed");

@@ -1,7 +1,6 @@
 import type { Delivery } from "./billing/delivery.js";
+import type { Holds } from "./billing/hold.js";
 import type { Ledger, LostPolicy } from "./billing/ledger.js";
-import type { Booking } from "./job/booking.js";
-import type { LateWrites } from "./job/late-writes.js";
 import type { Logger } from "./logger.js";
 import { type Maintenance, reportLost, reportUnended } from "./maintenance.js";
 import { MAX_TIMER_MS, settlesWithin } from "./settles-within.js";
@@ -11,9 +10,8 @@ import type { Transport } from "./upstream/transport.js";
 /** What ends with a gateway. */
 export interface ShutDownParts {
   readonly underWay: UnderWay;
-  readonly openBookings: Iterable<Booking>;
+  readonly holds: Holds;
   readonly ledger: Ledger;
-  readonly lateWrites: LateWrites;
   readonly delivery: Delivery;
   readonly maintenance: Maintenance;
   readonly transport: Transport;
@@ -25,7 +23,7 @@ export interface ShutDownParts {
 const LAST_DELIVERY_MS = 3_000;
 
 /**
- * Waits for what is under way, or until the deadline; what is left then is cut off and booked as lost. Then the
+ * Waits for what is under way, or until the deadline; the requests that are left then are cut off, and their holds abandoned. Then the
  * records that wait are delivered, and the connections end.
  */
 export async function shutDown(parts: ShutDownParts, deadlineMs: number): Promise<void> {
@@ -57,16 +55,16 @@ async function deliverTheRest({ maintenance, delivery }: ShutDownParts): Promise
   await delivery.run();
 }
 
-/** Nobody will know how these requests end; an end that comes all the same finds its books closed. */
+/** The outcome of these requests will never be known. An outcome that arrives later has no effect. */
 async function cutOffTheRest(parts: ShutDownParts): Promise<void> {
-  for (const booking of parts.openBookings) booking.lose();
-  // At once: no client may get the whole answer of a request that is booked as lost. Where the connections are
+  parts.holds.abandonAll();
+  // At once: no client may get the whole response of a request whose hold was abandoned. Where the connections are
   // not ours to end there is no more to do.
   await Promise.all([parts.transport.abort?.(), sweepOwn(parts)]);
 }
 
-async function sweepOwn({ ledger, lateWrites, logger, onLost }: ShutDownParts): Promise<void> {
-  await lateWrites.run();
+async function sweepOwn({ ledger, holds, logger, onLost }: ShutDownParts): Promise<void> {
+  await holds.retryLateWrites();
   try {
     const lost = await ledger.sweep({
       onLost,

@@ -1,7 +1,13 @@
-import { checkHold, checkRecord, type Hold, type SettledRecord, toInstant } from "@calotype/core/billing";
+import {
+  checkHold,
+  checkRecord,
+  type HoldRecord,
+  type SettledRecord,
+  toInstant,
+} from "@calotype/core/billing";
 
 /** A hold as it is written; a copy, so that nothing changes it meanwhile. */
-export type HoldEntry = Pick<Hold, "id" | "caller" | "amount" | "budget" | "ttlMs"> & {
+export type HoldEntry = Pick<HoldRecord, "id" | "caller" | "amount" | "budget" | "ttlMs"> & {
   readonly text: string;
 };
 
@@ -20,7 +26,7 @@ export interface ReleaseEntry {
 }
 
 /** Throws a `RangeError` if a ledger cannot keep the hold. */
-export function toHoldEntry(hold: Hold): HoldEntry {
+export function toHoldEntry(hold: HoldRecord): HoldEntry {
   checkHold(hold);
   const { id, caller, amount, budget, ttlMs } = hold;
   return { id, caller, amount, budget, ttlMs, text: JSON.stringify(hold) };

@@ -3,7 +3,7 @@ import {
   checkHold,
   compareAge,
   type EntryFailure,
-  type Hold,
+  type HoldRecord,
   type HoldResult,
   parseHold,
 } from "@calotype/core/billing";
@@ -15,7 +15,7 @@ import { type Row, readText } from "./read-column.js";
 /** The open holds. Everything here runs inside a transaction. */
 export interface Holds {
   /** Sets the money aside where the budget allows it; does nothing for an id that is known. */
-  open(hold: Hold): HoldResult;
+  open(hold: HoldRecord): HoldResult;
   /** Takes a hold away, and its money from what is held. False when there is none. */
   end(id: string): boolean;
   /** The lost holds: holds whose time is over and holds of dead owners; with `own` also those of this owner. */
@@ -24,7 +24,7 @@ export interface Holds {
 
 /** The lost holds, the oldest first, and the holds that cannot be read. */
 interface LostHolds {
-  readonly holds: readonly Hold[];
+  readonly holds: readonly HoldRecord[];
   readonly failures: readonly EntryFailure[];
 }
 
@@ -82,7 +82,7 @@ export function createHolds(database: DatabaseSync, context: HoldsContext): Hold
 }
 
 function readHolds(rows: readonly Row[]): LostHolds {
-  const holds: Hold[] = [];
+  const holds: HoldRecord[] = [];
   const failures: EntryFailure[] = [];
   for (const row of rows) {
     const id = readText(row, "id");

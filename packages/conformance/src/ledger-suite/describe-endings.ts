@@ -1,4 +1,4 @@
-import type { Hold } from "@calotype/core/billing";
+import type { HoldRecord } from "@calotype/core/billing";
 import { describe, expect, it } from "vitest";
 import { holdOf, plainRecordOf, recordOf } from "./entries.js";
 import { type OpenLedger, useLedger } from "./open-ledger.js";
@@ -70,7 +70,7 @@ export function describeEndings(open: OpenLedger): void {
       expect(await ledger.balance("other")).toEqual({ settled: "0", held: "0" });
     });
 
-    it.each<[string, Partial<Hold>]>([
+    it.each<[string, Partial<HoldRecord>]>([
       ["a time without a zone", { time: "2026-01-31T12:00:00" }],
       ["no time", { time: "then" }],
       ["an amount below 0", { amount: "-1" }],

@@ -1,4 +1,4 @@
-import type { Hold, SettledRecord } from "@calotype/core/billing";
+import type { HoldRecord, SettledRecord } from "@calotype/core/billing";
 import { describe, expect, it } from "vitest";
 import { timeAfterStart } from "./clock.js";
 import { holdOf, recordOf, unresolvedOf } from "./entries.js";
@@ -67,7 +67,7 @@ export function describeHostileTexts(open: OpenLedger): void {
     ])("of %s is refused by hold and settle, which leave nothing behind", async (_what, name) => {
       const { ledger } = bench();
       await ledger.hold(holdOf({ id: "req_1", amount: "0.1" }));
-      const hold = async (rest: Partial<Hold>) => await ledger.hold(holdOf({ id: "req_2", ...rest }));
+      const hold = async (rest: Partial<HoldRecord>) => await ledger.hold(holdOf({ id: "req_2", ...rest }));
       const settle = async (rest: Partial<SettledRecord>) =>
         await ledger.settle(recordOf({ id: "req_2", ...rest }));
 

@@ -1,11 +1,11 @@
-import type { Hold, ReleasedRecord, SettledRecord, UnresolvedRecord } from "@calotype/core/billing";
+import type { HoldRecord, ReleasedRecord, SettledRecord, UnresolvedRecord } from "@calotype/core/billing";
 import { timeAfterStart } from "./clock.js";
 
 /** How long the holds of the tests last, unless a test says something else. */
 export const HOLD_MS = 60_000;
 
 /** The hold of a request, of which a test says what matters to it. */
-export function holdOf(rest: Partial<Hold> & Pick<Hold, "id">): Hold {
+export function holdOf(rest: Partial<HoldRecord> & Pick<HoldRecord, "id">): HoldRecord {
   return {
     time: timeAfterStart(0),
     caller: "me",

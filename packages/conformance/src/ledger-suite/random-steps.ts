@@ -1,11 +1,11 @@
-import type { Hold, LostPolicy, SettledRecord } from "@calotype/core/billing";
+import type { HoldRecord, LostPolicy, SettledRecord } from "@calotype/core/billing";
 import * as fc from "fast-check";
 import { START } from "./clock.js";
 import { recordOf } from "./entries.js";
 
 /** One thing that happens to a ledger. */
 export type Step =
-  | { readonly kind: "hold"; readonly hold: Hold }
+  | { readonly kind: "hold"; readonly hold: HoldRecord }
   | { readonly kind: "settle"; readonly record: SettledRecord }
   | { readonly kind: "release"; readonly id: string }
   | { readonly kind: "sweep"; readonly onLost: LostPolicy; readonly own: boolean }

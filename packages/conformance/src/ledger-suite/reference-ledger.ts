@@ -1,6 +1,6 @@
 import type {
   Balance,
-  Hold,
+  HoldRecord,
   HoldResult,
   LostPolicy,
   SettledRecord,
@@ -22,10 +22,10 @@ interface Kept {
  * what it judges.
  */
 export class ReferenceLedger {
-  #holds: (Hold & { readonly endsAt: number })[] = [];
+  #holds: (HoldRecord & { readonly endsAt: number })[] = [];
   #kept: Kept[] = [];
 
-  hold(hold: Hold, now: number): HoldResult {
+  hold(hold: HoldRecord, now: number): HoldResult {
     if (this.#holds.some(({ id }) => id === hold.id) || this.find(hold.id) !== undefined) return { ok: true };
     const balance = this.balance(hold.caller);
     const spent = toUnits(balance.settled) + toUnits(balance.held) + toUnits(hold.amount);

@@ -1,4 +1,4 @@
-import type { Hold, SettledRecord } from "@calotype/core/billing";
+import type { HoldRecord, SettledRecord } from "@calotype/core/billing";
 
 /** Facts of the requests of these tests. Imported by programs, too, which Node runs as they are. */
 const FACTS = {
@@ -9,7 +9,7 @@ const FACTS = {
 } as const;
 
 /** A hold of an hour. */
-export function holdOf(rest: Pick<Hold, "id" | "caller" | "amount"> & Partial<Hold>): Hold {
+export function holdOf(rest: Pick<HoldRecord, "id" | "caller" | "amount"> & Partial<HoldRecord>): HoldRecord {
   return { ...FACTS, ttlMs: 3_600_000, ...rest };
 }
 

@@ -1,14 +1,13 @@
-import type { Order } from "../billing/settled-record.js";
+import type { Hold, Holds } from "../billing/hold.js";
+import type { BilledRequest } from "../billing/settled-record.js";
 import type { ChannelHealth } from "../channels/health.js";
 import { GatewayError, isGatewayError } from "../errors.js";
 import type { GatewayResponse, HeaderReader } from "../exchange.js";
 import type { Caller, CallerLimits, ImageRequest } from "../image-request.js";
-import { type Booking, type BookingParts, openBooking } from "../job/booking.js";
 import type { JsonObject } from "../json.js";
 import type { Logger } from "../logger.js";
 import type { ResolvedModel } from "../models/resolve-model.js";
 import { isPromiseLike } from "../promise-like.js";
-import { toHold, toLedgerError, toQuotaError } from "./hold.js";
 import {
   createClaim,
   createConflictError,
@@ -29,7 +28,9 @@ import type {
 } from "./store.js";
 
 /** What admission needs of the gateway. */
-export interface AdmissionParts extends BookingParts {
+export interface AdmissionParts {
+  readonly holds: Holds;
+  readonly logger: Logger;
   readonly admission: AdmissionStore;
   readonly limitPlans: LimitPlans;
   readonly health: ChannelHealth;
@@ -42,7 +43,7 @@ export interface Applicant {
   /** The caller's limits over those of the gateway. */
   readonly callerLimits: CallerLimits;
   readonly model: ResolvedModel;
-  readonly order: Order;
+  readonly billed: BilledRequest;
   readonly headers: HeaderReader;
   /** The body as it was read. */
   readonly fields: JsonObject;
@@ -54,7 +55,7 @@ export type Admission =
   | { readonly kind: "replay"; readonly answer: StoredResponse }
   | {
       readonly kind: "admitted";
-      readonly booking: Booking;
+      readonly hold: Hold;
       /** The headers of an answer, and how the limits stand. */
       addLimits(headers: GatewayResponse["headers"]): GatewayResponse["headers"];
       /** Whether a repeat may be asked for, so that the answer is of use later. */
@@ -70,13 +71,12 @@ export type Admission =
  * @throws GatewayError 400, 403, 409, 429, or 503 where store or ledger cannot be reached
  */
 export async function admit(parts: AdmissionParts, applicant: Applicant): Promise<Admission> {
-  const { caller, model, order } = applicant;
+  const { caller, model, billed, keepAlive } = applicant;
   const { leaseMs } = model;
   const key = readIdempotencyKey(applicant.headers);
   const limits = findLimits(parts.limitPlans, applicant);
-  const hold = toHold(applicant, leaseMs, parts.now());
   const ticket: AdmissionTicket = {
-    id: order.id,
+    id: billed.id,
     caller: caller.id,
     windows: limits.windows,
     concurrency: limits.concurrency,
@@ -93,23 +93,15 @@ export async function admit(parts: AdmissionParts, applicant: Applicant): Promis
   if (decision.kind === "replay") return decision;
   if (decision.kind !== "admitted") throw toDecisionError(decision, limits);
   parts.health.merge(decision.cooldowns, ticket.channels);
-  let error: GatewayError | undefined;
+  let hold: Hold;
   try {
-    const held = parts.ledger.hold(hold);
-    error = toQuotaError(isPromiseLike(held) ? await held : held);
-  } catch (cause) {
-    error = toLedgerError(cause, parts, applicant);
-  }
-  if (error !== undefined) {
+    hold = await parts.holds.open(billed, { ttlMs: leaseMs, keepAlive });
+  } catch (error) {
     // First: a client that asks for less at once finds its place and its key free.
     await finishTicket(parts, ticket, { kind: "forget" });
     throw error;
   }
-  return new Admitted(parts, openBooking(parts, order), {
-    ticket,
-    limits,
-    windows: decision.windows,
-  });
+  return new Admitted(parts, hold, { ticket, limits, windows: decision.windows });
 }
 
 /** What an admitted request asked for and got. */
@@ -122,12 +114,12 @@ interface Granted {
 /** A class, as each request has one for as long as its answer takes. The headers are written when it is there. */
 class Admitted implements Extract<Admission, { kind: "admitted" }> {
   readonly kind = "admitted";
-  readonly booking: Booking;
+  readonly hold: Hold;
   readonly #parts: AdmissionParts;
   readonly #granted: Granted;
 
-  constructor(parts: AdmissionParts, booking: Booking, granted: Granted) {
-    this.booking = booking;
+  constructor(parts: AdmissionParts, hold: Hold, granted: Granted) {
+    this.hold = hold;
     this.#parts = parts;
     this.#granted = granted;
   }
@@ -157,11 +149,11 @@ function findLimits(plans: LimitPlans, { caller, callerLimits, model, request }:
 }
 
 function claim(
-  { caller, order, fields }: Applicant,
+  { caller, billed, fields }: Applicant,
   key: string,
   leaseMs: number,
 ): Promise<IdempotencyClaim> {
-  return createClaim({ callerId: caller.id, path: order.operation, key, fields, leaseMs });
+  return createClaim({ callerId: caller.id, path: billed.operation, key, fields, leaseMs });
 }
 
 function toStoreError(cause: unknown, ticket: AdmissionTicket, logger: Logger): GatewayError {

@@ -15,7 +15,7 @@ import { type Charge, type ChargeInput, calculateCharge } from "./calculate-char
 import { estimateCharge } from "./estimate-charge.js";
 import type { PerRequestDetails } from "./model-details.js";
 import { createPrice } from "./price.js";
-import { type Order, toSettledRecord } from "./settled-record.js";
+import { type BilledRequest, toSettledRecord } from "./settled-record.js";
 
 // 100,000 cases take a few seconds, and more on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
@@ -202,7 +202,7 @@ describe("an estimate", () => {
         const price = createPrice(details, ratio);
         const held = { ...bounds, maxImages: Math.max(bounds.maxImages, images) };
         const record = toSettledRecord(
-          { ...ORDER, bounds, price },
+          { ...REQUEST, bounds, price },
           { channel: "ark", upstreamModel: "m", attempts: [] },
           { status: 200, images, usage, endedAt: 0 },
         );
@@ -213,7 +213,7 @@ describe("an estimate", () => {
   });
 });
 
-const ORDER: Order = {
+const REQUEST: BilledRequest = {
   id: "req_1",
   receivedAt: 0,
   time: "1970-01-01T00:00:00.000Z",

@@ -1,5 +1,5 @@
 import { toInstant } from "../instant.js";
-import type { Hold } from "./ledger.js";
+import type { HoldRecord } from "./ledger.js";
 import type { SettledRecord } from "./usage-record.js";
 
 /**
@@ -33,7 +33,7 @@ export function isName(value: unknown): boolean {
  *   decimal of at most 500 digits before and after the point, a `time` without a zone, a `ttlMs` below 0 or above ten
  *   years
  */
-export function checkHold(hold: Hold): void {
+export function checkHold(hold: HoldRecord): void {
   checkNames(hold);
   checkMoney(hold.amount, "amount");
   checkMoney(hold.budget ?? null, "budget");
@@ -54,7 +54,7 @@ export function checkRecord(record: SettledRecord): void {
   checkMoney(record.charge, "charge");
 }
 
-function checkNames({ id, time, caller, group, model }: Hold | SettledRecord): void {
+function checkNames({ id, time, caller, group, model }: HoldRecord | SettledRecord): void {
   checkName(id, "id");
   checkName(caller, "caller");
   checkName(group, "group");

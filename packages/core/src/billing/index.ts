@@ -18,7 +18,7 @@ export type {
   AsyncLedger,
   Balance,
   EntryFailure,
-  Hold,
+  HoldRecord,
   HoldResult,
   Ledger,
   LostPolicy,

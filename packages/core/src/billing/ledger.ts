@@ -6,7 +6,7 @@ import type { SettledRecord, UnresolvedRecord, UsageRecord } from "./usage-recor
  * Money that is set aside before a request is sent, with what is known about the request at that time. `id`,
  * `caller`, `group` and `model` have at most 512 bytes of UTF-8 each.
  */
-export interface Hold {
+export interface HoldRecord {
   /** The id of the request and of its usage record. Each request has its own id. */
   readonly id: string;
   /** When the request arrived, by the clock of the gateway: ISO 8601 in UTC. */
@@ -148,7 +148,7 @@ export interface Ledger extends UsageReports, Outbox {
    *
    * @throws RangeError if a name has more than 512 bytes, and for whatever else `checkHold` refuses. Nothing is held.
    */
-  hold(hold: Hold): Awaitable<HoldResult>;
+  hold(hold: HoldRecord): Awaitable<HoldResult>;
   /**
    * Ends a hold with its charge and keeps the record. A second call for an id changes nothing. If a sweep came first,
    * the record replaces the unresolved one, the balance is corrected, and the record is delivered again.
@@ -172,7 +172,7 @@ export interface Ledger extends UsageReports, Outbox {
 
 /** A ledger outside of the process, or on a disk: every answer is a promise. */
 export interface AsyncLedger extends Ledger {
-  hold(hold: Hold): Promise<HoldResult>;
+  hold(hold: HoldRecord): Promise<HoldResult>;
   settle(record: SettledRecord): Promise<void>;
   release(id: string): Promise<void>;
   takeUndelivered(

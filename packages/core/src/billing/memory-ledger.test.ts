@@ -1,6 +1,6 @@
 import { Big } from "big.js";
 import { describe, expect, it } from "vitest";
-import type { Hold, Ledger } from "./ledger.js";
+import type { HoldRecord, Ledger } from "./ledger.js";
 import { createMemoryLedger } from "./memory-ledger.js";
 import type { SettledRecord, UsageRecord } from "./usage-record.js";
 
@@ -8,7 +8,7 @@ import type { SettledRecord, UsageRecord } from "./usage-record.js";
 
 const facts = { group: "default", model: "seedream", operation: "generate" } as const;
 
-const holdOf = (id: string, rest: Partial<Hold> = {}): Hold => ({
+const holdOf = (id: string, rest: Partial<HoldRecord> = {}): HoldRecord => ({
   ...facts,
   id,
   time: "2026-01-31T12:00:00.000Z",

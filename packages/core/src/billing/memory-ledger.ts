@@ -3,14 +3,14 @@ import { type BoundedRecords, createBoundedRecords } from "./bounded-records.js"
 import { checkHold, checkRecord } from "./check-entry.js";
 import { compareAge } from "./compare-text.js";
 import { copyRecord } from "./copy-record.js";
-import type { Hold, Ledger, RecordFilter } from "./ledger.js";
+import type { HoldRecord, Ledger, RecordFilter } from "./ledger.js";
 import { createRecordMatcher } from "./match-records.js";
 import { sumRecords } from "./sum-records.js";
 import { toReleasedRecord, toUnresolvedRecord } from "./unresolved-record.js";
 import type { UsageRecord } from "./usage-record.js";
 
 /** A hold and its end in milliseconds, by the clock of the ledger. */
-type OpenHold = Hold & { readonly endsAt: number };
+type OpenHold = HoldRecord & { readonly endsAt: number };
 
 /** What {@link createMemoryLedger} can be told. */
 export interface MemoryLedgerOptions {
@@ -49,7 +49,7 @@ export function createMemoryLedger({
   const holds = new Map<string, OpenHold>();
   const records = createBoundedRecords(now, maxRecords);
 
-  function endHold(hold: Hold): void {
+  function endHold(hold: HoldRecord): void {
     holds.delete(hold.id);
     balances.subtract(hold.caller, "held", hold.amount);
   }

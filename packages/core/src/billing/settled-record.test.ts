@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Usage } from "../image-request.js";
 import { createPriceList } from "./pricing.js";
-import { type Order, type Outcome, toSettledRecord } from "./settled-record.js";
+import { type BilledRequest, type SettledOutcome, toSettledRecord } from "./settled-record.js";
 
 const prices = createPriceList({
   model_details: {
@@ -10,7 +10,7 @@ const prices = createPriceList({
   },
 });
 
-const order = (model: string | undefined): Order => ({
+const order = (model: string | undefined): BilledRequest => ({
   id: "req_1",
   receivedAt: Date.UTC(2026, 10, 21, 3, 4, 5, 6),
   time: "2026-11-21T03:04:05.006Z",
@@ -28,7 +28,7 @@ const attempts = [
 ];
 const sentTo = { channel: "ark-1", upstreamModel: "ep-1", attempts };
 
-const outcome = (rest: Partial<Outcome>): Outcome => ({
+const outcome = (rest: Partial<SettledOutcome>): SettledOutcome => ({
   status: 200,
   images: 1,
   endedAt: order(undefined).receivedAt + 1_500,
@@ -36,7 +36,7 @@ const outcome = (rest: Partial<Outcome>): Outcome => ({
 });
 
 describe("settle", () => {
-  it.each<[string, string | undefined, Partial<Outcome>, string | null, boolean | undefined]>([
+  it.each<[string, string | undefined, Partial<SettledOutcome>, string | null, boolean | undefined]>([
     [
       "images by what was reported",
       "byImage",
@@ -173,7 +173,7 @@ describe("settle", () => {
     },
   );
 
-  it.each<[string, string | undefined, Partial<Outcome>]>([
+  it.each<[string, string | undefined, Partial<SettledOutcome>]>([
     ["all that can be", "byToken", { errorCode: "c", usage: { total_tokens: 1 }, upstreamRequestId: "0217" }],
     ["as little as can be", undefined, { images: 0, errorCode: undefined, usage: undefined }],
     ["one count of three", "byImage", { usage: { output_tokens: 1 } }],

@@ -1,5 +1,6 @@
 import type { Operation, SentTo, Usage } from "../image-request.js";
 import type { Charge } from "./calculate-charge.js";
+import type { DecimalInput } from "./decimal-input.js";
 import { countMaxTokens, type RequestBounds } from "./estimate-charge.js";
 import type { Price } from "./price.js";
 import type { SettledRecord } from "./usage-record.js";
@@ -8,13 +9,15 @@ import type { SettledRecord } from "./usage-record.js";
 const MAX_ATTEMPTS = 100;
 
 /** What is known of a request before it is sent. */
-export interface Order {
+export interface BilledRequest {
   readonly id: string;
   /** Milliseconds since 1970. */
   readonly receivedAt: number;
   /** The same as ISO 8601 in UTC. */
   readonly time: string;
   readonly caller: string;
+  /** The caller's budget. Absent: no limit. */
+  readonly budget?: DecimalInput | undefined;
   readonly group: string;
   readonly model: string;
   readonly operation: Operation;
@@ -24,7 +27,7 @@ export interface Order {
   readonly price: Price | undefined;
 }
 
-/** How a request that reached a provider ended. */
+/** How a call that reached a provider ended. */
 export interface Outcome {
   readonly status: number;
   readonly errorCode?: string | undefined;
@@ -32,9 +35,20 @@ export interface Outcome {
   readonly usage?: Usage | undefined;
   /** True if `usage` lacks the tokens of some images. Default false. */
   readonly hasUnknownTokens?: boolean | undefined;
-  /** True if it is unknown what was made and the operator chose to charge the hold then. Default false. */
-  readonly chargesHold?: boolean | undefined;
   readonly upstreamRequestId?: string | undefined;
+  /**
+   * True if the upstream response was read and parsed to its end, so that images it does not report were not made.
+   * Default false: an image may have been made even if none was reported, as after a timeout.
+   */
+  readonly isConclusive?: boolean | undefined;
+  /** True if images may have been made and their number is unknown. `billing.onLost` then says what is charged. */
+  readonly isUnknown?: boolean | undefined;
+}
+
+/** An outcome, and what {@link toSettledRecord} needs besides it. */
+export interface SettledOutcome extends Outcome {
+  /** True if the whole hold is charged. Default false. */
+  readonly chargesHold?: boolean | undefined;
   /** Milliseconds since 1970. */
   readonly endedAt: number;
 }
@@ -43,26 +57,30 @@ export interface Outcome {
  * The usage record of one request, with its charge. If no image came, only what the provider
  * reported is charged. A report of more than the request could make is cut; the record then has `reportedUsage`.
  */
-export function toSettledRecord(order: Order, sentTo: SentTo, outcome: Outcome): SettledRecord {
+export function toSettledRecord(
+  request: BilledRequest,
+  sentTo: SentTo,
+  outcome: SettledOutcome,
+): SettledRecord {
   const reported = keepCounts(outcome.usage);
-  const usage = reported && cutUsage(reported, order.bounds, outcome.images);
-  const charge = findCharge(order, outcome, usage);
+  const usage = reported && cutUsage(reported, request.bounds, outcome.images);
+  const charge = findCharge(request, outcome, usage);
   const record: Writable<SettledRecord> = {
     state: "settled",
-    id: order.id,
-    time: order.time,
-    caller: order.caller,
-    group: order.group,
-    model: order.model,
+    id: request.id,
+    time: request.time,
+    caller: request.caller,
+    group: request.group,
+    model: request.model,
     upstreamModel: sentTo.upstreamModel,
     channel: sentTo.channel,
     attempts: sentTo.attempts.slice(-MAX_ATTEMPTS).map((attempt) => ({ ...attempt })),
-    operation: order.operation,
+    operation: request.operation,
     status: outcome.status,
     images: outcome.images,
-    charge: order.price === undefined ? null : (charge?.amount ?? "0"),
+    charge: request.price === undefined ? null : (charge?.amount ?? "0"),
     // A clock may be set back.
-    durationMs: Math.max(0, outcome.endedAt - order.receivedAt),
+    durationMs: Math.max(0, outcome.endedAt - request.receivedAt),
   };
   // Not spread into it where they are there: that takes five times as long.
   if (outcome.errorCode !== undefined) record.errorCode = outcome.errorCode;
@@ -81,11 +99,15 @@ type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
  * Returns `undefined` if nothing was made: no image came, and the provider reported neither images nor tokens that
  * have a price. A report without a count counts as one image only if an image came.
  */
-function findCharge(order: Order, outcome: Outcome, usage: Usage | undefined): Charge | undefined {
+function findCharge(
+  request: BilledRequest,
+  outcome: SettledOutcome,
+  usage: Usage | undefined,
+): Charge | undefined {
   const { images, chargesHold = false } = outcome;
-  if (chargesHold) return order.price?.estimate(order.bounds);
+  if (chargesHold) return request.price?.estimate(request.bounds);
   if (images === 0 && usage === undefined) return undefined;
-  const charge = order.price?.charge(usage);
+  const charge = request.price?.charge(usage);
   if (images > 0 || charge === undefined || usage?.generated_images) return charge;
   const { derivation } = charge;
   const isReported =

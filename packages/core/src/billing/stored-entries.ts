@@ -1,4 +1,4 @@
-import type { Hold } from "./ledger.js";
+import type { HoldRecord } from "./ledger.js";
 import type { UsageRecord } from "./usage-record.js";
 
 const STATES: ReadonlySet<unknown> = new Set<UsageRecord["state"]>(["settled", "unresolved", "released"]);
@@ -8,8 +8,8 @@ const STATES: ReadonlySet<unknown> = new Set<UsageRecord["state"]>(["settled", "
  *
  * @throws Error if the string is not a hold
  */
-export function parseHold(json: string): Hold {
-  const hold: Hold = parseObject(json, "hold");
+export function parseHold(json: string): HoldRecord {
+  const hold: HoldRecord = parseObject(json, "hold");
   if (!isEntry(hold) || !isMoney(hold.amount)) throw damaged("hold");
   return hold;
 }
@@ -34,7 +34,7 @@ function parseObject(json: string, kind: string): any {
   }
 }
 
-function isEntry({ id, time, caller, group, model }: Hold | UsageRecord): boolean {
+function isEntry({ id, time, caller, group, model }: HoldRecord | UsageRecord): boolean {
   const isWhole = [id, caller, group, model].every((name) => typeof name === "string");
   return isWhole && typeof time === "string" && !Number.isNaN(Date.parse(time));
 }

@@ -1,8 +1,8 @@
-import type { EntryFailure, Hold, LostPolicy } from "./ledger.js";
+import type { EntryFailure, HoldRecord, LostPolicy } from "./ledger.js";
 import type { ReleasedRecord, UnresolvedRecord } from "./usage-record.js";
 
 /** Returns the record that a sweep makes of a lost hold. */
-export function toUnresolvedRecord(hold: Hold, onLost: LostPolicy): UnresolvedRecord {
+export function toUnresolvedRecord(hold: HoldRecord, onLost: LostPolicy): UnresolvedRecord {
   const { id, time, caller, group, model, operation, amount } = hold;
   const charge = amount === null || onLost === "charge" ? amount : "0";
   return { state: "unresolved", id, time, caller, group, model, operation, images: 0, charge, held: amount };

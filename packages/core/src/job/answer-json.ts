@@ -1,3 +1,4 @@
+import type { Outcome } from "../billing/settled-record.js";
 import type { Channel } from "../channels/channel.js";
 import { GatewayError, shownCodeOf } from "../errors.js";
 import type { GatewayResponse } from "../exchange.js";
@@ -20,7 +21,6 @@ import {
 } from "../upstream/read-answer.js";
 import { toReadError } from "../upstream/to-read-error.js";
 import { answerStream } from "./answer-stream.js";
-import type { Ending } from "./booking.js";
 import type { Answered } from "./dispatch.js";
 import { fetchAsBase64 } from "./fetch-as-base64.js";
 import { createReasonMask } from "./hide-upstream-model.js";
@@ -111,12 +111,10 @@ function refuseCoding(context: ResponseContext, coding: string): Awaitable<Gatew
   return conclude(context, { error, isUnknown: true });
 }
 
-function conclude(context: ResponseContext, completion: Completion): Awaitable<GatewayResponse> {
+async function conclude(context: ResponseContext, completion: Completion): Promise<GatewayResponse> {
   const { job, answered } = context;
-  const settled = job.booking.settle(answered.sentTo, toEnding(job, completion));
-  return settled === undefined
-    ? render(context, completion)
-    : settled.then(() => render(context, completion));
+  await job.hold.settle(answered.sentTo, toOutcome(job, completion));
+  return render(context, completion);
 }
 
 function toBroken({ parts, job, answered }: ResponseContext, error: unknown): Completion {
@@ -169,7 +167,7 @@ function maskErrors(result: ImageResult, mask: SecretMask): ImageResult {
   };
 }
 
-function toEnding({ request }: Job, completion: Completion): Ending {
+function toOutcome({ request }: Job, completion: Completion): Outcome {
   const { result, error } = completion;
   // The native endpoint passes every JSON answer on, one without an image too.
   const isAnswered = error === undefined || (result !== undefined && request.operation === "native");

@@ -32,10 +32,10 @@ export async function answerStream(parts: JobParts, job: Job, answered: Answered
     response.cancel();
     const error = unreadableError(upstreamRequestId);
     const { status } = error;
-    await job.booking.settle(sentTo, { status, errorCode: shownCodeOf(error), images: 0, upstreamRequestId });
+    await job.hold.settle(sentTo, { status, errorCode: shownCodeOf(error), images: 0, upstreamRequestId });
     throw error;
   }
-  const { id, booking, report } = job;
+  const { id, hold, report } = job;
   const { ignored } = job.request;
   const { family } = job.model;
   const shape = family.responseShape;
@@ -81,7 +81,7 @@ export async function answerStream(parts: JobParts, job: Job, answered: Answered
         const isWhole = end.reason === "complete" && json.findFlaw(true) === undefined;
         const refusal = isWhole && isOnlyError(json) ? readRefusal() : undefined;
         if (refusal !== undefined) failedLate(refusal);
-        return settleJson(parts, { id, booking, report }, answered, { json, end });
+        return settleJson(parts, { id, hold, report }, answered, { json, end });
       }
       const result = readResult(reader, end, parts, id);
       const { images, usage, hasUnknownTokens, failure, isRead } = result;
@@ -93,7 +93,7 @@ export async function answerStream(parts: JobParts, job: Job, answered: Answered
       const errorCode = error && shownCodeOf(error);
       // A stream without any event does not report what was made, even if its connection was closed in order.
       const isConclusive = isRead && hasEvents && (end.reason === "complete" || failure !== undefined);
-      return booking.settle(sentTo, {
+      return hold.settle(sentTo, {
         status: 200,
         errorCode,
         images,

@@ -1,10 +1,10 @@
+import type { Hold } from "../billing/hold.js";
 import type { ByteCount } from "../bytes/byte-count.js";
 import type { ImageRequest } from "../image-request.js";
 import type { Logger } from "../logger.js";
 import type { ResolvedModel } from "../models/resolve-model.js";
 import type { RequestReport } from "../request-report.js";
 import type { BackgroundReads } from "./background-reads.js";
-import type { Booking } from "./booking.js";
 import type { DispatchParts } from "./dispatch.js";
 
 /** A request that was understood and admitted, on its way to a provider and back. */
@@ -13,8 +13,7 @@ export interface Job {
   readonly id: string;
   readonly request: ImageRequest;
   readonly model: ResolvedModel;
-  /** Its hold, to be settled or released. */
-  readonly booking: Booking;
+  readonly hold: Hold;
   /** Names the request in each line. */
   readonly logger: Logger;
   /** Holds the host, and `gateway.close()`, until the work is done. */

@@ -143,7 +143,7 @@ async function refuse(
 ): Promise<GatewayError> {
   answered.response.cancel();
   const error = toResponseError(parts, job, answered, { reader, flaw });
-  await job.booking.settle(answered.sentTo, {
+  await job.hold.settle(answered.sentTo, {
     status: error.status,
     errorCode: shownCodeOf(error),
     images: 0,
@@ -155,7 +155,7 @@ async function refuse(
 }
 
 /** What settling needs of a job. */
-export type SettledJob = Pick<Job, "id" | "booking" | "report">;
+export type SettledJob = Pick<Job, "id" | "hold" | "report">;
 
 /** An answer that breaks off is of no use to the client, and is charged what the provider reported of it. */
 export function settleRelayed(
@@ -169,7 +169,7 @@ export function settleRelayed(
   if (error !== undefined) job.report.failed(error);
   // Of one that nobody reads on no report will come.
   const seen = end.reason === "abandoned" ? { generated_images: facts.images } : undefined;
-  return job.booking.settle(answered.sentTo, {
+  return job.hold.settle(answered.sentTo, {
     status: 200,
     errorCode: error && shownCodeOf(error),
     images: end.reason === "failed" ? 0 : facts.images,

@@ -3,16 +3,15 @@ import type { Visit } from "../admission/slot.js";
 import type { IdempotencyEnding } from "../admission/store.js";
 import { toStoredResponse } from "../admission/stored-response.js";
 import type { Delivery } from "../billing/delivery.js";
+import type { HoldEnd } from "../billing/hold.js";
 import { GatewayError } from "../errors.js";
 import type { GatewayRequest, GatewayResponse } from "../exchange.js";
 import type { BeforeSend } from "../hooks.js";
 import type { Caller } from "../image-request.js";
 import { withDataUrlTexts } from "../images/data-url.js";
 import type { IdempotencyOptions } from "../options/options.js";
-import { isPromiseLike } from "../promise-like.js";
 import type { RequestReport } from "../request-report.js";
 import { afterBody } from "../response/after-body.js";
-import type { BookingEnd } from "./booking.js";
 import type { Job, JobParts } from "./job.js";
 import { runJob } from "./run-job.js";
 
@@ -45,14 +44,13 @@ export async function runAdmitted(parts: AdmittedParts, admitted: AdmittedJob): 
     if (parts.beforeSend !== undefined || request.signal.aborted) await checkBeforeSend(parts, admitted);
     answer = await runJob(parts, job, request);
   } catch (error) {
-    // Does nothing where the job has closed its books, as it does unless it breaks.
-    job.booking.lose();
+    // This has no effect if the hold was settled or released, as it was unless the gateway failed.
+    job.hold.abandon();
     answer = report.fail(error);
   }
   const response = { ...answer, headers: admission.addLimits(answer.headers) };
   if (!isComplete(response)) return endWithStream(response, parts, admitted);
-  const { ended } = job.booking;
-  const end = isPromiseLike(ended) ? await ended : ended;
+  const end = await job.hold.ended;
   // First: a client that has the answer finds its place free, and a repeat of the request finds the answer kept.
   const finished = admission.finish(
     admission.isRepeatable ? toEnding(end, response, parts.idempotency) : FORGET,
@@ -73,10 +71,10 @@ function endWithStream(
   { idempotency, delivery }: AdmittedParts,
   { job, admission, visit }: AdmittedJob,
 ): GatewayResponse {
-  const { booking, isRepeatable } = admission;
+  const { hold, isRepeatable } = admission;
   const ttlMs = idempotency.seconds * 1000;
-  const finished = Promise.resolve(booking.ended).then((end) =>
-    admission.finish(isRepeatable && wasRun(end) ? { kind: "mark", ttlMs } : FORGET),
+  const finished = hold.ended.then(({ isNothingMade }) =>
+    admission.finish(isRepeatable && !isNothingMade ? { kind: "mark", ttlMs } : FORGET),
   );
   job.keepAlive(
     finished.then(() => {
@@ -95,7 +93,7 @@ async function checkBeforeSend(parts: AdmittedParts, { job, caller, request }: A
     await parts.beforeSend?.(withDataUrlTexts(job.request), caller);
     if (request.signal.aborted) throw new GatewayError("client_closed_request", "The client left.");
   } catch (error) {
-    await job.booking.release();
+    await job.hold.release();
     throw error;
   }
 }
@@ -105,17 +103,13 @@ function isComplete({ body }: GatewayResponse): boolean {
 }
 
 function toEnding(
-  end: BookingEnd,
+  { isNothingMade }: HoldEnd,
   answer: GatewayResponse,
   { seconds, maxResponseBytes }: IdempotencyOptions,
 ): IdempotencyEnding {
-  if (!wasRun(end)) return FORGET;
+  // A repeat of the request may run.
+  if (isNothingMade) return FORGET;
   const ttlMs = seconds * 1000;
   const stored = toStoredResponse(answer, maxResponseBytes);
   return stored === undefined ? { kind: "mark", ttlMs } : { kind: "keep", answer: stored, ttlMs };
-}
-
-/** True if something was made or charged, or if the outcome is unknown. Then a repeat must not run. */
-function wasRun(end: BookingEnd): boolean {
-  return end !== "released" && end !== "refused";
 }

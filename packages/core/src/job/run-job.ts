@@ -26,7 +26,7 @@ export async function runJob(
     throw outcome.error;
   }
   const { ended } = outcome;
-  if (ended !== undefined) void Promise.resolve(job.booking.ended).then(ended);
+  if (ended !== undefined) void job.hold.ended.then(ended);
   if (isStreamForSure(job, outcome)) return await answerStream(parts, job, outcome);
   const answer = answerJson(parts, job, outcome);
   return isPromiseLike(answer) ? await answer : answer;
@@ -46,10 +46,10 @@ function isStreamForSure({ request, model }: Job, { response }: Answered): boole
   );
 }
 
-async function settleFailure({ booking }: Job, failed: FailedDispatch): Promise<void> {
+async function settleFailure({ hold }: Job, failed: FailedDispatch): Promise<void> {
   const { error, sentTo, nothingMade } = failed;
-  if (sentTo === undefined) return booking.release();
+  if (sentTo === undefined) return hold.release();
   const { status, upstreamRequestId } = error;
-  const outcome = { status, errorCode: shownCodeOf(error), images: 0, upstreamRequestId };
-  await (nothingMade ? booking.refuse(sentTo, outcome) : booking.settle(sentTo, outcome));
+  const errorCode = shownCodeOf(error);
+  await hold.settle(sentTo, { status, errorCode, images: 0, upstreamRequestId, isConclusive: nothingMade });
 }

@@ -1,4 +1,4 @@
-import type { Hold, SettledRecord } from "@calotype/core/billing";
+import type { HoldRecord, SettledRecord } from "@calotype/core/billing";
 
 /** When the clocks of the tests begin. */
 export const START = Date.parse("2026-01-31T12:00:00.000Z");
@@ -6,7 +6,7 @@ export const START = Date.parse("2026-01-31T12:00:00.000Z");
 const YEAR_MS = 365 * 86_400_000;
 
 /** The hold of a request, of which a test says what matters to it. */
-export function holdOf(rest: Partial<Hold> & Pick<Hold, "id">): Hold {
+export function holdOf(rest: Partial<HoldRecord> & Pick<HoldRecord, "id">): HoldRecord {
   return {
     time: new Date(START).toISOString(),
     caller: "me",
