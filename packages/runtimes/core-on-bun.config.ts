@@ -25,7 +25,7 @@ export default defineConfig({
         find: /^(?:#transport|\..*\/transport-node\.js)$/,
         replacement: `${core}/src/upstream/transport-fetch.ts`,
       },
-      { find: "#sha256", replacement: `${core}/src/sha256-portable.ts` },
+      { find: "#sha256", replacement: `${core}/src/util/sha256-portable.ts` },
       { find: "#temporary-file", replacement: `${core}/src/images/temporary-file-none.ts` },
     ],
   },

@@ -49,7 +49,7 @@ describe("the code that the documents and comments show", () => {
     expect([...paths]).toEqual(
       expect.arrayContaining([
         "README.md",
-        "packages/core/src/create-gateway.ts",
+        "packages/core/src/gateway.ts",
         "packages/node/src/to-node-handler.ts",
         "packages/express/src/index.ts",
         "packages/emulator/src/emulator.ts",

@@ -19,7 +19,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Folders of core that do not know one another. */
-const APART = ["billing", "families", "upstream", "response"];
+const APART = ["billing", "families"];
 
 /**
  * What not every runtime has, and the files of core that may use it. The runtime selects the transport of Node, its
@@ -42,12 +42,12 @@ const RUNTIME_BOUND: Readonly<Record<string, readonly string[]>> = {
   "node:buffer": [
     "images/data-url.ts",
     "images/json-body.ts",
-    "job/fetch-as-base64.ts",
+    "responses/base64.ts",
     "request/form-filter.ts",
     "request/keep-data-urls.ts",
     "images/reference-image.ts",
   ],
-  "node:crypto": ["sha256-node.ts"],
+  "node:crypto": ["util/sha256-node.ts"],
   "node:fs": ["images/temporary-file-node.ts"],
   "node:fs/promises": ["images/temporary-file-node.ts"],
   "node:os": ["images/temporary-file-node.ts"],

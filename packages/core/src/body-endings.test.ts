@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { describe, expect, it } from "vitest";
-import type { GatewayRequest } from "./exchange.js";
+import type { GatewayRequest } from "./http.js";
 import { inPieces } from "./testing/form-bytes.js";
 import { CALLER_KEY, createTestGateway, type TestGateway } from "./testing/test-gateway.js";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { GatewayRequest } from "./exchange.js";
 import { seedream } from "./families/index.js";
+import type { GatewayRequest } from "./http.js";
 import { FORM_TYPE, formBytes, inPieces, PNG } from "./testing/form-bytes.js";
 import { createOpenStreams } from "./testing/open-streams.js";
 import {

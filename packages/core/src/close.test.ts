@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { RequestEvent } from "./hooks.js";
+import type { RequestEvent } from "./events.js";
 import { createOpenStreams } from "./testing/open-streams.js";
 import { ARK_ANSWER, createPost, createTestGateway, type Provider } from "./testing/test-gateway.js";
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { CallerLimits } from "./image-request.js";
 import type { GatewayOptions } from "./options/options.js";
 import { headersOf, openLimited, statusesOf } from "./testing/limited-gateway.js";
 import { createOpenStreams } from "./testing/open-streams.js";
 import { ARK_ANSWER, createPost, type Provider } from "./testing/test-gateway.js";
+import type { CallerLimits } from "./types.js";
 
 const BODY = { model: "doodle", prompt: "a fox" };
 const STREAM = { ...BODY, stream: true };

@@ -1,7 +1,6 @@
 import { Buffer } from "node:buffer";
 import { describe, expect, it } from "vitest";
 import { seedream } from "./families/index.js";
-import type { ImageRequest } from "./image-request.js";
 import {
   ARK_ANSWER,
   ARK_KEY,
@@ -12,6 +11,7 @@ import {
   readAnswer,
   type TestGateway,
 } from "./testing/test-gateway.js";
+import type { ImageRequest } from "./types.js";
 
 const MODEL = "seedream-4-5-251128";
 

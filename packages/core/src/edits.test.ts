@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { afterAll, describe, expect, it } from "vitest";
-import type { GatewayRequest, GatewayResponse } from "./exchange.js";
+import type { GatewayRequest, GatewayResponse } from "./http.js";
 import {
   BOUNDARY,
   FORM_TYPE,

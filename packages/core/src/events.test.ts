@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "./errors.js";
+import type { FailureEvent, RequestEvent } from "./events.js";
 import { createEvents } from "./events.js";
-import type { FailureEvent, RequestEvent } from "./hooks.js";
 import { createLazyQuery } from "./testing/lazy-query.js";
 
 const TIME = "2026-11-21T03:04:05.006Z";

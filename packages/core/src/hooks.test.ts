@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "./errors.js";
-import type { FailureEvent, RequestEvent } from "./hooks.js";
-import type { Caller, ImageRequest } from "./image-request.js";
+import type { FailureEvent, RequestEvent } from "./events.js";
 import type { GatewayOptions } from "./options/options.js";
 import { createLazyQuery } from "./testing/lazy-query.js";
 import { createOpenStreams } from "./testing/open-streams.js";
@@ -14,6 +13,7 @@ import {
   refusedConnection,
   type TestGateway,
 } from "./testing/test-gateway.js";
+import type { Caller, ImageRequest } from "./types.js";
 
 const BODY = { model: "doodle", prompt: "a fox" };
 const tick = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));

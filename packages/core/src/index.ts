@@ -14,7 +14,7 @@ export type {
   WindowLimit,
   WindowState,
 } from "./admission/store.js";
-export type { ResponseShape } from "./answer-shape.js";
+export type { Dependencies } from "./assemble.js";
 export { type GeneratedApiKey, generateApiKey, hashApiKey } from "./auth/api-key.js";
 export type { Authenticate, CallerOptions } from "./auth/authenticate.js";
 export type * from "./billing/index.js";
@@ -29,8 +29,6 @@ export { type ChunkOptions, type ReadableLike, toChunks } from "./bytes/readable
 export type { ChannelOptions } from "./channels/channel.js";
 export type { RetryBudgetPolicy } from "./channels/retry-budget.js";
 export type { ChannelStatus, KeyStatus, ModelStatus } from "./channels/status.js";
-export { createGateway } from "./create-gateway.js";
-export type { Dependencies } from "./dependencies.js";
 export {
   type ErrorCode,
   type ErrorType,
@@ -38,16 +36,32 @@ export {
   type GatewayErrorDetails,
   isGatewayError,
 } from "./errors.js";
-export type { GatewayRequest, GatewayResponse, GatewayResponseBody, HeaderReader } from "./exchange.js";
+export type { BeforeSend, FailureEvent, RequestEvent } from "./events.js";
 export type {
+  FailureScope,
   Family,
   NormalizeContext,
+  ProducedBody,
+  ResponseShape,
   StreamReader,
   StreamResult,
+  UpstreamCall,
+  UpstreamFailure,
+  UpstreamFailureKind,
 } from "./families/family.js";
 export type { ModelLimits } from "./families/model-limits.js";
 export type { CloseOptions, Gateway, GatewayStatus } from "./gateway.js";
-export type { BeforeSend, FailureEvent, RequestEvent } from "./hooks.js";
+export { createGateway } from "./gateway.js";
+export type { GatewayRequest, GatewayResponse, GatewayResponseBody, HeaderReader } from "./http.js";
+export type { ReferenceImage, UploadedImage } from "./images/reference-image.js";
+export type { SizeLimits } from "./images/size.js";
+export { consoleLogger, type Logger } from "./logger.js";
+export type { ModelOptions } from "./models/resolve-model.js";
+export { GatewayOptionsError } from "./options/check-options.js";
+export type { Loadable } from "./options/loadable.js";
+export type { GatewayOptions, IdempotencyOptions } from "./options/options.js";
+export type { OptionsProblem } from "./options/options-problem.js";
+export type { BodyLimits } from "./request/read-request.js";
 export type {
   AttemptRecord,
   Caller,
@@ -61,20 +75,9 @@ export type {
   ResultError,
   ResultImage,
   Usage,
-} from "./image-request.js";
-export type { ReferenceImage, UploadedImage } from "./images/reference-image.js";
-export type { SizeLimits } from "./images/size.js";
-export type { JsonObject } from "./json.js";
-export { consoleLogger, type Logger } from "./logger.js";
-export type { ModelOptions } from "./models/resolve-model.js";
-export { GatewayOptionsError } from "./options/check-options.js";
-export type { Loadable } from "./options/loadable.js";
-export type { GatewayOptions, IdempotencyOptions } from "./options/options.js";
-export type { OptionsProblem } from "./options/options-problem.js";
-export type { BodyLimits } from "./request/read-request.js";
+} from "./types.js";
 export type { Fetch } from "./upstream/fetch-transport.js";
 export type { ChannelProbe, ChannelProbeOptions, KeyProbe } from "./upstream/probe-channel.js";
 export type { Timeouts, Transport, TransportRequest, TransportResponse } from "./upstream/transport.js";
 export { TransportError } from "./upstream/transport.js";
-export type { ProducedBody, UpstreamCall } from "./upstream-call.js";
-export type { FailureScope, UpstreamFailure, UpstreamFailureKind } from "./upstream-failure.js";
+export type { JsonObject } from "./util/json.js";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { CallerLimits } from "./image-request.js";
 import type { GatewayOptions } from "./options/options.js";
 import { headersOf, OTHER_KEY, openLimited, statusesOf } from "./testing/limited-gateway.js";
 import type { Answer, Provider } from "./testing/test-gateway.js";
+import type { CallerLimits } from "./types.js";
 
 const BODY = { model: "doodle", prompt: "a fox" };
 const asOther = { authorization: `Bearer ${OTHER_KEY}` };

@@ -1,4 +1,4 @@
-import { toPlainError } from "./plain-error.js";
+import { toPlainError } from "./redact.js";
 
 /** Where the gateway tells the operator what went wrong. A pino logger has this shape. */
 export interface Logger {

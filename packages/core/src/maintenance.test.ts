@@ -3,7 +3,7 @@ import { createDelivery } from "./billing/delivery.js";
 import { createHolds } from "./billing/hold.js";
 import type { EntryFailure, HoldRecord, Ledger } from "./billing/ledger.js";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
-import { createMaintenance } from "./maintenance.js";
+import { createMaintenance } from "./lifecycle.js";
 
 const INTERVAL_MS = 10_000;
 

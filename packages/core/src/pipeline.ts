@@ -1,27 +1,39 @@
-import { type AdmissionParts, admit } from "./admission/admit.js";
+import { type Admission, type AdmissionParts, admit } from "./admission/admit.js";
 import { mergeLimits } from "./admission/rate-limits.js";
 import type { Entrance, Visit } from "./admission/slot.js";
-import { renderReplay } from "./admission/stored-response.js";
+import type { IdempotencyEnding } from "./admission/store.js";
+import { renderReplay, toStoredResponse } from "./admission/stored-response.js";
 import type { Authenticator } from "./auth/authenticate.js";
 import type { Delivery } from "./billing/delivery.js";
+import type { HoldEnd } from "./billing/hold.js";
 import { DEFAULT_GROUP, type PriceList } from "./billing/pricing.js";
-import type { Dependencies } from "./dependencies.js";
-import { GatewayError } from "./errors.js";
-import type { GatewayRequest, GatewayResponse } from "./exchange.js";
-import type { BeforeSend } from "./hooks.js";
-import type { CallerLimits, Operation, ResponseFormat } from "./image-request.js";
-import type { JobParts } from "./job/job.js";
-import { runAdmitted } from "./job/run-admitted.js";
+import type { Call, CallParts } from "./call.js";
+import { GatewayError, shownCodeOf } from "./errors.js";
+import {
+  type BeforeSend,
+  createArrival,
+  createRequestReport,
+  type ReportParts,
+  type RequestReport,
+} from "./events.js";
+import type { GatewayRequest, GatewayResponse } from "./http.js";
+import { withDataUrlTexts } from "./images/data-url.js";
 import { type Logger, withFields } from "./logger.js";
 import type { ModelResolver } from "./models/resolve-model.js";
 import type { IdempotencyOptions } from "./options/options.js";
-import { isPromiseLike } from "./promise-like.js";
 import { type BodyLimits, normalizeRequest, readFields } from "./request/read-request.js";
-import { createArrival, createRequestReport, type ReportParts } from "./request-report.js";
-import type { ReaderLimit } from "./response/reader-limit.js";
+import { afterBody } from "./responses/after-body.js";
+import { answerJson } from "./responses/json.js";
+import type { ReaderLimit } from "./responses/reader-limit.js";
+import { answerStream } from "./responses/stream.js";
+import type { Caller, CallerLimits, Operation, ResponseFormat } from "./types.js";
+import { type Answered, dispatch, type FailedDispatch } from "./upstream/dispatch.js";
+import { isLabelledAsEvents, readContentCoding } from "./upstream/read-answer.js";
+import { isPromiseLike } from "./util/promise-like.js";
+import type { Repeat } from "./util/timers.js";
 
 /** What the pipeline is wired from, once for each set of options. */
-export interface PipelineParts extends JobParts, AdmissionParts, ReportParts {
+export interface PipelineParts extends CallParts, AdmissionParts, ReportParts {
   readonly authenticate: Authenticator;
   readonly entrance: Entrance;
   readonly resolveModel: ModelResolver;
@@ -33,7 +45,7 @@ export interface PipelineParts extends JobParts, AdmissionParts, ReportParts {
   readonly delivery: Delivery;
   readonly responseFormat: ResponseFormat | undefined;
   readonly bodyLimits: BodyLimits;
-  readonly repeat: Dependencies["repeat"];
+  readonly repeat: Repeat;
   readonly beforeSend: BeforeSend | undefined;
   readonly createId: () => string;
   /** Ends responses that their client does not read. */
@@ -137,4 +149,150 @@ function checkMethod(method: string): void {
   throw new GatewayError("method_not_allowed", `${method} is not allowed here: send POST.`, {
     headers: { allow: "POST" },
   });
+}
+
+/** What the end of a job needs of the gateway beside what the job needs. */
+interface AdmittedParts extends CallParts {
+  readonly beforeSend: BeforeSend | undefined;
+  readonly idempotency: IdempotencyOptions;
+  readonly delivery: Delivery;
+}
+
+/** A job that was let through, and what it holds until it is over. */
+interface AdmittedJob {
+  readonly job: Call;
+  readonly admission: Extract<Admission, { kind: "admitted" }>;
+  readonly visit: Visit;
+  readonly caller: Caller;
+  /** Whose signal tells whether the client is still there. */
+  readonly request: Pick<GatewayRequest, "signal">;
+  readonly report: RequestReport;
+}
+
+/**
+ * Runs a job to its answer, which may be an error, and gives back what it holds when it is over: with its answer, or
+ * where that is a stream with the end of it. Never rejects.
+ */
+async function runAdmitted(parts: AdmittedParts, admitted: AdmittedJob): Promise<GatewayResponse> {
+  const { job, admission, visit, request, report } = admitted;
+  let answer: GatewayResponse;
+  try {
+    if (parts.beforeSend !== undefined || request.signal.aborted) await checkBeforeSend(parts, admitted);
+    answer = await runJob(parts, job, request);
+  } catch (error) {
+    // This has no effect if the hold was settled or released, as it was unless the gateway failed.
+    job.hold.abandon();
+    answer = report.fail(error);
+  }
+  const response = { ...answer, headers: admission.addLimits(answer.headers) };
+  if (!isComplete(response)) return endWithStream(response, parts, admitted);
+  const end = await job.hold.ended;
+  // First: a client that has the answer finds its place free, and a repeat of the request finds the answer kept.
+  const finished = admission.finish(
+    admission.isRepeatable ? toEnding(end, response, parts.idempotency) : FORGET,
+  );
+  if (finished !== undefined) await finished;
+  const delivered = parts.delivery.run();
+  if (delivered !== undefined) job.keepAlive(delivered);
+  return afterBody(response, visit);
+}
+
+/**
+ * Until the stream ends the request's body is held, too: by the job, and by the client of the provider. All that is
+ * to be done then is handed to the host now: when a stream ends the host's request is over, and Next takes no more
+ * work for it. It holds nothing of the answer, as a stream may be open for long and many may be at once.
+ */
+function endWithStream(
+  response: GatewayResponse,
+  { idempotency, delivery }: AdmittedParts,
+  { job, admission, visit }: AdmittedJob,
+): GatewayResponse {
+  const { hold, isRepeatable } = admission;
+  const ttlMs = idempotency.seconds * 1000;
+  const finished = hold.ended.then(({ isNothingMade }) =>
+    admission.finish(isRepeatable && !isNothingMade ? { kind: "mark", ttlMs } : FORGET),
+  );
+  job.keepAlive(
+    finished.then(() => {
+      visit.leave();
+      return delivery.run();
+    }),
+  );
+  return response;
+}
+
+const FORGET: IdempotencyEnding = { kind: "forget" };
+
+/** The last moment at which a request costs nothing: it was admitted, and is not sent yet. A call once sent runs on. */
+async function checkBeforeSend(parts: AdmittedParts, { job, caller, request }: AdmittedJob): Promise<void> {
+  try {
+    await parts.beforeSend?.(withDataUrlTexts(job.request), caller);
+    if (request.signal.aborted) throw new GatewayError("client_closed_request", "The client left.");
+  } catch (error) {
+    await job.hold.release();
+    throw error;
+  }
+}
+
+function isComplete({ body }: GatewayResponse): boolean {
+  return typeof body === "string" || body instanceof Uint8Array;
+}
+
+function toEnding(
+  { isNothingMade }: HoldEnd,
+  answer: GatewayResponse,
+  { seconds, maxResponseBytes }: IdempotencyOptions,
+): IdempotencyEnding {
+  // A repeat of the request may run.
+  if (isNothingMade) return FORGET;
+  const ttlMs = seconds * 1000;
+  const stored = toStoredResponse(answer, maxResponseBytes);
+  return stored === undefined ? { kind: "mark", ttlMs } : { kind: "keep", answer: stored, ttlMs };
+}
+
+/**
+ * Sends a job to a provider and answers with what came: JSON or a stream, whichever was asked for. A
+ * job that reached a provider is settled, whatever came of it; the hold of another one is released.
+ *
+ * @throws GatewayError when no image came
+ */
+async function runJob(
+  parts: CallParts,
+  job: Call,
+  client: Pick<GatewayRequest, "signal">,
+): Promise<GatewayResponse> {
+  const { request, model, logger, report } = job;
+  const outcome = await dispatch({ request, model, logger, client }, parts);
+  report.tried(outcome.ok ? outcome.sentTo.attempts : outcome.attempts);
+  if (!outcome.ok) {
+    await settleFailure(job, outcome);
+    throw outcome.error;
+  }
+  const { ended } = outcome;
+  if (ended !== undefined) void job.hold.ended.then(ended);
+  if (isStreamForSure(job, outcome)) return await answerStream(parts, job, outcome);
+  const answer = answerJson(parts, job, outcome);
+  return isPromiseLike(answer) ? await answer : answer;
+}
+
+/**
+ * Whether a response is relayed as events before its first byte has arrived. The first bytes of other responses are
+ * read first: of those that were not requested as a stream, and of those with an unexpected content coding.
+ */
+function isStreamForSure({ request, model }: Call, { response }: Answered): boolean {
+  const { headers } = response;
+  return (
+    request.stream &&
+    model.family.responseShape !== undefined &&
+    isLabelledAsEvents(headers) &&
+    readContentCoding(headers) === undefined
+  );
+}
+
+async function settleFailure({ hold }: Call, failed: FailedDispatch): Promise<void> {
+  const { error, sentTo, nothingMade } = failed;
+  if (sentTo === undefined) return hold.release();
+  const { status, upstreamRequestId } = error;
+  const errorCode = shownCodeOf(error);
+  await hold.settle(sentTo, { status, errorCode, images: 0, upstreamRequestId, isConclusive: nothingMade });
 }

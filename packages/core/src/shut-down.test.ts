@@ -5,9 +5,7 @@ import type { Ledger } from "./billing/ledger.js";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
 import { createPriceList } from "./billing/pricing.js";
 import type { UsageRecord } from "./billing/usage-record.js";
-import { createMaintenance } from "./maintenance.js";
-import { shutDown } from "./shut-down.js";
-import { createUnderWay } from "./under-way.js";
+import { createMaintenance, createUnderWay, shutDown } from "./lifecycle.js";
 import type { Transport } from "./upstream/transport.js";
 
 const MADE = { status: 200, images: 1 };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { GatewayRequest } from "./exchange.js";
+import type { GatewayRequest } from "./http.js";
 import { BOUNDARY, FORM_TYPE } from "./testing/form-bytes.js";
 import { OTHER_KEY } from "./testing/limited-gateway.js";
 import { createManualClock } from "./testing/manual-clock.js";

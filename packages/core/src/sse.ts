@@ -1,4 +1,4 @@
-export type { AbandonedStream, RelayEnding } from "./response/relay.js";
+export type { AbandonedStream, RelayEnding } from "./responses/relay.js";
 export {
   createSseReader,
   type RelayEnd,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createUnderWay } from "./under-way.js";
+import { createUnderWay } from "./lifecycle.js";
 
 describe("what is under way", () => {
   it("is finished at once where there is nothing", async () => {

@@ -2,12 +2,12 @@ import type { Hold, Holds } from "../billing/hold.js";
 import type { BilledRequest } from "../billing/settled-record.js";
 import type { ChannelHealth } from "../channels/health.js";
 import { GatewayError, isGatewayError } from "../errors.js";
-import type { GatewayResponse, HeaderReader } from "../exchange.js";
-import type { Caller, CallerLimits, ImageRequest } from "../image-request.js";
-import type { JsonObject } from "../json.js";
+import type { GatewayResponse, HeaderReader } from "../http.js";
 import type { Logger } from "../logger.js";
 import type { ResolvedModel } from "../models/resolve-model.js";
-import { isPromiseLike } from "../promise-like.js";
+import type { Caller, CallerLimits, ImageRequest } from "../types.js";
+import type { JsonObject } from "../util/json.js";
+import { isPromiseLike } from "../util/promise-like.js";
 import {
   createClaim,
   createConflictError,

@@ -1,10 +1,10 @@
 import { bytesToHex } from "@noble/hashes/utils.js";
 import { sha256 } from "#sha256";
 import { GatewayError, invalidRequest } from "../errors.js";
-import type { HeaderReader } from "../exchange.js";
+import type { HeaderReader } from "../http.js";
 import { LONG_DATA_URL } from "../images/data-url.js";
 import { stringifyUploads, type UploadedImage } from "../images/reference-image.js";
-import type { JsonObject } from "../json.js";
+import type { JsonObject } from "../util/json.js";
 import type { IdempotencyClaim } from "./store.js";
 
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/;

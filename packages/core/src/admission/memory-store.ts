@@ -1,4 +1,4 @@
-import type { Cooldown } from "../image-request.js";
+import type { Cooldown } from "../types.js";
 import { createExpiringMap } from "../util/expiring-map.js";
 import type {
   AdmissionDecision,

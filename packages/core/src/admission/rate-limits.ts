@@ -1,4 +1,4 @@
-import type { CallerLimits } from "../image-request.js";
+import type { CallerLimits } from "../types.js";
 import type { ConcurrencyLimit, WindowLimit } from "./store.js";
 
 /** Whose limit it is. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { GatewayRequest } from "../exchange.js";
+import type { GatewayRequest } from "../http.js";
 import { createSpool } from "../images/spool.js";
 import { type ByteBudget, createByteBudget } from "./byte-budget.js";
 import { createEntrance, createLocalConcurrency, type Entrance } from "./slot.js";

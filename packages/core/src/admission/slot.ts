@@ -1,5 +1,5 @@
 import { GatewayError } from "../errors.js";
-import type { GatewayRequest } from "../exchange.js";
+import type { GatewayRequest } from "../http.js";
 import type { Shelf, Spool } from "../images/spool.js";
 import { overloaded } from "../request/body.js";
 import type { ByteBudget, TakenBytes } from "./byte-budget.js";

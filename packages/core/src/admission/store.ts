@@ -1,5 +1,5 @@
-import type { Cooldown } from "../image-request.js";
-import type { Awaitable } from "../promise-like.js";
+import type { Cooldown } from "../types.js";
+import type { Awaitable } from "../util/promise-like.js";
 
 /** A number of things that may happen in a window of time: requests, or images. */
 export interface WindowLimit {

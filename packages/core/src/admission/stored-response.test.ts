@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { GatewayResponse } from "../exchange.js";
+import type { GatewayResponse } from "../http.js";
 import { renderReplay, toStoredResponse } from "./stored-response.js";
 
 const ANSWER = {

@@ -1,4 +1,4 @@
-import type { GatewayResponse, GatewayResponseBody } from "../exchange.js";
+import type { GatewayResponse, GatewayResponseBody } from "../http.js";
 import type { StoredResponse } from "./store.js";
 
 const ORIGINAL_ID = "x-calotype-original-request-id";

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { createSecretMask } from "../mask-secrets.js";
+import { createSecretMask } from "../redact.js";
 import { generateApiKey, hashApiKey } from "./api-key.js";
 import { createAuthenticator, findByHash } from "./authenticate.js";
 

@@ -1,8 +1,8 @@
 import { inspect } from "node:util";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { GatewayError } from "../errors.js";
-import type { HeaderReader } from "../exchange.js";
-import type { Caller } from "../image-request.js";
+import type { HeaderReader } from "../http.js";
+import type { Caller } from "../types.js";
 import { hashApiKey } from "./api-key.js";
 import {
   type Authenticate,

@@ -1,10 +1,9 @@
 import { GatewayError, isGatewayError } from "../errors.js";
-import type { HeaderReader } from "../exchange.js";
-import type { Caller } from "../image-request.js";
-import { parseInstant } from "../instant.js";
-import { createKeyMask } from "../mask-secrets.js";
-import { toPlainError } from "../plain-error.js";
-import { isPromiseLike } from "../promise-like.js";
+import type { HeaderReader } from "../http.js";
+import { createKeyMask, toPlainError } from "../redact.js";
+import type { Caller } from "../types.js";
+import { parseInstant } from "../util/instant.js";
+import { isPromiseLike } from "../util/promise-like.js";
 import { hashApiKey } from "./api-key.js";
 import { type CallerRules, checkCaller } from "./check-caller.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Caller } from "../image-request.js";
+import type { Caller } from "../types.js";
 import { checkCaller } from "./check-caller.js";
 
 const RULES = { hasBilling: true };

@@ -1,8 +1,8 @@
 import { isName, NAME_RULE } from "../billing/check-entry.js";
 import { parseDecimal } from "../billing/decimal.js";
-import type { Caller, CallerLimits } from "../image-request.js";
-import { parseInstant } from "../instant.js";
-import { isJsonObject } from "../json.js";
+import type { Caller, CallerLimits } from "../types.js";
+import { parseInstant } from "../util/instant.js";
+import { isJsonObject } from "../util/json.js";
 
 const LIMITS: Readonly<Record<keyof CallerLimits, true>> = {
   requestsPerMinute: true,

@@ -1,4 +1,4 @@
-import { remember } from "../remember.js";
+import { remember } from "../util/remember.js";
 import { normalizeDecimal } from "./decimal.js";
 
 /** An exact amount of money: so many units, of which `10 ** places` are 1. */

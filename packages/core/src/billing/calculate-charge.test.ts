@@ -1,6 +1,6 @@
 import { Big } from "big.js";
 import { describe, expect, it } from "vitest";
-import type { Usage } from "../image-request.js";
+import type { Usage } from "../types.js";
 import { calculateCharge } from "./calculate-charge.js";
 import type { ModelDetails } from "./model-details.js";
 

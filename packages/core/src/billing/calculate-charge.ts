@@ -1,4 +1,4 @@
-import type { Usage } from "../image-request.js";
+import type { Usage } from "../types.js";
 import { type Decimal, formatDecimal, roundCharge, toDecimal } from "./decimal.js";
 import type { DecimalInput } from "./decimal-input.js";
 import { describeValue } from "./describe-value.js";

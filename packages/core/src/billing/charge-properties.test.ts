@@ -1,6 +1,5 @@
 import * as fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import type { Usage } from "../image-request.js";
 import {
   anyCount,
   anyDecimal,
@@ -11,6 +10,7 @@ import {
 } from "../testing/any-charge.js";
 import { expectedAmount, expectedExact, isAtMost, isExactly } from "../testing/expected-charge.js";
 import { add, compare, multiply, type Rational, toRational } from "../testing/rational.js";
+import type { Usage } from "../types.js";
 import { type Charge, type ChargeInput, calculateCharge } from "./calculate-charge.js";
 import { estimateCharge } from "./estimate-charge.js";
 import type { PerRequestDetails } from "./model-details.js";

@@ -1,4 +1,4 @@
-import { toInstant } from "../instant.js";
+import { toInstant } from "../util/instant.js";
 import type { HoldRecord } from "./ledger.js";
 import type { SettledRecord } from "./usage-record.js";
 

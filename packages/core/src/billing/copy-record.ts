@@ -1,4 +1,4 @@
-import type { AttemptRecord, Usage } from "../image-request.js";
+import type { AttemptRecord, Usage } from "../types.js";
 import type { ChargeDerivation } from "./calculate-charge.js";
 import type { UsageRecord } from "./usage-record.js";
 

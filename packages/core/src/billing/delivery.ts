@@ -1,6 +1,6 @@
 import type { Logger } from "../logger.js";
-import { type Awaitable, isPromiseLike } from "../promise-like.js";
-import { settlesWithin } from "../settles-within.js";
+import { type Awaitable, isPromiseLike } from "../util/promise-like.js";
+import { settlesWithin } from "../util/timers.js";
 import type { EntryFailure, Ledger } from "./ledger.js";
 import type { UsageRecord } from "./usage-record.js";
 

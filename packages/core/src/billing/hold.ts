@@ -1,7 +1,7 @@
 import { GatewayError } from "../errors.js";
-import type { SentTo } from "../image-request.js";
 import type { Logger } from "../logger.js";
-import type { Awaitable } from "../promise-like.js";
+import type { SentTo } from "../types.js";
+import type { Awaitable } from "../util/promise-like.js";
 import { formatDecimal, toDecimal } from "./decimal.js";
 import type { Ledger, LostPolicy } from "./ledger.js";
 import { type BilledRequest, type Outcome, toSettledRecord } from "./settled-record.js";

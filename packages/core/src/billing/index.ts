@@ -1,5 +1,5 @@
-export { toInstant } from "../instant.js";
-export type { Awaitable } from "../promise-like.js";
+export { toInstant } from "../util/instant.js";
+export type { Awaitable } from "../util/promise-like.js";
 export type {
   Charge,
   ChargeDerivation,

@@ -1,5 +1,5 @@
-import type { Operation } from "../image-request.js";
-import type { Awaitable } from "../promise-like.js";
+import type { Operation } from "../types.js";
+import type { Awaitable } from "../util/promise-like.js";
 import type { SettledRecord, UnresolvedRecord, UsageRecord } from "./usage-record.js";
 
 /**

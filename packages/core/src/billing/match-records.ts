@@ -1,4 +1,4 @@
-import { toInstant } from "../instant.js";
+import { toInstant } from "../util/instant.js";
 import type { RecordFilter } from "./ledger.js";
 import type { UsageRecord } from "./usage-record.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Usage } from "../image-request.js";
+import type { Usage } from "../types.js";
 import { calculateCharge } from "./calculate-charge.js";
 import { estimateCharge } from "./estimate-charge.js";
 import type { ModelDetails } from "./model-details.js";

@@ -1,5 +1,5 @@
-import type { Usage } from "../image-request.js";
-import { remember } from "../remember.js";
+import type { Usage } from "../types.js";
+import { remember } from "../util/remember.js";
 import { type Charge, calculateCharge } from "./calculate-charge.js";
 import type { DecimalInput } from "./decimal-input.js";
 import { estimateCharge, type RequestBounds } from "./estimate-charge.js";

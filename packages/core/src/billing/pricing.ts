@@ -1,6 +1,6 @@
 import { GatewayError } from "../errors.js";
 import type { Loadable } from "../options/loadable.js";
-import { createSeriesMap } from "../series.js";
+import { createSeriesMap } from "../util/series.js";
 import type { DecimalInput } from "./decimal-input.js";
 import type { LostPolicy } from "./ledger.js";
 import type { ModelDetails } from "./model-details.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Usage } from "../image-request.js";
+import type { Usage } from "../types.js";
 import { createPriceList } from "./pricing.js";
 import { type BilledRequest, type SettledOutcome, toSettledRecord } from "./settled-record.js";
 

@@ -1,4 +1,4 @@
-import type { Operation, SentTo, Usage } from "../image-request.js";
+import type { Operation, SentTo, Usage } from "../types.js";
 import type { Charge } from "./calculate-charge.js";
 import type { DecimalInput } from "./decimal-input.js";
 import { countMaxTokens, type RequestBounds } from "./estimate-charge.js";

@@ -1,4 +1,4 @@
-import type { AttemptRecord, Operation, Usage } from "../image-request.js";
+import type { AttemptRecord, Operation, Usage } from "../types.js";
 import type { ChargeDerivation } from "./calculate-charge.js";
 
 /** What is known of every request that may have reached a provider. */

@@ -1,10 +1,9 @@
 import { sha256 } from "#sha256";
-import type { Family } from "../families/family.js";
-import { findSecrets } from "../mask-secrets.js";
-import { remember } from "../remember.js";
-import { createSeriesMap, isSeries } from "../series.js";
+import type { Family, UpstreamCall } from "../families/family.js";
+import { findSecrets } from "../redact.js";
 import type { Timeouts } from "../upstream/transport.js";
-import type { UpstreamCall } from "../upstream-call.js";
+import { remember } from "../util/remember.js";
+import { createSeriesMap, isSeries } from "../util/series.js";
 
 /** One configured account at a provider. */
 export interface ChannelOptions {

@@ -1,5 +1,5 @@
-import type { Cooldown } from "../image-request.js";
-import type { AttemptFailure, FailureScope } from "../upstream-failure.js";
+import type { AttemptFailure, FailureScope } from "../families/family.js";
+import type { Cooldown } from "../types.js";
 
 /** The remembered results of a channel, of a key, or of one model with a key. */
 export interface HealthEntry {

@@ -1,7 +1,7 @@
 import { array, assert, constantFrom, integer, property, record } from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Cooldown } from "../image-request.js";
-import type { AttemptFailure } from "../upstream-failure.js";
+import type { AttemptFailure } from "../families/family.js";
+import type { Cooldown } from "../types.js";
 import { DEFAULT_HEALTH_POLICY } from "./cooldown.js";
 import { type ChannelHealth, createChannelHealth } from "./health.js";
 

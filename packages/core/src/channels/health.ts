@@ -1,5 +1,5 @@
-import type { Cooldown } from "../image-request.js";
-import type { AttemptFailure } from "../upstream-failure.js";
+import type { AttemptFailure } from "../families/family.js";
+import type { Cooldown } from "../types.js";
 import { createModelHealthId, type Route, readModelHealthId } from "./channel.js";
 import {
   adoptCooldown,

@@ -1,4 +1,4 @@
-import type { AttemptFailure } from "../upstream-failure.js";
+import type { AttemptFailure } from "../families/family.js";
 import { type Channel, type ChannelKey, createModelHealthId, type Route } from "./channel.js";
 import { isForAllKeys, isRefusal, scopeOf } from "./cooldown.js";
 import type { ChannelHealth } from "./health.js";

@@ -1,4 +1,4 @@
-import type { FailureScope, UpstreamFailureKind } from "../upstream-failure.js";
+import type { FailureScope, UpstreamFailureKind } from "./family.js";
 
 /** What an HTTP status means where the provider's code says nothing else. */
 export function failureKindOfStatus(status: number): UpstreamFailureKind {

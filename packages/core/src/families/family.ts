@@ -1,15 +1,14 @@
-import type { ResponseShape } from "../answer-shape.js";
+import type { ChunksOptions } from "../images/reference-image.js";
 import type {
   FailureReason,
   ImageRequest,
   ImageResult,
   Operation,
   ResponseFormat,
+  ResultError,
   Usage,
-} from "../image-request.js";
-import type { JsonObject } from "../json.js";
-import type { UpstreamCall } from "../upstream-call.js";
-import type { UpstreamFailure } from "../upstream-failure.js";
+} from "../types.js";
+import type { JsonObject } from "../util/json.js";
 import type { ModelLimits } from "./model-limits.js";
 
 /** What a family is told of a request beside its fields. */
@@ -103,4 +102,108 @@ export interface Family {
    * status is 200 to 299 if {@link fromUpstream} found a `failure` and no image in a successful response.
    */
   toFailure(status: number, body: JsonObject | undefined): UpstreamFailure;
+}
+
+/**
+ * Where a family's answer says what, and how it is read: so that an answer of megabytes is understood as
+ * its bytes go by. The names are those of top-level members. Every function is pure.
+ */
+export interface ResponseShape {
+  /** The provider's name of the model. */
+  readonly model: string;
+  /** When the answer was made. */
+  readonly created: string;
+  /** The array of images and of items that failed. */
+  readonly items: string;
+  readonly usage: string;
+  /** The error of the whole answer. */
+  readonly failure: string;
+  /** The provider's request id, where it stands in the body. */
+  readonly requestId?: string | undefined;
+  /** Whether an item is an image, or why it is none. `index` is its place in the batch. */
+  readItem(item: unknown, index: number): "image" | ResultError;
+  /** `undefined` where the provider reported nothing that can be used. */
+  readUsage(usage: unknown): Usage | undefined;
+  /** `undefined` where the member says of no failure. */
+  readFailure(failure: unknown): FailureReason | undefined;
+  /** Seconds since 1970, or `undefined` where the member says no such thing. */
+  readCreated(created: unknown): number | undefined;
+}
+
+/**
+ * A body whose bytes are made while they are sent, such as JSON with the files of a form in it. It is made anew
+ * each time it is iterated, since a call that failed is sent again to another channel.
+ */
+export interface ProducedBody extends AsyncIterable<Uint8Array> {
+  /** All that it will give, in bytes. */
+  readonly byteLength: number;
+  /** The same bytes; with `reuse`, chunks of at least 64 KiB are done with when the next one is asked for. */
+  readonly chunks?: (options?: ChunksOptions) => AsyncIterable<Uint8Array>;
+}
+
+/** One call of a provider, without address and key. */
+export interface UpstreamCall {
+  /** Appended to the channel's base URL. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Made by `toJsonBody`, or any text. */
+  readonly body: string | ProducedBody;
+}
+
+/**
+ * What kind of refusal an error response of a provider is. The kind decides whether another channel may be
+ * tried and what the client sees.
+ *
+ * - `content`: the request itself is refused; the same request fails everywhere.
+ * - `model`: the model or endpoint is gone or closed at this provider.
+ * - `credential`: our key or account is refused, or may not use the model; the client's request may be fine.
+ * - `rate`: too many requests for now.
+ * - `quota`: an account's allowance is used up; waiting does not help.
+ * - `overload`: the provider says it did not take the request (503).
+ * - `server`: the provider failed; an image may or may not have been made.
+ */
+export type UpstreamFailureKind =
+  | "content"
+  | "model"
+  | "credential"
+  | "rate"
+  | "quota"
+  | "overload"
+  | "server";
+
+/**
+ * What a failure makes unusable for some time: nothing (`request`), one model on the channel, one key of the channel,
+ * or the whole channel. A failure with scope `model` and kind `credential`, `rate` or `quota` belongs to the account:
+ * it affects the model only with that key.
+ */
+export type FailureScope = "request" | "model" | "key" | "channel";
+
+/** An error response of a provider, classified by its family. */
+export interface UpstreamFailure {
+  readonly kind: UpstreamFailureKind;
+  /**
+   * What cools after the failure. Default: `request` for `content`, `model` for `model`, `key` for `credential`,
+   * `rate` and `quota`, `channel` for `overload` and `server`.
+   */
+  readonly scope?: FailureScope | undefined;
+  /** The provider's error code, when it gave one. */
+  readonly code?: string | undefined;
+  /** The provider's message, when it gave one. */
+  readonly message?: string | undefined;
+  /** The field that the provider blames, when it names one. */
+  readonly param?: string | undefined;
+  /** The provider's request id as it stands in the body; the header is read elsewhere. */
+  readonly requestId?: string | undefined;
+}
+
+/** Why one attempt failed: the provider's refusal, or what became of the connection. */
+export interface AttemptFailure extends Omit<UpstreamFailure, "kind"> {
+  readonly kind: UpstreamFailureKind | "unreachable" | "timeout" | "broken";
+  /** The HTTP status, when the provider answered. */
+  readonly status?: number | undefined;
+  /** Seconds, from the provider's `retry-after`. */
+  readonly retryAfterSeconds?: number | undefined;
+  /** The provider's error body as it came, when it is JSON. */
+  readonly body?: string | undefined;
+  readonly cause?: unknown;
 }

@@ -1,5 +1,5 @@
 import { invalidRequest } from "../errors.js";
-import type { JsonObject } from "../json.js";
+import type { JsonObject } from "../util/json.js";
 
 /** Fields that OpenAI's clients send and no provider here knows. */
 const OPENAI_ONLY: ReadonlySet<string> = new Set([

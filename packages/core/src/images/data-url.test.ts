@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { assert, property, uint8Array } from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { ImageRequest } from "../image-request.js";
+import type { ImageRequest } from "../types.js";
 import { createDataUrlImage, withDataUrlTexts, writeDataUrls } from "./data-url.js";
 import { createUploadedImage, type UploadedImage } from "./reference-image.js";
 

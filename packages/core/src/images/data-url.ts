@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
-import type { ImageRequest } from "../image-request.js";
-import type { JsonObject } from "../json.js";
+import type { ImageRequest } from "../types.js";
+import type { JsonObject } from "../util/json.js";
 import {
   createUploadedImage,
   isUploadedImage,

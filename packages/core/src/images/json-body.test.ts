@@ -1,8 +1,8 @@
 import { Buffer } from "node:buffer";
 import { array, assert, asyncProperty, boolean, integer, record } from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../json.js";
-import type { ProducedBody } from "../upstream-call.js";
+import type { ProducedBody } from "../families/family.js";
+import type { JsonObject } from "../util/json.js";
 import { toJsonBody } from "./json-body.js";
 import { createUploadedImage, type UploadedImage } from "./reference-image.js";
 

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
-import type { JsonObject } from "../json.js";
-import type { ProducedBody } from "../upstream-call.js";
+import type { ProducedBody } from "../families/family.js";
+import type { JsonObject } from "../util/json.js";
 import {
   type ChunksOptions,
   dataUrlPrefix,

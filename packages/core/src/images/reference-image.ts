@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { type GatewayError, invalidRequest } from "../errors.js";
-import type { JsonObject } from "../json.js";
+import type { JsonObject } from "../util/json.js";
 
 /** How the bytes of an upload are read. */
 export interface ChunksOptions {

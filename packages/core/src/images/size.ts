@@ -1,5 +1,5 @@
 import { invalidRequest } from "../errors.js";
-import { remember } from "../remember.js";
+import { remember } from "../util/remember.js";
 
 /** The sizes that a model takes. What is absent is not checked; `presets` alone leave no other size. */
 export interface SizeLimits {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { isJsonObject } from "../json.js";
 import { createTestGateway } from "../testing/test-gateway.js";
+import { isJsonObject } from "../util/json.js";
 
 const options = {
   models: {

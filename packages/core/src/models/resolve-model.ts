@@ -3,9 +3,9 @@ import { type Channel, findLeaseMs, healthIdsOf } from "../channels/channel.js";
 import { GatewayError, invalidRequest } from "../errors.js";
 import type { Family } from "../families/family.js";
 import type { ModelLimits } from "../families/model-limits.js";
-import type { Caller, CallerLimits, Operation, ResponseFormat } from "../image-request.js";
-import { remember } from "../remember.js";
-import { createSeriesMap, includesName, isSeries } from "../series.js";
+import type { Caller, CallerLimits, Operation, ResponseFormat } from "../types.js";
+import { remember } from "../util/remember.js";
+import { createSeriesMap, includesName, isSeries } from "../util/series.js";
 
 /** A service model of the operator. */
 export interface ModelOptions {

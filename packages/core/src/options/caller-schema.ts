@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { CallerOptions } from "../auth/authenticate.js";
-import type { CallerLimits } from "../image-request.js";
-import { parseInstant } from "../instant.js";
+import type { CallerLimits } from "../types.js";
+import { parseInstant } from "../util/instant.js";
 import { decimal, name, names, responseFormat, whole } from "./schema-values.js";
 
 const limit = whole(1).nullable().optional();

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ChannelOptions } from "../channels/channel.js";
-import { isJsonObject } from "../json.js";
 import type { Timeouts } from "../upstream/transport.js";
+import { isJsonObject } from "../util/json.js";
 import { milliseconds, name, names, TRUE_OR_FALSE } from "./schema-values.js";
 
 const baseUrl = z

@@ -2,7 +2,7 @@ import { hashApiKey } from "../auth/api-key.js";
 import type { CallerOptions } from "../auth/authenticate.js";
 import { formatDecimal, parseDecimal } from "../billing/decimal.js";
 import { DEFAULT_GROUP, type PriceTables } from "../billing/pricing.js";
-import type { Caller } from "../image-request.js";
+import type { Caller } from "../types.js";
 import type { OptionsProblem } from "./options-problem.js";
 
 /**

@@ -1,5 +1,5 @@
 import type { BillingOptions, PriceTables } from "../billing/pricing.js";
-import { isPromiseLike } from "../promise-like.js";
+import { isPromiseLike } from "../util/promise-like.js";
 import type { Loadable } from "./loadable.js";
 import type { GatewayOptions } from "./options.js";
 

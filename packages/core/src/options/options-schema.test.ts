@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createMemoryAdmissionStore } from "../admission/memory-store.js";
 import { createMemoryLedger } from "../billing/memory-ledger.js";
-import { createGateway } from "../create-gateway.js";
+import { createGateway } from "../gateway.js";
 import { GatewayOptionsError } from "./check-options.js";
 import type { GatewayOptions } from "./options.js";
 

@@ -4,12 +4,12 @@ import type { Ledger } from "../billing/ledger.js";
 import type { BillingOptions } from "../billing/pricing.js";
 import type { UsageRecord } from "../billing/usage-record.js";
 import type { ChannelOptions } from "../channels/channel.js";
+import type { BeforeSend, FailureEvent, RequestEvent } from "../events.js";
 import type { Family } from "../families/family.js";
-import type { BeforeSend, FailureEvent, RequestEvent } from "../hooks.js";
-import type { CallerLimits, ResponseFormat } from "../image-request.js";
 import type { Logger } from "../logger.js";
 import type { ModelOptions } from "../models/resolve-model.js";
 import type { BodyLimits } from "../request/read-request.js";
+import type { CallerLimits, ResponseFormat } from "../types.js";
 import type { Fetch } from "../upstream/fetch-transport.js";
 import type { Loadable } from "./loadable.js";
 

@@ -1,7 +1,7 @@
 import { takeWhole } from "../bytes/chunk-queue.js";
-import type { Dependencies } from "../dependencies.js";
 import { GatewayError, invalidRequest, isGatewayError } from "../errors.js";
-import type { GatewayRequest } from "../exchange.js";
+import type { GatewayRequest } from "../http.js";
+import type { Repeat } from "../util/timers.js";
 
 /** The body of one request while it arrives. */
 export interface IncomingBody {
@@ -35,7 +35,7 @@ export interface BodyPace {
   /** The bytes per second that must arrive on average in each period of `seconds`. */
   readonly minBytesPerSecond: number;
   readonly seconds: number;
-  readonly repeat: Dependencies["repeat"];
+  readonly repeat: Repeat;
 }
 
 /** The limits of a body. Without them no bytes are counted and a slow body is not ended; for tests. */

@@ -1,7 +1,7 @@
 import { type GatewayError, invalidRequest, isGatewayError } from "../errors.js";
 import { createUploadedImage, detectImageType, type ReferenceImage } from "../images/reference-image.js";
 import type { KeptFile } from "../images/spooled-file.js";
-import { isJsonObject, type JsonObject } from "../json.js";
+import { isJsonObject, type JsonObject } from "../util/json.js";
 import { BODY_LIMITS, parseJson } from "./parse-json.js";
 
 /** One part of a form. */

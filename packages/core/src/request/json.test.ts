@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { GatewayRequest } from "../exchange.js";
+import type { GatewayRequest } from "../http.js";
 import { readJson } from "./json.js";
 
 interface Sent {

@@ -1,7 +1,7 @@
 import { GatewayError, invalidRequest, isGatewayError } from "../errors.js";
-import type { GatewayRequest } from "../exchange.js";
+import type { GatewayRequest } from "../http.js";
 import { LONG_DATA_URL } from "../images/data-url.js";
-import { isJsonObject, type JsonObject } from "../json.js";
+import { isJsonObject, type JsonObject } from "../util/json.js";
 import { type BodyGuard, bodyAlreadyRead, readBody } from "./body.js";
 import { keepDataUrls } from "./keep-data-urls.js";
 import { BODY_LIMITS, checkJsonValue, parseJson } from "./parse-json.js";

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { createDataUrlImage, LONG_DATA_URL } from "../images/data-url.js";
 import type { UploadedImage } from "../images/reference-image.js";
-import { isJsonObject } from "../json.js";
+import { isJsonObject } from "../util/json.js";
 import { createStringScanner } from "../util/scan-string.js";
 
 const QUOTE = 0x22;

@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
-import type { GatewayRequest } from "../exchange.js";
+import type { GatewayRequest } from "../http.js";
 import { FORM_TYPE, formBytes, inPieces, PNG, PNG_URL } from "../testing/form-bytes.js";
 import { openMemoryShelf, withDataUrls } from "../testing/form-files.js";
 import { readMultipart } from "./multipart.js";

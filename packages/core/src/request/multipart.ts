@@ -1,9 +1,9 @@
 import { Readable } from "node:stream";
 import busboy, { type Busboy } from "busboy";
 import { GatewayError, invalidRequest } from "../errors.js";
-import type { GatewayRequest } from "../exchange.js";
+import type { GatewayRequest } from "../http.js";
 import type { Shelf } from "../images/spool.js";
-import type { JsonObject } from "../json.js";
+import type { JsonObject } from "../util/json.js";
 import { type BodyGuard, bodyAlreadyRead, type IncomingBody, openBody } from "./body.js";
 import { type FormPart, toFormFields } from "./form-fields.js";
 import { createFormEnd, createPartHeads, type FormEnd } from "./form-filter.js";

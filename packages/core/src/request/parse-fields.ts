@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { invalidRequest } from "../errors.js";
-import type { JsonObject } from "../json.js";
+import type { JsonObject } from "../util/json.js";
 
 /**
  * Checks fields against a schema and gives them typed. Messages of the schema continue the

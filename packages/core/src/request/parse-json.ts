@@ -1,5 +1,5 @@
 import { type GatewayError, invalidRequest } from "../errors.js";
-import { isJsonObject } from "../json.js";
+import { isJsonObject } from "../util/json.js";
 import { isExactly, parseKeepingNumbers } from "./source-numbers.js";
 
 /** The limits of a JSON text. */

@@ -1,10 +1,10 @@
 import { invalidRequest } from "../errors.js";
-import type { GatewayRequest } from "../exchange.js";
-import type { Caller, ImageRequest, Operation, ResponseFormat } from "../image-request.js";
+import type { GatewayRequest } from "../http.js";
 import { writeDataUrls } from "../images/data-url.js";
 import type { Shelf } from "../images/spool.js";
-import type { JsonObject } from "../json.js";
 import type { ResolvedModel } from "../models/resolve-model.js";
+import type { Caller, ImageRequest, Operation, ResponseFormat } from "../types.js";
+import type { JsonObject } from "../util/json.js";
 import { type ArrivingBytes, type BodyGuard, type BodyPace, overloaded } from "./body.js";
 import { readJson } from "./json.js";
 import { readMultipart } from "./multipart.js";

@@ -1,5 +1,5 @@
-import type { GatewayRequest } from "../exchange.js";
-import type { Operation } from "../image-request.js";
+import type { GatewayRequest } from "../http.js";
+import type { Operation } from "../types.js";
 
 const ENDPOINTS: readonly (readonly [path: string, operation: Operation])[] = [
   ["/v1/images/generations", "generate"],

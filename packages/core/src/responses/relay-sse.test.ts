@@ -1,8 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import type { AbandonedStream } from "../response/relay.js";
 import { measureHeap } from "../testing/measure-heap.js";
 import { createScriptedSource, endedSource, type ScriptedSource } from "../testing/scripted-source.js";
+import type { AbandonedStream } from "./relay.js";
 import { type RelayEnd, type RelayOptions, relaySse } from "./sse.js";
 
 const EVENT = "event: greeting\ndata: hello\n\n";

@@ -1,6 +1,6 @@
 import { createParser, type EventSourceParser } from "eventsource-parser";
-import { type BodyKind, detectBody } from "../response/detect-body.js";
-import { type AbandonedStream, Relay, type RelayEnding } from "../response/relay.js";
+import { type BodyKind, detectBody } from "./body-kind.js";
+import { type AbandonedStream, Relay, type RelayEnding } from "./relay.js";
 import { LineSplitter } from "./sse-lines.js";
 
 /** One server-sent event. In `data` lines longer than 16 KiB, strings longer than 8 KiB are shortened. */

@@ -2,8 +2,8 @@ import { Buffer } from "node:buffer";
 import { replaceUploads } from "../images/reference-image.js";
 import { createSpool, type Shelf } from "../images/spool.js";
 import type { KeptFile } from "../images/spooled-file.js";
-import type { JsonObject } from "../json.js";
 import type { FormPart } from "../request/form-fields.js";
+import type { JsonObject } from "../util/json.js";
 
 /** A shelf that keeps all in memory. */
 export function openMemoryShelf(): Shelf {

@@ -1,5 +1,5 @@
-import type { CallerLimits } from "../image-request.js";
 import type { GatewayOptions } from "../options/options.js";
+import type { CallerLimits } from "../types.js";
 import { CALLER_KEY, createTestGateway, type Provider, type TestGateway } from "./test-gateway.js";
 
 export const OTHER_KEY = "caller-canary-60b2f8d5";

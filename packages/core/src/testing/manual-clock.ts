@@ -1,9 +1,9 @@
 import { setImmediate } from "node:timers/promises";
-import type { Dependencies } from "../dependencies.js";
+import type { Repeat } from "../util/timers.js";
 
 /** Repeated work that runs when a test says so. */
 export interface ManualClock {
-  readonly repeat: Dependencies["repeat"];
+  readonly repeat: Repeat;
   /** How many are running. */
   readonly running: number;
   /** Lets so many seconds pass, and what they cause happen. */

@@ -10,9 +10,9 @@ import { DEFAULT_HEALTH_POLICY } from "../channels/cooldown.js";
 import { type ChannelHealth, createChannelHealth } from "../channels/health.js";
 import { createRetryBudgets, DEFAULT_RETRY_BUDGET } from "../channels/retry-budget.js";
 import { seedream } from "../families/seedream/seedream.js";
-import type { Cooldown } from "../image-request.js";
-import { type DispatchOutcome, dispatch } from "../job/dispatch.js";
 import type { ResolvedModel } from "../models/resolve-model.js";
+import type { Cooldown } from "../types.js";
+import { type DispatchOutcome, dispatch } from "../upstream/dispatch.js";
 import { type Transport, TransportError, type TransportResponse } from "../upstream/transport.js";
 import { createVirtualTime, type VirtualTime } from "./virtual-time.js";
 

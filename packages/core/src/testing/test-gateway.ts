@@ -1,9 +1,9 @@
+import type { Dependencies } from "../assemble.js";
 import type { ReleasedRecord, SettledRecord, UnresolvedRecord } from "../billing/usage-record.js";
-import { createGateway } from "../create-gateway.js";
-import type { Dependencies } from "../dependencies.js";
 import type { Gateway } from "../gateway.js";
-import { isJsonObject, type JsonObject } from "../json.js";
+import { createGateway } from "../gateway.js";
 import type { GatewayOptions } from "../options/options.js";
+import { isJsonObject, type JsonObject } from "../util/json.js";
 
 /** The keys that no answer, log or record may show. */
 export const CALLER_KEY = "caller-canary-b1946ac9";

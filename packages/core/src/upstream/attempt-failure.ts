@@ -1,6 +1,6 @@
-import type { SecretMask } from "../mask-secrets.js";
-import { toPlainError } from "../plain-error.js";
-import type { AttemptFailure } from "../upstream-failure.js";
+import type { AttemptFailure } from "../families/family.js";
+import type { SecretMask } from "../redact.js";
+import { toPlainError } from "../redact.js";
 
 /** The maximum length of a provider's message in responses, events and logs. */
 const MAX_MESSAGE_LENGTH = 1_000;

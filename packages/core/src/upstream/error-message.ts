@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../json.js";
+import { isJsonObject, type JsonObject } from "../util/json.js";
 
 /** Fields that contain the error message in JSON bodies of other services. */
 const FIELDS = ["message", "msg", "detail", "error_description", "error_msg", "error"] as const;

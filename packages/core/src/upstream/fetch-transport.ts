@@ -1,4 +1,4 @@
-import type { ProducedBody } from "../upstream-call.js";
+import type { ProducedBody } from "../families/family.js";
 import { type Timeouts, type Transport, TransportError, type TransportResponse } from "./transport.js";
 import { isUnreachableCode } from "./unreachable.js";
 

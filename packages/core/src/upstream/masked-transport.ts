@@ -1,7 +1,7 @@
 import { takeWhole, type WholeSource } from "../bytes/chunk-queue.js";
 import type { BodyMask, ByteMask } from "../bytes/mask-bytes.js";
-import type { SecretMask } from "../mask-secrets.js";
-import { toPlainError } from "../plain-error.js";
+import type { SecretMask } from "../redact.js";
+import { toPlainError } from "../redact.js";
 import { type Transport, TransportError, type TransportResponse } from "./transport.js";
 
 /** The masks for strings and for bytes. */

@@ -5,9 +5,9 @@ import { createChannelHealth } from "../channels/health.js";
 import { describeChannels } from "../channels/status.js";
 import { qwenImage } from "../families/qwen-image/qwen-image.js";
 import { seedream } from "../families/seedream/seedream.js";
-import { isJsonObject, type JsonObject } from "../json.js";
-import { createSecretMask } from "../mask-secrets.js";
+import { createSecretMask } from "../redact.js";
 import { ARK_ANSWER, DASHSCOPE_ANSWER, refusedConnection } from "../testing/test-gateway.js";
+import { isJsonObject, type JsonObject } from "../util/json.js";
 import { createFetchTransport } from "./fetch-transport.js";
 import { type ChannelProbeParts, probeChannel } from "./probe-channel.js";
 

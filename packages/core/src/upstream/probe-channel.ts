@@ -1,18 +1,18 @@
 import type { Channel, Route } from "../channels/channel.js";
 import { beginRoute, type ChannelHealth } from "../channels/health.js";
 import { GatewayError, invalidRequest, isGatewayError } from "../errors.js";
-import type { ImageRequest, ImageResult, Usage } from "../image-request.js";
-import { findNoImageError } from "../job/no-image-error.js";
-import { sendToRoute } from "../job/send-to-route.js";
-import type { JsonObject } from "../json.js";
+import type { AttemptFailure } from "../families/family.js";
 import type { Logger } from "../logger.js";
-import type { SecretMask } from "../mask-secrets.js";
 import { findModelLimits, type ModelOptions } from "../models/resolve-model.js";
-import { createSeriesMap, isSeries } from "../series.js";
-import type { AttemptFailure } from "../upstream-failure.js";
+import type { SecretMask } from "../redact.js";
+import type { ImageRequest, ImageResult, Usage } from "../types.js";
+import type { JsonObject } from "../util/json.js";
+import { createSeriesMap, isSeries } from "../util/series.js";
+import { sendToRoute } from "./attempt.js";
 import { maskFailure } from "./attempt-failure.js";
 import { readAnswer } from "./read-answer.js";
 import type { Transport, TransportResponse } from "./transport.js";
+import { findNoImageError } from "./upstream-error.js";
 
 /** What `gateway.test` found. */
 export interface ChannelProbe {

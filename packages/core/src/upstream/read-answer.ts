@@ -1,10 +1,10 @@
 import type { ByteCount } from "../bytes/byte-count.js";
 import { takeWhole } from "../bytes/chunk-queue.js";
 import { GatewayError } from "../errors.js";
-import type { HeaderReader } from "../exchange.js";
-import { isJsonObject, type JsonObject } from "../json.js";
-import type { Awaitable } from "../promise-like.js";
+import type { HeaderReader } from "../http.js";
 import { checkJsonValue } from "../request/parse-json.js";
+import { isJsonObject, type JsonObject } from "../util/json.js";
+import type { Awaitable } from "../util/promise-like.js";
 import { TransportError, type TransportResponse } from "./transport.js";
 import { toUpstreamError } from "./upstream-error.js";
 

@@ -1,4 +1,4 @@
-import type { AttemptFailure } from "../upstream-failure.js";
+import type { AttemptFailure } from "../families/family.js";
 
 /**
  * Whether an image may have been made although the attempt failed. A refusal by the provider means that none was

@@ -1,9 +1,9 @@
 // oxlint-disable-next-line import/no-unassigned-import -- It checks the version of Node, and must come first.
 import "#node-version";
 import { Agent, buildConnector, type Dispatcher } from "undici";
-import { remember } from "../remember.js";
-import { createStallWatch } from "../stall-watch.js";
-import type { ProducedBody } from "../upstream-call.js";
+import type { ProducedBody } from "../families/family.js";
+import { remember } from "../util/remember.js";
+import { createStallWatch } from "../util/stall-watch.js";
 import { guardedLookup } from "./guarded-lookup.js";
 import { createHttp2Origins } from "./http2-origins.js";
 import { skippingContinue } from "./skip-continue.js";

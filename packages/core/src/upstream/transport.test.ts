@@ -1,8 +1,8 @@
 import type { RequestListener, ServerResponse } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import type { ProducedBody } from "../families/family.js";
 import { findClosedUrl, type LoopbackServer, startServer } from "../testing/start-server.js";
-import type { ProducedBody } from "../upstream-call.js";
 import { createFetchTransport as createTransportOver } from "./fetch-transport.js";
 import type { Timeouts, Transport, TransportResponse } from "./transport.js";
 import { createTransport as createFetchTransport } from "./transport-fetch.js";

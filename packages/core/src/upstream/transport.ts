@@ -1,7 +1,7 @@
-import type { HeaderReader } from "../exchange.js";
-import type { JsonObject } from "../json.js";
-import { toPlainError } from "../plain-error.js";
-import type { ProducedBody } from "../upstream-call.js";
+import type { ProducedBody } from "../families/family.js";
+import type { HeaderReader } from "../http.js";
+import { toPlainError } from "../redact.js";
+import type { JsonObject } from "../util/json.js";
 
 /** How long a provider may take, in milliseconds. */
 export interface Timeouts {

@@ -2,9 +2,9 @@ import { channel } from "node:diagnostics_channel";
 import { type Dispatcher, errors } from "undici";
 import { ChunkQueue } from "../bytes/chunk-queue.js";
 import { freeChunk } from "../bytes/free-chunk.js";
-import type { HeaderReader } from "../exchange.js";
-import type { Link } from "../linked-list.js";
-import { HEARD, type StallWatch, type Watched } from "../stall-watch.js";
+import type { HeaderReader } from "../http.js";
+import type { Link } from "../util/linked-list.js";
+import { HEARD, type StallWatch, type Watched } from "../util/stall-watch.js";
 import { type Timeouts, TransportError, type TransportResponse } from "./transport.js";
 import { isUnreachableCode } from "./unreachable.js";
 

@@ -1,5 +1,5 @@
-import type { ResponseFormat } from "../../image-request.js";
 import type { ReferenceImage } from "../../images/reference-image.js";
+import type { ResponseFormat } from "../../types.js";
 import type { MessagesFields, QwenImageParameters } from "./request-schema.js";
 
 /** What both ways of writing a family B request come to, before the model's limits are checked. */

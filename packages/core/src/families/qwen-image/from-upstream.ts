@@ -1,5 +1,5 @@
-import type { ImageResult, ResultImage, Usage } from "../../image-request.js";
-import { isJsonObject, type JsonObject } from "../../json.js";
+import type { ImageResult, ResultImage, Usage } from "../../types.js";
+import { isJsonObject, type JsonObject } from "../../util/json.js";
 import { readCount, readText } from "../read-values.js";
 
 /**

@@ -1,4 +1,4 @@
-import { createSeriesMap } from "../../series.js";
+import { createSeriesMap } from "../../util/series.js";
 import type { ModelLimits } from "../model-limits.js";
 
 /** The interface's limit of reference images for every model of the family. */

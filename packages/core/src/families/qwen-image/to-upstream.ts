@@ -1,6 +1,6 @@
-import type { ImageRequest } from "../../image-request.js";
 import { toJsonBody } from "../../images/json-body.js";
-import type { UpstreamCall } from "../../upstream-call.js";
+import type { ImageRequest } from "../../types.js";
+import type { UpstreamCall } from "../family.js";
 
 const HEADERS: UpstreamCall["headers"] = { "content-type": "application/json" };
 

@@ -1,5 +1,5 @@
-import type { ResponseShape } from "../../answer-shape.js";
-import { isJsonObject } from "../../json.js";
+import { isJsonObject } from "../../util/json.js";
+import type { ResponseShape } from "../family.js";
 import { readCount } from "../read-values.js";
 import { isImage, readError, readUsage, toResultError } from "./from-upstream.js";
 

@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonObject } from "../../json.js";
-import type { UpstreamFailure } from "../../upstream-failure.js";
+import { isJsonObject, type JsonObject } from "../../util/json.js";
 import { classifyFailure, createCodeTable } from "../failure-kind.js";
+import type { UpstreamFailure } from "../family.js";
 import { readText } from "../read-values.js";
 
 /** Ark's error codes (November 2026). The same code means the same with any HTTP status, 200 included. */

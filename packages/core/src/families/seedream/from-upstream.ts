@@ -1,5 +1,5 @@
-import type { ImageRequest, ImageResult, ResultError, ResultImage, Usage } from "../../image-request.js";
-import { isJsonObject, type JsonObject } from "../../json.js";
+import type { ImageRequest, ImageResult, ResultError, ResultImage, Usage } from "../../types.js";
+import { isJsonObject, type JsonObject } from "../../util/json.js";
 import { readCount, readText } from "../read-values.js";
 import { readSeedreamUsage } from "./usage.js";
 

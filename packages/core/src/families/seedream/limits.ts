@@ -1,4 +1,4 @@
-import { createSeriesMap } from "../../series.js";
+import { createSeriesMap } from "../../util/series.js";
 import type { ModelLimits } from "../model-limits.js";
 
 /** Ark's rules for every model: at most 14 references, and 15 images with the references. */

@@ -1,7 +1,7 @@
 import { invalidRequest } from "../../errors.js";
-import type { ImageRequest } from "../../image-request.js";
-import type { JsonObject } from "../../json.js";
 import { parseFields } from "../../request/parse-fields.js";
+import type { ImageRequest } from "../../types.js";
+import type { JsonObject } from "../../util/json.js";
 import type { NormalizeContext } from "../family.js";
 import { isReferenceImage } from "../image-list.js";
 import { countMaxPixels } from "./count-max-pixels.js";

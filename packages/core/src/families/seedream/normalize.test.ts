@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { ResponseFormat } from "../../image-request.js";
 import { createTestGateway, refusal } from "../../testing/test-gateway.js";
+import type { ResponseFormat } from "../../types.js";
 import { findSeedreamLimits } from "./limits.js";
 import { applyImageCount, countMaxImages, type SequentialFields } from "./sequential-images.js";
 

@@ -1,10 +1,10 @@
 import { invalidRequest } from "../../errors.js";
-import type { ImageRequest } from "../../image-request.js";
 import type { ReferenceImage } from "../../images/reference-image.js";
 import { toReferenceImage } from "../../images/reference-image.js";
 import { checkSize, type SizeStyle } from "../../images/size.js";
-import type { JsonObject } from "../../json.js";
 import { parseFields } from "../../request/parse-fields.js";
+import type { ImageRequest } from "../../types.js";
+import type { JsonObject } from "../../util/json.js";
 import type { NormalizeContext } from "../family.js";
 import type { ModelLimits } from "../model-limits.js";
 import { splitOpenAiOnly } from "../openai-only-fields.js";

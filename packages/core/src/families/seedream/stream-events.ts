@@ -1,6 +1,6 @@
-import type { ImageRequest, Usage } from "../../image-request.js";
 import { parsePixels } from "../../images/size.js";
-import { isJsonObject, type JsonObject } from "../../json.js";
+import type { ImageRequest, Usage } from "../../types.js";
+import { isJsonObject, type JsonObject } from "../../util/json.js";
 import type { StreamReader, StreamResult } from "../family.js";
 import { readCount, readText } from "../read-values.js";
 import { countRequestedPixels } from "./count-max-pixels.js";

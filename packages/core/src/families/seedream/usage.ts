@@ -1,5 +1,5 @@
-import type { Usage } from "../../image-request.js";
-import type { JsonObject } from "../../json.js";
+import type { Usage } from "../../types.js";
+import type { JsonObject } from "../../util/json.js";
 import { readCount } from "../read-values.js";
 
 const COUNTS = ["generated_images", "output_tokens", "total_tokens"] as const;

@@ -1,0 +1,597 @@
+import { describe, expect, it, vi } from "vitest";
+import { hashApiKey } from "./auth/api-key.js";
+import { createMemoryLedger } from "./billing/memory-ledger.js";
+import type { UsageRecord } from "./billing/usage-record.js";
+import { type ErrorCode, GatewayError, isGatewayError } from "./errors.js";
+import { createGateway } from "./gateway.js";
+import type { GatewayRequest } from "./http.js";
+import {
+  ARK_ANSWER,
+  ARK_KEY,
+  CALLER_KEY,
+  createPost,
+  createTestGateway,
+  DASHSCOPE_ANSWER,
+  DASHSCOPE_KEY,
+  GENERATIONS,
+  readAnswer,
+  refusedConnection,
+} from "./testing/test-gateway.js";
+
+const body = { model: "seedream-4-0-250828", prompt: "a fox" };
+const priced = {
+  billing: { model_details: { "*": { pricing_mode: "per-request" as const, model_price: "0.1" } } },
+};
+
+/** What JSON cannot write. */
+function roundObject(): object {
+  const round: { itself?: object } = {};
+  round.itself = round;
+  return round;
+}
+
+/** An error that is its own cause. */
+function roundError(): Error {
+  const error = new Error("down");
+  error.cause = error;
+  return error;
+}
+
+describe("paths and methods", () => {
+  it.each(["/", "/v1", "/v1/images/variations", "/v1/models", "/favicon.ico"])(
+    "%s is 404 from fetch, and the host's from handle",
+    async (path) => {
+      const { gateway } = createTestGateway();
+      const answer = await readAnswer(
+        await gateway.fetch(new Request(`http://gateway.test${path}`, { method: "POST" })),
+      );
+      expect(answer).toMatchObject({
+        status: 404,
+        body: { error: { code: "not_found", type: "invalid_request_error" } },
+      });
+      expect(gateway.handle({ ...(createPost(body) as unknown as GatewayRequest), url: path })).toBeNull();
+    },
+  );
+
+  it.each(["GET", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"])(
+    "%s is 405 before the key is looked at",
+    async (method) => {
+      const { gateway } = createTestGateway();
+      const response = await gateway.fetch(new Request(GENERATIONS, { method }));
+      expect(response.status).toBe(405);
+      expect(response.headers.get("allow")).toBe("POST");
+    },
+  );
+
+  it("stand under the base path only", async () => {
+    const { gateway } = createTestGateway(undefined, { basePath: "/ai" });
+    expect(gateway.basePath).toBe("/ai");
+    expect((await gateway.fetch(createPost(body))).status).toBe(404);
+    const url = "http://gateway.test/ai/v1/images/generations?api-version=1";
+    expect((await gateway.fetch(new Request(url, createPost(body)))).status).toBe(200);
+  });
+});
+
+describe("every answer", () => {
+  it("has the request's id, is not stored, and names nothing of the provider", async () => {
+    const { post, records } = createTestGateway(() =>
+      Response.json(ARK_ANSWER, {
+        headers: { "x-request-id": "theirs", server: "ark", "set-cookie": "a=b", "cache-control": "public" },
+      }),
+    );
+    const { status, headers } = await post(body);
+    expect(status).toBe(200);
+    expect(Object.fromEntries(headers)).toEqual({
+      "content-type": "application/json",
+      "cache-control": "no-store",
+      "x-request-id": expect.stringMatching(/^req_[\da-f]{32}$/),
+    });
+    expect(records).toMatchObject([{ id: headers.get("x-request-id"), upstreamRequestId: "theirs" }]);
+  });
+
+  it("has another id", async () => {
+    const { post } = createTestGateway();
+    const ids = await Promise.all(
+      Array.from({ length: 20 }, async () => (await post(body)).headers.get("x-request-id")),
+    );
+    expect(new Set(ids).size).toBe(20);
+  });
+
+  it.each<[string, unknown, Record<string, string>, number, ErrorCode | "SomeCode"]>([
+    ["a wrong key", body, { authorization: "Bearer wrong" }, 401, "invalid_api_key"],
+    ["no JSON", "{", {}, 400, "invalid_request_error"],
+    ["another content type", body, { "content-type": "text/plain" }, 415, "unsupported_media_type"],
+    ["too many bytes", { ...body, prompt: "x".repeat(2_000) }, {}, 413, "request_too_large"],
+    ["an unknown model", { ...body, model: "x" }, {}, 404, "model_not_found"],
+    ["a refusal of the provider", { ...body, prompt: "400" }, {}, 400, "SomeCode"],
+    ["a failure of the provider", { ...body, prompt: "500" }, {}, 502, "SomeCode"],
+  ])("to %s is the envelope", async (_what, sent, given, status, code) => {
+    const { post } = createTestGateway(
+      (call) =>
+        Response.json(
+          { error: { code: "SomeCode", message: "No." } },
+          { status: Number(call.body["prompt"]) },
+        ),
+      { bodyLimits: { json: 1_000 } },
+    );
+    const answer = await post(sent, given);
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get("cache-control")).toBe("no-store");
+    expect(answer.headers.get("x-request-id")).toMatch(/^req_/);
+    expect(answer.headers.get("content-type")).toBe("application/json");
+    expect(answer.body).toEqual({
+      error: {
+        message: expect.stringMatching(/./),
+        type: expect.stringMatching(/_error$/),
+        code,
+        param: code === "model_not_found" ? "model" : null,
+      },
+    });
+  });
+
+  it("to each error of ours has its status and type", async () => {
+    const kinds: Record<ErrorCode, readonly [number, string]> = {
+      invalid_request_error: [400, "invalid_request_error"],
+      invalid_api_key: [401, "authentication_error"],
+      upstream_authentication_failed: [401, "authentication_error"],
+      model_not_allowed: [403, "permission_error"],
+      insufficient_quota: [403, "insufficient_quota"],
+      request_refused: [403, "permission_error"],
+      model_not_priced: [403, "permission_error"],
+      group_not_priced: [403, "permission_error"],
+      not_found: [404, "invalid_request_error"],
+      model_not_found: [404, "invalid_request_error"],
+      method_not_allowed: [405, "invalid_request_error"],
+      request_timeout: [408, "invalid_request_error"],
+      idempotency_conflict: [422, "invalid_request_error"],
+      idempotency_in_progress: [409, "invalid_request_error"],
+      idempotency_not_replayable: [409, "invalid_request_error"],
+      request_too_large: [413, "invalid_request_error"],
+      unsupported_media_type: [415, "invalid_request_error"],
+      client_closed_request: [499, "invalid_request_error"],
+      upstream_rejected: [400, "invalid_request_error"],
+      rate_limit_exceeded: [429, "rate_limit_error"],
+      upstream_rate_limited: [429, "rate_limit_error"],
+      upstream_quota_exceeded: [429, "rate_limit_error"],
+      internal_error: [500, "server_error"],
+      body_already_read: [500, "server_error"],
+      upstream_error: [502, "upstream_error"],
+      upstream_invalid_response: [502, "upstream_error"],
+      upstream_unreachable: [502, "upstream_error"],
+      upstream_no_image: [502, "upstream_error"],
+      overloaded: [503, "server_error"],
+      gateway_unavailable: [503, "server_error"],
+      gateway_closed: [503, "server_error"],
+      upstream_timeout: [504, "upstream_error"],
+    };
+    for (const [code, [status, type]] of Object.entries(kinds)) {
+      const error = new GatewayError(code as ErrorCode, "Because.", {
+        param: "p",
+        retryAfterSeconds: 3,
+        shouldRetry: false,
+      });
+      const { post } = createTestGateway(undefined, {
+        callers: undefined,
+        authenticate: () => {
+          throw error;
+        },
+      });
+      const answer = await post(body);
+      expect(answer).toMatchObject({
+        status,
+        body: {
+          error: {
+            message: "Because.",
+            type,
+            code: status === 400 ? "invalid_request_error" : code,
+            param: "p",
+          },
+        },
+      });
+      expect(answer.headers.get("retry-after")).toBe("3");
+      expect(answer.headers.get("x-should-retry")).toBe("false");
+    }
+  });
+});
+
+const fail = (): never => {
+  throw new Error("disk full");
+};
+
+describe("errors", () => {
+  it("are recognized by their mark, whatever copy of the package made them", () => {
+    expect(isGatewayError(new GatewayError("not_found", "x"))).toBe(true);
+    expect(
+      isGatewayError(Object.assign(new Error("x"), { [Symbol.for("calotype.GatewayError")]: true })),
+    ).toBe(true);
+    for (const other of [new Error("x"), null, undefined, "x", { code: "not_found" }])
+      expect(isGatewayError(other)).toBe(false);
+  });
+
+  it("of the operator's own function are a 500 that tells nothing, and are logged", async () => {
+    const { post, logs, calls } = createTestGateway(undefined, {
+      callers: undefined,
+      authenticate: () => {
+        throw new Error("the database at 10.0.0.1 is down");
+      },
+    });
+    const answer = await post(body);
+    expect(answer.status).toBe(500);
+    expect(answer.text).not.toContain("10.0.0.1");
+    expect(logs).toMatchObject([
+      { level: "error", fields: { requestId: answer.headers.get("x-request-id"), err: expect.any(Error) } },
+    ]);
+    expect(calls).toEqual([]);
+  });
+
+  it("are written with their words by the default logger", async () => {
+    const lines: string[] = [];
+    const write = vi.spyOn(console, "error").mockImplementation((line: string) => void lines.push(line));
+    try {
+      const { post } = createTestGateway(undefined, {
+        logger: undefined,
+        callers: undefined,
+        authenticate: () => {
+          throw new Error("down", { cause: new Error("no route") });
+        },
+      });
+      await post(body);
+    } finally {
+      write.mockRestore();
+    }
+    expect(lines).toHaveLength(1);
+    expect(JSON.parse(lines[0] ?? "")).toMatchObject({
+      level: "error",
+      err: { name: "Error", message: "down", cause: { message: "no route" } },
+    });
+  });
+
+  it.each<[string, () => unknown]>([
+    ["an error that is its own cause", roundError],
+    ["an error whose cause goes round", () => new Error("down", { cause: roundObject() })],
+    ["an error whose cause is a bigint", () => new Error("down", { cause: 1n })],
+    ["a text", () => "down"],
+    ["an object that goes round", roundObject],
+  ])("are written whatever was thrown: %s", async (_what, makeThrown) => {
+    const lines: string[] = [];
+    const write = vi.spyOn(console, "error").mockImplementation((line: string) => void lines.push(line));
+    try {
+      const { post } = createTestGateway(undefined, {
+        logger: undefined,
+        ledger: { ...createMemoryLedger(), hold: () => Promise.reject(makeThrown()) },
+      });
+      await post(body);
+    } finally {
+      write.mockRestore();
+    }
+    expect(lines).toHaveLength(1);
+    expect(JSON.parse(lines[0] ?? "")).toMatchObject({
+      level: "error",
+      err: { message: expect.any(String) },
+    });
+  });
+
+  it("of the operator's logger break nothing", async () => {
+    const { post, records } = createTestGateway(() => new Response("", { status: 401 }), {
+      logger: { warn: fail, error: fail },
+    });
+    expect((await post(body)).status).toBe(401);
+    expect(records).toHaveLength(1);
+  });
+});
+
+describe("a usage record", () => {
+  const failed = { error: { code: "OutputImageSensitiveContentDetected", message: "No." } };
+
+  it.each<[string, () => Response, object]>([
+    ["success", () => Response.json(ARK_ANSWER), { status: 200, images: 1, charge: "0.1" }],
+    [
+      "part of a batch",
+      () => Response.json({ data: [{ url: "https://x" }, failed], usage: { generated_images: 1 } }),
+      { status: 200, images: 1, charge: "0.1" },
+    ],
+    [
+      "no image",
+      () => Response.json({ data: [] }),
+      { status: 502, images: 0, charge: "0", errorCode: "upstream_no_image" },
+    ],
+    [
+      "a refusal",
+      () => Response.json(failed, { status: 400 }),
+      { status: 400, images: 0, charge: "0", errorCode: "OutputImageSensitiveContentDetected" },
+    ],
+    [
+      "a failure",
+      () => new Response("", { status: 500 }),
+      { status: 502, images: 0, charge: "0", errorCode: "upstream_error" },
+    ],
+    [
+      "a refused key",
+      () => new Response("", { status: 401 }),
+      { status: 401, images: 0, charge: "0", errorCode: "upstream_authentication_failed" },
+    ],
+    [
+      "what is no JSON",
+      () => new Response("<html>"),
+      { status: 502, images: 0, charge: "0", errorCode: "upstream_invalid_response" },
+    ],
+    [
+      "an empty answer",
+      () => new Response(null, { status: 204 }),
+      { status: 502, images: 0, charge: "0", errorCode: "upstream_invalid_response" },
+    ],
+  ])("tells of %s, once", async (_what, provider, expected) => {
+    const { post, records } = createTestGateway(provider, priced);
+    const answer = await post(body);
+    expect(records).toEqual([
+      expect.objectContaining({
+        ...expected,
+        id: answer.headers.get("x-request-id"),
+        caller: "me",
+        group: "default",
+        channel: "ark",
+      }),
+    ]);
+    expect(records[0]?.status).toBe(answer.status);
+  });
+
+  it.each<[string, unknown, Record<string, string>]>([
+    ["a wrong key", body, { authorization: "Bearer x" }],
+    ["a bad body", "{", {}],
+    ["a bad field", { ...body, n: "x" }, {}],
+    ["an unknown model", { ...body, model: "x" }, {}],
+  ])("is not left by %s", async (_what, sent, headers) => {
+    const { post, records, calls } = createTestGateway(undefined, priced);
+    await post(sent, headers);
+    expect({ records, calls }).toEqual({ records: [], calls: [] });
+  });
+
+  it("is not left where no provider was reached", async () => {
+    const { post, records } = createTestGateway(() => {
+      throw refusedConnection();
+    }, priced);
+    expect((await post(body)).status).toBe(502);
+    expect(records).toEqual([]);
+  });
+
+  it("is not left, and nothing is sent, by a client that is gone", async () => {
+    const { gateway, records, calls } = createTestGateway(undefined, priced);
+    const response = await gateway.fetch(new Request(createPost(body), { signal: AbortSignal.abort() }));
+    expect(response.status).toBe(499);
+    expect({ records, calls }).toEqual({ records: [], calls: [] });
+  });
+
+  it("is marked where tokens were to be charged and none came, and the operator is told", async () => {
+    const billing = {
+      model_details: { "*": { pricing_mode: "per-token" as const, output_token_price: "5" } },
+    };
+    const { post, records, logs } = createTestGateway(() => Response.json({ data: [{ url: "https://x" }] }), {
+      billing,
+      models: { [body.model]: { family: "seedream" } },
+    });
+    expect((await post(body)).status).toBe(200);
+    expect(records).toMatchObject([{ unpriced: true, charge: "0" }]);
+    expect(logs).toMatchObject([{ level: "warn", fields: { requestId: records[0]?.id } }]);
+  });
+
+  it("carries no charge without prices", async () => {
+    const { post, records } = createTestGateway();
+    await post(body);
+    expect(records).toMatchObject([{ charge: null }]);
+    expect(records[0]).not.toHaveProperty("derivation");
+  });
+
+  it("has the time of arrival and the time taken", async () => {
+    let time = Date.UTC(2026, 0, 1);
+    const { post, records } = createTestGateway(
+      () => {
+        time += 25_000;
+        return Response.json(ARK_ANSWER);
+      },
+      {},
+      { now: () => time, createId: () => "req_fixed" },
+    );
+    await post(body);
+    expect(records).toMatchObject([
+      { id: "req_fixed", time: "2026-01-01T00:00:00.000Z", durationMs: 25_000 },
+    ]);
+  });
+
+  it.each<[string, () => unknown]>([
+    [
+      "throws",
+      () => {
+        throw new Error("full");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("full"))],
+  ])("breaks nothing when onUsage %s", async (_how, onUsage) => {
+    const { post, logs, gateway } = createTestGateway(undefined, { onUsage });
+    expect((await post(body)).status).toBe(200);
+    await gateway.close();
+    expect(logs).toMatchObject([
+      { level: "error", message: "onUsage failed; it is called again.", fields: { err: expect.any(Error) } },
+    ]);
+  });
+
+  it.each([
+    [
+      "model_not_priced",
+      {
+        billing: {
+          model_details: { "seedream-4-5*": { pricing_mode: "per-request" as const, model_price: "1" } },
+        },
+      },
+      {},
+    ],
+    ["group_not_priced", priced, { group: "vip" }],
+  ])("is not left by a %s", async (code, options, caller) => {
+    const { post, calls } = createTestGateway(undefined, {
+      models: { "seedream*": { family: "seedream" } },
+      ...options,
+      callers: undefined,
+      authenticate: () => ({ id: "me", ...caller }),
+    });
+    expect(await post(body)).toMatchObject({
+      status: 403,
+      body: { error: { code, type: "permission_error" } },
+    });
+    expect(calls).toEqual([]);
+  });
+});
+
+/** Quotes the keys that it was sent in the place that the test says. */
+const echo = (status: number, build: (text: string) => unknown) => (): Response =>
+  Response.json(build(`Wrong key ${ARK_KEY} (Bearer ${ARK_KEY}, sk-1234567890abcdef).`), {
+    status,
+    headers: { "x-request-id": "r" },
+  });
+
+describe("keys", () => {
+  it.each<[string, () => Response]>([
+    ["message", echo(400, (text) => ({ error: { code: "InvalidParameter", message: text } }))],
+    ["code", echo(400, (text) => ({ error: { code: text, message: "x" } }))],
+    ["param", echo(400, (text) => ({ error: { code: "x", message: "x", param: text } }))],
+    ["refusal of the key", echo(401, (text) => ({ error: { code: text, message: text } }))],
+    ["rate limit", echo(429, (text) => ({ error: { code: text, message: text } }))],
+    ["failure", echo(500, (text) => ({ error: { code: text, message: text } }))],
+    ["error in 200", echo(200, (text) => ({ error: { code: text, message: text } }))],
+    [
+      "failed image",
+      echo(200, (text) => ({ data: [{ url: "https://x" }, { error: { code: text, message: text } }] })),
+    ],
+  ])("in a provider's %s reach no answer, record or log", async (_where, provider) => {
+    const { post, records, logs } = createTestGateway(provider, priced);
+    const answer = await post(body);
+    const seen = JSON.stringify([answer.text, [...answer.headers], records, logs]);
+    expect(seen).toContain("***");
+    for (const key of [ARK_KEY, DASHSCOPE_KEY, CALLER_KEY, "sk-1234567890abcdef"])
+      expect(seen).not.toContain(key);
+  });
+
+  it("of callers are not sent to providers, and providers' keys only to their own", async () => {
+    const { post, calls } = createTestGateway();
+    await post(body, { cookie: "a=b", "x-forwarded-for": "1.2.3.4", "openai-organization": "org" });
+    await post({ model: "image-2.0", prompt: "x" });
+    const sent = calls.map(({ headers, text }) => JSON.stringify([[...headers], text]));
+    expect(sent.join()).not.toContain(CALLER_KEY);
+    expect(Object.fromEntries(calls[0]?.headers ?? [])).toEqual({
+      authorization: `Bearer ${ARK_KEY}`,
+      "content-type": "application/json",
+    });
+    expect(sent[0]).not.toContain(DASHSCOPE_KEY);
+    expect(sent[1]).not.toContain(ARK_KEY);
+  });
+
+  it("cannot be replaced by a channel's headers", async () => {
+    const { post, calls } = createTestGateway(undefined, {
+      models: { m: { family: "seedream" } },
+      channels: [
+        {
+          id: "c",
+          family: "seedream",
+          apiKey: ARK_KEY,
+          headers: { Authorization: "Basic x", "X-Team": "t" },
+        },
+      ],
+    });
+    await post({ model: "m", prompt: "x" });
+    expect(calls[0]?.headers.get("authorization")).toBe(`Bearer ${ARK_KEY}`);
+    expect(calls[0]?.headers.get("x-team")).toBe("t");
+  });
+
+  it("are held as hashes where hashes are given", async () => {
+    const { post } = createTestGateway(undefined, { callers: [{ id: "me", hash: hashApiKey(CALLER_KEY) }] });
+    expect((await post(body)).status).toBe(200);
+  });
+});
+
+const parsed = (value: unknown): GatewayRequest => ({
+  method: "POST",
+  url: "/v1/images/generations",
+  headers: new Headers({ authorization: `Bearer ${CALLER_KEY}`, "content-type": "application/json" }),
+  body: null,
+  parsedBody: value,
+  bodyConsumed: true,
+  signal: new AbortController().signal,
+});
+
+describe("a body that somebody took", () => {
+  it("is named as what it is", async () => {
+    const { gateway } = createTestGateway();
+    const request = createPost(body);
+    await request.text();
+    expect(await readAnswer(await gateway.fetch(request))).toMatchObject({
+      status: 500,
+      body: { error: { code: "body_already_read" } },
+    });
+  });
+
+  it("may be handed over parsed, as deep as any", async () => {
+    const { gateway } = createTestGateway();
+    let deep: unknown = 1;
+    for (let depth = 0; depth < 50_000; depth++) deep = [deep];
+    expect(await gateway.handle(parsed(body))).toMatchObject({ status: 200 });
+    expect(await gateway.handle(parsed({ ...body, deep }))).toMatchObject({ status: 400 });
+  });
+});
+
+describe("close()", () => {
+  it("refuses new requests with 503 and a time to come back", async () => {
+    const { gateway, post } = createTestGateway();
+    await gateway.close();
+    const answer = await post(body);
+    expect(answer).toMatchObject({
+      status: 503,
+      body: { error: { code: "gateway_closed", type: "server_error" } },
+    });
+    expect(answer.headers.get("retry-after")).toBe("1");
+  });
+
+  it("waits for requests under way and for their records", async () => {
+    const events: string[] = [];
+    const answered = Promise.withResolvers<Response>();
+    const stored = Promise.withResolvers<void>();
+    const store = async ({ id }: UsageRecord): Promise<void> => {
+      await stored.promise;
+      events.push(`stored ${id.slice(0, 3)}`);
+    };
+    const { gateway, post } = createTestGateway(() => answered.promise, { onUsage: store });
+    const answer = post(body);
+    const closing = gateway.close().then(() => events.push("closed"));
+    answered.resolve(Response.json(ARK_ANSWER));
+    expect((await answer).status).toBe(200);
+    events.push("answered");
+    stored.resolve();
+    await closing;
+    expect(events).toEqual(["answered", "stored req", "closed"]);
+  });
+
+  it("can be called twice, and without a request ever made", async () => {
+    const gateway = createGateway({
+      models: { m: { family: "seedream" } },
+      channels: [{ id: "c", family: "seedream", apiKey: "k" }],
+      callers: [{ id: "me", key: "k" }],
+    });
+    await gateway.close();
+    await expect(gateway.close()).resolves.toBeUndefined();
+  });
+});
+
+describe("a Qwen-Image model", () => {
+  it("answered with a stream leaves its record", async () => {
+    const { post, records } = createTestGateway(
+      () => new Response("data: {}\n\n", { headers: { "content-type": "text/event-stream" } }),
+      priced,
+    );
+    expect(await post({ model: "image-2.0", prompt: "x" })).toMatchObject({ status: 502 });
+    expect(records).toMatchObject([{ status: 502, images: 0, charge: "0" }]);
+  });
+
+  it("is answered in the shape of the interface", async () => {
+    const { post } = createTestGateway();
+    const { body: answer } = await post({ model: "image-max", prompt: "x" });
+    expect(Object.keys(answer)).toEqual(["created", "data", "extra"]);
+    expect(answer).toMatchObject({ extra: { request_id: DASHSCOPE_ANSWER.request_id } });
+  });
+});

@@ -1,0 +1,263 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { setTimeout as pause } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
+import { afterEach, describe, expect, it } from "vitest";
+import type { GatewayOptions } from "../options/options.js";
+import { type LoopbackServer, startServer } from "../testing/start-server.js";
+import { type Answer, createTestGateway, DASHSCOPE_KEY, type TestGateway } from "../testing/test-gateway.js";
+import { createFetchTransport } from "../upstream/fetch-transport.js";
+import { createTransport } from "../upstream/transport-node.js";
+import { isJsonObject, type JsonObject } from "../util/json.js";
+import { fetchAsBase64 } from "./base64.js";
+
+const MODEL = "image-2.0";
+const UNCOUNTED = { addAnyway: () => {}, remove: () => {} };
+const PICTURE = Buffer.from(Array.from({ length: 300_000 }, (_, index) => (index * 7) % 256));
+
+const cleanUps: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
+});
+
+interface Provider extends LoopbackServer {
+  /** The links of its next answer, absolute or by path. */
+  links: readonly string[];
+  /** What was asked of its links: path and headers. */
+  readonly downloads: readonly IncomingMessage[];
+}
+
+type Serve = (request: IncomingMessage, response: ServerResponse) => void;
+
+const servePicture: Serve = (_request, response) => void response.end(PICTURE);
+
+/** DashScope and its storage on one loopback port. */
+async function startProvider(serve: Serve = servePicture): Promise<Provider> {
+  const downloads: IncomingMessage[] = [];
+  const server = await startServer((request, response) => {
+    if (request.method === "GET") {
+      downloads.push(request);
+      return serve(request, response);
+    }
+    request.resume();
+    const content = provider.links.map((link) => ({ image: new URL(link, server.url).href }));
+    response.setHeader("content-type", "application/json");
+    response.end(
+      JSON.stringify({
+        output: { choices: [{ message: { role: "assistant", content } }] },
+        usage: { image_count: content.length },
+        request_id: "b1a2",
+      }),
+    );
+  });
+  const provider: Provider = { ...server, links: ["/1.png"], downloads };
+  cleanUps.push(server.close);
+  return provider;
+}
+
+function startGateway(
+  provider: LoopbackServer,
+  options: { readonly resultHosts?: string[] } = {},
+): TestGateway {
+  const gatewayOptions: Partial<GatewayOptions> = {
+    fetch: undefined,
+    models: { [MODEL]: { family: "qwen-image" } },
+    channels: [
+      {
+        id: "bailian",
+        family: "qwen-image",
+        apiKey: DASHSCOPE_KEY,
+        baseUrl: `${provider.url}/api/v1`,
+        ...options,
+      },
+    ],
+    billing: { model_details: { [MODEL]: { pricing_mode: "per-request", model_price: "0.2" } } },
+  };
+  const test = createTestGateway(undefined, gatewayOptions, { transport: createTransport() });
+  cleanUps.push(() => test.gateway.close());
+  return test;
+}
+
+const ask = (test: TestGateway, fields: object = {}): Promise<Answer> =>
+  test.post({ model: MODEL, prompt: "x", response_format: "b64_json", ...fields });
+
+function imagesOf({ body }: Answer): readonly JsonObject[] {
+  const { data } = body;
+  return Array.isArray(data) ? data.filter(isJsonObject) : [];
+}
+
+const failed = (index: number, message: string): object => ({
+  index,
+  code: "image_download_failed",
+  message,
+});
+
+describe("b64_json from a provider that gives links", () => {
+  it("holds the very bytes behind the link, and no link", async () => {
+    const provider = await startProvider();
+    const test = startGateway(provider);
+    const answer = await ask(test);
+    expect(answer.status).toBe(200);
+    expect(imagesOf(answer)).toEqual([{ b64_json: PICTURE.toString("base64"), revised_prompt: "" }]);
+    expect(answer.body["extra"]).toEqual({ request_id: "b1a2" });
+    expect(test.records).toMatchObject([{ status: 200, images: 1, charge: "0.2" }]);
+  });
+
+  it("is asked for without the channel's key, or anything else that is not the link's", async () => {
+    const provider = await startProvider();
+    await ask(startGateway(provider));
+    const [download] = provider.downloads;
+    expect(download?.url).toBe("/1.png");
+    expect(Object.keys(download?.headers ?? {}).toSorted()).toEqual(["connection", "host"]);
+  });
+
+  it("is not asked for where the client wants links", async () => {
+    const provider = await startProvider();
+    const answer = await ask(startGateway(provider), { response_format: "url" });
+    expect(imagesOf(answer)).toEqual([{ url: `${provider.url}/1.png`, revised_prompt: "" }]);
+    expect(provider.downloads).toEqual([]);
+  });
+
+  it("keeps the order of several images, whichever comes first", async () => {
+    const provider = await startProvider((request, response) => {
+      const delay = request.url === "/0" ? 40 : 0;
+      setTimeout(() => response.end(`picture ${request.url}`), delay);
+    });
+    provider.links = ["/0", "/1", "/2"];
+    const answer = await ask(startGateway(provider), { n: 3 });
+    expect(
+      imagesOf(answer).map(({ b64_json: text }) => Buffer.from(String(text), "base64").toString()),
+    ).toEqual(["picture /0", "picture /1", "picture /2"]);
+  });
+
+  it.each<[string, Serve, string]>([
+    [
+      "is gone",
+      (_request, response) => void response.writeHead(404).end("x".repeat(100_000)),
+      "The image's link answered with status 404.",
+    ],
+    [
+      "is forbidden",
+      (_request, response) => void response.writeHead(403).end("<Error>Expired</Error>"),
+      "The image's link answered with status 403.",
+    ],
+    [
+      "leads elsewhere",
+      (_request, response) => void response.writeHead(302, { location: "/2.png" }).end(),
+      "The image's link answered with status 302.",
+    ],
+    ["gives nothing", (_request, response) => void response.end(), "The image's link gave nothing."],
+    [
+      "breaks off",
+      (_request, response) =>
+        void response.writeHead(200, { "content-length": "10" }).write("x", () => response.destroy()),
+      "The download of the image broke off.",
+    ],
+    [
+      "is compressed",
+      (_request, response) => void response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync("x")),
+      "The image has the content coding gzip, which was not requested.",
+    ],
+    ["hangs up", (request) => void request.socket.destroy(), "The image could not be downloaded."],
+  ])(
+    "keeps the link that %s, says so by its index, and is charged all the same",
+    async (_what, serve, message) => {
+      const provider = await startProvider((request, response) =>
+        request.url === "/bad" ? serve(request, response) : servePicture(request, response),
+      );
+      provider.links = ["/good", "/bad"];
+      const test = startGateway(provider);
+      const answer = await ask(test, { n: 2 });
+      expect(answer.status).toBe(200);
+      expect(imagesOf(answer)).toEqual([
+        { b64_json: PICTURE.toString("base64"), revised_prompt: "" },
+        { url: `${provider.url}/bad`, revised_prompt: "" },
+      ]);
+      expect(answer.body["extra"]).toEqual({ request_id: "b1a2", errors: [failed(1, message)] });
+      expect(provider.downloads).toHaveLength(2);
+      expect(test.records).toMatchObject([{ status: 200, images: 2, charge: "0.4" }]);
+      // What is given up must not come back as an error that nobody handles.
+      await pause(10);
+    },
+  );
+
+  it("is not fetched from another server of this machine, over whatever it is linked", async () => {
+    const provider = await startProvider();
+    const other = await startServer((_request, response) => void response.end("secret"));
+    cleanUps.push(other.close);
+    const { port } = new URL(other.url);
+    const links = [
+      `http://127.0.0.1:${port}/`,
+      `http://localhost:${port}/`,
+      `https://127.0.0.1:${port}/`,
+      `https://127.1:${port}/`,
+      `https://[::ffff:127.0.0.1]:${port}/`,
+      `https://localhost:${port}/`,
+    ];
+    provider.links = links;
+    const answer = await ask(startGateway(provider), { n: 6 });
+    expect(imagesOf(answer).map(({ url }) => url)).toEqual(links.map((link) => new URL(link).href));
+    const NOT_HTTPS = "The image's link is not an https link.";
+    const NOT_PUBLIC = "The image's link leads to an address that is not public.";
+    expect(answer.body["extra"]).toMatchObject({
+      errors: [
+        failed(0, NOT_HTTPS),
+        failed(1, NOT_HTTPS),
+        failed(2, NOT_PUBLIC),
+        failed(3, NOT_PUBLIC),
+        failed(4, NOT_PUBLIC),
+        failed(5, NOT_PUBLIC),
+      ],
+    });
+    expect(other.connections()).toBe(0);
+  });
+
+  it("is looked for at a name of this machine only where the operator allows it", async () => {
+    const provider = await startProvider();
+    const other = await startServer(() => {});
+    cleanUps.push(other.close);
+    provider.links = [`https://localhost:${new URL(other.url).port}/`];
+    await ask(startGateway(provider, { resultHosts: ["images.internal"] }));
+    expect(other.connections()).toBe(0);
+    // The server speaks no TLS; that it is asked at all is what the option does.
+    await ask(startGateway(provider, { resultHosts: ["localhost"] }));
+    expect(other.connections()).toBe(1);
+  });
+});
+
+describe("the index of an image that could not be downloaded", () => {
+  it("is its place in the provider's batch, as that of an image that was not made", async () => {
+    const result = {
+      images: [{ url: "http://x/0" }, { url: "http://x/2" }],
+      errors: [{ index: 1, code: "Refused", message: "No." }],
+      fields: {},
+    };
+    const source = { baseUrl: "https://ark.test", resultHosts: [] };
+    const transport = createFetchTransport(() => Promise.reject(new Error("not called")));
+    const { errors } = await fetchAsBase64(result, source, { transport, bytes: UNCOUNTED });
+    expect(errors.map(({ index }) => index)).toEqual([1, 0, 2]);
+  });
+});
+
+describe("an answer with more images than any provider makes", () => {
+  it("has fifteen downloaded, four at once, and the others as links", async () => {
+    let running = 0;
+    let most = 0;
+    const transport = createFetchTransport(async () => {
+      running++;
+      most = Math.max(most, running);
+      await pause(1);
+      running--;
+      return new Response("png");
+    });
+    const images = Array.from({ length: 40 }, (_, index) => ({ url: `https://results.test/${index}` }));
+    const source = { baseUrl: "https://ark.test", resultHosts: [] };
+    const result = await fetchAsBase64({ images, errors: [], fields: {} }, source, {
+      transport,
+      bytes: UNCOUNTED,
+    });
+    expect(result.images.filter((image) => "b64_json" in image)).toHaveLength(15);
+    expect(result.errors).toHaveLength(25);
+    expect(most).toBe(4);
+  });
+});

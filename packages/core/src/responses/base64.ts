@@ -1,0 +1,82 @@
+import { Buffer } from "node:buffer";
+import type { ByteCount } from "../bytes/byte-count.js";
+import type { ImageResult, ResultError, ResultImage } from "../types.js";
+import { DownloadError, downloadImage, type ResultSource } from "../upstream/download-image.js";
+import type { Transport } from "../upstream/transport.js";
+import { isLink, type LinkedImage } from "./rewrite.js";
+
+/** What downloads need of the gateway. */
+export interface DownloadParts {
+  readonly transport: Transport;
+  /** Counts the images that are held. */
+  readonly bytes: ByteCount;
+}
+
+/**
+ * A result whose every image holds `b64_json`: images that the provider gives as links only are
+ * downloaded. One that cannot be stays as `url`, with an entry in `errors`: it was made and is charged.
+ */
+export async function fetchAsBase64(
+  result: ImageResult,
+  source: ResultSource,
+  parts: DownloadParts,
+): Promise<ImageResult> {
+  const places = findPlaces(result);
+  const links = result.images.map((image, at) => ({ image, index: places[at] ?? at }));
+  const outcomes = await fetchImages(links, source, parts);
+  return {
+    ...result,
+    images: outcomes.map(({ image }) => image),
+    errors: [...result.errors, ...outcomes.flatMap(({ error }) => error ?? [])],
+  };
+}
+
+/** Downloads images that are links, and leaves the others as they are. */
+export async function fetchImages(
+  images: readonly LinkedImage[],
+  source: ResultSource,
+  parts: DownloadParts,
+): Promise<readonly FetchedImage[]> {
+  const outcomes: FetchedImage[] = [];
+  for (let start = 0; start < images.length; start += MAX_DOWNLOADS_AT_ONCE) {
+    const group = images.slice(start, start + MAX_DOWNLOADS_AT_ONCE);
+    outcomes.push(...(await Promise.all(group.map((image) => fetchImage(image, source, parts)))));
+  }
+  return outcomes;
+}
+
+/** No provider makes more of one request; what else an answer lists stays a link. */
+const MAX_IMAGES = 15;
+/** Of up to 64 MiB each. */
+const MAX_DOWNLOADS_AT_ONCE = 4;
+
+/** Where each image stood in the provider's batch, in which images that failed had their places too. */
+function findPlaces({ images, errors }: ImageResult): readonly number[] {
+  const failed = new Set(errors.map(({ index }) => index));
+  const batch = Array.from({ length: images.length + errors.length }, (_, index) => index);
+  return batch.filter((index) => !failed.has(index));
+}
+
+/** An image with its base64, or a link with the reason why it was not converted. */
+export interface FetchedImage {
+  readonly image: ResultImage;
+  readonly error?: ResultError;
+}
+
+async function fetchImage(
+  { image, index }: LinkedImage,
+  source: ResultSource,
+  { transport, bytes }: DownloadParts,
+): Promise<FetchedImage> {
+  const { url, ...rest } = image;
+  if (url === undefined || !isLink(image)) return { image };
+  try {
+    if (index >= MAX_IMAGES) throw new DownloadError(`At most ${MAX_IMAGES} images are downloaded.`);
+    const b64_json = Buffer.concat(await downloadImage(transport, url, source)).toString("base64");
+    bytes.addAnyway(b64_json.length);
+    return { image: { ...rest, b64_json } };
+  } catch (error) {
+    if (!(error instanceof DownloadError)) throw error;
+    return { image, error: { index, code: "image_download_failed", message: error.message } };
+  }
+}

@@ -1,0 +1,162 @@
+import type { GatewayResponse } from "../http.js";
+import type { Logger } from "../logger.js";
+import type { Link } from "../util/linked-list.js";
+import { createStallWatch, HEARD, type StallWatch, type Watched } from "../util/stall-watch.js";
+
+/** Ends responses whose client does not read them, on every host. */
+export interface ReaderLimit {
+  /** Watches the reader of a streamed body. A response with a complete body is returned unchanged. */
+  watch(response: GatewayResponse): GatewayResponse;
+}
+
+/** @param idleMs how long a client may read nothing of a body, in milliseconds */
+export function createReaderLimit(idleMs: number, logger: Logger): ReaderLimit {
+  const shared = endsTimersWithRequests() ? undefined : createStallWatch();
+  return {
+    watch(response) {
+      const { body } = response;
+      if (typeof body === "string" || body instanceof Uint8Array) return response;
+      const watched = new WatchedBody(body, { watch: shared ?? createStallWatch(), idleMs, logger });
+      return { ...response, body: watched, onIdle: watched.onIdle };
+    },
+  };
+}
+
+/**
+ * True on Workers, where a timer ends with the request that created it. There each response needs a timer of its own;
+ * elsewhere one serves all.
+ */
+function endsTimersWithRequests(): boolean {
+  return globalThis.navigator?.userAgent === "Cloudflare-Workers";
+}
+
+interface LimitParts {
+  readonly watch: StallWatch;
+  readonly idleMs: number;
+  readonly logger: Logger;
+}
+
+type Chunk = IteratorResult<Uint8Array, undefined>;
+type IdleListener = (error: Error) => boolean;
+
+const DONE: Chunk = { done: true, value: undefined };
+
+/**
+ * A body whose reader must request the next chunk in time. Time does not count while the reader waits for a chunk,
+ * because then the provider is slow. The watch holds a reference to the body, so a response that the host dropped
+ * without reading it is ended too, whether or not it was garbage-collected.
+ */
+class WatchedBody implements AsyncIterableIterator<Uint8Array, undefined>, Watched {
+  quietSince = HEARD;
+  maxQuietMs: number;
+  readonly #chunks: AsyncIterator<Uint8Array>;
+  readonly #parts: LimitParts;
+  #link: Link<Watched> | undefined;
+  /** The number of reads of the host that are pending. */
+  #pending = 0;
+  /** Pieces of a large chunk that the host has not read yet. */
+  #ready: Uint8Array[] = [];
+  #listener: IdleListener | undefined;
+  #failure: Error | undefined;
+
+  constructor(body: AsyncIterable<Uint8Array>, parts: LimitParts) {
+    this.#chunks = body[Symbol.asyncIterator]();
+    this.#parts = parts;
+    this.maxQuietMs = parts.idleMs;
+    this.#link = parts.watch.add(this);
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  readonly onIdle = (listener: IdleListener): void => {
+    this.#listener = listener;
+  };
+
+  next(): Promise<Chunk> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    const piece = this.#ready.shift();
+    if (piece !== undefined) {
+      this.quietSince = HEARD;
+      return Promise.resolve({ done: false, value: piece });
+    }
+    this.#pending++;
+    this.maxQuietMs = 0;
+    return this.#chunks.next().then(this.#receive, this.#fail);
+  }
+
+  /** The client has stopped reading. */
+  async return(): Promise<Chunk> {
+    this.#leaveWatch();
+    this.#ready = [];
+    await this.#chunks.return?.();
+    return DONE;
+  }
+
+  timeOut(): void {
+    const { idleMs, logger } = this.#parts;
+    const error = new Error(`The client read nothing of the response for ${idleMs / 1000} s.`);
+    if (this.#mayWait(error)) {
+      this.quietSince = HEARD;
+      return;
+    }
+    this.#failure = error;
+    this.return().catch((err: unknown) =>
+      logger.error({ err }, "A response that no client reads could not be ended."),
+    );
+  }
+
+  #mayWait(error: Error): boolean {
+    try {
+      return this.#listener?.(error) === true;
+    } catch (err) {
+      this.#parts.logger.error({ err }, "The host's onIdle listener failed.");
+      return false;
+    }
+  }
+
+  readonly #receive = ({ done, value }: IteratorResult<Uint8Array, unknown>): Chunk => {
+    this.#countAnswered();
+    if (done !== true) this.#ready.push(...splitChunk(value));
+    else this.#leaveWatch();
+    // If two reads are pending, all pieces of the first read's chunk come before the chunk of the second read.
+    const piece = this.#ready.shift();
+    return piece === undefined ? DONE : { done: false, value: piece };
+  };
+
+  readonly #fail = (error: unknown): never => {
+    this.#countAnswered();
+    this.#leaveWatch();
+    throw error;
+  };
+
+  #countAnswered(): void {
+    this.#pending--;
+    if (this.#pending > 0) return;
+    this.quietSince = HEARD;
+    this.maxQuietMs = this.#parts.idleMs;
+  }
+
+  #leaveWatch(): void {
+    if (this.#link !== undefined) this.#parts.watch.delete(this.#link);
+    this.#link = undefined;
+  }
+}
+
+/** The size of the pieces of a large chunk, in bytes. */
+const PIECE_BYTES = 64 * 1024;
+
+/**
+ * Returns the chunk itself, or, if it is larger than 128 KiB, its pieces, which share its memory. A slow client can
+ * read one piece within `responseIdleSeconds`, but not an image of many megabytes. Over TLS, a write shows no
+ * progress until all of it is sent. Chunks that Node reads from a socket have about 64 KiB and are not split.
+ */
+function splitChunk(chunk: Uint8Array): readonly Uint8Array[] {
+  if (chunk.length <= 2 * PIECE_BYTES) return [chunk];
+  const pieces: Uint8Array[] = [];
+  for (let start = 0; start < chunk.length; start += PIECE_BYTES) {
+    pieces.push(chunk.subarray(start, start + PIECE_BYTES));
+  }
+  return pieces;
+}

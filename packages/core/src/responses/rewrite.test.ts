@@ -1,0 +1,413 @@
+import {
+  type Arbitrary,
+  array,
+  assert,
+  constant,
+  constantFrom,
+  integer,
+  oneof,
+  property,
+  tuple,
+} from "fast-check";
+import { describe, expect, it } from "vitest";
+import { SEEDREAM_ANSWER } from "../families/seedream/answer-shape.js";
+import { fromSeedream } from "../families/seedream/from-upstream.js";
+import { anyJsonText, anyObjectText, anyStringText } from "../testing/any-json-text.js";
+import { cutBytes, cutEvery } from "../testing/cut-bytes.js";
+import type { ImageRequest } from "../types.js";
+import { renderImages } from "./envelope.js";
+import {
+  createResponseRewriter,
+  type LinkedImage,
+  type ResponseRewriter,
+  type RewriteOptions,
+} from "./rewrite.js";
+
+const MODEL = 'service "model"';
+const NOW = 1_763_683_200;
+const MIB = 1024 * 1024;
+const encoder = new TextEncoder();
+
+const REQUEST: ImageRequest = {
+  operation: "generate",
+  model: MODEL,
+  prompt: "",
+  images: [],
+  maxImages: 15,
+  responseFormat: "b64_json",
+  stream: false,
+  upstreamFields: {},
+  ignored: [],
+};
+
+function createRewriter(options: RewriterOptions = {}): ResponseRewriter {
+  return createResponseRewriter({ shape: SEEDREAM_ANSWER, model: MODEL, now: NOW, ...options });
+}
+
+type RewriterOptions = Partial<Pick<RewriteOptions, "isNative" | "maxHeldBytes" | "convertsLinks">>;
+
+interface Rewritten extends Pick<ResponseRewriter, "facts" | "status"> {
+  readonly text: string;
+}
+
+function rewrite(chunks: readonly Uint8Array[], options: RewriterOptions = {}): Rewritten {
+  const rewriter = createRewriter(options);
+  const sent: Uint8Array[] = [];
+  const send = (pieces: readonly (Uint8Array | LinkedImage)[]): void =>
+    void sent.push(...bytesOf(pieces).map((piece) => piece.slice()));
+  for (const chunk of chunks) {
+    const own = chunk.slice();
+    send(rewriter.push(own));
+    // The client may take its memory away.
+    own.fill(0x21);
+  }
+  send(rewriter.end());
+  return { text: Buffer.concat(sent).toString(), facts: rewriter.facts, status: rewriter.status };
+}
+
+/** The pieces as bytes. A link shows its place in the batch and its URL. */
+function bytesOf(pieces: readonly (Uint8Array | LinkedImage)[]): readonly Uint8Array[] {
+  return pieces.map((piece) =>
+    piece instanceof Uint8Array ? piece : encoder.encode(JSON.stringify({ [piece.index]: piece.image.url })),
+  );
+}
+
+const rewriteText = (text: string, options = {}): Rewritten => rewrite([encoder.encode(text)], options);
+
+/** The answer as it is made of a whole body, or `undefined` where that is an error. */
+function renderPlainly(text: string): { facts: object; body: unknown } {
+  const { images, errors, usage, failure, ...result } = fromSeedream(JSON.parse(text), REQUEST);
+  const isResponse = images.length > 0 && failure === undefined;
+  const { body } = renderImages(
+    { images, errors, ...result },
+    { id: "1", ignored: [], now: () => NOW * 1000 },
+  );
+  return {
+    facts: { images: images.length, errors, usage, failure, upstreamRequestId: undefined },
+    body: isResponse && typeof body === "string" ? JSON.parse(body) : undefined,
+  };
+}
+
+/** Rounded as JSON.stringify does it, so that what it changed can be compared. */
+const normalize = (text: string): unknown => JSON.parse(JSON.stringify(JSON.parse(text)));
+
+/** Values stay below this, but for pictures: a larger one is not read. */
+const HELD = 400;
+const small = (text: Arbitrary<string>): Arbitrary<string> =>
+  text.filter((value) => Buffer.byteLength(value) <= HELD);
+const picture = oneof(
+  integer({ min: 0, max: 40 }),
+  integer({ min: HELD - 60, max: HELD + 60 }),
+  constant(5_000),
+).map((length) => `"${"AB/+".repeat(2_000).slice(0, length)}"`);
+const image = anyObjectText(
+  oneof(
+    tuple(constantFrom('"b64_json"', '"b64\\u005fjson"'), picture),
+    tuple(constant('"url"'), oneof(anyStringText, constant('"https://ark.test/1.png"'))),
+    tuple(oneof(constantFrom('"size"', '"data"', '"error"'), anyStringText), anyJsonText),
+  ),
+).filter((text) => {
+  const isLarge = Buffer.byteLength(text) > HELD;
+  return !isLarge || fromSeedream({ data: [JSON.parse(text)] }, REQUEST).images.length === 1;
+});
+const failure = anyObjectText(
+  oneof(
+    tuple(constant('"code"'), anyStringText),
+    tuple(constant('"message"'), anyStringText),
+    tuple(anyStringText, anyJsonText),
+  ),
+);
+const failed = small(failure.map((error) => `{"error":${error}}`));
+const items = array(oneof({ weight: 3, arbitrary: image }, failed, small(anyJsonText)), { maxLength: 6 }).map(
+  (all) => `[${all.join(" , ")}]`,
+);
+const usage = anyObjectText(
+  tuple(constantFrom('"generated_images"', '"output_tokens"', '"total_tokens"', '"tool_usage"'), anyJsonText),
+);
+const created = constantFrom(
+  "1763683200",
+  "1.7e9",
+  "0",
+  "-1",
+  "1.5",
+  '"now"',
+  "null",
+  "[1]",
+  "9007199254740993",
+);
+const member = oneof(
+  { weight: 6, arbitrary: tuple(constantFrom('"data"', '"d\\u0061ta"'), items) },
+  { weight: 2, arbitrary: tuple(constant('"usage"'), small(oneof(usage, anyJsonText))) },
+  { weight: 2, arbitrary: tuple(constant('"created"'), created) },
+  { weight: 2, arbitrary: tuple(constant('"model"'), oneof(anyStringText, anyJsonText)) },
+  {
+    weight: 1,
+    arbitrary: tuple(constant('"error"'), small(oneof(failure, constantFrom("null", "5", '"x"')))),
+  },
+  { weight: 1, arbitrary: tuple(constantFrom('"data"', '"extra"', '"tools"'), anyJsonText) },
+  { weight: 2, arbitrary: tuple(small(anyStringText), anyJsonText) },
+);
+const answer = anyObjectText(member);
+const places = array(integer({ min: 0, max: 8_000 }), { maxLength: 12 });
+
+describe("an answer rewritten as it comes", () => {
+  it("is the one that is made of a whole answer, and says the same facts", () => {
+    let answers = 0;
+    assert(
+      property(answer, places, (text, cuts) => {
+        const bytes = encoder.encode(text);
+        const { facts, body } = renderPlainly(text);
+        // Byte by byte only where that is not too long a list.
+        for (const chunks of [
+          [bytes],
+          cutBytes(bytes, cuts),
+          cutEvery(bytes, bytes.length < 1_000 ? 1 : 37),
+        ]) {
+          const rewritten = rewrite(chunks, { maxHeldBytes: HELD });
+          expect(rewritten.status).toBe("complete");
+          expect(rewritten.facts).toEqual(facts);
+          expect(body === undefined ? body : normalize(rewritten.text)).toEqual(body);
+        }
+        if (body !== undefined) answers++;
+      }),
+      { numRuns: 400, seed: 20261121 },
+    );
+    expect(answers).toBeGreaterThan(100);
+  });
+
+  it("has the same bytes however it comes", () => {
+    assert(
+      property(answer, places, (text, cuts) => {
+        const bytes = encoder.encode(text);
+        const whole = rewrite([bytes], { maxHeldBytes: HELD });
+        expect(rewrite(cutBytes(bytes, cuts), { maxHeldBytes: HELD }).text).toBe(whole.text);
+      }),
+      { numRuns: 500, seed: 9 },
+    );
+  });
+
+  it("is untouched on the native endpoint, and says the same facts", () => {
+    assert(
+      property(answer, places, (text, cuts) => {
+        const rewritten = rewrite(cutBytes(encoder.encode(text), cuts), {
+          isNative: true,
+          maxHeldBytes: HELD,
+        });
+        expect(rewritten.text).toBe(text);
+        expect(rewritten.facts).toEqual(renderPlainly(text).facts);
+      }),
+      { numRuns: 500, seed: 11 },
+    );
+  });
+
+  it("leaves numbers as the provider wrote them", () => {
+    const text = '{"created":1.7e9,"data":[{"url":"u","seed":12345678901234567890}],"model":"m","cost":1.50}';
+    expect(rewriteText(text).text).toBe(text.replace('"m"', JSON.stringify(MODEL)));
+  });
+
+  it.each([
+    ["first", '[{"error":{}},{"url":"a"},{"url":"b"}]', [0]],
+    ["in the middle", '[{"url":"a"},{"error":{}},{"url":"b"}]', [1]],
+    ["last", '[{"url":"a"},{"url":"b"},{"error":{}}]', [2]],
+    ["around", '[{},null, {"url":"a"} ,"x" , {"url":"b"},5]', [0, 1, 3, 5]],
+  ])("takes items that failed out of data where they stand %s", (_where, data, indices) => {
+    const body = JSON.parse(rewriteText(`{"data":${data}}`).text);
+    expect(body.data).toEqual([{ url: "a" }, { url: "b" }]);
+    expect(body.extra.errors.map(({ index }: { index: number }) => index)).toEqual(indices);
+  });
+
+  it("is certain of an image as soon as its base64 is too long to be held", () => {
+    const rewriter = createRewriter();
+    rewriter.push(encoder.encode('{"data":[{"error":{"code":"A"}},{"b64_json":"'));
+    expect(rewriter.facts.images).toBe(0);
+    rewriter.push(new Uint8Array(16 * 1024).fill(0x41));
+    expect(rewriter.facts).toMatchObject({ images: 1, errors: [{ index: 0, code: "A" }] });
+  });
+
+  it("has no end before its provider's", () => {
+    const rewriter = createRewriter();
+    const sent = rewriter.push(encoder.encode('{"created":5,"model":"m","data":[{"url":"u"}]} '));
+    expect(Buffer.concat(bytesOf(sent)).toString()).toMatch(/]$/);
+    expect(Buffer.concat(rewriter.end()).toString()).toBe("}");
+  });
+
+  it.each([
+    ["is cut", '{"data":[{"url":"u"}'],
+    ["is followed by junk", '{"data":[{"url":"u"}]}x'],
+    ["has no image", '{"data":[]}'],
+    ["takes its image back", '{"data":[{"url":"u"}],"data":[]}'],
+    ["tells of a failure after its image", '{"data":[{"url":"u"}],"error":{"code":"A"}}'],
+    ["has a number that is none", '{"data":[{"url":"u"}],"created":trve}'],
+    ["has an item that is no JSON", '{"data":[{"url":"u"},{"url":"\\x"}]}'],
+  ])("is left without its end where the provider's %s", (_what, text) => {
+    const { text: sent } = rewriteText(text);
+    expect(() => JSON.parse(sent)).toThrow(SyntaxError);
+  });
+
+  it("reads a very long failure and cuts its message short", () => {
+    const { facts } = rewriteText(`{"error":{"message":"${LONG}","code":"A"}}`);
+    expect(facts).toMatchObject({ images: 0, failure: { code: "A", message: "x".repeat(8_192) } });
+  });
+
+  it("reads a report that is larger than 16 KiB", () => {
+    const reported = `{"generated_images":2,"note":"${LONG}","output_tokens":9}`;
+    const text = `{"data":[{"url":"u"}],"usage":${reported}}`;
+    const { facts, text: sent } = rewriteText(text);
+    expect(facts.usage).toEqual({ generated_images: 2, output_tokens: 9 });
+    expect(JSON.parse(sent).usage).toEqual(JSON.parse(reported));
+  });
+
+  it.each(['\uFEFF{"data":[{"url":"u"}]}', '\uFEFF \r\n{"data":[{"url":"u"}]}'])(
+    "may begin with a byte order mark: %j",
+    (text) => {
+      for (const size of [1, 2, 1_000]) {
+        const { facts, text: sent, status } = rewrite(cutEvery(encoder.encode(text), size));
+        expect(status).toBe("complete");
+        expect(facts.images).toBe(1);
+        expect(JSON.parse(sent).data).toEqual([{ url: "u" }]);
+      }
+    },
+  );
+
+  it("is broken by half a byte order mark", () => {
+    const bytes = Uint8Array.of(0xef, 0xbb, ...encoder.encode("{}"));
+    for (const size of [1, 100]) expect(rewrite(cutEvery(bytes, size)).status).toBe("broken");
+  });
+
+  it("is broken by more items than any batch has, which are not all remembered", () => {
+    const { facts, status } = rewriteText(`{"data":[${"{},".repeat(5_000)}{}]}`);
+    expect(status).toBe("broken");
+    expect(facts.errors.length).toBeLessThan(1_000);
+  });
+
+  it("says where the request id stands, where the family names a place", () => {
+    const shape = { ...SEEDREAM_ANSWER, requestId: "request_id" };
+    const rewriter = createResponseRewriter({ shape, model: MODEL, now: NOW });
+    rewriter.push(encoder.encode('{"request_id":"0217"}'));
+    expect(rewriter.facts.upstreamRequestId).toBe("0217");
+  });
+});
+
+const LONG = "x".repeat(20_000);
+
+describe("an item that is larger than 16 KiB", () => {
+  const failedItem = `{"error":{"message":"${LONG}","code":"A"}}`;
+  const item = `{"note":"${LONG}","b64_json":"${LONG}"}`;
+
+  it.each([false, true])("is no image if it is an error (native: %s)", (isNative) => {
+    const text = `{"data":[{"url":"u"},${failedItem},{"url":"v"}],"usage":{"generated_images":2}}`;
+    const bytes = encoder.encode(text);
+    for (const size of [1, 13, 8_192, 16_384, 16_385, 50_000]) {
+      const { facts, text: sent } = rewrite(cutEvery(bytes, size), { isNative });
+      const error = { index: 1, code: "A", message: "x".repeat(8_192) };
+      expect(facts).toMatchObject({ images: 2, errors: [error], usage: { generated_images: 2 } });
+      const rewritten = { data: [{ url: "u" }, { url: "v" }], extra: { errors: [error] } };
+      expect(JSON.parse(sent)).toMatchObject(isNative ? JSON.parse(text) : rewritten);
+    }
+  });
+
+  it.each([false, true])("is an image wherever its base64 stands (native: %s)", (isNative) => {
+    const text = `{"data":[${item},{"url":"v"}],"model":"m","created":1}`;
+    for (const size of [1, 8_192, 100_000]) {
+      const { facts, text: sent } = rewrite(cutEvery(encoder.encode(text), size), { isNative });
+      expect(facts).toMatchObject({ images: 2, errors: [] });
+      expect(JSON.parse(sent).data).toEqual(JSON.parse(text).data);
+    }
+  });
+
+  it("is an image as soon as its base64 is too long to be held", () => {
+    const rewriter = createRewriter();
+    rewriter.push(encoder.encode(`{"data":[{"note":"${LONG}`));
+    expect(rewriter.facts.images).toBe(0);
+    rewriter.push(encoder.encode(`","b64_json":"${LONG}`));
+    expect(rewriter.facts.images).toBe(1);
+  });
+
+  it("is an image if all of its strings are short", () => {
+    const fields = Array.from({ length: 3_000 }, (_, index) => `"f${index}":"v"`).join(",");
+    const { facts, text: sent } = rewriteText(`{"data":[{${fields},"url":"u"}]}`);
+    expect(facts.images).toBe(1);
+    expect(JSON.parse(sent).data[0]).toMatchObject({ f0: "v", f2999: "v", url: "u" });
+  });
+
+  it("is not held without end: an image that begins after 256 KiB breaks the response", () => {
+    const late = `{"data":[{"note":"${"x".repeat(300_000)}","b64_json":"${LONG}"}]}`;
+    expect(rewrite(cutEvery(encoder.encode(late), 10_000)).status).toBe("broken");
+    expect(rewriteText(late, { isNative: true })).toMatchObject({ status: "complete", facts: { images: 1 } });
+  });
+
+  it("is no image if its error is longer than all that is held", () => {
+    const { facts, status } = rewriteText(
+      `{"data":[{"error":{"code":"A","message":"${"x".repeat(300_000)}"}},{"url":"u"}]}`,
+    );
+    expect({ status, images: facts.images, errors: facts.errors.length }).toEqual({
+      status: "complete",
+      images: 1,
+      errors: 1,
+    });
+  });
+});
+
+describe("an image that is a link", () => {
+  const links = '[{"url":"a"},{"error":{"code":"A"}},{"b64_json":"B","url":"c"},{"url":"d","b64_json":""}]';
+
+  it("is handed over with its place, where base64 was requested", () => {
+    const { facts, text } = rewriteText(`{"data":${links}}`, { convertsLinks: true });
+    expect(facts.images).toBe(3);
+    expect(JSON.parse(text).data).toEqual([{ 0: "a" }, { b64_json: "B", url: "c" }, { 3: "d" }]);
+  });
+
+  it("is passed on otherwise", () => {
+    expect(JSON.parse(rewriteText(`{"data":${links}}`).text).data).toHaveLength(3);
+  });
+
+  it("is handed over whole if it is large", () => {
+    const rewriter = createRewriter({ convertsLinks: true });
+    const pieces = rewriter.push(encoder.encode(`{"data":[{"note":"${LONG}","url":"a"}]}`));
+    expect(pieces.filter((piece) => !(piece instanceof Uint8Array))).toEqual([
+      { index: 0, image: { note: LONG, url: "a" } },
+    ]);
+  });
+
+  it("is an entry in `extra.errors` if it stays a link", () => {
+    const rewriter = createRewriter({ convertsLinks: true });
+    const sent = [
+      ...rewriter.push(encoder.encode('{"data":[{"error":{"code":"A","message":"No."}},{"url":"a"}]}')),
+    ];
+    rewriter.addLinkError({ index: 1, code: "B", message: "Gone." });
+    sent.push(...rewriter.end());
+    expect(JSON.parse(Buffer.concat(bytesOf(sent)).toString()).extra.errors).toEqual([
+      { index: 0, code: "A", message: "No." },
+      { index: 1, code: "B", message: "Gone." },
+    ]);
+  });
+});
+
+/** Chunks of an answer whose pictures are so many bytes of base64. */
+function pictureChunks(bytes: number): readonly Uint8Array[] {
+  const text = `{"model":"m","created":5,"data":[{"b64_json":"${"A".repeat(bytes)}","size":"1x1"}],"usage":{"generated_images":1}}`;
+  return cutEvery(encoder.encode(text), 64 * 1024);
+}
+
+describe.each([
+  ["on /v1", false],
+  ["on the native endpoint", true],
+])("an answer of 32 MB %s", (_where, isNative) => {
+  it("goes through in no time, in the provider's own memory", () => {
+    const chunks = pictureChunks(32 * MIB);
+    const rewriter = createRewriter({ isNative });
+    const sent: Uint8Array[] = [];
+    // Not the clock's time: other tests run beside this one.
+    const before = process.cpuUsage();
+    for (const chunk of chunks) sent.push(...bytesOf(rewriter.push(chunk)));
+    sent.push(...rewriter.end());
+    const { user, system } = process.cpuUsage(before);
+    expect(rewriter.facts).toMatchObject({ images: 1, usage: { generated_images: 1 } });
+    const memories = new Set(chunks.map(({ buffer }) => buffer));
+    const copied = sent
+      .filter(({ buffer }) => !memories.has(buffer))
+      .reduce((sum, { length }) => sum + length, 0);
+    expect(copied).toBeLessThan(8 * 1024);
+    expect((user + system) / 1_000).toBeLessThan(200);
+  });
+});

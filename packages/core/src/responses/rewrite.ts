@@ -1,0 +1,338 @@
+import type { ResponseShape } from "../families/family.js";
+import type { FailureReason, ResultError, ResultImage, Usage } from "../types.js";
+import { createHeldBytes } from "../util/held-bytes.js";
+import { isJsonObject } from "../util/json.js";
+import { createJsonScanner, type JsonStatus } from "./json-scanner.js";
+import { type ItemKind, type LargeItem, readLargeItem } from "./large-item.js";
+import { createJsonShortener, type JsonShortener } from "./shorten-json.js";
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+const OPEN_BRACE = 0x7b;
+
+/** How an answer is rewritten. */
+export interface RewriteOptions {
+  readonly shape: ResponseShape;
+  /** The service model name, in place of the provider's. */
+  readonly model: string;
+  /** Seconds since 1970, where the provider gives no time. */
+  readonly now: number;
+  /** Every byte is passed on as it came, and only the facts are read. Default false. */
+  readonly isNative?: boolean | undefined;
+  /** An image without base64 is not passed on but handed over as {@link LinkedImage}. Default false. */
+  readonly convertsLinks?: boolean | undefined;
+  /**
+   * In bytes. Values up to this size are parsed as a whole; in larger values, long strings are shortened. Default 16
+   * KiB.
+   */
+  readonly maxHeldBytes?: number | undefined;
+}
+
+/** An image that the provider delivered as a link, at the place where its converted form belongs. */
+export interface LinkedImage {
+  readonly image: ResultImage;
+  /** Its index in the provider's batch, from 0. */
+  readonly index: number;
+}
+
+/** Rewrites one answer as it comes. */
+export interface ResponseRewriter {
+  /** The bytes to send on: several chunks of one push may share the memory of the chunk that was pushed. */
+  push(chunk: Uint8Array): readonly (Uint8Array | LinkedImage)[];
+  /** Adds to `extra.errors` that a link could not be converted. */
+  addLinkError(error: ResultError): void;
+  /**
+   * The last bytes, without which the answer is cut. None for what must not look like an answer: it is not
+   * complete, has no image or tells of a failure. None either where bytes are passed on as they came.
+   */
+  end(): readonly Uint8Array[];
+  /** What the answer has said so far: the same object all along. */
+  readonly facts: ResponseFacts;
+  /** Whether the answer is complete, or no JSON object that can be read on. */
+  readonly status: JsonStatus;
+}
+
+/**
+ * Makes of a provider's answer that of `/v1`, as `renderImages` does of a whole one, and holds only short values, or of
+ * a large item at most 256 KiB until it is known whether it is an image. `model` gets the service name, items that failed leave their array for
+ * `extra.errors`, the error of the whole answer is left out, `created` is added where no time is given. All
+ * other values are the provider's, byte by byte; white space between them is dropped.
+ */
+export function createResponseRewriter(options: RewriteOptions): ResponseRewriter {
+  const { shape, isNative = false, convertsLinks = false, maxHeldBytes } = options;
+  const model = JSON.stringify(options.model);
+  const now = String(options.now);
+  const output = createChunkJoiner<LinkedImage>();
+  const linkErrors: ResultError[] = [];
+  const reader = createFactReader(shape);
+  const { facts } = reader;
+  const missing = new Map([
+    [shape.model, model],
+    [shape.created, now],
+  ]);
+  let member = "";
+  let hasMembers = false;
+  let isInItems = false;
+  /** The reader of the current large value. */
+  let large: LargeItem | undefined;
+
+  const write = (bytes: Uint8Array | string): void => {
+    if (!isNative) output.add(typeof bytes === "string" ? encoder.encode(bytes) : bytes);
+  };
+
+  const writeKey = (written: Uint8Array | string): void => {
+    write(hasMembers ? "," : "{");
+    write(written);
+    write(":");
+    hasMembers = true;
+  };
+
+  /** What stands in place of the present member's value, or `undefined` where the value itself does. */
+  const replaceMember = (value: unknown): string | undefined => {
+    reader.readMember(member, value);
+    if (member === shape.failure) return "";
+    if (member === shape.model) return model;
+    return member === shape.created && shape.readCreated(value) === undefined ? now : undefined;
+  };
+
+  const findKind = (item: unknown): ItemKind => {
+    if (!reader.isImage(item)) return "failed";
+    return convertsLinks && isLink(item) ? "link" : "image";
+  };
+
+  const beginImage = (): void => {
+    if (facts.images > 1) write(",");
+  };
+
+  /** The image was already counted. */
+  const handOverLink = (image: ResultImage): void => {
+    beginImage();
+    output.addOther({ image, index: facts.images + facts.errors.length - 1 });
+  };
+
+  const beginLargeItem = (): LargeItem =>
+    readLargeItem(
+      {
+        findKind,
+        onImage() {
+          reader.countImage();
+          beginImage();
+        },
+        onBytes: write,
+        onLink(written) {
+          const item = parse(written);
+          if (reader.readItem(item) && isLink(item)) handOverLink(item);
+        },
+        onFailed: (item) => void reader.readItem(item),
+        onUnreadable: () => scanner.giveUp(),
+      },
+      !isNative,
+    );
+
+  /** A large member is passed on as it arrives, unless it is replaced, and is also read in a shortened form. */
+  const beginLargeMember = (bytes: Uint8Array): LargeItem => {
+    const replacement = replaceMember(bytes[0] === OPEN_BRACE ? {} : undefined);
+    if (replacement !== undefined) write(replacement);
+    const shortener = [shape.failure, shape.usage].includes(member) ? createJsonShortener() : undefined;
+    return {
+      push(part) {
+        shortener?.push(part);
+        if (replacement === undefined) write(part);
+      },
+      end: () => readShortened(shortener),
+    };
+  };
+
+  const readShortened = (shortener: JsonShortener | undefined): void => {
+    const value = shortener && parseText(shortener.read());
+    if (value !== undefined) reader.readMember(member, value);
+  };
+
+  const scanner = createJsonScanner(
+    {
+      onMember(key, written) {
+        member = key;
+        missing.delete(key);
+        if (key !== shape.failure) writeKey(written);
+      },
+      onItems() {
+        isInItems = true;
+        reader.readMember(member, []);
+        write("[");
+      },
+      onItemsEnd() {
+        isInItems = false;
+        write("]");
+      },
+      onValue(bytes) {
+        const value = parse(bytes);
+        if (!isInItems) return write(replaceMember(value) ?? bytes);
+        if (!reader.readItem(value)) return;
+        if (convertsLinks && isLink(value)) return handOverLink(value);
+        beginImage();
+        write(bytes);
+      },
+      onPart(bytes) {
+        large ??= isInItems ? beginLargeItem() : beginLargeMember(bytes);
+        large.push(bytes);
+      },
+      onPartsEnd() {
+        large?.end();
+        large = undefined;
+      },
+    },
+    { items: shape.items, maxHeldBytes },
+  );
+
+  /** A value that is no JSON breaks the answer. */
+  function parse(bytes: Uint8Array): unknown {
+    const value = parseText(decoder.decode(bytes));
+    if (value === undefined) scanner.giveUp();
+    return value;
+  }
+
+  return {
+    facts,
+    get status() {
+      return scanner.status;
+    },
+    push(chunk) {
+      scanner.push(chunk);
+      return isNative ? [chunk] : output.take();
+    },
+    addLinkError: (error) => void linkErrors.push(error),
+    end() {
+      if (scanner.status !== "complete" || facts.images === 0 || facts.failure !== undefined) return [];
+      for (const [name, value] of missing) {
+        writeKey(JSON.stringify(name));
+        write(value);
+      }
+      const errors = [...facts.errors, ...linkErrors];
+      if (errors.length > 0) {
+        // An `extra` of the provider's own stands before it, and the last one counts.
+        writeKey('"extra"');
+        write(JSON.stringify({ errors }));
+      }
+      write("}");
+      return output.take().filter((piece) => piece instanceof Uint8Array);
+    },
+  };
+}
+
+/** An image that the provider delivered as a link only. */
+export function isLink(item: unknown): item is ResultImage {
+  return isJsonObject(item) && typeof item["url"] === "string" && !item["b64_json"];
+}
+
+/** `undefined` if the text is not JSON. */
+function parseText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What an answer has said so far. */
+export interface ResponseFacts {
+  /** Images that came, or have begun to. */
+  readonly images: number;
+  /** Items that failed, each with its index in the provider's batch. */
+  readonly errors: readonly ResultError[];
+  /** The error of the whole answer. */
+  readonly failure: FailureReason | undefined;
+  readonly usage: Usage | undefined;
+  /** The provider's request id, where it stands in the body. */
+  readonly upstreamRequestId: string | undefined;
+}
+
+/** Learns what an answer says from its members, one after another. */
+interface FactReader {
+  /** The same object all along. */
+  readonly facts: ResponseFacts;
+  /** A member's value. Of a member given twice the last one counts, as it does for `JSON.parse`. */
+  readMember(name: string, value: unknown): void;
+  /** An item: true where it is an image. */
+  readItem(item: unknown): boolean;
+  /** Whether an item is an image. Counts nothing. */
+  isImage(item: unknown): boolean;
+  /** Counts an image that is too large to be read. */
+  countImage(): void;
+}
+
+function createFactReader(shape: ResponseShape): FactReader {
+  const errors: ResultError[] = [];
+  const facts: { -readonly [Key in keyof ResponseFacts]: ResponseFacts[Key] } = {
+    images: 0,
+    errors,
+    failure: undefined,
+    usage: undefined,
+    upstreamRequestId: undefined,
+  };
+
+  const forgetItems = (): void => {
+    facts.images = 0;
+    errors.length = 0;
+  };
+
+  return {
+    facts,
+    readMember(name, value) {
+      if (name === shape.items) forgetItems();
+      if (name === shape.failure) facts.failure = shape.readFailure(value);
+      if (name === shape.usage) facts.usage = shape.readUsage(value);
+      if (name === shape.requestId) facts.upstreamRequestId = toText(value);
+    },
+    readItem(item) {
+      const verdict = shape.readItem(item, facts.images + errors.length);
+      if (verdict === "image") facts.images++;
+      else errors.push(verdict);
+      return verdict === "image";
+    },
+    isImage: (item) => shape.readItem(item, 0) === "image",
+    countImage() {
+      facts.images++;
+    },
+  };
+}
+
+function toText(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** What is smaller is copied to its neighbours: a write of its own would cost more. */
+const COPIED_BYTES = 4 * 1024;
+
+/** Joins pieces of every size into chunks to send. `T` is the type of items between the bytes. */
+interface ChunkJoiner<T> {
+  add(piece: Uint8Array): void;
+  /** Adds an item that is not bytes. */
+  addOther(other: T): void;
+  /** The chunks of all pieces since the last time. The larger ones are the very memory of their pieces. */
+  take(): readonly (Uint8Array | T)[];
+}
+
+function createChunkJoiner<T>(): ChunkJoiner<T> {
+  const small = createHeldBytes();
+  let chunks: (Uint8Array | T)[] = [];
+  const endSmall = (): void => {
+    if (small.length > 0) chunks.push(small.take());
+  };
+  return {
+    add(piece) {
+      if (piece.length < COPIED_BYTES) return small.add(piece);
+      endSmall();
+      chunks.push(piece);
+    },
+    addOther(other) {
+      endSmall();
+      chunks.push(other);
+    },
+    take() {
+      endSmall();
+      const taken = chunks;
+      chunks = [];
+      return taken;
+    },
+  };
+}

@@ -1,7 +1,0 @@
-// The default import: on a Node without `hash`, this file must load, so that the check of the version can say so.
-import crypto from "node:crypto";
-
-/** SHA-256 of a text's UTF-8, in hexadecimal. */
-export function sha256(text: string): string {
-  return crypto.hash("sha256", text);
-}

@@ -1,0 +1,31 @@
+/** The longest delay of a timer. A longer delay would fire at once. */
+export const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** Resolves to true once the promise is fulfilled or rejected, or to false after `ms`. Beyond {@link MAX_TIMER_MS} there is no limit. */
+export async function settlesWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
+  const settled = promise.then(
+    () => true,
+    () => true,
+  );
+  if (ms > MAX_TIMER_MS) return settled;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), ms);
+  });
+  try {
+    return await Promise.race([settled, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Calls `work` every `everyMs` milliseconds until the returned function is called. */
+export type Repeat = (work: () => void, everyMs: number) => () => void;
+
+/** Repeats by the runtime's timers, which do not keep a process alive. */
+export const repeatByTimer: Repeat = (work, everyMs) => {
+  const timer = setInterval(work, everyMs);
+  // Outside of Node a timer may be a number.
+  if (typeof timer === "object") timer.unref();
+  return () => clearInterval(timer);
+};
