@@ -1,5 +1,7 @@
 import type { Part } from "./part.ts";
+import { billing } from "./parts/billing.ts";
 import { clientSockets } from "./parts/client-sockets.ts";
+import { familyAdapters } from "./parts/families.ts";
 import { faultMatrix } from "./parts/fault-matrix.ts";
 import { forms } from "./parts/forms.ts";
 import { kills } from "./parts/kills.ts";
@@ -7,11 +9,15 @@ import { moneyModel } from "./parts/money-model.ts";
 import { providerSockets } from "./parts/provider-sockets.ts";
 import { requests } from "./parts/requests.ts";
 import { soak } from "./parts/soak.ts";
+import { sse } from "./parts/sse.ts";
 import { ssrf } from "./parts/ssrf.ts";
 import { upstream } from "./parts/upstream.ts";
 
 /** All parts, in the order of docs/hardening.md. */
 export const PARTS: readonly Part[] = [
+  familyAdapters,
+  sse,
+  billing,
   requests,
   forms,
   clientSockets,

@@ -121,9 +121,10 @@ describe("createSseReader", () => {
         const expected: SseEvent[] = [];
         let lastId: string | undefined;
         const oracle = createParser({
-          onEvent: ({ event, data, id }) => {
-            lastId = id ?? lastId;
-            expected.push({ event, data, id: lastId });
+          onEvent: ({ event, data }) => expected.push({ event, data, id: lastId }),
+          // Also of an event without data, which the standard does not dispatch.
+          onId: (id) => {
+            lastId = id;
           },
         });
         const bytes = encoder.encode(text);

@@ -148,6 +148,10 @@ class EventReader implements SseReader {
       onEvent: (event) => {
         this.#found = event;
       },
+      // Called before `onEvent`, and for an event without data, too.
+      onId: (id) => {
+        this.#lastId = id;
+      },
     });
   }
 
@@ -178,7 +182,6 @@ class EventReader implements SseReader {
     this.#hasFields = false;
     this.#eventCharacters = 0;
     if (event === undefined) return;
-    this.#lastId = event.id ?? this.#lastId;
     this.#onEvent({ ...event, id: this.#lastId });
   }
 }

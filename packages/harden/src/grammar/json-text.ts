@@ -260,3 +260,47 @@ function nest(random: Random, depth: number): string {
     ? `${"[".repeat(depth)}${"]".repeat(depth)}`
     : `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
 }
+
+/** Larger texts are drawn again: they take long, and the limits of the body readers do not let them pass. */
+const MAX_FIELDS_LENGTH = 8_000;
+
+/** An object with a few changes after which it is still an object. */
+export function mutateFields(random: Random, fields: JsonFields): JsonFields {
+  const text = writeJson(mutateJson(random, toJson(fields)));
+  if (text.length > MAX_FIELDS_LENGTH) return fields;
+  try {
+    const mutated: unknown = JSON.parse(text);
+    return isFields(mutated) ? mutated : fields;
+  } catch {
+    // Some changes are not JSON.
+    return fields;
+  }
+}
+
+type JsonFields = Readonly<Record<string, unknown>>;
+
+function isFields(value: unknown): value is JsonFields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Smaller values of the same kind: parts left out, then parts made smaller. */
+export function* shrinkJson(value: unknown): Iterable<unknown> {
+  if (typeof value === "string" && value.length > 1) {
+    yield value.slice(0, Math.ceil(value.length / 2));
+    yield value.slice(1);
+  }
+  if (typeof value !== "object" || value === null) return;
+  if (Array.isArray(value)) {
+    const items: readonly unknown[] = value;
+    for (const index of items.keys()) yield items.toSpliced(index, 1);
+    for (const [index, item] of items.entries()) {
+      for (const smaller of shrinkJson(item)) yield items.with(index, smaller);
+    }
+    return;
+  }
+  const entries = Object.entries(value);
+  for (const index of entries.keys()) yield Object.fromEntries(entries.toSpliced(index, 1));
+  for (const [name, field] of entries) {
+    for (const smaller of shrinkJson(field)) yield { ...value, [name]: smaller };
+  }
+}

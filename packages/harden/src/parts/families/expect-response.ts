@@ -1,0 +1,144 @@
+import type { ProviderEvents } from "../../grammar/provider-bodies.ts";
+import { toRecord } from "../../to-record.ts";
+import { readPixels } from "./expect-values.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** What a successful body of a provider says. */
+export interface ExpectedResult {
+  readonly images: readonly unknown[];
+  readonly errors: readonly { readonly index: number; readonly code: string; readonly message: string }[];
+  readonly failure: { readonly code: string; readonly message: string } | undefined;
+  readonly usage: Fields | undefined;
+}
+
+const COUNTS = new Set(["generated_images", "output_tokens", "total_tokens"]);
+
+/** A body of Ark: images have a link or base64, every other item is an error. */
+export function expectSeedreamResult(body: Fields): ExpectedResult {
+  const items: readonly unknown[] = Array.isArray(body["data"]) ? body["data"] : [];
+  const isPicture = (item: unknown): boolean => {
+    return isObject(item) && ["url", "b64_json"].some((name) => isFilled(item[name]));
+  };
+  return {
+    images: items.filter(isPicture),
+    errors: items.flatMap((item, index) =>
+      isPicture(item) ? [] : [{ index, ...readReason(toRecord(item)["error"]) }],
+    ),
+    failure: isObject(body["error"]) ? readReason(body["error"]) : undefined,
+    usage: readCounts(body["usage"]),
+  };
+}
+
+/** A body of DashScope: the images of all choices, each with the first text of its choice. */
+export function expectQwenResult(body: Fields): ExpectedResult {
+  const choices: unknown = toObject(body["output"])["choices"];
+  const images = (Array.isArray(choices) ? choices : []).flatMap((choice: unknown) => {
+    const content: unknown = toObject(toObject(choice)["message"])["content"];
+    const items = (Array.isArray(content) ? content : []).filter(isObject);
+    const revised_prompt = items.map((item) => item["text"]).find(isFilled) ?? "";
+    return items
+      .filter((item) => isFilled(item["image"]))
+      .map((item) => ({ url: item["image"], revised_prompt }));
+  });
+  const { code, message } = body;
+  const isFailure = isFilled(code) && code.toLowerCase() !== "success";
+  const usage = toObject(body["usage"]);
+  const count = [usage["image_count"], usage["output_image_count"]].find(isCount);
+  return {
+    images,
+    errors: [],
+    failure: isFailure ? { code, message: isFilled(message) ? message : code } : undefined,
+    usage: count === undefined ? undefined : { generated_images: count },
+  };
+}
+
+/** What a stream of Ark made and used, by its last `completed`, or by its images. */
+export function expectStreamResult({ size, events }: ProviderEvents): {
+  readonly images: number;
+  readonly usage: Fields | undefined;
+  readonly isOver: boolean;
+  readonly hasFailure: boolean;
+} {
+  const pixels: { key: unknown; pixels: number | undefined }[] = [];
+  let completed: Fields | undefined;
+  let hasFailure = false;
+  for (const { event, data } of events) {
+    const body = parseObject(data);
+    const type = isFilled(body?.["type"]) ? body["type"] : event;
+    if (type === "image_generation.partial_succeeded" && body !== undefined) {
+      const index = body["image_index"];
+      const key = isCount(index) ? index : `image ${pixels.length}`;
+      const image = { key, pixels: countPixels(body["size"]) ?? countAskedPixels(size) };
+      const earlier = pixels.findIndex((other) => other.key === key);
+      if (earlier === -1) pixels.push(image);
+      else pixels[earlier] = image;
+    } else if (type === "image_generation.completed" && body !== undefined) {
+      completed = { ...completed, ...readCounts(body["usage"]) };
+    } else if (type !== "image_generation.partial_failed") {
+      hasFailure ||= type === "error" || (body !== undefined && Boolean(body["error"]));
+    }
+  }
+  const isOver = completed !== undefined;
+  return { images: pixels.length, usage: completed ?? countUsage(pixels), isOver, hasFailure };
+}
+
+function countUsage(images: readonly { readonly pixels: number | undefined }[]): Fields | undefined {
+  if (images.length === 0) return undefined;
+  const tokens = Math.floor(images.reduce((sum, { pixels = 0 }) => sum + pixels, 0) / 256);
+  return {
+    generated_images: images.length,
+    ...(tokens > 0 && { output_tokens: tokens, total_tokens: tokens }),
+  };
+}
+
+function countPixels(size: unknown): number | undefined {
+  const sides = typeof size === "string" ? readPixels(size, "x") : undefined;
+  return sides && sides[0] * sides[1];
+}
+
+/** The pixels of the size that a client asked for; of a preset, its largest image. */
+function countAskedPixels(size: unknown): number | undefined {
+  const presets: Readonly<Record<string, number>> = { "2K": 2848 * 1600, "4K": 4096 * 4096 };
+  return typeof size === "string" ? (countPixels(size) ?? presets[size.toUpperCase()]) : undefined;
+}
+
+function parseObject(data: string): Fields | undefined {
+  try {
+    const value: unknown = JSON.parse(data);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function readReason(error: unknown): { readonly code: string; readonly message: string } {
+  const { code, message } = toObject(error);
+  return {
+    code: isFilled(code) ? code : "upstream_no_image",
+    message: isFilled(message) ? message : "The provider made no image and gave no reason.",
+  };
+}
+
+function readCounts(usage: unknown): Fields | undefined {
+  const counts = Object.entries(toObject(usage)).filter(
+    ([name, value]) => COUNTS.has(name) && isCount(value),
+  );
+  return counts.length === 0 ? undefined : Object.fromEntries(counts);
+}
+
+function toObject(value: unknown): Fields {
+  return isObject(value) ? value : {};
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isFilled(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}
