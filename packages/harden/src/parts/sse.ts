@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from "node:util";
 import { createSseReader, type RelayEnd, relaySse, type SseEvent } from "@calotype/core/sse";
 import { createParser } from "eventsource-parser";
 import { createFunctionPart, type FunctionCheck } from "../function-part.ts";
 import { cutAt, fromBytes, shrinkBytes, toBytes } from "../grammar/bytes.ts";
 import { drawEventStream, drawRelayCase, type EventStream, type RelayCase } from "../grammar/events.ts";
+import { toRecord } from "../to-record.ts";
 import { type ReferenceEvent, readEvents } from "./sse/read-events.ts";
 
 /** Strings in lines of more than 16 KiB are shortened to this. */
@@ -144,25 +146,34 @@ function isSameData(data: string | undefined, expected: string): boolean {
     .every((line, index) => lines[index] === line || isShortened(line, lines[index]));
 }
 
-/** True for a long line with the beginnings of its strings. Of a line that is damaged, only the beginning is known. */
+/** True for a long line of JSON with the beginnings of its strings. Of a damaged line, only the beginning is known. */
 function isShortened(line: string, shown: string | undefined): boolean {
   if (line.length < MAX_STRING || shown === undefined || shown.length >= line.length) return false;
-  const strings = /"[^"\\]*"/g;
-  const expected = line.replaceAll(strings, (text) => {
-    return text.length > MAX_STRING + 2 ? `${text.slice(0, MAX_STRING + 1)}"` : text;
-  });
-  const isDamaged = line.includes("\ufffd") || !isJson(line);
+  const [whole, shortened] = [parse(line), parse(shown)];
+  const isBeginning = shown.slice(0, MAX_STRING / 2) === line.slice(0, MAX_STRING / 2);
+  if (whole === undefined) return isBeginning;
+  const names = Object.keys(whole);
   return (
-    shown === expected || (isDamaged && shown.slice(0, MAX_STRING / 2) === line.slice(0, MAX_STRING / 2))
+    isBeginning &&
+    shortened !== undefined &&
+    names.join() === Object.keys(shortened).join() &&
+    names.every((name) => isPrefix(shortened[name], whole[name]))
   );
 }
 
-function isJson(text: string): boolean {
+/** The end may be a character of which some bytes were cut. */
+function isPrefix(prefix: unknown, value: unknown): boolean {
+  if (typeof prefix !== "string" || typeof value !== "string") return isDeepStrictEqual(prefix, value);
+  return (
+    value.startsWith(prefix.replace(/\ufffd$/, "")) && prefix.length >= Math.min(value.length, MAX_STRING / 3)
+  );
+}
+
+function parse(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
-    JSON.parse(text);
-    return true;
+    return toRecord(JSON.parse(text));
   } catch {
-    return false;
+    return undefined;
   }
 }
 
