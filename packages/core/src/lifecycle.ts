@@ -124,11 +124,7 @@ function reportUnended({ id, error }: EntryFailure, logger: Logger): void {
 }
 
 /** Tells of requests that nobody will ever know the end of. */
-function reportLost(
-  lost: readonly { readonly id: string }[],
-  onLost: LostPolicy,
-  logger: Logger,
-): void {
+function reportLost(lost: readonly { readonly id: string }[], onLost: LostPolicy, logger: Logger): void {
   logger.warn(
     { requestIds: lost.map(({ id }) => id), onLost },
     "Requests were cut off; their holds became unresolved records.",
