@@ -79,8 +79,8 @@ describe("a store of limits", () => {
     const own = createMemoryAdmissionStore();
     const { post } = open(
       {
-        admit: (ticket) => later().then(() => own.admit(ticket)),
-        finish: (ticket, ending) => later().then(() => own.finish(ticket, ending)),
+        admit: (request) => later().then(() => own.admit(request)),
+        finish: (request, outcome) => later().then(() => own.finish(request, outcome)),
       },
       {
         callers: [{ id: "me", key: CALLER_KEY, budget: "0.2" }],

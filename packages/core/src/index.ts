@@ -4,12 +4,11 @@ export {
 } from "./admission/memory-store.js";
 export type {
   AdmissionDecision,
+  AdmissionRequest,
   AdmissionStore,
-  AdmissionTicket,
-  AsyncAdmissionStore,
   ConcurrencyLimit,
-  IdempotencyClaim,
-  IdempotencyEnding,
+  IdempotencyOutcome,
+  IdempotencyRequest,
   StoredResponse,
   WindowLimit,
   WindowState,

@@ -1,7 +1,7 @@
 import { type Admission, type AdmissionParts, admit } from "./admission/admit.js";
 import { mergeLimits } from "./admission/rate-limits.js";
 import type { Entrance, Visit } from "./admission/slot.js";
-import type { IdempotencyEnding } from "./admission/store.js";
+import type { IdempotencyOutcome } from "./admission/store.js";
 import { renderReplay, toStoredResponse } from "./admission/stored-response.js";
 import type { Authenticator } from "./auth/authenticate.js";
 import type { Delivery } from "./billing/delivery.js";
@@ -111,7 +111,7 @@ export async function runPipeline(
     };
     const admission = await admit(parts, applicant);
     if (admission.kind === "replay") {
-      response = renderReplay(admission.answer, id);
+      response = renderReplay(admission.response, id);
       visit.leave();
     } else {
       const job = {
@@ -221,7 +221,7 @@ function endWithStream(
   return response;
 }
 
-const FORGET: IdempotencyEnding = { kind: "forget" };
+const FORGET: IdempotencyOutcome = { kind: "forget" };
 
 /** The last moment at which a request costs nothing: it was admitted, and is not sent yet. A call once sent runs on. */
 async function checkBeforeSend(parts: AdmittedParts, { job, caller, request }: AdmittedJob): Promise<void> {
@@ -242,12 +242,12 @@ function toEnding(
   { isNothingMade }: HoldEnd,
   answer: GatewayResponse,
   { seconds, maxResponseBytes }: IdempotencyOptions,
-): IdempotencyEnding {
+): IdempotencyOutcome {
   // A repeat of the request may run.
   if (isNothingMade) return FORGET;
   const ttlMs = seconds * 1000;
   const stored = toStoredResponse(answer, maxResponseBytes);
-  return stored === undefined ? { kind: "mark", ttlMs } : { kind: "keep", answer: stored, ttlMs };
+  return stored === undefined ? { kind: "mark", ttlMs } : { kind: "keep", response: stored, ttlMs };
 }
 
 /**

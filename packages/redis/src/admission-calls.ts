@@ -1,10 +1,10 @@
-import type { AdmissionDecision, AdmissionTicket, Cooldown, IdempotencyEnding } from "@calotype/core";
+import type { AdmissionDecision, AdmissionRequest, Cooldown, IdempotencyOutcome } from "@calotype/core";
 import { toEndedText, toRepeat, toRunningText } from "./claim-text.js";
 import { type CooldownList, findCooldowns, toCooldownText } from "./cooldown-list.js";
 import { type KeyNames, toSafeText } from "./key-names.js";
 import { readAdmitReply } from "./read-admit-reply.js";
 import { toRenewArguments } from "./renew-arguments.js";
-import type { RunningTicket } from "./renew-leases.js";
+import type { RunningRequest } from "./renew-leases.js";
 import { isReplyError } from "./reply-error.js";
 import { ADMIT } from "./scripts/admit.js";
 import { FINISH } from "./scripts/finish.js";
@@ -17,10 +17,10 @@ import { readOrRefuse } from "./unreadable-error.js";
 
 /** What is asked of Redis, each in one round trip. Rejects with what the client does. */
 export interface AdmissionCalls {
-  admit(ticket: AdmissionTicket): Promise<AdmissionDecision>;
-  finish(ticket: AdmissionTicket, ending: IdempotencyEnding): Promise<void>;
-  /** Keeps what tickets of this caller took for one more lease. */
-  renew(caller: string, batch: readonly RunningTicket[]): Promise<void>;
+  admit(request: AdmissionRequest): Promise<AdmissionDecision>;
+  finish(request: AdmissionRequest, outcome: IdempotencyOutcome): Promise<void>;
+  /** Keeps what requests of this caller took for one more lease. */
+  renew(caller: string, batch: readonly RunningRequest[]): Promise<void>;
   setCooldown(channel: string, cooldown: Cooldown | undefined): Promise<void>;
   /** Resolves where Redis takes writes under the keys of this caller, or of cooldowns. */
   probe(caller: string | undefined): Promise<void>;
@@ -42,8 +42,12 @@ export function createAdmissionCalls({ run, keys, maxResponseBytes, leaseMs }: C
   // A cluster has no script of two tags: then cooldowns are a second call, sent with the first.
   let isSplit = false;
 
-  const runAdmit = async (ticket: AdmissionTicket, tagged: string[], args: string[]): Promise<unknown[]> => {
-    if (ticket.channels.length === 0) return toArray(await run(ADMIT, tagged, args));
+  const runAdmit = async (
+    request: AdmissionRequest,
+    tagged: string[],
+    args: string[],
+  ): Promise<unknown[]> => {
+    if (request.channels.length === 0) return toArray(await run(ADMIT, tagged, args));
     if (!isSplit) {
       try {
         return toArray(await run(ADMIT, [...tagged, keys.cooldowns], args));
@@ -63,24 +67,24 @@ export function createAdmissionCalls({ run, keys, maxResponseBytes, leaseMs }: C
   };
 
   return {
-    async admit(ticket) {
-      const reply = await runAdmit(ticket, toAdmitKeys(keys, ticket), toAdmitArguments(ticket, leaseMs));
+    async admit(request) {
+      const reply = await runAdmit(request, toAdmitKeys(keys, request), toAdmitArguments(request, leaseMs));
       const { decision, cooldowns } = readOrRefuse("A reply, a claim or a cooldown", () =>
-        toDecision(reply, ticket),
+        toDecision(reply, request),
       );
       if (cooldowns !== undefined) lastCooldowns = cooldowns;
       return decision;
     },
 
-    async finish({ id, caller, concurrency, idempotency }, ending) {
+    async finish({ id, caller, concurrency, idempotency }, outcome) {
       // Window counts stay, so that there is nothing to tell.
       if (concurrency.length === 0 && idempotency === undefined) return;
       const names = concurrency.map(({ key }) => keys.place(caller, key));
       const args = [toSafeText(id), String(concurrency.length)];
       if (idempotency !== undefined) {
         names.push(keys.claim(caller, idempotency.key));
-        const ended = toEndedText(idempotency, ending, maxResponseBytes);
-        const ttlMs = ending.kind === "forget" ? 1 : ending.ttlMs;
+        const ended = toEndedText(idempotency, outcome, maxResponseBytes);
+        const ttlMs = outcome.kind === "forget" ? 1 : outcome.ttlMs;
         args.push(toRunningText(idempotency, id), ended, toMilliseconds(ttlMs));
       }
       await run(FINISH, names, args);
@@ -109,7 +113,7 @@ export function createAdmissionCalls({ run, keys, maxResponseBytes, leaseMs }: C
 /** What the script found, and all cooldowns where it was asked for them. */
 function toDecision(
   reply: readonly unknown[],
-  { id, idempotency, windows, concurrency, channels }: AdmissionTicket,
+  { id, idempotency, windows, concurrency, channels }: AdmissionRequest,
 ): { readonly decision: AdmissionDecision; readonly cooldowns?: CooldownList } {
   const read = readAdmitReply(reply, { windows, concurrency });
   switch (read.kind) {
@@ -127,8 +131,8 @@ function toDecision(
   }
 }
 
-function toAdmitKeys(keys: KeyNames, ticket: AdmissionTicket): string[] {
-  const { caller, windows, concurrency, idempotency } = ticket;
+function toAdmitKeys(keys: KeyNames, request: AdmissionRequest): string[] {
+  const { caller, windows, concurrency, idempotency } = request;
   const names: string[] = [];
   for (const { key } of windows) names.push(keys.window(caller, key));
   for (const { key } of concurrency) names.push(keys.place(caller, key));
@@ -136,8 +140,8 @@ function toAdmitKeys(keys: KeyNames, ticket: AdmissionTicket): string[] {
   return names;
 }
 
-function toAdmitArguments(ticket: AdmissionTicket, mostMs: number): string[] {
-  const { id, windows, concurrency, idempotency } = ticket;
+function toAdmitArguments(request: AdmissionRequest, mostMs: number): string[] {
+  const { id, windows, concurrency, idempotency } = request;
   const args = [String(windows.length), String(concurrency.length), idempotency === undefined ? "0" : "1"];
   for (const { limit, windowMs, cost } of windows) {
     args.push(String(limit), toMilliseconds(windowMs), String(cost));

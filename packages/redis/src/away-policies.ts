@@ -1,4 +1,4 @@
-import type { AdmissionTicket } from "@calotype/core";
+import type { AdmissionRequest } from "@calotype/core";
 
 /**
  * What becomes of requests while Redis is away. `closed`: they are refused with a 503. `open`: each process counts
@@ -20,13 +20,13 @@ export interface AwayPolicies {
 }
 
 /** Whether a request must be refused while Redis is away. One word holds for all three. */
-export function isRefusedAway(policy: AwayPolicy | AwayPolicies, ticket: AdmissionTicket): boolean {
+export function isRefusedAway(policy: AwayPolicy | AwayPolicies, request: AdmissionRequest): boolean {
   if (typeof policy === "string") return policy === "closed";
   const { limits = "closed", idempotency = "closed", cooldowns = "open" } = policy;
-  const { windows, concurrency } = ticket;
+  const { windows, concurrency } = request;
   return (
     (limits === "closed" && windows.length + concurrency.length > 0) ||
-    (idempotency === "closed" && ticket.idempotency !== undefined) ||
-    (cooldowns === "closed" && ticket.channels.length > 0)
+    (idempotency === "closed" && request.idempotency !== undefined) ||
+    (cooldowns === "closed" && request.channels.length > 0)
   );
 }

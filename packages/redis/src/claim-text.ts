@@ -1,4 +1,9 @@
-import type { AdmissionDecision, IdempotencyClaim, IdempotencyEnding, StoredResponse } from "@calotype/core";
+import type {
+  AdmissionDecision,
+  IdempotencyOutcome,
+  IdempotencyRequest,
+  StoredResponse,
+} from "@calotype/core";
 
 /** What stands under the key of a claim, as JSON: its state, its fingerprint, and who holds it or what was answered. */
 type ClaimText =
@@ -7,20 +12,20 @@ type ClaimText =
   | readonly ["marked", fingerprint: string];
 
 /** The same text at each call: who has it, holds the claim. */
-export function toRunningText({ fingerprint }: IdempotencyClaim, id: string): string {
+export function toRunningText({ fingerprint }: IdempotencyRequest, id: string): string {
   return toText(["running", fingerprint, id]);
 }
 
 /** What a repeat finds; empty where nothing is to be found. Of an answer past `maxBytes` only a mark is kept. */
 export function toEndedText(
-  { fingerprint }: IdempotencyClaim,
-  ending: IdempotencyEnding,
+  { fingerprint }: IdempotencyRequest,
+  outcome: IdempotencyOutcome,
   maxBytes: number,
 ): string {
-  if (ending.kind === "forget") return "";
+  if (outcome.kind === "forget") return "";
   const marked = toText(["marked", fingerprint]);
-  if (ending.kind === "mark") return marked;
-  const answered = toText(["answered", fingerprint, ending.answer]);
+  if (outcome.kind === "mark") return marked;
+  const answered = toText(["answered", fingerprint, outcome.response]);
   return Buffer.byteLength(answered) > maxBytes ? marked : answered;
 }
 
@@ -29,14 +34,14 @@ export function toEndedText(
  *
  * @throws Error for a text that is none of these
  */
-export function toRepeat(text: string, claim: IdempotencyClaim): AdmissionDecision {
+export function toRepeat(text: string, claim: IdempotencyRequest): AdmissionDecision {
   const found = parseClaim(text);
   if (found[1] !== claim.fingerprint) return { kind: "conflict" };
   switch (found[0]) {
     case "running":
       return { kind: "running" };
     case "answered":
-      return { kind: "replay", answer: found[2] };
+      return { kind: "replay", response: found[2] };
     case "marked":
       return { kind: "not_replayable" };
   }

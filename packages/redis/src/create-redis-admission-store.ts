@@ -1,4 +1,4 @@
-import { type AsyncAdmissionStore, consoleLogger, type Logger } from "@calotype/core";
+import { type AdmissionStore, consoleLogger, type Logger } from "@calotype/core";
 import { createAdmissionCalls } from "./admission-calls.js";
 import { toRunScript } from "./clients/to-run-script.js";
 import { createKeyNames } from "./key-names.js";
@@ -30,7 +30,7 @@ const DEFAULT_LEASE_SECONDS = 120;
  * });
  * ```
  */
-export function createRedisAdmissionStore(options: RedisAdmissionStoreOptions): AsyncAdmissionStore {
+export function createRedisAdmissionStore(options: RedisAdmissionStoreOptions): AdmissionStore {
   checkOptions(options);
   const { client, prefix = "calotype:", deadlineMs = DEFAULT_DEADLINE_MS, whenAway = "closed" } = options;
   const { maxResponseBytes = DEFAULT_MAX_ANSWER_BYTES, logger = consoleLogger } = options;

@@ -1,4 +1,4 @@
-import type { AdmissionDecision, AdmissionTicket, WindowState } from "@calotype/core";
+import type { AdmissionDecision, AdmissionRequest, WindowState } from "@calotype/core";
 import type { CooldownList } from "./cooldown-list.js";
 
 /** What the script found, see `scripts/admit.ts`. */
@@ -13,7 +13,7 @@ export type AdmitReply =
     }
   | Extract<AdmissionDecision, { kind: "limited" | "crowded" }>;
 
-type Limits = Pick<AdmissionTicket, "windows" | "concurrency">;
+type Limits = Pick<AdmissionRequest, "windows" | "concurrency">;
 
 /** @throws Error for a reply of another script */
 export function readAdmitReply(reply: readonly unknown[], limits: Limits): AdmitReply {

@@ -1,11 +1,11 @@
-import type { AdmissionTicket } from "@calotype/core";
+import type { AdmissionRequest } from "@calotype/core";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createLeaseRenewal, type LeaseRenewalOptions } from "./renew-leases.js";
 
 const LEASE_MS = 6_000;
 const OWN_LEASE_MS = 60_000;
 
-function ticketOf(id: string, caller = "me", leaseMs = OWN_LEASE_MS): AdmissionTicket {
+function requestOf(id: string, caller = "me", leaseMs = OWN_LEASE_MS): AdmissionRequest {
   return { id, caller, windows: [], concurrency: [{ key: "place", limit: 1, leaseMs }], channels: [] };
 }
 
@@ -15,7 +15,7 @@ function open(answer: LeaseRenewalOptions["renew"] = async () => undefined) {
   const renewal = createLeaseRenewal({
     leaseMs: LEASE_MS,
     async renew(caller, batch) {
-      calls.push(batch.map(({ ticket }) => ticket.id));
+      calls.push(batch.map(({ request }) => request.id));
       await answer(caller, batch);
     },
   });
@@ -26,9 +26,9 @@ describe("leases", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it("are renewed between a third and a half of their time, until their ticket ends, by one timer", async () => {
+  it("are renewed between a third and a half of their time, until their request ends, by one timer", async () => {
     const { renewal, calls } = open();
-    const [first, second] = [ticketOf("first"), ticketOf("second")];
+    const [first, second] = [requestOf("first"), requestOf("second")];
     renewal.begin(first);
     await vi.advanceTimersByTimeAsync(500);
     renewal.begin(second);
@@ -46,11 +46,11 @@ describe("leases", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("are renewed no longer than their ticket may run, and not where that is short", async () => {
+  it("are renewed no longer than their request may run, and not where that is short", async () => {
     const { renewal, calls } = open();
-    renewal.begin(ticketOf("short", "me", LEASE_MS));
+    renewal.begin(requestOf("short", "me", LEASE_MS));
     expect(vi.getTimerCount()).toBe(0);
-    renewal.begin(ticketOf("never ended"));
+    renewal.begin(requestOf("never ended"));
     await vi.advanceTimersByTimeAsync(OWN_LEASE_MS);
     expect(new Set(calls.flat())).toEqual(new Set(["never ended"]));
     expect(vi.getTimerCount()).toBe(0);
@@ -61,7 +61,7 @@ describe("leases", () => {
     const { renewal, calls } = open(async () => {
       if (!isThere) throw new Error("Redis is away.");
     });
-    renewal.begin(ticketOf("a"));
+    renewal.begin(requestOf("a"));
     await vi.advanceTimersByTimeAsync(3_000);
     expect(calls).toHaveLength(2);
     isThere = true;
@@ -72,12 +72,12 @@ describe("leases", () => {
   it("are renewed by caller, some at a time, without those that ended meanwhile", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const { renewal, calls } = open(() => promise);
-    for (let index = 0; index < 20; index++) renewal.begin(ticketOf(`${index}`, `caller ${index}`));
-    for (let index = 0; index < 450; index++) renewal.begin(ticketOf(`of me ${index}`));
+    for (let index = 0; index < 20; index++) renewal.begin(requestOf(`${index}`, `caller ${index}`));
+    for (let index = 0; index < 450; index++) renewal.begin(requestOf(`of me ${index}`));
     renewal.renewAll();
     renewal.renewAll();
     expect(calls.map(({ length }) => length)).toEqual(Array(16).fill(1));
-    renewal.end(ticketOf("19", "caller 19"));
+    renewal.end(requestOf("19", "caller 19"));
     resolve();
     await vi.advanceTimersByTimeAsync(0);
     expect(calls.slice(16).map(({ length }) => length)).toEqual([1, 1, 1, 200, 200, 50]);

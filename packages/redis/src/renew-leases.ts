@@ -1,39 +1,39 @@
-import type { AdmissionTicket } from "@calotype/core";
+import type { AdmissionRequest } from "@calotype/core";
 
 /** Keeps what running requests took, since Redis has it for a short time only. */
 export interface LeaseRenewal {
-  /** The ticket was admitted. It is renewed until it is ended, or its own lease is over. */
-  begin(ticket: AdmissionTicket): void;
-  /** Nothing of the ticket is renewed any more. Comes before its end is told to Redis. */
-  end(ticket: AdmissionTicket): void;
+  /** The request was admitted. It is renewed until it is ended, or its own lease is over. */
+  begin(request: AdmissionRequest): void;
+  /** Nothing of the request is renewed any more. Comes before its end is told to Redis. */
+  end(request: AdmissionRequest): void;
   /** Whether it is renewed. */
-  isRunning(ticket: AdmissionTicket): boolean;
+  isRunning(request: AdmissionRequest): boolean;
   /** Renews all at once, as after an absence of Redis. */
   renewAll(): void;
 }
 
-/** A ticket, and for how long it has run. */
-export interface RunningTicket {
-  readonly ticket: AdmissionTicket;
+/** A request, and for how long it has run. */
+export interface RunningRequest {
+  readonly request: AdmissionRequest;
   readonly ageMs: number;
 }
 
 export interface LeaseRenewalOptions {
   /** For so long Redis has what is not renewed. */
   readonly leaseMs: number;
-  /** Renews tickets of one caller. May reject: they are renewed again soon. */
-  readonly renew: (caller: string, batch: readonly RunningTicket[]) => Promise<void>;
+  /** Renews requests of one caller. May reject: they are renewed again soon. */
+  readonly renew: (caller: string, batch: readonly RunningRequest[]) => Promise<void>;
 }
 
 interface Lease {
-  readonly ticket: AdmissionTicket;
+  readonly request: AdmissionRequest;
   readonly begunAt: number;
   /** When it was taken or renewed last. */
   readonly takenAt: number;
 }
 
 /** A script holds Redis up for as long as it takes. */
-const BATCH_TICKETS = 200;
+const BATCH_REQUESTS = 200;
 const CALLS_AT_ONCE = 16;
 
 /** One timer for all, which keeps no process alive and runs only while there is something to renew. */
@@ -45,28 +45,28 @@ export function createLeaseRenewal({ leaseMs, renew }: LeaseRenewalOptions): Lea
   const renewBatch = async (batch: readonly Lease[]): Promise<void> => {
     const now = performance.now();
     // Some ended while others were renewed.
-    const running = batch.filter(({ ticket }) => leases.has(ticket.id));
+    const running = batch.filter(({ request }) => leases.has(request.id));
     const [first] = running;
     if (first === undefined) return;
     try {
       await renew(
-        first.ticket.caller,
-        running.map(({ ticket, begunAt }) => ({ ticket, ageMs: now - begunAt })),
+        first.request.caller,
+        running.map(({ request, begunAt }) => ({ request, ageMs: now - begunAt })),
       );
     } catch {
       // That Redis is away is told once, by who watches it, and the next round tries again.
       return;
     }
     for (const lease of running) {
-      if (leases.has(lease.ticket.id)) leases.set(lease.ticket.id, { ...lease, takenAt: now });
+      if (leases.has(lease.request.id)) leases.set(lease.request.id, { ...lease, takenAt: now });
     }
   };
   const renewOlderThan = async (ageMs: number): Promise<void> => {
     if (isRenewing) return;
     isRenewing = true;
     const now = performance.now();
-    for (const [id, { ticket, begunAt }] of leases)
-      if (now - begunAt >= longestLeaseOf(ticket)) leases.delete(id);
+    for (const [id, { request, begunAt }] of leases)
+      if (now - begunAt >= longestLeaseOf(request)) leases.delete(id);
     const due = [...leases.values()].filter(({ takenAt }) => now - takenAt >= ageMs);
     const batches = toBatches(due);
     for (let index = 0; index < batches.length; index += CALLS_AT_ONCE) {
@@ -82,10 +82,10 @@ export function createLeaseRenewal({ leaseMs, renew }: LeaseRenewalOptions): Lea
   };
 
   return {
-    begin(ticket) {
-      if (longestLeaseOf(ticket) <= leaseMs) return;
+    begin(request) {
+      if (longestLeaseOf(request) <= leaseMs) return;
       const now = performance.now();
-      leases.set(ticket.id, { ticket, begunAt: now, takenAt: now });
+      leases.set(request.id, { request, begunAt: now, takenAt: now });
       // Renewed between a third and a half of the lease, so that there is time for two more tries.
       timer ??= setInterval(() => void renewOlderThan(leaseMs / 3), leaseMs / 6).unref();
     },
@@ -101,14 +101,14 @@ export function createLeaseRenewal({ leaseMs, renew }: LeaseRenewalOptions): Lea
 /** Of one caller each. */
 function toBatches(leases: readonly Lease[]): Lease[][] {
   const batches: Lease[][] = [];
-  for (const ofCaller of Map.groupBy(leases, ({ ticket }) => ticket.caller).values()) {
-    for (let index = 0; index < ofCaller.length; index += BATCH_TICKETS) {
-      batches.push(ofCaller.slice(index, index + BATCH_TICKETS));
+  for (const ofCaller of Map.groupBy(leases, ({ request }) => request.caller).values()) {
+    for (let index = 0; index < ofCaller.length; index += BATCH_REQUESTS) {
+      batches.push(ofCaller.slice(index, index + BATCH_REQUESTS));
     }
   }
   return batches;
 }
 
-function longestLeaseOf({ concurrency, idempotency }: AdmissionTicket): number {
+function longestLeaseOf({ concurrency, idempotency }: AdmissionRequest): number {
   return Math.max(idempotency?.leaseMs ?? 0, ...concurrency.map((place) => place.leaseMs));
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { AdmissionTicket } from "@calotype/core";
+import type { AdmissionRequest } from "@calotype/core";
 import { describe, expect, it } from "vitest";
 import type { IoredisClient } from "./clients/ioredis-client.js";
 import { createRedisAdmissionStore } from "./create-redis-admission-store.js";
@@ -33,7 +33,7 @@ function open(answers: { readonly [sha: string]: (args: readonly string[]) => Pr
   return { store, lines, countOf };
 }
 
-function ticketOf(caller: string): AdmissionTicket {
+function requestOf(caller: string): AdmissionRequest {
   const concurrency = [{ key: "place", limit: 1, leaseMs: 60_000 }];
   return { id: `req of ${caller}`, caller, windows: [], concurrency, channels: [] };
 }
@@ -41,7 +41,7 @@ function ticketOf(caller: string): AdmissionTicket {
 describe("a store whose Redis comes and goes", () => {
   it("tells an end again that failed after Redis was back already", async () => {
     // As on a cluster of which one node answers and another hangs.
-    const hanging = ticketOf("the node that hangs");
+    const hanging = requestOf("the node that hangs");
     let tries = 0;
     const { store, lines } = open({
       [ADMIT.sha]: () => Promise.reject(LOST),
@@ -50,7 +50,7 @@ describe("a store whose Redis comes and goes", () => {
     void store.finish(hanging, { kind: "forget" });
     for (const times of [1, 2]) {
       await expect.poll(() => tries, { interval: 1 }).toBe(times);
-      await expect(store.admit(ticketOf("another"))).rejects.toThrow("cannot count");
+      await expect(store.admit(requestOf("another"))).rejects.toThrow("cannot count");
       await expect.poll(() => lines, { interval: 1 }).toHaveLength(2 * times);
     }
     await expect.poll(() => tries).toBe(3);
@@ -82,11 +82,11 @@ describe("a store whose Redis comes and goes", () => {
     const { store, lines, countOf } = open({
       [ADMIT.sha]: async () => ["admitted", 1, cooldowns],
     });
-    const ticket = { ...ticketOf("me"), channels: ["ark"] };
-    await expect(store.admit(ticket)).rejects.toThrow("is not of this version of @calotype/redis");
+    const request = { ...requestOf("me"), channels: ["ark"] };
+    await expect(store.admit(request)).rejects.toThrow("is not of this version of @calotype/redis");
     await expect.poll(() => countOf(FINISH.sha)).toBe(1);
     cooldowns = [];
-    expect(await store.admit(ticket)).toMatchObject({ kind: "admitted" });
+    expect(await store.admit(request)).toMatchObject({ kind: "admitted" });
     expect(lines).toEqual([]);
   });
 
@@ -97,7 +97,7 @@ describe("a store whose Redis comes and goes", () => {
         [ADMIT.sha]: async () => ["claimed", text],
       });
       const idempotency = { key: "key", fingerprint: "same", leaseMs: 60_000 };
-      await expect(store.admit({ ...ticketOf("me"), idempotency })).rejects.toThrow("A reply, a claim");
+      await expect(store.admit({ ...requestOf("me"), idempotency })).rejects.toThrow("A reply, a claim");
       expect(lines).toEqual([]);
     },
   );

@@ -1,10 +1,10 @@
 import {
   type AdmissionDecision,
-  type AdmissionTicket,
-  type AsyncAdmissionStore,
+  type AdmissionRequest,
+  type AdmissionStore,
   createMemoryAdmissionStore,
   GatewayError,
-  type IdempotencyEnding,
+  type IdempotencyOutcome,
   type Logger,
 } from "@calotype/core";
 import type { AdmissionCalls } from "./admission-calls.js";
@@ -12,7 +12,7 @@ import { type AwayPolicies, type AwayPolicy, isRefusedAway } from "./away-polici
 import { findCooldowns } from "./cooldown-list.js";
 import { createOwedWrites } from "./owed-writes.js";
 import { AwayError, createReach } from "./reach.js";
-import { createLeaseRenewal, type RunningTicket } from "./renew-leases.js";
+import { createLeaseRenewal, type RunningRequest } from "./renew-leases.js";
 import { UnreadableError } from "./unreadable-error.js";
 
 export interface AbsenceOptions {
@@ -26,13 +26,13 @@ export interface AbsenceOptions {
 
 const OWED_WRITES = { maxWrites: 10_000, maxBytes: 64 * 1024 * 1024 };
 const RETRY_AFTER_SECONDS = 5;
-const FORGET: IdempotencyEnding = { kind: "forget" };
+const FORGET: IdempotencyOutcome = { kind: "forget" };
 
 /**
  * A store that keeps its word while Redis is away: requests are refused or counted in this process, as the policy
  * says, and how those that run end is told to Redis when it is back.
  */
-export function surviveAbsence(calls: AdmissionCalls, options: AbsenceOptions): AsyncAdmissionStore {
+export function surviveAbsence(calls: AdmissionCalls, options: AbsenceOptions): AdmissionStore {
   const { deadlineMs, leaseMs, whenAway, warn } = options;
   const own = createMemoryAdmissionStore();
   /** Requests that run and were admitted by this process, by their ids. */
@@ -64,73 +64,73 @@ export function surviveAbsence(calls: AdmissionCalls, options: AbsenceOptions): 
     owed.owe(name, tell, bytes);
     if (!reach.isAway) void owed.deliver();
   };
-  const finishThere = (ticket: AdmissionTicket, ending: IdempotencyEnding): Promise<void> =>
-    reach.ask({ send: () => calls.finish(ticket, ending), probe: () => calls.probe(ticket.caller) });
-  const oweFinish = (ticket: AdmissionTicket, ending: IdempotencyEnding): void => {
-    if (ticket.concurrency.length === 0 && ticket.idempotency === undefined) return;
+  const finishThere = (request: AdmissionRequest, outcome: IdempotencyOutcome): Promise<void> =>
+    reach.ask({ send: () => calls.finish(request, outcome), probe: () => calls.probe(request.caller) });
+  const oweFinish = (request: AdmissionRequest, outcome: IdempotencyOutcome): void => {
+    if (request.concurrency.length === 0 && request.idempotency === undefined) return;
     // Two bytes a character, the most that an engine takes.
-    const bytes = ending.kind === "keep" ? 2 * ending.answer.body.length : 0;
-    tellLater(`finish ${ticket.id}`, () => finishThere(ticket, ending), bytes);
+    const bytes = outcome.kind === "keep" ? 2 * outcome.response.body.length : 0;
+    tellLater(`finish ${request.id}`, () => finishThere(request, outcome), bytes);
   };
   /** What a request took that nobody waits for. One that runs is ended by its own end. */
-  const giveBack = (ticket: AdmissionTicket): void => {
-    if (admittedHere.has(ticket.id) || owed.has(`finish ${ticket.id}`)) return;
-    oweFinish(ticket, FORGET);
+  const giveBack = (request: AdmissionRequest): void => {
+    if (admittedHere.has(request.id) || owed.has(`finish ${request.id}`)) return;
+    oweFinish(request, FORGET);
   };
   const renewal = createLeaseRenewal({
     leaseMs,
     renew: (caller, batch) =>
       reach.ask({ send: () => renewThere(caller, batch), probe: () => calls.probe(caller) }),
   });
-  const renewThere = async (caller: string, batch: readonly RunningTicket[]): Promise<void> => {
+  const renewThere = async (caller: string, batch: readonly RunningRequest[]): Promise<void> => {
     try {
       await calls.renew(caller, batch);
     } finally {
       // A client that has several connections, or sends again, may have sent an end before this.
-      for (const { ticket } of batch) if (!renewal.isRunning(ticket)) giveBack(ticket);
+      for (const { request } of batch) if (!renewal.isRunning(request)) giveBack(request);
     }
   };
-  const admitHere = async (ticket: AdmissionTicket, cause: unknown): Promise<AdmissionDecision> => {
-    if (isRefusedAway(whenAway, ticket)) throw createAwayResponse(cause);
-    const decision = await own.admit(ticket);
+  const admitHere = async (request: AdmissionRequest, cause: unknown): Promise<AdmissionDecision> => {
+    if (isRefusedAway(whenAway, request)) throw createAwayResponse(cause);
+    const decision = await own.admit(request);
     if (decision.kind !== "admitted") return decision;
-    admittedHere.add(ticket.id);
-    renewal.begin(ticket);
-    return { ...decision, cooldowns: findCooldowns(calls.lastCooldowns, ticket.channels, Date.now()) };
+    admittedHere.add(request.id);
+    renewal.begin(request);
+    return { ...decision, cooldowns: findCooldowns(calls.lastCooldowns, request.channels, Date.now()) };
   };
 
   return {
-    async admit(ticket) {
+    async admit(request) {
       try {
         const decision = await reach.ask({
-          send: () => calls.admit(ticket),
-          probe: () => calls.probe(ticket.caller),
+          send: () => calls.admit(request),
+          probe: () => calls.probe(request.caller),
           onLate: ({ kind }) => {
-            if (kind === "admitted") giveBack(ticket);
+            if (kind === "admitted") giveBack(request);
           },
         });
-        if (decision.kind === "admitted") renewal.begin(ticket);
+        if (decision.kind === "admitted") renewal.begin(request);
         return decision;
       } catch (error) {
-        if (error instanceof UnreadableError) giveBack(ticket);
+        if (error instanceof UnreadableError) giveBack(request);
         if (!(error instanceof AwayError)) throw error;
         try {
-          return await admitHere(ticket, error);
+          return await admitHere(request, error);
         } finally {
           // What was sent may have been done, though no answer came.
-          if (error.cause !== undefined) giveBack(ticket);
+          if (error.cause !== undefined) giveBack(request);
         }
       }
     },
 
-    async finish(ticket, ending) {
-      renewal.end(ticket);
-      if (admittedHere.delete(ticket.id)) await own.finish(ticket, ending);
+    async finish(request, outcome) {
+      renewal.end(request);
+      if (admittedHere.delete(request.id)) await own.finish(request, outcome);
       try {
-        await finishThere(ticket, ending);
+        await finishThere(request, outcome);
       } catch (error) {
         if (!(error instanceof AwayError)) throw error;
-        oweFinish(ticket, ending);
+        oweFinish(request, outcome);
       }
     },
 

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { AdmissionStore, AdmissionTicket } from "@calotype/core";
+import type { AdmissionStore, AdmissionRequest } from "@calotype/core";
 import { createRedisAdmissionStore, type RedisAdmissionStoreOptions } from "@calotype/redis";
 import { Redis } from "ioredis";
 import { createClient } from "redis";
@@ -48,11 +48,11 @@ function worksOf(client: RedisAdmissionStoreOptions["client"], prefix: string): 
   const store: AdmissionStore = createRedisAdmissionStore({ client, prefix });
   let count = 0;
   return {
-    admit: async () => await store.admit(createTicket(++count)),
+    admit: async () => await store.admit(createRequest(++count)),
     whole: async () => {
-      const ticket = createTicket(++count);
-      await store.admit(ticket);
-      await store.finish(ticket, { kind: "forget" });
+      const request = createRequest(++count);
+      await store.admit(request);
+      await store.finish(request, { kind: "forget" });
     },
   };
 }
@@ -86,7 +86,7 @@ async function microsecondsOf(work: Work, atOnce: number): Promise<number> {
   return ((performance.now() - start) * 1000) / ROUND_CALLS;
 }
 
-function createTicket(count: number): AdmissionTicket {
+function createRequest(count: number): AdmissionRequest {
   const caller = `caller-${count % 1000}`;
   const window = { limit: 1_000_000, windowMs: MINUTE_MS };
   return {

@@ -11,14 +11,14 @@ import { Redis } from "ioredis";
 import { createClient } from "redis";
 import { afterEach, describe, expect, it } from "vitest";
 import {
-  ANSWER,
   claimOf,
   kindOf,
   LEASE_MS,
   placeOf,
-  ticketOf,
+  RESPONSE,
+  requestOf,
   windowOf,
-} from "../admission-suite/tickets.js";
+} from "../admission-suite/requests.js";
 import { startLossyProxy } from "../support/lossy-proxy.js";
 import { describeWithService } from "../support/needs-service.js";
 import { REDIS_SERVER, type RedisServer, startRedisServer } from "../support/redis-server.js";
@@ -94,9 +94,9 @@ await describeWithService(REDIS_SERVER, (program) => {
     const other = createRedisAdmissionStore({ client });
     await kindOf(other, {}); // Redis has the script
     const whole = { windows: [windowOf({ limit })], concurrency: [placeOf()], idempotency: claimOf() };
-    const ticket = ticketOf(whole);
+    const request = requestOf(whole);
     proxy.loseNextResponse();
-    return { store, other, ticket, kind: (await store.admit(ticket)).kind };
+    return { store, other, request, kind: (await store.admit(request)).kind };
   }
 
   describe.each(CASES)("$name, when Redis $what", ({ connect, leave, comeBack }) => {
@@ -107,12 +107,12 @@ await describeWithService(REDIS_SERVER, (program) => {
       await leave(server);
 
       const first = await timeOf(() =>
-        Promise.all([1, 2, 3].map(() => codeOf(store.admit(ticketOf(limits))))),
+        Promise.all([1, 2, 3].map(() => codeOf(store.admit(requestOf(limits))))),
       );
       expect(first.result).toEqual(Array(3).fill("gateway_unavailable"));
       expect(first.ms).toBeLessThan(DEADLINE_MS + 500);
       const next = await timeOf(() =>
-        Promise.all(Array.from({ length: 200 }, () => codeOf(store.admit(ticketOf())))),
+        Promise.all(Array.from({ length: 200 }, () => codeOf(store.admit(requestOf())))),
       );
       expect(new Set(next.result)).toEqual(new Set(["gateway_unavailable"]));
       expect(next.ms).toBeLessThan(200);
@@ -126,23 +126,23 @@ await describeWithService(REDIS_SERVER, (program) => {
 
     it("open: counts in this process, and what ended meanwhile is told when it is back", async () => {
       const { server, store, lines } = await open(connect, { whenAway: "open" });
-      const running = ticketOf({ concurrency: [placeOf()], idempotency: claimOf() });
+      const running = requestOf({ concurrency: [placeOf()], idempotency: claimOf() });
       expect((await store.admit(running)).kind).toBe("admitted");
       await leave(server);
 
       const limits = { windows: [windowOf({ limit: 2 })] };
       const here = [await kindOf(store, limits), await kindOf(store, limits), await kindOf(store, limits)];
       expect(here).toEqual(["admitted", "admitted", "limited"]);
-      await store.finish(running, { kind: "keep", answer: ANSWER, ttlMs: LEASE_MS });
+      await store.finish(running, { kind: "keep", response: RESPONSE, ttlMs: LEASE_MS });
       await store.setCooldown("ark", { until: Date.now() + LEASE_MS, reason: "rate" });
       expect(lines).toHaveLength(1);
 
       await comeBack(server);
       await untilBack(lines);
       await expect
-        .poll(() => store.admit(ticketOf({ idempotency: claimOf() })))
-        .toEqual({ kind: "replay", answer: ANSWER });
-      expect(await store.admit(ticketOf({ concurrency: [placeOf()], channels: ["ark"] }))).toMatchObject({
+        .poll(() => store.admit(requestOf({ idempotency: claimOf() })))
+        .toEqual({ kind: "replay", response: RESPONSE });
+      expect(await store.admit(requestOf({ concurrency: [placeOf()], channels: ["ark"] }))).toMatchObject({
         kind: "admitted",
         cooldowns: { ark: { reason: "rate" } },
       });
@@ -157,7 +157,7 @@ await describeWithService(REDIS_SERVER, (program) => {
       server.freeze();
       const whole = { concurrency: [placeOf()], idempotency: claimOf() };
       // It waits in the socket, and is done when the server goes on.
-      expect(await codeOf(store.admit(ticketOf(whole)))).toBe("gateway_unavailable");
+      expect(await codeOf(store.admit(requestOf(whole)))).toBe("gateway_unavailable");
       server.thaw();
       await untilBack(lines);
       await expect.poll(() => kindOf(store, whole)).toBe("admitted");
@@ -178,15 +178,15 @@ await describeWithService(REDIS_SERVER, (program) => {
     it("runs on after the scripts are gone", async () => {
       const { server, store, lines } = await open(connect);
       const concurrency = [placeOf({ limit: 2 })];
-      const ticket = ticketOf({ concurrency });
-      await store.admit(ticket);
+      const request = requestOf({ concurrency });
+      await store.admit(request);
       const other = new Redis(server.url);
       ends.push(() => other.disconnect());
       for (const _ of [1, 2]) {
         await other.script("FLUSH");
         expect(await kindOf(store, { concurrency })).toBe("admitted");
         await other.script("FLUSH");
-        await store.finish(ticket, { kind: "forget" });
+        await store.finish(request, { kind: "forget" });
       }
       expect(lines).toEqual([]);
     });
@@ -196,7 +196,7 @@ await describeWithService(REDIS_SERVER, (program) => {
       const other = new Redis(server.url);
       ends.push(() => other.disconnect());
       await other.set("mine:{me}:places:place", "not a set");
-      await expect(store.admit(ticketOf({ concurrency: [placeOf()] }))).rejects.toThrow(/WRONGTYPE/);
+      await expect(store.admit(requestOf({ concurrency: [placeOf()] }))).rejects.toThrow(/WRONGTYPE/);
       expect(await kindOf(store, {})).toBe("admitted");
       expect(lines).toEqual([]);
     });
@@ -204,11 +204,11 @@ await describeWithService(REDIS_SERVER, (program) => {
 
   describe("a request that is sent again, since its answer was lost", () => {
     it("is in its own way nowhere", async () => {
-      const { store, other, ticket, kind } = await sendTwice(9);
+      const { store, other, request, kind } = await sendTwice(9);
       expect(kind).toBe("admitted");
       expect(await kindOf(other, { concurrency: [placeOf()] })).toBe("crowded");
       expect(await kindOf(other, { idempotency: claimOf() })).toBe("running");
-      await store.finish(ticket, { kind: "forget" });
+      await store.finish(request, { kind: "forget" });
       expect(await kindOf(other, { concurrency: [placeOf()], idempotency: claimOf() })).toBe("admitted");
     });
 
@@ -225,7 +225,7 @@ await describeWithService(REDIS_SERVER, (program) => {
     ends.push(() => other.disconnect());
     await other.set("mine:{cooldowns}", "not a hash");
     const whole = { windows: [windowOf()], concurrency: [placeOf()], idempotency: claimOf() };
-    await expect(store.admit(ticketOf({ ...whole, channels: ["ark"] }))).rejects.toThrow(/WRONGTYPE/);
+    await expect(store.admit(requestOf({ ...whole, channels: ["ark"] }))).rejects.toThrow(/WRONGTYPE/);
     expect(await kindOf(store, whole)).toBe("admitted");
   });
 
@@ -234,7 +234,7 @@ await describeWithService(REDIS_SERVER, (program) => {
     const other = new Redis(server.url);
     ends.push(() => other.disconnect());
     await other.replicaof("127.0.0.1", "1");
-    expect(await codeOf(store.admit(ticketOf({ windows: [windowOf()] })))).toBe("gateway_unavailable");
+    expect(await codeOf(store.admit(requestOf({ windows: [windowOf()] })))).toBe("gateway_unavailable");
     await sleep(600);
     expect(lines).toHaveLength(1);
     await other.replicaof("NO", "ONE");
@@ -254,10 +254,10 @@ await describeWithService(REDIS_SERVER, (program) => {
     const { server, store } = await open(connectIoredis, { whenAway });
     await server.stop();
     const channels = ["ark"];
-    const tickets = [{ windows: [windowOf()] }, { idempotency: claimOf() }, {}];
+    const requests = [{ windows: [windowOf()] }, { idempotency: claimOf() }, {}];
     const kinds: string[] = [];
-    for (const ticket of tickets) {
-      kinds.push(await kindOf(store, { ...ticket, channels }).catch(() => "refused"));
+    for (const request of requests) {
+      kinds.push(await kindOf(store, { ...request, channels }).catch(() => "refused"));
     }
     expect(kinds).toEqual(expected);
   });

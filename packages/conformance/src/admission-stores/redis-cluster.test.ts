@@ -10,9 +10,9 @@ import {
   kindOf,
   LEASE_MS,
   placeOf,
-  ticketOf,
+  requestOf,
   windowOf,
-} from "../admission-suite/tickets.js";
+} from "../admission-suite/requests.js";
 import { describeWithService } from "../support/needs-service.js";
 import { type RedisCluster, startRedisCluster } from "../support/redis-cluster.js";
 import { REDIS_SERVER } from "../support/redis-server.js";
@@ -91,9 +91,9 @@ await describeWithService(REDIS_SERVER, (program) => {
       const cooldown = { until: Date.now() + LEASE_MS, reason: "rate" };
       await store.setCooldown("ark", cooldown);
       for (const caller of ["a", "b", "c", "d", "e", "f"]) {
-        const ticket = ticketOf({ caller, windows: [windowOf()], channels: ["ark", "other"] });
-        expect(await store.admit(ticket)).toMatchObject({ cooldowns: { ark: cooldown } });
-        expect(await store.admit(ticket)).toMatchObject({ kind: "limited" });
+        const request = requestOf({ caller, windows: [windowOf()], channels: ["ark", "other"] });
+        expect(await store.admit(request)).toMatchObject({ cooldowns: { ark: cooldown } });
+        expect(await store.admit(request)).toMatchObject({ kind: "limited" });
       }
     });
 
@@ -106,9 +106,9 @@ await describeWithService(REDIS_SERVER, (program) => {
       const store = open();
       for (const caller of ["{a}", "a}{b", "", "}{"]) {
         const whole = { caller, windows: [windowOf()], concurrency: [placeOf()], idempotency: claimOf() };
-        const ticket = ticketOf(whole);
-        expect((await store.admit(ticket)).kind).toBe("admitted");
-        await store.finish(ticket, { kind: "forget" });
+        const request = requestOf(whole);
+        expect((await store.admit(request)).kind).toBe("admitted");
+        await store.finish(request, { kind: "forget" });
         expect(await kindOf(store, { caller, concurrency: [placeOf()], idempotency: claimOf() })).toBe(
           "admitted",
         );

@@ -4,15 +4,15 @@ import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { compareStores } from "../admission-suite/compare-stores.js";
 import {
-  ANSWER,
   claimOf,
   countAdmitted,
   kindOf,
   LEASE_MS,
   placeOf,
-  ticketOf,
+  RESPONSE,
+  requestOf,
   windowOf,
-} from "../admission-suite/tickets.js";
+} from "../admission-suite/requests.js";
 import { describeWithService } from "../support/needs-service.js";
 import { createPrefix, findKeys, PATIENT_MS, REDIS, removeKeys } from "../support/redis-service.js";
 
@@ -60,14 +60,14 @@ await describeWithService(REDIS, (url) => {
     it("tell one another of cooldowns, and take over how another's request ended", async () => {
       const { stores } = open();
       const [first, second, third] = stores;
-      const ticket = ticketOf({ idempotency: claimOf(), concurrency: [placeOf()] });
-      await first?.admit(ticket);
+      const request = requestOf({ idempotency: claimOf(), concurrency: [placeOf()] });
+      await first?.admit(request);
       await second?.setCooldown("ark", { until: Date.now() + LEASE_MS, reason: "rate" });
-      expect(await third?.admit(ticketOf({ channels: ["ark"] }))).toMatchObject({
+      expect(await third?.admit(requestOf({ channels: ["ark"] }))).toMatchObject({
         cooldowns: { ark: { reason: "rate" } },
       });
-      await second?.finish(ticket, { kind: "keep", answer: ANSWER, ttlMs: LEASE_MS });
-      expect(await third?.admit(ticketOf({ idempotency: claimOf() }))).toMatchObject({ kind: "replay" });
+      await second?.finish(request, { kind: "keep", response: RESPONSE, ttlMs: LEASE_MS });
+      expect(await third?.admit(requestOf({ idempotency: claimOf() }))).toMatchObject({ kind: "replay" });
       expect(third && (await kindOf(third, { concurrency: [placeOf()] }))).toBe("admitted");
     });
 
@@ -86,8 +86,8 @@ await describeWithService(REDIS, (url) => {
         concurrency: [placeOf()],
         idempotency: claimOf(),
       };
-      const ticket = ticketOf(whole);
-      await store.admit(ticket);
+      const request = requestOf(whole);
+      await store.admit(request);
       await store.setCooldown("ark", { until: Date.now() + LEASE_MS, reason: "rate" });
       await store.setCooldown("other", { until: Number.MAX_VALUE, reason: "rate" });
       const keys = await findKeys(clientOf(0), own);
@@ -96,7 +96,7 @@ await describeWithService(REDIS, (url) => {
       expect(Math.min(...times)).toBeGreaterThan(LEASE_MS / 2);
       await store.setCooldown("other", undefined);
       await store.setCooldown("ark", { until: Date.now() - 1, reason: "rate" });
-      await store.finish(ticket, { kind: "forget" });
+      await store.finish(request, { kind: "forget" });
       expect(await findKeys(clientOf(0), own)).toHaveLength(2);
     });
 
@@ -107,10 +107,10 @@ await describeWithService(REDIS, (url) => {
         [1_001, "not_replayable"],
       ] as const) {
         const idempotency = claimOf({ key: kind });
-        const ticket = ticketOf({ idempotency });
-        await store.admit(ticket);
-        const answer = { ...ANSWER, body: "x".repeat(size) };
-        await store.finish(ticket, { kind: "keep", answer, ttlMs: LEASE_MS });
+        const request = requestOf({ idempotency });
+        await store.admit(request);
+        const response = { ...RESPONSE, body: "x".repeat(size) };
+        await store.finish(request, { kind: "keep", response, ttlMs: LEASE_MS });
         expect(await kindOf(store, { idempotency })).toBe(kind);
       }
     });
@@ -146,7 +146,7 @@ await describeWithService(REDIS, (url) => {
       const channels = Array.from({ length: 500 }, (_, index) => `channel ${index}`);
       const until = Date.now() + LEASE_MS;
       await Promise.all(channels.map((channel) => store.setCooldown(channel, { until, reason: "rate" })));
-      const decision = await store.admit(ticketOf({ channels }));
+      const decision = await store.admit(requestOf({ channels }));
       expect(Object.keys("cooldowns" in decision ? decision.cooldowns : {})).toEqual(channels);
     });
   });

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createRedisAdmissionStore } from "@calotype/redis";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { claimOf, kindOf, placeOf, ticketOf } from "../admission-suite/tickets.js";
+import { claimOf, kindOf, placeOf, requestOf } from "../admission-suite/requests.js";
 import { describeWithService } from "../support/needs-service.js";
 import { REDIS_SERVER, type RedisServer, startRedisServer } from "../support/redis-server.js";
 import { PATIENT_MS } from "../support/redis-service.js";
@@ -74,7 +74,7 @@ await describeWithService(REDIS_SERVER, (program) => {
     it("has it for several leases, and loses it one lease after its connection is gone", async () => {
       const opened = open();
       const { store, client } = opened;
-      await store.admit(ticketOf({ ...place, ...claim }));
+      await store.admit(requestOf({ ...place, ...claim }));
       for (let times = 0; times < 4; times++) {
         await sleep(LEASE_MS / 2);
         expect(await askOther(opened)).toEqual(taken);
@@ -87,12 +87,12 @@ await describeWithService(REDIS_SERVER, (program) => {
     it("gives it back though the renewal reaches Redis after the end", async () => {
       const opened = open();
       const { store, gate, held } = opened;
-      const ticket = ticketOf({ ...place, ...claim });
-      await store.admit(ticket);
+      const request = requestOf({ ...place, ...claim });
+      await store.admit(request);
       gate.isClosed = true;
       await expect.poll(() => held).toHaveLength(1);
       gate.isClosed = false;
-      await store.finish(ticket, { kind: "forget" });
+      await store.finish(request, { kind: "forget" });
       held[0]?.();
       await sleep(100);
       expect(await askOther(opened)).toEqual(free);
@@ -101,18 +101,18 @@ await describeWithService(REDIS_SERVER, (program) => {
     it("takes no key from who has it meanwhile, and nobody's place", async () => {
       const opened = open();
       const { store, other, gate, held } = opened;
-      const late = ticketOf({ ...place, ...claim });
+      const late = requestOf({ ...place, ...claim });
       await store.admit(late);
       gate.isClosed = true;
       await sleep(LEASE_MS + 50);
-      const second = ticketOf({ ...place, ...claim });
+      const second = requestOf({ ...place, ...claim });
       expect((await other.admit(second)).kind).toBe("admitted");
       gate.isClosed = false;
       for (const go of held) go();
       await sleep(100);
       await store.finish(late, {
         kind: "keep",
-        answer: { status: 200, headers: {}, body: "" },
+        response: { status: 200, headers: {}, body: "" },
         ttlMs: 60_000,
       });
       expect(await askOther(opened)).toEqual(taken);
@@ -123,8 +123,8 @@ await describeWithService(REDIS_SERVER, (program) => {
     it("takes it back from a Redis that was away for longer, and lost it", async () => {
       const opened = open(300);
       const { store, lines } = opened;
-      const ticket = ticketOf({ ...place, ...claim });
-      await store.admit(ticket);
+      const request = requestOf({ ...place, ...claim });
+      await store.admit(request);
       await started().stop();
       await sleep(LEASE_MS);
       await started().start();
@@ -132,7 +132,7 @@ await describeWithService(REDIS_SERVER, (program) => {
       await sleep(100);
       expect(await askOther(opened)).toEqual(taken);
       expect(lines).toHaveLength(2);
-      await store.finish(ticket, { kind: "forget" });
+      await store.finish(request, { kind: "forget" });
       expect(await askOther(opened)).toEqual(free);
     });
   });

@@ -1,7 +1,7 @@
-import type { AdmissionDecision, AdmissionStore, AdmissionTicket, IdempotencyEnding } from "@calotype/core";
+import type { AdmissionDecision, AdmissionRequest, AdmissionStore, IdempotencyOutcome } from "@calotype/core";
 import { array, assert, asyncProperty, boolean, constantFrom, integer, oneof, record } from "fast-check";
 import { expect } from "vitest";
-import { LEASE_MS, ticketOf, WINDOW_MS } from "./tickets.js";
+import { LEASE_MS, requestOf, WINDOW_MS } from "./requests.js";
 
 const name = constantFrom("a", "b", "__proto__");
 const window = record({
@@ -13,7 +13,7 @@ const window = record({
 });
 const place = record({ key: name, limit: integer({ min: 1, max: 3 }), leaseMs: constantFrom(LEASE_MS) });
 const claim = record({ key: name, fingerprint: constantFrom("x", "y"), leaseMs: constantFrom(LEASE_MS) });
-const ending = constantFrom<IdempotencyEnding["kind"][]>("keep", "mark", "forget");
+const outcome = constantFrom<IdempotencyOutcome["kind"][]>("keep", "mark", "forget");
 const step = oneof(
   record({
     kind: constantFrom("admit" as const),
@@ -22,7 +22,7 @@ const step = oneof(
     claim,
     hasClaim: boolean(),
   }),
-  record({ kind: constantFrom("finish" as const), index: integer({ min: 0, max: 9 }), ending }),
+  record({ kind: constantFrom("finish" as const), index: integer({ min: 0, max: 9 }), outcome }),
   record({ kind: constantFrom("cool" as const), channel: name, isWell: boolean() }),
 );
 type Step = typeof step extends { generate(...args: never[]): { value: infer Value } } ? Value : never;
@@ -55,7 +55,7 @@ async function take(
   store: AdmissionStore,
   until: number,
 ): Promise<readonly AdmissionDecision[]> {
-  const admitted: AdmissionTicket[] = [];
+  const admitted: AdmissionRequest[] = [];
   const decisions: AdmissionDecision[] = [];
   for (const [index, made] of steps.entries()) {
     if (made.kind === "cool") {
@@ -63,22 +63,22 @@ async function take(
       await store.setCooldown(made.channel, cooldown);
     }
     if (made.kind === "admit") {
-      const ticket = toTicket(String(index), made);
-      const decision = await store.admit(ticket);
+      const request = toRequest(String(index), made);
+      const decision = await store.admit(request);
       decisions.push(withoutTimes(decision));
-      if (decision.kind === "admitted") admitted.push(ticket);
+      if (decision.kind === "admitted") admitted.push(request);
     }
     if (made.kind === "finish") {
-      const [ticket] = admitted.splice(made.index % Math.max(1, admitted.length), 1);
-      const answer = { status: 200, headers: {}, body: String(index) };
-      if (ticket) await store.finish(ticket, { kind: made.ending, answer, ttlMs: LEASE_MS });
+      const [request] = admitted.splice(made.index % Math.max(1, admitted.length), 1);
+      const response = { status: 200, headers: {}, body: String(index) };
+      if (request) await store.finish(request, { kind: made.outcome, response, ttlMs: LEASE_MS });
     }
   }
   return decisions;
 }
 
-function toTicket(id: string, made: Extract<Step, { kind: "admit" }>): AdmissionTicket {
-  return ticketOf({
+function toRequest(id: string, made: Extract<Step, { kind: "admit" }>): AdmissionRequest {
+  return requestOf({
     id,
     windows: dropRepeats(made.windows),
     concurrency: dropRepeats(made.concurrency),
@@ -87,7 +87,7 @@ function toTicket(id: string, made: Extract<Step, { kind: "admit" }>): Admission
   });
 }
 
-/** A ticket names a key once. */
+/** A request names a key once. */
 function dropRepeats<Limit extends { readonly key: string }>(limits: readonly Limit[]): Limit[] {
   return limits.filter(({ key }, index) => limits.findIndex((other) => other.key === key) === index);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type OpenStore, useStore } from "./open-store.js";
-import { countAdmitted, kindOf, placeOf, SHORT_MS, ticketOf } from "./tickets.js";
+import { countAdmitted, kindOf, placeOf, requestOf, SHORT_MS } from "./requests.js";
 
 /** Requests at once. */
 export function describeConcurrency(open: OpenStore): void {
@@ -15,10 +15,10 @@ export function describeConcurrency(open: OpenStore): void {
     it("are given back when a request is over, each once", async () => {
       const { store } = opened();
       const concurrency = [placeOf({ limit: 2 })];
-      const first = ticketOf({ concurrency });
+      const first = requestOf({ concurrency });
       await store.admit(first);
-      await store.admit(ticketOf({ concurrency }));
-      const refused = ticketOf({ concurrency });
+      await store.admit(requestOf({ concurrency }));
+      const refused = requestOf({ concurrency });
       expect(await store.admit(refused)).toEqual({ kind: "crowded", limit: concurrency[0], windows: [] });
       await store.finish(first, { kind: "forget" });
       await store.finish(first, { kind: "forget" });
@@ -29,8 +29,8 @@ export function describeConcurrency(open: OpenStore): void {
     it("stay taken when a request is over that was refused", async () => {
       const { store } = opened();
       const concurrency = [placeOf()];
-      await store.admit(ticketOf({ concurrency }));
-      const refused = ticketOf({ concurrency });
+      await store.admit(requestOf({ concurrency }));
+      const refused = requestOf({ concurrency });
       await store.admit(refused);
       await store.finish(refused, { kind: "forget" });
       expect(await kindOf(store, { concurrency })).toBe("crowded");
@@ -40,8 +40,8 @@ export function describeConcurrency(open: OpenStore): void {
       const { store, advance, slackMs } = opened();
       const dead = placeOf({ limit: 2, leaseMs: SHORT_MS });
       const alive = placeOf({ limit: 2 });
-      await store.admit(ticketOf({ concurrency: [alive] }));
-      await store.admit(ticketOf({ concurrency: [dead] }));
+      await store.admit(requestOf({ concurrency: [alive] }));
+      await store.admit(requestOf({ concurrency: [dead] }));
       await advance(SHORT_MS - 1 - slackMs);
       expect(await kindOf(store, { concurrency: [alive] })).toBe("crowded");
       await advance(1 + slackMs);
@@ -51,7 +51,7 @@ export function describeConcurrency(open: OpenStore): void {
 
     it("are not freed by who comes back late, when another has the place", async () => {
       const { store, advance, slackMs } = opened();
-      const late = ticketOf({ concurrency: [placeOf({ leaseMs: SHORT_MS })] });
+      const late = requestOf({ concurrency: [placeOf({ leaseMs: SHORT_MS })] });
       await store.admit(late);
       await advance(SHORT_MS + slackMs);
       expect(await kindOf(store, { concurrency: [placeOf()] })).toBe("admitted");
@@ -61,7 +61,7 @@ export function describeConcurrency(open: OpenStore): void {
 
     it("are counted by their key", async () => {
       const { store } = opened();
-      await store.admit(ticketOf({ concurrency: [placeOf()] }));
+      await store.admit(requestOf({ concurrency: [placeOf()] }));
       expect(await kindOf(store, { concurrency: [placeOf({ key: "other" })] })).toBe("admitted");
     });
   });

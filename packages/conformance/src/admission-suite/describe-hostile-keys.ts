@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type OpenStore, useStore } from "./open-store.js";
-import { ANSWER, claimOf, kindOf, LEASE_MS, placeOf, ticketOf, windowOf } from "./tickets.js";
+import { claimOf, kindOf, LEASE_MS, placeOf, RESPONSE, requestOf, windowOf } from "./requests.js";
 
 /** Texts that have a meaning somewhere. Well-formed: the gateway writes its keys so that they are. */
 const HOSTILE = [
@@ -41,36 +41,36 @@ export function describeHostileKeys(open: OpenStore): void {
           idempotency: claimOf({ key }),
           channels: [key],
         };
-        const ticket = ticketOf(whole);
-        const decision = await store.admit(ticket);
+        const request = requestOf(whole);
+        const decision = await store.admit(request);
         expect(decision.kind).toBe("admitted");
         expect("cooldowns" in decision && Object.entries(decision.cooldowns)).toEqual([[key, cooldown]]);
         expect(await kindOf(store, whole)).toBe("running");
         expect(await kindOf(store, { windows: [windowOf({ key })] })).toBe("limited");
         expect(await kindOf(store, { concurrency: [placeOf({ key })] })).toBe("crowded");
-        await store.finish(ticket, { kind: "keep", answer: { ...ANSWER, body: key }, ttlMs: LEASE_MS });
+        await store.finish(request, { kind: "keep", response: { ...RESPONSE, body: key }, ttlMs: LEASE_MS });
       }
       for (const key of HOSTILE) {
-        expect(await store.admit(ticketOf({ idempotency: claimOf({ key }) }))).toMatchObject({
-          answer: { body: key },
+        expect(await store.admit(requestOf({ idempotency: claimOf({ key }) }))).toMatchObject({
+          response: { body: key },
         });
       }
     });
 
     it("of no channel that cools are found on no object", async () => {
       const { store } = opened();
-      const decision = await store.admit(ticketOf({ channels: HOSTILE }));
+      const decision = await store.admit(requestOf({ channels: HOSTILE }));
       expect("cooldowns" in decision && Object.keys(decision.cooldowns)).toEqual([]);
     });
 
     it("may be the id of a request", async () => {
       const { store } = opened();
-      const tickets = HOSTILE.map((id) =>
-        ticketOf({ id, concurrency: [placeOf({ limit: HOSTILE.length })] }),
+      const requests = HOSTILE.map((id) =>
+        requestOf({ id, concurrency: [placeOf({ limit: HOSTILE.length })] }),
       );
-      for (const ticket of tickets) expect(await store.admit(ticket)).toMatchObject({ kind: "admitted" });
+      for (const request of requests) expect(await store.admit(request)).toMatchObject({ kind: "admitted" });
       expect(await kindOf(store, { concurrency: [placeOf({ limit: HOSTILE.length })] })).toBe("crowded");
-      for (const ticket of tickets) await store.finish(ticket, { kind: "forget" });
+      for (const request of requests) await store.finish(request, { kind: "forget" });
       expect(await kindOf(store, { concurrency: [placeOf()] })).toBe("admitted");
     });
   });

@@ -1,19 +1,19 @@
-import type { AdmissionStore, AdmissionTicket, IdempotencyEnding } from "@calotype/core";
+import type { AdmissionRequest, AdmissionStore, IdempotencyOutcome } from "@calotype/core";
 import { describe, expect, it } from "vitest";
 import { type OpenStore, useStore } from "./open-store.js";
-import { ANSWER, claimOf, countAdmitted, kindOf, LEASE_MS, SHORT_MS, ticketOf } from "./tickets.js";
+import { claimOf, countAdmitted, kindOf, LEASE_MS, RESPONSE, requestOf, SHORT_MS } from "./requests.js";
 
-const KEEP: IdempotencyEnding = { kind: "keep", answer: ANSWER, ttlMs: LEASE_MS };
-const MARK: IdempotencyEnding = { kind: "mark", ttlMs: LEASE_MS };
-const FORGET: IdempotencyEnding = { kind: "forget" };
+const KEEP: IdempotencyOutcome = { kind: "keep", response: RESPONSE, ttlMs: LEASE_MS };
+const MARK: IdempotencyOutcome = { kind: "mark", ttlMs: LEASE_MS };
+const FORGET: IdempotencyOutcome = { kind: "forget" };
 
 const SAME = { idempotency: claimOf() };
 const OTHER_BODY = { idempotency: claimOf({ fingerprint: "other" }) };
 
-async function start(store: AdmissionStore, leaseMs = LEASE_MS): Promise<AdmissionTicket> {
-  const ticket = ticketOf({ idempotency: claimOf({ leaseMs }) });
-  await store.admit(ticket);
-  return ticket;
+async function start(store: AdmissionStore, leaseMs = LEASE_MS): Promise<AdmissionRequest> {
+  const request = requestOf({ idempotency: claimOf({ leaseMs }) });
+  await store.admit(request);
+  return request;
 }
 
 /** Requests that carry a key. */
@@ -30,14 +30,14 @@ export function describeIdempotency(open: OpenStore): void {
     it("gives the kept answer again, as often as it is asked", async () => {
       const { store } = opened();
       await store.finish(await start(store), KEEP);
-      expect(await store.admit(ticketOf(SAME))).toEqual({ kind: "replay", answer: ANSWER });
-      expect(await store.admit(ticketOf(SAME))).toEqual({ kind: "replay", answer: ANSWER });
+      expect(await store.admit(requestOf(SAME))).toEqual({ kind: "replay", response: RESPONSE });
+      expect(await store.admit(requestOf(SAME))).toEqual({ kind: "replay", response: RESPONSE });
     });
 
     it("refuses a repeat of what was only marked", async () => {
       const { store } = opened();
       await store.finish(await start(store), MARK);
-      expect(await store.admit(ticketOf(SAME))).toEqual({ kind: "not_replayable" });
+      expect(await store.admit(requestOf(SAME))).toEqual({ kind: "not_replayable" });
     });
 
     it("is free again once it is forgotten, for any body", async () => {
@@ -50,19 +50,19 @@ export function describeIdempotency(open: OpenStore): void {
       ["running", undefined],
       ["answered", KEEP],
       ["marked", MARK],
-    ])("refuses another body while the first is %s", async (_state, ending) => {
+    ])("refuses another body while the first is %s", async (_state, outcome) => {
       const { store } = opened();
       const first = await start(store);
-      if (ending !== undefined) await store.finish(first, ending);
-      expect(await store.admit(ticketOf(OTHER_BODY))).toEqual({ kind: "conflict" });
+      if (outcome !== undefined) await store.finish(first, outcome);
+      expect(await store.admit(requestOf(OTHER_BODY))).toEqual({ kind: "conflict" });
     });
 
     it.each([
       ["an answer", { ...KEEP, ttlMs: SHORT_MS }],
       ["a mark", { ...MARK, ttlMs: SHORT_MS }],
-    ])("is free again when the time of %s is over", async (_what, ending) => {
+    ])("is free again when the time of %s is over", async (_what, outcome) => {
       const { store, advance, slackMs } = opened();
-      await store.finish(await start(store), ending);
+      await store.finish(await start(store), outcome);
       await advance(SHORT_MS - 1 - slackMs);
       expect(await kindOf(store, SAME)).not.toBe("admitted");
       await advance(1 + slackMs);
@@ -90,22 +90,22 @@ export function describeIdempotency(open: OpenStore): void {
       ["kept", KEEP],
       ["marked", MARK],
       ["forgotten", FORGET],
-    ])("stays with who took it, when a late one is to be %s", async (_what, ending) => {
+    ])("stays with who took it, when a late one is to be %s", async (_what, outcome) => {
       const { store, advance, slackMs } = opened();
       const late = await start(store, SHORT_MS);
       await advance(SHORT_MS + slackMs);
       const second = await start(store);
-      await store.finish(late, ending);
+      await store.finish(late, outcome);
       expect(await kindOf(store, SAME)).toBe("running");
       await store.finish(second, MARK);
-      await store.finish(late, ending);
+      await store.finish(late, outcome);
       expect(await kindOf(store, SAME)).toBe("not_replayable");
     });
 
     it("is not ended by a request that was refused for it", async () => {
       const { store } = opened();
       await start(store);
-      const refused = ticketOf(SAME);
+      const refused = requestOf(SAME);
       await store.admit(refused);
       await store.finish(refused, FORGET);
       expect(await kindOf(store, SAME)).toBe("running");
@@ -114,7 +114,7 @@ export function describeIdempotency(open: OpenStore): void {
     it("is one caller's: the same key of another is another", async () => {
       const { store } = opened();
       await store.finish(await start(store), KEEP);
-      const other = ticketOf({ idempotency: claimOf({ key: "claim of another" }) });
+      const other = requestOf({ idempotency: claimOf({ key: "claim of another" }) });
       expect(await store.admit(other)).toMatchObject({ kind: "admitted" });
       await store.finish(other, FORGET);
       expect(await kindOf(store, SAME)).toBe("replay");

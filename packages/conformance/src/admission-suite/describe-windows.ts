@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type OpenStore, useStore } from "./open-store.js";
-import { countAdmitted, kindOf, SHORT_MS, ticketOf, WINDOW_MS, windowOf } from "./tickets.js";
+import { countAdmitted, kindOf, requestOf, SHORT_MS, WINDOW_MS, windowOf } from "./requests.js";
 
 /** Counts in windows of time. */
 export function describeWindows(open: OpenStore): void {
@@ -26,12 +26,12 @@ export function describeWindows(open: OpenStore): void {
     it("tells what is left after the request, and until when it lasts", async () => {
       const { store, advance, slackMs } = opened();
       const windows = [windowOf({ limit: 5, cost: 2 })];
-      const first = await store.admit(ticketOf({ windows }));
+      const first = await store.admit(requestOf({ windows }));
       expect(first).toMatchObject({ kind: "admitted", windows: [{ remaining: 3 }] });
       await advance(SHORT_MS);
-      const second = await store.admit(ticketOf({ windows }));
+      const second = await store.admit(requestOf({ windows }));
       expect(second).toMatchObject({ kind: "admitted", windows: [{ remaining: 1 }] });
-      const third = await store.admit(ticketOf({ windows }));
+      const third = await store.admit(requestOf({ windows }));
       expect(third).toMatchObject({ kind: "limited", limit: windows[0], windows: [{ remaining: 1 }] });
       for (const decision of [second, third]) {
         const { resetMs = -1 } = ("windows" in decision && decision.windows[0]) || {};
@@ -51,7 +51,7 @@ export function describeWindows(open: OpenStore): void {
       await advance(Math.max(0, SHORT_MS / 2 - 1 - slackMs));
       expect(await kindOf(store, { windows })).toBe("limited");
       await advance(1 + slackMs);
-      expect(await store.admit(ticketOf({ windows }))).toMatchObject({
+      expect(await store.admit(requestOf({ windows }))).toMatchObject({
         kind: "admitted",
         windows: [{ remaining: 1 }],
       });
@@ -61,23 +61,23 @@ export function describeWindows(open: OpenStore): void {
       const { store } = opened();
       const windows = [windowOf({ limit: 10, cost: 11 })];
       const refusal = { kind: "limited", limit: windows[0], windows: [{ remaining: 10, resetMs: 0 }] };
-      expect(await store.admit(ticketOf({ windows }))).toEqual(refusal);
-      expect(await store.admit(ticketOf({ windows }))).toEqual(refusal);
+      expect(await store.admit(requestOf({ windows }))).toEqual(refusal);
+      expect(await store.admit(requestOf({ windows }))).toEqual(refusal);
     });
 
     it("keeps its count when a request is over", async () => {
       const { store } = opened();
-      const ticket = ticketOf({ windows: [windowOf()] });
-      await store.admit(ticket);
-      await store.finish(ticket, { kind: "forget" });
+      const request = requestOf({ windows: [windowOf()] });
+      await store.admit(request);
+      await store.finish(request, { kind: "forget" });
       expect(await kindOf(store, { windows: [windowOf()] })).toBe("limited");
     });
 
     it("is counted by its key: another has its own, and a limit that is raised or lowered counts on", async () => {
       const { store } = opened();
-      await store.admit(ticketOf({ windows: [windowOf({ limit: 3, cost: 3 })] }));
+      await store.admit(requestOf({ windows: [windowOf({ limit: 3, cost: 3 })] }));
       expect(await kindOf(store, { windows: [windowOf({ key: "other" })] })).toBe("admitted");
-      expect(await store.admit(ticketOf({ windows: [windowOf({ limit: 2 })] }))).toMatchObject({
+      expect(await store.admit(requestOf({ windows: [windowOf({ limit: 2 })] }))).toMatchObject({
         kind: "limited",
         windows: [{ remaining: 0 }],
       });

@@ -76,9 +76,9 @@ export function createMember(index: number, parts: MemberParts): Member {
       ledger: reachLedger(parts.ledger, { ...wire, roundTripMs: LEDGER_ROUND_TRIP_MS }, parts.onBalance),
       admission: {
         ...store,
-        admit(ticket) {
+        admit(request) {
           onReached?.();
-          return store.admit(ticket);
+          return store.admit(request);
         },
       },
       // Failures are what is simulated here.

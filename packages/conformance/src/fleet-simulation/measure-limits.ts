@@ -11,8 +11,8 @@ export function countWindows({ fleet }: LimitsRun, name: "requests" | "images"):
   const sendingEndsAt = fleet.clock.now() - fleet.elapsedMs() + TRAFFIC_MS;
   const counts: number[] = [];
   let endsAt = 0;
-  for (const { at, kind, ticket } of fleet.decisions) {
-    const window = ticket.windows.find((limit) => limit.name === name);
+  for (const { at, kind, request } of fleet.decisions) {
+    const window = request.windows.find((limit) => limit.name === name);
     if (kind !== "admitted" || window === undefined) continue;
     if (at >= endsAt) {
       endsAt = at + MINUTE;

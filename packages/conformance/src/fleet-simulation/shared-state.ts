@@ -1,11 +1,11 @@
-import type { AdmissionDecision, AdmissionStore, AdmissionTicket, Balance, Ledger } from "@calotype/core";
+import type { AdmissionDecision, AdmissionRequest, AdmissionStore, Balance, Ledger } from "@calotype/core";
 import type { VirtualClock } from "./create-virtual-clock.ts";
 
-/** A ticket, and what the store decided of it. */
+/** A request, and what the store decided of it. */
 export interface StoreDecision {
   /** Milliseconds since 1970. */
   readonly at: number;
-  readonly ticket: AdmissionTicket;
+  readonly request: AdmissionRequest;
   readonly kind: AdmissionDecision["kind"];
 }
 
@@ -43,13 +43,13 @@ export function forever<T>(): Promise<T> {
 /** A store as one gateway reaches it. */
 export function reachStore(store: AdmissionStore, wire: Wire, onDecision: DecisionListener): AdmissionStore {
   return {
-    admit: (ticket) =>
+    admit: (request) =>
       call(wire, async () => {
-        const decision = await store.admit(ticket);
-        onDecision({ at: wire.clock.now(), ticket, kind: decision.kind });
+        const decision = await store.admit(request);
+        onDecision({ at: wire.clock.now(), request, kind: decision.kind });
         return decision;
       }),
-    finish: (ticket, ending) => call(wire, async () => await store.finish(ticket, ending)),
+    finish: (request, outcome) => call(wire, async () => await store.finish(request, outcome)),
     setCooldown: (channel, cooldown) => call(wire, () => store.setCooldown(channel, cooldown)),
   };
 }

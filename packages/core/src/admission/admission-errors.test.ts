@@ -1,22 +1,22 @@
 import { describe, expect, it } from "vitest";
 import { type Refusal, toDecisionError } from "./admit.js";
-import { type LimitSources, type TicketLimits, toTicketLimits } from "./rate-limits.js";
+import { type CallLimits, type LimitSources, toCallLimits } from "./rate-limits.js";
 import type { AdmissionDecision } from "./store.js";
 
 const SOURCES = { callerId: "me", callerLimits: {}, model: "m", modelLimits: undefined, leaseMs: 1 };
 
-function limitsOf(sources: Partial<LimitSources>): TicketLimits {
-  return toTicketLimits({ ...SOURCES, maxImages: 4, ...sources });
+function limitsOf(sources: Partial<LimitSources>): CallLimits {
+  return toCallLimits({ ...SOURCES, maxImages: 4, ...sources });
 }
 
 /** The refusal by the first window of the limits. */
-function limited(limits: TicketLimits, remaining: number, resetMs: number): Refusal {
+function limited(limits: CallLimits, remaining: number, resetMs: number): Refusal {
   const [limit] = limits.windows;
   if (limit === undefined) throw new Error("A window is needed.");
   return { kind: "limited", limit, windows: [{ remaining, resetMs }] };
 }
 
-function crowded(limits: TicketLimits): Refusal {
+function crowded(limits: CallLimits): Refusal {
   const [limit] = limits.concurrency;
   if (limit === undefined) throw new Error("A place is needed.");
   return { kind: "crowded", limit, windows: [] };

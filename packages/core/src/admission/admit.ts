@@ -16,13 +16,13 @@ import {
   readIdempotencyKey,
 } from "./idempotency.js";
 import { addRateLimits, createCrowdedError, createLimitedError } from "./rate-limit-headers.js";
-import type { LimitPlans, TicketLimits } from "./rate-limits.js";
+import type { CallLimits, LimitPlans } from "./rate-limits.js";
 import type {
   AdmissionDecision,
+  AdmissionRequest,
   AdmissionStore,
-  AdmissionTicket,
-  IdempotencyClaim,
-  IdempotencyEnding,
+  IdempotencyOutcome,
+  IdempotencyRequest,
   StoredResponse,
   WindowState,
 } from "./store.js";
@@ -52,7 +52,7 @@ export interface Applicant {
 
 /** What became of an applicant that was not refused. */
 export type Admission =
-  | { readonly kind: "replay"; readonly answer: StoredResponse }
+  | { readonly kind: "replay"; readonly response: StoredResponse }
   | {
       readonly kind: "admitted";
       readonly hold: Hold;
@@ -61,7 +61,7 @@ export type Admission =
       /** Whether a repeat may be asked for, so that the answer is of use later. */
       readonly isRepeatable: boolean;
       /** Gives the places back; once, when the request is over. Never rejects; nothing to wait for where it is done. */
-      finish(ending: IdempotencyEnding): Promise<void> | undefined;
+      finish(outcome: IdempotencyOutcome): Promise<void> | undefined;
     };
 
 /**
@@ -75,7 +75,7 @@ export async function admit(parts: AdmissionParts, applicant: Applicant): Promis
   const { leaseMs } = model;
   const key = readIdempotencyKey(applicant.headers);
   const limits = findLimits(parts.limitPlans, applicant);
-  const ticket: AdmissionTicket = {
+  const request: AdmissionRequest = {
     id: billed.id,
     caller: caller.id,
     windows: limits.windows,
@@ -85,29 +85,29 @@ export async function admit(parts: AdmissionParts, applicant: Applicant): Promis
   };
   let decision: AdmissionDecision;
   try {
-    const decided = parts.admission.admit(ticket);
+    const decided = parts.admission.admit(request);
     decision = isPromiseLike(decided) ? await decided : decided;
   } catch (cause) {
-    throw toStoreError(cause, ticket, parts.logger);
+    throw toStoreError(cause, request, parts.logger);
   }
   if (decision.kind === "replay") return decision;
   if (decision.kind !== "admitted") throw toDecisionError(decision, limits);
-  parts.health.merge(decision.cooldowns, ticket.channels);
+  parts.health.merge(decision.cooldowns, request.channels);
   let hold: Hold;
   try {
     hold = await parts.holds.open(billed, { ttlMs: leaseMs, keepAlive });
   } catch (error) {
     // First: a client that asks for less at once finds its place and its key free.
-    await finishTicket(parts, ticket, { kind: "forget" });
+    await finishTicket(parts, request, { kind: "forget" });
     throw error;
   }
-  return new Admitted(parts, hold, { ticket, limits, windows: decision.windows });
+  return new Admitted(parts, hold, { request, limits, windows: decision.windows });
 }
 
 /** What an admitted request asked for and got. */
 interface Granted {
-  readonly ticket: AdmissionTicket;
-  readonly limits: TicketLimits;
+  readonly request: AdmissionRequest;
+  readonly limits: CallLimits;
   readonly windows: readonly WindowState[];
 }
 
@@ -129,15 +129,15 @@ class Admitted implements Extract<Admission, { kind: "admitted" }> {
   }
 
   get isRepeatable(): boolean {
-    return this.#granted.ticket.idempotency !== undefined;
+    return this.#granted.request.idempotency !== undefined;
   }
 
-  finish(ending: IdempotencyEnding): Promise<void> | undefined {
-    return finishTicket(this.#parts, this.#granted.ticket, ending);
+  finish(outcome: IdempotencyOutcome): Promise<void> | undefined {
+    return finishTicket(this.#parts, this.#granted.request, outcome);
   }
 }
 
-function findLimits(plans: LimitPlans, { caller, callerLimits, model, request }: Applicant): TicketLimits {
+function findLimits(plans: LimitPlans, { caller, callerLimits, model, request }: Applicant): CallLimits {
   return plans.find({
     callerId: caller.id,
     callerLimits,
@@ -152,13 +152,13 @@ function claim(
   { caller, billed, fields }: Applicant,
   key: string,
   leaseMs: number,
-): Promise<IdempotencyClaim> {
+): Promise<IdempotencyRequest> {
   return createClaim({ callerId: caller.id, path: billed.operation, key, fields, leaseMs });
 }
 
-function toStoreError(cause: unknown, ticket: AdmissionTicket, logger: Logger): GatewayError {
+function toStoreError(cause: unknown, request: AdmissionRequest, logger: Logger): GatewayError {
   if (isGatewayError(cause)) return cause;
-  logger.error({ requestId: ticket.id, err: cause }, "The store of limits failed.");
+  logger.error({ requestId: request.id, err: cause }, "The store of limits failed.");
   return new GatewayError(
     "gateway_unavailable",
     "This server cannot count its limits at the moment: try again.",
@@ -168,20 +168,20 @@ function toStoreError(cause: unknown, ticket: AdmissionTicket, logger: Logger): 
 
 function finishTicket(
   { admission, logger }: AdmissionParts,
-  ticket: AdmissionTicket,
-  ending: IdempotencyEnding,
+  request: AdmissionRequest,
+  outcome: IdempotencyOutcome,
 ): Promise<void> | undefined {
   try {
-    const finished = admission.finish(ticket, ending);
+    const finished = admission.finish(request, outcome);
     if (!isPromiseLike(finished)) return undefined;
-    return Promise.resolve(finished).catch((error: unknown) => reportUnfinished(ticket, error, logger));
+    return Promise.resolve(finished).catch((error: unknown) => reportUnfinished(request, error, logger));
   } catch (error) {
-    reportUnfinished(ticket, error, logger);
+    reportUnfinished(request, error, logger);
     return undefined;
   }
 }
 
-function reportUnfinished({ id }: AdmissionTicket, err: unknown, logger: Logger): void {
+function reportUnfinished({ id }: AdmissionRequest, err: unknown, logger: Logger): void {
   logger.error({ requestId: id, err }, "The store of limits failed; its places lapse by themselves.");
 }
 
@@ -191,9 +191,9 @@ export type Refusal = Exclude<AdmissionDecision, { kind: "admitted" | "replay" }
 /**
  * What the client is told of a refusal.
  *
- * @param limits those of the ticket
+ * @param limits those of the request
  */
-export function toDecisionError(refusal: Refusal, limits: TicketLimits): GatewayError {
+export function toDecisionError(refusal: Refusal, limits: CallLimits): GatewayError {
   switch (refusal.kind) {
     case "limited":
       return createLimitedError(limits, refusal.limit, refusal.windows);

@@ -5,7 +5,7 @@ import type { HeaderReader } from "../http.js";
 import { LONG_DATA_URL } from "../images/data-url.js";
 import { stringifyUploads, type UploadedImage } from "../images/reference-image.js";
 import type { JsonObject } from "../util/json.js";
-import type { IdempotencyClaim } from "./store.js";
+import type { IdempotencyRequest } from "./store.js";
 
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/;
 const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/;
@@ -40,7 +40,7 @@ export interface ClaimedRequest {
 }
 
 /** The claim of a request on its key. Every caller and path has keys of its own. */
-export async function createClaim(request: ClaimedRequest): Promise<IdempotencyClaim> {
+export async function createClaim(request: ClaimedRequest): Promise<IdempotencyRequest> {
   const { callerId, path, key, fields, leaseMs } = request;
   return { key: toClaimKey(callerId, path, key), fingerprint: await toFingerprint(fields), leaseMs };
 }

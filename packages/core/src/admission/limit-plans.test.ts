@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createLimitPlans, type LimitSources, toTicketLimits } from "./rate-limits.js";
+import { createLimitPlans, type LimitSources, toCallLimits } from "./rate-limits.js";
 
 const SOURCES: LimitSources = {
   callerId: "me",
@@ -29,13 +29,13 @@ describe("the limits of a request", () => {
   ])("are those of %s, there and back", (_what, changed) => {
     const plans = createLimitPlans();
     for (const sources of [SOURCES, { ...SOURCES, ...changed }, SOURCES]) {
-      expect(plans.find(sources)).toEqual(toTicketLimits(sources));
+      expect(plans.find(sources)).toEqual(toCallLimits(sources));
     }
   });
 
   it("are right however many callers there are", () => {
     const plans = createLimitPlans();
     for (let index = 0; index < 10_100; index++) plans.find({ ...SOURCES, callerId: String(index) });
-    expect(plans.find(SOURCES)).toEqual(toTicketLimits(SOURCES));
+    expect(plans.find(SOURCES)).toEqual(toCallLimits(SOURCES));
   });
 });

@@ -4,9 +4,9 @@ import type { Cooldown } from "../types.js";
 import { createMemoryAdmissionStore } from "./memory-store.js";
 import type {
   AdmissionDecision,
+  AdmissionRequest,
   AdmissionStore,
-  AdmissionTicket,
-  IdempotencyEnding,
+  IdempotencyOutcome,
   WindowState,
 } from "./store.js";
 
@@ -23,7 +23,7 @@ function createNaiveStore(now: () => number): AdmissionStore {
     fingerprint: string;
     id: string;
     until: number;
-    ending?: IdempotencyEnding;
+    outcome?: IdempotencyOutcome;
   }[] = [];
   const cooldowns: { channel: string; cooldown: Cooldown | undefined }[] = [];
 
@@ -43,53 +43,55 @@ function createNaiveStore(now: () => number): AdmissionStore {
       ? { remaining: limit, resetMs: 0 }
       : { remaining: Math.max(0, limit - count), resetMs: start + WINDOW_MS - now() };
   };
-  const findRepeat = ({ idempotency }: AdmissionTicket): AdmissionDecision | undefined => {
+  const findRepeat = ({ idempotency }: AdmissionRequest): AdmissionDecision | undefined => {
     if (idempotency === undefined) return undefined;
     const last = claims.findLast(({ key, until }) => key === idempotency.key && until > now());
-    if (last === undefined || last.ending?.kind === "forget") return undefined;
+    if (last === undefined || last.outcome?.kind === "forget") return undefined;
     if (last.fingerprint !== idempotency.fingerprint) return { kind: "conflict" };
-    if (last.ending === undefined) return { kind: "running" };
-    return last.ending.kind === "keep"
-      ? { kind: "replay", answer: last.ending.answer }
+    if (last.outcome === undefined) return { kind: "running" };
+    return last.outcome.kind === "keep"
+      ? { kind: "replay", response: last.outcome.response }
       : { kind: "not_replayable" };
   };
 
   return {
-    async admit(ticket) {
-      const repeat = findRepeat(ticket);
+    async admit(request) {
+      const repeat = findRepeat(request);
       if (repeat !== undefined) return repeat;
-      const before = ticket.windows.map(({ key, limit }) => stateOf(key, limit));
-      const reached = ticket.windows.find(({ cost }, index) => cost > (before[index]?.remaining ?? 0));
+      const before = request.windows.map(({ key, limit }) => stateOf(key, limit));
+      const reached = request.windows.find(({ cost }, index) => cost > (before[index]?.remaining ?? 0));
       if (reached !== undefined) return { kind: "limited", limit: reached, windows: before };
-      const full = ticket.concurrency.find(
+      const full = request.concurrency.find(
         ({ key, limit }) =>
           places.filter((place) => place.key === key && place.until > now()).length >= limit,
       );
       if (full !== undefined) return { kind: "crowded", limit: full, windows: before };
-      counted.push(...ticket.windows.map(({ key, cost }) => ({ key, at: now(), cost })));
-      places.push(...ticket.concurrency.map(({ key }) => ({ key, id: ticket.id, until: now() + LEASE_MS })));
-      if (ticket.idempotency !== undefined) {
-        claims.push({ ...ticket.idempotency, id: ticket.id, until: now() + LEASE_MS });
+      counted.push(...request.windows.map(({ key, cost }) => ({ key, at: now(), cost })));
+      places.push(
+        ...request.concurrency.map(({ key }) => ({ key, id: request.id, until: now() + LEASE_MS })),
+      );
+      if (request.idempotency !== undefined) {
+        claims.push({ ...request.idempotency, id: request.id, until: now() + LEASE_MS });
       }
-      const cooling = ticket.channels.flatMap((channel): [string, Cooldown][] => {
+      const cooling = request.channels.flatMap((channel): [string, Cooldown][] => {
         const last = cooldowns.findLast((entry) => entry.channel === channel)?.cooldown;
         return last !== undefined && last.until > now() ? [[channel, last]] : [];
       });
       return {
         kind: "admitted",
-        windows: ticket.windows.map(({ key, limit }) => stateOf(key, limit)),
+        windows: request.windows.map(({ key, limit }) => stateOf(key, limit)),
         cooldowns: Object.fromEntries(cooling),
       };
     },
-    async finish({ id, idempotency }, ending) {
+    async finish({ id, idempotency }, outcome) {
       for (const place of places) if (place.id === id) place.until = 0;
       if (idempotency === undefined) return;
       const { key, fingerprint } = idempotency;
       const last = claims.findLast((claim) => claim.key === key && claim.until > now());
-      const isTaken = last !== undefined && last.id !== id && last.ending?.kind !== "forget";
+      const isTaken = last !== undefined && last.id !== id && last.outcome?.kind !== "forget";
       if (isTaken) return;
-      const until = ending.kind === "forget" ? Number.POSITIVE_INFINITY : now() + ending.ttlMs;
-      claims.push({ key, fingerprint, id, until, ending });
+      const until = outcome.kind === "forget" ? Number.POSITIVE_INFINITY : now() + outcome.ttlMs;
+      claims.push({ key, fingerprint, id, until, outcome });
     },
     async setCooldown(channel, cooldown) {
       cooldowns.push({ channel, cooldown });
@@ -107,7 +109,7 @@ const window = record({
 });
 const place = record({ key: name, limit: integer({ min: 1, max: 3 }), leaseMs: constantFrom(LEASE_MS) });
 const claim = record({ key: name, fingerprint: constantFrom("x", "y"), leaseMs: constantFrom(LEASE_MS) });
-const ending = constantFrom<IdempotencyEnding["kind"][]>("keep", "mark", "forget");
+const outcome = constantFrom<IdempotencyOutcome["kind"][]>("keep", "mark", "forget");
 const command = oneof(
   record({
     kind: constantFrom("admit" as const),
@@ -116,7 +118,7 @@ const command = oneof(
     claim,
     hasClaim: boolean(),
   }),
-  record({ kind: constantFrom("finish" as const), index: integer({ min: 0, max: 9 }), ending }),
+  record({ kind: constantFrom("finish" as const), index: integer({ min: 0, max: 9 }), outcome }),
   record({ kind: constantFrom("cool" as const), channel: name, ms: integer({ min: -20, max: 200 }) }),
   record({ kind: constantFrom("advance" as const), ms: constantFrom(1, 10, 25, 49, 50, 100) }),
 );
@@ -152,7 +154,7 @@ async function run(
 ): Promise<AdmissionDecision[]> {
   let now = 1_000;
   const store = open({ now: () => now });
-  const admitted: AdmissionTicket[] = [];
+  const admitted: AdmissionRequest[] = [];
   const decisions: AdmissionDecision[] = [];
   for (const [index, step] of commands.entries()) {
     if (step.kind === "advance") now += step.ms;
@@ -163,22 +165,22 @@ async function run(
       );
     }
     if (step.kind === "admit") {
-      const ticket = toTicket(String(index), step);
-      const decision = await store.admit(ticket);
+      const request = toRequest(String(index), step);
+      const decision = await store.admit(request);
       decisions.push(decision);
-      if (decision.kind === "admitted") admitted.push(ticket);
+      if (decision.kind === "admitted") admitted.push(request);
     }
     if (step.kind === "finish") {
-      const [ticket] = admitted.splice(step.index % Math.max(1, admitted.length), 1);
-      const answer = { status: 200, headers: {}, body: String(index) };
-      if (ticket) await store.finish(ticket, { kind: step.ending, answer, ttlMs: TTL_MS });
+      const [request] = admitted.splice(step.index % Math.max(1, admitted.length), 1);
+      const response = { status: 200, headers: {}, body: String(index) };
+      if (request) await store.finish(request, { kind: step.outcome, response, ttlMs: TTL_MS });
     }
   }
   return decisions;
 }
 
-function toTicket(id: string, step: Extract<Command, { kind: "admit" }>): AdmissionTicket {
-  // A ticket names a key once.
+function toRequest(id: string, step: Extract<Command, { kind: "admit" }>): AdmissionRequest {
+  // A request names a key once.
   const windows = step.windows.filter(
     ({ key }, index, all) => all.findIndex((other) => other.key === key) === index,
   );

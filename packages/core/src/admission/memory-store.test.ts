@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { createMemoryAdmissionStore, type MemoryAdmissionStoreOptions } from "./memory-store.js";
-import type { AdmissionStore, AdmissionTicket, IdempotencyEnding } from "./store.js";
+import type { AdmissionRequest, AdmissionStore, IdempotencyOutcome } from "./store.js";
 
 const DAY_MS = 86_400_000;
 let ids = 0;
 
-function ticketFor(key: string): AdmissionTicket {
+function requestFor(key: string): AdmissionRequest {
   const idempotency = { key, fingerprint: "same", leaseMs: 1_000 };
   return { id: String(ids++), caller: "me", windows: [], concurrency: [], idempotency, channels: [] };
 }
 
-function keeping(body: string): IdempotencyEnding {
-  return { kind: "keep", answer: { status: 200, headers: {}, body }, ttlMs: DAY_MS };
+function keeping(body: string): IdempotencyOutcome {
+  return { kind: "keep", response: { status: 200, headers: {}, body }, ttlMs: DAY_MS };
 }
 
 function open(options: MemoryAdmissionStoreOptions = {}) {
@@ -20,14 +20,14 @@ function open(options: MemoryAdmissionStoreOptions = {}) {
   return { clock, store };
 }
 
-async function run(store: AdmissionStore, key: string, ending: IdempotencyEnding): Promise<void> {
-  const ticket = ticketFor(key);
-  await store.admit(ticket);
-  await store.finish(ticket, ending);
+async function run(store: AdmissionStore, key: string, outcome: IdempotencyOutcome): Promise<void> {
+  const request = requestFor(key);
+  await store.admit(request);
+  await store.finish(request, outcome);
 }
 
 async function kindOf(store: AdmissionStore, key: string): Promise<string> {
-  return (await store.admit(ticketFor(key))).kind;
+  return (await store.admit(requestFor(key))).kind;
 }
 
 describe("createMemoryAdmissionStore", () => {
@@ -63,7 +63,7 @@ describe("createMemoryAdmissionStore", () => {
 
   it("past their number the oldest is forgotten, and never one that runs", async () => {
     const { store } = open({ maxResponses: 2 });
-    await store.admit(ticketFor("running"));
+    await store.admit(requestFor("running"));
     await run(store, "first", keeping("1"));
     await run(store, "second", { kind: "mark", ttlMs: DAY_MS });
     await run(store, "third", keeping("3"));
@@ -83,10 +83,10 @@ describe("createMemoryAdmissionStore", () => {
   it("neither extends a window nor loses its count when the clock is set back", async () => {
     const { store, clock } = open();
     const limit = { name: "images", key: "a", limit: 10, windowMs: 1_000, cost: 3 } as const;
-    const ticket = { id: "a", caller: "me", windows: [limit], concurrency: [], channels: [] };
+    const request = { id: "a", caller: "me", windows: [limit], concurrency: [], channels: [] };
     const admitAt = async (now: number): Promise<unknown> => {
       clock.now = now;
-      return store.admit(ticket);
+      return store.admit(request);
     };
     expect(await admitAt(3_600_000)).toMatchObject({ windows: [{ remaining: 7, resetMs: 1_000 }] });
     expect(await admitAt(0)).toMatchObject({ windows: [{ remaining: 4, resetMs: 1_000 }] });
@@ -97,8 +97,8 @@ describe("createMemoryAdmissionStore", () => {
   it("is exact over the real clock too", async () => {
     const store = createMemoryAdmissionStore();
     const limit = { name: "requests", key: "a", limit: 1, windowMs: 60_000, cost: 1 } as const;
-    const ticket = { id: "a", caller: "me", windows: [limit], concurrency: [], channels: [] };
-    expect(await store.admit(ticket)).toMatchObject({ windows: [{ remaining: 0, resetMs: 60_000 }] });
-    expect(await store.admit(ticket)).toMatchObject({ kind: "limited" });
+    const request = { id: "a", caller: "me", windows: [limit], concurrency: [], channels: [] };
+    expect(await store.admit(request)).toMatchObject({ windows: [{ remaining: 0, resetMs: 60_000 }] });
+    expect(await store.admit(request)).toMatchObject({ kind: "limited" });
   });
 });

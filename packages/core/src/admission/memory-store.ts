@@ -4,8 +4,8 @@ import type {
   AdmissionDecision,
   AdmissionStore,
   ConcurrencyLimit,
-  IdempotencyClaim,
-  IdempotencyEnding,
+  IdempotencyOutcome,
+  IdempotencyRequest,
   StoredResponse,
   WindowLimit,
   WindowState,
@@ -77,10 +77,10 @@ export function createMemoryAdmissionStore(options: MemoryAdmissionStoreOptions 
       };
     },
 
-    async finish({ id, concurrency, idempotency }, ending) {
+    async finish({ id, concurrency, idempotency }, outcome) {
       const at = now();
       for (const limit of concurrency) slots.release(limit, id, at);
-      if (idempotency !== undefined) keys.finish(idempotency, { id, ending, at });
+      if (idempotency !== undefined) keys.finish(idempotency, { id, outcome, at });
     },
 
     async setCooldown(channel, cooldown) {
@@ -172,16 +172,16 @@ type Repeat = Extract<AdmissionDecision, { kind: "replay" | "not_replayable" | "
 
 interface IdempotencyKeys {
   /** Returns the decision for a request whose key is in use; `undefined` if the key is free. */
-  findRepeat(claim: IdempotencyClaim, now: number): Repeat | undefined;
+  findRepeat(claim: IdempotencyRequest, now: number): Repeat | undefined;
   /** Takes a free key for the request with this id. */
-  begin(claim: IdempotencyClaim, id: string, now: number): void;
+  begin(claim: IdempotencyRequest, id: string, now: number): void;
   /** A request whose lease has ended can still finish, unless another request has the key. */
-  finish(claim: IdempotencyClaim, end: KeyEnd): void;
+  finish(claim: IdempotencyRequest, end: KeyEnd): void;
 }
 
 interface KeyEnd {
   readonly id: string;
-  readonly ending: IdempotencyEnding;
+  readonly outcome: IdempotencyOutcome;
   readonly at: number;
 }
 
@@ -244,21 +244,21 @@ function createIdempotencyKeys(maxResponses: number, maxResponseBytes: number): 
       if (found === undefined) return undefined;
       if (found.fingerprint !== fingerprint) return { kind: "conflict" };
       if (ended === undefined) return { kind: "running" };
-      const answer = responses.get(key);
-      return answer === undefined ? { kind: "not_replayable" } : { kind: "replay", answer };
+      const response = responses.get(key);
+      return response === undefined ? { kind: "not_replayable" } : { kind: "replay", response };
     },
     begin({ key, fingerprint, leaseMs }, id, now) {
       forget(key);
       running.set(key, { id, fingerprint, until: now + leaseMs }, now);
     },
-    finish({ key, fingerprint }, { id, ending, at }) {
+    finish({ key, fingerprint }, { id, outcome, at }) {
       const owner = running.get(key, at)?.id ?? id;
       if (owner !== id || findFinished(key, at) !== undefined) return;
       running.delete(key);
       forget(key);
-      if (ending.kind === "forget") return;
-      finished.set(key, { fingerprint, until: at + ending.ttlMs });
-      if (ending.kind === "keep") store(key, ending.answer);
+      if (outcome.kind === "forget") return;
+      finished.set(key, { fingerprint, until: at + outcome.ttlMs });
+      if (outcome.kind === "keep") store(key, outcome.response);
       forgetOldest(at);
     },
   };

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { toRateLimitHeaders } from "./rate-limit-headers.js";
-import { toTicketLimits } from "./rate-limits.js";
+import { toCallLimits } from "./rate-limits.js";
 import type { WindowState } from "./store.js";
 
 const SOURCES = { callerId: "me", model: "m", modelLimits: undefined, maxImages: 2, leaseMs: 1 };
-const REQUESTS = toTicketLimits({ ...SOURCES, callerLimits: { requestsPerMinute: 600 } });
+const REQUESTS = toCallLimits({ ...SOURCES, callerLimits: { requestsPerMinute: 600 } });
 
 describe("toRateLimitHeaders", () => {
   it("are none without limits", () => {
-    const none = toTicketLimits({ ...SOURCES, callerLimits: {} });
+    const none = toCallLimits({ ...SOURCES, callerLimits: {} });
     expect(toRateLimitHeaders(none, { windows: [] })).toEqual({});
   });
 
@@ -23,7 +23,7 @@ describe("toRateLimitHeaders", () => {
   });
 
   it("name every limit apart, and in the x- headers the tighter of two of a kind", () => {
-    const limits = toTicketLimits({
+    const limits = toCallLimits({
       ...SOURCES,
       callerLimits: { requestsPerMinute: 600, imagesPerMinute: 20, concurrent: 8 },
       modelLimits: { requestsPerMinute: 30, imagesPerMinute: 40, concurrent: 2 },
@@ -59,7 +59,7 @@ describe("toRateLimitHeaders", () => {
   });
 
   it("of two that are equally near their end, the one that lasts longer is the tighter", () => {
-    const limits = toTicketLimits({
+    const limits = toCallLimits({
       ...SOURCES,
       callerLimits: { requestsPerMinute: 600 },
       modelLimits: { requestsPerMinute: 30 },
@@ -72,7 +72,7 @@ describe("toRateLimitHeaders", () => {
   });
 
   it("a full place is told without a time", () => {
-    const limits = toTicketLimits({ ...SOURCES, callerLimits: { concurrent: 8 } });
+    const limits = toCallLimits({ ...SOURCES, callerLimits: { concurrent: 8 } });
     const [crowded] = limits.concurrency;
     expect(toRateLimitHeaders(limits, { windows: [], crowded })).toEqual({
       "ratelimit-policy": '"concurrent";q=8;qu="concurrent-requests"',
@@ -98,7 +98,7 @@ describe("toRateLimitHeaders", () => {
   });
 
   it("numbers stay within the integers of structured fields", () => {
-    const huge = toTicketLimits({ ...SOURCES, callerLimits: { requestsPerMinute: 1e21 } });
+    const huge = toCallLimits({ ...SOURCES, callerLimits: { requestsPerMinute: 1e21 } });
     const headers = toRateLimitHeaders(huge, { windows: [{ remaining: 1e21, resetMs: 60_000 }] });
     expect(headers["ratelimit-policy"]).toBe('"requests";q=999999999999999;w=60');
     expect(headers["ratelimit"]).toBe('"requests";r=999999999999999;t=60');

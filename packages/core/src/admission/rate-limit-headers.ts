@@ -1,5 +1,5 @@
 import { GatewayError } from "../errors.js";
-import type { LimitScope, TicketLimits } from "./rate-limits.js";
+import type { CallLimits, LimitScope } from "./rate-limits.js";
 import type { ConcurrencyLimit, WindowLimit, WindowState } from "./store.js";
 
 /** How the limits of a request stand. */
@@ -17,14 +17,14 @@ const MAX_INTEGER = 999_999_999_999_999;
  * `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11), and the `x-ratelimit-*` that
  * clients of OpenAI read. Without limits there are none.
  */
-export function toRateLimitHeaders(limits: TicketLimits, states: LimitStates): Record<string, string> {
+export function toRateLimitHeaders(limits: CallLimits, states: LimitStates): Record<string, string> {
   return addRateLimits({}, limits, states);
 }
 
 /** The same, among other headers. */
 export function addRateLimits(
   headers: Record<string, string>,
-  limits: TicketLimits,
+  limits: CallLimits,
   states: LimitStates,
 ): Record<string, string> {
   const { windows, concurrency } = limits;
@@ -71,9 +71,9 @@ interface LimitTexts {
 }
 
 /** Of limits that are remembered for the next request, too. */
-const texts = new WeakMap<TicketLimits, LimitTexts>();
+const texts = new WeakMap<CallLimits, LimitTexts>();
 
-function findTexts(limits: TicketLimits): LimitTexts {
+function findTexts(limits: CallLimits): LimitTexts {
   const known = texts.get(limits);
   if (known !== undefined) return known;
   const { windows, concurrency } = limits;
@@ -143,7 +143,7 @@ function toDuration(ms: number): string {
 
 /** A window limit is reached: which one, and when it is worth to come again. */
 export function createLimitedError(
-  limits: TicketLimits,
+  limits: CallLimits,
   { key }: WindowLimit,
   states: readonly WindowState[],
 ): GatewayError {
@@ -169,7 +169,7 @@ export function createLimitedError(
  * @param states of the windows; none where they were not asked
  */
 export function createCrowdedError(
-  limits: TicketLimits,
+  limits: CallLimits,
   crowded: ConcurrencyLimit,
   states: readonly WindowState[],
 ): GatewayError {

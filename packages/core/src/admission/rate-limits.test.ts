@@ -1,6 +1,6 @@
 import { assert, constantFrom, property, string, tuple } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type LimitSources, mergeLimits, toTicketLimits } from "./rate-limits.js";
+import { type LimitSources, mergeLimits, toCallLimits } from "./rate-limits.js";
 
 const SOURCES: LimitSources = {
   callerId: "me",
@@ -14,7 +14,7 @@ const ALL = { requestsPerMinute: 60, imagesPerMinute: 10, concurrent: 2 };
 
 /** The keys of a caller's limits for one model. */
 function keysOf(callerId: string, model: string): string[] {
-  const limits = toTicketLimits({ ...SOURCES, callerId, model, callerLimits: {}, modelLimits: ALL });
+  const limits = toCallLimits({ ...SOURCES, callerId, model, callerLimits: {}, modelLimits: ALL });
   return [...limits.windows, ...limits.concurrency].map(({ key }) => key);
 }
 
@@ -39,9 +39,9 @@ describe("mergeLimits", () => {
   });
 });
 
-describe("toTicketLimits", () => {
+describe("toCallLimits", () => {
   it("counts one request and the most images of it, in windows of a minute", () => {
-    const { windows, concurrency } = toTicketLimits({ ...SOURCES, callerLimits: ALL });
+    const { windows, concurrency } = toCallLimits({ ...SOURCES, callerLimits: ALL });
     expect(windows).toMatchObject([
       { name: "requests", limit: 60, windowMs: 60_000, cost: 1 },
       { name: "images", limit: 10, windowMs: 60_000, cost: 4 },
@@ -50,7 +50,7 @@ describe("toTicketLimits", () => {
   });
 
   it("counts against the model's limits too, after the caller's and under other keys", () => {
-    const { windows, concurrency } = toTicketLimits({ ...SOURCES, callerLimits: ALL, modelLimits: ALL });
+    const { windows, concurrency } = toCallLimits({ ...SOURCES, callerLimits: ALL, modelLimits: ALL });
     expect(windows.map(({ name, model }) => [name, model])).toEqual([
       ["requests", undefined],
       ["images", undefined],
@@ -63,13 +63,13 @@ describe("toTicketLimits", () => {
 
   it("a model's null limits nothing and lifts nothing", () => {
     const modelLimits = { requestsPerMinute: null, concurrent: null };
-    const { windows, concurrency } = toTicketLimits({ ...SOURCES, callerLimits: ALL, modelLimits });
+    const { windows, concurrency } = toCallLimits({ ...SOURCES, callerLimits: ALL, modelLimits });
     expect(windows).toHaveLength(2);
     expect(concurrency).toHaveLength(1);
   });
 
   it("is empty without limits", () => {
-    expect(toTicketLimits(SOURCES)).toEqual({ windows: [], concurrency: [] });
+    expect(toCallLimits(SOURCES)).toEqual({ windows: [], concurrency: [] });
   });
 
   it("two pairs of caller and model never share a key, whatever characters they hold", () => {

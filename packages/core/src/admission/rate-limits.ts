@@ -8,7 +8,7 @@ export interface LimitScope {
 }
 
 /** What a request counts against. */
-export interface TicketLimits {
+export interface CallLimits {
   readonly windows: readonly (WindowLimit & LimitScope)[];
   readonly concurrency: readonly (ConcurrencyLimit & LimitScope)[];
 }
@@ -44,7 +44,7 @@ export function mergeLimits(own: CallerLimits | undefined, gateway: CallerLimits
 }
 
 /** All that a request counts against: the caller's limits first, then those of the model for the caller. */
-export function toTicketLimits(sources: LimitSources): TicketLimits {
+export function toCallLimits(sources: LimitSources): CallLimits {
   const { callerId, callerLimits, model, modelLimits } = sources;
   const own = toLimits(callerLimits, [callerId], sources);
   if (modelLimits === undefined) return own;
@@ -55,7 +55,7 @@ export function toTicketLimits(sources: LimitSources): TicketLimits {
   };
 }
 
-function toLimits(limits: CallerLimits, owner: readonly string[], sources: LimitSources): TicketLimits {
+function toLimits(limits: CallerLimits, owner: readonly string[], sources: LimitSources): CallLimits {
   const { requestsPerMinute, imagesPerMinute, concurrent } = limits;
   const windows: WindowLimit[] = [];
   const add = (name: WindowLimit["name"], limit: number | null | undefined, cost: number): void => {
@@ -76,12 +76,12 @@ function toKey(name: string, owner: readonly string[]): string {
 
 /** What callers' requests count against, worked out once for requests that are alike. */
 export interface LimitPlans {
-  find(sources: LimitSources): TicketLimits;
+  find(sources: LimitSources): CallLimits;
 }
 
 interface Plan {
   readonly sources: LimitSources;
-  readonly limits: TicketLimits;
+  readonly limits: CallLimits;
 }
 
 /** Callers may be any number. */
@@ -98,7 +98,7 @@ export function createLimitPlans(): LimitPlans {
       const known = plans.get(callerId);
       if (known !== undefined && isAlike(known.sources, sources)) return known.limits;
       if (plans.size >= MOST_CALLERS) plans.clear();
-      const limits = toTicketLimits(sources);
+      const limits = toCallLimits(sources);
       plans.set(callerId, { sources, limits });
       return limits;
     },

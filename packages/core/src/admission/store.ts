@@ -1,126 +1,118 @@
 import type { Cooldown } from "../types.js";
-import type { Awaitable } from "../util/promise-like.js";
 
-/** A number of things that may happen in a window of time: requests, or images. */
+/** A limit on requests or images in a window of time. */
 export interface WindowLimit {
-  /** What is counted; names the limit in headers. */
+  /** What is counted. It names the limit in headers. */
   readonly name: "requests" | "images";
-  /** Whose count it is, such as `["requests","me"]`. Counts of one key are shared by all of the caller's requests. */
+  /** Names the count, such as `["requests","me"]`. All requests with the same key share one count. */
   readonly key: string;
-  /** So many in a window. */
+  /** The largest count in a window. */
   readonly limit: number;
-  /** A window begins with the first count in it and lasts for so many milliseconds. */
+  /** A window begins with the first count in it, and has this length in milliseconds. */
   readonly windowMs: number;
-  /** How many of them this request takes. */
+  /** What this request adds to the count. */
   readonly cost: number;
 }
 
-/** A number of requests that may run at once. */
+/** A limit on requests that run at the same time. Each running request has a slot. */
 export interface ConcurrencyLimit {
   readonly key: string;
   readonly limit: number;
-  /** A place that is not given back, since its process died, is free again after so many milliseconds. */
+  /** A slot that is not released, because its process died, is free again after this time, in milliseconds. */
   readonly leaseMs: number;
 }
 
-/** A request that carries an `Idempotency-Key`. */
-export interface IdempotencyClaim {
-  /** Caller, path and the client's key, as one. */
+/** The idempotency key of a request. */
+export interface IdempotencyRequest {
+  /** Identifies the caller, the path and the client's key together. */
   readonly key: string;
-  /** The same for requests that ask for the same. */
+  /** Equal for requests with the same content. */
   readonly fingerprint: string;
-  /** A claim that is never finished, since its process died, ends after so many milliseconds. */
+  /** A key whose request does not finish, because its process died, is free again after this time, in milliseconds. */
   readonly leaseMs: number;
 }
 
-/** An answer that can be given again. */
+/** A response that is kept for a repeated request. */
 export interface StoredResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** What is left of a {@link WindowLimit} after the request, or at its refusal. */
+/** The state of a {@link WindowLimit} after the request was admitted or refused. */
 export interface WindowState {
   /** At least 0. */
   readonly remaining: number;
-  /** Until the window ends. */
+  /** Milliseconds until the window ends. */
   readonly resetMs: number;
 }
 
-/** What one request asks of the state that gateways share. */
-export interface AdmissionTicket {
-  /** The request's id. Names its places. */
+/** What one call needs from the state that gateways share. */
+export interface AdmissionRequest {
+  /** The request's id. Its slots have this name. */
   readonly id: string;
   /**
-   * Whose request it is. The keys of its windows, its places and its claim are this caller's and no other's, so that
-   * a store that is spread over nodes can have them on one. Any text.
+   * The caller's id; any string. The keys of windows, slots and idempotency belong to this caller only, so a store on
+   * several nodes can keep them on one node.
    */
   readonly caller: string;
   readonly windows: readonly WindowLimit[];
   readonly concurrency: readonly ConcurrencyLimit[];
-  readonly idempotency?: IdempotencyClaim | undefined;
-  /** The channels (or keys of channels) whose cooldowns are asked for. */
+  readonly idempotency?: IdempotencyRequest | undefined;
+  /** Health ids of the channels, keys and models whose cooldowns the call needs. */
   readonly channels: readonly string[];
 }
 
-/** What became of a ticket. Of a refused one nothing is taken. */
+/** Whether a call is admitted. If it is not, the store has counted and taken nothing for it. */
 export type AdmissionDecision =
   | {
       readonly kind: "admitted";
-      /** In the order of the ticket. */
+      /** In the order of the request's windows. */
       readonly windows: readonly WindowState[];
-      /** By channel; only those that cool. */
+      /** By health id. Contains only those that cool. */
       readonly cooldowns: Readonly<Record<string, Cooldown>>;
     }
   | {
-      /** A window limit is reached. The first of the ticket that is. */
+      /** A window has no room for the cost. `limit` is the first such limit of the request. */
       readonly kind: "limited";
       readonly limit: WindowLimit;
       readonly windows: readonly WindowState[];
     }
-  /** Too many run at once. */
+  /** All slots of a concurrency limit are taken. */
   | { readonly kind: "crowded"; readonly limit: ConcurrencyLimit; readonly windows: readonly WindowState[] }
-  /** The same request was answered before. */
-  | { readonly kind: "replay"; readonly answer: StoredResponse }
-  /** It was answered before, and the answer was not kept. */
+  /** The same request has finished, and its response is stored. */
+  | { readonly kind: "replay"; readonly response: StoredResponse }
+  /** The same request has finished, and its response is not stored. */
   | { readonly kind: "not_replayable" }
-  /** Another request had this idempotency key. */
+  /** Another request used this idempotency key. */
   | { readonly kind: "conflict" }
-  /** The same request is running. */
+  /** The same request is still running. */
   | { readonly kind: "running" };
 
 /**
- * How an admitted request ended, for its idempotency key. A response is stored, or the key marked, only if the
- * request was charged or its outcome is unknown.
+ * What the store remembers for the idempotency key of an admitted request that has ended. It remembers the key only if
+ * the request was charged or if its outcome is unknown.
  */
-export type IdempotencyEnding =
-  /** Answer a repeat with this. */
-  | { readonly kind: "keep"; readonly answer: StoredResponse; readonly ttlMs: number }
-  /** Refuse a repeat: the answer is a stream or too large. */
+export type IdempotencyOutcome =
+  /** Store the response and send it to repeated requests. */
+  | { readonly kind: "keep"; readonly response: StoredResponse; readonly ttlMs: number }
+  /** Refuse repeated requests, because the response is a stream or too large. */
   | { readonly kind: "mark"; readonly ttlMs: number }
-  /** Let a repeat run: nothing was made. */
+  /** Let a repeated request run, because nothing was made. */
   | { readonly kind: "forget" };
 
 /**
- * The state on which the gateways of one service agree before a request is sent: limits, idempotency
- * keys and channel cooldowns. In one process it is memory; the implementation of a fleet is
- * one round trip for `admit` and one for `finish`.
+ * The state that all gateways of a service share: limits, idempotency keys and cooldowns. A single process keeps it in
+ * memory. A store for several processes needs one round trip for `admit` and one for `finish`.
  *
- * A store that cannot be reached throws or rejects; the gateway then refuses the request with a 503, and logs it. One
- * that does so with a `GatewayError` chose the answer and has told the operator itself.
+ * A store that cannot be reached rejects. The gateway then logs the error and responds with 503. If the store rejects
+ * with a `GatewayError`, the client gets that error, and the store has told the operator itself.
  */
 export interface AdmissionStore {
-  /** All checks of a request in one atomic step: everything the ticket names is taken, or nothing. */
-  admit(ticket: AdmissionTicket): Awaitable<AdmissionDecision>;
-  /** Gives the places of an admitted ticket back and ends its idempotency claim. Window counts stay. */
-  finish(ticket: AdmissionTicket, ending: IdempotencyEnding): Awaitable<void>;
-  /** Tells the other gateways that a channel cools, or with `undefined` that it is well. */
+  /** Makes all checks of a call in one atomic step. It takes everything that the call needs, or nothing. */
+  admit(request: AdmissionRequest): Promise<AdmissionDecision>;
+  /** Releases the slots of an admitted request and its idempotency key. The counts of its windows stay. */
+  finish(request: AdmissionRequest, outcome: IdempotencyOutcome): Promise<void>;
+  /** Tells the other gateways that a channel, key or model cools, or with `undefined` that it works again. */
   setCooldown(channel: string, cooldown: Cooldown | undefined): Promise<void>;
-}
-
-/** A store outside of the process: every answer is a promise. */
-export interface AsyncAdmissionStore extends AdmissionStore {
-  admit(ticket: AdmissionTicket): Promise<AdmissionDecision>;
-  finish(ticket: AdmissionTicket, ending: IdempotencyEnding): Promise<void>;
 }

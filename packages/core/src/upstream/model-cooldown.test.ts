@@ -232,11 +232,11 @@ describe("the names of a series", () => {
         channels,
         billing: undefined,
         admission: {
-          admit(ticket) {
-            for (const id of ticket.channels) asked.add(id);
-            return store.admit(ticket);
+          admit(request) {
+            for (const id of request.channels) asked.add(id);
+            return store.admit(request);
           },
-          finish: (ticket, ending) => store.finish(ticket, ending),
+          finish: (request, outcome) => store.finish(request, outcome),
           async setCooldown(id) {
             told.push(id);
           },
@@ -269,8 +269,8 @@ describe("the names of a series", () => {
         ],
         billing: undefined,
         admission: {
-          admit: (ticket) => store.admit(ticket),
-          finish: (ticket, ending) => store.finish(ticket, ending),
+          admit: (request) => store.admit(request),
+          finish: (request, outcome) => store.finish(request, outcome),
           setCooldown: async (id) => void told.push(id),
         },
       },

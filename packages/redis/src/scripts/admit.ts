@@ -1,7 +1,7 @@
 import { createScript } from "./script.js";
 
 /**
- * All checks of a ticket, and all that it takes, by the clock of Redis.
+ * All checks of a request, and all that it takes, by the clock of Redis.
  *
  * KEYS: the windows, the places, the claim, the cooldowns; of the last two none or one.
  * ARGV: 1 windows, 2 places, 3 claims, then limit, length and cost of each window, limit and lease of each place, then

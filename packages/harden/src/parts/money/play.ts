@@ -98,9 +98,9 @@ function openStage(scenario: Scenario): Stage {
       ledger,
       admission: {
         ...admission,
-        admit(ticket) {
+        admit(request) {
           onAdmit?.();
-          return admission.admit(ticket);
+          return admission.admit(request);
         },
       },
       onUsage: (record) => void delivered.push(record),

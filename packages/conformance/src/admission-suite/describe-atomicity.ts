@@ -1,37 +1,46 @@
-import type { AdmissionTicket } from "@calotype/core";
+import type { AdmissionRequest } from "@calotype/core";
 import { describe, expect, it } from "vitest";
 import { type OpenStore, useStore } from "./open-store.js";
-import { ANSWER, claimOf, countAdmitted, kindOf, placeOf, ticketOf, WINDOW_MS, windowOf } from "./tickets.js";
+import {
+  claimOf,
+  countAdmitted,
+  kindOf,
+  placeOf,
+  RESPONSE,
+  requestOf,
+  WINDOW_MS,
+  windowOf,
+} from "./requests.js";
 
-/** All that a ticket names is taken, or nothing. */
-export function describeWholeTickets(open: OpenStore): void {
-  describe("a ticket with several limits", () => {
+/** All that a request names is taken, or nothing. */
+export function describeAtomicity(open: OpenStore): void {
+  describe("a request with several limits", () => {
     const opened = useStore(open);
 
     it("is admitted as one, with what is left in its order", async () => {
       const { store } = opened();
       const windows = [windowOf({ key: "b", limit: 3 }), windowOf({ key: "a", limit: 9, cost: 4 })];
-      expect(await store.admit(ticketOf({ windows, concurrency: [placeOf()] }))).toMatchObject({
+      expect(await store.admit(requestOf({ windows, concurrency: [placeOf()] }))).toMatchObject({
         kind: "admitted",
         windows: [{ remaining: 2 }, { remaining: 5 }],
         cooldowns: {},
       });
     });
 
-    it.each<[string, Partial<AdmissionTicket>, string]>([
+    it.each<[string, Partial<AdmissionRequest>, string]>([
       ["its first window", { windows: [windowOf({ key: "full" }), windowOf({ limit: 1 })] }, "limited"],
       ["its last window", { windows: [windowOf({ limit: 1 }), windowOf({ key: "full" })] }, "limited"],
       ["its places", { concurrency: [placeOf(), placeOf({ key: "full" })] }, "crowded"],
     ])("takes nothing when %s is full", async (_what, limits, kind) => {
       const { store } = opened();
       await store.admit(
-        ticketOf({ windows: [windowOf({ key: "full" })], concurrency: [placeOf({ key: "full" })] }),
+        requestOf({ windows: [windowOf({ key: "full" })], concurrency: [placeOf({ key: "full" })] }),
       );
       const whole = { windows: [windowOf()], concurrency: [placeOf()], idempotency: claimOf() };
 
       expect(await kindOf(store, { ...whole, ...limits })).toBe(kind);
 
-      expect(await store.admit(ticketOf(whole))).toMatchObject({
+      expect(await store.admit(requestOf(whole))).toMatchObject({
         kind: "admitted",
         windows: [{ remaining: 0 }],
       });
@@ -41,12 +50,12 @@ export function describeWholeTickets(open: OpenStore): void {
       const { store } = opened();
       const [first, second] = [windowOf({ key: "first" }), windowOf({ key: "second" })];
       const concurrency = [placeOf()];
-      await store.admit(ticketOf({ windows: [first, second], concurrency }));
-      expect(await store.admit(ticketOf({ windows: [second, first], concurrency }))).toMatchObject({
+      await store.admit(requestOf({ windows: [first, second], concurrency }));
+      expect(await store.admit(requestOf({ windows: [second, first], concurrency }))).toMatchObject({
         kind: "limited",
         limit: second,
       });
-      expect(await store.admit(ticketOf({ windows: [windowOf()], concurrency }))).toEqual({
+      expect(await store.admit(requestOf({ windows: [windowOf()], concurrency }))).toEqual({
         kind: "crowded",
         limit: concurrency[0],
         windows: [{ remaining: 1, resetMs: 0 }],
@@ -56,11 +65,11 @@ export function describeWholeTickets(open: OpenStore): void {
     it("takes nothing for a repeat, though every limit is reached", async () => {
       const { store } = opened();
       const whole = { windows: [windowOf()], concurrency: [placeOf()], idempotency: claimOf() };
-      const first = ticketOf(whole);
+      const first = requestOf(whole);
       await store.admit(first);
       expect(await kindOf(store, whole)).toBe("running");
-      await store.finish(first, { kind: "keep", answer: ANSWER, ttlMs: WINDOW_MS });
-      expect(await store.admit(ticketOf(whole))).toEqual({ kind: "replay", answer: ANSWER });
+      await store.finish(first, { kind: "keep", response: RESPONSE, ttlMs: WINDOW_MS });
+      expect(await store.admit(requestOf(whole))).toEqual({ kind: "replay", response: RESPONSE });
       expect(await kindOf(store, { concurrency: [placeOf()] })).toBe("admitted");
     });
 
