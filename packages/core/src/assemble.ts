@@ -22,7 +22,7 @@ import { DEFAULT_HEALTH_POLICY } from "./channels/cooldown.js";
 import { createChannelHealth } from "./channels/health.js";
 import { createRetryBudgets, DEFAULT_RETRY_BUDGET, type RetryBudgetPolicy } from "./channels/retry-budget.js";
 import { createEvents } from "./events.js";
-import { createSpool, toKeptBytes } from "./images/spool.js";
+import { createSpool, toSpoolBytes } from "./images/spool.js";
 import { createMaintenance, createUnderWay, type Maintenance, type UnderWay } from "./lifecycle.js";
 import { consoleLogger, createSafeLogger } from "./logger.js";
 import { createModelResolver, type ModelTables } from "./models/resolve-model.js";
@@ -120,7 +120,7 @@ function createLastingParts(
     now,
   });
   const spool = createSpool({
-    memoryBytes: toKeptBytes(options.uploadMemoryBytes ?? DEFAULT_UPLOAD_MEMORY_BYTES),
+    memoryBytes: toSpoolBytes(options.uploadMemoryBytes ?? DEFAULT_UPLOAD_MEMORY_BYTES),
     openFile: openTemporaryFile,
   });
   const tellFleet = async (

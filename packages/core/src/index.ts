@@ -40,7 +40,6 @@ export type {
   FailureScope,
   Family,
   NormalizeContext,
-  ProducedBody,
   ResponseShape,
   StreamReader,
   StreamResult,
@@ -52,6 +51,7 @@ export type { ModelLimits } from "./families/model-limits.js";
 export type { CloseOptions, Gateway, GatewayStatus } from "./gateway.js";
 export { createGateway } from "./gateway.js";
 export type { GatewayRequest, GatewayResponse, GatewayResponseBody, HeaderReader } from "./http.js";
+export type { ProducedBody } from "./images/json-body.js";
 export type { ReferenceImage, UploadedImage } from "./images/reference-image.js";
 export type { SizeLimits } from "./images/size.js";
 export { consoleLogger, type Logger } from "./logger.js";

@@ -17,7 +17,7 @@ import {
   type RequestReport,
 } from "./events.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
-import { withDataUrlTexts } from "./images/data-url.js";
+import { withDataUrlStrings } from "./images/data-url.js";
 import { type Logger, withFields } from "./logger.js";
 import type { ModelResolver } from "./models/resolve-model.js";
 import type { IdempotencyOptions } from "./options/options.js";
@@ -72,7 +72,7 @@ export async function runPipeline(
     const callerLimits = mergeLimits(caller.limits, parts.limits);
     visit = parts.entrance.enter(request, { id: caller.id, concurrent: callerLimits.concurrent });
     const { bodyLimits: limits, repeat } = parts;
-    const fields = await readFields(request, { operation, limits, visit, repeat });
+    const fields = await readFields(request, { operation, limits, slot: visit, repeat });
     const model = parts.resolveModel(fields["model"], caller, operation);
     report.isFor(model.name);
     const { responseFormat } = parts;
@@ -226,7 +226,7 @@ const FORGET: IdempotencyOutcome = { kind: "forget" };
 /** The last moment at which a request costs nothing: it was admitted, and is not sent yet. A call once sent runs on. */
 async function checkBeforeSend(parts: AdmittedParts, { job, caller, request }: AdmittedJob): Promise<void> {
   try {
-    await parts.beforeSend?.(withDataUrlTexts(job.request), caller);
+    await parts.beforeSend?.(withDataUrlStrings(job.request), caller);
     if (request.signal.aborted) throw new GatewayError("client_closed_request", "The client left.");
   } catch (error) {
     await job.hold.release();

@@ -3,7 +3,8 @@ import { sha256 } from "#sha256";
 import { GatewayError, invalidRequest } from "../errors.js";
 import type { HeaderReader } from "../http.js";
 import { LONG_DATA_URL } from "../images/data-url.js";
-import { stringifyUploads, type UploadedImage } from "../images/reference-image.js";
+import { lendChunks } from "../images/lend-chunks.js";
+import { replaceUploads, type UploadedImage } from "../images/reference-image.js";
 import type { JsonObject } from "../util/json.js";
 import type { IdempotencyRequest } from "./store.js";
 
@@ -90,7 +91,7 @@ export async function toFingerprint(fields: JsonObject): Promise<string> {
   // A data URL gets the same hash as a string and as bytes.
   const write = (image: UploadedImage): unknown => image.dataUrl ?? { upload: uploads.push(image) };
   // The letter before each string distinguishes the hash of a long string from a short string that is a number.
-  const outline = stringifyUploads(fields, write, (_, value: unknown) => {
+  const outline = JSON.stringify(replaceUploads(fields, write), (_, value: unknown) => {
     if (value instanceof Uint8Array) return `l${longTexts.push(value)}`;
     if (typeof value !== "string") return value;
     return isLong(value) ? `l${longTexts.push(value)}` : `s${value}`;
@@ -114,7 +115,7 @@ async function hashUpload(image: UploadedImage): Promise<string> {
   const hashes: string[] = [];
   const block = new Uint8Array(Math.min(BLOCK_BYTES, image.byteLength));
   let used = 0;
-  for await (const chunk of image.chunks({ reuse: true })) {
+  for await (const chunk of lendChunks(image)) {
     for (let rest = chunk; rest.length > 0; ) {
       const fitting = rest.subarray(0, block.length - used);
       block.set(fitting, used);

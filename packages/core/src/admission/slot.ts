@@ -1,6 +1,6 @@
 import { GatewayError } from "../errors.js";
 import type { GatewayRequest } from "../http.js";
-import type { Shelf, Spool } from "../images/spool.js";
+import type { RequestSpool, Spool } from "../images/spool.js";
 import { overloaded } from "../request/body.js";
 import type { ByteBudget, TakenBytes } from "./byte-budget.js";
 import { createCrowdedError } from "./rate-limit-headers.js";
@@ -25,7 +25,7 @@ export interface Visit {
   /** The bytes that are held for it. */
   readonly bytes: TakenBytes;
   /** Where the files of its form are kept until it leaves. */
-  readonly shelf: Shelf;
+  readonly spool: RequestSpool;
   /** Gives its place and its bytes back. */
   leave(): void;
 }
@@ -59,7 +59,7 @@ class OpenVisit implements Visit {
   readonly bytes: TakenBytes;
   readonly #caller: string;
   readonly #parts: VisitParts;
-  #shelf: Shelf | undefined;
+  #spool: RequestSpool | undefined;
   #hasLeft = false;
 
   constructor(caller: string, bytes: TakenBytes, parts: VisitParts) {
@@ -69,17 +69,17 @@ class OpenVisit implements Visit {
   }
 
   /** Opened for the first form that needs it: most requests bring none. */
-  get shelf(): Shelf {
-    this.#shelf ??= this.#parts.spool.open(this.bytes);
-    if (this.#hasLeft) this.#shelf.close();
-    return this.#shelf;
+  get spool(): RequestSpool {
+    this.#spool ??= this.#parts.spool.open(this.bytes);
+    if (this.#hasLeft) this.#spool.close();
+    return this.#spool;
   }
 
   leave(): void {
     if (this.#hasLeft) return;
     this.#hasLeft = true;
     this.#parts.concurrency.leave(this.#caller);
-    this.#shelf?.close();
+    this.#spool?.close();
     this.bytes.giveBack();
   }
 }

@@ -1,10 +1,9 @@
 export { invalidRequest } from "../errors.js";
-export { toJsonBody } from "../images/json-body.js";
+export { type ProducedBody, toJsonBody } from "../images/json-body.js";
 export {
-  type ChunksOptions,
   createUploadedImage,
+  type ImageBytes,
   isUploadedImage,
-  type KeptBytes,
   type ReferenceImage,
   toReferenceImage,
   type UploadedImage,
@@ -15,7 +14,6 @@ export { failureKindOfStatus } from "./failure-kind.js";
 export type {
   Family,
   NormalizeContext,
-  ProducedBody,
   ResponseShape,
   StreamReader,
   StreamResult,

@@ -7,8 +7,8 @@ const MANY = 100;
 
 const takeMany = (pool: BlockPool): Block[] => Array.from({ length: MANY }, () => pool.take());
 
-describe("blocks", () => {
-  it("are used again once they are given back, each by one at a time", () => {
+describe("the block pool", () => {
+  it("uses a block again after it is returned, for one taker at a time", () => {
     const pool = createBlockPool();
     const blocks = takeMany(pool);
     expect(new Set(blocks.map(({ buffer }) => buffer)).size).toBe(MANY);
@@ -18,23 +18,23 @@ describe("blocks", () => {
     expect(blocks).not.toContain(pool.take());
   });
 
-  it("that nobody takes for a while are memory no more, but for some", () => {
+  it("releases most free blocks when none was taken for some seconds", () => {
     vi.useFakeTimers();
     const pool = createBlockPool();
     const blocks = takeMany(pool);
     for (const block of blocks) pool.giveBack(block);
-    const countKept = (): number => blocks.filter(({ length }) => length === BLOCK_BYTES).length;
+    const countUsable = (): number => blocks.filter(({ length }) => length === BLOCK_BYTES).length;
     vi.advanceTimersByTime(4_000);
     pool.giveBack(pool.take());
     vi.advanceTimersByTime(4_000);
-    expect(countKept()).toBe(MANY);
+    expect(countUsable()).toBe(MANY);
     vi.advanceTimersByTime(4_000);
-    expect(countKept()).toBe(64);
+    expect(countUsable()).toBe(64);
     expect(takeMany(pool).every(({ length }) => length === BLOCK_BYTES)).toBe(true);
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("are new each time where none are kept", () => {
+  it("of runtimes without temporary files always creates new blocks", () => {
     const block = freshBlocks.take();
     freshBlocks.giveBack(block);
     expect(freshBlocks.take()).not.toBe(block);

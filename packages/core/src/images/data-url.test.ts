@@ -2,19 +2,19 @@ import { Buffer } from "node:buffer";
 import { assert, property, uint8Array } from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ImageRequest } from "../types.js";
-import { createDataUrlImage, withDataUrlTexts, writeDataUrls } from "./data-url.js";
+import { createDataUrlImage, withDataUrlStrings, writeDataUrls } from "./data-url.js";
 import { createUploadedImage, type UploadedImage } from "./reference-image.js";
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 function imageOf(dataUrl: string): UploadedImage {
   const image = createDataUrlImage(bytesOf(dataUrl));
-  if (image === undefined) throw new Error("This is no data URL.");
+  if (image === undefined) throw new Error("Not a data URL.");
   return image;
 }
 
-describe("an image of the bytes of a data URL", () => {
-  it("has the bytes of the picture, and the text as it came", () => {
+describe("createDataUrlImage", () => {
+  it("decodes the bytes of the image and keeps its data URL", () => {
     assert(
       property(uint8Array({ minLength: 1, maxLength: 200 }), (content) => {
         const dataUrl = `data:image/png;base64,${Buffer.from(content).toString("base64")}`;
@@ -29,7 +29,7 @@ describe("an image of the bytes of a data URL", () => {
     );
   });
 
-  it("of megabytes is decoded in pieces, each time anew", () => {
+  it("decodes megabytes in pieces, each time it is read", () => {
     const content = Buffer.alloc(1_000_000, "calotype");
     const image = imageOf(`data:image/png;base64,${content.toString("base64")}`);
     for (let time = 0; time < 2; time++) {
@@ -39,9 +39,12 @@ describe("an image of the bytes of a data URL", () => {
     }
   });
 
-  it.each(["A", "AB", "AB==", "A==", "AAAA=", "AAAAA", "/+0="])("is sent as it came: %s", (letters) => {
-    expect(imageOf(`data:image/webp;base64,${letters}`).toJSON()).toBe(`data:image/webp;base64,${letters}`);
-  });
+  it.each(["A", "AB", "AB==", "A==", "AAAA=", "AAAAA", "/+0="])(
+    "keeps the padding as it is: %s",
+    (letters) => {
+      expect(imageOf(`data:image/webp;base64,${letters}`).toJSON()).toBe(`data:image/webp;base64,${letters}`);
+    },
+  );
 
   it.each([
     "",
@@ -57,11 +60,11 @@ describe("an image of the bytes of a data URL", () => {
     "data:IMAGE/PNG;base64,AAAA",
     "Data:image/png;base64,AAAA",
     " data:image/png;base64,AAAA",
-  ])("is not made of %j", (text) => {
+  ])("refuses %j", (text) => {
     expect(createDataUrlImage(bytesOf(text))).toBeUndefined();
   });
 
-  it("is not made of any letter that is not base64, wherever it stands", () => {
+  it("refuses any byte that is not a base64 letter, at any place", () => {
     for (let byte = 0; byte < 256; byte++) {
       const isLetter = /[A-Za-z0-9+/]/.test(String.fromCharCode(byte));
       for (const at of [0, 3, 7, 8, 17]) {
@@ -73,12 +76,12 @@ describe("an image of the bytes of a data URL", () => {
   });
 });
 
-describe("texts in the place of data URLs", () => {
+describe("strings in the place of data URLs", () => {
   const dataUrl = "data:image/png;base64,AAAA";
   const image = imageOf(dataUrl);
   const file = createUploadedImage("image/png", { byteLength: 0, chunks: () => [], chunksSync: () => [] });
 
-  it("are written for these only", () => {
+  it("replace only images that came as data URLs", () => {
     const fields = { image: [image, file, "https://x.test/a.png"], n: 1, more: { image } };
     expect(writeDataUrls(fields)).toEqual({
       image: [dataUrl, file, "https://x.test/a.png"],
@@ -87,7 +90,7 @@ describe("texts in the place of data URLs", () => {
     });
   });
 
-  it("are what is seen of a request", () => {
+  it("replace the images of a request", () => {
     const request: ImageRequest = {
       operation: "generate",
       model: "m",
@@ -99,7 +102,7 @@ describe("texts in the place of data URLs", () => {
       upstreamFields: { prompt: "a fox", image: [image, file] },
       ignored: [],
     };
-    expect(withDataUrlTexts(request)).toEqual({
+    expect(withDataUrlStrings(request)).toEqual({
       ...request,
       images: [dataUrl, file],
       upstreamFields: { prompt: "a fox", image: [dataUrl, file] },

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { detectImageType } from "./reference-image.js";
+import { detectMediaType } from "./reference-image.js";
 
 const bytes = (text: string): Uint8Array => Uint8Array.from(text, (character) => character.charCodeAt(0));
 
-describe("detectImageType", () => {
+describe("detectMediaType", () => {
   it.each([
     ["\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "image/png"],
     ["\xff\xd8\xff\xe0\0\x10JFIF", "image/jpeg"],
@@ -21,8 +21,8 @@ describe("detectImageType", () => {
     ["\0\0\0\x18ftypmif1", "image/heif"],
     ["\0\0\0\x18ftypmsf1", "image/heif"],
   ])("knows %j as %s", (start, mediaType) => {
-    expect(detectImageType(bytes(start))).toBe(mediaType);
-    expect(detectImageType(bytes(start.padEnd(100_000, "x")))).toBe(mediaType);
+    expect(detectMediaType(bytes(start))).toBe(mediaType);
+    expect(detectMediaType(bytes(start.padEnd(100_000, "x")))).toBe(mediaType);
   });
 
   it.each([
@@ -41,6 +41,6 @@ describe("detectImageType", () => {
     "PK\x03\x04",
     "hello",
   ])("knows no image in %j", (start) => {
-    expect(detectImageType(bytes(start))).toBeUndefined();
+    expect(detectMediaType(bytes(start))).toBeUndefined();
   });
 });

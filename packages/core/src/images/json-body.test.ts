@@ -1,12 +1,12 @@
 import { Buffer } from "node:buffer";
 import { array, assert, asyncProperty, boolean, integer, record } from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { ProducedBody } from "../families/family.js";
 import type { JsonObject } from "../util/json.js";
-import { toJsonBody } from "./json-body.js";
+import { type ProducedBody, toJsonBody } from "./json-body.js";
+import { lendChunks } from "./lend-chunks.js";
 import { createUploadedImage, type UploadedImage } from "./reference-image.js";
 
-/** Bytes that repeat after a long time only. */
+/** Pseudo-random bytes. */
 function createBytes(length: number, seed: number): Uint8Array {
   let state = seed + 1;
   return Uint8Array.from({ length }, () => {
@@ -15,7 +15,7 @@ function createBytes(length: number, seed: number): Uint8Array {
   });
 }
 
-/** An upload in chunks of these lengths, over and over; at once, or as from a file. */
+/** An upload whose chunks have these lengths in turn. If `isLate`, they come asynchronously, as from a file. */
 function upload(
   bytes: Uint8Array,
   lengths: readonly number[] = [1_000],
@@ -38,7 +38,7 @@ function upload(
 
 function produced(value: JsonObject): ProducedBody {
   const body = toJsonBody(value);
-  if (typeof body === "string") throw new Error("The body is no text.");
+  if (typeof body === "string") throw new Error("The body is a string.");
   return body;
 }
 
@@ -51,7 +51,7 @@ async function collect(body: ProducedBody): Promise<Buffer> {
 const toDataUrl = (bytes: Uint8Array): string =>
   `data:image/png;base64,${Buffer.from(bytes).toString("base64")}`;
 
-/** A request of both families at once. */
+/** Fields of both families. */
 const toValue = (image: readonly unknown[]): JsonObject => ({
   prompt: 'ein "Bär" 雪\n',
   image,
@@ -59,15 +59,15 @@ const toValue = (image: readonly unknown[]): JsonObject => ({
   n: 2,
 });
 
-describe("a body of JSON", () => {
+describe("toJsonBody", () => {
   it.each([{}, { prompt: "雪", n: 3, image: ["https://x/1.png"], options: { a: [null, undefined] } }])(
-    "without uploads is its text: %j",
+    "returns a string for a value without uploads: %j",
     (value) => {
       expect(toJsonBody(value)).toBe(JSON.stringify(value));
     },
   );
 
-  it("with uploads is what JSON.stringify makes of them, of a length known before, again and again", async () => {
+  it("produces what JSON.stringify writes, with its length known in advance, each time it is iterated", async () => {
     const sizes = record({
       length: integer({ min: 0, max: 200_000 }),
       lengths: array(integer({ min: 1, max: 90_000 }), { minLength: 1, maxLength: 5 }),
@@ -91,13 +91,13 @@ describe("a body of JSON", () => {
     );
   });
 
-  it("is the same where its memory is used again, of which small pieces are no part", async () => {
+  it("is the same when its memory is used again; pieces below 64 KiB always have memory of their own", async () => {
     const lengths = [3 * 98_304, 65_537, 73_728 * 2 + 1, 5];
     const files = lengths.map((length) => createBytes(length, length));
     const body = produced(toValue(files.map((bytes) => upload(bytes, [294_912]))));
     const pieces: Uint8Array[] = [];
     const memory = new Set<ArrayBufferLike>();
-    for await (const piece of body.chunks?.({ reuse: true }) ?? []) {
+    for await (const piece of lendChunks(body)) {
       pieces.push(piece.length < 65_536 ? piece : Uint8Array.from(piece));
       if (piece.length >= 65_536) memory.add(piece.buffer);
     }
@@ -106,13 +106,16 @@ describe("a body of JSON", () => {
     expect(memory.size).toBeLessThan(pieces.filter(({ length }) => length >= 65_536).length);
   });
 
-  it.each([0, 1, 2, 3, 4, 5])("has an upload of %i bytes, one byte at a time", async (length) => {
-    const bytes = createBytes(length, 1);
-    const body = produced({ image: upload(bytes, [1]) });
-    expect(String(await collect(body))).toBe(JSON.stringify({ image: toDataUrl(bytes) }));
-  });
+  it.each([0, 1, 2, 3, 4, 5])(
+    "encodes an upload of %i bytes that comes one byte at a time",
+    async (length) => {
+      const bytes = createBytes(length, 1);
+      const body = produced({ image: upload(bytes, [1]) });
+      expect(String(await collect(body))).toBe(JSON.stringify({ image: toDataUrl(bytes) }));
+    },
+  );
 
-  it("has each upload in its place, the same one twice, beside values that JSON leaves out or writes its way", async () => {
+  it("puts each upload in its place, also the same upload twice, and omits what JSON omits", async () => {
     const image = upload(createBytes(10, 1));
     const other = upload(createBytes(10, 2));
     const value = {
@@ -124,7 +127,7 @@ describe("a body of JSON", () => {
     expect(String(await collect(produced(value)))).toBe(JSON.stringify(value));
   });
 
-  it("comes in pieces that are far smaller than its images", async () => {
+  it("produces pieces that are much smaller than its images", async () => {
     let most = 0;
     for await (const piece of produced({ image: upload(createBytes(1_000_000, 3), [1_000_000]) })) {
       most = Math.max(most, piece.length);

@@ -1,122 +1,95 @@
 import { Buffer } from "node:buffer";
-import type { ProducedBody } from "../families/family.js";
 import type { JsonObject } from "../util/json.js";
-import {
-  type ChunksOptions,
-  dataUrlPrefix,
-  stringifyUploads,
-  type UploadedImage,
-} from "./reference-image.js";
+import { type Chunks, lendChunks, setLender } from "./lend-chunks.js";
+import { replaceUploads, toDataUrlPrefix, type UploadedImage } from "./reference-image.js";
 
 /**
- * An object as the JSON of a call. Where the files of a form stand in it, they are written as data URLs piece by
- * piece while the body is sent, and data URLs that came as bytes go as those, so that no text of a whole image is ever
- * made.
+ * A body whose bytes are created while they are sent, such as JSON with the files of a form in it. Each iteration starts
+ * again, because a failed call is sent to another channel.
+ */
+export interface ProducedBody extends AsyncIterable<Uint8Array> {
+  /** The length of the whole body. */
+  readonly byteLength: number;
+}
+
+/**
+ * Writes an object as the JSON body of an upstream call. Uploads in it are written as data URLs while the body is sent,
+ * one piece at a time, so no string of a whole image is created.
  */
 export function toJsonBody(value: JsonObject): string | ProducedBody {
   const images: UploadedImage[] = [];
   // A client cannot know this value, so it cannot send a string that would be taken for an image.
-  let mark = "";
-  const outline = stringifyUploads(value, (image) => {
-    mark ||= crypto.randomUUID();
-    return `${writePrefix(image)}${mark}[${images.push(image) - 1}]`;
-  });
+  const mark = crypto.randomUUID();
+  const outline = JSON.stringify(replaceUploads(value, (image) => `${mark}[${images.push(image) - 1}]`));
   if (images.length === 0) return outline;
-  // Strings alternate with numbers of images.
+  // Strings alternate with indexes of images.
   const pieces = outline.split(new RegExp(`${mark}\\[(\\d+)\\]`));
-  return toProducedBody(
-    pieces.map((piece, index) => (index % 2 === 0 ? piece : images[Number(piece)])).filter(isPresent),
-  );
-}
-
-function writePrefix({ dataUrl, mediaType }: UploadedImage): string {
-  return dataUrl === undefined ? dataUrlPrefix(mediaType) : "";
-}
-
-function isPresent<T>(value: T | undefined): value is T {
-  return value !== undefined;
-}
-
-function toProducedBody(texts: readonly (string | UploadedImage)[]): ProducedBody {
   const encoder = new TextEncoder();
-  const parts = texts.map((part) =>
-    typeof part === "string" ? encoder.encode(part) : (part.dataUrl ?? part),
+  return createProducedBody(
+    pieces.flatMap((piece, index) =>
+      index % 2 === 0 ? encoder.encode(piece) : writeImage(images[Number(piece)]),
+    ),
   );
+}
+
+/** Bytes that are sent unchanged, or an image whose base64 is sent. */
+type BodyPart = Uint8Array | UploadedImage;
+
+function writeImage(image: UploadedImage | undefined): BodyPart[] {
+  if (image === undefined) return [];
+  if (image.dataUrl !== undefined) return [image.dataUrl];
+  return [new TextEncoder().encode(toDataUrlPrefix(image.mediaType)), image];
+}
+
+function createProducedBody(parts: readonly BodyPart[]): ProducedBody {
   const lengths = parts.map((part) =>
     part instanceof Uint8Array ? part.length : toBase64Length(part.byteLength),
   );
-  return {
+  const body: ProducedBody = {
     byteLength: lengths.reduce((sum, length) => sum + length, 0),
-    [Symbol.asyncIterator]: () => produce(parts),
-    chunks: (options) => produce(parts, options),
+    [Symbol.asyncIterator]: () => produce(parts, false),
   };
+  setLender(body, () => produce(parts, true));
+  return body;
 }
 
-async function* produce(
-  parts: readonly (Uint8Array | UploadedImage)[],
-  options?: ChunksOptions,
-): AsyncGenerator<Uint8Array, void> {
+async function* produce(parts: readonly BodyPart[], isLent: boolean): AsyncGenerator<Uint8Array, void> {
   for (const part of parts) {
     if (part instanceof Uint8Array) yield part;
-    else yield* encodeBase64(part.chunks({ reuse: true }), options);
+    else yield* encodeBase64(lendChunks(part), isLent);
   }
 }
 
-/** Bytes that are encoded at once; three of them make four letters. */
+/** The number of bytes that are encoded at once. Three bytes become four letters. */
 const PIECE_BYTES = 3 * 24_576;
 
-/** Length of the letters whose memory is used again. */
-const REUSED_LETTERS = 4 * 24_576;
-
-/** How many letters the base64 of so many bytes has. */
 function toBase64Length(bytes: number): number {
   return Math.ceil(bytes / 3) * 4;
 }
 
 /**
- * The base64 of bytes that come in pieces of any size, as the bytes of its letters. A piece is done with when the
- * next is asked for; with `reuse` so are the letters of whole pieces, and only those.
+ * Encodes chunks of any size as base64. If `isLent`, the letters of full pieces are written to the same memory again
+ * and again. Shorter pieces always get their own memory, because a socket returns before it has sent them.
  */
-async function* encodeBase64(
-  chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
-  { reuse = false }: ChunksOptions = {},
-): AsyncGenerator<Uint8Array, void> {
-  // One or two bytes that wait for the rest of their three.
+async function* encodeBase64(chunks: Chunks, isLent: boolean): AsyncGenerator<Uint8Array, void> {
+  /** One or two bytes that wait for the rest of their three. */
   let carried: Buffer = Buffer.alloc(0);
-  let reused: Buffer | undefined;
+  let letters: Buffer | undefined;
   for await (const chunk of chunks) {
-    let start = 0;
-    while (start < chunk.length) {
+    for (let start = 0; start < chunk.length; start += PIECE_BYTES) {
       const end = Math.min(chunk.length, start + PIECE_BYTES);
-      const piece = Buffer.from(chunk.buffer, chunk.byteOffset + start, end - start);
-      start = end;
-      if (reuse && carried.length === 0 && piece.length === PIECE_BYTES) {
-        reused ??= Buffer.allocUnsafeSlow(REUSED_LETTERS);
-        reused.write(piece.toString("base64"), "latin1");
-        yield reused;
+      let piece = Buffer.from(chunk.buffer, chunk.byteOffset + start, end - start);
+      if (isLent && carried.length === 0 && piece.length === PIECE_BYTES) {
+        letters ??= Buffer.allocUnsafeSlow(toBase64Length(PIECE_BYTES));
+        letters.write(piece.toString("base64"), "latin1");
+        yield letters;
         continue;
       }
-      const { letters, rest } = encodeThrees(carried, piece);
-      carried = rest;
-      if (letters.length > 0) yield letters;
+      if (carried.length > 0) piece = Buffer.concat([carried, piece]);
+      const whole = piece.length - (piece.length % 3);
+      if (whole > 0) yield Buffer.from(piece.toString("base64", 0, whole), "latin1");
+      carried = Buffer.from(piece.subarray(whole));
     }
   }
   if (carried.length > 0) yield Buffer.from(carried.toString("base64"), "latin1");
-}
-
-function encodeThrees(carried: Buffer, piece: Buffer): { letters: Buffer; rest: Buffer } {
-  // What completes the carried bytes; where nothing is carried, nothing.
-  const missing = (3 - carried.length) % 3;
-  if (piece.length < missing) return { letters: Buffer.alloc(0), rest: Buffer.concat([carried, piece]) };
-  const end = piece.length - ((piece.length - missing) % 3);
-  const letters = Buffer.allocUnsafe(toBase64Length(carried.length + end));
-  let written = 0;
-  if (carried.length > 0) {
-    written = letters.write(
-      Buffer.concat([carried, piece.subarray(0, missing)]).toString("base64"),
-      "latin1",
-    );
-  }
-  letters.write(piece.toString("base64", missing, end), written, "latin1");
-  return { letters, rest: Buffer.from(piece.subarray(end)) };
 }

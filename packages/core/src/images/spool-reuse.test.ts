@@ -9,14 +9,15 @@ import { TransportError } from "../upstream/transport.js";
 import { createTransport } from "../upstream/transport-node.js";
 import { BLOCK_BYTES } from "./block-pool.js";
 import { toJsonBody } from "./json-body.js";
+import { type Chunks, lendChunks } from "./lend-chunks.js";
 import { createUploadedImage } from "./reference-image.js";
-import { createSpool, type Shelf, type Spool } from "./spool.js";
-import type { KeptFile } from "./spooled-file.js";
+import { createSpool, type RequestSpool, type Spool } from "./spool.js";
+import type { SpooledFile } from "./spooled-file.js";
 import { openTemporaryFile } from "./temporary-file-node.js";
 
 const TIMEOUTS = { connectMs: 5_000, firstByteMs: 5_000, idleMs: 5_000 };
 
-/** Bytes that no other seed has in the same place, or hardly any. */
+/** Pseudo-random bytes of a seed. */
 function createBytes(length: number, seed: number): Buffer {
   const words = new Uint32Array(Math.ceil(length / 4));
   let state = (seed + 1) * 0x9e3779b1;
@@ -39,33 +40,33 @@ function openSpool(memoryBytes: number): Opened {
   return { pool, spool: createSpool({ memoryBytes, openFile: openTemporaryFile, pool }) };
 }
 
-const openShelf = (spool: Spool): Shelf => spool.open({ remove: () => undefined });
+const openRequest = (spool: Spool): RequestSpool => spool.open({ remove: () => undefined });
 
-async function keep(shelf: Shelf, bytes: Uint8Array): Promise<KeptFile> {
-  const writer = shelf.begin();
+async function store(files: RequestSpool, bytes: Uint8Array): Promise<SpooledFile> {
+  const writer = files.begin();
   for (let start = 0; start < bytes.length; start += 65_536) {
     await writer.write(bytes.subarray(start, start + 65_536));
   }
   return await writer.end();
 }
 
-describe("memory of uploads that is used again", () => {
-  it("is given back with the shelf, all of it, where nobody looks at it", async () => {
+describe("reused blocks", () => {
+  it("are all returned when the request is over and nobody reads them", async () => {
     const { pool, spool } = openSpool(4 * BLOCK_BYTES);
-    const shelf = openShelf(spool);
-    const file = await keep(shelf, createBytes(6 * BLOCK_BYTES + 5, 1));
+    const files = openRequest(spool);
+    const file = await store(files, createBytes(6 * BLOCK_BYTES + 5, 1));
     let length = 0;
-    for await (const chunk of file.chunks({ reuse: true })) length += chunk.length;
+    for await (const chunk of lendChunks(file)) length += chunk.length;
     expect(length).toBe(file.byteLength);
-    const writer = shelf.begin();
+    const writer = files.begin();
     await writer.write(createBytes(1_000, 2));
     expect(pool.out()).toBe(5);
-    shelf.close();
-    shelf.close();
+    files.close();
+    files.close();
     expect(pool.out()).toBe(0);
   });
 
-  it("stays with the file that is written from it, though the shelf is closed", async () => {
+  it("are not returned while they are written to the file, although the request is over", async () => {
     const pool = createPoisonedBlocks();
     const done = Promise.withResolvers<void>();
     let bytes: Uint8Array = new Uint8Array();
@@ -76,57 +77,62 @@ describe("memory of uploads that is used again", () => {
         return done.promise;
       },
     });
-    const shelf = openShelf(createSpool({ memoryBytes: 0, openFile, pool }));
+    const files = openRequest(createSpool({ memoryBytes: 0, openFile, pool }));
     const image = createBytes(BLOCK_BYTES, 1);
-    const written = shelf.begin().write(image);
+    const written = files.begin().write(image);
     await vi.waitFor(() => expect(bytes).toHaveLength(BLOCK_BYTES));
-    shelf.close();
+    files.close();
     expect([image.equals(bytes), pool.out()]).toEqual([true, 1]);
     done.resolve();
     await written;
     expect(pool.out()).toBe(0);
   });
 
-  it("stays with a reader who is in the middle of it, and is as it was", async () => {
+  it("are not used again while a reader looks at them", async () => {
     const { pool, spool } = openSpool(Infinity);
-    const shelf = openShelf(spool);
+    const files = openRequest(spool);
     const bytes = createBytes(2 * BLOCK_BYTES, 1);
-    const chunks = (await keep(shelf, bytes)).chunks({ reuse: true });
-    if (!(Symbol.iterator in chunks)) throw new Error("All of it is in memory.");
-    const reader = chunks[Symbol.iterator]();
-    const first = reader.next();
-    shelf.close();
-    await keep(openShelf(spool), createBytes(2 * BLOCK_BYTES, 2));
+    const reader = toIterator(lendChunks(await store(files, bytes)));
+    const first = await reader.next();
+    files.close();
+    await store(openRequest(spool), createBytes(2 * BLOCK_BYTES, 2));
     expect(bytes.subarray(0, BLOCK_BYTES).equals(first.value)).toBe(true);
-    expect(() => reader.next()).toThrow("The request of this upload is over");
-    // Nobody gets what the reader had: the two are left to the collector.
+    await expect(reader.next()).rejects.toThrow("The request of this upload is over");
+    // The garbage collector gets the two blocks that the reader had.
     expect(pool.out()).toBe(4);
   });
 
-  it("is never used again where somebody was given it for good", async () => {
-    const { pool, spool } = openSpool(Infinity);
-    const shelf = openShelf(spool);
+  it("do not change the chunks of readers that keep them", async () => {
+    const { pool, spool } = openSpool(2 * BLOCK_BYTES);
+    const files = openRequest(spool);
     const bytes = createBytes(3 * BLOCK_BYTES, 1);
-    const chunks = [...(await keep(shelf, bytes)).chunksSync()];
-    shelf.close();
+    const file = await store(files, bytes);
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of file.chunks()) chunks.push(chunk);
+    const chunksSync = [...file.chunksSync()];
+    files.close();
     expect(Buffer.concat(chunks).equals(bytes)).toBe(true);
-    expect(pool.out()).toBe(3);
+    expect(Buffer.concat(chunksSync).equals(bytes)).toBe(true);
+    expect(pool.out()).toBe(0);
   });
 
-  it("counts no more once its shelf is closed, whoever looks at it", async () => {
-    const { spool } = openSpool(4 * BLOCK_BYTES);
+  it("no longer count after the request is over, although a reader still looks at them", async () => {
+    let opened = 0;
+    const openFile = (): ReturnType<typeof openTemporaryFile> => {
+      opened++;
+      return openTemporaryFile();
+    };
+    const spool = createSpool({ memoryBytes: 4 * BLOCK_BYTES, openFile, pool: createPoisonedBlocks() });
     for (let seed = 0; seed < 10; seed++) {
-      const shelf = openShelf(spool);
-      const bytes = createBytes(3 * BLOCK_BYTES, seed);
-      const file = await keep(shelf, bytes);
-      // Sync, as nothing of it is in a file.
-      const chunks = file.chunks();
-      expect(Symbol.iterator in chunks).toBe(true);
-      shelf.close();
+      const files = openRequest(spool);
+      const file = await store(files, createBytes(3 * BLOCK_BYTES, seed));
+      await toIterator(lendChunks(file)).next();
+      files.close();
     }
+    expect(opened).toBe(0);
   });
 
-  it("is kept as any other memory would be, by requests that come, read and end in any order", async () => {
+  it("hold the right bytes when requests arrive, read and end in any order", async () => {
     const step = record({
       request: integer({ min: 0, max: 3 }),
       action: constantFrom("write", "read", "readOn", "close"),
@@ -138,10 +144,10 @@ describe("memory of uploads that is used again", () => {
         integer({ min: 0, max: 2_000_000 }),
         async (steps, memoryBytes) => {
           const { spool } = openSpool(memoryBytes);
-          const requests = new Map<number, ReturnType<typeof openRequest>>();
+          const requests = new Map<number, ReturnType<typeof openCheckedRequest>>();
           let seed = 0;
           for (const { request, action, length } of steps) {
-            const found = requests.get(request) ?? openRequest(spool);
+            const found = requests.get(request) ?? openCheckedRequest(spool);
             requests.set(request, found);
             if (action === "write") await found.write(createBytes(length, seed++));
             else if (action === "close") found.close();
@@ -159,38 +165,43 @@ describe("memory of uploads that is used again", () => {
   });
 });
 
-/** A request beside the plain version of what it keeps; reading fails where the two are not the same. */
-function openRequest(spool: Spool) {
-  const shelf = openShelf(spool);
-  const files: { readonly kept: KeptFile; readonly plain: Buffer }[] = [];
+/** A request and plain copies of its files. Reading fails if the two differ. */
+function openCheckedRequest(spool: Spool) {
+  const request = openRequest(spool);
+  const files: { readonly file: SpooledFile; readonly plain: Buffer }[] = [];
   let begun: AsyncIterator<void> | undefined;
   return {
     async write(plain: Buffer) {
-      files.push({ kept: await keep(shelf, plain), plain });
+      files.push({ file: await store(request, plain), plain });
     },
     async read() {
-      for (const { kept, plain } of files) await drain(compare(kept, plain));
+      for (const { file, plain } of files) await drain(compare(file, plain));
     },
-    /** One chunk more of the last file; what it had before may be used again. */
+    /** Reads one more chunk of the last file. */
     async readOn() {
       const last = files.at(-1);
       if (last === undefined) return;
-      begun ??= compare(last.kept, last.plain);
+      begun ??= compare(last.file, last.plain);
       if ((await begun.next()).done === true) begun = undefined;
     },
-    close: () => shelf.close(),
+    close: () => request.close(),
   };
 }
 
-/** Gives nothing for each chunk that is as it should be. */
-async function* compare(kept: KeptFile, plain: Buffer): AsyncGenerator<void, void> {
+/** Yields once per chunk that is as it should be. */
+async function* compare(file: SpooledFile, plain: Buffer): AsyncGenerator<void, void> {
   let at = 0;
-  for await (const chunk of kept.chunks({ reuse: true })) {
+  for await (const chunk of lendChunks(file)) {
     if (!plain.subarray(at, at + chunk.length).equals(chunk)) throw new Error(`Other bytes stand at ${at}.`);
     at += chunk.length;
     yield;
   }
   if (at !== plain.length) throw new Error(`There are ${at} bytes of ${plain.length}.`);
+}
+
+function toIterator(chunks: Chunks): AsyncIterator<Uint8Array> {
+  if (!(Symbol.asyncIterator in chunks)) throw new Error("Spooled files are read asynchronously.");
+  return chunks[Symbol.asyncIterator]();
 }
 
 async function drain(chunks: AsyncIterable<unknown>): Promise<void> {
@@ -200,14 +211,14 @@ async function drain(chunks: AsyncIterable<unknown>): Promise<void> {
 
 const isLeaving = (id: number): boolean => id % 5 === 4;
 
-describe("uploads on their way to providers", () => {
-  it("reach one that is slow byte by byte, though the memory of their letters is used again", async () => {
+describe("uploads that are sent to providers", () => {
+  it("reach a slow provider unchanged, although the memory of their base64 is used again", async () => {
     const { spool } = openSpool(Infinity);
-    const shelf = openShelf(spool);
-    // More than the system holds for a socket.
+    const files = openRequest(spool);
+    // More than the socket buffers hold.
     const image = Buffer.alloc(18_000_000);
     for (let at = 0; at < image.length; at += 10_007) image.subarray(at, at + 10_007).fill(at >> 8);
-    const upload = createUploadedImage("image/png", await keep(shelf, image));
+    const upload = createUploadedImage("image/png", await store(files, image));
     let received: Promise<Buffer> | undefined;
     const server = await startServer((req, res) => {
       received = pause(150)
@@ -223,10 +234,10 @@ describe("uploads on their way to providers", () => {
     const response = await transport.send({ url: server.url, headers: {}, body, timeouts: TIMEOUTS });
     response.cancel();
     expect((await received)?.equals(Buffer.from(JSON.stringify({ image: upload })))).toBe(true);
-    shelf.close();
+    files.close();
   });
 
-  it("reach them byte by byte, whatever becomes of other requests", async () => {
+  it("reach them unchanged while other requests fail, end early or are sent again", async () => {
     const { pool, spool } = openSpool(3_000_000);
     const images = Array.from({ length: 40 }, (_, id) =>
       createBytes(100_003 + ((id * 77_777) % 1_300_000), id),
@@ -244,7 +255,7 @@ describe("uploads on their way to providers", () => {
         if (!expected[id]?.subarray(at, at + chunk.length).equals(chunk)) wrong.push(id);
         at += chunk.length;
         if (manner === 1) req.socket.resetAndDestroy();
-        // An answer before it has taken all.
+        // A response before the body is complete.
         if (manner === 2 && !res.headersSent) res.writeHead(503).end();
         if (manner !== 3) return;
         req.pause();
@@ -270,19 +281,19 @@ describe("uploads on their way to providers", () => {
       }
     };
     const run = async (id: number): Promise<void> => {
-      const shelf = openShelf(spool);
-      const image = createUploadedImage("image/png", await keep(shelf, images[id] ?? Buffer.alloc(0)));
+      const files = openRequest(spool);
+      const image = createUploadedImage("image/png", await store(files, images[id] ?? Buffer.alloc(0)));
       const body = toJsonBody({ image: [image] });
       if (isLeaving(id)) {
         // The request ends in the middle of its body.
         const sent = send(`${id}/3`, body);
         await pause(id % 7);
-        shelf.close();
+        files.close();
         return await sent;
       }
-      // Cut, answered early, taken slowly, taken at once; each is sent again after the one before.
+      // Cut, answered early, read slowly, read at once; one after another.
       for (const manner of [1, 2, 3, 0].slice(id % 4)) await send(`${id}/${manner}`, body);
-      shelf.close();
+      files.close();
     };
     await Promise.all(images.map((_, id) => run(id)));
     expect(unexpected).toEqual([]);

@@ -1,79 +1,94 @@
 import type { ByteCount } from "../bytes/byte-count.js";
-import { BLOCK_BYTES, type Block, type BlockPool, createBlockPool, freshBlocks } from "./block-pool.js";
+import { BLOCK_BYTES, type BlockPool, createBlockPool, freshBlocks } from "./block-pool.js";
 import {
   createSharedFile,
-  type KeptWriter,
+  createSpoolWriter,
   type OpenTemporaryFile,
-  type OpenWriter,
-  openWriter,
+  type OwnedWriter,
   type SharedFile,
+  type SpoolContext,
+  type SpoolWriter,
 } from "./spooled-file.js";
 
-/** Where the files of forms are kept until their requests are over: in memory, and past a budget in files of ours. */
+/**
+ * Stores uploaded files until their requests are over, because a request may be sent to several channels. Files are in
+ * memory up to a limit for all requests together; further files are written to a temporary file per request.
+ */
 export interface Spool {
-  /** A shelf for one request. @param held its bytes in flight, of which those in a file are none */
-  open(held: Pick<ByteCount, "remove">): Shelf;
+  /**
+   * Opens the spool of one request.
+   * @param held the request's bytes in flight; bytes in the temporary file no longer count
+   */
+  open(held: Pick<ByteCount, "remove">): RequestSpool;
 }
 
-/** What is kept for one request. */
-export interface Shelf {
-  /** Begins to keep one file of a form. */
-  begin(): KeptWriter;
-  /** Gives all back. From then on nothing is kept, and what was kept cannot be read. */
+/** The uploaded files of one request. */
+export interface RequestSpool {
+  /** Begins a file. */
+  begin(): SpoolWriter;
+  /** Releases everything. From then on files can be neither written nor read. */
   close(): void;
 }
 
-/** What a spool is made of. */
-export interface SpoolParts {
-  /** What all requests together keep in memory. */
+/** The options of a spool. */
+export interface SpoolOptions {
+  /** The most memory for the files of all requests. */
   readonly memoryBytes: number;
-  /** `undefined`: all is kept in memory. */
+  /** `undefined`: everything stays in memory. */
   readonly openFile: OpenTemporaryFile;
-  /** Default: blocks that are used again where there are files, and else not. */
+  /** Default: blocks are used again on runtimes with temporary files, and are always new on others. */
   readonly pool?: BlockPool | undefined;
 }
 
-/** A spool that keeps nothing yet. */
-export function createSpool({ memoryBytes, openFile, pool = defaultPool(openFile) }: SpoolParts): Spool {
+/** Creates an empty spool. */
+export function createSpool({
+  memoryBytes,
+  openFile,
+  pool = openFile === undefined ? freshBlocks : createBlockPool(),
+}: SpoolOptions): Spool {
   const maxBytes = openFile === undefined ? Infinity : memoryBytes;
   let inUse = 0;
   return {
     open(held) {
-      const writers: OpenWriter[] = [];
-      let own = 0;
+      const writers: OwnedWriter[] = [];
+      let ownBytes = 0;
       let file: SharedFile | undefined;
       let isClosed = false;
       const count = (more: number): void => {
         if (isClosed) return;
-        own += more;
+        ownBytes += more;
         inUse += more;
       };
-      const context = {
-        take() {
+      const context: SpoolContext = {
+        takeBlock() {
           count(BLOCK_BYTES);
           return pool.take();
         },
-        giveBack(block: Block) {
+        returnBlock(block) {
           count(-BLOCK_BYTES);
           pool.giveBack(block);
         },
-        hasRoom: (more: number) => inUse + more <= maxBytes,
+        hasRoom: (more) => inUse + more <= maxBytes,
         count,
-        getFile: () => (file ??= createSharedFile(openFile, (bytes) => held.remove(bytes))),
+        getFile() {
+          if (openFile === undefined) throw new Error("This runtime has no temporary files.");
+          file ??= createSharedFile(openFile, (bytes) => held.remove(bytes));
+          return file;
+        },
         isClosed: () => isClosed,
       };
       return {
         begin() {
-          const opened = openWriter(context);
-          writers.push(opened);
-          return opened.writer;
+          const writer = createSpoolWriter(context);
+          writers.push(writer);
+          return writer;
         },
         close() {
           if (isClosed) return;
           isClosed = true;
-          // What somebody still looks at counts no more: it is the collector's from here on.
-          inUse -= own;
-          for (const { release } of writers) release();
+          // Blocks that a reader still uses no longer count: the garbage collector gets them.
+          inUse -= ownBytes;
+          for (const writer of writers) writer.release();
           file?.close();
         },
       };
@@ -84,14 +99,9 @@ export function createSpool({ memoryBytes, openFile, pool = defaultPool(openFile
 const MIB = 1024 * 1024;
 
 /**
- * What files may be kept in of the memory that uploads may take altogether. The rest is for what is on its way, from
- * sockets to blocks and as base64 to sockets again, and for what the runtime needs to move it.
+ * The part of `uploadMemoryBytes` that stores files. The rest is for transfer: sockets, base64, and what the runtime
+ * needs for them.
  */
-export function toKeptBytes(uploadMemoryBytes: number): number {
+export function toSpoolBytes(uploadMemoryBytes: number): number {
   return uploadMemoryBytes - Math.min(128 * MIB, uploadMemoryBytes / 2);
-}
-
-/** A runtime without files keeps no memory between requests either. */
-function defaultPool(openFile: OpenTemporaryFile): BlockPool {
-  return openFile === undefined ? freshBlocks : createBlockPool();
 }

@@ -1,270 +1,247 @@
 import { GatewayError } from "../errors.js";
 import { BLOCK_BYTES, type Block } from "./block-pool.js";
-import type { KeptBytes } from "./reference-image.js";
+import { setLender } from "./lend-chunks.js";
+import type { ImageBytes } from "./reference-image.js";
 
-/** Keeps a file as it comes. */
-export interface KeptWriter {
+/** An uploaded file that is stored until its request is over, in memory or in the request's temporary file. */
+export interface SpooledFile extends ImageBytes {
+  /** The first bytes, enough to detect the file type. */
+  readonly head: Uint8Array;
+}
+
+/** Stores one file while it arrives. */
+export interface SpoolWriter {
   /**
-   * Keeps a chunk. Where it gives a promise, the next chunk has to wait for it.
-   * @throws GatewayError `overloaded` by the promise: there is no room on the disk
+   * Stores a chunk. If the result is a promise, the next chunk must wait for it.
+   * @throws GatewayError by the promise: `overloaded` if the disk is full
    */
   write(chunk: Uint8Array): Promise<void> | undefined;
-  /** All that was written, once it is. */
-  end(): Promise<KeptFile>;
+  /** Ends the file. Waits until all of it is stored. */
+  end(): Promise<SpooledFile>;
 }
 
-/** A writer, and the end of what it kept. */
-export interface OpenWriter {
-  readonly writer: KeptWriter;
-  /** Gives the blocks back that nobody can be looking at. */
-  readonly release: () => void;
+/** A writer for the spool that owns it. */
+export interface OwnedWriter extends SpoolWriter {
+  /** Returns the blocks that no reader uses. Called once, when the request is over. */
+  release(): void;
 }
 
-/** What writers need of their shelf. */
-export interface WriterContext extends Omit<KeptFileContext, "loans"> {
-  /** True where so many bytes more of all uploads may be held in memory. */
+/** What the files of one request share. */
+export interface SpoolContext {
+  readonly takeBlock: () => Block;
+  readonly returnBlock: (block: Block) => void;
+  /** True if this many more bytes of all uploads may be in memory. */
   readonly hasRoom: (more: number) => boolean;
-  /** Counts bytes that are held beside blocks. */
+  /** Counts bytes in memory that are not in blocks. */
   readonly count: (bytes: number) => void;
+  readonly getFile: () => SharedFile;
+  readonly isClosed: () => boolean;
 }
 
 const HEAD_BYTES = 16;
 
 /**
- * Chunks are copied into blocks: what they came in is free again at once, and many small ones hold no more than
- * their bytes. A block that goes to the file is used again.
+ * Creates a writer. It copies chunks into blocks, so that many small chunks take no more memory than their bytes. When
+ * the memory of all uploads is used up, the blocks of this file go to the temporary file and are used again.
  */
-export function openWriter(context: WriterContext): OpenWriter {
-  const { getFile, isClosed } = context;
-  const blocks: Block[] = [];
-  /** What is less than a block, in memory of its size. */
-  let tail: Uint8Array | undefined;
-  const ranges: FileRange[] = [];
-  const loans: Loans = { readers: 0, areForGood: false };
-  let head: Uint8Array = new Uint8Array();
+export function createSpoolWriter(context: SpoolContext): OwnedWriter {
+  const { isClosed, returnBlock } = context;
+  const stored: StoredFile = {
+    blocks: [],
+    tail: undefined,
+    ranges: [],
+    head: new Uint8Array(),
+    byteLength: 0,
+  };
+  const readers = { count: 0 };
   let block: Block | undefined;
   let used = 0;
-  let byteLength = 0;
   let isInFile = false;
   let isWriting = false;
+  let isReleased = false;
   let pending: Promise<void> | undefined;
 
-  const giveBlockBack = (): void => {
-    if (block !== undefined && !isWriting) context.giveBack(block);
+  const dropBlock = (): void => {
+    if (block !== undefined) returnBlock(block);
     block = undefined;
   };
 
-  const append = async (bytes: Uint8Array): Promise<void> => {
-    const { range, written } = getFile().append(bytes);
-    ranges.push(range);
+  const writeToFile = async (bytes: Uint8Array): Promise<void> => {
+    const { range, written } = context.getFile().append(bytes);
+    stored.ranges.push(range);
     isWriting = true;
-    const writing = block;
     try {
       await written;
     } finally {
       isWriting = false;
-      // It was let go of while the file was written from it.
-      if (block === undefined && writing !== undefined) context.giveBack(writing);
+      if (isReleased) dropBlock();
     }
   };
 
-  /** Keeps what is in the block. */
-  const flush = (): Promise<void> | undefined => {
+  const storeBlock = (): Promise<void> | undefined => {
     if (isClosed() || block === undefined || used === 0) return undefined;
     const bytes = block.subarray(0, used);
-    if (byteLength === 0) head = bytes.slice(0, HEAD_BYTES);
-    byteLength += used;
+    if (stored.byteLength === 0) stored.head = bytes.slice(0, HEAD_BYTES);
+    stored.byteLength += used;
     used = 0;
-    const isWhole = bytes.length === BLOCK_BYTES;
-    // The block counts already; less than a block takes its place.
-    isInFile ||= !context.hasRoom(isWhole ? 0 : bytes.length - BLOCK_BYTES);
-    if (isInFile) return append(bytes);
-    if (isWhole) {
-      blocks.push(block);
+    const isFull = bytes.length === BLOCK_BYTES;
+    // The block is counted already. The rest of a file is copied to memory of its size, and its block is returned.
+    isInFile ||= !context.hasRoom(isFull ? 0 : bytes.length - BLOCK_BYTES);
+    if (isInFile) return writeToFile(bytes);
+    if (isFull) {
+      stored.blocks.push(block);
       block = undefined;
     } else {
       context.count(bytes.length);
-      tail = bytes.slice();
+      stored.tail = bytes.slice();
     }
     return undefined;
   };
 
-  /** Copies as much of a chunk as fits, and gives the rest. */
-  const fill = (chunk: Uint8Array): Uint8Array => {
-    block ??= context.take();
+  const write = (chunk: Uint8Array): Promise<void> | undefined => {
+    if (isClosed()) return undefined;
+    block ??= context.takeBlock();
     const fitting = chunk.subarray(0, BLOCK_BYTES - used);
     block.set(fitting, used);
     used += fitting.length;
-    return chunk.subarray(fitting.length);
-  };
-
-  const write = (chunk: Uint8Array): Promise<void> | undefined => {
-    if (isClosed()) return undefined;
-    const rest = fill(chunk);
     if (used < BLOCK_BYTES) return undefined;
-    const written = flush();
+    const rest = chunk.subarray(fitting.length);
+    const written = storeBlock();
     return written === undefined ? write(rest) : written.then(() => write(rest));
   };
 
   return {
-    writer: {
-      write(chunk) {
-        pending = write(chunk);
-        return pending;
-      },
-      async end() {
-        // A stream that is paused tells its end all the same.
-        await pending;
-        await flush();
-        giveBlockBack();
-        const pieces = tail === undefined ? blocks : [...blocks, tail];
-        return createKeptFile({ pieces, ranges, head, byteLength }, { ...context, loans });
-      },
+    write(chunk) {
+      pending = write(chunk);
+      return pending;
+    },
+    async end() {
+      // A paused stream may still emit its end.
+      await pending;
+      await storeBlock();
+      dropBlock();
+      return createSpooledFile(stored, readers, context);
     },
     release() {
-      giveBlockBack();
-      if (loans.readers > 0 || loans.areForGood) return;
-      for (const kept of blocks) context.giveBack(kept);
+      isReleased = true;
+      if (!isWriting) dropBlock();
+      // A reader that has not returned from a block may still look at it, so the garbage collector gets it.
+      if (readers.count === 0) for (const whole of stored.blocks) returnBlock(whole);
     },
   };
 }
 
-/** A file of a form. */
-export interface KeptFile extends KeptBytes {
-  /** Its first bytes, enough to tell what it is. */
-  readonly head: Uint8Array;
+/** The bytes of a file: blocks, then a tail that is shorter than a block, then ranges of the temporary file. */
+interface StoredFile {
+  readonly blocks: Block[];
+  tail: Uint8Array | undefined;
+  readonly ranges: FileRange[];
+  head: Uint8Array;
+  byteLength: number;
 }
 
-/** What was kept of a file: its beginning in memory, and the rest in ranges of the shared file. */
-interface KeptParts {
-  readonly pieces: readonly Uint8Array[];
-  readonly ranges: readonly FileRange[];
-  readonly head: Uint8Array;
-  readonly byteLength: number;
+interface FileRange {
+  readonly position: number;
+  readonly length: number;
 }
 
-/** How it is read. */
-interface KeptFileContext {
-  readonly loans: Loans;
-  readonly getFile: () => SharedFile;
-  readonly isClosed: () => boolean;
-  /** Memory to read into, and its end. */
-  readonly take: () => Block;
-  readonly giveBack: (block: Block) => void;
-}
-
-/** Who may be looking at the blocks of a file. */
-interface Loans {
-  /** Readers who have a block until they ask for the next, or leave. */
-  readers: number;
-  /** True once somebody was given blocks for good. */
-  areForGood: boolean;
-}
-
-/** A file of what was kept of it. */
-function createKeptFile(parts: KeptParts, context: KeptFileContext): KeptFile {
-  const { pieces, ranges, head, byteLength } = parts;
-  const { loans, getFile } = context;
+function createSpooledFile(
+  { blocks, tail, ranges, head, byteLength }: StoredFile,
+  readers: { count: number },
+  context: SpoolContext,
+): SpooledFile {
+  const pieces = tail === undefined ? blocks : [...blocks, tail];
   const checkOpen = (): void => {
     if (context.isClosed()) throw new Error("The request of this upload is over, and its bytes are gone.");
   };
 
-  /** A reader that never comes back keeps its block from being used again. */
-  function* lendBlocks(): Generator<Uint8Array, void> {
+  async function* lend(): AsyncGenerator<Uint8Array, void> {
     checkOpen();
-    loans.readers += 1;
+    readers.count++;
     try {
       for (const piece of pieces) {
         yield piece;
         checkOpen();
       }
     } finally {
-      loans.readers -= 1;
+      readers.count--;
     }
-  }
-
-  async function* lendAll(): AsyncGenerator<Uint8Array, void> {
-    yield* lendBlocks();
-    const buffer = context.take();
+    if (ranges.length === 0) return;
+    const buffer = context.takeBlock();
     try {
       for (const { position, length } of ranges) {
         const chunk = buffer.subarray(0, length);
-        await getFile().read(chunk, position);
+        await context.getFile().read(chunk, position);
         yield chunk;
       }
     } finally {
-      context.giveBack(buffer);
+      context.returnBlock(buffer);
     }
   }
 
-  async function* giveAll(): AsyncGenerator<Uint8Array, void> {
-    yield* pieces;
-    for (const { position, length } of ranges) {
-      const chunk = new Uint8Array(length);
-      await getFile().read(chunk, position);
-      yield chunk;
-    }
-  }
-
-  function* giveAllSync(): Generator<Uint8Array, void> {
-    yield* pieces;
-    for (const { position, length } of ranges) {
-      const chunk = new Uint8Array(length);
-      getFile().readSync(chunk, position);
-      yield chunk;
-    }
-  }
-
-  return {
+  const file: SpooledFile = {
     head,
     byteLength,
-    chunks({ reuse = false } = {}) {
-      checkOpen();
-      if (reuse) return ranges.length === 0 ? lendBlocks() : lendAll();
-      loans.areForGood = true;
-      return ranges.length === 0 ? pieces : giveAll();
+    async *chunks() {
+      for await (const chunk of lend()) yield chunk.slice();
     },
-    chunksSync() {
+    *chunksSync() {
       checkOpen();
-      loans.areForGood = true;
-      return giveAllSync();
+      for (const piece of pieces) yield piece.slice();
+      for (const { position, length } of ranges) {
+        const chunk = new Uint8Array(length);
+        context.getFile().readSync(chunk, position);
+        yield chunk;
+      }
     },
   };
+  setLender(file, lend);
+  return file;
 }
 
-/** Where bytes stand in a file. */
-interface FileRange {
-  readonly position: number;
-  readonly length: number;
+/** A file that only this process can see and that disappears when it is closed. */
+export interface TemporaryFile {
+  /** Writes all bytes at a position. Several writes may run at the same time. */
+  write(bytes: Uint8Array, position: number): Promise<void>;
+  /** Fills a buffer. */
+  read(into: Uint8Array, position: number): Promise<void>;
+  readSync(into: Uint8Array, position: number): void;
+  /** Waits for reads and writes that are in progress. */
+  close(): Promise<void>;
 }
 
-/** The file of a request, in which the files of its form stand one after another. */
+/** Creates a temporary file. `undefined` on runtimes that have none. */
+export type OpenTemporaryFile = (() => Promise<TemporaryFile>) | undefined;
+
+/** The temporary file of one request. The files of its form stand in it one after another. */
 export interface SharedFile {
-  /** Adds bytes, which must stay as they are until then. @throws GatewayError `overloaded` by `written`: no room */
+  /**
+   * Adds bytes, which must not change until `written`.
+   * @throws GatewayError by `written`: `overloaded` if the disk is full
+   */
   append(bytes: Uint8Array): { readonly range: FileRange; readonly written: Promise<void> };
-  /** Fills a buffer from a place. */
   read(into: Uint8Array, position: number): Promise<void>;
   readSync(into: Uint8Array, position: number): void;
   close(): void;
 }
 
-/** @param onWritten is told of bytes that are no longer held in memory */
+/** @param onWritten called with the number of bytes that are no longer in memory */
 export function createSharedFile(
-  openFile: OpenTemporaryFile,
+  open: NonNullable<OpenTemporaryFile>,
   onWritten: (bytes: number) => void,
 ): SharedFile {
-  const opening = openFile === undefined ? Promise.reject(new Error("There are no files here.")) : openFile();
+  const opening = open();
   let opened: TemporaryFile | undefined;
   let length = 0;
 
-  const write = async (bytes: Uint8Array, range: FileRange): Promise<void> => {
+  const write = async (bytes: Uint8Array, { position }: FileRange): Promise<void> => {
     try {
       opened = await opening;
-      await opened.write(bytes, range.position);
+      await opened.write(bytes, position);
     } catch (cause) {
-      throw noRoom(cause);
+      throw diskFull(cause);
     }
-    onWritten(range.length);
+    onWritten(bytes.length);
   };
 
   return {
@@ -273,40 +250,22 @@ export function createSharedFile(
       length += range.length;
       return { range, written: write(bytes, range) };
     },
-    async read(into, position) {
-      await (await opening).read(into, position);
-    },
+    read: async (into, position) => (await opening).read(into, position),
     readSync(into, position) {
       if (opened === undefined) throw new Error("Nothing was written to the file.");
       opened.readSync(into, position);
     },
     close() {
-      opening.then((file) => file.close()).catch(ignoreUnopened);
+      // The writer has already reported a file that could not be opened.
+      opening.then((file) => file.close()).catch(() => undefined);
     },
   };
 }
 
-/** Whoever wrote to it was told. */
-function ignoreUnopened(): void {}
-
-/** A full disk, or a folder that cannot be written to: the operator is told the cause. */
-function noRoom(cause: unknown): GatewayError {
+/** The disk is full, or its folder is not writable. The log shows the cause. */
+function diskFull(cause: unknown): GatewayError {
   return new GatewayError("overloaded", "This server has no room for the form's files: try again soon.", {
     retryAfterSeconds: 5,
     cause,
   });
 }
-
-/** A file that only this process sees, and that is gone when it is closed. */
-export interface TemporaryFile {
-  /** Writes all of the bytes at a place. Several writes may be under way at once. */
-  write(bytes: Uint8Array, position: number): Promise<void>;
-  /** Fills a buffer. */
-  read(into: Uint8Array, position: number): Promise<void>;
-  readSync(into: Uint8Array, position: number): void;
-  /** Waits for what is under way. */
-  close(): Promise<void>;
-}
-
-/** Makes a file; `undefined` where the runtime has none. */
-export type OpenTemporaryFile = (() => Promise<TemporaryFile>) | undefined;

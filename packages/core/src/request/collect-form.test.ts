@@ -4,7 +4,7 @@ import busboy from "busboy";
 import { array, assert, asyncProperty, integer } from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { BOUNDARY, FORM_TYPE, formBytes, inPieces, PNG } from "../testing/form-bytes.js";
-import { openMemoryShelf, type PlainPart, toPlainParts } from "../testing/form-files.js";
+import { openMemorySpool, type PlainPart, toPlainParts } from "../testing/form-files.js";
 import { openBody } from "./body.js";
 import { createFormEnd } from "./form-filter.js";
 import { collectForm, type FormLimits, type FormParser } from "./multipart.js";
@@ -42,7 +42,7 @@ async function collect(
   type = FORM_TYPE,
 ): Promise<Collected> {
   const form = createParser(limits, type);
-  const parts = await collectForm(openBody({ body }), form, { limits, shelf: openMemoryShelf() });
+  const parts = await collectForm(openBody({ body }), form, { limits, spool: openMemorySpool() });
   return { parts: toPlainParts(parts), parser: form.parser };
 }
 
@@ -218,7 +218,7 @@ describe("a form", () => {
     const parser = busboy({ headers: { "content-type": FORM_TYPE } });
     const streams: { readonly destroyed: boolean }[] = [];
     parser.on("file", (_name, stream) => streams.push(stream));
-    const options = { limits: LIMITS, shelf: openMemoryShelf() };
+    const options = { limits: LIMITS, spool: openMemorySpool() };
     const collecting = { parser, end: createFormEnd(BOUNDARY) };
     const half = formBytes({ name: "a", filename: "a", content: "x".repeat(50_000) }).subarray(0, 20_000);
     expect(await refusalOf(collectForm(openBody({ body: inPieces(half) }), collecting, options))).toEqual(
@@ -420,7 +420,7 @@ describe("the body of a form", () => {
     const parser = createParser(limits);
     const [part] = await collectForm(openBody({ body: body() }), parser, {
       limits,
-      shelf: openMemoryShelf(),
+      spool: openMemorySpool(),
     });
     const after = process.memoryUsage();
     expect(part).toMatchObject({ file: { byteLength: 640 * 64 * 1024 } });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { JPEG, JPEG_URL, PNG, PNG_URL } from "../testing/form-bytes.js";
-import { keptFile, withDataUrls } from "../testing/form-files.js";
+import { spooledFile, withDataUrls } from "../testing/form-files.js";
 import type { FormPart } from "./form-fields.js";
 import { toFormFields } from "./form-fields.js";
 
@@ -8,7 +8,7 @@ const MODEL: FormPart = { name: "model", text: "m" };
 const IMAGE: FormPart = { name: "image", text: "https://x/1.png" };
 
 const text = (name: string, value: string): FormPart => ({ name, text: value });
-const file = (name: string, bytes: Uint8Array): FormPart => ({ name, file: keptFile(bytes) });
+const file = (name: string, bytes: Uint8Array): FormPart => ({ name, file: spooledFile(bytes) });
 
 const refused = (message: string | RegExp, param: string): unknown =>
   expect.objectContaining({

@@ -1,13 +1,13 @@
 import { type GatewayError, invalidRequest, isGatewayError } from "../errors.js";
-import { createUploadedImage, detectImageType, type ReferenceImage } from "../images/reference-image.js";
-import type { KeptFile } from "../images/spooled-file.js";
+import { createUploadedImage, detectMediaType, type ReferenceImage } from "../images/reference-image.js";
+import type { SpooledFile } from "../images/spooled-file.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
 import { BODY_LIMITS, parseJson } from "./parse-json.js";
 
 /** One part of a form. */
 export type FormPart =
   | { readonly name: string; readonly text: string }
-  | { readonly name: string; readonly file: KeptFile };
+  | { readonly name: string; readonly file: SpooledFile };
 
 const IMAGE_NAME = /^image(?:\[(\d*)\])?$/;
 
@@ -52,7 +52,7 @@ function placeOf(name: string): number {
 /** The URL that a text part holds, or a file; its type is what its bytes show. */
 function toImage(part: FormPart): ReferenceImage {
   if ("text" in part) return part.text;
-  const mediaType = detectImageType(part.file.head);
+  const mediaType = detectMediaType(part.file.head);
   if (mediaType === undefined) {
     const what = part.file.byteLength === 0 ? "is empty" : "is no image that is known here";
     throw invalidRequest(

@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
 import type { GatewayRequest } from "../http.js";
 import { FORM_TYPE, formBytes, inPieces, PNG, PNG_URL } from "../testing/form-bytes.js";
-import { openMemoryShelf, withDataUrls } from "../testing/form-files.js";
+import { openMemorySpool, withDataUrls } from "../testing/form-files.js";
 import { readMultipart } from "./multipart.js";
 
 const LIMITS = { form: 100_000, file: 10_000 };
@@ -26,7 +26,7 @@ async function read(
       ...rest,
       headers: sent,
     },
-    { limits: LIMITS, shelf: openMemoryShelf() },
+    { limits: LIMITS, spool: openMemorySpool() },
   );
   return withDataUrls(fields);
 }

@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import busboy, { type Busboy } from "busboy";
 import { GatewayError, invalidRequest } from "../errors.js";
 import type { GatewayRequest } from "../http.js";
-import type { Shelf } from "../images/spool.js";
+import type { RequestSpool } from "../images/spool.js";
 import type { JsonObject } from "../util/json.js";
 import { type BodyGuard, bodyAlreadyRead, type IncomingBody, openBody } from "./body.js";
 import { type FormPart, toFormFields } from "./form-fields.js";
@@ -19,7 +19,7 @@ export interface FormLimits {
 export interface FormOptions {
   readonly limits: FormLimits;
   /** Where its files are kept. */
-  readonly shelf: Shelf;
+  readonly spool: RequestSpool;
 }
 
 /** A parser for one form, and the search for the end of that form. */
@@ -100,10 +100,10 @@ function checkName(name: string | undefined, fail: (error: GatewayError) => void
 function collectFile(
   name: string,
   stream: Readable & { truncated?: boolean },
-  { limits, shelf }: FormOptions,
+  { limits, spool }: FormOptions,
 ): Promise<FormPart> {
   return new Promise((resolve, reject) => {
-    const writer = shelf.begin();
+    const writer = spool.begin();
     stream.on("data", (chunk: Uint8Array) => {
       const written = writer.write(chunk);
       if (written === undefined) return;

@@ -1,7 +1,7 @@
 import { invalidRequest } from "../errors.js";
 import type { GatewayRequest } from "../http.js";
 import { writeDataUrls } from "../images/data-url.js";
-import type { Shelf } from "../images/spool.js";
+import type { RequestSpool } from "../images/spool.js";
 import type { ResolvedModel } from "../models/resolve-model.js";
 import type { Caller, ImageRequest, Operation, ResponseFormat } from "../types.js";
 import type { JsonObject } from "../util/json.js";
@@ -29,7 +29,7 @@ export interface ReadFieldsContext {
   readonly operation: Operation;
   readonly limits: BodyLimits;
   /** Where bytes are counted, and where the files of a form are kept: opened where it is asked for. */
-  readonly visit: { readonly bytes: ArrivingBytes; readonly shelf: Shelf };
+  readonly slot: { readonly bytes: ArrivingBytes; readonly spool: RequestSpool };
   /** Calls a function repeatedly, to measure the speed of bodies. */
   readonly repeat: BodyPace["repeat"];
 }
@@ -40,14 +40,14 @@ export interface ReadFieldsContext {
  */
 export function readFields(
   request: GatewayRequest,
-  { operation, limits, visit, repeat }: ReadFieldsContext,
+  { operation, limits, slot, repeat }: ReadFieldsContext,
 ): JsonObject | Promise<JsonObject> {
   const { minBytesPerSecond, slowAfterSeconds } = limits;
   const pace = { minBytesPerSecond, seconds: slowAfterSeconds, repeat };
-  const guard: BodyGuard = { bytes: visit.bytes, pace };
-  countParsedBody(request, visit.bytes);
+  const guard: BodyGuard = { bytes: slot.bytes, pace };
+  countParsedBody(request, slot.bytes);
   if (operation !== "edit") return readJson(request, limits.json, guard);
-  return readMultipart(request, { limits, shelf: visit.shelf }, guard);
+  return readMultipart(request, { limits, spool: slot.spool }, guard);
 }
 
 /**

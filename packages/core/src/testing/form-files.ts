@@ -1,18 +1,18 @@
 import { Buffer } from "node:buffer";
 import { replaceUploads } from "../images/reference-image.js";
-import { createSpool, type Shelf } from "../images/spool.js";
-import type { KeptFile } from "../images/spooled-file.js";
+import { createSpool, type RequestSpool } from "../images/spool.js";
+import type { SpooledFile } from "../images/spooled-file.js";
 import type { FormPart } from "../request/form-fields.js";
 import type { JsonObject } from "../util/json.js";
 
-/** A shelf that keeps all in memory. */
-export function openMemoryShelf(): Shelf {
+/** A spool that keeps all in memory. */
+export function openMemorySpool(): RequestSpool {
   const spool = createSpool({ memoryBytes: 0, openFile: undefined });
   return spool.open({ remove: () => undefined });
 }
 
 /** A file of a form as it is when its bytes came at once. */
-export function keptFile(bytes: Uint8Array): KeptFile {
+export function spooledFile(bytes: Uint8Array): SpooledFile {
   const chunks = (): readonly Uint8Array[] => [bytes];
   return { head: bytes.subarray(0, 16), byteLength: bytes.length, chunks, chunksSync: chunks };
 }

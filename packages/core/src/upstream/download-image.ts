@@ -1,4 +1,4 @@
-import { detectImageType } from "../images/reference-image.js";
+import { detectMediaType } from "../images/reference-image.js";
 import { isPublicAddress, readLiteralAddress } from "./public-address.js";
 import { readContentCoding } from "./read-answer.js";
 import type { Timeouts, Transport, TransportResponse } from "./transport.js";
@@ -105,6 +105,6 @@ function checkCoding(
   [first = new Uint8Array()]: readonly Uint8Array[],
 ): void {
   const coding = readContentCoding(headers);
-  if (coding === undefined || detectImageType(first) !== undefined) return;
+  if (coding === undefined || detectMediaType(first) !== undefined) return;
   throw new DownloadError(`The image has the content coding ${coding}, which was not requested.`);
 }

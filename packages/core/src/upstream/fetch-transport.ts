@@ -1,4 +1,4 @@
-import type { ProducedBody } from "../families/family.js";
+import type { ProducedBody } from "../images/json-body.js";
 import { type Timeouts, type Transport, TransportError, type TransportResponse } from "./transport.js";
 import { isUnreachableCode } from "./unreachable.js";
 

@@ -1,7 +1,8 @@
 // oxlint-disable-next-line import/no-unassigned-import -- It checks the version of Node, and must come first.
 import "#node-version";
 import { Agent, buildConnector, type Dispatcher } from "undici";
-import type { ProducedBody } from "../families/family.js";
+import type { ProducedBody } from "../images/json-body.js";
+import { lendChunks } from "../images/lend-chunks.js";
 import { remember } from "../util/remember.js";
 import { createStallWatch } from "../util/stall-watch.js";
 import { guardedLookup } from "./guarded-lookup.js";
@@ -102,5 +103,5 @@ function withLength(headers: TransportRequest["headers"], body: ProducedBody): R
 function toIterable(body: ProducedBody): NonNullable<Dispatcher.DispatchOptions["body"]> {
   // It waits until the socket has taken all before it asks for more, where a chunk fills what the socket holds.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it takes all that can be iterated; its types do not say so.
-  return (body.chunks?.({ reuse: true }) ?? body) as unknown as string;
+  return lendChunks(body) as unknown as string;
 }

@@ -1,7 +1,7 @@
 import type { RequestListener, ServerResponse } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { ProducedBody } from "../families/family.js";
+import type { ProducedBody } from "../images/json-body.js";
 import { findClosedUrl, type LoopbackServer, startServer } from "../testing/start-server.js";
 import { createFetchTransport as createTransportOver } from "./fetch-transport.js";
 import type { Timeouts, Transport, TransportResponse } from "./transport.js";

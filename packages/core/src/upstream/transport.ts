@@ -1,5 +1,5 @@
-import type { ProducedBody } from "../families/family.js";
 import type { HeaderReader } from "../http.js";
+import type { ProducedBody } from "../images/json-body.js";
 import { toPlainError } from "../redact.js";
 import type { JsonObject } from "../util/json.js";
 
