@@ -179,20 +179,29 @@ function createSpooledFile(
     }
   }
 
+  async function* copy(): AsyncGenerator<Uint8Array, void> {
+    for await (const chunk of lend()) yield chunk.slice();
+  }
+
+  function* copySync(): Generator<Uint8Array, void> {
+    for (const piece of pieces) yield piece.slice();
+    for (const { position, length } of ranges) {
+      const chunk = new Uint8Array(length);
+      context.getFile().readSync(chunk, position);
+      yield chunk;
+    }
+  }
+
   const file: SpooledFile = {
     head,
     byteLength,
-    async *chunks() {
-      for await (const chunk of lend()) yield chunk.slice();
-    },
-    *chunksSync() {
+    chunks() {
       checkOpen();
-      for (const piece of pieces) yield piece.slice();
-      for (const { position, length } of ranges) {
-        const chunk = new Uint8Array(length);
-        context.getFile().readSync(chunk, position);
-        yield chunk;
-      }
+      return copy();
+    },
+    chunksSync() {
+      checkOpen();
+      return copySync();
     },
   };
   setLender(file, lend);
