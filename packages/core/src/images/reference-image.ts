@@ -138,7 +138,7 @@ function wrongMediaType(mediaType: string, param: string, mediaTypes: ReadonlySe
 
 /** `start` matches the first bytes of an image as Latin-1. */
 const SIGNATURES: readonly { readonly mediaType: string; readonly start: RegExp }[] = [
-  { mediaType: "image/png", start: /^\x89PNG\r\n\x1a\n/ },
+  { mediaType: "image/png", start: /^\x89PNG\r\n/ },
   { mediaType: "image/jpeg", start: /^\xff\xd8\xff/ },
   { mediaType: "image/webp", start: /^RIFF.{4}WEBP/s },
   { mediaType: "image/gif", start: /^GIF8/ },
