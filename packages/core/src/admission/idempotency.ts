@@ -4,7 +4,7 @@ import { GatewayError, invalidRequest } from "../errors.js";
 import type { HeaderReader } from "../http.js";
 import { LONG_DATA_URL } from "../images/data-url.js";
 import { lendChunks } from "../images/lend-chunks.js";
-import { replaceUploads, type UploadedImage } from "../images/reference-image.js";
+import { stringifyUploads, type UploadedImage } from "../images/reference-image.js";
 import type { JsonObject } from "../util/json.js";
 import type { IdempotencyRequest } from "./store.js";
 
@@ -91,7 +91,7 @@ export async function toFingerprint(fields: JsonObject): Promise<string> {
   // A data URL gets the same hash as a string and as bytes.
   const write = (image: UploadedImage): unknown => image.dataUrl ?? { upload: uploads.push(image) };
   // The letter before each string distinguishes the hash of a long string from a short string that is a number.
-  const outline = JSON.stringify(replaceUploads(fields, write), (_, value: unknown) => {
+  const outline = stringifyUploads(fields, write, (_, value: unknown) => {
     if (value instanceof Uint8Array) return `l${longTexts.push(value)}`;
     if (typeof value !== "string") return value;
     return isLong(value) ? `l${longTexts.push(value)}` : `s${value}`;

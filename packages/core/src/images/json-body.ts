@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { JsonObject } from "../util/json.js";
 import { type Chunks, lendChunks, setLender } from "./lend-chunks.js";
-import { replaceUploads, toDataUrlPrefix, type UploadedImage } from "./reference-image.js";
+import { stringifyUploads, toDataUrlPrefix, type UploadedImage } from "./reference-image.js";
 
 /**
  * A body whose bytes are created while they are sent, such as JSON with the files of a form in it. Each iteration starts
@@ -20,7 +20,7 @@ export function toJsonBody(value: JsonObject): string | ProducedBody {
   const images: UploadedImage[] = [];
   // A client cannot know this value, so it cannot send a string that would be taken for an image.
   const mark = crypto.randomUUID();
-  const outline = JSON.stringify(replaceUploads(value, (image) => `${mark}[${images.push(image) - 1}]`));
+  const outline = stringifyUploads(value, (image) => `${mark}[${images.push(image) - 1}]`);
   if (images.length === 0) return outline;
   // Strings alternate with indexes of images.
   const pieces = outline.split(new RegExp(`${mark}\\[(\\d+)\\]`));

@@ -46,14 +46,39 @@ export function createUploadedImage(
     byteLength: bytes.byteLength,
     chunks: () => bytes.chunks(),
     dataUrl,
-    toJSON: () =>
-      dataUrl === undefined
-        ? toDataUrlPrefix(mediaType) + Buffer.concat([...bytes.chunksSync()]).toString("base64")
-        : asciiToString(dataUrl),
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- A string for everyone but `stringifyUploads`.
+    toJSON: () => (writeUpload === undefined ? toDataUrl(image, bytes) : (writeUpload(image) as string)),
     [MARK]: true,
   };
   setLender(image, () => lendChunks(bytes));
   return image;
+}
+
+function toDataUrl({ mediaType, dataUrl }: UploadedImage, bytes: ImageBytes): string {
+  if (dataUrl !== undefined) return asciiToString(dataUrl);
+  return toDataUrlPrefix(mediaType) + Buffer.concat([...bytes.chunksSync()]).toString("base64");
+}
+
+type UploadWriter = (image: UploadedImage) => unknown;
+
+/** What `toJSON` of an upload returns while {@link stringifyUploads} runs. */
+let writeUpload: UploadWriter | undefined;
+
+/**
+ * `JSON.stringify` with the result of `write` in the place of each upload. It visits each value once; searching for
+ * uploads first would visit the whole body twice.
+ */
+export function stringifyUploads(
+  value: unknown,
+  write: UploadWriter,
+  replace?: (key: string, value: unknown) => unknown,
+): string {
+  writeUpload = write;
+  try {
+    return JSON.stringify(value, replace);
+  } finally {
+    writeUpload = undefined;
+  }
 }
 
 /** True for an upload. Nothing that `JSON.parse` returns is one. */
@@ -72,9 +97,9 @@ export function asciiToString(ascii: Uint8Array): string {
 }
 
 /** Replaces each upload in a JSON value. Returns the same value if it contains none. */
-export function replaceUploads(value: JsonObject, replace: (image: UploadedImage) => unknown): JsonObject;
-export function replaceUploads(value: unknown, replace: (image: UploadedImage) => unknown): unknown;
-export function replaceUploads(value: unknown, replace: (image: UploadedImage) => unknown): unknown {
+export function replaceUploads(value: JsonObject, replace: UploadWriter): JsonObject;
+export function replaceUploads(value: unknown, replace: UploadWriter): unknown;
+export function replaceUploads(value: unknown, replace: UploadWriter): unknown {
   if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value;
   if (isUploadedImage(value)) return replace(value);
   let copy: Record<PropertyKey, unknown> | unknown[] | undefined;
