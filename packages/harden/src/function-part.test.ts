@@ -16,6 +16,7 @@ import { describe, expect, it } from "vitest";
 import { createFunctionPart, deepFreeze, type FunctionCheck } from "./function-part.ts";
 import { createBillingChecks } from "./parts/billing.ts";
 import { createFamilyChecks } from "./parts/families.ts";
+import { createNormalizerChecks, type Normalize, normalize } from "./parts/normalizer.ts";
 import { createSseChecks } from "./parts/sse.ts";
 import { runPart, type TaskResult } from "./run-part.ts";
 
@@ -81,6 +82,80 @@ async function findsRule(checks: readonly FunctionCheck[], rule: string): Promis
     }
   }
   return false;
+}
+
+describe("the rules of the normalizer", () => {
+  it.each<readonly [string, Normalize]>([
+    [
+      "a request is understood or refused",
+      async (request) => ({ ...(await normalize(request)), request: undefined }),
+    ],
+    [
+      "a body is refused with a 400, 404, 413 or 415",
+      async (request) => {
+        const result = await normalize(request);
+        return result.status === 400 ? { ...result, status: 500 } : result;
+      },
+    ],
+    [
+      "an error has a documented code",
+      async (request) => {
+        const result = await normalize(request);
+        return { ...result, body: result.body.replace('"code":"invalid_request_error"', '"code":"odd"') };
+      },
+    ],
+    [
+      "the chunks of a body change nothing",
+      (request) => normalize({ ...request, body: dropLast(request.body) }),
+    ],
+    [
+      "the image request is that of JSON.parse and the family",
+      // Parsed by the host, a body may have a field twice.
+      async (request) => {
+        const text = await readText(request.body);
+        try {
+          return await normalize({ ...request, body: null, parsedBody: JSON.parse(text) });
+        } catch {
+          return normalize({ ...request, body: dropLast(null) });
+        }
+      },
+    ],
+    [
+      "a forwarded number keeps its digits",
+      async (request) => {
+        const result = await normalize(request);
+        return { ...result, request: result.request && JSON.stringify(JSON.parse(result.request)) };
+      },
+    ],
+    [
+      "a body that the host has parsed gives the same image request",
+      (request) => normalize({ ...request, ...(request.parsedBody !== undefined && { parsedBody: {} }) }),
+    ],
+    [
+      "the images of a valid form keep their bytes and their order",
+      async (request) => {
+        const result = await normalize(request);
+        return { ...result, request: result.request?.replaceAll("image/gif", "image/png") };
+      },
+    ],
+  ])("%s", async (rule, broken) => {
+    expect(await findsRule(createNormalizerChecks(broken), rule)).toBe(true);
+  });
+});
+
+type Body = Parameters<Normalize>[0]["body"];
+
+/** A body without its last chunk, if it has several. */
+async function* dropLast(body: Body): AsyncGenerator<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body ?? []) chunks.push(chunk);
+  yield* chunks.length > 1 ? chunks.slice(0, -1) : chunks;
+}
+
+async function readText(body: Body): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body ?? []) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
 }
 
 const calculator = { calculateCharge, estimateCharge };

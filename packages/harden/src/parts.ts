@@ -6,6 +6,7 @@ import { faultMatrix } from "./parts/fault-matrix.ts";
 import { forms } from "./parts/forms.ts";
 import { kills } from "./parts/kills.ts";
 import { moneyModel } from "./parts/money-model.ts";
+import { normalizer } from "./parts/normalizer.ts";
 import { providerSockets } from "./parts/provider-sockets.ts";
 import { requests } from "./parts/requests.ts";
 import { soak } from "./parts/soak.ts";
@@ -15,6 +16,7 @@ import { upstream } from "./parts/upstream.ts";
 
 /** All parts, in the order of docs/hardening.md. */
 export const PARTS: readonly Part[] = [
+  normalizer,
   familyAdapters,
   sse,
   billing,
