@@ -7,9 +7,9 @@ import { describeIdempotency } from "./admission-suite/describe-idempotency.js";
 import { describeWindows } from "./admission-suite/describe-windows.js";
 import type { OpenStore } from "./admission-suite/open-store.js";
 
-/** What every store of limits does. Each calls it once, in a file of a few lines: see `admission-stores/`. */
+/** The tests that every admission store passes. Each store calls it once, in a short file: see `admission-stores/`. */
 export function describeAdmissionStore(name: string, open: OpenStore): void {
-  describe(`a store of limits ${name}`, () => {
+  describe(`an admission store ${name}`, () => {
     describeWindows(open);
     describeConcurrency(open);
     describeAtomicity(open);

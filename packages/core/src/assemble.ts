@@ -2,8 +2,7 @@ import { openTemporaryFile } from "#temporary-file";
 import { createTransport } from "#transport";
 import { createByteBudget } from "./admission/byte-budget.js";
 import { createMemoryAdmissionStore } from "./admission/memory-store.js";
-import { createLimitPlans } from "./admission/rate-limits.js";
-import { createEntrance, createLocalConcurrency } from "./admission/slot.js";
+import { createSlots } from "./admission/slot.js";
 import { createAuthenticator, findByHash, findByOperator } from "./auth/authenticate.js";
 import { createDelivery } from "./billing/delivery.js";
 import { createHolds } from "./billing/hold.js";
@@ -130,7 +129,7 @@ function createLastingParts(
     try {
       await admission.setCooldown(id, cooldown);
     } catch (error) {
-      logger.warn({ err: error }, "The store of limits failed; a cooldown is known to this process only.");
+      logger.warn({ err: error }, "The admission store failed; a cooldown is known to this process only.");
     }
   };
   return {
@@ -143,9 +142,8 @@ function createLastingParts(
     delivery: createDelivery({ ledger, send: options.onUsage, logger }),
     holds: createHolds({ ledger, logger, onLost, now }),
     onLost,
-    entrance: createEntrance(budget, createLocalConcurrency(), spool),
+    takeSlot: createSlots(budget, spool),
     limits: options.limits,
-    limitPlans: createLimitPlans(),
     idempotency: {
       seconds: options.idempotency?.seconds ?? DEFAULT_IDEMPOTENCY.seconds,
       maxResponseBytes: options.idempotency?.maxResponseBytes ?? DEFAULT_IDEMPOTENCY.maxResponseBytes,

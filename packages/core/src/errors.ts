@@ -73,7 +73,7 @@ const ERROR_KINDS = {
   upstream_no_image: { status: 502, type: "upstream_error" },
   /** The limit of bytes in flight is reached. */
   overloaded: { status: 503, type: "server_error" },
-  /** The ledger or the store of limits cannot be reached, or the options are not loaded yet. */
+  /** The ledger or the admission store cannot be reached, or the options are not loaded yet. */
   gateway_unavailable: { status: 503, type: "server_error" },
   /** The gateway is closing. */
   gateway_closed: { status: 503, type: "server_error" },

@@ -35,7 +35,7 @@ function open(
   return createTestGateway(provider, { admission: store, limits: { concurrent: 1 }, ...options });
 }
 
-describe("a store of limits", () => {
+describe("an admission store", () => {
   it.each(FAILURES)("that cannot be asked is a 503, with nothing sent: it %s", async (_what, admit) => {
     const { post, calls, records, logs } = open({ admit });
     for (const _ of [1, 2]) {

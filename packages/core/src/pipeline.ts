@@ -1,8 +1,8 @@
 import { type Admission, type AdmissionParts, admit } from "./admission/admit.js";
+import { renderReplay, toStoredResponse } from "./admission/idempotency.js";
 import { mergeLimits } from "./admission/rate-limits.js";
-import type { Entrance, Visit } from "./admission/slot.js";
+import type { Slot, TakeSlot } from "./admission/slot.js";
 import type { IdempotencyOutcome } from "./admission/store.js";
-import { renderReplay, toStoredResponse } from "./admission/stored-response.js";
 import type { Authenticator } from "./auth/authenticate.js";
 import type { Delivery } from "./billing/delivery.js";
 import type { HoldEnd } from "./billing/hold.js";
@@ -35,7 +35,7 @@ import type { Repeat } from "./util/timers.js";
 /** What the pipeline is wired from, once for each set of options. */
 export interface PipelineParts extends CallParts, AdmissionParts, ReportParts {
   readonly authenticate: Authenticator;
-  readonly entrance: Entrance;
+  readonly takeSlot: TakeSlot;
   readonly resolveModel: ModelResolver;
   /** `undefined` without `billing`. */
   readonly prices: PriceList | undefined;
@@ -62,7 +62,7 @@ export async function runPipeline(
 ): Promise<GatewayResponse> {
   const arrival = createArrival(parts, operation);
   const report = createRequestReport(parts, arrival);
-  let visit: Visit | undefined;
+  let slot: Slot | undefined;
   let response: GatewayResponse;
   try {
     checkMethod(request.method);
@@ -70,9 +70,9 @@ export async function runPipeline(
     const caller = isPromiseLike(found) ? await found : found;
     report.isFrom(caller.id);
     const callerLimits = mergeLimits(caller.limits, parts.limits);
-    visit = parts.entrance.enter(request, { id: caller.id, concurrent: callerLimits.concurrent });
+    slot = parts.takeSlot(request, { id: caller.id, concurrent: callerLimits.concurrent });
     const { bodyLimits: limits, repeat } = parts;
-    const fields = await readFields(request, { operation, limits, slot: visit, repeat });
+    const fields = await readFields(request, { operation, limits, slot, repeat });
     const model = parts.resolveModel(fields["model"], caller, operation);
     report.isFor(model.name);
     const { responseFormat } = parts;
@@ -112,7 +112,7 @@ export async function runPipeline(
     const admission = await admit(parts, applicant);
     if (admission.kind === "replay") {
       response = renderReplay(admission.response, id);
-      visit.leave();
+      slot.release();
     } else {
       const job = {
         id,
@@ -122,13 +122,13 @@ export async function runPipeline(
         logger,
         keepAlive,
         keptBytes: admission.isRepeatable ? parts.idempotency.maxResponseBytes : 0,
-        bytes: visit.bytes,
+        bytes: slot.bytes,
         report,
       };
-      response = await runAdmitted(parts, { job, admission, visit, caller, request, report });
+      response = await runAdmitted(parts, { job, admission, slot, caller, request, report });
     }
   } catch (error) {
-    visit?.leave();
+    slot?.release();
     response = report.fail(error);
   }
   report.answered(response);
@@ -162,7 +162,7 @@ interface AdmittedParts extends CallParts {
 interface AdmittedJob {
   readonly job: Call;
   readonly admission: Extract<Admission, { kind: "admitted" }>;
-  readonly visit: Visit;
+  readonly slot: Slot;
   readonly caller: Caller;
   /** Whose signal tells whether the client is still there. */
   readonly request: Pick<GatewayRequest, "signal">;
@@ -174,7 +174,7 @@ interface AdmittedJob {
  * where that is a stream with the end of it. Never rejects.
  */
 async function runAdmitted(parts: AdmittedParts, admitted: AdmittedJob): Promise<GatewayResponse> {
-  const { job, admission, visit, request, report } = admitted;
+  const { job, admission, slot, request, report } = admitted;
   let answer: GatewayResponse;
   try {
     if (parts.beforeSend !== undefined || request.signal.aborted) await checkBeforeSend(parts, admitted);
@@ -188,13 +188,10 @@ async function runAdmitted(parts: AdmittedParts, admitted: AdmittedJob): Promise
   if (!isComplete(response)) return endWithStream(response, parts, admitted);
   const end = await job.hold.ended;
   // First: a client that has the answer finds its place free, and a repeat of the request finds the answer kept.
-  const finished = admission.finish(
-    admission.isRepeatable ? toEnding(end, response, parts.idempotency) : FORGET,
-  );
-  if (finished !== undefined) await finished;
+  await admission.finish(admission.isRepeatable ? toEnding(end, response, parts.idempotency) : FORGET);
   const delivered = parts.delivery.run();
   if (delivered !== undefined) job.keepAlive(delivered);
-  return afterBody(response, visit);
+  return afterBody(response, slot);
 }
 
 /**
@@ -205,7 +202,7 @@ async function runAdmitted(parts: AdmittedParts, admitted: AdmittedJob): Promise
 function endWithStream(
   response: GatewayResponse,
   { idempotency, delivery }: AdmittedParts,
-  { job, admission, visit }: AdmittedJob,
+  { job, admission, slot }: AdmittedJob,
 ): GatewayResponse {
   const { hold, isRepeatable } = admission;
   const ttlMs = idempotency.seconds * 1000;
@@ -214,7 +211,7 @@ function endWithStream(
   );
   job.keepAlive(
     finished.then(() => {
-      visit.leave();
+      slot.release();
       return delivery.run();
     }),
   );

@@ -7,203 +7,190 @@ import type { Logger } from "../logger.js";
 import type { ResolvedModel } from "../models/resolve-model.js";
 import type { Caller, CallerLimits, ImageRequest } from "../types.js";
 import type { JsonObject } from "../util/json.js";
-import { isPromiseLike } from "../util/promise-like.js";
-import {
-  createClaim,
-  createConflictError,
-  createNotReplayableError,
-  createRunningError,
-  readIdempotencyKey,
-} from "./idempotency.js";
+import { createIdempotencyRequest, readIdempotencyKey } from "./idempotency.js";
 import { addRateLimits, createCrowdedError, createLimitedError } from "./rate-limit-headers.js";
-import type { CallLimits, LimitPlans } from "./rate-limits.js";
+import { type CallLimits, toCallLimits } from "./rate-limits.js";
 import type {
   AdmissionDecision,
   AdmissionRequest,
   AdmissionStore,
   IdempotencyOutcome,
-  IdempotencyRequest,
   StoredResponse,
-  WindowState,
 } from "./store.js";
 
-/** What admission needs of the gateway. */
+/** The dependencies of {@link admit}. */
 export interface AdmissionParts {
   readonly holds: Holds;
   readonly logger: Logger;
   readonly admission: AdmissionStore;
-  readonly limitPlans: LimitPlans;
   readonly health: ChannelHealth;
 }
 
-/** A request that asks to be let through to a provider. */
-export interface Applicant {
+/** A call whose request is valid. */
+export interface CallToAdmit {
   readonly request: ImageRequest;
   readonly caller: Caller;
-  /** The caller's limits over those of the gateway. */
+  /** The caller's own limits merged with those of the gateway. */
   readonly callerLimits: CallerLimits;
   readonly model: ResolvedModel;
   readonly billed: BilledRequest;
   readonly headers: HeaderReader;
-  /** The body as it was read. */
+  /** The fields of the body. */
   readonly fields: JsonObject;
   readonly keepAlive: (work: Promise<unknown>) => void;
 }
 
-/** What became of an applicant that was not refused. */
-export type Admission =
-  | { readonly kind: "replay"; readonly response: StoredResponse }
-  | {
-      readonly kind: "admitted";
-      readonly hold: Hold;
-      /** The headers of an answer, and how the limits stand. */
-      addLimits(headers: GatewayResponse["headers"]): GatewayResponse["headers"];
-      /** Whether a repeat may be asked for, so that the answer is of use later. */
-      readonly isRepeatable: boolean;
-      /** Gives the places back; once, when the request is over. Never rejects; nothing to wait for where it is done. */
-      finish(outcome: IdempotencyOutcome): Promise<void> | undefined;
-    };
+/** The result of {@link admit}: the stored response of an earlier call, or the permission to run. */
+export type Admission = { readonly kind: "replay"; readonly response: StoredResponse } | Admitted;
+
+/** The permission to run. Call `finish` once, when the call is over. */
+interface Admitted {
+  readonly kind: "admitted";
+  readonly hold: Hold;
+  /** True if the call has an idempotency key. */
+  readonly isRepeatable: boolean;
+  /** Returns the headers with the state of the limits added. */
+  addLimits(headers: GatewayResponse["headers"]): GatewayResponse["headers"];
+  /** Releases what the call has in the store. Never rejects. */
+  finish(outcome: IdempotencyOutcome): Promise<void>;
+}
 
 /**
- * All that is asked of shared state before a request is sent: its idempotency key, the limits and the channels'
- * cooldowns in one call of the store, then the money in one call of the ledger.
+ * Does everything that needs shared state before a call is sent: checks the idempotency key and the limits and reads
+ * cooldowns in one call of the store, then opens the hold in one call of the ledger.
  *
- * @throws GatewayError 400, 403, 409, 429, or 503 where store or ledger cannot be reached
+ * @throws GatewayError 400, 403, 409, 422 or 429; 503 if the store or the ledger cannot be reached
  */
-export async function admit(parts: AdmissionParts, applicant: Applicant): Promise<Admission> {
-  const { caller, model, billed, keepAlive } = applicant;
-  const { leaseMs } = model;
-  const key = readIdempotencyKey(applicant.headers);
-  const limits = findLimits(parts.limitPlans, applicant);
+export async function admit(parts: AdmissionParts, call: CallToAdmit): Promise<Admission> {
+  const { caller, model, billed, keepAlive } = call;
+  const limits = toCallLimits({
+    callerId: caller.id,
+    callerLimits: call.callerLimits,
+    model: model.entry,
+    modelLimits: model.callerLimits,
+    maxImages: call.request.maxImages,
+    leaseMs: model.leaseMs,
+  });
   const request: AdmissionRequest = {
     id: billed.id,
     caller: caller.id,
     windows: limits.windows,
     concurrency: limits.concurrency,
-    idempotency: key === undefined ? undefined : await claim(applicant, key, leaseMs),
+    idempotency: await readIdempotency(call),
     channels: model.healthIds,
   };
-  let decision: AdmissionDecision;
-  try {
-    const decided = parts.admission.admit(request);
-    decision = isPromiseLike(decided) ? await decided : decided;
-  } catch (cause) {
-    throw toStoreError(cause, request, parts.logger);
-  }
+  const decision = await decide(parts, request);
   if (decision.kind === "replay") return decision;
-  if (decision.kind !== "admitted") throw toDecisionError(decision, limits);
+  if (decision.kind !== "admitted") throw toRefusalError(decision, limits);
   parts.health.merge(decision.cooldowns, request.channels);
-  let hold: Hold;
   try {
-    hold = await parts.holds.open(billed, { ttlMs: leaseMs, keepAlive });
+    const hold = await parts.holds.open(billed, { ttlMs: model.leaseMs, keepAlive });
+    return createAdmitted(parts, hold, { request, limits, windows: decision.windows });
   } catch (error) {
-    // First: a client that asks for less at once finds its place and its key free.
-    await finishTicket(parts, request, { kind: "forget" });
+    // Before the client gets the error, so that its next request finds the slot and the idempotency key free.
+    await finish(parts, request, { kind: "forget" });
     throw error;
   }
-  return new Admitted(parts, hold, { request, limits, windows: decision.windows });
 }
 
-/** What an admitted request asked for and got. */
-interface Granted {
+async function readIdempotency({
+  headers,
+  caller,
+  billed,
+  fields,
+  model,
+}: CallToAdmit): Promise<AdmissionRequest["idempotency"]> {
+  const key = readIdempotencyKey(headers);
+  if (key === undefined) return undefined;
+  const { leaseMs } = model;
+  return createIdempotencyRequest({ callerId: caller.id, path: billed.operation, key, fields, leaseMs });
+}
+
+async function decide(
+  { admission, logger }: AdmissionParts,
+  request: AdmissionRequest,
+): Promise<AdmissionDecision> {
+  try {
+    return await admission.admit(request);
+  } catch (cause) {
+    if (isGatewayError(cause)) throw cause;
+    logger.error({ requestId: request.id, err: cause }, "The admission store failed.");
+    throw new GatewayError(
+      "gateway_unavailable",
+      "This server cannot check its rate limits at the moment: try again.",
+      { retryAfterSeconds: 5, cause },
+    );
+  }
+}
+
+/** What remains of an admission until the call is over. */
+interface Granted extends Pick<Extract<AdmissionDecision, { kind: "admitted" }>, "windows"> {
   readonly request: AdmissionRequest;
   readonly limits: CallLimits;
-  readonly windows: readonly WindowState[];
 }
 
-/** A class, as each request has one for as long as its answer takes. The headers are written when it is there. */
-class Admitted implements Extract<Admission, { kind: "admitted" }> {
-  readonly kind = "admitted";
-  readonly hold: Hold;
-  readonly #parts: AdmissionParts;
-  readonly #granted: Granted;
-
-  constructor(parts: AdmissionParts, hold: Hold, granted: Granted) {
-    this.hold = hold;
-    this.#parts = parts;
-    this.#granted = granted;
-  }
-
-  addLimits(headers: GatewayResponse["headers"]): GatewayResponse["headers"] {
-    return addRateLimits({ ...headers }, this.#granted.limits, this.#granted);
-  }
-
-  get isRepeatable(): boolean {
-    return this.#granted.request.idempotency !== undefined;
-  }
-
-  finish(outcome: IdempotencyOutcome): Promise<void> | undefined {
-    return finishTicket(this.#parts, this.#granted.request, outcome);
-  }
+/** Separate from `admit` so that its closures do not retain the request body while the response streams. */
+function createAdmitted(parts: AdmissionParts, hold: Hold, granted: Granted): Admitted {
+  const { request, limits, windows } = granted;
+  return {
+    kind: "admitted",
+    hold,
+    isRepeatable: request.idempotency !== undefined,
+    addLimits: (headers) => addRateLimits({ ...headers }, limits, { windows }),
+    finish: (outcome) => finish(parts, request, outcome),
+  };
 }
 
-function findLimits(plans: LimitPlans, { caller, callerLimits, model, request }: Applicant): CallLimits {
-  return plans.find({
-    callerId: caller.id,
-    callerLimits,
-    model: model.entry,
-    modelLimits: model.callerLimits,
-    maxImages: request.maxImages,
-    leaseMs: model.leaseMs,
-  });
-}
-
-function claim(
-  { caller, billed, fields }: Applicant,
-  key: string,
-  leaseMs: number,
-): Promise<IdempotencyRequest> {
-  return createClaim({ callerId: caller.id, path: billed.operation, key, fields, leaseMs });
-}
-
-function toStoreError(cause: unknown, request: AdmissionRequest, logger: Logger): GatewayError {
-  if (isGatewayError(cause)) return cause;
-  logger.error({ requestId: request.id, err: cause }, "The store of limits failed.");
-  return new GatewayError(
-    "gateway_unavailable",
-    "This server cannot count its limits at the moment: try again.",
-    { retryAfterSeconds: 5, cause },
-  );
-}
-
-function finishTicket(
+async function finish(
   { admission, logger }: AdmissionParts,
   request: AdmissionRequest,
   outcome: IdempotencyOutcome,
-): Promise<void> | undefined {
+): Promise<void> {
   try {
-    const finished = admission.finish(request, outcome);
-    if (!isPromiseLike(finished)) return undefined;
-    return Promise.resolve(finished).catch((error: unknown) => reportUnfinished(request, error, logger));
-  } catch (error) {
-    reportUnfinished(request, error, logger);
-    return undefined;
+    await admission.finish(request, outcome);
+  } catch (err) {
+    logger.error(
+      { requestId: request.id, err },
+      "The admission store failed; the slots of this request are free when their leases end.",
+    );
   }
 }
 
-function reportUnfinished({ id }: AdmissionRequest, err: unknown, logger: Logger): void {
-  logger.error({ requestId: id, err }, "The store of limits failed; its places lapse by themselves.");
-}
-
-/** A decision by which a request neither runs nor is answered again. */
+/** A decision that refuses the call. */
 export type Refusal = Exclude<AdmissionDecision, { kind: "admitted" | "replay" }>;
 
+/** Requests take 19 to 60 s, and clients retry twice by themselves. */
+const RUNNING_RETRY_SECONDS = 10;
+
 /**
- * What the client is told of a refusal.
+ * Returns the error that the client gets for a refusal.
  *
- * @param limits those of the request
+ * @param limits the limits of the call
  */
-export function toDecisionError(refusal: Refusal, limits: CallLimits): GatewayError {
+export function toRefusalError(refusal: Refusal, limits: CallLimits): GatewayError {
   switch (refusal.kind) {
     case "limited":
       return createLimitedError(limits, refusal.limit, refusal.windows);
     case "crowded":
       return createCrowdedError(limits, refusal.limit, refusal.windows);
     case "conflict":
-      return createConflictError();
+      return new GatewayError(
+        "idempotency_conflict",
+        "Another request was sent with this Idempotency-Key: send a new key, or the same request as before.",
+        { shouldRetry: false },
+      );
     case "running":
-      return createRunningError();
+      return new GatewayError(
+        "idempotency_in_progress",
+        `The request with this Idempotency-Key is still running: try again in ${RUNNING_RETRY_SECONDS} s.`,
+        { retryAfterSeconds: RUNNING_RETRY_SECONDS },
+      );
     case "not_replayable":
-      return createNotReplayableError();
+      return new GatewayError(
+        "idempotency_not_replayable",
+        "The request with this Idempotency-Key has run, and its response is not stored (a stream, or too large). " +
+          "Its images were charged, or its outcome is unknown. Send a new key to run it again; it can be charged again.",
+        { shouldRetry: false },
+      );
   }
 }

@@ -27,7 +27,7 @@ describe("a budget of bytes", () => {
     expect(open().add(41)).toBe(false);
     expect(open().add(40)).toBe(true);
     expect(budget.inUse).toBe(100);
-    first.giveBack();
+    first.release();
     expect(open().add(60)).toBe(true);
   });
 
@@ -47,7 +47,7 @@ describe("a budget of bytes", () => {
     taken.addAnyway(50);
     expect(budget.inUse).toBe(140);
     expect(budget.open("a", 0)).toBeUndefined();
-    taken.giveBack();
+    taken.release();
     expect(budget.inUse).toBe(0);
   });
 
@@ -61,8 +61,8 @@ describe("a budget of bytes", () => {
     expect(budget.inUse).toBe(40);
     taken.remove(50);
     expect(budget.inUse).toBe(10);
-    taken.giveBack();
-    other.giveBack();
+    taken.release();
+    other.release();
     other.remove(10);
     expect(budget.inUse).toBe(0);
   });
@@ -73,13 +73,13 @@ describe("a budget of bytes", () => {
     const taken = open();
     other.add(10);
     taken.add(10);
-    taken.giveBack();
-    taken.giveBack();
+    taken.release();
+    taken.release();
     expect(taken.add(1)).toBe(false);
     taken.addAnyway(1);
     taken.startReceiving();
     expect(budget.inUse).toBe(10);
-    other.giveBack();
+    other.release();
     expect(budget.inUse).toBe(0);
   });
 });
@@ -110,8 +110,8 @@ describe("one caller", () => {
     second.startReceiving();
     second.startReceiving();
     expect(first.add(100)).toBe(true);
-    first.giveBack();
-    second.giveBack();
+    first.release();
+    second.release();
     expect(open("b").add(100)).toBe(true);
   });
 
@@ -121,7 +121,7 @@ describe("one caller", () => {
     first.add(60);
     second.add(40);
     expect(open("b").add(40)).toBe(false);
-    second.giveBack();
+    second.release();
     expect(third.add(40)).toBe(false);
     expect(open("b").add(40)).toBe(true);
   });

@@ -15,7 +15,7 @@ export interface TakenBytes extends ByteCount {
   /** Call when the body is complete or is not read any further. A second call does nothing. */
   finishReceiving(): void;
   /** Releases all bytes of the request. After that, nothing is counted any more. A second call does nothing. */
-  giveBack(): void;
+  release(): void;
 }
 
 /**
@@ -139,7 +139,7 @@ class Taken implements TakenBytes {
   readonly #account: Account;
   #own = 0;
   #isReceiving = false;
-  #isGivenBack = false;
+  #isReleased = false;
 
   constructor(budget: Budget, account: Account) {
     this.#budget = budget;
@@ -147,22 +147,22 @@ class Taken implements TakenBytes {
   }
 
   add(bytes: number): boolean {
-    if (this.#isGivenBack || !this.#budget.accepts(this.#account, bytes)) return false;
+    if (this.#isReleased || !this.#budget.accepts(this.#account, bytes)) return false;
     this.#budget.forgetRefusal(this.#account);
     this.#count(bytes);
     return true;
   }
 
   addAnyway(bytes: number): void {
-    if (!this.#isGivenBack) this.#count(bytes);
+    if (!this.#isReleased) this.#count(bytes);
   }
 
   remove(bytes: number): void {
-    if (!this.#isGivenBack) this.#count(-Math.min(bytes, this.#own));
+    if (!this.#isReleased) this.#count(-Math.min(bytes, this.#own));
   }
 
   startReceiving(): void {
-    if (this.#isReceiving || this.#isGivenBack) return;
+    if (this.#isReceiving || this.#isReleased) return;
     this.#isReceiving = true;
     this.#budget.changeReceiving(this.#account, 1);
   }
@@ -173,10 +173,10 @@ class Taken implements TakenBytes {
     this.#budget.changeReceiving(this.#account, -1);
   }
 
-  giveBack(): void {
-    if (this.#isGivenBack) return;
+  release(): void {
+    if (this.#isReleased) return;
     this.finishReceiving();
-    this.#isGivenBack = true;
+    this.#isReleased = true;
     this.#count(-this.#own);
     this.#budget.close(this.#account);
   }

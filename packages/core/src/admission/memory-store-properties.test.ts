@@ -14,11 +14,11 @@ const LEASE_MS = 50;
 const WINDOW_MS = 100;
 const TTL_MS = 200;
 
-/** The store again, in the plainest way: it remembers all that happened and looks at all of it each time. */
+/** A simple model of the store. It remembers everything that happened and looks at all of it each time. */
 function createNaiveStore(now: () => number): AdmissionStore {
   const counted: { key: string; at: number; cost: number }[] = [];
-  const places: { key: string; id: string; until: number }[] = [];
-  const claims: {
+  const slots: { key: string; id: string; until: number }[] = [];
+  const keys: {
     key: string;
     fingerprint: string;
     id: string;
@@ -27,7 +27,7 @@ function createNaiveStore(now: () => number): AdmissionStore {
   }[] = [];
   const cooldowns: { channel: string; cooldown: Cooldown | undefined }[] = [];
 
-  /** Goes through all counts of the key from the first one, window after window. */
+  /** Goes through all counts of the key from the first one on, window after window. */
   const stateOf = (key: string, limit: number): WindowState => {
     let start = Number.NEGATIVE_INFINITY;
     let count = 0;
@@ -45,7 +45,7 @@ function createNaiveStore(now: () => number): AdmissionStore {
   };
   const findRepeat = ({ idempotency }: AdmissionRequest): AdmissionDecision | undefined => {
     if (idempotency === undefined) return undefined;
-    const last = claims.findLast(({ key, until }) => key === idempotency.key && until > now());
+    const last = keys.findLast(({ key, until }) => key === idempotency.key && until > now());
     if (last === undefined || last.outcome?.kind === "forget") return undefined;
     if (last.fingerprint !== idempotency.fingerprint) return { kind: "conflict" };
     if (last.outcome === undefined) return { kind: "running" };
@@ -62,16 +62,13 @@ function createNaiveStore(now: () => number): AdmissionStore {
       const reached = request.windows.find(({ cost }, index) => cost > (before[index]?.remaining ?? 0));
       if (reached !== undefined) return { kind: "limited", limit: reached, windows: before };
       const full = request.concurrency.find(
-        ({ key, limit }) =>
-          places.filter((place) => place.key === key && place.until > now()).length >= limit,
+        ({ key, limit }) => slots.filter((slot) => slot.key === key && slot.until > now()).length >= limit,
       );
       if (full !== undefined) return { kind: "crowded", limit: full, windows: before };
       counted.push(...request.windows.map(({ key, cost }) => ({ key, at: now(), cost })));
-      places.push(
-        ...request.concurrency.map(({ key }) => ({ key, id: request.id, until: now() + LEASE_MS })),
-      );
+      slots.push(...request.concurrency.map(({ key }) => ({ key, id: request.id, until: now() + LEASE_MS })));
       if (request.idempotency !== undefined) {
-        claims.push({ ...request.idempotency, id: request.id, until: now() + LEASE_MS });
+        keys.push({ ...request.idempotency, id: request.id, until: now() + LEASE_MS });
       }
       const cooling = request.channels.flatMap((channel): [string, Cooldown][] => {
         const last = cooldowns.findLast((entry) => entry.channel === channel)?.cooldown;
@@ -84,14 +81,14 @@ function createNaiveStore(now: () => number): AdmissionStore {
       };
     },
     async finish({ id, idempotency }, outcome) {
-      for (const place of places) if (place.id === id) place.until = 0;
+      for (const slot of slots) if (slot.id === id) slot.until = 0;
       if (idempotency === undefined) return;
       const { key, fingerprint } = idempotency;
-      const last = claims.findLast((claim) => claim.key === key && claim.until > now());
+      const last = keys.findLast((entry) => entry.key === key && entry.until > now());
       const isTaken = last !== undefined && last.id !== id && last.outcome?.kind !== "forget";
       if (isTaken) return;
       const until = outcome.kind === "forget" ? Number.POSITIVE_INFINITY : now() + outcome.ttlMs;
-      claims.push({ key, fingerprint, id, until, outcome });
+      keys.push({ key, fingerprint, id, until, outcome });
     },
     async setCooldown(channel, cooldown) {
       cooldowns.push({ channel, cooldown });
@@ -107,16 +104,24 @@ const window = record({
   windowMs: constantFrom(WINDOW_MS),
   cost: integer({ min: 1, max: 3 }),
 });
-const place = record({ key: name, limit: integer({ min: 1, max: 3 }), leaseMs: constantFrom(LEASE_MS) });
-const claim = record({ key: name, fingerprint: constantFrom("x", "y"), leaseMs: constantFrom(LEASE_MS) });
+const concurrency = record({
+  key: name,
+  limit: integer({ min: 1, max: 3 }),
+  leaseMs: constantFrom(LEASE_MS),
+});
+const idempotency = record({
+  key: name,
+  fingerprint: constantFrom("x", "y"),
+  leaseMs: constantFrom(LEASE_MS),
+});
 const outcome = constantFrom<IdempotencyOutcome["kind"][]>("keep", "mark", "forget");
 const command = oneof(
   record({
     kind: constantFrom("admit" as const),
     windows: array(window, { maxLength: 2 }),
-    concurrency: array(place, { maxLength: 1 }),
-    claim,
-    hasClaim: boolean(),
+    concurrency: array(concurrency, { maxLength: 1 }),
+    idempotency,
+    isKeyed: boolean(),
   }),
   record({ kind: constantFrom("finish" as const), index: integer({ min: 0, max: 9 }), outcome }),
   record({ kind: constantFrom("cool" as const), channel: name, ms: integer({ min: -20, max: 200 }) }),
@@ -125,7 +130,7 @@ const command = oneof(
 type Command = typeof command extends { generate(...args: never[]): { value: infer Value } } ? Value : never;
 
 describe("createMemoryAdmissionStore", () => {
-  it("decides as a store does that remembers everything", { timeout: 60_000 }, async () => {
+  it("decides like a store that remembers everything", { timeout: 60_000 }, async () => {
     const kinds = new Set<string>();
     await assert(
       asyncProperty(array(command, { maxLength: 60, size: "max" }), async (commands) => {
@@ -147,7 +152,7 @@ describe("createMemoryAdmissionStore", () => {
   });
 });
 
-/** What a fresh store decides on the commands, one after another. */
+/** Returns the decisions of a new store on the commands. */
 async function run(
   commands: readonly Command[],
   open: (options: { now: () => number }) => AdmissionStore,
@@ -180,7 +185,7 @@ async function run(
 }
 
 function toRequest(id: string, step: Extract<Command, { kind: "admit" }>): AdmissionRequest {
-  // A request names a key once.
+  // A request has each key once.
   const windows = step.windows.filter(
     ({ key }, index, all) => all.findIndex((other) => other.key === key) === index,
   );
@@ -189,7 +194,7 @@ function toRequest(id: string, step: Extract<Command, { kind: "admit" }>): Admis
     caller: "me",
     windows,
     concurrency: step.concurrency,
-    idempotency: step.hasClaim ? step.claim : undefined,
+    idempotency: step.isKeyed ? step.idempotency : undefined,
     channels: ["a", "b", "__proto__"],
   };
 }

@@ -10,7 +10,7 @@ function requestFor(key: string): AdmissionRequest {
   return { id: String(ids++), caller: "me", windows: [], concurrency: [], idempotency, channels: [] };
 }
 
-function keeping(body: string): IdempotencyOutcome {
+function keep(body: string): IdempotencyOutcome {
   return { kind: "keep", response: { status: 200, headers: {}, body }, ttlMs: DAY_MS };
 }
 
@@ -31,51 +31,51 @@ async function kindOf(store: AdmissionStore, key: string): Promise<string> {
 }
 
 describe("createMemoryAdmissionStore", () => {
-  it("of the oldest answers only marks stay, once all take more than they may", async () => {
+  it("drops the oldest responses when all responses exceed maxResponseBytes", async () => {
     const { store } = open({ maxResponseBytes: 30 });
-    await run(store, "first", keeping("12345"));
-    await run(store, "second", keeping("12345"));
-    await run(store, "third", keeping("12345"));
+    await run(store, "first", keep("12345"));
+    await run(store, "second", keep("12345"));
+    await run(store, "third", keep("12345"));
     expect(await kindOf(store, "first")).toBe("replay");
-    await run(store, "fourth", keeping("1"));
+    await run(store, "fourth", keep("1"));
     expect(
       await Promise.all(["first", "second", "third", "fourth"].map((key) => kindOf(store, key))),
     ).toEqual(["not_replayable", "replay", "replay", "replay"]);
   });
 
-  it("an answer that is larger than all may be pushes no other out", async () => {
+  it("drops no response for one that exceeds maxResponseBytes alone", async () => {
     const { store } = open({ maxResponseBytes: 30 });
-    await run(store, "small", keeping("12345"));
-    await run(store, "large", keeping("x".repeat(16)));
+    await run(store, "small", keep("12345"));
+    await run(store, "large", keep("x".repeat(16)));
     expect(await kindOf(store, "small")).toBe("replay");
     expect(await kindOf(store, "large")).toBe("not_replayable");
   });
 
-  it("gives the bytes of an answer back when it lapses", async () => {
+  it("frees the bytes of a response when its time is over", async () => {
     const { store, clock } = open({ maxResponseBytes: 30 });
     for (let day = 0; day < 5; day++) {
-      await run(store, `first of ${day}`, keeping("1234567"));
-      await run(store, `second of ${day}`, keeping("1234567"));
+      await run(store, `first of ${day}`, keep("1234567"));
+      await run(store, `second of ${day}`, keep("1234567"));
       expect(await kindOf(store, `first of ${day}`)).toBe("replay");
       clock.now += DAY_MS;
     }
   });
 
-  it("past their number the oldest is forgotten, and never one that runs", async () => {
+  it("forgets the oldest finished request above maxResponses, and no running request", async () => {
     const { store } = open({ maxResponses: 2 });
     await store.admit(requestFor("running"));
-    await run(store, "first", keeping("1"));
+    await run(store, "first", keep("1"));
     await run(store, "second", { kind: "mark", ttlMs: DAY_MS });
-    await run(store, "third", keeping("3"));
+    await run(store, "third", keep("3"));
     expect(await kindOf(store, "running")).toBe("running");
     expect(await kindOf(store, "second")).toBe("not_replayable");
     expect(await kindOf(store, "third")).toBe("replay");
     expect(await kindOf(store, "first")).toBe("admitted");
   });
 
-  it("remembers nothing at all when told so", async () => {
+  it("remembers no finished request with maxResponses 0", async () => {
     const { store } = open({ maxResponses: 0, maxResponseBytes: 0 });
-    await run(store, "first", keeping("1"));
+    await run(store, "first", keep("1"));
     expect(await kindOf(store, "first")).toBe("admitted");
     expect(await kindOf(store, "first")).toBe("running");
   });
@@ -94,7 +94,7 @@ describe("createMemoryAdmissionStore", () => {
     expect(await admitAt(1_000)).toMatchObject({ windows: [{ remaining: 7, resetMs: 1_000 }] });
   });
 
-  it("is exact over the real clock too", async () => {
+  it("counts exactly with the real clock", async () => {
     const store = createMemoryAdmissionStore();
     const limit = { name: "requests", key: "a", limit: 1, windowMs: 60_000, cost: 1 } as const;
     const request = { id: "a", caller: "me", windows: [limit], concurrency: [], channels: [] };

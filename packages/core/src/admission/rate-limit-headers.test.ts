@@ -1,19 +1,19 @@
 import { describe, expect, it } from "vitest";
-import { toRateLimitHeaders } from "./rate-limit-headers.js";
+import { addRateLimits } from "./rate-limit-headers.js";
 import { toCallLimits } from "./rate-limits.js";
 import type { WindowState } from "./store.js";
 
 const SOURCES = { callerId: "me", model: "m", modelLimits: undefined, maxImages: 2, leaseMs: 1 };
 const REQUESTS = toCallLimits({ ...SOURCES, callerLimits: { requestsPerMinute: 600 } });
 
-describe("toRateLimitHeaders", () => {
-  it("are none without limits", () => {
+describe("addRateLimits", () => {
+  it("adds nothing without limits", () => {
     const none = toCallLimits({ ...SOURCES, callerLimits: {} });
-    expect(toRateLimitHeaders(none, { windows: [] })).toEqual({});
+    expect(addRateLimits({}, none, { windows: [] })).toEqual({});
   });
 
-  it("show a limit as the draft and as OpenAI write it", () => {
-    expect(toRateLimitHeaders(REQUESTS, { windows: [{ remaining: 599, resetMs: 41_001 }] })).toEqual({
+  it("adds the headers of the draft and those of OpenAI", () => {
+    expect(addRateLimits({}, REQUESTS, { windows: [{ remaining: 599, resetMs: 41_001 }] })).toEqual({
       "ratelimit-policy": '"requests";q=600;w=60',
       ratelimit: '"requests";r=599;t=42',
       "x-ratelimit-limit-requests": "600",
@@ -22,7 +22,7 @@ describe("toRateLimitHeaders", () => {
     });
   });
 
-  it("name every limit apart, and in the x- headers the tighter of two of a kind", () => {
+  it("names each limit, and shows the tighter of two limits of a kind in the x- headers", () => {
     const limits = toCallLimits({
       ...SOURCES,
       callerLimits: { requestsPerMinute: 600, imagesPerMinute: 20, concurrent: 8 },
@@ -34,7 +34,7 @@ describe("toRateLimitHeaders", () => {
       { remaining: 7, resetMs: 3_000 },
       { remaining: 38, resetMs: 4_000 },
     ];
-    expect(toRateLimitHeaders(limits, { windows })).toEqual({
+    expect(addRateLimits({}, limits, { windows })).toEqual({
       "ratelimit-policy": [
         '"requests";q=600;w=60',
         '"images";q=20;qu="images";w=60',
@@ -58,7 +58,7 @@ describe("toRateLimitHeaders", () => {
     });
   });
 
-  it("of two that are equally near their end, the one that lasts longer is the tighter", () => {
+  it("shows the limit that ends later if two limits have the same number left", () => {
     const limits = toCallLimits({
       ...SOURCES,
       callerLimits: { requestsPerMinute: 600 },
@@ -68,13 +68,13 @@ describe("toRateLimitHeaders", () => {
       { remaining: 0, resetMs: 1_000 },
       { remaining: 0, resetMs: 3_000 },
     ];
-    expect(toRateLimitHeaders(limits, { windows })["x-ratelimit-reset-requests"]).toBe("3s");
+    expect(addRateLimits({}, limits, { windows })["x-ratelimit-reset-requests"]).toBe("3s");
   });
 
-  it("a full place is told without a time", () => {
+  it("shows a concurrency limit that is reached without a time", () => {
     const limits = toCallLimits({ ...SOURCES, callerLimits: { concurrent: 8 } });
     const [crowded] = limits.concurrency;
-    expect(toRateLimitHeaders(limits, { windows: [], crowded })).toEqual({
+    expect(addRateLimits({}, limits, { windows: [], crowded })).toEqual({
       "ratelimit-policy": '"concurrent";q=8;qu="concurrent-requests"',
       ratelimit: '"concurrent";r=0',
     });
@@ -92,14 +92,14 @@ describe("toRateLimitHeaders", () => {
     [90_250, "1m30.25s"],
     [3_600_000, "1h0m0s"],
     [90_061_000, "25h1m1s"],
-  ])("%d ms are written %s", (resetMs, expected) => {
+  ])("writes %d ms as %s", (resetMs, expected) => {
     const windows: WindowState[] = [{ remaining: 1, resetMs }];
-    expect(toRateLimitHeaders(REQUESTS, { windows })["x-ratelimit-reset-requests"]).toBe(expected);
+    expect(addRateLimits({}, REQUESTS, { windows })["x-ratelimit-reset-requests"]).toBe(expected);
   });
 
-  it("numbers stay within the integers of structured fields", () => {
+  it("writes no number above the largest integer of structured fields", () => {
     const huge = toCallLimits({ ...SOURCES, callerLimits: { requestsPerMinute: 1e21 } });
-    const headers = toRateLimitHeaders(huge, { windows: [{ remaining: 1e21, resetMs: 60_000 }] });
+    const headers = addRateLimits({}, huge, { windows: [{ remaining: 1e21, resetMs: 60_000 }] });
     expect(headers["ratelimit-policy"]).toBe('"requests";q=999999999999999;w=60');
     expect(headers["ratelimit"]).toBe('"requests";r=999999999999999;t=60');
   });

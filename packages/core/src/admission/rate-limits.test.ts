@@ -20,17 +20,17 @@ function keysOf(callerId: string, model: string): string[] {
 
 describe("mergeLimits", () => {
   it.each([
-    ["the caller's wins", { requestsPerMinute: 5 }, { requestsPerMinute: 60 }, 5],
-    ["the gateway's stands where the caller has none", {}, { requestsPerMinute: 60 }, 60],
-    ["undefined is none", { requestsPerMinute: undefined }, { requestsPerMinute: 60 }, 60],
-    ["null lifts the gateway's", { requestsPerMinute: null }, { requestsPerMinute: 60 }, null],
-    ["the caller's stands alone", { requestsPerMinute: 5 }, undefined, 5],
-    ["nobody limits", undefined, undefined, undefined],
+    ["prefers the caller's limit", { requestsPerMinute: 5 }, { requestsPerMinute: 60 }, 5],
+    ["uses the gateway's limit if the caller has none", {}, { requestsPerMinute: 60 }, 60],
+    ["treats undefined as absent", { requestsPerMinute: undefined }, { requestsPerMinute: 60 }, 60],
+    ["has no limit if the caller's is null", { requestsPerMinute: null }, { requestsPerMinute: 60 }, null],
+    ["uses the caller's limit alone", { requestsPerMinute: 5 }, undefined, 5],
+    ["has no limit without any", undefined, undefined, undefined],
   ])("%s", (_, own, gateway, expected) => {
     expect(mergeLimits(own, gateway).requestsPerMinute).toBe(expected);
   });
 
-  it("takes each limit for itself", () => {
+  it("merges each limit separately", () => {
     expect(mergeLimits({ imagesPerMinute: null, concurrent: 1 }, ALL)).toEqual({
       requestsPerMinute: 60,
       imagesPerMinute: null,
@@ -40,7 +40,7 @@ describe("mergeLimits", () => {
 });
 
 describe("toCallLimits", () => {
-  it("counts one request and the most images of it, in windows of a minute", () => {
+  it("counts one request and its largest number of images, in windows of a minute", () => {
     const { windows, concurrency } = toCallLimits({ ...SOURCES, callerLimits: ALL });
     expect(windows).toMatchObject([
       { name: "requests", limit: 60, windowMs: 60_000, cost: 1 },
@@ -49,7 +49,7 @@ describe("toCallLimits", () => {
     expect(concurrency).toMatchObject([{ limit: 2, leaseMs: 900_000 }]);
   });
 
-  it("counts against the model's limits too, after the caller's and under other keys", () => {
+  it("adds the model's limits after the caller's, with other keys", () => {
     const { windows, concurrency } = toCallLimits({ ...SOURCES, callerLimits: ALL, modelLimits: ALL });
     expect(windows.map(({ name, model }) => [name, model])).toEqual([
       ["requests", undefined],
@@ -61,7 +61,7 @@ describe("toCallLimits", () => {
     expect(new Set(keys).size).toBe(6);
   });
 
-  it("a model's null limits nothing and lifts nothing", () => {
+  it("ignores null in the model's limits", () => {
     const modelLimits = { requestsPerMinute: null, concurrent: null };
     const { windows, concurrency } = toCallLimits({ ...SOURCES, callerLimits: ALL, modelLimits });
     expect(windows).toHaveLength(2);
@@ -72,7 +72,7 @@ describe("toCallLimits", () => {
     expect(toCallLimits(SOURCES)).toEqual({ windows: [], concurrency: [] });
   });
 
-  it("two pairs of caller and model never share a key, whatever characters they hold", () => {
+  it("gives no two pairs of caller and model the same key, whatever characters they contain", () => {
     const name = string({
       unit: constantFrom('"', "\\", ",", "[", "]", "a", "\u0000", "\ud800"),
       maxLength: 4,

@@ -1,37 +1,37 @@
 import type { CallerLimits } from "../types.js";
 import type { ConcurrencyLimit, WindowLimit } from "./store.js";
 
-/** Whose limit it is. */
-export interface LimitScope {
-  /** The model whose own limit it is; absent for a limit on all that the caller does. */
-  readonly model?: string | undefined;
-}
-
-/** What a request counts against. */
+/** The limits that apply to one call. */
 export interface CallLimits {
   readonly windows: readonly (WindowLimit & LimitScope)[];
   readonly concurrency: readonly (ConcurrencyLimit & LimitScope)[];
 }
 
-/** What limits a request. */
+/** What a limit applies to. */
+export interface LimitScope {
+  /** The model whose own limit it is. Absent for a limit on all calls of the caller. */
+  readonly model?: string | undefined;
+}
+
+/** What the limits of a call depend on. */
 export interface LimitSources {
   readonly callerId: string;
-  /** The caller's own limits over those of the gateway, see {@link mergeLimits}. */
+  /** The caller's own limits merged with those of the gateway, see {@link mergeLimits}. */
   readonly callerLimits: CallerLimits;
-  /** The service model, or the series that has the limits: else each of its endless names would have them anew. */
+  /** The model's key in `models`. For a series this is the series, so that all of its names share their limits. */
   readonly model: string;
-  /** What the model allows each caller. */
+  /** The limits of each caller for this model. */
   readonly modelLimits: CallerLimits | undefined;
-  /** The most images that the request may make. */
+  /** The largest number of images that the call may make. */
   readonly maxImages: number;
-  /** For how long a request can hold its place. */
+  /** The longest time for which the call can need its slots. */
   readonly leaseMs: number;
 }
 
 const NO_LIMITS: CallerLimits = {};
 const MINUTE_MS = 60_000;
 
-/** Each limit of the caller's own in place of the gateway's; `null` is none. */
+/** Returns the gateway's limits with each limit that the caller has itself replaced. `null` means no limit. */
 export function mergeLimits(own: CallerLimits | undefined, gateway: CallerLimits | undefined): CallerLimits {
   if (own === undefined) return gateway ?? NO_LIMITS;
   const pick = (name: keyof CallerLimits): number | null | undefined =>
@@ -43,7 +43,7 @@ export function mergeLimits(own: CallerLimits | undefined, gateway: CallerLimits
   };
 }
 
-/** All that a request counts against: the caller's limits first, then those of the model for the caller. */
+/** Returns all limits of a call: first the caller's limits, then the caller's limits for the model. */
 export function toCallLimits(sources: LimitSources): CallLimits {
   const { callerId, callerLimits, model, modelLimits } = sources;
   const own = toLimits(callerLimits, [callerId], sources);
@@ -55,70 +55,21 @@ export function toCallLimits(sources: LimitSources): CallLimits {
   };
 }
 
-function toLimits(limits: CallerLimits, owner: readonly string[], sources: LimitSources): CallLimits {
-  const { requestsPerMinute, imagesPerMinute, concurrent } = limits;
-  const windows: WindowLimit[] = [];
-  const add = (name: WindowLimit["name"], limit: number | null | undefined, cost: number): void => {
-    if (typeof limit !== "number") return;
-    windows.push({ name, key: toKey(name, owner), limit, windowMs: MINUTE_MS, cost });
-  };
-  add("requests", requestsPerMinute, 1);
-  add("images", imagesPerMinute, sources.maxImages);
-  if (typeof concurrent !== "number") return { windows, concurrency: [] };
-  const place = { key: toKey("concurrent", owner), limit: concurrent, leaseMs: sources.leaseMs };
-  return { windows, concurrency: [place] };
-}
-
-/** JSON, since it keeps names apart whatever they hold, and writes lone surrogates so that no store loses them. */
-function toKey(name: string, owner: readonly string[]): string {
-  return JSON.stringify([name, ...owner]);
-}
-
-/** What callers' requests count against, worked out once for requests that are alike. */
-export interface LimitPlans {
-  find(sources: LimitSources): CallLimits;
-}
-
-interface Plan {
-  readonly sources: LimitSources;
-  readonly limits: CallLimits;
-}
-
-/** Callers may be any number. */
-const MOST_CALLERS = 10_000;
-
-/** Remembers of each caller its latest request to each model. */
-export function createLimitPlans(): LimitPlans {
-  const byModel = new Map<string, Map<string, Plan>>();
+function toLimits(
+  { requestsPerMinute, imagesPerMinute, concurrent }: CallerLimits,
+  owner: readonly string[],
+  { maxImages, leaseMs }: LimitSources,
+): { readonly windows: readonly WindowLimit[]; readonly concurrency: readonly ConcurrencyLimit[] } {
+  // JSON keeps the names apart whatever they contain, and writes lone surrogates in a form that every store keeps.
+  const toKey = (name: string): string => JSON.stringify([name, ...owner]);
+  const toWindows = (name: WindowLimit["name"], limit: number | null | undefined, cost: number) =>
+    typeof limit === "number" ? [{ name, key: toKey(name), limit, windowMs: MINUTE_MS, cost }] : [];
   return {
-    find(sources) {
-      const { model, callerId } = sources;
-      let plans = byModel.get(model);
-      if (plans === undefined) byModel.set(model, (plans = new Map()));
-      const known = plans.get(callerId);
-      if (known !== undefined && isAlike(known.sources, sources)) return known.limits;
-      if (plans.size >= MOST_CALLERS) plans.clear();
-      const limits = toCallLimits(sources);
-      plans.set(callerId, { sources, limits });
-      return limits;
-    },
+    windows: [
+      ...toWindows("requests", requestsPerMinute, 1),
+      ...toWindows("images", imagesPerMinute, maxImages),
+    ],
+    concurrency:
+      typeof concurrent === "number" ? [{ key: toKey("concurrent"), limit: concurrent, leaseMs }] : [],
   };
-}
-
-/** The operator may give a caller other limits at each request. */
-function isAlike(one: LimitSources, other: LimitSources): boolean {
-  return (
-    one.maxImages === other.maxImages &&
-    one.leaseMs === other.leaseMs &&
-    hasSameLimits(one.callerLimits, other.callerLimits) &&
-    hasSameLimits(one.modelLimits, other.modelLimits)
-  );
-}
-
-function hasSameLimits(one: LimitSources["modelLimits"], other: LimitSources["modelLimits"]): boolean {
-  return (
-    one?.requestsPerMinute === other?.requestsPerMinute &&
-    one?.imagesPerMinute === other?.imagesPerMinute &&
-    one?.concurrent === other?.concurrent
-  );
 }

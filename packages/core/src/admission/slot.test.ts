@@ -2,14 +2,14 @@ import { describe, expect, it } from "vitest";
 import type { GatewayRequest } from "../http.js";
 import { createSpool } from "../images/spool.js";
 import { type ByteBudget, createByteBudget } from "./byte-budget.js";
-import { createEntrance, createLocalConcurrency, type Entrance } from "./slot.js";
+import { createSlots, type TakeSlot } from "./slot.js";
 
 const ME = { id: "me" };
 
-function open(maxBytes = 100): { readonly entrance: Entrance; readonly budget: ByteBudget } {
+function open(maxBytes = 100): { readonly takeSlot: TakeSlot; readonly budget: ByteBudget } {
   const budget = createByteBudget({ maxBytes, maxCallerShare: 0.5, now: () => 0 });
   const spool = createSpool({ memoryBytes: 0, openFile: undefined });
-  return { budget, entrance: createEntrance(budget, createLocalConcurrency(), spool) };
+  return { budget, takeSlot: createSlots(budget, spool) };
 }
 
 function request(headers: Record<string, string>): GatewayRequest {
@@ -30,16 +30,16 @@ const TOO_LARGE = { code: "request_too_large", status: 413 };
 const refused = (details: object): unknown => expect.objectContaining(details);
 
 describe("bytes of bodies", () => {
-  it("are not reserved, and refuse a body that declares more than there is room for", () => {
-    const { entrance, budget } = open();
-    for (let idle = 0; idle < 16; idle++) entrance.enter(sized(100), ME);
+  it("are not reserved; a body that declares more bytes than are free is refused", () => {
+    const { takeSlot, budget } = open();
+    for (let idle = 0; idle < 16; idle++) takeSlot(sized(100), ME);
     expect(budget.inUse).toBe(0);
-    const visit = entrance.enter(sized(60), ME);
-    visit.bytes.add(60);
-    expect(() => entrance.enter(sized(41), ME)).toThrow(refused(OVERLOADED));
-    expect(entrance.enter(sized(40), ME)).toBeDefined();
-    visit.leave();
-    visit.leave();
+    const slot = takeSlot(sized(60), ME);
+    slot.bytes.add(60);
+    expect(() => takeSlot(sized(41), ME)).toThrow(refused(OVERLOADED));
+    expect(takeSlot(sized(40), ME)).toBeDefined();
+    slot.release();
+    slot.release();
     expect(budget.inUse).toBe(0);
   });
 
@@ -48,58 +48,56 @@ describe("bytes of bodies", () => {
     ["of a length that is no number", { "content-length": "many" }],
     ["of a length below nothing", { "content-length": "-5" }],
     ["of a length in other digits", { "content-length": "1e9" }],
-  ])("are not known before a body %s arrives", (_what, headers) => {
-    const { entrance } = open();
-    entrance.enter(sized(100), ME).bytes.add(100);
-    expect(entrance.enter(request(headers), ME)).toBeDefined();
+  ])("do not count before a body %s arrives", (_what, headers) => {
+    const { takeSlot } = open();
+    takeSlot(sized(100), ME).bytes.add(100);
+    expect(takeSlot(request(headers), ME)).toBeDefined();
   });
 
-  it("that are more than the whole budget are too large, and not to be tried again", () => {
-    const { entrance, budget } = open();
-    expect(() => entrance.enter(sized(101), ME)).toThrow(refused(TOO_LARGE));
-    expect(() => entrance.enter(request({ "content-length": "9".repeat(400) }), ME)).toThrow(
-      refused(TOO_LARGE),
-    );
+  it("of more than the whole budget are refused with 413", () => {
+    const { takeSlot, budget } = open();
+    expect(() => takeSlot(sized(101), ME)).toThrow(refused(TOO_LARGE));
+    expect(() => takeSlot(request({ "content-length": "9".repeat(400) }), ME)).toThrow(refused(TOO_LARGE));
     expect(budget.inUse).toBe(0);
   });
 
-  it("are given back when the answer is there, and count no more", () => {
-    const { entrance, budget } = open();
-    const visit = entrance.enter(sized(60), ME);
-    visit.bytes.addAnyway(500);
-    visit.bytes.giveBack();
-    visit.bytes.addAnyway(500);
-    visit.leave();
+  it("no longer count after their release", () => {
+    const { takeSlot, budget } = open();
+    const slot = takeSlot(sized(60), ME);
+    slot.bytes.addAnyway(500);
+    slot.bytes.release();
+    slot.bytes.addAnyway(500);
+    slot.release();
     expect(budget.inUse).toBe(0);
   });
 });
 
-describe("places of a caller", () => {
-  it("are as many as it may have, for each caller", () => {
-    const { entrance } = open();
+describe("the slots of a caller", () => {
+  it("are limited for each caller separately", () => {
+    const { takeSlot } = open();
     const two = { id: "me", concurrent: 2 };
-    const first = entrance.enter(sized(1), two);
-    entrance.enter(sized(1), two);
-    expect(() => entrance.enter(sized(1), two)).toThrow(refused(CROWDED));
-    expect(entrance.enter(sized(1), { id: "you", concurrent: 1 })).toBeDefined();
-    first.leave();
-    first.leave();
-    expect(entrance.enter(sized(1), two)).toBeDefined();
-    expect(() => entrance.enter(sized(1), two)).toThrow(refused(CROWDED));
+    const first = takeSlot(sized(1), two);
+    takeSlot(sized(1), two);
+    expect(() => takeSlot(sized(1), two)).toThrow(refused(CROWDED));
+    expect(takeSlot(sized(1), { id: "you", concurrent: 1 })).toBeDefined();
+    first.release();
+    first.release();
+    expect(takeSlot(sized(1), two)).toBeDefined();
+    expect(() => takeSlot(sized(1), two)).toThrow(refused(CROWDED));
   });
 
-  it.each([undefined, null])("are without number where the limit is %s", (concurrent) => {
-    const { entrance } = open(1_000);
-    const enter = (): unknown => entrance.enter(sized(1), { id: "me", concurrent });
+  it.each([undefined, null])("are not limited if the limit is %s", (concurrent) => {
+    const { takeSlot } = open(1_000);
+    const enter = (): unknown => takeSlot(sized(1), { id: "me", concurrent });
     for (let entered = 0; entered < 999; entered++) enter();
     expect(enter).not.toThrow();
   });
 
-  it("say in the headers which limit is reached", () => {
-    const { entrance } = open();
+  it("are named in the headers of the refusal", () => {
+    const { takeSlot } = open();
     const one = { id: "me", concurrent: 1 };
-    entrance.enter(sized(1), one);
-    expect(() => entrance.enter(sized(1), one)).toThrow(
+    takeSlot(sized(1), one);
+    expect(() => takeSlot(sized(1), one)).toThrow(
       refused({
         headers: {
           "ratelimit-policy": '"concurrent";q=1;qu="concurrent-requests"',
@@ -109,38 +107,25 @@ describe("places of a caller", () => {
     );
   });
 
-  it("are not kept by a request that is refused for its bytes", () => {
-    const { entrance } = open();
+  it("stay free when a request is refused because of its bytes", () => {
+    const { takeSlot } = open();
     const one = { id: "me", concurrent: 1 };
-    const other = entrance.enter(sized(100), { id: "you" });
+    const other = takeSlot(sized(100), { id: "you" });
     other.bytes.add(100);
-    expect(() => entrance.enter(sized(1), one)).toThrow(refused(OVERLOADED));
-    expect(() => entrance.enter(sized(101), one)).toThrow(refused(TOO_LARGE));
-    other.leave();
-    expect(entrance.enter(sized(1), one)).toBeDefined();
+    expect(() => takeSlot(sized(1), one)).toThrow(refused(OVERLOADED));
+    expect(() => takeSlot(sized(101), one)).toThrow(refused(TOO_LARGE));
+    other.release();
+    expect(takeSlot(sized(1), one)).toBeDefined();
   });
 
   it.each(["__proto__", "constructor", "", "x".repeat(1_048_576)])(
-    "belong to callers of any name: %#",
+    "belong to callers with any id: %#",
     (id) => {
-      const { entrance } = open();
-      const visit = entrance.enter(sized(1), { id, concurrent: 1 });
-      expect(() => entrance.enter(sized(1), { id, concurrent: 1 })).toThrow(refused(CROWDED));
-      visit.leave();
-      expect(entrance.enter(sized(1), { id, concurrent: 1 })).toBeDefined();
+      const { takeSlot } = open();
+      const slot = takeSlot(sized(1), { id, concurrent: 1 });
+      expect(() => takeSlot(sized(1), { id, concurrent: 1 })).toThrow(refused(CROWDED));
+      slot.release();
+      expect(takeSlot(sized(1), { id, concurrent: 1 })).toBeDefined();
     },
   );
-});
-
-describe("createLocalConcurrency", () => {
-  it("lets so many of one caller in, and the next once one has left", () => {
-    const inside = createLocalConcurrency();
-    inside.enter("me", 2);
-    inside.enter("me", 2);
-    expect(inside.enter("me", 2)).toBe(false);
-    expect(inside.enter("you", 2)).toBe(true);
-    inside.leave("me");
-    expect(inside.enter("me", 2)).toBe(true);
-    expect(inside.enter("me", 2)).toBe(false);
-  });
 });

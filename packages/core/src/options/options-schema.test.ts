@@ -40,7 +40,7 @@ describe("options are taken", () => {
     ["an end of a key as a time", withKey({ expiresAt: "2027-01-31T00:00:00+08:00" })],
     ["an end of a key as a Date", withKey({ expiresAt: new Date(0) })],
     ["a ledger", { ledger: createMemoryLedger() }],
-    ["a store of limits", { admission: createMemoryAdmissionStore() }],
+    ["an admission store", { admission: createMemoryAdmissionStore() }],
     ["how long answers are kept", { idempotency: { seconds: 1 } }],
     ["how large answers are kept", { idempotency: { maxResponseBytes: 1 } }],
     ["bytes in flight", { maxBytesInFlight: 1 }],

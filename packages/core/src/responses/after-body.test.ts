@@ -15,7 +15,7 @@ const answer = (body: GatewayResponseBody): GatewayResponse => ({
 
 function open(body: GatewayResponseBody) {
   const done = vi.fn<() => void>();
-  const response = afterBody(answer(body), { leave: done });
+  const response = afterBody(answer(body), { release: done });
   if (typeof response.body === "string" || response.body instanceof Uint8Array) {
     throw new Error("The body is not produced.");
   }
@@ -30,7 +30,7 @@ describe("a small body", () => {
   ])("is off our hands at once, and stays as it is: %s", (_what, body) => {
     const done = vi.fn<() => void>();
     const response = answer(body);
-    expect(afterBody(response, { leave: done })).toBe(response);
+    expect(afterBody(response, { release: done })).toBe(response);
     expect(done).toHaveBeenCalledTimes(1);
   });
 });
@@ -91,5 +91,5 @@ it("a stream is none of these bodies", () => {
   const stream = (async function* () {
     yield new Uint8Array(1);
   })();
-  expect(() => afterBody(answer(stream), { leave: () => {} })).toThrow(TypeError);
+  expect(() => afterBody(answer(stream), { release: () => {} })).toThrow(TypeError);
 });
