@@ -9,7 +9,6 @@ import { createHolds } from "./billing/hold.js";
 import type { Ledger, LostPolicy } from "./billing/ledger.js";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
 import { createPriceList } from "./billing/pricing.js";
-import { createByteMask } from "./bytes/mask-bytes.js";
 import {
   type Channel,
   type ChannelOptions,
@@ -41,9 +40,10 @@ import type { PipelineParts } from "./pipeline.js";
 import { createKeyMask, createSecretMask } from "./redact.js";
 import { createReaderLimit } from "./responses/reader-limit.js";
 import { createBackgroundReads } from "./responses/relay.js";
-import { createFetchTransport } from "./upstream/fetch-transport.js";
-import { maskTransport } from "./upstream/masked-transport.js";
+import { createByteMask } from "./upstream/mask-bytes.js";
+import { maskTransport } from "./upstream/mask-transport.js";
 import type { Transport } from "./upstream/transport.js";
+import { createFetchTransport } from "./upstream/transport-fetch.js";
 import { createRequestId } from "./util/request-id.js";
 import { type Repeat, repeatByTimer } from "./util/timers.js";
 

@@ -1,11 +1,11 @@
 import type { Hold } from "./billing/hold.js";
-import type { ByteCount } from "./bytes/byte-count.js";
 import type { RequestReport } from "./events.js";
 import type { Logger } from "./logger.js";
 import type { ResolvedModel } from "./models/resolve-model.js";
 import type { BackgroundReads } from "./responses/relay.js";
 import type { ImageRequest } from "./types.js";
 import type { DispatchParts } from "./upstream/dispatch.js";
+import type { ByteCount } from "./util/held-bytes.js";
 
 /** A request that was understood and admitted, on its way to a provider and back. */
 export interface Call {

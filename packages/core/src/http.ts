@@ -44,11 +44,6 @@ export interface GatewayResponse {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: GatewayResponseBody;
   /**
-   * Frees the memory of a chunk of a produced `body` at once, rather than when the garbage collector comes to it. A host
-   * may call it for a chunk that was written, when nobody has it any more. Absent where the chunks are not the gateway's.
-   */
-  readonly freeChunk?: ((chunk: Uint8Array) => void) | undefined;
-  /**
    * Registers a listener for a client that has read nothing of a streamed `body` for `responseIdleSeconds`. The
    * listener closes the client's connection and returns `false`: the gateway then treats the client as disconnected,
    * and further reads of the body fail with the given error. The listener returns `true` if the client cannot read

@@ -24,7 +24,6 @@ export {
   exportRecords,
   toUnresolvedRecord,
 } from "./billing/index.js";
-export { type ChunkOptions, type ReadableLike, toChunks } from "./bytes/readable-chunks.js";
 export type { ChannelOptions } from "./channels/channel.js";
 export type { RetryBudgetPolicy } from "./channels/retry-budget.js";
 export type { ChannelStatus, KeyStatus, ModelStatus } from "./channels/status.js";
@@ -75,8 +74,10 @@ export type {
   ResultImage,
   Usage,
 } from "./types.js";
-export type { Fetch } from "./upstream/fetch-transport.js";
 export type { ChannelProbe, ChannelProbeOptions, KeyProbe } from "./upstream/probe-channel.js";
 export type { Timeouts, Transport, TransportRequest, TransportResponse } from "./upstream/transport.js";
 export { TransportError } from "./upstream/transport.js";
+export type { Fetch } from "./upstream/transport-fetch.js";
+export { allowFreeing, freeChunk, isFreeable } from "./util/free-chunk.js";
 export type { JsonObject } from "./util/json.js";
+export { type ReadableLike, toChunks } from "./util/readable-chunks.js";

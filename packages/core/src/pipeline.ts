@@ -28,7 +28,7 @@ import type { ReaderLimit } from "./responses/reader-limit.js";
 import { answerStream } from "./responses/stream.js";
 import type { Caller, CallerLimits, Operation, ResponseFormat } from "./types.js";
 import { type Answered, dispatch, type FailedDispatch } from "./upstream/dispatch.js";
-import { isLabelledAsEvents, readContentCoding } from "./upstream/read-answer.js";
+import { isLabelledAsEvents, readContentCoding } from "./upstream/read.js";
 import { isPromiseLike } from "./util/promise-like.js";
 import type { Repeat } from "./util/timers.js";
 

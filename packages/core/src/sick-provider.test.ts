@@ -102,7 +102,7 @@ describe("a provider that answers 200 with", () => {
     );
     expect(await ask(gateway)).toMatchObject({
       ...invalid,
-      body: { error: { message: "The provider's answer is larger than 100000 bytes." } },
+      body: { error: { message: "The provider's response is larger than 100000 bytes." } },
     });
     await gone.promise;
     expect(sent).toBeLessThan(50_000_000);

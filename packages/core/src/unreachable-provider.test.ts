@@ -23,7 +23,7 @@ function connectionError(code: string): TypeError {
 }
 
 const UNREACHABLE = { code: "upstream_unreachable", message: "The provider cannot be reached." };
-const BROKEN = { code: "upstream_invalid_response", message: "The provider's answer broke off." };
+const BROKEN = { code: "upstream_invalid_response", message: "The provider's response broke off." };
 
 function openGateway(answer: () => Response) {
   const told: unknown[] = [];

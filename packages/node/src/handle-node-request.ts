@@ -13,6 +13,6 @@ export function handleNodeRequest(
   res: ServerResponse,
   host: HostRequest = {},
 ): Promise<void> | null {
-  const answer = gateway.handle(toGatewayRequest(req, res, host));
-  return answer && answer.then((response) => sendResponse(req, res, response));
+  const handled = gateway.handle(toGatewayRequest(req, res, host));
+  return handled && handled.then((response) => sendResponse(req, res, response));
 }

@@ -1,7 +1,7 @@
-import { type IncomingHttpHeaders, IncomingMessage, type ServerResponse } from "node:http";
-import { type GatewayRequest, type HeaderReader, toChunks } from "@calotype/core";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { type GatewayRequest, toChunks } from "@calotype/core";
 
-/** What a framework knows of a request beyond the socket's. */
+/** What a framework knows about a request in addition to `node:http`. */
 export interface HostRequest {
   /** The whole path, mount path included. Default: the path of the request line. */
   readonly url?: string;
@@ -11,67 +11,54 @@ export interface HostRequest {
    * certainly its own.
    */
   readonly mountPath?: string | undefined;
-  /** What a body parser made of the body. Counts only when the bytes were really taken. */
+  /** The result of a body parser. It is used only if the parser has read the bytes. */
   readonly parsedBody?: unknown;
 }
 
-/**
- * A socket's request in the shape the gateway reads. Nothing is copied: the body is the socket's
- * own stream, and whether the client left is seen on the response.
- */
+/** Converts a request of `node:http` to the gateway's. Nothing is copied: the body is the request's own stream. */
 export function toGatewayRequest(
   req: IncomingMessage,
   res: ServerResponse,
   host: HostRequest,
 ): GatewayRequest {
-  // A parser that did not take the bytes may still have set an empty body (body-parser 1 does). A
-  // stream that flows loses its bytes to whoever made it flow before the gateway comes to read them.
-  const taken = req.readableDidRead || req.readableFlowing === true;
+  // A parser that did not read the bytes may still have set an empty body, as body-parser 1 does. The bytes of a stream
+  // that flows already go to the code that made it flow.
+  const isRead = req.readableDidRead || req.readableFlowing === true;
   return {
     method: req.method ?? "GET",
     url: host.url ?? req.url ?? "/",
     mountPath: host.mountPath,
-    headers: new IncomingHeaders(req.headers),
-    // Leaving the loop early must not destroy the socket: the refusal is still to be written to it.
-    body: taken ? null : toChunks(req, { length: readLength(req) }),
-    parsedBody: taken ? host.parsedBody : undefined,
-    bodyConsumed: taken,
-    signal: new ClientSignal(res),
+    headers: {
+      get(name) {
+        const value = req.headers[name.toLowerCase()];
+        return Array.isArray(value) ? value.join(", ") : (value ?? null);
+      },
+    },
+    // Leaving the body early must not destroy the socket, because the response is still to be written to it.
+    body: isRead ? null : toChunks(req),
+    parsedBody: isRead ? host.parsedBody : undefined,
+    bodyConsumed: isRead,
+    signal: {
+      get aborted() {
+        return res.destroyed && !res.writableFinished;
+      },
+    },
   };
 }
 
 /**
- * How long the body is, where the request says so. What plays the part of a request may have another length, and may
- * find fault with the body only after its last byte, as one does that checks a digest.
+ * The whole path of a request, and the path at which the framework mounted the gateway. Frameworks remove the mount
+ * path from `url` and keep the whole path in `originalUrl`. If a middleware has rewritten `url`, the mount path is
+ * unknown.
  */
-function readLength(req: IncomingMessage): number | undefined {
-  const header = req.headers["content-length"];
-  return header === undefined || !(req instanceof IncomingMessage) ? undefined : Number(header);
-}
-
-/** A class, as each request has one. */
-class IncomingHeaders implements HeaderReader {
-  readonly #headers: IncomingHttpHeaders;
-
-  constructor(headers: IncomingHttpHeaders) {
-    this.#headers = headers;
+export function readMountPath(
+  url: string,
+  originalUrl: string | undefined,
+): { readonly url: string; readonly mountPath: string | undefined } {
+  // koa-mount also removes the slash, if its path ends in one.
+  const below = url.startsWith("/") ? url : `/${url}`;
+  if (originalUrl === undefined || originalUrl === below || !originalUrl.endsWith(below)) {
+    return { url: below, mountPath: undefined };
   }
-
-  get(name: string): string | null {
-    const value = this.#headers[name.toLowerCase()];
-    return Array.isArray(value) ? value.join(", ") : (value ?? null);
-  }
-}
-
-/** Looked up where it is asked for: nothing listens, and nothing is to be taken down. */
-class ClientSignal {
-  readonly #res: ServerResponse;
-
-  constructor(res: ServerResponse) {
-    this.#res = res;
-  }
-
-  get aborted(): boolean {
-    return this.#res.destroyed && !this.#res.writableFinished;
-  }
+  return { url: originalUrl, mountPath: originalUrl.slice(0, -below.length) };
 }

@@ -1,80 +1,113 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { GatewayResponse } from "@calotype/core";
-import { drainUpload } from "./drain-upload.js";
-import { isWrittenByNode } from "./is-written-by-node.js";
+import { writeChunk } from "./write-chunk.js";
 
 /**
  * Writes the gateway's response to the socket. A complete body takes one write. A streamed body is written chunk by
  * chunk, as fast as the client reads it. Headers that the host set on the response stay.
- *
- * @returns `undefined` if everything is already written
  */
-export function sendResponse(
+export async function sendResponse(
   req: IncomingMessage,
   res: ServerResponse,
   response: GatewayResponse,
-): Promise<void> | undefined {
+): Promise<void> {
   const { status, headers, body } = response;
-  if (typeof body !== "string" && !(body instanceof Uint8Array)) {
-    return sendProduced(res, { ...response, body });
-  }
-  if (!canResponse(res)) return undefined;
-  const answer = {
-    status,
-    headers: { ...headers, "content-length": String(Buffer.byteLength(body)) },
-    body,
-  };
-  if (!isUploaded(req)) return answerDuringUpload(req, res, answer);
-  sendWhole(res, answer);
-  return undefined;
+  if (typeof body !== "string" && !(body instanceof Uint8Array))
+    return sendStream(res, { ...response, body });
+  const complete = { status, body, headers: { ...headers, "content-length": `${Buffer.byteLength(body)}` } };
+  if (!isUploaded(req)) return sendDuringUpload(req, res, complete);
+  if (canSend(res)) sendComplete(res, complete);
 }
 
-/** An answer with all of its body. */
-interface WholeResponse extends GatewayResponse {
+interface CompleteResponse extends GatewayResponse {
   readonly body: string | Uint8Array<ArrayBuffer>;
 }
 
-function sendWhole(res: ServerResponse, { status, headers, body }: WholeResponse): void {
+function sendComplete(res: ServerResponse, { status, headers, body }: CompleteResponse): void {
   writeHead(res, status, headers).end(body);
 }
 
+const MAX_DRAIN_MS = 1_000;
+
 /**
- * Adds the gateway's list of exposed headers to the one that a CORS middleware has set. Every other header of the gateway
- * replaces the host's of the same name.
+ * Sends a response while the client may still be sending its body. Closing the connection at once would reset it before
+ * the client has read the response, so the rest of the upload is read and discarded for at most a second.
  */
-function writeHead(res: ServerResponse, status: number, headers: OutgoingHttpHeaders): ServerResponse {
-  const exposed = headers[EXPOSED];
-  const before = exposed === undefined ? undefined : res.getHeader(EXPOSED);
-  if (exposed === undefined || before === undefined) return res.writeHead(status, headers);
-  return res.writeHead(status, { ...headers, [EXPOSED]: [before, exposed].flat().join(", ") });
+async function sendDuringUpload(
+  req: IncomingMessage,
+  res: ServerResponse,
+  response: CompleteResponse,
+): Promise<void> {
+  // Node emits the end of a request only after the code that got its head has returned.
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+  if (!canSend(res)) return;
+  if (isUploaded(req)) return sendComplete(res, response);
+  writeHead(res, response.status, { ...response.headers, connection: "close" }).write(response.body);
+  req.resume();
+  if (!req.destroyed && !req.readableEnded) await waitForEvent(req, "end", MAX_DRAIN_MS);
+  res.end();
 }
 
-const EXPOSED = "access-control-expose-headers";
+/**
+ * True if no byte of the request is still to come. A request that gets its response in the same turn is not `complete`
+ * yet. It has no body if it has neither of these headers (RFC 9112, section 6.3).
+ */
+function isUploaded({ complete, headers }: IncomingMessage): boolean {
+  if (complete) return true;
+  return headers["transfer-encoding"] === undefined && Number(headers["content-length"] ?? 0) === 0;
+}
 
-/** An answer whose body is produced as it is read. */
-interface ProducedResponse extends GatewayResponse {
+interface StreamedResponse extends GatewayResponse {
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-async function sendProduced(
+async function sendStream(
   res: ServerResponse,
-  { status, headers, body, freeChunk, onIdle }: ProducedResponse,
+  { status, headers, body, onIdle }: StreamedResponse,
 ): Promise<void> {
-  if (!canResponse(res)) {
-    await body[Symbol.asyncIterator]().return?.();
+  const chunks = body[Symbol.asyncIterator]();
+  if (!canSend(res)) {
+    await chunks.return?.();
     return;
   }
   try {
     writeHead(res, status, headers).flushHeaders();
   } catch (error) {
     // Node throws if headers that the host set cannot be sent. The body must then not wait for a reader.
-    await body[Symbol.asyncIterator]().return?.();
+    await chunks.return?.();
     throw error;
   }
   onIdle?.(createDisconnect(res));
-  // Not awaited here: that would hold the head of the response until its end.
-  return sendChunks(res, body, freeChunk);
+  // Not awaited: this function would hold the head of the response until its end.
+  return sendChunks(res, chunks);
 }
+
+/**
+ * Writes chunks with backpressure. If the client disconnects, `return` of the body's iterator ends the body at once,
+ * even if the next chunk would come minutes later. If the body fails, the connection is reset, so that the client
+ * does not take an incomplete response for a complete one.
+ */
+async function sendChunks(res: ServerResponse, chunks: AsyncIterator<Uint8Array>): Promise<void> {
+  const stop = (): void => void chunks.return?.().catch(ignoreFailedReturn);
+  res.once("close", stop);
+  try {
+    for await (const chunk of { [Symbol.asyncIterator]: () => chunks }) {
+      if (res.destroyed) break;
+      if (!writeChunk(res, chunk) && !res.destroyed) await waitForEvent(res, "drain");
+      if (res.destroyed) break;
+    }
+  } catch {
+    // The code that produced the body has already reported the failure; here only the connection is reset.
+    res.destroy();
+  }
+  res.off("close", stop);
+  if (!res.destroyed) res.end();
+}
+
+/** Nobody reads the body any more, so its failure does not matter. */
+function ignoreFailedReturn(): void {}
 
 /** How many times a pipelined response gets the whole time limit again while it waits for its turn. */
 const MAX_TURNS_WAITED = 15;
@@ -93,95 +126,39 @@ function createDisconnect(res: ServerResponse): () => boolean {
   };
 }
 
-/** False when the client left or another handler has answered. */
-function canResponse(res: ServerResponse): boolean {
+/** False if the client has left, or if another handler has sent a response. */
+function canSend(res: ServerResponse): boolean {
   return !res.destroyed && !res.headersSent;
 }
 
-/**
- * True when nothing of the request is still to come. A request answered in the same turn is not yet
- * `complete` even without a body; it has none without either header (RFC 9112, section 6.3).
- */
-function isUploaded({ complete, headers }: IncomingMessage): boolean {
-  if (complete) return true;
-  return headers["transfer-encoding"] === undefined && Number(headers["content-length"] ?? 0) === 0;
-}
+const EXPOSED = "access-control-expose-headers";
 
 /**
- * An answer while the client is still sending, or its end is not yet told: of what came in one piece Node tells the
- * head, the body and the end one after another. Closing at once would reset the connection before the client has read
- * the answer, so the rest of the upload is taken in for a moment.
+ * Adds the gateway's list of exposed headers to the one that a CORS middleware has set. Every other header of the gateway
+ * replaces the host's of the same name.
  */
-async function answerDuringUpload(
-  req: IncomingMessage,
-  res: ServerResponse,
-  answer: WholeResponse,
+function writeHead(res: ServerResponse, status: number, headers: OutgoingHttpHeaders): ServerResponse {
+  const exposed = headers[EXPOSED];
+  const before = exposed === undefined ? undefined : res.getHeader(EXPOSED);
+  if (exposed === undefined || before === undefined) return res.writeHead(status, headers);
+  return res.writeHead(status, { ...headers, [EXPOSED]: [before, exposed].flat().join(", ") });
+}
+
+/** Resolves when the stream emits the event, when it closes, or after the time limit if there is one. */
+function waitForEvent(
+  stream: IncomingMessage | ServerResponse,
+  event: string,
+  maxMs?: number,
 ): Promise<void> {
-  await new Promise((resolve) => {
-    setImmediate(resolve);
-  });
-  if (!canResponse(res)) return;
-  if (isUploaded(req)) return sendWhole(res, answer);
-  writeHead(res, answer.status, { ...answer.headers, connection: "close" }).write(answer.body);
-  await drainUpload(req);
-  res.end();
-}
-
-/**
- * Writes chunks with backpressure. If the client disconnects, `return` of the body's iterator ends the body at once,
- * even if the next chunk would come minutes later. If the body fails, the connection is reset, so that the client
- * does not take an incomplete response for a complete one.
- */
-async function sendChunks(
-  res: ServerResponse,
-  body: AsyncIterable<Uint8Array>,
-  freeChunk: GatewayResponse["freeChunk"],
-): Promise<void> {
-  const chunks = body[Symbol.asyncIterator]();
-  const stop = (): void => void chunks.return?.().catch(ignoreFailedReturn);
-  res.once("close", stop);
-  try {
-    for await (const chunk of { [Symbol.asyncIterator]: () => chunks }) {
-      if (res.destroyed) break;
-      if (!write(res, chunk, freeChunk)) await waitForDrain(res);
-      if (res.destroyed) break;
-    }
-  } catch {
-    // The code that produced the body has already reported the failure; here only the connection is reset.
-    res.destroy();
-  }
-  res.off("close", stop);
-  if (!res.destroyed) res.end();
-}
-
-/** In bytes. Freeing a smaller chunk is not worth its cost. */
-const MIN_FREED_BYTES = 16 * 1024;
-
-/** Frees a chunk once it is written, under the conditions of docs/decisions/0015. */
-function write(res: ServerResponse, chunk: Uint8Array, freeChunk: GatewayResponse["freeChunk"]): boolean {
-  if (freeChunk === undefined || chunk.length < MIN_FREED_BYTES || !isWrittenByNode(res)) {
-    return res.write(chunk);
-  }
-  return res.write(chunk, (error) => {
-    // The socket may still hold a chunk that was not written.
-    if (!error) freeChunk(chunk);
-  });
-}
-
-/** Resolves when the client has read what was written, or is gone. */
-function waitForDrain(res: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const settle = (): void => {
-      res.off("drain", settle);
-      res.off("close", settle);
+      clearTimeout(timer);
+      stream.off(event, settle);
+      stream.off("close", settle);
       resolve();
     };
-    res.on("drain", settle);
-    res.on("close", settle);
-    // A response that was closed before the listeners were added emits no event any more.
-    if (res.destroyed) settle();
+    const timer = maxMs === undefined ? undefined : setTimeout(settle, maxMs);
+    stream.on(event, settle);
+    stream.on("close", settle);
   });
 }
-
-/** Nobody reads on; the failure is of no use to anyone here. */
-function ignoreFailedReturn(): void {}

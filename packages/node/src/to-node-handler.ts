@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Gateway } from "@calotype/core";
 import { handleNodeRequest } from "./handle-node-request.js";
-import { readMountPath } from "./mount-path.js";
-import { toGatewayRequest } from "./node-request.js";
+import { readMountPath, toGatewayRequest } from "./node-request.js";
 import { sendResponse } from "./send-response.js";
 
 /** A request listener of `node:http`; with `next` also a middleware of Connect and its kin. */

@@ -1,4 +1,4 @@
-import type { ByteCount } from "../bytes/byte-count.js";
+import type { ByteCount } from "../util/held-bytes.js";
 
 /** Bytes that one request holds. */
 export interface TakenBytes extends ByteCount {

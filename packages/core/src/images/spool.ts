@@ -1,4 +1,4 @@
-import type { ByteCount } from "../bytes/byte-count.js";
+import type { ByteCount } from "../util/held-bytes.js";
 import { BLOCK_BYTES, type BlockPool, createBlockPool, freshBlocks } from "./block-pool.js";
 import {
   createSharedFile,

@@ -10,7 +10,7 @@ import type { Logger } from "../logger.js";
 import type { ModelOptions } from "../models/resolve-model.js";
 import type { BodyLimits } from "../request/read-request.js";
 import type { CallerLimits, ResponseFormat } from "../types.js";
-import type { Fetch } from "../upstream/fetch-transport.js";
+import type { Fetch } from "../upstream/transport-fetch.js";
 import type { Loadable } from "./loadable.js";
 
 /** Everything that `createGateway` takes. Wrong options fail at start, every problem listed with its path. */

@@ -1,15 +1,9 @@
-import { takeWhole } from "../bytes/chunk-queue.js";
 import { GatewayError, invalidRequest, isGatewayError } from "../errors.js";
 import type { GatewayRequest } from "../http.js";
 import type { Repeat } from "../util/timers.js";
 
 /** The body of one request while it arrives. */
 export interface IncomingBody {
-  /**
-   * All chunks, if the whole body has arrived and has at most `maxBytes`; otherwise `undefined`.
-   * @throws GatewayError `overloaded`
-   */
-  takeWhole(maxBytes: number): readonly Uint8Array[] | undefined;
   /**
    * The next chunk, or `undefined` at the end.
    * @throws GatewayError `request_timeout` for a body that is too slow, `overloaded` if its bytes do not fit,
@@ -47,8 +41,7 @@ export interface BodyGuard {
 /**
  * Opens the body of a request. Nothing is read before the first `next`, but a body from `node:http` starts to flow.
  *
- * Only a body that has not arrived whole gets a timer. It is a timer per body, not a shared one, because Workers stop
- * the timers of a request when that request ends.
+ * Each body has a timer of its own, because Workers stop the timers of a request when that request ends.
  */
 export function openBody({ body }: Pick<GatewayRequest, "body">, guard?: BodyGuard): IncomingBody {
   const source = body === null ? emptySource : openSource(body);
@@ -89,13 +82,6 @@ export function openBody({ body }: Pick<GatewayRequest, "body">, guard?: BodyGua
   };
 
   return {
-    takeWhole(maxBytes) {
-      const chunks = source.takeWhole?.(maxBytes);
-      if (chunks === undefined) return undefined;
-      count(chunks.reduce((sum, { length }) => sum + length, 0));
-      finish();
-      return chunks;
-    },
     next() {
       start();
       return new Promise((resolve, reject) => {
@@ -125,13 +111,11 @@ export function openBody({ body }: Pick<GatewayRequest, "body">, guard?: BodyGua
 
 interface Source {
   next(): Promise<IteratorResult<Uint8Array, unknown>>;
-  takeWhole?(maxBytes: number): readonly Uint8Array[] | undefined;
   cancel(): void;
 }
 
 const emptySource: Source = {
   next: () => Promise.resolve({ done: true, value: undefined }),
-  takeWhole: () => [],
   cancel: () => undefined,
 };
 
@@ -149,7 +133,6 @@ function openSource(body: AsyncIterable<Uint8Array>): Source {
   const leave = async (): Promise<void> => void (await chunks.return?.());
   return {
     next: () => chunks.next(),
-    takeWhole: (maxBytes) => takeWhole(chunks, maxBytes),
     cancel: () => void leave().catch(ignoreFailure),
   };
 }
@@ -228,11 +211,10 @@ export async function readBody(
   const body = openBody(request, guard);
   const bytes = new BodyBytes(declared);
   try {
-    // A host passes on the bytes that arrived with the head only after the code that got the head has returned.
-    await Promise.resolve();
-    const whole = body.takeWhole(maxBytes);
-    if (whole === undefined) await readChunks(body, bytes, maxBytes);
-    else for (const chunk of whole) bytes.add(chunk);
+    for (let chunk = await body.next(); chunk !== undefined; chunk = await body.next()) {
+      if (bytes.length + chunk.length > maxBytes) throw tooLarge(maxBytes);
+      bytes.add(chunk);
+    }
   } finally {
     body.cancel();
   }
@@ -240,13 +222,6 @@ export async function readBody(
     throw invalidRequest(`The body was cut on its way: ${bytes.length} of ${declared} bytes arrived.`);
   }
   return bytes.take();
-}
-
-async function readChunks(body: IncomingBody, bytes: BodyBytes, maxBytes: number): Promise<void> {
-  for (let chunk = await body.next(); chunk !== undefined; chunk = await body.next()) {
-    if (bytes.length + chunk.length > maxBytes) throw tooLarge(maxBytes);
-    bytes.add(chunk);
-  }
 }
 
 function tooLarge(maxBytes: number): GatewayError {

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { GatewayOptions } from "../options/options.js";
 import { type LoopbackServer, startServer } from "../testing/start-server.js";
 import { type Answer, createTestGateway, DASHSCOPE_KEY, type TestGateway } from "../testing/test-gateway.js";
-import { createFetchTransport } from "../upstream/fetch-transport.js";
+import { createFetchTransport } from "../upstream/transport-fetch.js";
 import { createTransport } from "../upstream/transport-node.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
 import { fetchAsBase64 } from "./base64.js";
@@ -134,17 +134,17 @@ describe("b64_json from a provider that gives links", () => {
     [
       "is gone",
       (_request, response) => void response.writeHead(404).end("x".repeat(100_000)),
-      "The image's link answered with status 404.",
+      "The image's link responded with status 404.",
     ],
     [
       "is forbidden",
       (_request, response) => void response.writeHead(403).end("<Error>Expired</Error>"),
-      "The image's link answered with status 403.",
+      "The image's link responded with status 403.",
     ],
     [
       "leads elsewhere",
       (_request, response) => void response.writeHead(302, { location: "/2.png" }).end(),
-      "The image's link answered with status 302.",
+      "The image's link responded with status 302.",
     ],
     ["gives nothing", (_request, response) => void response.end(), "The image's link gave nothing."],
     [

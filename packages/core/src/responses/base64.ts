@@ -1,8 +1,8 @@
 import { Buffer } from "node:buffer";
-import type { ByteCount } from "../bytes/byte-count.js";
 import type { ImageResult, ResultError, ResultImage } from "../types.js";
-import { DownloadError, downloadImage, type ResultSource } from "../upstream/download-image.js";
+import { DownloadError, downloadImage, type ResultSource } from "../upstream/download.js";
 import type { Transport } from "../upstream/transport.js";
+import type { ByteCount } from "../util/held-bytes.js";
 import { isLink, type LinkedImage } from "./rewrite.js";
 
 /** What downloads need of the gateway. */

@@ -7,6 +7,7 @@ import { maskReason, type SecretMask } from "../redact.js";
 import type { ImageResult } from "../types.js";
 import { createReasonMask, replayResponse } from "../upstream/attempt.js";
 import type { Answered } from "../upstream/dispatch.js";
+import { findNoImageError } from "../upstream/failure.js";
 import {
   isLabelledAsEvents,
   type JsonResponse,
@@ -16,9 +17,8 @@ import {
   readHead,
   readRequestId,
   tooLargeError,
-} from "../upstream/read-answer.js";
-import { toReadError } from "../upstream/to-read-error.js";
-import { findNoImageError } from "../upstream/upstream-error.js";
+  toReadError,
+} from "../upstream/read.js";
 import { type Awaitable, isPromiseLike } from "../util/promise-like.js";
 import { fetchAsBase64 } from "./base64.js";
 import { type BodyKind, detectBody } from "./body-kind.js";

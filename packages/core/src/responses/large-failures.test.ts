@@ -93,7 +93,7 @@ describe("a large answer without an image", () => {
     });
     expect(await ask()).toMatchObject({
       ...upstreamError(INVALID),
-      body: { error: { message: "The provider's answer is larger than 150000 bytes." } },
+      body: { error: { message: "The provider's response is larger than 150000 bytes." } },
     });
     expect(records).toMatchObject([{ status: 502, charge: "0" }]);
     expect(gateway.status()).toMatchObject({ channels: [{ state: "ready" }, {}] });
@@ -246,7 +246,7 @@ describe("a family that fails to read a large answer", () => {
     expect(await ask()).toMatchObject({ status: 500, body: { error: { code: "internal_error" } } });
     expect(records).toMatchObject([{ errorCode: "internal_error", charge: "0" }]);
     expect(logs).toMatchObject([
-      { level: "error", message: "A provider's answer could not be read." },
+      { level: "error", message: "A provider's response could not be read." },
       { level: "warn", message: "A channel failed.", fields: { reason: "broken" } },
     ]);
   });
@@ -256,7 +256,7 @@ describe("a family that fails to read a large answer", () => {
     expect((await readUntilBreak(await begin())).brokeOff).toBe(true);
     expect(records).toMatchObject([{ errorCode: "internal_error", charge: "0" }]);
     expect(logs).toMatchObject([
-      { level: "error", message: "A provider's answer could not be read." },
+      { level: "error", message: "A provider's response could not be read." },
       { level: "warn", message: "A channel failed.", fields: { reason: "broken" } },
     ]);
   });

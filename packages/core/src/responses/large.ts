@@ -1,4 +1,3 @@
-import type { ByteCount } from "../bytes/byte-count.js";
 import type { Call, CallParts } from "../call.js";
 import { GatewayError, shownCodeOf } from "../errors.js";
 import type { ResponseShape } from "../families/family.js";
@@ -6,10 +5,10 @@ import type { GatewayResponse } from "../http.js";
 import { maskReason, type SecretMask } from "../redact.js";
 import { createReasonMask } from "../upstream/attempt.js";
 import type { Answered } from "../upstream/dispatch.js";
-import { decodeText, notJsonError, readRequestId, tooLargeError } from "../upstream/read-answer.js";
-import { toReadError } from "../upstream/to-read-error.js";
+import { findNoImageError } from "../upstream/failure.js";
+import { decodeText, notJsonError, readRequestId, tooLargeError, toReadError } from "../upstream/read.js";
 import { TransportError, type TransportResponse } from "../upstream/transport.js";
-import { findNoImageError } from "../upstream/upstream-error.js";
+import type { ByteCount } from "../util/held-bytes.js";
 import type { Awaitable } from "../util/promise-like.js";
 import { type FetchedImage, fetchImages } from "./base64.js";
 import { toResponseHeaders } from "./envelope.js";
@@ -89,7 +88,6 @@ export async function relayResponse(
     status: 200,
     headers,
     body: relay,
-    freeChunk: response.freeChunk,
   };
 }
 

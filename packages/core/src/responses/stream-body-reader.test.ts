@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { freeChunk } from "../bytes/free-chunk.js";
 import { cutEvery } from "../testing/cut-bytes.js";
+import { freeMemory } from "../testing/free-memory.js";
 import { createStreamBodyReader } from "./sse.js";
 
 const encoder = new TextEncoder();
@@ -16,7 +16,7 @@ function read(text: string, size: number): { events: readonly string[]; json: st
     // As undici gives it: a Buffer that is all of its memory, which is freed once the chunk was written.
     const own = Buffer.from(new Uint8Array(chunk).buffer);
     reader.push(own);
-    freeChunk(own);
+    freeMemory(own);
   }
   return { events, json, isInside: reader.isInsideEvent };
 }

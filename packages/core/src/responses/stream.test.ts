@@ -86,9 +86,9 @@ function startGateway(
 describe("a stream without an image", () => {
   it.each<[string, readonly string[], string, string]>([
     ["only failed images", [failedImage, completed({}), DONE], "OutputImageSensitiveContentDetected", "No."],
-    ["only [DONE]", [DONE], "upstream_no_image", "The provider answered without an image."],
-    ["nothing", [], "upstream_no_image", "The provider answered without an image."],
-    ["comments alone", [": hello\n\n"], "upstream_no_image", "The provider answered without an image."],
+    ["only [DONE]", [DONE], "upstream_no_image", "The provider responded without an image."],
+    ["nothing", [], "upstream_no_image", "The provider responded without an image."],
+    ["comments alone", [": hello\n\n"], "upstream_no_image", "The provider responded without an image."],
   ])("of %s is told to the operator, and relayed as it came", async (_what, pieces, code, message) => {
     const source = createScriptedSource(...pieces);
     source.end();
@@ -364,13 +364,13 @@ describe("the answer of a stream", () => {
       "cut off",
       new TransportError("broken", undefined),
       "upstream_invalid_response",
-      "The provider's answer broke off.",
+      "The provider's response broke off.",
     ],
     [
       "stalled",
       new TransportError("timeout", undefined),
       "upstream_timeout",
-      "The provider did not answer in time.",
+      "The provider did not respond in time.",
     ],
   ])(
     "ends with an error event where the provider's is %s between events",

@@ -5,9 +5,9 @@ import type { GatewayResponse } from "../http.js";
 import { maskReason, type SecretMask } from "../redact.js";
 import { isAnythingReported } from "../upstream/attempt.js";
 import type { Answered } from "../upstream/dispatch.js";
-import { readRequestId } from "../upstream/read-answer.js";
+import { findNoImageError, toUpstreamError } from "../upstream/failure.js";
+import { readRequestId } from "../upstream/read.js";
 import { TransportError } from "../upstream/transport.js";
-import { findNoImageError, toUpstreamError } from "../upstream/upstream-error.js";
 import { isJsonObject } from "../util/json.js";
 import { renderStream, toEnvelope } from "./envelope.js";
 import { type LargeResponseReader, readLargeResponse, type SettledJob, settleRelayed } from "./large.js";
@@ -110,7 +110,7 @@ export async function answerStream(
   const body = relayBody(response.body, options, (onEvent) =>
     createStreamBodyReader({ onEvent, onJson: readJson }),
   );
-  return { ...renderStream(body, { id, ignored }), freeChunk: response.freeChunk };
+  return renderStream(body, { id, ignored });
 }
 
 /** True for a body of JSON that holds an error, and of which nothing was made. */

@@ -1,4 +1,3 @@
-import { ChunkQueue, takeWhole } from "../bytes/chunk-queue.js";
 import type { Channel, Route } from "../channels/channel.js";
 import type { AttemptFailure, Family, UpstreamCall } from "../families/family.js";
 import type { Logger } from "../logger.js";
@@ -6,14 +5,14 @@ import type { SecretMask } from "../redact.js";
 import { detectBody } from "../responses/body-kind.js";
 import type { ImageRequest, Usage } from "../types.js";
 import type { Awaitable } from "../util/promise-like.js";
-import { findErrorMessage } from "./error-message.js";
+import { findErrorMessage } from "./failure.js";
 import {
   isLabelledAsEvents,
   type JsonResponse,
   parseResponse,
   readErrorBody,
   readRequestId,
-} from "./read-answer.js";
+} from "./read.js";
 import {
   type Transport,
   TransportError,
@@ -127,22 +126,12 @@ type InspectedResponse = {
  * `output`. Reads the first 16 KiB of a response, as long as it may be JSON. A body that is longer, incomplete or not
  * JSON is left to the reader of the response, and so is a stream that was requested.
  */
-function inspectResponse(
-  response: TransportResponse,
-  family: Family,
-  request: ImageRequest,
-): Awaitable<InspectedResponse> {
-  if (request.stream && isLabelledAsEvents(response.headers)) return { response, failure: undefined };
-  const whole = takeWhole(response.body, MAX_ERROR_BODY_BYTES);
-  if (whole === undefined) return inspectLater(response, family, request);
-  return inspectWhole(response, whole, { family, request });
-}
-
-async function inspectLater(
+async function inspectResponse(
   response: TransportResponse,
   family: Family,
   request: ImageRequest,
 ): Promise<InspectedResponse> {
+  if (request.stream && isLabelledAsEvents(response.headers)) return { response, failure: undefined };
   const rest = response.body[Symbol.asyncIterator]();
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -226,25 +215,15 @@ function mayBeJson(chunks: readonly Uint8Array[]): boolean {
 export function replayResponse(
   response: TransportResponse,
   chunks: readonly Uint8Array[],
-  rest?: AsyncIterator<Uint8Array>,
+  rest: AsyncIterator<Uint8Array> = ENDED,
 ): TransportResponse {
-  const { status, headers, freeChunk } = response;
-  const body = rest === undefined ? new WholeBody(chunks) : new Replayed([...chunks], rest);
-  return { status, headers, body, freeChunk, cancel: () => response.cancel() };
+  const { status, headers } = response;
+  return { status, headers, body: new Replayed([...chunks], rest), cancel: () => response.cancel() };
 }
 
-/** A body that has arrived completely. */
-class WholeBody extends ChunkQueue {
-  constructor(chunks: readonly Uint8Array[]) {
-    super();
-    for (const chunk of chunks) this.push(chunk);
-    this.end();
-  }
-
-  protected override pause(): void {}
-  protected override resume(): void {}
-  protected override leave(): void {}
-}
+const ENDED: AsyncIterator<Uint8Array> = {
+  next: () => Promise.resolve({ done: true, value: undefined }),
+};
 
 /** The chunks that were already read, followed by the rest of their body. */
 class Replayed implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array> {

@@ -10,8 +10,8 @@ import {
   refusedConnection,
   type TestGateway,
 } from "../testing/test-gateway.js";
-import { createFetchTransport } from "./fetch-transport.js";
 import { type Transport, TransportError } from "./transport.js";
+import { createFetchTransport } from "./transport-fetch.js";
 
 type Behaviour =
   | "ok"

@@ -11,10 +11,8 @@ import type { ResolvedModel } from "../models/resolve-model.js";
 import type { SecretMask } from "../redact.js";
 import type { AttemptRecord, ImageRequest, SentTo } from "../types.js";
 import { hideUpstreamModel, sendToRoute } from "./attempt.js";
-import { maskFailure } from "./attempt-failure.js";
-import { mayHaveMadeImage, maySendAgain } from "./retry-policy.js";
+import { maskFailure, mayHaveMadeImage, maySendAgain, toUpstreamError } from "./failure.js";
 import type { Transport, TransportResponse } from "./transport.js";
-import { toUpstreamError } from "./upstream-error.js";
 
 /** What attempts need of the gateway. */
 export interface DispatchParts {

@@ -8,8 +8,8 @@ import { seedream } from "../families/seedream/seedream.js";
 import { createSecretMask } from "../redact.js";
 import { ARK_ANSWER, DASHSCOPE_ANSWER, refusedConnection } from "../testing/test-gateway.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
-import { createFetchTransport } from "./fetch-transport.js";
 import { type ChannelProbeParts, probeChannel } from "./probe-channel.js";
+import { createFetchTransport } from "./transport-fetch.js";
 
 interface Bench {
   readonly channel: Channel;

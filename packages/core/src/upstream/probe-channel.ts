@@ -9,10 +9,9 @@ import type { ImageRequest, ImageResult, Usage } from "../types.js";
 import type { JsonObject } from "../util/json.js";
 import { createSeriesMap, isSeries } from "../util/series.js";
 import { sendToRoute } from "./attempt.js";
-import { maskFailure } from "./attempt-failure.js";
-import { readAnswer } from "./read-answer.js";
+import { findNoImageError, maskFailure } from "./failure.js";
+import { readJsonResponse } from "./read.js";
 import type { Transport, TransportResponse } from "./transport.js";
-import { findNoImageError } from "./upstream-error.js";
 
 /** What `gateway.test` found. */
 export interface ChannelProbe {
@@ -120,7 +119,7 @@ async function tryKey(route: Route, request: ImageRequest, parts: KeyProbeParts)
   if (sent.failure !== undefined) return { failure: sent.failure };
   const { response } = sent;
   try {
-    const { value } = await readAnswer(response, { maxBytes: parts.maxResponseBytes });
+    const { value } = await readJsonResponse(response, { maxBytes: parts.maxResponseBytes });
     const result = channel.family.fromUpstream(value, request);
     const error = findNoImageError(result.images.length, result);
     return error === undefined ? { result } : { failure: toFailure(error, response) };

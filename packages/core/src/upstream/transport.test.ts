@@ -3,9 +3,11 @@ import { setTimeout as wait } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { ProducedBody } from "../images/json-body.js";
 import { findClosedUrl, type LoopbackServer, startServer } from "../testing/start-server.js";
-import { createFetchTransport as createTransportOver } from "./fetch-transport.js";
 import type { Timeouts, Transport, TransportResponse } from "./transport.js";
-import { createTransport as createFetchTransport } from "./transport-fetch.js";
+import {
+  createTransport as createFetchTransport,
+  createFetchTransport as createTransportOver,
+} from "./transport-fetch.js";
 import { createTransport as createNodeTransport } from "./transport-node.js";
 
 const PATIENT: Timeouts = { connectMs: 5_000, firstByteMs: 5_000, idleMs: 5_000 };
@@ -375,53 +377,6 @@ describe("the transport over undici", () => {
       },
     };
     expect(await readText(await postByUndici(server.url, { firstByteMs: 250 }, body))).toBe("ok");
-  });
-});
-
-describe("the timer of the transport over undici ends once an answer", () => {
-  const LOOK_MS = 250;
-
-  it.each<[string, RequestListener, (answer: TransportResponse, transport: Transport) => unknown]>([
-    ["has ended", (_request, response) => void response.end("ok"), readText],
-    ["was cut", (_request, response) => response.write("x", () => response.destroy()), readText],
-    ["stalled", (_request, response) => void response.write("x"), readText],
-    ["was cancelled", (_request, response) => void response.write("x"), (answer) => answer.cancel()],
-    [
-      "was cancelled while the reader was behind",
-      (_request, response) => pour(response),
-      (answer) => wait(100).then(() => answer.cancel()),
-    ],
-    [
-      "was left by its reader",
-      (_request, response) => pour(response),
-      async ({ body }) => {
-        for await (const chunk of body) return chunk.length;
-        return 0;
-      },
-    ],
-    [
-      "was aborted with all others",
-      (_request, response) => void response.write("x"),
-      (_answer, transport) => transport.abort?.(),
-    ],
-  ])("%s", async (_name, listener, finish) => {
-    const begun = vi.spyOn(globalThis, "setInterval");
-    const ended = vi.spyOn(globalThis, "clearInterval");
-    cleanUps.push(async () => {
-      begun.mockRestore();
-      ended.mockRestore();
-    });
-    const { url } = await serve(listener);
-    const transport = createNodeTransport();
-    cleanUps.push(async () => await transport.abort?.());
-    const timeouts = { ...PATIENT, idleMs: 600 };
-    const answer = await transport.send({ url, headers: {}, body: "{}", timeouts });
-    const timers = begun.mock.results.filter((_result, at) => begun.mock.calls[at]?.[1] === LOOK_MS);
-    expect(timers).toHaveLength(1);
-    const [timer] = timers;
-    expect(ended).not.toHaveBeenCalledWith(timer?.value);
-    await Promise.allSettled([finish(answer, transport)]);
-    await expect.poll(() => ended.mock.calls.flat()).toContain(timer?.value);
   });
 });
 

@@ -5,15 +5,15 @@ import type { JsonObject } from "../util/json.js";
 
 /** How long a provider may take, in milliseconds. */
 export interface Timeouts {
-  /** To accept the connection. */
+  /** Until the connection is accepted. */
   readonly connectMs: number;
-  /** From the request sent to the first byte of the answer; images take a minute and more. */
+  /** From the end of the request to the first byte of the response. Images take a minute and more. */
   readonly firstByteMs: number;
-  /** Between two pieces of the answer. */
+  /** Between two chunks of the response. */
   readonly idleMs: number;
 }
 
-/** One POST to a provider. */
+/** A POST to a provider. */
 export interface TransportRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -21,17 +21,15 @@ export interface TransportRequest {
   readonly timeouts: Timeouts;
 }
 
-/** The head of a provider's answer; the body is read to its end or abandoned by leaving the loop. */
+/** The head of an upstream response, and its body. The body must be read to its end, or be left or cancelled. */
 export interface TransportResponse {
   readonly status: number;
   readonly headers: HeaderReader;
-  /** Fails with a {@link TransportError} when it is cut or stalls. */
+  /** Fails with a {@link TransportError} if the connection breaks or stalls. */
   readonly body: AsyncIterable<Uint8Array>;
-  /** Frees the memory of a chunk that nobody reads any more. Absent where the chunks may be somebody else's. */
-  readonly freeChunk?: ((chunk: Uint8Array) => void) | undefined;
   /** The value of the body if it was already parsed, because parsing it again would cost as much as the first time. */
   readonly parsed?: { readonly text: string; readonly value: JsonObject } | undefined;
-  /** Gives the answer up: the connection ends, and a pending read fails. */
+  /** Ends the connection. A pending read fails. */
   cancel(): void;
 }
 
@@ -39,37 +37,59 @@ export interface TransportResponse {
 export interface DownloadRequest {
   readonly url: string;
   readonly timeouts: Timeouts;
-  /** Refuse names with an address that is not public, where the runtime shows addresses (Node does). */
+  /** Refuses a host name with an address that is not public. Works only where the runtime shows addresses, as Node does. */
   readonly publicOnly: boolean;
 }
 
-/** The way to the providers. */
+/** The connections to the providers. */
 export interface Transport {
   /** @throws TransportError */
   send(request: TransportRequest): Promise<TransportResponse>;
   /** @throws TransportError */
   download(request: DownloadRequest): Promise<TransportResponse>;
-  /** Ends idle connections; requests under way finish. */
+  /** Ends idle connections. Requests in progress finish. */
   close(): Promise<void>;
-  /** Ends all connections; requests under way fail. Only where the connections are the transport's own. */
+  /** Ends all connections. Requests in progress fail. Absent if the connections belong to the runtime. */
   abort?(): Promise<void>;
 }
 
-/** Why a provider could not be heard. */
+/** Why there is no complete upstream response. */
 export class TransportError extends Error {
   override readonly name = "TransportError";
   readonly reason: "unreachable" | "timeout" | "broken";
 
   /**
-   * @param reason `unreachable`: no connection, so nothing was sent; `timeout`: sent, and no answer
-   * in time; `broken`: sent, and the connection ended before the answer did.
+   * @param reason `unreachable`: there was no connection, so nothing was sent. `timeout`: the request was sent, and no
+   * response came in time. `broken`: the request was sent, and the connection ended before the response was complete.
    */
   constructor(reason: TransportError["reason"], cause: unknown) {
-    // What undici and the operator's `fetch` throw may hold the request and its key, or the answer's bytes.
+    // Errors of undici and of the operator's `fetch` may contain the request with its key, or bytes of the response.
     super(
       `The provider's connection: ${reason}`,
       cause === undefined ? undefined : { cause: toPlainError(cause) },
     );
     this.reason = reason;
   }
+}
+
+/** Error codes of connections that were never established. */
+const UNREACHABLE: ReadonlySet<unknown> = new Set([
+  "UND_ERR_CONNECT_TIMEOUT",
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "EADDRNOTAVAIL",
+  "CERT_HAS_EXPIRED",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "ERR_TLS_CERT_ALTNAME_INVALID",
+]);
+
+/** True if an error with this code means that no connection was established, so that the request may be sent again. */
+export function isUnreachableCode(code: unknown): boolean {
+  return UNREACHABLE.has(code);
 }

@@ -1,7 +1,15 @@
 const FIRST_BYTES = 1024;
 const NONE = new Uint8Array(0);
 
-/** Bytes kept while it is not known what becomes of them. Copies: their chunk may go on to the client. */
+/** Counts the bytes that a request holds. */
+export interface ByteCount {
+  /** Counts bytes that are held already, such as a provider's response, even if they exceed the budget. */
+  addAnyway(bytes: number): void;
+  /** Stops counting bytes that are no longer held, such as bytes that were written to a disk. */
+  remove(bytes: number): void;
+}
+
+/** Collects copies of bytes. The chunks that they come from may go on to the client and be freed. */
 export interface HeldBytes {
   readonly length: number;
   add(part: Uint8Array): void;
@@ -9,7 +17,7 @@ export interface HeldBytes {
   removeEnd(bytes: number): void;
   /** Returns all bytes. The array is valid until the next change. */
   view(): Uint8Array;
-  /** Gives all of them away, to whom the memory belongs from then on. */
+  /** Returns all bytes and starts again with none. The caller owns the array. */
   take(): Uint8Array;
 }
 
@@ -17,7 +25,7 @@ export function createHeldBytes(): HeldBytes {
   return new GrowingBytes();
 }
 
-/** A class, as an object with a getter of its own takes ten times the memory, and there is one for each line that is cut. */
+/** A class, because thousands of streams may hold one: an object with its own getter takes ten times the memory. */
 class GrowingBytes implements HeldBytes {
   #buffer = NONE;
   #length = 0;

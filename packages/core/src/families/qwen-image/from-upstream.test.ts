@@ -116,27 +116,27 @@ describe("an answer of DashScope", () => {
       "a code of success",
       { code: "Success" },
       "upstream_no_image",
-      "The provider answered without an image.",
+      "The provider responded without an image.",
     ],
     ["a code without words", { code: "InternalError" }, "InternalError", "InternalError"],
-    ["no output", { request_id: "b1a2" }, "upstream_no_image", "The provider answered without an image."],
+    ["no output", { request_id: "b1a2" }, "upstream_no_image", "The provider responded without an image."],
     [
       "no choices",
       { output: { choices: [] } },
       "upstream_no_image",
-      "The provider answered without an image.",
+      "The provider responded without an image.",
     ],
     [
       "a text alone",
       output(choice({ text: "I cannot." })),
       "upstream_no_image",
-      "The provider answered without an image.",
+      "The provider responded without an image.",
     ],
     [
       "output of another type",
       { output: "x" },
       "upstream_no_image",
-      "The provider answered without an image.",
+      "The provider responded without an image.",
     ],
   ])("with %s and no image is a 502", async (_what, answer, code, message) => {
     expect(await answerWith(answer)).toMatchObject({

@@ -1,5 +1,21 @@
+import { channel } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import type { buildConnector } from "undici";
+import { allowFreeing } from "../util/free-chunk.js";
+
+/**
+ * Wraps a connector so that its HTTP/1.1 connections skip `100 Continue`, and so that the memory of large chunks may be
+ * freed when they have been written. HTTP/2 needs neither: it marks interim responses itself, and its chunks may share
+ * memory.
+ */
+export function watchHttp1Sockets(connect: buildConnector.connector): buildConnector.connector {
+  return (options, callback) =>
+    connect(options, (...outcome) => {
+      const [error, socket] = outcome;
+      if (error === null && !("alpnProtocol" in socket && socket.alpnProtocol === "h2")) watchSocket(socket);
+      callback(...outcome);
+    });
+}
 
 const NOTHING = Buffer.alloc(0);
 /** Matches the start of an interim response. 101 is not one, because it ends HTTP on the connection. */
@@ -9,12 +25,15 @@ const HEAD_END = "\r\n\r\n";
 /** The maximum length of a head. The HTTP parser gets a longer head, and refuses it. */
 const MAX_HEAD_BYTES = 16 * 1024;
 
+/** Subscribers get each chunk of a body, and may keep it. */
+const chunkReceived = channel("undici:request:bodyChunkReceived");
+
 /**
- * Hides `100 Continue` from undici on HTTP/1.1 connections. A server may send it without being asked, and a client
- * must then ignore it (RFC 9110, 15.2.1). undici 8.12 ends the connection instead, and the image is lost. undici has
- * no option for this, so the bytes are removed from its input, but only while the head of a response is expected.
+ * Hides `100 Continue` from undici. A server may send it without being asked, and a client must then ignore it (RFC 9110,
+ * 15.2.1). undici 8.12 ends the connection instead, and the image is lost. undici has no option for this, so the bytes
+ * are removed from its input, but only while the head of a response is expected.
  */
-function skipContinue(socket: Socket): void {
+function watchSocket(socket: Socket): void {
   const read = socket.read.bind(socket);
   const write = socket.write.bind(socket);
   let isHeadDue = false;
@@ -27,7 +46,9 @@ function skipContinue(socket: Socket): void {
     },
     read(size?: number): unknown {
       const chunk: unknown = read(size);
-      if (!isHeadDue || !Buffer.isBuffer(chunk)) return chunk;
+      if (!Buffer.isBuffer(chunk)) return chunk;
+      if (!chunkReceived.hasSubscribers) allowFreeing(chunk);
+      if (!isHeadDue) return chunk;
       const bytes = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
       const { passed, rest, isFinal } = removeContinue(bytes);
       held = rest;
@@ -36,19 +57,6 @@ function skipContinue(socket: Socket): void {
       return passed.length > 0 ? passed : null;
     },
   });
-}
-
-/**
- * Wraps a connector so that its connections skip `100 Continue`. HTTP/2 marks interim responses itself and needs no
- * wrapper.
- */
-export function skippingContinue(connect: buildConnector.connector): buildConnector.connector {
-  return (options, callback) =>
-    connect(options, (...outcome) => {
-      const [error, socket] = outcome;
-      if (error === null && !("alpnProtocol" in socket && socket.alpnProtocol === "h2")) skipContinue(socket);
-      callback(...outcome);
-    });
 }
 
 /** undici writes the head of a request as one string. Bodies are bytes. */

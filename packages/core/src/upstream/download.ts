@@ -1,17 +1,17 @@
 import { detectMediaType } from "../images/reference-image.js";
 import { isPublicAddress, readLiteralAddress } from "./public-address.js";
-import { readContentCoding } from "./read-answer.js";
+import { readContentCoding } from "./read.js";
 import type { Timeouts, Transport, TransportResponse } from "./transport.js";
 
-/** Whose result links are fetched, and which addresses beside the public ones they may have. */
+/** The channel whose result links are fetched, and the addresses that the links may have besides public ones. */
 export interface ResultSource {
-  /** Plain http is allowed only for links of this origin. The options allow it on loopback or with `allowHttp`. */
+  /** Plain http is allowed only for links of this origin. The options allow such a base URL on loopback or with `allowHttp`. */
   readonly baseUrl: string;
-  /** Hosts that may have an address of a private network. */
+  /** Hosts that may have an address in a private network. */
   readonly resultHosts: readonly string[];
 }
 
-/** The link was refused, or did not give an image. The message is fit for the client. */
+/** The link was refused, or there is no image behind it. The client may see the message. */
 export class DownloadError extends Error {
   override readonly name = "DownloadError";
 }
@@ -21,8 +21,8 @@ const MAX_DOWNLOAD_MS = 60_000;
 const TIMEOUTS: Timeouts = { connectMs: 10_000, firstByteMs: 30_000, idleMs: 30_000 };
 
 /**
- * The bytes behind a provider's result link. The link comes from outside, so it is fetched without
- * any key, over https from public addresses only, without following redirects, and within bounds.
+ * Downloads the image behind a provider's result link. The link comes from outside. So it is fetched without a key, over
+ * https, from public addresses only, without following redirects, and within limits of size and time.
  *
  * @throws DownloadError
  */
@@ -44,7 +44,7 @@ export async function downloadImage(
   }
   if (response.status !== 200) {
     response.cancel();
-    throw new DownloadError(`The image's link answered with status ${response.status}.`);
+    throw new DownloadError(`The image's link responded with status ${response.status}.`);
   }
   return readWithin(response);
 }
@@ -59,13 +59,13 @@ function checkLink(link: string, source: ResultSource): URL {
   return url;
 }
 
-/** What shows without asking a resolver; what a name resolves to is checked when the connection is made. */
+/** Checks what the URL itself shows. The addresses of a name are checked when the connection is made. */
 function isPlainlyPrivate({ hostname }: URL): boolean {
   const literal = readLiteralAddress(hostname);
   return literal === undefined ? /(?:^|\.)localhost\.?$/.test(hostname) : !isPublicAddress(literal);
 }
 
-/** For an emulator, which serves its links on the same origin as its API. */
+/** The emulator, for example, serves its links on the same origin as its API. */
 function isOwnHttpOrigin(url: URL, { baseUrl }: ResultSource): boolean {
   return new URL(baseUrl).protocol === "http:" && url.origin === new URL(baseUrl).origin;
 }

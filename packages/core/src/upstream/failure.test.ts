@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findErrorMessage } from "./error-message.js";
+import { findErrorMessage, maySendAgain } from "./failure.js";
 
 describe("the message of an error response that is not in the family's shape", () => {
   it.each([
@@ -22,5 +22,23 @@ describe("the message of an error response that is not in the family's shape", (
     ["bytes that are not text", "\u001f\ufffd\b\u0000", undefined],
   ])("is found in %s", (_what, text, message) => {
     expect(findErrorMessage(text)).toBe(message);
+  });
+});
+
+describe("maySendAgain", () => {
+  it.each([
+    ["unreachable", true, true],
+    ["credential", true, true],
+    ["rate", true, true],
+    ["overload", true, true],
+    ["server", false, true],
+    ["timeout", false, true],
+    ["broken", false, true],
+    ["content", false, false],
+    ["quota", true, true],
+    ["model", true, true],
+  ] as const)("after %s: %s, where a duplicate image does not matter: %s", (kind, safely, unsafely) => {
+    expect(maySendAgain(kind, false)).toBe(safely);
+    expect(maySendAgain(kind, true)).toBe(unsafely);
   });
 });

@@ -1,53 +1,45 @@
-import type { ByteCount } from "../bytes/byte-count.js";
-import { takeWhole } from "../bytes/chunk-queue.js";
-import { GatewayError } from "../errors.js";
+import { GatewayError, isGatewayError } from "../errors.js";
 import type { HeaderReader } from "../http.js";
+import type { Logger } from "../logger.js";
 import { checkJsonValue } from "../request/parse-json.js";
+import type { ByteCount } from "../util/held-bytes.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
-import type { Awaitable } from "../util/promise-like.js";
+import { toUpstreamError } from "./failure.js";
 import { TransportError, type TransportResponse } from "./transport.js";
-import { toUpstreamError } from "./upstream-error.js";
 
-/** Far beyond any real answer; a deeper one would overflow `JSON.stringify` after it was settled. */
-const ANSWER_LIMITS = { maxDepth: 64, maxValues: 1_000_000 };
+/** Far beyond any real response. A deeper value would overflow `JSON.stringify` after the response was settled. */
+const RESPONSE_LIMITS = { maxDepth: 64, maxValues: 1_000_000 };
 
-/** A JSON object as it came, and parsed. */
+/** A JSON object, as text and parsed. */
 export interface JsonResponse {
   readonly text: string;
   readonly value: JsonObject;
 }
 
-/** How an answer is read. */
+/** How an upstream response is read. */
 export interface ReadOptions {
-  /** So much is held. */
+  /** The maximum number of bytes that are held. */
   readonly maxBytes: number;
-  /** Where what is held is counted. */
+  /** Counts the bytes that are held. */
   readonly bytes?: ByteCount;
   /** Returns true if no more than these first chunks have to be read now. Default: all chunks are read. */
   readonly isEnough?: (chunks: readonly Uint8Array[]) => boolean;
 }
 
-/** The beginning of an answer, or all of it where it is not larger than what may be held. */
+/** The first chunks of an upstream response, or all of them if they are not larger than what may be held. */
 export interface ResponseHead {
   readonly chunks: readonly Uint8Array[];
-  /** `undefined` when the answer has ended. */
+  /** `undefined` if the response has ended. */
   readonly rest: AsyncIterator<Uint8Array> | undefined;
 }
 
 /**
- * Reads an answer until it ends, or until more has come than may be held. A small one has mostly come with its head.
+ * Reads an upstream response until it ends, until it is larger than what may be held, or until `isEnough`.
  *
- * @throws TransportError when it is cut or stalls
+ * @throws TransportError if the connection breaks or stalls
  */
-export function readHead({ body }: TransportResponse, options: ReadOptions): Awaitable<ResponseHead> {
-  const chunks = takeWhole(body, options.maxBytes);
-  if (chunks === undefined) return readChunks(body, options);
-  for (const chunk of chunks) options.bytes?.addAnyway(chunk.length);
-  return { chunks, rest: undefined };
-}
-
-async function readChunks(
-  body: AsyncIterable<Uint8Array>,
+export async function readHead(
+  { body }: TransportResponse,
   { maxBytes, bytes, isEnough }: ReadOptions,
 ): Promise<ResponseHead> {
   const iterator = body[Symbol.asyncIterator]();
@@ -65,12 +57,15 @@ async function readChunks(
 }
 
 /**
- * The JSON object of an answer that is small enough to be held.
+ * Reads an upstream response whose body is a JSON object.
  *
- * @throws GatewayError `upstream_invalid_response` when it is cut, larger than `maxBytes`, or not a
- * JSON object; `upstream_timeout` when it stalls.
+ * @throws GatewayError `upstream_invalid_response` if the body is incomplete, larger than `maxBytes` or not a JSON object,
+ * `upstream_timeout` if it stalls
  */
-export async function readAnswer(response: TransportResponse, options: ReadOptions): Promise<JsonResponse> {
+export async function readJsonResponse(
+  response: TransportResponse,
+  options: ReadOptions,
+): Promise<JsonResponse> {
   try {
     const { chunks, rest } = await readHead(response, options);
     if (rest === undefined) return parseResponse(chunks, response);
@@ -82,7 +77,7 @@ export async function readAnswer(response: TransportResponse, options: ReadOptio
   }
 }
 
-/** @throws GatewayError `upstream_invalid_response` for what is not a JSON object */
+/** @throws GatewayError `upstream_invalid_response` if the body is not a JSON object */
 export function parseResponse(chunks: readonly Uint8Array[], response: TransportResponse): JsonResponse {
   if (response.parsed !== undefined) return response.parsed;
   const text = decodeText(chunks);
@@ -91,14 +86,37 @@ export function parseResponse(chunks: readonly Uint8Array[], response: Transport
   return { text, value };
 }
 
-/** The error of an answer that is cut, or something else than a JSON object. */
+/** The error for an upstream response that is incomplete or not a JSON object. */
 export function notJsonError(response: TransportResponse): GatewayError {
-  return invalid("The provider's answer is not a JSON object.", response);
+  return invalid("The provider's response is not a JSON object.", response);
 }
 
-/** The error of an answer that is larger than may be held. */
+/** The error for an upstream response that is larger than what may be held. */
 export function tooLargeError(maxBytes: number, response: TransportResponse): GatewayError {
-  return invalid(`The provider's answer is larger than ${maxBytes} bytes.`, response);
+  return invalid(`The provider's response is larger than ${maxBytes} bytes.`, response);
+}
+
+/**
+ * The error for an upstream response that could not be read. A cause that is neither a broken connection nor an error of
+ * the gateway is a defect of a family, and is logged.
+ */
+export function toReadError(
+  cause: unknown,
+  { logger }: { readonly logger: Logger },
+  { id }: { readonly id: string },
+  { response }: { readonly response: TransportResponse },
+): GatewayError {
+  if (isGatewayError(cause)) return cause;
+  const upstreamRequestId = readRequestId(response);
+  if (cause instanceof TransportError) {
+    return toUpstreamError({ kind: cause.reason, cause, requestId: upstreamRequestId });
+  }
+  logger.error({ requestId: id, err: cause }, "A provider's response could not be read.");
+  return new GatewayError("internal_error", "The provider's response could not be read.", {
+    cause,
+    upstreamRequestId,
+    shouldRetry: false,
+  });
 }
 
 /** The maximum number of bytes of an error response that are read. The rest of a longer one is not read. */
@@ -125,13 +143,8 @@ export async function readErrorBody(response: TransportResponse): Promise<ErrorB
   }
 }
 
-/** Nearly all answers that are held come in one chunk, and to make a decoder takes longer than to read one. */
-const wholeDecoder = new TextDecoder();
-
-/** The text of all chunks together. */
+/** Decodes the text of all chunks together. */
 export function decodeText(chunks: readonly Uint8Array[]): string {
-  const [only] = chunks;
-  if (chunks.length === 1 && only !== undefined) return wholeDecoder.decode(only);
   const decoder = new TextDecoder();
   const texts = chunks.map((chunk) => decoder.decode(chunk, { stream: true }));
   return texts.join("") + decoder.decode();
@@ -140,7 +153,7 @@ export function decodeText(chunks: readonly Uint8Array[]): string {
 function parseObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    checkJsonValue(value, ANSWER_LIMITS);
+    checkJsonValue(value, RESPONSE_LIMITS);
     return isJsonObject(value) ? value : undefined;
   } catch {
     return undefined;
@@ -154,7 +167,7 @@ function invalid(message: string, response: TransportResponse): GatewayError {
   });
 }
 
-/** Whether a response is labelled as a stream of events. */
+/** True if a response is labelled as a stream of events. */
 export function isLabelledAsEvents(headers: HeaderReader): boolean {
   return /^text\/event-stream\b/i.test(headers.get("content-type") ?? "");
 }
@@ -168,7 +181,7 @@ export function readContentCoding(headers: HeaderReader): string | undefined {
   return coding === "" || coding === "identity" ? undefined : coding.slice(0, 64);
 }
 
-/** The provider's id of the request, where its answer's head gives one. */
+/** The provider's id of the request, if a header contains one. */
 export function readRequestId({ headers }: TransportResponse): string | undefined {
   return headers.get("x-request-id") ?? undefined;
 }

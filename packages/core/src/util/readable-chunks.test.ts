@@ -1,8 +1,6 @@
-import { once } from "node:events";
 import { Readable } from "node:stream";
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { takeWhole } from "./chunk-queue.js";
 import { toChunks } from "./readable-chunks.js";
 
 const CHUNK = 64 * 1024;
@@ -107,84 +105,6 @@ describe("the chunks of a stream", () => {
     other.destroy();
     await expect(waiting).rejects.toThrow("closed before its end");
   });
-
-  it("fail with the error that the reader makes of the stream's", async () => {
-    const source = new Readable({ read() {} });
-    const waiting = collect(toChunks(source, { toError: (cause) => new Error("broken", { cause }) }));
-    source.destroy(new Error("cut"));
-    await expect(waiting).rejects.toMatchObject({ message: "broken", cause: { message: "cut" } });
-  });
-});
-
-/** A stream in which these pieces have come. */
-function createWaiting(...pieces: readonly string[]): Readable {
-  const source = new Readable({ read() {} });
-  for (const piece of pieces) source.push(Buffer.from(piece));
-  return source;
-}
-
-function join(chunks: readonly Uint8Array[] | undefined): string | undefined {
-  return chunks && Buffer.concat(chunks).toString();
-}
-
-describe("all chunks at once", () => {
-  const text = "a fox in the snow";
-  it.each([[[text]], [["a fox ", "in the snow"]], [[]]])(
-    "are there where %j has come, and the stream goes on to its end",
-    async (pieces) => {
-      const source = createWaiting(...pieces);
-      const body = pieces.join("");
-      const chunks = toChunks(source, { length: body.length });
-      const ended = once(source, "end");
-      expect(join(takeWhole(chunks, 100))).toBe(body);
-      expect(["data", "close"].map((event) => source.listenerCount(event))).toEqual([0, 0]);
-      source.push(null);
-      await ended;
-      expect(await collect(chunks)).toHaveLength(0);
-    },
-  );
-
-  it.each<[string, readonly string[], number | undefined, number]>([
-    ["nothing has come", [], text.length, 100],
-    ["some are missing", ["a fox "], text.length, 100],
-    ["there are more", [text, "!"], text.length, 100],
-    ["nobody knows how many", [text], undefined, 100],
-    ["the number is none", [text], Number.NaN, 100],
-    ["they are too many", [text], text.length, text.length - 1],
-  ])("are not there where %s, and can then be read one by one", async (_why, pieces, length, maxBytes) => {
-    const source = createWaiting(...pieces);
-    const chunks = toChunks(source, { length });
-    expect(takeWhole(chunks, maxBytes)).toBeUndefined();
-    source.push(null);
-    expect(join([await collect(chunks)])).toBe(pieces.join(""));
-  });
-
-  it("are what is left once one was read, where the end has come", async () => {
-    const source = createWaiting("a", "b", "c");
-    const chunks = toChunks(source, { length: 3 });
-    const reader = chunks[Symbol.asyncIterator]();
-    source.push(null);
-    expect(await reader.next()).toEqual({ done: false, value: Buffer.from("a") });
-    await turn();
-    expect(join(takeWhole(chunks, 1))).toBeUndefined();
-    expect(join(takeWhole(chunks, 2))).toBe("bc");
-    expect(await reader.next()).toEqual({ done: true, value: undefined });
-  });
-
-  it("are not there where the stream failed: the failure is for who reads", async () => {
-    const source = createWaiting("a", "b");
-    const chunks = toChunks(source);
-    await chunks[Symbol.asyncIterator]().next();
-    source.destroy(new Error("cut"));
-    await turn();
-    expect(takeWhole(chunks, 100)).toBeUndefined();
-    await expect(collect(chunks)).rejects.toThrow("cut");
-  });
-
-  it("of another source are not known", () => {
-    expect(takeWhole(Readable.from([Buffer.from("a")]), 100)).toBeUndefined();
-    expect(takeWhole(undefined, 100)).toBeUndefined();
-  });
 });
 
 describe("a reader that leaves", () => {
@@ -198,17 +118,6 @@ describe("a reader that leaves", () => {
     expect(["data", "end", "error", "close"].map((event) => source.listenerCount(event))).toEqual([
       0, 0, 0, 0,
     ]);
-  });
-
-  it("is told of once, and not after the end", async () => {
-    let left = 0;
-    const chunks = toChunks(createSource(1_000), { onLeave: () => left++ })[Symbol.asyncIterator]();
-    await chunks.next();
-    await chunks.return?.();
-    await chunks.return?.();
-    expect(left).toBe(1);
-    await collect(toChunks(createSource(3), { onLeave: () => left++ }));
-    expect(left).toBe(1);
   });
 
   it("is told of no failure that came while nobody waited", async () => {

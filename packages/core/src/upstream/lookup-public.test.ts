@@ -1,11 +1,11 @@
 import type { LookupAddress, LookupOptions } from "node:dns";
 import { describe, expect, it } from "vitest";
-import { guardedLookup } from "./guarded-lookup.js";
+import { lookupPublic } from "./transport-node.js";
 
 /** What a resolver answers: its error, or what it found. */
 function resolve(hostname: string, options: LookupOptions): Promise<unknown> {
   return new Promise((done) => {
-    guardedLookup(hostname, options, (error, address: string | LookupAddress[], family) =>
+    lookupPublic(hostname, options, (error, address: string | LookupAddress[], family) =>
       done(error ?? { address, family }),
     );
   });
@@ -14,7 +14,7 @@ function resolve(hostname: string, options: LookupOptions): Promise<unknown> {
 const hidden = (name: string): unknown =>
   expect.objectContaining({ message: `${name} has an address that is not public.` });
 
-describe("guardedLookup", () => {
+describe("lookupPublic", () => {
   // An address resolves to itself, with no name server asked.
   it.each([
     ["8.8.8.8", 4],

@@ -1,6 +1,6 @@
 import { array, assert, constantFrom, nat, oneof, property, string, tuple } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { freeChunk } from "./free-chunk.js";
+import { freeMemory } from "../testing/free-memory.js";
 import { createByteMask } from "./mask-bytes.js";
 
 const encoder = new TextEncoder();
@@ -22,7 +22,7 @@ function toChunk(piece: string): Buffer {
 
 function readAndFree(chunks: readonly Uint8Array[]): string {
   const text = read(chunks);
-  for (const chunk of chunks) freeChunk(chunk);
+  for (const chunk of chunks) freeMemory(chunk);
   return text;
 }
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { createScriptedSource, type ScriptedSource } from "../testing/scripted-source.js";
-import { type DownloadError, downloadImage } from "./download-image.js";
+import { type DownloadError, downloadImage } from "./download.js";
 import { type DownloadRequest, type Transport, TransportError } from "./transport.js";
 
 const SOURCE = { baseUrl: "https://dashscope.aliyuncs.com/api/v1", resultHosts: [] };
@@ -171,7 +171,7 @@ describe("the bytes behind a link", () => {
       const source = createScriptedSource("x");
       const { transport, cancelled } = serve(source, status);
       await expect(downloadImage(transport, LINK, SOURCE)).rejects.toMatchObject(
-        refused(`The image's link answered with status ${status}.`),
+        refused(`The image's link responded with status ${status}.`),
       );
       expect(source.asked()).toBe(0);
       expect(cancelled()).toBe(1);

@@ -1,4 +1,19 @@
 import type { ServerResponse } from "node:http";
+import { freeChunk, isFreeable } from "@calotype/core";
+
+/**
+ * Writes a chunk, and frees its memory when the write has ended. See `free-chunk.ts` of the core for the gain. The simple
+ * version is `res.write(chunk)`.
+ *
+ * @returns false if the response should be drained before the next write
+ */
+export function writeChunk(res: ServerResponse, chunk: Uint8Array): boolean {
+  if (!isFreeable(chunk) || !isWrittenByNode(res)) return res.write(chunk);
+  return res.write(chunk, (error) => {
+    // The socket may still hold a chunk that was not written.
+    if (!error) freeChunk(chunk);
+  });
+}
 
 /**
  * True if only Node's own code gets the chunks that are written to this response. If a compression, a recorder or a
@@ -7,7 +22,7 @@ import type { ServerResponse } from "node:http";
  * file was loaded, so there is no original to compare them with. If a release of Node has a different source, this
  * returns false, and only memory is wasted.
  */
-export function isWrittenByNode(res: ServerResponse): boolean {
+function isWrittenByNode(res: ServerResponse): boolean {
   const { socket } = res;
   // oxlint-disable-next-line typescript/unbound-method -- Their source is read, and they are never called.
   return socket !== null && isOwnWrite(res.write) && isOwnSocketWrite(socket.write);

@@ -1,7 +1,7 @@
 import { createServer, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
-import { removeContinue } from "./skip-continue.js";
+import { removeContinue } from "./http1-sockets.js";
 import { type Transport, TransportError } from "./transport.js";
 import { createTransport } from "./transport-node.js";
 

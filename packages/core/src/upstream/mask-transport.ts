@@ -1,7 +1,5 @@
-import { takeWhole, type WholeSource } from "../bytes/chunk-queue.js";
-import type { BodyMask, ByteMask } from "../bytes/mask-bytes.js";
-import type { SecretMask } from "../redact.js";
-import { toPlainError } from "../redact.js";
+import { type SecretMask, toPlainError } from "../redact.js";
+import type { BodyMask, ByteMask } from "./mask-bytes.js";
 import { type Transport, TransportError, type TransportResponse } from "./transport.js";
 
 /** The masks for strings and for bytes. */
@@ -32,7 +30,7 @@ export function maskTransport(transport: Transport, masks: TransportMasks): Tran
 }
 
 function maskResponse(response: TransportResponse, masks: TransportMasks): TransportResponse {
-  const { status, headers, body, freeChunk } = response;
+  const { status, headers, body } = response;
   return {
     status,
     headers: {
@@ -42,7 +40,6 @@ function maskResponse(response: TransportResponse, masks: TransportMasks): Trans
       },
     },
     body: new MaskedBody(body, masks),
-    freeChunk,
     cancel: () => response.cancel(),
   };
 }
@@ -65,7 +62,7 @@ type Chunk = IteratorResult<Uint8Array, undefined>;
 const DONE: Chunk = { done: true, value: undefined };
 
 /** A class and not a closure, because each request has one. It can be read once. */
-class MaskedBody implements AsyncIterableIterator<Uint8Array, undefined>, WholeSource {
+class MaskedBody implements AsyncIterableIterator<Uint8Array, undefined> {
   readonly #body: AsyncIterable<Uint8Array>;
   readonly #masks: TransportMasks;
   readonly #mask: BodyMask;
@@ -101,13 +98,6 @@ class MaskedBody implements AsyncIterableIterator<Uint8Array, undefined>, WholeS
       throw toMaskedError(error, this.#masks);
     }
     return DONE;
-  }
-
-  takeWhole(maxBytes: number): readonly Uint8Array[] | undefined {
-    const chunks = takeWhole(this.#body, maxBytes);
-    if (chunks === undefined) return undefined;
-    this.#isOver = true;
-    return [...chunks.flatMap((chunk) => this.#mask.push(chunk)), ...this.#mask.end()];
   }
 
   readonly #receive = ({ done, value }: IteratorResult<Uint8Array, unknown>): Chunk | Promise<Chunk> => {
