@@ -16,8 +16,8 @@ import {
   healthIdsOf,
   secretsOf,
 } from "./channels/channel.js";
-import { DEFAULT_HEALTH_POLICY } from "./channels/cooldown.js";
 import { createChannelHealth } from "./channels/health.js";
+import { DEFAULT_HEALTH_POLICY } from "./channels/health-record.js";
 import { createRetryBudgets, DEFAULT_RETRY_BUDGET, type RetryBudgetPolicy } from "./channels/retry-budget.js";
 import { createEvents } from "./events.js";
 import { createSpool, toSpoolBytes } from "./images/spool.js";

@@ -1,9 +1,11 @@
 import { array, assert, constantFrom, integer, property, record } from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { AttemptFailure } from "../families/family.js";
+import { seedream } from "../families/seedream/seedream.js";
 import type { Cooldown } from "../types.js";
-import { DEFAULT_HEALTH_POLICY } from "./cooldown.js";
-import { type ChannelHealth, createChannelHealth } from "./health.js";
+import { createChannel } from "./channel.js";
+import { type ChannelHealth, createChannelHealth, type RouteAttempt } from "./health.js";
+import { DEFAULT_HEALTH_POLICY } from "./health-record.js";
 
 const POLICY = DEFAULT_HEALTH_POLICY;
 const START = 1_800_000_000_000;
@@ -17,8 +19,20 @@ function createHealth(): { health: ChannelHealth; clock: Clock } {
   return { health: createChannelHealth(() => clock.now, POLICY), clock };
 }
 
+/** Begins an attempt on a channel with one key. */
+function begin(health: ChannelHealth, healthId: string): RouteAttempt {
+  const channel = createChannel({ id: healthId, family: "seedream", apiKey: "k" }, seedream);
+  const [key] = channel.keys;
+  if (key === undefined) throw new Error("The channel has no key.");
+  const shared = { ...key, healthId };
+  return health.begin(
+    { channel: { ...channel, healthId, keys: [shared] }, key: shared, upstreamModel: "m" },
+    true,
+  );
+}
+
 function fail(health: ChannelHealth, kind: AttemptFailure["kind"], retryAfterSeconds?: number): void {
-  health.begin("a").failed({ kind, retryAfterSeconds });
+  begin(health, "a").failed({ kind, retryAfterSeconds });
 }
 
 function coolsFor(health: ChannelHealth, clock: Clock): number {
@@ -36,14 +50,14 @@ describe("createChannelHealth", () => {
     ["unreachable", 0],
     ["timeout", 0],
     ["broken", 0],
-  ] as const)("after one failure of kind %s the channel cools for %d ms", (kind, ms) => {
+  ] as const)("cools a channel for the right time after one failure of kind %s: %d ms", (kind, ms) => {
     const { health, clock } = createHealth();
     fail(health, kind);
     expect(coolsFor(health, clock)).toBe(ms);
   });
 
   it.each(["server", "overload", "unreachable", "timeout", "broken"] as const)(
-    "a third failure of kind %s in a row cools the channel",
+    "starts a cooldown at the third failure of kind %s in a row",
     (kind) => {
       const { health, clock } = createHealth();
       for (let failures = 0; failures < POLICY.minFailures; failures++) fail(health, kind);
@@ -51,7 +65,7 @@ describe("createChannelHealth", () => {
     },
   );
 
-  it("waits as long as a 429 asks, and never longer than the longest cooldown", () => {
+  it("cools for the time that a 429 names, up to the longest cooldown", () => {
     const { health, clock } = createHealth();
     fail(health, "rate", 42);
     expect(coolsFor(health, clock)).toBe(42_000);
@@ -59,20 +73,20 @@ describe("createChannelHealth", () => {
     expect(coolsFor(health, clock)).toBe(POLICY.maxCooldownMs);
   });
 
-  it("a few failures among many successes cool nothing", () => {
+  it("starts no cooldown after few failures among many successes", () => {
     const { health, clock } = createHealth();
     for (let round = 0; round < 10; round++) {
       fail(health, "server");
-      for (let successes = 0; successes < 3; successes++) health.begin("a").succeeded();
+      for (let successes = 0; successes < 3; successes++) begin(health, "a").succeeded();
     }
     expect(coolsFor(health, clock)).toBe(0);
   });
 
   it.each([0, 1, 50, 1_000])(
-    "three failures in a row cool a channel that went well %d times before",
+    "starts a cooldown at three failures in a row after %d successes",
     (successes) => {
       const { health, clock } = createHealth();
-      for (let success = 0; success < successes; success++) health.begin("a").succeeded();
+      for (let success = 0; success < successes; success++) begin(health, "a").succeeded();
       fail(health, "server");
       fail(health, "server");
       expect(coolsFor(health, clock)).toBe(0);
@@ -81,7 +95,7 @@ describe("createChannelHealth", () => {
     },
   );
 
-  it("failures of another window are forgotten", () => {
+  it("does not count failures of an earlier window", () => {
     const { health, clock } = createHealth();
     fail(health, "server");
     fail(health, "server");
@@ -90,7 +104,7 @@ describe("createChannelHealth", () => {
     expect(coolsFor(health, clock)).toBe(0);
   });
 
-  it("doubles the time with every probe that fails, up to the longest", () => {
+  it("doubles the cooldown after each failed probe, up to the longest", () => {
     const { health, clock } = createHealth();
     const times: number[] = [];
     for (let probes = 0; probes < 10; probes++) {
@@ -102,11 +116,11 @@ describe("createChannelHealth", () => {
     expect(times.at(-1)).toBe(POLICY.maxCooldownMs);
   });
 
-  it("lets one probe through, and all once it has succeeded", () => {
+  it("allows one probe, and all attempts after it succeeded", () => {
     const { health, clock } = createHealth();
     fail(health, "credential");
     clock.now = health.readyAt("a");
-    const probe = health.begin("a");
+    const probe = begin(health, "a");
     expect(health.readyAt("a")).toBe(Number.POSITIVE_INFINITY);
     expect(health.cooldownOf("a")).toMatchObject({ reason: "credential", isProbed: true });
     probe.succeeded();
@@ -114,35 +128,35 @@ describe("createChannelHealth", () => {
     expect(health.cooldownOf("a")).toBeUndefined();
   });
 
-  it("gives up a probe that does not end, as where a host stopped its request", () => {
+  it("allows another probe if one does not end", () => {
     const { health, clock } = createHealth();
     fail(health, "credential");
     clock.now = health.readyAt("a");
-    health.begin("a");
+    begin(health, "a");
     clock.now += POLICY.probeMs - 1;
     expect(health.readyAt("a")).toBe(Number.POSITIVE_INFINITY);
     clock.now += 1;
     expect(health.readyAt("a")).toBeLessThanOrEqual(clock.now);
-    health.begin("a").succeeded();
+    begin(health, "a").succeeded();
     expect(health.readyAt("a")).toBe(0);
   });
 
-  it("a late success of before does not end a cooldown", () => {
+  it("does not end a cooldown after a success of an attempt that began before it", () => {
     const { health, clock } = createHealth();
-    const early = health.begin("a");
+    const early = begin(health, "a");
     fail(health, "credential");
     early.succeeded();
     expect(coolsFor(health, clock)).toBe(POLICY.cooldownMs);
   });
 
-  it("late failures of before do not make a cooldown longer", () => {
+  it("does not extend a cooldown after failures of attempts that began before it", () => {
     const { health, clock } = createHealth();
-    const early = Array.from({ length: 50 }, () => health.begin("a"));
+    const early = Array.from({ length: 50 }, () => begin(health, "a"));
     for (const attempt of early) attempt.failed({ kind: "server" });
     expect(coolsFor(health, clock)).toBe(POLICY.cooldownMs);
   });
 
-  it("tells the reason and the next try", () => {
+  it("returns the reason and the time of the next try", () => {
     const { health } = createHealth();
     fail(health, "credential");
     expect(health.cooldownOf("a")).toEqual({
@@ -152,7 +166,7 @@ describe("createChannelHealth", () => {
     });
   });
 
-  it("a dead channel that is left alone while it cools costs a handful of requests an hour", () => {
+  it("spends at most 16 requests an hour on a channel that always fails", () => {
     const kinds = constantFrom<AttemptFailure["kind"][]>(
       "server",
       "credential",
@@ -176,7 +190,7 @@ describe("createChannelHealth", () => {
     );
   });
 
-  it("whatever happens, a channel that works again is used again within the longest cooldown", () => {
+  it("uses a channel again within the longest cooldown after any failures", () => {
     const events = array(
       record({
         kind: constantFrom<AttemptFailure["kind"][]>(
@@ -201,69 +215,69 @@ describe("createChannelHealth", () => {
         }
         expect(coolsFor(health, clock)).toBeLessThanOrEqual(POLICY.maxCooldownMs);
         clock.now += POLICY.maxCooldownMs;
-        health.begin("a").succeeded();
+        begin(health, "a").succeeded();
         expect(health.readyAt("a")).toBe(0);
       }),
     );
   });
 });
 
-describe("requests that are sent to a cooling channel for want of a better one", () => {
-  it("make its cooldown no longer before it is due", () => {
+describe("requests to a channel that cools", () => {
+  it("do not extend the cooldown when they fail", () => {
     const { health, clock } = createHealth();
     fail(health, "credential");
     for (let requests = 0; requests < 20; requests++) fail(health, "credential");
     expect(coolsFor(health, clock)).toBe(POLICY.cooldownMs);
   });
 
-  it("end it when they succeed", () => {
+  it("end the cooldown when they succeed", () => {
     const { health } = createHealth();
     fail(health, "credential");
-    health.begin("a").succeeded();
+    begin(health, "a").succeeded();
     expect(health.readyAt("a")).toBe(0);
   });
 
-  it("do not make room for a second probe when they fail while one is under way", () => {
+  it("do not allow a second probe when they fail during one", () => {
     const { health, clock } = createHealth();
     fail(health, "credential");
     clock.now = health.readyAt("a");
-    health.begin("a");
+    begin(health, "a");
     fail(health, "server");
     expect(health.readyAt("a")).toBe(Number.POSITIVE_INFINITY);
   });
 });
 
-describe("an attempt that says nothing of the channel", () => {
-  it("leaves a channel that is well as it is", () => {
+describe("an attempt whose result says nothing about the channel", () => {
+  it("starts no cooldown", () => {
     const { health } = createHealth();
-    for (let attempts = 0; attempts < 10; attempts++) health.begin("a").abandoned();
+    for (let attempts = 0; attempts < 10; attempts++) begin(health, "a").failed({ kind: "model" });
     expect(health.readyAt("a")).toBe(0);
   });
 
-  it("lets the next one probe", () => {
+  it("leaves the probe to the next attempt", () => {
     const { health, clock } = createHealth();
     fail(health, "credential");
     clock.now = health.readyAt("a");
-    health.begin("a").abandoned();
+    begin(health, "a").failed({ kind: "model" });
     expect(health.readyAt("a")).toBe(clock.now);
-    health.begin("a");
+    begin(health, "a");
     expect(health.readyAt("a")).toBe(Number.POSITIVE_INFINITY);
   });
 });
 
-describe("failures of before a recovery", () => {
-  it("do not count against the channel that works again", () => {
+describe("failures of attempts that began before a recovery", () => {
+  it("do not count", () => {
     const { health, clock } = createHealth();
-    const early = Array.from({ length: 9 }, () => health.begin("a"));
+    const early = Array.from({ length: 9 }, () => begin(health, "a"));
     fail(health, "credential");
     clock.now = health.readyAt("a");
-    health.begin("a").succeeded();
+    begin(health, "a").succeeded();
     for (const attempt of early) attempt.failed({ kind: "timeout" });
     expect(health.readyAt("a")).toBe(0);
   });
 });
 
-describe("a fleet", () => {
+describe("the gateways of a fleet", () => {
   type Told = [id: string, cooldown: Cooldown | undefined];
 
   function createMember(clock: Clock): { health: ChannelHealth; told: Told[] } {
@@ -276,16 +290,16 @@ describe("a fleet", () => {
     return { health, told };
   }
 
-  it("is told when a channel begins to cool, cools for longer, and is well again", () => {
+  it("hear when a cooldown begins, becomes longer and ends", () => {
     const clock = { now: START };
     const { health, told } = createMember(clock);
-    health.begin("a").succeeded();
+    begin(health, "a").succeeded();
     fail(health, "credential");
     fail(health, "credential");
     fail(health, "rate", 60);
     clock.now += 60_000;
-    health.begin("a").succeeded();
-    health.begin("a").succeeded();
+    begin(health, "a").succeeded();
+    begin(health, "a").succeeded();
     expect(told).toEqual([
       ["a", { until: START + POLICY.cooldownMs, reason: "credential" }],
       ["a", { until: START + 60_000, reason: "rate" }],
@@ -293,7 +307,7 @@ describe("a fleet", () => {
     ]);
   });
 
-  it("leaves a channel alone that cools elsewhere, probes it when it is due, and does not echo it", () => {
+  it("respect a cooldown of another gateway, probe at its end, and do not report it again", () => {
     const clock = { now: START };
     const { health, told } = createMember(clock);
     const cooldown = { until: START + 40_000, reason: "server" };
@@ -302,25 +316,25 @@ describe("a fleet", () => {
     expect(health.readyAt("b")).toBe(0);
     expect(health.cooldownOf("a")).toEqual({ ...cooldown, isProbed: false });
     clock.now = START + 40_000;
-    const probe = health.begin("a");
+    const probe = begin(health, "a");
     expect(health.readyAt("a")).toBe(Number.POSITIVE_INFINITY);
     expect(told).toEqual([]);
     probe.failed({ kind: "server" });
-    // Elsewhere it had cooled for 5, 10, 20 and 40 seconds.
+    // The other gateway's cooldowns were 5, 10, 20 and 40 seconds long.
     expect(told).toEqual([["a", { until: clock.now + 80_000, reason: "server" }]]);
   });
 
-  it("tells a recovery that it found itself", () => {
+  it("report a recovery that they found", () => {
     const clock = { now: START };
     const { health, told } = createMember(clock);
     health.merge({ a: { until: START + 5_000, reason: "server" } }, ["a"]);
     clock.now += 5_000;
-    health.begin("a").succeeded();
+    begin(health, "a").succeeded();
     expect(told).toEqual([["a", undefined]]);
     expect(health.readyAt("a")).toBe(0);
   });
 
-  it("probes at once where a cooldown was ended elsewhere", () => {
+  it("probe at once when another gateway ended the cooldown", () => {
     const clock = { now: START };
     const { health, told } = createMember(clock);
     health.merge({ a: { until: START + 600_000, reason: "credential" } }, ["a"]);
@@ -329,12 +343,12 @@ describe("a fleet", () => {
     expect(health.readyAt("a")).toBe(START + 600_000);
     health.merge({}, ["a"]);
     expect(health.readyAt("a")).toBe(clock.now);
-    health.begin("a");
+    begin(health, "a");
     expect(health.readyAt("a")).toBe(Number.POSITIVE_INFINITY);
     expect(told).toEqual([]);
   });
 
-  it("keeps a cooldown of its own that the others have not seen yet", () => {
+  it("keep their own cooldown that is not in the store yet", () => {
     const clock = { now: START };
     const { health } = createMember(clock);
     fail(health, "credential");
@@ -342,7 +356,7 @@ describe("a fleet", () => {
     expect(coolsFor(health, clock)).toBe(POLICY.cooldownMs);
   });
 
-  it("keeps one of its own that is longer than the one that was ended elsewhere", () => {
+  it("keep their own longer cooldown when another gateway ended a shorter one", () => {
     const clock = { now: START };
     const { health } = createMember(clock);
     health.merge({ a: { until: START + 5_000, reason: "server" } }, ["a"]);
@@ -351,21 +365,21 @@ describe("a fleet", () => {
     expect(coolsFor(health, clock)).toBe(60_000);
   });
 
-  it("keeps the longer of two cooldowns, and a probe that is under way", () => {
+  it("keep the longer of two cooldowns, and a probe in progress", () => {
     const clock = { now: START };
     const { health } = createMember(clock);
     fail(health, "rate", 60);
     health.merge({ a: { until: START + 5_000, reason: "server" } }, ["a"]);
     expect(health.readyAt("a")).toBe(START + 60_000);
     clock.now += 60_000;
-    const probe = health.begin("a");
+    const probe = begin(health, "a");
     health.merge({ a: { until: clock.now + 9_000, reason: "server" } }, ["a"]);
     probe.succeeded();
     expect(health.readyAt("a")).toBe(0);
   });
 
   it.each([Number.POSITIVE_INFINITY, START + 1e12, Number.NaN, START - 1, -1])(
-    "is not kept from a channel for long by a clock that says %d",
+    "limit a cooldown with the wrong end %d to the longest one",
     (until) => {
       const clock = { now: START };
       const { health } = createMember(clock);
@@ -374,12 +388,12 @@ describe("a fleet", () => {
       clock.now += POLICY.maxCooldownMs;
       health.merge({ a: { until, reason: "server" } }, ["a"]);
       expect(health.readyAt("a")).toBeLessThanOrEqual(clock.now);
-      health.begin("a").succeeded();
+      begin(health, "a").succeeded();
       expect(health.readyAt("a")).toBe(0);
     },
   );
 
-  it("asks for names as they are", () => {
+  it("accept any id", () => {
     const { health } = createMember({ now: START });
     health.merge({}, ["__proto__", "constructor"]);
     expect(health.readyAt("constructor")).toBe(0);
@@ -387,7 +401,7 @@ describe("a fleet", () => {
 });
 
 describe("after the channels have changed", () => {
-  it("those that stayed are as they were, and the others begin afresh", () => {
+  it("the remaining channels keep their cooldowns, and removed channels lose theirs", () => {
     const told: string[] = [];
     const clock = { now: START };
     const health = createChannelHealth(
@@ -395,8 +409,8 @@ describe("after the channels have changed", () => {
       POLICY,
       (id) => void told.push(id),
     );
-    const late = health.begin("b");
-    for (const id of ["a", "b"]) health.begin(id).failed({ kind: "credential" });
+    const late = begin(health, "b");
+    for (const id of ["a", "b"]) begin(health, id).failed({ kind: "credential" });
     health.retain(["a", "c"]);
     expect(health.readyAt("a")).toBe(START + POLICY.cooldownMs);
     expect(health.readyAt("b")).toBe(0);

@@ -1,30 +1,37 @@
 import { describe, expect, it } from "vitest";
+import type { AttemptFailure } from "../families/family.js";
 import { seedream } from "../families/seedream/seedream.js";
 import { type Channel, createChannel } from "./channel.js";
-import { DEFAULT_HEALTH_POLICY } from "./cooldown.js";
 import { type ChannelHealth, createChannelHealth } from "./health.js";
+import { DEFAULT_HEALTH_POLICY } from "./health-record.js";
 import { type ChannelStatus, describeChannels } from "./status.js";
 
 const START = Date.parse("2026-11-21T09:00:00Z");
 
-/** A channel, and what was told of its keys (by their places) and of itself. */
+/** Returns the status of a channel after attempts on it. */
 function describeAfter(
   keys: readonly string[],
-  tell: (health: ChannelHealth, channel: Channel) => void,
+  attempt: (health: ChannelHealth, channel: Channel) => void,
 ): ChannelStatus {
   const channel = createChannel({ id: "c", family: "seedream", apiKey: keys }, seedream);
   const health = createChannelHealth(() => START, DEFAULT_HEALTH_POLICY);
-  tell(health, channel);
+  attempt(health, channel);
   const [status] = describeChannels([channel], health);
   return status ?? { id: "none", state: "ready" };
 }
 
-const rest = (health: ChannelHealth, channel: Channel, index: number, retryAfterSeconds: number): void => {
-  health.begin(channel.keys[index]?.healthId ?? "").failed({ kind: "rate", retryAfterSeconds });
-};
+/** Reports the failure of an attempt with one of the keys. */
+function fail(health: ChannelHealth, channel: Channel, index: number, failure: AttemptFailure): void {
+  const key = channel.keys[index];
+  if (key === undefined) throw new Error(`The channel has no key ${index}.`);
+  health.begin({ channel, key, upstreamModel: "m" }, true).failed(failure);
+}
+
+const rest = (health: ChannelHealth, channel: Channel, index: number, retryAfterSeconds: number): void =>
+  fail(health, channel, index, { kind: "rate", retryAfterSeconds });
 
 describe("the status of a channel", () => {
-  it("with one key is short", () => {
+  it("has no list of keys for a channel with one key", () => {
     expect(describeAfter(["a"], () => {})).toEqual({ id: "c", state: "ready" });
     expect(describeAfter(["a"], (health, channel) => rest(health, channel, 0, 60))).toEqual({
       id: "c",
@@ -34,7 +41,7 @@ describe("the status of a channel", () => {
     });
   });
 
-  it("is ready while one of its keys is", () => {
+  it("is ready while one of its keys is ready", () => {
     expect(describeAfter(["a", "b"], (health, channel) => rest(health, channel, 0, 60))).toEqual({
       id: "c",
       state: "ready",
@@ -45,7 +52,7 @@ describe("the status of a channel", () => {
     });
   });
 
-  it("is that of the key that is tried next when all of them cool", () => {
+  it("is the status of the key that is tried next if all keys cool", () => {
     const status = describeAfter(["a", "b"], (health, channel) => {
       rest(health, channel, 0, 60);
       rest(health, channel, 1, 30);
@@ -54,10 +61,10 @@ describe("the status of a channel", () => {
     expect(status).not.toHaveProperty("index");
   });
 
-  it("is its own when none of its keys is to blame", () => {
+  it("is the cooldown of the channel if no key caused it", () => {
     const status = describeAfter(["a", "b"], (health, channel) => {
       for (let failures = 0; failures < 3; failures++) {
-        health.begin(channel.healthId).failed({ kind: "unreachable" });
+        fail(health, channel, 0, { kind: "unreachable" });
       }
     });
     expect(status).toMatchObject({

@@ -6,8 +6,8 @@ import {
   findLeaseMs,
   healthIdsOf,
 } from "../channels/channel.js";
-import { DEFAULT_HEALTH_POLICY } from "../channels/cooldown.js";
 import { type ChannelHealth, createChannelHealth } from "../channels/health.js";
+import { DEFAULT_HEALTH_POLICY } from "../channels/health-record.js";
 import { createRetryBudgets, DEFAULT_RETRY_BUDGET } from "../channels/retry-budget.js";
 import { seedream } from "../families/seedream/seedream.js";
 import type { ResolvedModel } from "../models/resolve-model.js";

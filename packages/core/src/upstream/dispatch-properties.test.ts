@@ -10,7 +10,7 @@ import {
 } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { healthIdsOf } from "../channels/channel.js";
-import { DEFAULT_HEALTH_POLICY, isRefusal } from "../channels/cooldown.js";
+import { DEFAULT_HEALTH_POLICY, isRefusal } from "../channels/health-record.js";
 import { DEFAULT_RETRY_BUDGET } from "../channels/retry-budget.js";
 import { type Behaviour, type SimulatedCall, simulateChannels } from "../testing/simulate-channels.js";
 

@@ -1,6 +1,6 @@
 import { type Channel, isConfiguredModel, type Route } from "../channels/channel.js";
-import { isRefusal } from "../channels/cooldown.js";
-import { beginRoute, type ChannelHealth, type RouteAttempt, type RouteChange } from "../channels/health.js";
+import type { ChannelHealth, RouteAttempt, RouteChange } from "../channels/health.js";
+import { isRefusal } from "../channels/health-record.js";
 import type { RetryBudgets } from "../channels/retry-budget.js";
 import { planRoutes, type RoutePlan } from "../channels/select.js";
 import type { GatewayError } from "../errors.js";
@@ -138,7 +138,7 @@ async function runAttempt(
   { health, transport, mask, now }: DispatchParts,
 ): Promise<Attempt> {
   const beganAt = now();
-  const begun = beginRoute(health, route, isConfiguredModel(route.channel, model));
+  const begun = health.begin(route, isConfiguredModel(route.channel, model));
   const outcome = await sendToRoute(route, request, { transport, logger });
   // The clock may be set back during the attempt.
   const durationMs = Math.max(0, now() - beganAt);
@@ -229,7 +229,7 @@ function watchEnd(
   };
   return {
     failedLate(failure) {
-      const change = (takeProbe() ?? beginRoute(health, route, isConfigured)).failed(failure);
+      const change = (takeProbe() ?? health.begin(route, isConfigured)).failed(failure);
       const shown = maskFailure(failure, mask);
       const last = attempts.pop();
       if (last !== undefined) attempts.push({ ...last, code: codeOf(shown) });

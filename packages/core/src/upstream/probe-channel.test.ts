@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type Channel, type ChannelOptions, createChannel } from "../channels/channel.js";
-import { DEFAULT_HEALTH_POLICY } from "../channels/cooldown.js";
 import { createChannelHealth } from "../channels/health.js";
+import { DEFAULT_HEALTH_POLICY } from "../channels/health-record.js";
 import { describeChannels } from "../channels/status.js";
 import { qwenImage } from "../families/qwen-image/qwen-image.js";
 import { seedream } from "../families/seedream/seedream.js";
@@ -135,7 +135,9 @@ describe("the test of a channel", () => {
 
   it("ends a cooldown when it succeeds, also before it is due", async () => {
     const { channel, parts } = createBench(makesImage);
-    parts.health.begin(channel.healthId).failed({ kind: "credential" });
+    const [key] = channel.keys;
+    if (key === undefined) throw new Error("The channel has no key.");
+    parts.health.begin({ channel, key, upstreamModel: "m" }, true).failed({ kind: "credential" });
     await probeChannel(channel, {}, parts);
     expect(describeChannels([channel], parts.health)).toEqual([{ id: "c", state: "ready" }]);
   });

@@ -1,5 +1,5 @@
 import type { Channel, Route } from "../channels/channel.js";
-import { beginRoute, type ChannelHealth } from "../channels/health.js";
+import type { ChannelHealth } from "../channels/health.js";
 import { GatewayError, invalidRequest, isGatewayError } from "../errors.js";
 import type { AttemptFailure } from "../families/family.js";
 import type { Logger } from "../logger.js";
@@ -95,7 +95,7 @@ interface KeyProbeParts {
 async function probeKey(route: Route, request: ImageRequest, parts: KeyProbeParts): Promise<KeyProbe> {
   const { index } = route.key;
   const startedAt = parts.now();
-  const begun = beginRoute(parts.health, route, true);
+  const begun = parts.health.begin(route, true);
   const outcome = await tryKey(route, request, parts);
   const durationMs = parts.now() - startedAt;
   if (outcome.failure !== undefined) {
