@@ -21,7 +21,7 @@ import { DEFAULT_HEALTH_POLICY } from "./channels/health-record.js";
 import { createRetryBudgets, DEFAULT_RETRY_BUDGET, type RetryBudgetPolicy } from "./channels/retry-budget.js";
 import { createEvents } from "./events.js";
 import { createSpool, toSpoolBytes } from "./images/spool.js";
-import { createMaintenance, createUnderWay, type Maintenance, type UnderWay } from "./lifecycle.js";
+import { createMaintenance, createTracker, type Maintenance, type Tracker } from "./lifecycle.js";
 import { consoleLogger, createSafeLogger } from "./logger.js";
 import { createModelResolver, type ModelTables } from "./models/resolve-model.js";
 import { checkFixedOptions, checkOptions } from "./options/check-options.js";
@@ -40,6 +40,7 @@ import type { PipelineParts } from "./pipeline.js";
 import { createKeyMask, createSecretMask } from "./redact.js";
 import { createReaderLimit } from "./responses/reader-limit.js";
 import { createBackgroundReads } from "./responses/relay.js";
+import type { Cooldown } from "./types.js";
 import { createByteMask } from "./upstream/mask-bytes.js";
 import { maskTransport } from "./upstream/mask-transport.js";
 import type { Transport } from "./upstream/transport.js";
@@ -47,67 +48,83 @@ import { createFetchTransport } from "./upstream/transport-fetch.js";
 import { createRequestId } from "./util/request-id.js";
 import { type Repeat, repeatByTimer } from "./util/timers.js";
 
-/** The parts of a gateway, joined. */
-export interface Wiring {
-  /** What it keeps for its life. */
-  readonly lasting: LastingParts;
-  /** What is made of the options, which may be read anew. */
-  readonly wired: Reloadable<PipelineParts & Configuration>;
-  readonly underWay: UnderWay;
+/** The parts of a gateway. */
+export interface GatewayAssembly {
+  /** The parts that stay when options are reloaded. */
+  readonly permanent: PermanentParts;
+  /** All parts of the pipeline, with the current options. */
+  readonly reloadable: Reloadable<PipelineParts & Configuration>;
+  readonly tracker: Tracker;
   readonly maintenance: Maintenance;
 }
 
+/** Time, randomness and transport, which tests replace. */
+export interface Dependencies {
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** A number from 0 up to, not including, 1. */
+  readonly random: () => number;
+  readonly createId: () => string;
+  readonly transport: Transport;
+  /** Repeats work at an interval. */
+  readonly repeat: Repeat;
+  readonly retryBudget: RetryBudgetPolicy;
+}
+
 /**
- * Checks the options and joins the parts.
+ * Validates the options and creates the parts of a gateway.
  *
- * @throws GatewayOptionsError for what is wrong with options that are there at once
+ * @throws GatewayOptionsError for problems of the options that are available at once
  */
-export function wireGateway(options: GatewayOptions, dependencies: Partial<Dependencies>): Wiring {
+export function assembleGateway(
+  options: GatewayOptions,
+  dependencies: Partial<Dependencies>,
+): GatewayAssembly {
   const now = dependencies.now ?? Date.now;
   const first = configureFirst(options, now);
-  const underWay = createUnderWay();
-  const lasting = createLastingParts(options, dependencies, (work) => underWay.track(work));
-  const wire = (configuration: Configuration): PipelineParts & Configuration => ({
-    ...lasting,
+  const tracker = createTracker();
+  const permanent = createPermanentParts(options, dependencies, (work) => tracker.track(work));
+  const combine = (configuration: Configuration): PipelineParts & Configuration => ({
+    ...permanent,
     ...configuration,
-    transport: configuration.maskTransport(lasting.transport),
+    transport: configuration.maskTransport(permanent.transport),
   });
-  const wired = createReloadable(
-    first instanceof Promise ? first.then(wire) : wire(first),
-    async () => wire(configure(await loadOptions(options), now)),
+  const reloadable = createReloadable(
+    first instanceof Promise ? first.then(combine) : combine(first),
+    async () => combine(configure(await loadOptions(options), now)),
     ({ channels, models }) => {
-      lasting.health.retain(healthIdsOf(channels));
-      lasting.retryBudgets.retain(Object.keys(models));
+      permanent.health.retain(healthIdsOf(channels));
+      permanent.retryBudgets.retain(Object.keys(models));
     },
   );
-  return { lasting, wired, underWay, maintenance: createMaintenance(lasting, dependencies.repeat) };
+  return { permanent, reloadable, tracker, maintenance: createMaintenance(permanent, dependencies.repeat) };
 }
 
 function configureFirst(options: GatewayOptions, now: () => number): Configuration | Promise<Configuration> {
   const loaded = loadOptions(options);
   if (!(loaded instanceof Promise)) return configure(loaded, now);
-  // Where the check throws, nobody reads them.
+  // If the check below throws, no one waits for the loaded options.
   loaded.catch(() => undefined);
   checkFixedOptions(options);
-  return loaded.then((read) => configure(read, now));
+  return loaded.then((result) => configure(result, now));
 }
 
-/** What a gateway keeps for its life, whatever of its options is read anew. */
-interface LastingParts extends Omit<PipelineParts, keyof Configuration> {
+/** The parts that do not depend on options that can be reloaded. */
+interface PermanentParts extends Omit<PipelineParts, keyof Configuration> {
   readonly ledger: Ledger;
   /** What a request costs if its outcome will never be known. */
   readonly onLost: LostPolicy;
 }
 
-/** Streams that are read on after their clients left. */
+/** How many streams are read to their end after the client has disconnected, and for how long. */
 const BACKGROUND_READS = { streams: 1_000, ms: 900_000 };
 
-/** @param track holds `gateway.close()` until the work is done */
-function createLastingParts(
+/** @param track keeps `gateway.close()` waiting until the work is done */
+function createPermanentParts(
   options: GatewayOptions,
   dependencies: Partial<Dependencies>,
   track: PipelineParts["track"],
-): LastingParts {
+): PermanentParts {
   const now = dependencies.now ?? Date.now;
   const logger = createSafeLogger(options.logger ?? consoleLogger);
   const ledger = options.ledger ?? createMemoryLedger({ now });
@@ -122,10 +139,7 @@ function createLastingParts(
     memoryBytes: toSpoolBytes(options.uploadMemoryBytes ?? DEFAULT_UPLOAD_MEMORY_BYTES),
     openFile: openTemporaryFile,
   });
-  const tellFleet = async (
-    id: string,
-    cooldown: Parameters<typeof admission.setCooldown>[1],
-  ): Promise<void> => {
+  const shareCooldown = async (id: string, cooldown: Cooldown | undefined): Promise<void> => {
     try {
       await admission.setCooldown(id, cooldown);
     } catch (error) {
@@ -161,7 +175,11 @@ function createLastingParts(
     heartbeatMs: options.heartbeatSeconds && options.heartbeatSeconds * 1000,
     backgroundReads: createBackgroundReads(BACKGROUND_READS),
     maxResponseBytes: options.maxResponseBytes ?? DEFAULT_MAX_ANSWER_BYTES,
-    health: createChannelHealth(now, DEFAULT_HEALTH_POLICY, (id, cooldown) => void tellFleet(id, cooldown)),
+    health: createChannelHealth(
+      now,
+      DEFAULT_HEALTH_POLICY,
+      (id, cooldown) => void shareCooldown(id, cooldown),
+    ),
     readerLimit: createReaderLimit(
       (options.responseIdleSeconds ?? DEFAULT_RESPONSE_IDLE_SECONDS) * 1000,
       logger,
@@ -174,7 +192,7 @@ function createLastingParts(
   };
 }
 
-/** What is made of the options that may change while the gateway runs. */
+/** The parts that depend on options that can be reloaded. */
 interface Configuration
   extends Pick<PipelineParts, "authenticate" | "resolveModel" | "prices" | "mask" | "maskKeys"> {
   /** In the order of the options. */
@@ -184,11 +202,7 @@ interface Configuration
   readonly maskTransport: (transport: Transport) => Transport;
 }
 
-/**
- * A configuration from options as they were read.
- *
- * @throws GatewayOptionsError with every problem and its path
- */
+/** @throws GatewayOptionsError with every problem and its path */
 function configure(options: LoadedOptions, now: () => number): Configuration {
   const families = checkOptions(options);
   const channels = options.channels.flatMap((channel) => {
@@ -225,61 +239,47 @@ function mappedNames({ modelMapping = {} }: ChannelOptions): readonly string[] {
   return Object.keys(modelMapping);
 }
 
-/** Time, chance and transport, for tests that need them fixed. */
-export interface Dependencies {
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  /** A number from 0 up to, not including, 1. */
-  readonly random: () => number;
-  readonly createId: () => string;
-  readonly transport: Transport;
-  /** Calls `work` every so many milliseconds, until what it returned is called. */
-  readonly repeat: Repeat;
-  /** How much is sent again, for a simulation of what it prevents. */
-  readonly retryBudget: RetryBudgetPolicy;
-}
-
-/** A value that can be made anew while it is in use. */
+/** A value that can be loaded again while it is in use. */
 export interface Reloadable<T> {
-  /** `undefined` until it was made for the first time. */
+  /** `undefined` until it was loaded for the first time. */
   readonly current: T | undefined;
-  /** The value; made now where no making has succeeded. */
+  /** Returns the value. Loads it if no load has succeeded. */
   get(): Promise<T>;
-  /** Makes it anew. Where that fails the value stays; of several at once the last one counts. */
+  /** Loads the value again. If that fails, the old value stays. Of several loads at once the last one begun counts. */
   reload(): Promise<void>;
 }
 
 /**
- * @param first the value, or its first making, which may fail
- * @param onTaken called with each value that is in use from now on, the first included
+ * @param first the value, or its first load, which may fail
+ * @param onChange called with each value that is used from now on, including the first
  */
 export function createReloadable<T>(
   first: T | Promise<T>,
-  make: () => Promise<T>,
-  onTaken: (value: T) => void = () => {},
+  load: () => Promise<T>,
+  onChange: (value: T) => void = () => {},
 ): Reloadable<T> {
   let current: T | undefined;
-  let making: Promise<T> | undefined;
-  let makings = 0;
-  let taken = 0;
+  let loading: Promise<T> | undefined;
+  let lastBegun = 0;
+  let lastUsed = 0;
 
-  const take = async (made: Promise<T>): Promise<T> => {
-    const number = ++makings;
-    const value = await made;
-    if (number > taken) {
-      taken = number;
+  const use = async (loaded: Promise<T>): Promise<T> => {
+    const number = ++lastBegun;
+    const value = await loaded;
+    if (number > lastUsed) {
+      lastUsed = number;
       current = value;
-      onTaken(value);
+      onChange(value);
     }
     return value;
   };
 
-  const begin = (made: Promise<T>): Promise<T> => {
-    const own = take(made).finally(() => {
-      if (making === own) making = undefined;
+  const begin = (loaded: Promise<T>): Promise<T> => {
+    const own = use(loaded).finally(() => {
+      if (loading === own) loading = undefined;
     });
-    making = own;
-    // Whoever asks for the value is told.
+    loading = own;
+    // An error goes to those who wait for the value, and there may be none.
     own.catch(() => undefined);
     return own;
   };
@@ -287,18 +287,16 @@ export function createReloadable<T>(
   if (first instanceof Promise) void begin(first);
   else {
     current = first;
-    onTaken(first);
+    onChange(first);
   }
 
   return {
     get current() {
       return current;
     },
-    async get() {
-      return current ?? (await (making ?? begin(make())));
-    },
+    get: async () => current ?? (await (loading ?? begin(load()))),
     async reload() {
-      await begin(make());
+      await begin(load());
     },
   };
 }

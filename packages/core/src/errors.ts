@@ -33,6 +33,8 @@ const ERROR_KINDS = {
   group_not_priced: { status: 403, type: "permission_error" },
   /** No path of the gateway. */
   not_found: { status: 404, type: "invalid_request_error" },
+  /** `gateway.probeChannel()`: there is no channel with this id. */
+  channel_not_found: { status: 404, type: "invalid_request_error" },
   /** No such service model, or no channel serves it. */
   model_not_found: { status: 404, type: "invalid_request_error" },
   /** A path of the gateway, asked with another method than POST. */

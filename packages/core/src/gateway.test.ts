@@ -140,6 +140,7 @@ describe("every answer", () => {
       model_not_priced: [403, "permission_error"],
       group_not_priced: [403, "permission_error"],
       not_found: [404, "invalid_request_error"],
+      channel_not_found: [404, "invalid_request_error"],
       model_not_found: [404, "invalid_request_error"],
       method_not_allowed: [405, "invalid_request_error"],
       request_timeout: [408, "invalid_request_error"],

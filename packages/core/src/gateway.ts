@@ -1,4 +1,4 @@
-import { type Dependencies, type Wiring, wireGateway } from "./assemble.js";
+import { assembleGateway, type Dependencies, type GatewayAssembly } from "./assemble.js";
 import type { UsageReports } from "./billing/ledger.js";
 import { type ChannelStatus, describeChannels } from "./channels/status.js";
 import { GatewayError } from "./errors.js";
@@ -7,17 +7,17 @@ import type { GatewayRequest, GatewayResponse } from "./http.js";
 import { shutDown } from "./lifecycle.js";
 import type { GatewayOptions } from "./options/options.js";
 import { holdHost, runPipeline } from "./pipeline.js";
-import { createRouteMatcher, type RouteMatcher, requestPath } from "./request/route.js";
+import { createRouteMatcher, requestPath } from "./request/route.js";
 import { exposeHeaders, renderError } from "./responses/envelope.js";
 import type { Operation } from "./types.js";
 import { type ChannelProbe, type ChannelProbeOptions, probeChannel } from "./upstream/probe-channel.js";
 
 /** An image-generation gateway. */
 export interface Gateway {
-  /** What stands before every path of the gateway; `""` when nothing does. */
+  /** The beginning of every path of the gateway; `""` if there is none. */
   readonly basePath: string;
   /**
-   * Responds to any request; with 404 if the path is not one of the gateway's. Never rejects.
+   * Responds to any request; with 404 if the path is not one of the gateway's. Does not reject.
    *
    * @param host `waitUntil` of hosts that stop a process after its response, such as Workers; `mountPath` if the
    * host has a path of its own before the gateway's. Default mount path: `/`.
@@ -25,35 +25,36 @@ export interface Gateway {
   fetch(request: Request, host?: Pick<GatewayRequest, "waitUntil" | "mountPath">): Promise<Response>;
   /**
    * For adapters: responds to a request for one of the gateway's paths. For any other path it returns `null` at once
-   * and has read nothing, so that the host can call its next handler. The promise never rejects.
+   * and has read nothing, so that the host can call its next handler. The promise does not reject.
    */
   handle(request: GatewayRequest): Promise<GatewayResponse> | null;
   /** Returns the 404 for a path that no route serves, for hosts without a 404 of their own. */
   notFound(request: Pick<GatewayRequest, "method" | "url" | "headers">): GatewayResponse;
-  /** How the channels are, in the order of the options; none before options that take time are read. */
+  /** The state of the channels, in the order of the options. Empty until the options were loaded. */
   status(): GatewayStatus;
   /**
-   * Asks a channel for one small picture with each of its keys, which the provider charges. A success ends a
-   * cooldown, so that an account that was mended is used again at once.
+   * Requests one small image from a channel with each of its keys. The provider charges for the images. A success ends
+   * a cooldown, so that a repaired account is used again at once.
    *
-   * @throws GatewayError `model_not_found` where the channel or its model is not known, `invalid_request_error`,
-   * `gateway_closed`
+   * @throws GatewayError `channel_not_found`, `model_not_found` if the channel does not serve the model,
+   * `invalid_request_error`, `gateway_closed`
    */
   probeChannel(channel: string, options?: ChannelProbeOptions): Promise<ChannelProbe>;
-  /** What was used and charged, and what callers have under way: the ledger, for reading. */
+  /** What was used and charged, and the open holds of callers. Read-only. */
   readonly usage: UsageReports;
   /**
-   * Reads the options anew that were given as functions, and takes them over where all are right; requests under
-   * way go on with what they began with. Called once at start it also tells whether such options are right.
+   * Calls the options that were given as functions again, and uses the results if all of them are valid. Requests in
+   * progress keep the options they began with. Called once after the start, it also shows whether such options are
+   * valid.
    *
-   * @throws GatewayOptionsError, or what a function threw; then everything stays as it was
+   * @throws GatewayOptionsError, or what a function threw; then nothing changes
    */
   reload(): Promise<void>;
   /**
-   * Takes no new request, waits until those under way are settled, hands the records that wait to `onUsage`, and
-   * ends the connections to the providers. A ledger or a store of yours stays open.
+   * Accepts no new request, waits until those in progress are settled, delivers the waiting records to `onUsage`, and
+   * closes the connections to the providers. A ledger or an admission store that you created stays open.
    *
-   * @throws RangeError for a deadline that is no number of at least 0; then nothing is closed
+   * @throws RangeError for a deadline that is not a number of at least 0; then nothing is closed
    */
   close(options?: CloseOptions): Promise<void>;
 }
@@ -61,19 +62,19 @@ export interface Gateway {
 /** How long a gateway may take to close. */
 export interface CloseOptions {
   /**
-   * After so many seconds what is still under way is cut off: its holds become unresolved records, charged as
-   * `billing.onLost` says. `onUsage` then has three seconds for the records that wait. Default: no deadline.
+   * After this time the requests in progress are cut off: their holds become unresolved records, charged as
+   * `billing.onLost` says. `onUsage` then has three seconds for the waiting records. Default: no deadline.
    */
   readonly deadlineSeconds?: number | undefined;
 }
 
-/** What `gateway.status()` tells. */
+/** What `gateway.status()` returns. */
 export interface GatewayStatus {
   readonly channels: readonly ChannelStatus[];
 }
 
 /**
- * Builds a gateway: validates the options once and wires the parts.
+ * Creates a gateway.
  *
  * @throws GatewayOptionsError with every problem of the options and its path
  * @example
@@ -97,44 +98,125 @@ export interface GatewayStatus {
  * ```
  */
 export function createGateway(options: GatewayOptions, dependencies: Partial<Dependencies> = {}): Gateway {
-  const wiring = wireGateway(options, dependencies);
-  const { lasting, wired, underWay } = wiring;
+  const assembly = assembleGateway(options, dependencies);
+  const { permanent, reloadable, tracker, maintenance } = assembly;
   const basePath = options.basePath ?? "";
-  let closing: Promise<void> | undefined;
   const matchRoute = createRouteMatcher(basePath);
+  let closing: Promise<void> | undefined;
+
   const notFound: Gateway["notFound"] = (request) => {
-    const context = { id: lasting.createId(), mask: wired.current?.maskKeys ?? String };
+    const context = { id: permanent.createId(), mask: currentMask(assembly) };
     return exposeHeaders(request, renderError(notFoundError(request, basePath), context));
   };
-  const handle = createRequestHandler(wiring, { matchRoute, notFound }, () => closing !== undefined);
+
+  const respond = (operation: Operation, request: GatewayRequest): Promise<GatewayResponse> => {
+    if (closing !== undefined) {
+      return Promise.resolve(refuse(assembly, closedError(), createArrival(permanent, operation)));
+    }
+    maintenance.start();
+    const { current } = reloadable;
+    const response = current
+      ? runPipeline(current, operation, request)
+      : runWhenLoaded(assembly, operation, request);
+    tracker.track(response);
+    holdHost(request, response, permanent.logger);
+    return response;
+  };
+
+  const handle: Gateway["handle"] = (request) => {
+    const route = matchRoute(request);
+    if (route === undefined) return null;
+    if (route === "unserved") return Promise.resolve(notFound(request));
+    return respond(route, request).then((response) => exposeHeaders(request, response));
+  };
 
   return {
     basePath,
     handle,
     notFound,
     async fetch(request, host = {}) {
-      const asked = toGatewayRequest(request, host);
-      return toWebResponse(await (handle(asked) ?? notFound(asked)), request);
+      const gatewayRequest = toGatewayRequest(request, host);
+      return toWebResponse(await (handle(gatewayRequest) ?? notFound(gatewayRequest)), request);
     },
-    status: () => ({ channels: describeChannels(wired.current?.channels ?? [], lasting.health) }),
+    status: () => ({ channels: describeChannels(reloadable.current?.channels ?? [], permanent.health) }),
     probeChannel(id, probeOptions = {}) {
       if (closing !== undefined) return Promise.reject(closedError());
-      const probe = probeById(wiring, id, probeOptions);
-      underWay.track(probe);
+      const probe = probeById(assembly, id, probeOptions);
+      tracker.track(probe);
       return probe;
     },
-    usage: lasting.ledger,
-    reload: () => wired.reload(),
+    usage: permanent.ledger,
+    reload: () => reloadable.reload(),
     close({ deadlineSeconds = Infinity } = {}) {
-      // A deadline that is no number, such as of a missing variable, must not cut everything off.
+      // NaN, for example of a missing environment variable, must not cut off everything.
       if (!(deadlineSeconds >= 0)) return Promise.reject(new RangeError(DEADLINE));
-      closing ??= shutDown({ ...lasting, ...wiring }, deadlineSeconds * 1000);
+      closing ??= shutDown({ ...permanent, tracker, maintenance }, deadlineSeconds * 1000);
       return closing;
     },
   };
 }
 
 const DEADLINE = "deadlineSeconds must be a number of seconds of at least 0; the gateway was not closed.";
+
+/** Waits for the options that take time to load, and then handles the request. */
+async function runWhenLoaded(
+  assembly: GatewayAssembly,
+  operation: Operation,
+  request: GatewayRequest,
+): Promise<GatewayResponse> {
+  const { permanent, reloadable } = assembly;
+  const arrival = createArrival(permanent, operation);
+  try {
+    return await runPipeline(await reloadable.get(), operation, request);
+  } catch (error) {
+    permanent.logger.error({ requestId: arrival.id, err: error }, "The options could not be read.");
+    return refuse(assembly, unreadError(), arrival);
+  }
+}
+
+/** Responds to a request that does not enter the pipeline. */
+function refuse(assembly: GatewayAssembly, error: GatewayError, arrival: Arrival): GatewayResponse {
+  const report = createRequestReport(assembly.permanent, arrival);
+  const { id, operation } = arrival;
+  const context = { id, mask: currentMask(assembly), native: operation === "native" };
+  const response = renderError(report.refused(error), context);
+  report.responded(response);
+  return response;
+}
+
+function currentMask({ reloadable }: GatewayAssembly): (text: string) => string {
+  return reloadable.current?.maskKeys ?? String;
+}
+
+function closedError(): GatewayError {
+  return new GatewayError("gateway_closed", "This server is shutting down.", { retryAfterSeconds: 1 });
+}
+
+function unreadError(): GatewayError {
+  const message = "This server cannot read its options at the moment: try again.";
+  return new GatewayError("gateway_unavailable", message, { retryAfterSeconds: 5 });
+}
+
+function notFoundError(request: Pick<GatewayRequest, "method" | "url">, basePath: string): GatewayError {
+  const requested = `${request.method} ${requestPath(request)}`.slice(0, 256);
+  const below = basePath === "" ? "" : ` below ${basePath}`;
+  return new GatewayError(
+    "not_found",
+    `${requested} is not served. The gateway serves POST requests whose path ends in /v1/images/generations, ` +
+      `/v1/images/edits or /api/v3/images/generations${below}.`,
+  );
+}
+
+async function probeById(
+  { reloadable }: GatewayAssembly,
+  id: string,
+  options: ChannelProbeOptions,
+): Promise<ChannelProbe> {
+  const parts = await reloadable.get();
+  const channel = parts.channels.find((other) => other.id === id);
+  if (channel !== undefined) return probeChannel(channel, options, parts);
+  throw new GatewayError("channel_not_found", `There is no channel with the id ${id}.`);
+}
 
 /** A Web `Request` in the shape that hosts of all kinds give. */
 function toGatewayRequest(
@@ -149,94 +231,16 @@ function toGatewayRequest(
     headers,
     body,
     bodyConsumed: request.bodyUsed,
-    // A signal follows the client only as long as its Request is held.
+    // A getter, because a signal follows the client only while its Request is referenced.
     get signal() {
       return request.signal;
     },
-    // Called as a method of `host`: the context of a Worker rejects a call on another object.
+    // Called as a method of `host`, because the context of a Worker rejects a call on another object.
     waitUntil: host.waitUntil && ((work) => host.waitUntil?.(work)),
   };
 }
 
-async function probeById({ wired }: Wiring, id: string, options: ChannelProbeOptions): Promise<ChannelProbe> {
-  const parts = await wired.get();
-  const channel = parts.channels.find((other) => other.id === id);
-  if (channel === undefined) throw new GatewayError("model_not_found", `There is no channel ${id}.`);
-  return probeChannel(channel, options, parts);
-}
-
-function notFoundError(request: Pick<GatewayRequest, "method" | "url">, basePath: string): GatewayError {
-  const asked = `${request.method} ${requestPath(request)}`.slice(0, 256);
-  const below = basePath === "" ? "" : ` below ${basePath}`;
-  return new GatewayError(
-    "not_found",
-    `${asked} is not served. The gateway serves POST requests whose path ends in /v1/images/generations, ` +
-      `/v1/images/edits or /api/v3/images/generations${below}.`,
-  );
-}
-
-/** Responds to requests for the gateway's paths, until the gateway is closing. */
-function createRequestHandler(
-  { lasting, wired, underWay, maintenance }: Wiring,
-  { matchRoute, notFound }: { readonly matchRoute: RouteMatcher; readonly notFound: Gateway["notFound"] },
-  isClosing: () => boolean,
-): Gateway["handle"] {
-  /** Responds to a request that does not enter the pipeline. */
-  const fail = (error: GatewayError, arrival: Arrival): GatewayResponse => {
-    const report = createRequestReport({ ...lasting, maskKeys: wired.current?.maskKeys ?? String }, arrival);
-    const response = report.fail(error);
-    report.answered(response);
-    return response;
-  };
-
-  /** For options that take time to read: a request waits for them. */
-  const runWhenRead = async (operation: Operation, request: GatewayRequest): Promise<GatewayResponse> => {
-    const arrival = createArrival(lasting, operation);
-    try {
-      return await runPipeline(await wired.get(), operation, request);
-    } catch (error) {
-      lasting.logger.error({ requestId: arrival.id, err: error }, "The options could not be read.");
-      return fail(unreadError(), arrival);
-    }
-  };
-
-  const respond = (operation: Operation, request: GatewayRequest): Promise<GatewayResponse> => {
-    if (isClosing()) return Promise.resolve(fail(closedError(), createArrival(lasting, operation)));
-    maintenance.start();
-    const { current } = wired;
-    const answer = current ? runPipeline(current, operation, request) : runWhenRead(operation, request);
-    underWay.track(answer);
-    holdHost(request, answer, lasting.logger);
-    return answer;
-  };
-
-  return (request) => {
-    const route = matchRoute(request);
-    if (route === undefined) return null;
-    if (route === "unserved") return Promise.resolve(notFound(request));
-    const response = respond(route, request);
-    // Requests without an origin skip this, so that they do not wait for one more promise.
-    if (request.headers.get("origin") === null) return response;
-    return response.then((sent) => exposeHeaders(request, sent));
-  };
-}
-
-/** The answer of a gateway that takes no more. */
-function closedError(): GatewayError {
-  return new GatewayError("gateway_closed", "This server is shutting down.", { retryAfterSeconds: 1 });
-}
-
-function unreadError(): GatewayError {
-  return new GatewayError(
-    "gateway_unavailable",
-    "This server cannot read its options at the moment: try again.",
-    {
-      retryAfterSeconds: 5,
-    },
-  );
-}
-
-/** The gateway's response as a Web `Response`. */
+/** Converts the gateway's response to a Web `Response`. */
 function toWebResponse(response: GatewayResponse, request: Request): Response {
   const { status, headers, body } = response;
   const isComplete = typeof body === "string" || body instanceof Uint8Array;

@@ -5,22 +5,18 @@ import type { Logger } from "./logger.js";
 import type { Transport } from "./upstream/transport.js";
 import { MAX_TIMER_MS, type Repeat, repeatByTimer, settlesWithin } from "./util/timers.js";
 
-/** Work that a gateway waits for before it closes. */
-export interface UnderWay {
+/** Knows whether work is in progress, so that a gateway can wait for it before it closes. */
+export interface Tracker {
   track(work: Promise<unknown>): void;
-  /** Resolves when nothing is under way, what begins meanwhile included. */
+  /** Resolves when no work is in progress, including work that began in the meantime. */
   finished(): Promise<void>;
 }
 
-/**
- * Uses a count instead of a `Set`. A `Set` whose entries come and go with requests keeps old tables alive in V8, and
- * through them finished requests, until the next full garbage collection.
- */
-export function createUnderWay(): UnderWay {
-  /** Counted and not listed: each entry of a list would be held as long as its work, which may be an open stream. */
+/** Counts the work instead of listing it: a list would retain what each entry refers to, such as an open stream. */
+export function createTracker(): Tracker {
   let running = 0;
   let waiting: (() => void)[] = [];
-  const forget = (): void => {
+  const end = (): void => {
     running -= 1;
     if (running > 0) return;
     for (const resolve of waiting) resolve();
@@ -31,30 +27,30 @@ export function createUnderWay(): UnderWay {
     await new Promise<void>((resolve) => {
       waiting.push(resolve);
     });
-    // What has begun meanwhile is waited for, too.
+    // Other work may have begun in the meantime.
     await finished();
   };
   return {
     track(work) {
       running += 1;
-      work.then(forget, forget);
+      work.then(end, end);
     },
     finished,
   };
 }
 
-/** What is done now and then while the gateway is in use. */
+/** Work that is repeated while the gateway is in use. */
 export interface Maintenance {
   /**
-   * Begins, if it has not begun or if its timer has ended. Call this at each request. It does not begin at creation,
-   * because some hosts allow no timer before the first request.
+   * Starts the repetition, if it has not started or if its timer has ended. Call this at each request. It does not
+   * start at creation, because some hosts allow no timer before the first request.
    */
   start(): void;
-  /** Resolves when what was begun is done, and what is late was asked for once more, so that whoever closes the ledger then interrupts nothing. */
+  /** Ends the repetition. Resolves when the current round and the late writes are done. */
   stop(): Promise<void>;
 }
 
-/** What maintenance works with. */
+/** What maintenance needs of the gateway. */
 export interface MaintenanceParts {
   readonly ledger: Ledger;
   readonly delivery: Delivery;
@@ -68,14 +64,14 @@ const INTERVAL_MS = 10_000;
 const DEAD_MS = 3 * INTERVAL_MS;
 
 /**
- * Writes what the ledger did not take, ends the holds of requests whose process died, and delivers again what the
- * operator's function did not take.
+ * Repeats the writes that the ledger did not accept, ends the holds of processes that died, and delivers records again
+ * that the operator's function did not accept.
  */
 export function createMaintenance(parts: MaintenanceParts, repeat: Repeat = repeatByTimer): Maintenance {
   let endRepeating: (() => void) | undefined;
   let running: Promise<void> | undefined;
   let lastBeginAt = 0;
-  const onFailure = onceForEachId((failure) => reportUnended(failure, parts.logger));
+  const onFailure = onceForEachId((failure) => reportUnendedHold(failure, parts.logger));
   /** If a round takes longer than the interval, the next round is skipped. */
   const begin = (): void => {
     lastBeginAt = performance.now();
@@ -89,7 +85,7 @@ export function createMaintenance(parts: MaintenanceParts, repeat: Repeat = repe
     start() {
       if (endRepeating !== undefined && performance.now() - lastBeginAt < DEAD_MS) return;
       endRepeating?.();
-      // A round of a request that has ended may never finish.
+      // A round that began in a request that has ended may never finish.
       running = undefined;
       endRepeating = repeat(begin, INTERVAL_MS);
       begin();
@@ -103,60 +99,60 @@ export function createMaintenance(parts: MaintenanceParts, repeat: Repeat = repe
 }
 
 async function maintain(parts: MaintenanceParts, onFailure: (failure: EntryFailure) => void): Promise<void> {
-  const { ledger, delivery, holds, onLost, logger } = parts;
-  // Late writes come before the sweep, because a known outcome is better than an unresolved record.
-  await holds.retryLateWrites();
-  try {
-    const lost = await ledger.sweep({ onLost, onFailure });
-    if (lost.length > 0) reportLost(lost, onLost, logger);
-  } catch (error) {
-    logger.error({ err: error }, "The ledger could not be swept; it is tried again.");
-  }
-  await delivery.run();
+  await sweep(parts, { onFailure, ifItFails: "The ledger could not be swept; retrying every 10 s." });
+  await parts.delivery.run();
 }
 
-/** Reports a hold that a sweep could not end. */
-function reportUnended({ id, error }: EntryFailure, logger: Logger): void {
+/** Ends the holds of processes that died, or all holds of this process with `own`. */
+async function sweep(
+  { ledger, holds, onLost, logger }: MaintenanceParts,
+  options: {
+    readonly own?: true;
+    readonly onFailure: (failure: EntryFailure) => void;
+    readonly ifItFails: string;
+  },
+): Promise<void> {
+  const { ifItFails, ...sweepOptions } = options;
+  // Late writes come first, because a known outcome is better than an unresolved record.
+  await holds.retryLateWrites();
+  try {
+    const lost = await ledger.sweep({ onLost, ...sweepOptions });
+    if (lost.length === 0) return;
+    const requestIds = lost.map(({ id }) => id);
+    logger.warn({ requestIds, onLost }, "Requests were cut off; their holds became unresolved records.");
+  } catch (error) {
+    logger.error({ err: error }, ifItFails);
+  }
+}
+
+function reportUnendedHold({ id, error }: EntryFailure, logger: Logger): void {
   logger.error(
     { requestId: id, err: error },
     "The ledger cannot end a lost hold; its money stays set aside.",
   );
 }
 
-/** Tells of requests that nobody will ever know the end of. */
-function reportLost(lost: readonly { readonly id: string }[], onLost: LostPolicy, logger: Logger): void {
-  logger.warn(
-    { requestIds: lost.map(({ id }) => id), onLost },
-    "Requests were cut off; their holds became unresolved records.",
-  );
-}
-
 /** What ends with a gateway. */
-export interface ShutDownParts {
-  readonly underWay: UnderWay;
-  readonly holds: Holds;
-  readonly ledger: Ledger;
-  readonly delivery: Delivery;
+export interface ShutDownParts extends MaintenanceParts {
+  readonly tracker: Tracker;
   readonly maintenance: Maintenance;
   readonly transport: Transport;
-  readonly logger: Logger;
-  readonly onLost: LostPolicy;
 }
 
-/** How long records are delivered after the deadline at most. A durable ledger keeps the others for later. */
+/** The maximum time for the delivery of records after the deadline. A durable ledger keeps the others for later. */
 const LAST_DELIVERY_MS = 3_000;
 
 /**
- * Waits for what is under way, or until the deadline; the requests that are left then are cut off, and their holds abandoned. Then the
- * records that wait are delivered, and the connections end.
+ * Waits for the requests in progress, at most until the deadline. The remaining requests are cut off, and their holds
+ * abandoned. Then the waiting records are delivered, and the connections are closed.
  */
 export async function shutDown(parts: ShutDownParts, deadlineMs: number): Promise<void> {
   const endsAt = performance.now() + deadlineMs;
   const isFinished = await finishesWithin(parts, deadlineMs);
-  if (!isFinished) await cutOffTheRest(parts);
+  if (!isFinished) await cutOffRemaining(parts);
   const leftMs = Math.max(endsAt - performance.now(), LAST_DELIVERY_MS);
-  if (!(await settlesWithin(deliverTheRest(parts), leftMs))) {
-    parts.logger.warn({}, "onUsage did not take all records before the gateway had to end.");
+  if (!(await settlesWithin(deliverRemaining(parts), leftMs))) {
+    parts.logger.warn({}, "onUsage did not accept all records before the gateway had to end.");
   }
   if (isFinished) await parts.transport.close();
 }
@@ -165,38 +161,29 @@ export async function shutDown(parts: ShutDownParts, deadlineMs: number): Promis
  * Keeps the process alive until everything has ended. A response that no client reads is ended by a timer that does
  * not keep the process alive, and there may be no other work.
  */
-async function finishesWithin({ underWay }: ShutDownParts, deadlineMs: number): Promise<boolean> {
+async function finishesWithin({ tracker }: ShutDownParts, deadlineMs: number): Promise<boolean> {
   const keepAlive = setInterval(() => undefined, MAX_TIMER_MS);
   try {
-    return await settlesWithin(underWay.finished(), deadlineMs);
+    return await settlesWithin(tracker.finished(), deadlineMs);
   } finally {
     clearInterval(keepAlive);
   }
 }
 
-async function deliverTheRest({ maintenance, delivery }: ShutDownParts): Promise<void> {
+async function deliverRemaining({ maintenance, delivery }: ShutDownParts): Promise<void> {
   await maintenance.stop();
   await delivery.run();
 }
 
 /** The outcome of these requests will never be known. An outcome that arrives later has no effect. */
-async function cutOffTheRest(parts: ShutDownParts): Promise<void> {
+async function cutOffRemaining(parts: ShutDownParts): Promise<void> {
   parts.holds.abandonAll();
-  // At once: no client may get the whole response of a request whose hold was abandoned. Where the connections are
-  // not ours to end there is no more to do.
-  await Promise.all([parts.transport.abort?.(), sweepOwn(parts)]);
-}
-
-async function sweepOwn({ ledger, holds, logger, onLost }: ShutDownParts): Promise<void> {
-  await holds.retryLateWrites();
-  try {
-    const lost = await ledger.sweep({
-      onLost,
-      own: true,
-      onFailure: (failure) => reportUnended(failure, logger),
-    });
-    if (lost.length > 0) reportLost(lost, onLost, logger);
-  } catch (error) {
-    logger.error({ err: error }, "The ledger could not be swept; a later sweep ends the holds.");
-  }
+  const ended = sweep(parts, {
+    own: true,
+    onFailure: (failure) => reportUnendedHold(failure, parts.logger),
+    ifItFails: "The ledger could not be swept; a later sweep ends the holds.",
+  });
+  // At the same time, because no client may get the whole response of a request whose hold was abandoned. Connections
+  // of an operator's own transport may not be ours to end.
+  await Promise.all([parts.transport.abort?.(), ended]);
 }

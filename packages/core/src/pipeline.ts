@@ -5,41 +5,35 @@ import type { Slot, TakeSlot } from "./admission/slot.js";
 import type { IdempotencyOutcome } from "./admission/store.js";
 import type { Authenticator } from "./auth/authenticate.js";
 import type { Delivery } from "./billing/delivery.js";
-import type { HoldEnd } from "./billing/hold.js";
+import type { Hold, HoldEnd } from "./billing/hold.js";
 import { DEFAULT_GROUP, type PriceList } from "./billing/pricing.js";
-import type { Call, CallParts } from "./call.js";
 import { GatewayError, shownCodeOf } from "./errors.js";
-import {
-  type BeforeSend,
-  createArrival,
-  createRequestReport,
-  type ReportParts,
-  type RequestReport,
-} from "./events.js";
+import { type BeforeSend, createArrival, createRequestReport, type ReportParts } from "./events.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
 import { withDataUrlStrings } from "./images/data-url.js";
 import { type Logger, withFields } from "./logger.js";
 import type { ModelResolver } from "./models/resolve-model.js";
 import type { IdempotencyOptions } from "./options/options.js";
+import type { SecretMask } from "./redact.js";
 import { type BodyLimits, normalizeRequest, readFields } from "./request/read-request.js";
-import { afterBody } from "./responses/after-body.js";
-import { answerJson } from "./responses/json.js";
+import type { Call, CallParts } from "./responses/call.js";
+import { renderError } from "./responses/envelope.js";
+import { respondWithJson } from "./responses/json.js";
 import type { ReaderLimit } from "./responses/reader-limit.js";
-import { answerStream } from "./responses/stream.js";
+import { respondWithStream } from "./responses/stream.js";
 import type { Caller, CallerLimits, Operation, ResponseFormat } from "./types.js";
-import { type Answered, dispatch, type FailedDispatch } from "./upstream/dispatch.js";
+import { dispatch, type UpstreamRefusal, type UpstreamSuccess } from "./upstream/dispatch.js";
 import { isLabelledAsEvents, readContentCoding } from "./upstream/read.js";
-import { isPromiseLike } from "./util/promise-like.js";
 import type { Repeat } from "./util/timers.js";
 
-/** What the pipeline is wired from, once for each set of options. */
+/** What the pipeline needs of the gateway, with one set of options. */
 export interface PipelineParts extends CallParts, AdmissionParts, ReportParts {
   readonly authenticate: Authenticator;
   readonly takeSlot: TakeSlot;
   readonly resolveModel: ModelResolver;
   /** `undefined` without `billing`. */
   readonly prices: PriceList | undefined;
-  /** What each caller may do, unless its own limits say otherwise. */
+  /** The limits of callers that have none of their own. */
   readonly limits: CallerLimits | undefined;
   readonly idempotency: IdempotencyOptions;
   readonly delivery: Delivery;
@@ -48,50 +42,54 @@ export interface PipelineParts extends CallParts, AdmissionParts, ReportParts {
   readonly repeat: Repeat;
   readonly beforeSend: BeforeSend | undefined;
   readonly createId: () => string;
+  /** Masks our keys in errors of the gateway. */
+  readonly maskKeys: SecretMask;
   /** Ends responses that their client does not read. */
   readonly readerLimit: ReaderLimit;
-  /** Holds `gateway.close()` until the work is done. */
+  /** Keeps `gateway.close()` waiting until the work is done. */
   readonly track: (work: Promise<unknown>) => void;
 }
 
-/** One request from its arrival to its answer. Never rejects: every failure is an answer. */
+/** Handles one request, from its arrival to its response. Does not reject: a failure is a response too. */
 export async function runPipeline(
   parts: PipelineParts,
   operation: Operation,
   request: GatewayRequest,
 ): Promise<GatewayResponse> {
   const arrival = createArrival(parts, operation);
+  const { id } = arrival;
   const report = createRequestReport(parts, arrival);
+  const logger = withFields(parts.logger, { requestId: id });
+  const keepAlive = (work: Promise<unknown>): void => {
+    parts.track(work);
+    holdHost(request, work, logger);
+  };
+  const refuse = (cause: unknown): GatewayResponse =>
+    renderError(report.refused(cause), { id, mask: parts.maskKeys, native: operation === "native" });
+
   let slot: Slot | undefined;
   let response: GatewayResponse;
   try {
     checkMethod(request.method);
-    const found = parts.authenticate(request.headers);
-    const caller = isPromiseLike(found) ? await found : found;
-    report.isFrom(caller.id);
+    const caller = await parts.authenticate(request.headers);
+    report.setCaller(caller.id);
     const callerLimits = mergeLimits(caller.limits, parts.limits);
     slot = parts.takeSlot(request, { id: caller.id, concurrent: callerLimits.concurrent });
-    const { bodyLimits: limits, repeat } = parts;
-    const fields = await readFields(request, { operation, limits, slot, repeat });
+    const fields = await readFields(request, {
+      operation,
+      limits: parts.bodyLimits,
+      slot,
+      repeat: parts.repeat,
+    });
     const model = parts.resolveModel(fields["model"], caller, operation);
-    report.isFor(model.name);
+    report.setModel(model.name);
     const { responseFormat } = parts;
     const imageRequest = normalizeRequest(fields, { operation, model, caller, responseFormat });
+    const { maxImages, maxPixels } = imageRequest;
     const group = caller.group ?? DEFAULT_GROUP;
     const price = parts.prices?.find(model.name, group);
-    const { headers } = request;
-    const { id, receivedAt, time } = arrival;
-    const logger = withFields(parts.logger, { requestId: id });
-    const keepAlive = (work: Promise<unknown>): void => {
-      parts.track(work);
-      holdHost(request, work, logger);
-    };
-    const { maxImages, maxPixels } = imageRequest;
     const billed = {
-      id,
-      receivedAt,
-      time,
-      operation,
+      ...arrival,
       caller: caller.id,
       budget: caller.budget,
       group,
@@ -99,22 +97,21 @@ export async function runPipeline(
       bounds: { maxImages, maxPixels },
       price,
     };
-    const applicant = {
+    const admission = await admit(parts, {
       request: imageRequest,
       caller,
       callerLimits,
       model,
       billed,
-      headers,
+      headers: request.headers,
       fields,
       keepAlive,
-    };
-    const admission = await admit(parts, applicant);
+    });
     if (admission.kind === "replay") {
       response = renderReplay(admission.response, id);
       slot.release();
     } else {
-      const job = {
+      const call: Call = {
         id,
         request: imageRequest,
         model,
@@ -125,17 +122,23 @@ export async function runPipeline(
         bytes: slot.bytes,
         report,
       };
-      response = await runAdmitted(parts, { job, admission, slot, caller, request, report });
+      const rendered = await runCall(parts, call, { caller, request }).catch((error: unknown) => {
+        // This has no effect if the hold was settled or released, as it was unless the gateway failed.
+        call.hold.abandon();
+        return refuse(error);
+      });
+      const withLimits = { ...rendered, headers: admission.addLimits(rendered.headers) };
+      response = await cleanUp(parts, { response: withLimits, admission, hold: call.hold, slot, keepAlive });
     }
   } catch (error) {
     slot?.release();
-    response = report.fail(error);
+    response = refuse(error);
   }
-  report.answered(response);
+  report.responded(response);
   return parts.readerLimit.watch(response);
 }
 
-/** A host that takes no work any more must not fail what is done already. */
+/** Keeps the host alive until the work is done. A host that accepts no work any more does not fail the request. */
 export function holdHost({ waitUntil }: GatewayRequest, work: Promise<unknown>, logger: Logger): void {
   try {
     waitUntil?.(work);
@@ -151,132 +154,57 @@ function checkMethod(method: string): void {
   });
 }
 
-/** What the end of a job needs of the gateway beside what the job needs. */
-interface AdmittedParts extends CallParts {
-  readonly beforeSend: BeforeSend | undefined;
-  readonly idempotency: IdempotencyOptions;
-  readonly delivery: Delivery;
-}
-
-/** A job that was let through, and what it holds until it is over. */
-interface AdmittedJob {
-  readonly job: Call;
-  readonly admission: Extract<Admission, { kind: "admitted" }>;
-  readonly slot: Slot;
+interface CallContext {
   readonly caller: Caller;
-  /** Whose signal tells whether the client is still there. */
-  readonly request: Pick<GatewayRequest, "signal">;
-  readonly report: RequestReport;
+  readonly request: GatewayRequest;
 }
 
 /**
- * Runs a job to its answer, which may be an error, and gives back what it holds when it is over: with its answer, or
- * where that is a stream with the end of it. Never rejects.
+ * Sends an admitted call to a provider, and responds with what comes back. If the call reached a provider it is
+ * settled, otherwise its hold is released.
+ *
+ * @throws GatewayError if there is no image
  */
-async function runAdmitted(parts: AdmittedParts, admitted: AdmittedJob): Promise<GatewayResponse> {
-  const { job, admission, slot, request, report } = admitted;
-  let answer: GatewayResponse;
+async function runCall(
+  parts: PipelineParts,
+  call: Call,
+  { caller, request: client }: CallContext,
+): Promise<GatewayResponse> {
+  const { request, model, logger, hold, report } = call;
   try {
-    if (parts.beforeSend !== undefined || request.signal.aborted) await checkBeforeSend(parts, admitted);
-    answer = await runJob(parts, job, request);
+    // After this the request costs money: a request that was sent runs to its end.
+    await parts.beforeSend?.(withDataUrlStrings(request), caller);
+    if (client.signal.aborted) throw new GatewayError("client_closed_request", "The client left.");
   } catch (error) {
-    // This has no effect if the hold was settled or released, as it was unless the gateway failed.
-    job.hold.abandon();
-    answer = report.fail(error);
-  }
-  const response = { ...answer, headers: admission.addLimits(answer.headers) };
-  if (!isComplete(response)) return endWithStream(response, parts, admitted);
-  const end = await job.hold.ended;
-  // First: a client that has the answer finds its place free, and a repeat of the request finds the answer kept.
-  await admission.finish(admission.isRepeatable ? toEnding(end, response, parts.idempotency) : FORGET);
-  const delivered = parts.delivery.run();
-  if (delivered !== undefined) job.keepAlive(delivered);
-  return afterBody(response, slot);
-}
-
-/**
- * Until the stream ends the request's body is held, too: by the job, and by the client of the provider. All that is
- * to be done then is handed to the host now: when a stream ends the host's request is over, and Next takes no more
- * work for it. It holds nothing of the answer, as a stream may be open for long and many may be at once.
- */
-function endWithStream(
-  response: GatewayResponse,
-  { idempotency, delivery }: AdmittedParts,
-  { job, admission, slot }: AdmittedJob,
-): GatewayResponse {
-  const { hold, isRepeatable } = admission;
-  const ttlMs = idempotency.seconds * 1000;
-  const finished = hold.ended.then(({ isNothingMade }) =>
-    admission.finish(isRepeatable && !isNothingMade ? { kind: "mark", ttlMs } : FORGET),
-  );
-  job.keepAlive(
-    finished.then(() => {
-      slot.release();
-      return delivery.run();
-    }),
-  );
-  return response;
-}
-
-const FORGET: IdempotencyOutcome = { kind: "forget" };
-
-/** The last moment at which a request costs nothing: it was admitted, and is not sent yet. A call once sent runs on. */
-async function checkBeforeSend(parts: AdmittedParts, { job, caller, request }: AdmittedJob): Promise<void> {
-  try {
-    await parts.beforeSend?.(withDataUrlStrings(job.request), caller);
-    if (request.signal.aborted) throw new GatewayError("client_closed_request", "The client left.");
-  } catch (error) {
-    await job.hold.release();
+    await hold.release();
     throw error;
   }
-}
-
-function isComplete({ body }: GatewayResponse): boolean {
-  return typeof body === "string" || body instanceof Uint8Array;
-}
-
-function toEnding(
-  { isNothingMade }: HoldEnd,
-  answer: GatewayResponse,
-  { seconds, maxResponseBytes }: IdempotencyOptions,
-): IdempotencyOutcome {
-  // A repeat of the request may run.
-  if (isNothingMade) return FORGET;
-  const ttlMs = seconds * 1000;
-  const stored = toStoredResponse(answer, maxResponseBytes);
-  return stored === undefined ? { kind: "mark", ttlMs } : { kind: "keep", response: stored, ttlMs };
-}
-
-/**
- * Sends a job to a provider and answers with what came: JSON or a stream, whichever was asked for. A
- * job that reached a provider is settled, whatever came of it; the hold of another one is released.
- *
- * @throws GatewayError when no image came
- */
-async function runJob(
-  parts: CallParts,
-  job: Call,
-  client: Pick<GatewayRequest, "signal">,
-): Promise<GatewayResponse> {
-  const { request, model, logger, report } = job;
-  const outcome = await dispatch({ request, model, logger, client }, parts);
-  report.tried(outcome.ok ? outcome.sentTo.attempts : outcome.attempts);
-  if (!outcome.ok) {
-    await settleFailure(job, outcome);
-    throw outcome.error;
+  const result = await dispatch({ request, model, logger, client }, parts);
+  report.setAttempts(result.ok ? result.sentTo.attempts : result.attempts);
+  if (!result.ok) {
+    await settleRefusal(hold, result);
+    throw result.error;
   }
-  const { ended } = outcome;
-  if (ended !== undefined) void job.hold.ended.then(ended);
-  if (isStreamForSure(job, outcome)) return await answerStream(parts, job, outcome);
-  const answer = answerJson(parts, job, outcome);
-  return isPromiseLike(answer) ? await answer : answer;
+  const { endProbe } = result;
+  if (endProbe !== undefined) void hold.ended.then(endProbe);
+  return isCertainlyStream(call, result)
+    ? respondWithStream(parts, call, result)
+    : respondWithJson(parts, call, result);
+}
+
+async function settleRefusal(hold: Hold, refusal: UpstreamRefusal): Promise<void> {
+  const { error, sentTo, isNothingMade } = refusal;
+  if (sentTo === undefined) return hold.release();
+  const { status, upstreamRequestId } = error;
+  const errorCode = shownCodeOf(error);
+  await hold.settle(sentTo, { status, errorCode, images: 0, upstreamRequestId, isConclusive: isNothingMade });
 }
 
 /**
  * Whether a response is relayed as events before its first byte has arrived. The first bytes of other responses are
  * read first: of those that were not requested as a stream, and of those with an unexpected content coding.
  */
-function isStreamForSure({ request, model }: Call, { response }: Answered): boolean {
+function isCertainlyStream({ request, model }: Call, { response }: UpstreamSuccess): boolean {
   const { headers } = response;
   return (
     request.stream &&
@@ -286,10 +214,103 @@ function isStreamForSure({ request, model }: Call, { response }: Answered): bool
   );
 }
 
-async function settleFailure({ hold }: Call, failed: FailedDispatch): Promise<void> {
-  const { error, sentTo, nothingMade } = failed;
-  if (sentTo === undefined) return hold.release();
-  const { status, upstreamRequestId } = error;
-  const errorCode = shownCodeOf(error);
-  await hold.settle(sentTo, { status, errorCode, images: 0, upstreamRequestId, isConclusive: nothingMade });
+/** What is released when a call has ended. */
+interface OpenCall {
+  readonly response: GatewayResponse;
+  readonly admission: Extract<Admission, { kind: "admitted" }>;
+  readonly hold: Hold;
+  readonly slot: Slot;
+  readonly keepAlive: (work: Promise<unknown>) => void;
+}
+
+/**
+ * Releases what a call has reserved, in this order: the hold has ended; then its admission (limits, idempotency key);
+ * then its slot; then its usage record is delivered. A client that has the response can repeat the request at once.
+ *
+ * For a complete response this happens before it is sent, except that a large body keeps its slot until it is read. For
+ * a streamed response it happens when the stream ends. The host is told now, because Next accepts no work after the
+ * head of a response.
+ */
+async function cleanUp(
+  parts: Pick<PipelineParts, "idempotency" | "delivery">,
+  { response, admission, hold, slot, keepAlive }: OpenCall,
+): Promise<GatewayResponse> {
+  const { idempotency, delivery } = parts;
+  const { isRepeatable } = admission;
+  if (!isComplete(response)) {
+    const ttlMs = idempotency.seconds * 1000;
+    // The closures must not refer to `response`: a stream can stay open for long, and there may be many.
+    const ended = hold.ended
+      .then(({ isNothingMade }) =>
+        admission.finish(isRepeatable && !isNothingMade ? { kind: "mark", ttlMs } : FORGET),
+      )
+      .then(() => {
+        slot.release();
+        return delivery.run();
+      });
+    keepAlive(ended);
+    return response;
+  }
+  const end = await hold.ended;
+  await admission.finish(isRepeatable ? toIdempotencyOutcome(end, response, idempotency) : FORGET);
+  keepAlive(Promise.resolve(delivery.run()));
+  return releaseAfterBody(response, slot);
+}
+
+function isComplete({ body }: GatewayResponse): boolean {
+  return typeof body === "string" || body instanceof Uint8Array;
+}
+
+const FORGET: IdempotencyOutcome = { kind: "forget" };
+
+function toIdempotencyOutcome(
+  { isNothingMade }: HoldEnd,
+  response: GatewayResponse,
+  { seconds, maxResponseBytes }: IdempotencyOptions,
+): IdempotencyOutcome {
+  // A repeat of the request may run.
+  if (isNothingMade) return FORGET;
+  const ttlMs = seconds * 1000;
+  const stored = toStoredResponse(response, maxResponseBytes);
+  return stored === undefined ? { kind: "mark", ttlMs } : { kind: "keep", response: stored, ttlMs };
+}
+
+/** In bytes. A smaller body is written at once, and uses little memory if its client does not read it. */
+const LARGE_BODY_BYTES = 256 * 1024;
+
+/**
+ * Releases the slot when a complete body has left the gateway. For a small body this is at once. A large body becomes
+ * a streamed one, whose slot is released when it was read or abandoned.
+ */
+export function releaseAfterBody(response: GatewayResponse, slot: Pick<Slot, "release">): GatewayResponse {
+  const { headers, body } = response;
+  if (typeof body !== "string" && !(body instanceof Uint8Array)) return response;
+  if (body.length < LARGE_BODY_BYTES) {
+    slot.release();
+    return response;
+  }
+  const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
+  const withLength = { ...headers, "content-length": String(bytes.length) };
+  return { ...response, headers: withLength, body: toSingleChunk(bytes, slot) };
+}
+
+/** Not a generator: a generator that is abandoned before its first read runs none of its code. */
+function toSingleChunk(bytes: Uint8Array, slot: Pick<Slot, "release">): AsyncIterable<Uint8Array> {
+  let rest: Uint8Array | undefined = bytes;
+  const end = async (): Promise<IteratorResult<Uint8Array>> => {
+    rest = undefined;
+    slot.release();
+    return { done: true, value: undefined };
+  };
+  return {
+    [Symbol.asyncIterator]: () => ({
+      async next() {
+        if (rest === undefined) return end();
+        const value = rest;
+        rest = undefined;
+        return { done: false, value };
+      },
+      return: end,
+    }),
+  };
 }

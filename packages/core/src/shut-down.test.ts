@@ -5,7 +5,7 @@ import type { Ledger } from "./billing/ledger.js";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
 import { createPriceList } from "./billing/pricing.js";
 import type { UsageRecord } from "./billing/usage-record.js";
-import { createMaintenance, createUnderWay, shutDown } from "./lifecycle.js";
+import { createMaintenance, createTracker, shutDown } from "./lifecycle.js";
 import type { Transport } from "./upstream/transport.js";
 
 const MADE = { status: 200, images: 1 };
@@ -36,7 +36,7 @@ function open({ send, ledger: changed = {}, isAbortable = true }: Settings = {})
         steps.push(`${id} is ${state}`);
       }),
   });
-  const underWay = createUnderWay();
+  const tracker = createTracker();
   const transport: Transport = {
     send: refuse,
     download: refuse,
@@ -62,11 +62,11 @@ function open({ send, ledger: changed = {}, isAbortable = true }: Settings = {})
       },
       { ttlMs: 3_600_000, keepAlive: () => {} },
     );
-    underWay.track(hold.ended);
+    tracker.track(hold.ended);
     return hold;
   };
   const parts = {
-    underWay,
+    tracker,
     ledger,
     holds,
     delivery,
@@ -77,7 +77,7 @@ function open({ send, ledger: changed = {}, isAbortable = true }: Settings = {})
   } as const;
   const close = (deadlineMs = Infinity): Promise<void> =>
     shutDown(parts, deadlineMs).then(() => void steps.push("closed"));
-  return { begin, close, steps, logs, ledger, underWay };
+  return { begin, close, steps, logs, ledger, tracker };
 }
 
 beforeEach(() => {
@@ -200,7 +200,7 @@ describe("a gateway that closes", () => {
     await vi.advanceTimersByTimeAsync(1);
     await closed;
     expect(logs.at(-1)).toMatchObject({
-      message: "onUsage did not take all records before the gateway had to end.",
+      message: "onUsage did not accept all records before the gateway had to end.",
     });
   });
 

@@ -8,7 +8,7 @@ import { type Answer, createTestGateway, DASHSCOPE_KEY, type TestGateway } from 
 import { createFetchTransport } from "../upstream/transport-fetch.js";
 import { createTransport } from "../upstream/transport-node.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
-import { fetchAsBase64 } from "./base64.js";
+import { fetchImages } from "./base64.js";
 
 const MODEL = "image-2.0";
 const UNCOUNTED = { addAnyway: () => {}, remove: () => {} };
@@ -225,20 +225,6 @@ describe("b64_json from a provider that gives links", () => {
   });
 });
 
-describe("the index of an image that could not be downloaded", () => {
-  it("is its place in the provider's batch, as that of an image that was not made", async () => {
-    const result = {
-      images: [{ url: "http://x/0" }, { url: "http://x/2" }],
-      errors: [{ index: 1, code: "Refused", message: "No." }],
-      fields: {},
-    };
-    const source = { baseUrl: "https://ark.test", resultHosts: [] };
-    const transport = createFetchTransport(() => Promise.reject(new Error("not called")));
-    const { errors } = await fetchAsBase64(result, source, { transport, bytes: UNCOUNTED });
-    expect(errors.map(({ index }) => index)).toEqual([1, 0, 2]);
-  });
-});
-
 describe("an answer with more images than any provider makes", () => {
   it("has fifteen downloaded, four at once, and the others as links", async () => {
     let running = 0;
@@ -250,14 +236,14 @@ describe("an answer with more images than any provider makes", () => {
       running--;
       return new Response("png");
     });
-    const images = Array.from({ length: 40 }, (_, index) => ({ url: `https://results.test/${index}` }));
+    const links = Array.from({ length: 40 }, (_, index) => ({
+      image: { url: `https://results.test/${index}` },
+      index,
+    }));
     const source = { baseUrl: "https://ark.test", resultHosts: [] };
-    const result = await fetchAsBase64({ images, errors: [], fields: {} }, source, {
-      transport,
-      bytes: UNCOUNTED,
-    });
-    expect(result.images.filter((image) => "b64_json" in image)).toHaveLength(15);
-    expect(result.errors).toHaveLength(25);
+    const fetched = await fetchImages(links, source, { transport, bytes: UNCOUNTED });
+    expect(fetched.filter(({ image }) => "b64_json" in image)).toHaveLength(15);
+    expect(fetched.filter(({ error }) => error !== undefined)).toHaveLength(25);
     expect(most).toBe(4);
   });
 });

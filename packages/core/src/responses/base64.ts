@@ -1,34 +1,15 @@
 import { Buffer } from "node:buffer";
-import type { ImageResult, ResultError, ResultImage } from "../types.js";
+import type { ResultError, ResultImage } from "../types.js";
 import { DownloadError, downloadImage, type ResultSource } from "../upstream/download.js";
 import type { Transport } from "../upstream/transport.js";
 import type { ByteCount } from "../util/held-bytes.js";
 import { isLink, type LinkedImage } from "./rewrite.js";
 
-/** What downloads need of the gateway. */
+/** What downloads need. */
 export interface DownloadParts {
   readonly transport: Transport;
   /** Counts the images that are held. */
   readonly bytes: ByteCount;
-}
-
-/**
- * A result whose every image holds `b64_json`: images that the provider gives as links only are
- * downloaded. One that cannot be stays as `url`, with an entry in `errors`: it was made and is charged.
- */
-export async function fetchAsBase64(
-  result: ImageResult,
-  source: ResultSource,
-  parts: DownloadParts,
-): Promise<ImageResult> {
-  const places = findPlaces(result);
-  const links = result.images.map((image, at) => ({ image, index: places[at] ?? at }));
-  const outcomes = await fetchImages(links, source, parts);
-  return {
-    ...result,
-    images: outcomes.map(({ image }) => image),
-    errors: [...result.errors, ...outcomes.flatMap(({ error }) => error ?? [])],
-  };
 }
 
 /** Downloads images that are links, and leaves the others as they are. */
@@ -45,17 +26,10 @@ export async function fetchImages(
   return outcomes;
 }
 
-/** No provider makes more of one request; what else an answer lists stays a link. */
+/** No provider makes more images for one request. Further images in a response stay links. */
 const MAX_IMAGES = 15;
-/** Of up to 64 MiB each. */
+/** Each has up to 64 MiB. */
 const MAX_DOWNLOADS_AT_ONCE = 4;
-
-/** Where each image stood in the provider's batch, in which images that failed had their places too. */
-function findPlaces({ images, errors }: ImageResult): readonly number[] {
-  const failed = new Set(errors.map(({ index }) => index));
-  const batch = Array.from({ length: images.length + errors.length }, (_, index) => index);
-  return batch.filter((index) => !failed.has(index));
-}
 
 /** An image with its base64, or a link with the reason why it was not converted. */
 export interface FetchedImage {

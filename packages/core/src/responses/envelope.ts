@@ -1,8 +1,6 @@
 import { type GatewayError, shownCodeOf } from "../errors.js";
 import type { GatewayRequest, GatewayResponse } from "../http.js";
 import type { SecretMask } from "../redact.js";
-import type { ImageResult } from "../types.js";
-import type { JsonObject } from "../util/json.js";
 
 /** The error envelope of the interface. */
 export interface ErrorEnvelope {
@@ -15,7 +13,7 @@ export interface ErrorEnvelope {
   };
 }
 
-/** The only place where an error becomes an envelope. The provider's code stands in for ours where it gave one. */
+/** Converts an error to the envelope. The provider's code replaces ours if it gave one. */
 export function toEnvelope(error: GatewayError, mask: SecretMask): ErrorEnvelope {
   return {
     error: {
@@ -29,9 +27,9 @@ export function toEnvelope(error: GatewayError, mask: SecretMask): ErrorEnvelope
 }
 
 /**
- * An error as an answer.
+ * Converts an error to a response.
  *
- * @param native answer with the provider's own body where there is one, as `/api/v3` does
+ * @param native true if the provider's own body is sent if there is one, as on `/api/v3`
  */
 export function renderError(
   error: GatewayError,
@@ -53,7 +51,7 @@ export function renderError(
   };
 }
 
-/** What every successful answer says beside its body. */
+/** What the headers of every successful response contain. */
 export interface ResponseContext {
   /** The request's id. */
   readonly id: string;
@@ -61,7 +59,7 @@ export interface ResponseContext {
   readonly ignored: readonly string[];
 }
 
-/** Headers of every successful answer of this type. */
+/** Returns the headers of a successful response of this content type. */
 export function toResponseHeaders(
   contentType: string,
   { id, ignored }: ResponseContext,
@@ -77,7 +75,7 @@ export function toResponseHeaders(
 
 const MAX_NAMES = 20;
 
-/** Names that a client chose, fit for a header. */
+/** Encodes names that a client chose for use in a header. */
 function listNames(names: readonly string[]): string {
   return names
     .slice(0, MAX_NAMES)
@@ -85,43 +83,7 @@ function listNames(names: readonly string[]): string {
     .join(", ");
 }
 
-/** What the images' answer says beside the images. */
-export interface ImagesResponseContext extends ResponseContext {
-  /** Milliseconds since 1970, for providers that give no time. */
-  readonly now: () => number;
-}
-
-/** The answer of `/v1`: `created` and `data`, and in `extra.errors` the images that failed. */
-export function renderImages(result: ImageResult, context: ImagesResponseContext): GatewayResponse {
-  const body: JsonObject = {
-    ...result.fields,
-    created: result.created ?? Math.floor(context.now() / 1000),
-    data: result.images,
-  };
-  const extra = toExtra(result);
-  if (extra !== undefined) body["extra"] = extra;
-  return {
-    status: 200,
-    headers: toResponseHeaders("application/json", context),
-    body: JSON.stringify(body),
-  };
-}
-
-function toExtra({ extra, errors }: ImageResult): JsonObject | undefined {
-  if (errors.length > 0) return { ...extra, errors };
-  return extra !== undefined && Object.keys(extra).length > 0 ? extra : undefined;
-}
-
-/** The answer of `/api/v3`: the provider's own text. */
-export function renderNative(text: string, context: ResponseContext): GatewayResponse {
-  return {
-    status: 200,
-    headers: toResponseHeaders("application/json", context),
-    body: text,
-  };
-}
-
-/** The head of a relayed stream, with what keeps proxies from holding events back. */
+/** Returns the response for a relayed stream, with headers that keep proxies from buffering events. */
 export function renderStream(body: AsyncIterable<Uint8Array>, context: ResponseContext): GatewayResponse {
   return {
     status: 200,

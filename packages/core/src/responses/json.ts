@@ -1,213 +1,330 @@
-import type { Outcome } from "../billing/settled-record.js";
-import type { Call, CallParts } from "../call.js";
-import type { Channel } from "../channels/channel.js";
 import { GatewayError, shownCodeOf } from "../errors.js";
 import type { GatewayResponse } from "../http.js";
-import { maskReason, type SecretMask } from "../redact.js";
-import type { ImageResult } from "../types.js";
+import type { ResultError } from "../types.js";
 import { createReasonMask, replayResponse } from "../upstream/attempt.js";
-import type { Answered } from "../upstream/dispatch.js";
+import { type BodyKind, detectBody } from "../upstream/body-kind.js";
+import type { UpstreamSuccess } from "../upstream/dispatch.js";
 import { findNoImageError } from "../upstream/failure.js";
 import {
+  decodeText,
   isLabelledAsEvents,
-  type JsonResponse,
-  parseResponse,
-  type ResponseHead,
   readContentCoding,
-  readHead,
   readRequestId,
   tooLargeError,
   toReadError,
 } from "../upstream/read.js";
-import { type Awaitable, isPromiseLike } from "../util/promise-like.js";
-import { fetchAsBase64 } from "./base64.js";
-import { type BodyKind, detectBody } from "./body-kind.js";
-import { renderImages, renderNative } from "./envelope.js";
-import { relayResponse } from "./large.js";
-import { answerStream } from "./stream.js";
+import { TransportError } from "../upstream/transport.js";
+import { fetchImages } from "./base64.js";
+import type { Call, CallParts } from "./call.js";
+import { toResponseHeaders } from "./envelope.js";
+import { createScanningReader, createWholeReader, type JsonReader, type Piece } from "./json-reader.js";
+import { Relay, type RelayEnding } from "./relay.js";
+import type { LinkedImage } from "./rewrite.js";
+import { respondWithStream } from "./stream.js";
 
-/** A larger answer is relayed as it comes, where the family tells how it is read; unless it is to be kept. */
+/** A longer response is relayed as it arrives, unless it is stored for a repeat of the request. */
 const MAX_HELD_BYTES = 64 * 1024;
 
 /**
- * Reads a provider's JSON answer to its end, settles it, and renders it for the endpoint; one of
- * megabytes is relayed instead. One that has come with its head is answered at once.
+ * Responds with a provider's JSON response, and settles the call. A response of up to 64 KiB is held until the call is
+ * settled. A longer one is relayed from its first image on; its last bytes follow when the call is settled.
  *
- * @throws GatewayError when no image came
+ * @throws GatewayError if the response has no image or is not JSON
  */
-export function answerJson(parts: CallParts, job: Call, answered: Answered): Awaitable<GatewayResponse> {
-  const { maxResponseBytes } = parts;
-  const { responseShape } = job.model.family;
-  const heldBytes = responseShape === undefined ? maxResponseBytes : Math.max(MAX_HELD_BYTES, job.keptBytes);
-  const maxBytes = Math.min(heldBytes, maxResponseBytes);
-  const context = { parts, job, answered, maxBytes };
-  const isEnough = (chunks: readonly Uint8Array[]): boolean => !mayBeJson(context, detectBody(chunks));
-  const head = readHead(answered.response, { maxBytes, bytes: job.bytes, isEnough });
-  return isPromiseLike(head) ? answerLater(context, head) : answerHead(context, head);
-}
-
-/** What an answer is read and settled with. */
-interface ResponseContext {
-  readonly parts: CallParts;
-  readonly job: Call;
-  readonly answered: Answered;
-  /** So much of the answer is held. */
-  readonly maxBytes: number;
-}
-
-async function answerLater(
-  context: ResponseContext,
-  coming: PromiseLike<ResponseHead>,
+export async function respondWithJson(
+  parts: CallParts,
+  call: Call,
+  success: UpstreamSuccess,
 ): Promise<GatewayResponse> {
-  let head: ResponseHead;
+  const { response } = success;
+  const body = response.body[Symbol.asyncIterator]();
+  const start = await readStart(body);
+  for (const { length } of start.chunks) call.bytes.addAnyway(length);
+  if (!start.hasFailed && start.kind !== "json") {
+    const coding = readContentCoding(response.headers);
+    if (coding !== undefined && start.kind !== "events") throw await refuseCoding(call, success, coding);
+    if (start.kind === "events" || isLabelledAsEvents(response.headers)) {
+      for (const { length } of start.chunks) call.bytes.remove(length);
+      const replayed = replayResponse(response, start.chunks, body);
+      return respondWithStream(parts, call, { ...success, response: replayed });
+    }
+  }
+  const reading = createReading(parts, call, success);
+  const held = await readHeld(reading, start, body);
+  if (held.flaw !== undefined) throw await fail(reading, held.flaw);
+  return held.hasEnded ? respondWithHeld(reading, held.pieces) : relayRest(reading, held.pieces, body);
+}
+
+/** The first chunks of a body, up to the one that tells its kind. */
+interface BodyStart {
+  readonly chunks: readonly Uint8Array[];
+  /** `undefined` if the body ended or failed before it told. */
+  readonly kind: BodyKind | undefined;
+  readonly hasEnded: boolean;
+  readonly hasFailed: boolean;
+  readonly error?: unknown;
+}
+
+async function readStart(body: AsyncIterator<Uint8Array>): Promise<BodyStart> {
+  const chunks: Uint8Array[] = [];
+  let kind: BodyKind | undefined;
   try {
-    head = await coming;
+    while (kind === undefined) {
+      const { done, value } = await body.next();
+      if (done === true) return { chunks, kind, hasEnded: true, hasFailed: false };
+      chunks.push(value);
+      kind = detectBody(chunks);
+    }
+    return { chunks, kind, hasEnded: false, hasFailed: false };
   } catch (error) {
-    return conclude(context, toBroken(context, error));
+    return { chunks, kind, hasEnded: true, hasFailed: true, error };
   }
-  return answerHead(context, head);
 }
 
-/** Whether a body of this kind is read as JSON. If the kind is unknown, the body's label decides. */
-function mayBeJson({ answered }: ResponseContext, kind: BodyKind | undefined): boolean {
-  const { headers } = answered.response;
-  if (kind === "json" || kind === undefined) return true;
-  return kind === "other" && !isLabelledAsEvents(headers) && readContentCoding(headers) === undefined;
+/** A JSON response that is being read. */
+interface Reading {
+  readonly parts: CallParts;
+  readonly call: Call;
+  readonly success: UpstreamSuccess;
+  readonly reader: JsonReader;
+  readonly isNative: boolean;
+  /** What of the response is held. Infinity if its family can only read a whole response. */
+  readonly maxHeldBytes: number;
+  /** Images that stay links because they could not be downloaded. */
+  readonly linkErrors: ResultError[];
 }
 
-function answerHead(context: ResponseContext, head: ResponseHead): Awaitable<GatewayResponse> {
-  const { chunks, rest } = head;
-  const { parts, job, answered, maxBytes } = context;
-  const { response } = answered;
-  const kind = detectBody(chunks);
-  const coding = readContentCoding(response.headers);
-  if (coding !== undefined && kind !== "json" && kind !== "events") return refuseCoding(context, coding);
-  if (kind === "events" || (kind !== "json" && isLabelledAsEvents(response.headers))) {
-    for (const { length } of chunks) job.bytes.remove(length);
-    return answerStream(parts, job, { ...answered, response: replayResponse(response, chunks, rest) });
+function createReading(parts: CallParts, call: Call, success: UpstreamSuccess): Reading {
+  const { request, model } = call;
+  const { family } = model;
+  const isNative = request.operation === "native";
+  const options = {
+    response: success.response,
+    now: Math.floor(parts.now() / 1000),
+    isNative,
+    convertsLinks: !isNative && request.responseFormat === "b64_json",
+    mask: createReasonMask(parts.mask, success.sentTo.upstreamModel, request),
+  };
+  const shape = family.responseShape;
+  const reader =
+    shape === undefined
+      ? createWholeReader(family, request, options)
+      : createScanningReader(shape, model.name, options);
+  const maxHeldBytes = shape === undefined ? Infinity : Math.max(MAX_HELD_BYTES, call.keptBytes);
+  return { parts, call, success, reader, isNative, maxHeldBytes, linkErrors: [] };
+}
+
+/** What was read before anything is sent to the client. */
+interface Held {
+  readonly pieces: readonly Piece[];
+  readonly hasEnded: boolean;
+  /** Why the response cannot be sent to the client. */
+  readonly flaw?: unknown;
+}
+
+/**
+ * Reads until the response has ended, or is longer than what is held and certain to have an image. A response that
+ * reports a failure is read to its end, because it may report usage.
+ */
+async function readHeld(reading: Reading, start: BodyStart, body: AsyncIterator<Uint8Array>): Promise<Held> {
+  const { reader, isNative, maxHeldBytes, call } = reading;
+  const pieces: Piece[] = [];
+  const mayBeRelayed = (): boolean =>
+    reader.byteLength > maxHeldBytes &&
+    reader.facts.images > 0 &&
+    (isNative || reader.facts.failure === undefined);
+  try {
+    if (start.hasFailed) throw start.error;
+    for (const chunk of start.chunks) pieces.push(...push(reading, chunk));
+    let hasEnded = start.hasEnded;
+    while (!hasEnded) {
+      if (mayBeRelayed()) return { pieces, hasEnded };
+      const { done, value } = await body.next();
+      hasEnded = done === true;
+      if (done === true) break;
+      call.bytes.addAnyway(value.length);
+      pieces.push(...push(reading, value));
+    }
+    pieces.push(...reader.complete());
+    return { pieces, hasEnded };
+  } catch (flaw) {
+    return { pieces, hasEnded: false, flaw };
   }
-  if (rest === undefined) return conclude(context, complete(context, chunks));
-  const shape = job.model.family.responseShape;
-  if (shape !== undefined && maxBytes < parts.maxResponseBytes) {
-    return relayResponse(parts, job, answered, { shape, chunks, rest });
+}
+
+/** @throws GatewayError `upstream_invalid_response` if the body is not JSON, or larger than the gateway accepts */
+function push({ reader, parts, success }: Reading, chunk: Uint8Array): readonly Piece[] {
+  const pieces = reader.push(chunk);
+  if (reader.byteLength > parts.maxResponseBytes)
+    throw tooLargeError(parts.maxResponseBytes, success.response);
+  return pieces;
+}
+
+/** The complete response. Its end arrived before anything was sent to the client. */
+async function respondWithHeld(reading: Reading, pieces: readonly Piece[]): Promise<GatewayResponse> {
+  const { parts, call, reader, isNative, linkErrors } = reading;
+  const refusal = findRefusal(reading);
+  // The native endpoint sends on every JSON response, also one without an image.
+  if (refusal !== undefined && !isNative) {
+    await settle(reading, { status: refusal.status, error: refusal, images: 0, isConclusive: true });
+    throw refusal;
   }
-  response.cancel();
-  return conclude(context, { error: tooLargeError(maxBytes, response) });
+  if (refusal !== undefined) call.report.failed(refusal);
+  await settle(reading, { status: 200, error: refusal, images: reader.facts.images, isConclusive: true });
+  const bytes = await toBytes(reading, pieces);
+  const text = decodeText([...bytes, ...reader.end(linkErrors)]);
+  const body = refusal === undefined ? text : parts.mask(text);
+  return { status: 200, headers: toResponseHeaders("application/json", toContext(call)), body };
+}
+
+/** Sends the rest of the response as it arrives. */
+async function relayRest(
+  reading: Reading,
+  pieces: readonly Piece[],
+  body: AsyncIterator<Uint8Array>,
+): Promise<GatewayResponse> {
+  const { parts, call, success, reader, isNative, linkErrors } = reading;
+  const { response } = success;
+  call.bytes.remove(reader.byteLength);
+  const relay = new Relay(
+    { [Symbol.asyncIterator]: () => body },
+    {
+      first: await toBytes(reading, pieces),
+      pass: (chunk) => toBytes(reading, push(reading, chunk)),
+      passEnd: () => reader.end(linkErrors),
+      isLast: () => reader.isSentWhole,
+      checkEnd() {
+        reader.complete();
+        const refusal = isNative ? undefined : findRefusal(reading);
+        if (refusal !== undefined) throw refusal;
+      },
+      onEnd: (end) => settleRelayed(reading, end),
+      onAbandoned: (stream) => void parts.backgroundReads.start(stream),
+      cancel: () => response.cancel(),
+    },
+  );
+  const headers = toResponseHeaders("application/json", toContext(call));
+  return { status: 200, headers, body: relay };
+}
+
+/** Settles a response of which a part was sent. If it broke off, what the provider reported of it is charged. */
+function settleRelayed(reading: Reading, end: RelayEnding): Promise<void> {
+  const { call, reader } = reading;
+  const { facts } = reader;
+  const error = findRelayError(reading, end);
+  if (error !== undefined) call.report.failed(error);
+  return settle(reading, {
+    status: 200,
+    error,
+    images: end.reason === "failed" ? 0 : facts.images,
+    // The rest of an abandoned response is not read, so its usage is not known.
+    usage: end.reason === "abandoned" ? { generated_images: facts.images } : undefined,
+    isConclusive: end.reason === "complete",
+  });
+}
+
+function findRelayError(reading: Reading, end: RelayEnding): GatewayError | undefined {
+  switch (end.reason) {
+    case "complete":
+      return findRefusal(reading);
+    case "failed":
+      return toError(reading, end.error);
+    case "abandoned":
+      return new GatewayError("client_closed_request", "The client left, and the rest was not read.");
+  }
+}
+
+/** The error of a complete response that has no image or reports a failure. */
+function findRefusal({ reader, success }: Reading): GatewayError | undefined {
+  const upstreamRequestId = readRequestId(success.response) ?? reader.facts.upstreamRequestId;
+  return findNoImageError(reader.facts.images, { ...reader.facts, upstreamRequestId });
+}
+
+/** Settles a response that cannot be sent to the client, and returns the error to respond with. */
+async function fail(reading: Reading, flaw: unknown): Promise<GatewayError> {
+  reading.success.response.cancel();
+  const error = toError(reading, flaw);
+  await settle(reading, { status: error.status, error, images: 0, isConclusive: false });
+  return error;
+}
+
+/**
+ * Converts what went wrong into the error for the client, and reports it to the channel's health. A channel is not to
+ * blame for a response that says why it has no image, or that is larger than the gateway accepts.
+ */
+function toError({ parts, call, success, reader }: Reading, flaw: unknown): GatewayError {
+  const error = toReadError(flaw, parts, call, success);
+  if (error.code !== "upstream_no_image" && reader.byteLength <= parts.maxResponseBytes) {
+    success.fail({ kind: flaw instanceof TransportError ? flaw.reason : "broken", cause: flaw });
+  }
+  return error;
 }
 
 /** The body is compressed although the gateway did not ask for that, so it is unknown what was made. */
-function refuseCoding(context: ResponseContext, coding: string): Awaitable<GatewayResponse> {
-  const { response, failedLate } = context.answered;
+async function refuseCoding(call: Call, success: UpstreamSuccess, coding: string): Promise<GatewayError> {
+  const { response, sentTo } = success;
   response.cancel();
+  const upstreamRequestId = readRequestId(response);
   const error = new GatewayError(
     "upstream_invalid_response",
     `The provider's response has the content coding ${coding}, which was not requested.`,
-    { upstreamRequestId: readRequestId(response), shouldRetry: false },
+    { upstreamRequestId, shouldRetry: false },
   );
-  failedLate({ kind: "broken", cause: error });
-  return conclude(context, { error, isUnknown: true });
+  success.fail({ kind: "broken", cause: error });
+  const { status } = error;
+  const errorCode = shownCodeOf(error);
+  await call.hold.settle(sentTo, { status, errorCode, images: 0, upstreamRequestId, isUnknown: true });
+  return error;
 }
 
-async function conclude(context: ResponseContext, completion: Completion): Promise<GatewayResponse> {
-  const { job, answered } = context;
-  await job.hold.settle(answered.sentTo, toOutcome(job, completion));
-  return render(context, completion);
-}
-
-function toBroken({ parts, job, answered }: ResponseContext, error: unknown): Completion {
-  answered.failedLate({ kind: "broken", cause: error });
-  return { error: toReadError(error, parts, job, answered) };
-}
-
-/** An answer that could be read; one without an image, or with a failure, is an error that may come with usage. */
-interface Understood {
-  readonly text: string;
-  readonly result: ImageResult;
-  readonly upstreamRequestId: string | undefined;
+interface Ended {
+  readonly status: number;
   readonly error: GatewayError | undefined;
+  /** The images that the client gets. */
+  readonly images: number;
+  /** The usage if the provider reported none. */
+  readonly usage?: { readonly generated_images: number } | undefined;
+  readonly isConclusive: boolean;
 }
 
-interface NotUnderstood {
-  readonly result?: undefined;
-  readonly error: GatewayError;
-  /** True if images may have been made and their number cannot be read. */
-  readonly isUnknown?: boolean;
-}
-
-type Completion = Understood | NotUnderstood;
-
-function complete(context: ResponseContext, chunks: readonly Uint8Array[]): Completion {
-  try {
-    return understand(context, parseResponse(chunks, context.answered.response));
-  } catch (error) {
-    return toBroken(context, error);
-  }
-}
-
-function understand({ parts, job, answered }: ResponseContext, { text, value }: JsonResponse): Understood {
-  const read = job.model.family.fromUpstream(value, job.request);
-  const hasReasons = read.errors.length > 0 || read.failure !== undefined;
-  const result = hasReasons
-    ? maskErrors(read, createReasonMask(parts.mask, answered.sentTo.upstreamModel, job.request))
-    : read;
-  const { images, errors, failure } = result;
-  const upstreamRequestId = readRequestId(answered.response) ?? result.upstreamRequestId;
-  const error = findNoImageError(images.length, { errors, failure, upstreamRequestId });
-  return { text, result, upstreamRequestId, error };
-}
-
-function maskErrors(result: ImageResult, mask: SecretMask): ImageResult {
-  return {
-    ...result,
-    errors: result.errors.map((error) => maskReason(error, mask)),
-    failure: result.failure && maskReason(result.failure, mask),
-  };
-}
-
-function toOutcome({ request }: Call, completion: Completion): Outcome {
-  const { result, error } = completion;
-  // The native endpoint passes every JSON answer on, one without an image too.
-  const isAnswered = error === undefined || (result !== undefined && request.operation === "native");
-  return {
-    status: isAnswered ? 200 : error.status,
+function settle({ call, success, reader }: Reading, ended: Ended): Promise<void> {
+  const { status, error, images, usage, isConclusive } = ended;
+  return call.hold.settle(success.sentTo, {
+    status,
     errorCode: error && shownCodeOf(error),
-    // Images beside a failure reach nobody where the answer is an error.
-    images: isAnswered ? (result?.images.length ?? 0) : 0,
-    usage: result?.usage,
-    isConclusive: result !== undefined,
-    isUnknown: result === undefined ? completion.isUnknown : undefined,
-    upstreamRequestId: result === undefined ? error.upstreamRequestId : completion.upstreamRequestId,
-  };
+    images,
+    usage: reader.facts.usage ?? usage,
+    isConclusive,
+    upstreamRequestId: readRequestId(success.response) ?? reader.facts.upstreamRequestId,
+  });
 }
 
-/** @throws GatewayError when no image came */
-function render(
-  { parts, job, answered }: ResponseContext,
-  completion: Completion,
-): Awaitable<GatewayResponse> {
-  if (completion.result === undefined) throw completion.error;
-  const { text, result, error } = completion;
-  const { id, request } = job;
-  if (request.operation === "native") {
-    if (error !== undefined) job.report.failed(error);
-    return renderNative(error === undefined ? text : parts.mask(text), { id, ignored: request.ignored });
-  }
-  if (error !== undefined) throw error;
-  if (request.responseFormat === "b64_json") return renderAsBase64(parts, job, answered.channel, result);
-  return renderResult(parts, job, result);
+/** Converts images that are links to base64. Without links the result is not a promise. */
+function toBytes(
+  reading: Reading,
+  pieces: readonly Piece[],
+): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
+  return pieces.every(isBytes) ? pieces : convertLinks(reading, pieces);
 }
 
-async function renderAsBase64(
-  parts: CallParts,
-  job: Call,
-  channel: Channel,
-  result: ImageResult,
-): Promise<GatewayResponse> {
-  const { transport } = parts;
-  const fetched = await fetchAsBase64(result, channel, { transport, bytes: job.bytes });
-  return renderResult(parts, job, fetched);
+const encoder = new TextEncoder();
+
+async function convertLinks(reading: Reading, pieces: readonly Piece[]): Promise<readonly Uint8Array[]> {
+  const { parts, call, success, linkErrors } = reading;
+  const links = pieces.filter((piece): piece is LinkedImage => !isBytes(piece));
+  const options = { transport: parts.transport, bytes: call.bytes };
+  const fetched = await fetchImages(links, success.channel, options);
+  for (const { error } of fetched) if (error !== undefined) linkErrors.push(error);
+  const images = fetched.values();
+  return pieces.map((piece) =>
+    isBytes(piece) ? piece : encoder.encode(JSON.stringify(images.next().value?.image ?? piece.image)),
+  );
 }
 
-function renderResult({ now }: CallParts, { id, request }: Call, result: ImageResult): GatewayResponse {
-  return renderImages(result, { id, ignored: request.ignored, now });
+function isBytes(piece: Piece): piece is Uint8Array {
+  return piece instanceof Uint8Array;
+}
+
+function toContext({ id, request }: Call): { readonly id: string; readonly ignored: readonly string[] } {
+  return { id, ignored: request.ignored };
 }

@@ -35,8 +35,8 @@ export interface RelayParts {
   readonly isLast?: (() => boolean) | undefined;
   /** What goes on after the last chunk, once `onEnd` has resolved. */
   readonly passEnd?: (() => readonly Uint8Array[]) | undefined;
-  /** Why a source that came to its end broke off all the same. */
-  readonly findFlaw?: (() => Error | undefined) | undefined;
+  /** Called at the end of the source. Throws if the body is not complete; the relay then fails with that error. */
+  readonly checkEnd?: (() => void) | undefined;
   /** Called once. The end goes on only after it has resolved. */
   readonly onEnd?: ((end: RelayEnding) => Awaitable<void>) | undefined;
   /** The reader left early. Without it the rest is given up. */
@@ -173,8 +173,7 @@ export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
           ? Promise.resolve(passed).then(this.#goOn).catch(this.#breakOff)
           : this.#goOn(passed);
       }
-      const flaw = this.#parts.findFlaw?.();
-      if (flaw !== undefined) throw flaw;
+      this.#parts.checkEnd?.();
     } catch (error) {
       return this.#breakOff(error);
     }

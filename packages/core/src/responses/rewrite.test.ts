@@ -11,11 +11,12 @@ import {
 } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { SEEDREAM_ANSWER } from "../families/seedream/answer-shape.js";
-import { fromSeedream } from "../families/seedream/from-upstream.js";
+import { seedream } from "../families/seedream/seedream.js";
 import { anyJsonText, anyObjectText, anyStringText } from "../testing/any-json-text.js";
 import { cutBytes, cutEvery } from "../testing/cut-bytes.js";
+import { endedSource } from "../testing/scripted-source.js";
 import type { ImageRequest } from "../types.js";
-import { renderImages } from "./envelope.js";
+import { createWholeReader } from "./json-reader.js";
 import {
   createResponseRewriter,
   type LinkedImage,
@@ -74,18 +75,20 @@ function bytesOf(pieces: readonly (Uint8Array | LinkedImage)[]): readonly Uint8A
 
 const rewriteText = (text: string, options = {}): Rewritten => rewrite([encoder.encode(text)], options);
 
-/** The answer as it is made of a whole body, or `undefined` where that is an error. */
+/** The response as the reader of whole responses makes it, or `undefined` if it is an error. */
 function renderPlainly(text: string): { facts: object; body: unknown } {
-  const { images, errors, usage, failure, ...result } = fromSeedream(JSON.parse(text), REQUEST);
-  const isResponse = images.length > 0 && failure === undefined;
-  const { body } = renderImages(
-    { images, errors, ...result },
-    { id: "1", ignored: [], now: () => NOW * 1000 },
-  );
-  return {
-    facts: { images: images.length, errors, usage, failure, upstreamRequestId: undefined },
-    body: isResponse && typeof body === "string" ? JSON.parse(body) : undefined,
-  };
+  const reader = createWholeReader(seedream, REQUEST, {
+    response: { status: 200, headers: new Headers(), body: endedSource().body, cancel: () => {} },
+    now: NOW,
+    isNative: false,
+    convertsLinks: false,
+    mask: String,
+  });
+  reader.push(encoder.encode(text));
+  const body = Buffer.concat([...bytesOf(reader.complete()), ...reader.end([])]).toString();
+  const { facts } = reader;
+  const isResponse = facts.images > 0 && facts.failure === undefined;
+  return { facts, body: isResponse ? JSON.parse(body) : undefined };
 }
 
 /** Rounded as JSON.stringify does it, so that what it changed can be compared. */
@@ -108,7 +111,7 @@ const image = anyObjectText(
   ),
 ).filter((text) => {
   const isLarge = Buffer.byteLength(text) > HELD;
-  return !isLarge || fromSeedream({ data: [JSON.parse(text)] }, REQUEST).images.length === 1;
+  return !isLarge || seedream.fromUpstream({ data: [JSON.parse(text)] }, REQUEST).images.length === 1;
 });
 const failure = anyObjectText(
   oneof(

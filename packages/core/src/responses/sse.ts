@@ -1,5 +1,5 @@
 import { createParser, type EventSourceParser } from "eventsource-parser";
-import { type BodyKind, detectBody } from "./body-kind.js";
+import { type BodyKind, detectBody } from "../upstream/body-kind.js";
 import { type AbandonedStream, Relay, type RelayEnding } from "./relay.js";
 import { LineSplitter } from "./sse-lines.js";
 

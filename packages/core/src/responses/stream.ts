@@ -1,173 +1,248 @@
-import type { Call, CallParts } from "../call.js";
-import { GatewayError, shownCodeOf } from "../errors.js";
-import type { AttemptFailure, StreamReader, StreamResult } from "../families/family.js";
+import { GatewayError, isGatewayError, shownCodeOf } from "../errors.js";
+import type { AttemptFailure, Family, StreamReader, StreamResult } from "../families/family.js";
 import type { GatewayResponse } from "../http.js";
+import type { Logger } from "../logger.js";
 import { maskReason, type SecretMask } from "../redact.js";
 import { isAnythingReported } from "../upstream/attempt.js";
-import type { Answered } from "../upstream/dispatch.js";
+import type { UpstreamSuccess } from "../upstream/dispatch.js";
 import { findNoImageError, toUpstreamError } from "../upstream/failure.js";
 import { readRequestId } from "../upstream/read.js";
 import { TransportError } from "../upstream/transport.js";
 import { isJsonObject } from "../util/json.js";
+import type { Call, CallParts } from "./call.js";
 import { renderStream, toEnvelope } from "./envelope.js";
-import { type LargeResponseReader, readLargeResponse, type SettledJob, settleRelayed } from "./large.js";
+import { createScanningReader, type JsonReader } from "./json-reader.js";
 import { createStreamBodyReader, type RelayEnd, type RelayOptions, relayBody } from "./sse.js";
 
 /**
- * Relays a provider's stream, and settles it by its events when it ends: also when the client left,
- * for the provider makes and bills the images either way.
+ * Relays a provider's stream, and settles the call by the events of the stream when it ends. This also holds if the
+ * client disconnects, because the provider makes and bills the images anyway.
  *
- * @throws GatewayError when the family knows no streams, so that nothing could be charged
+ * @throws GatewayError if the family cannot read streams, so that nothing could be charged
  */
-export async function answerStream(
+export async function respondWithStream(
   parts: CallParts,
-  job: Call,
-  answered: Answered,
+  call: Call,
+  success: UpstreamSuccess,
 ): Promise<GatewayResponse> {
-  const { response, sentTo, failedLate } = answered;
+  const { response, sentTo } = success;
+  const { logger, mask, backgroundReads, heartbeatMs } = parts;
+  const { id, hold, report } = call;
+  const { ignored } = call.request;
+  const { family } = call.model;
   const upstreamRequestId = readRequestId(response);
-  const reader = openReader(parts, job);
+  const readerLogger = createReaderLogger(logger, id);
+  const reader = openReader(family, call, readerLogger);
   if (reader === undefined) {
     response.cancel();
     const error = unreadableError(upstreamRequestId);
-    const { status } = error;
-    await job.hold.settle(sentTo, { status, errorCode: shownCodeOf(error), images: 0, upstreamRequestId });
+    const errorCode = shownCodeOf(error);
+    await hold.settle(sentTo, { status: error.status, errorCode, images: 0, upstreamRequestId });
     throw error;
   }
-  const { id, hold, report } = job;
-  const { ignored } = job.request;
-  const { family } = job.model;
-  const shape = family.responseShape;
-  /** Reads a body that is JSON in spite of its label. */
-  let json: LargeResponseReader | undefined;
-  let jsonError: unknown;
-  const readJson = (chunk: Uint8Array): void => {
-    if (shape === undefined) return;
-    json ??= readLargeResponse(response, {
-      shape: {
-        ...shape,
-        readFailure(member) {
-          jsonError = member;
-          return shape.readFailure(member);
-        },
-      },
-      model: "",
-      now: 0,
-      isNative: true,
-      maxBytes: Infinity,
-      mask: parts.mask,
-    });
-    void json.pass(chunk);
-  };
-  const readRefusal = (): AttemptFailure | undefined => {
-    try {
-      return shape && family.toFailure(response.status, { [shape.failure]: jsonError });
-    } catch (error) {
-      reportReader(parts, id, error);
-      return undefined;
-    }
-  };
-  // From here on nothing of the request is held, as a stream may be open for long and many may be at once.
+  const json = createMislabelledJson(family, success, { mask, logError: readerLogger });
+  // The closures below must not refer to `call`: a stream can stay open for long, and would retain the request's body.
   let hasEvents = false;
   const options: RelayOptions = {
-    onEvent: (event) => {
+    onEvent(event) {
       hasEvents = true;
       reader.read(event);
     },
-    isLast: () => reader.isOver === true || json?.isLast() === true,
-    onEnd: (end) => {
-      if (json !== undefined) {
-        const isWhole = end.reason === "complete" && json.findFlaw(true) === undefined;
-        const refusal = isWhole && isOnlyError(json) ? readRefusal() : undefined;
-        if (refusal !== undefined) failedLate(refusal);
-        return settleJson(parts, { id, hold, report }, answered, { json, end });
-      }
-      const result = readResult(reader, end, parts, id);
-      const { images, usage, hasUnknownTokens, failure, isRead } = result;
-      // One failure at most. What the provider says of it tells more than a connection that breaks after it.
-      if (images === 0 && failure?.kind !== undefined) failedLate({ ...failure, kind: failure.kind });
-      else if (end.reason === "failed") failedLate({ kind: kindOf(end.error), cause: end.error });
-      const error = findError(end, result, { mask: parts.mask, upstreamRequestId });
+    isLast: () => reader.isOver === true || json.isComplete(),
+    onEnd(end) {
+      const ended = json.hasBegun()
+        ? json.end(end)
+        : endEvents(reader, end, { logError: readerLogger, hasEvents });
+      if (ended.failure !== undefined) success.fail(ended.failure);
+      const error = findError(end, ended, { mask, upstreamRequestId });
       if (error !== undefined) report.failed(error);
-      const errorCode = error && shownCodeOf(error);
-      // A stream without any event does not report what was made, even if its connection was closed in order.
-      const isConclusive = isRead && hasEvents && (end.reason === "complete" || failure !== undefined);
+      const { images, usage, hasUnknownTokens, isConclusive } = ended;
       return hold.settle(sentTo, {
         status: 200,
-        errorCode,
+        errorCode: error && shownCodeOf(error),
         images,
         usage,
         hasUnknownTokens,
         isConclusive,
-        upstreamRequestId,
+        upstreamRequestId: upstreamRequestId ?? ended.requestId,
       });
     },
-    onAbandoned: (stream) => void parts.backgroundReads.start(stream),
-    renderFailure: (error) => renderErrorEvent(toStreamError(error, upstreamRequestId), parts.mask),
-    heartbeatMs: parts.heartbeatMs,
+    onAbandoned: (stream) => void backgroundReads.start(stream),
+    renderFailure: (error) => renderErrorEvent(toStreamError(error, upstreamRequestId), mask),
+    heartbeatMs,
     cancel: () => response.cancel(),
   };
   const body = relayBody(response.body, options, (onEvent) =>
-    createStreamBodyReader({ onEvent, onJson: readJson }),
+    createStreamBodyReader({ onEvent, onJson: (chunk) => json.push(chunk) }),
   );
   return renderStream(body, { id, ignored });
 }
 
-/** True for a body of JSON that holds an error, and of which nothing was made. */
-function isOnlyError({ facts }: LargeResponseReader): boolean {
-  return facts.failure !== undefined && facts.images === 0 && !isAnythingReported(facts.usage);
+/** What a stream gave until it ended. */
+interface EndedStream extends Pick<StreamResult, "images" | "usage" | "hasUnknownTokens" | "imageFailure"> {
+  /** What counts in the channel's health. */
+  readonly failure?: AttemptFailure | undefined;
+  /** The error that the provider reported. */
+  readonly reported?: StreamResult["failure"];
+  /** Why the body cannot be used although it ended. */
+  readonly flaw?: unknown;
+  /** True if the body reports all that was made. */
+  readonly isConclusive: boolean;
+  /** The provider's request id in the body. */
+  readonly requestId?: string | undefined;
 }
 
-/** Settles a body that is JSON in spite of its label, by the rules of a JSON response. */
-function settleJson(
-  parts: CallParts,
-  job: SettledJob,
-  answered: Answered,
-  { json, end }: { readonly json: LargeResponseReader; readonly end: RelayEnd },
-): Promise<void> | undefined {
-  const flaw = end.reason === "complete" ? json.findFlaw(true) : undefined;
-  return settleRelayed(parts, job, answered, {
-    reader: json,
-    end: flaw === undefined ? end : { reason: "failed", error: flaw },
-  });
+type LogError = (error: unknown) => void;
+
+/** An error of the family's reader costs neither the stream nor its record, so it is only logged. */
+function createReaderLogger(logger: Logger, requestId: string): LogError {
+  return (error) => logger.error({ requestId, err: error }, "The reader of a stream failed.");
 }
 
-/** A reader of the family's, if it has one and that one opens. */
-function openReader(parts: CallParts, job: Call): StreamReader | undefined {
+/** Returns `undefined` if the family has no reader, or if it throws. */
+function openReader(family: Family, { request }: Call, logError: LogError): StreamReader | undefined {
   try {
-    return job.model.family.readStream?.(job.request);
+    return family.readStream?.(request);
   } catch (error) {
-    reportReader(parts, job.id, error);
+    logError(error);
     return undefined;
   }
 }
 
-interface ReadStream extends StreamResult {
-  /** False if the family's reader failed, so that the result may be incomplete. */
-  readonly isRead: boolean;
+function endEvents(
+  reader: StreamReader,
+  end: RelayEnd,
+  { logError, hasEvents }: { readonly logError: LogError; readonly hasEvents: boolean },
+): EndedStream {
+  if (end.readError !== undefined) logError(end.readError);
+  const result = readResult(reader, logError);
+  const { images, failure: reported, ...rest } = result ?? UNREAD;
+  const isRead = result !== undefined && end.readError === undefined;
+  return {
+    ...rest,
+    images,
+    reported,
+    failure: findStreamFailure(images, reported, end),
+    // A stream without any event does not report what was made, even if its connection was closed in order.
+    isConclusive: isRead && hasEvents && (end.reason === "complete" || reported !== undefined),
+  };
 }
 
-/** What the stream gave; a reader that throws must cost neither the stream nor its record. */
-function readResult(reader: StreamReader, end: RelayEnd, parts: CallParts, id: string): ReadStream {
-  if (end.readError !== undefined) reportReader(parts, id, end.readError);
+const UNREAD: StreamResult = {
+  images: 0,
+  usage: undefined,
+  failure: { code: "internal_error", message: "The stream could not be read." },
+};
+
+/** Returns `undefined` if the reader throws or returns something else. Families may come from outside. */
+function readResult(reader: StreamReader, logError: LogError): StreamResult | undefined {
   try {
     const result: unknown = reader.result();
-    if (!isStreamResult(result)) throw new TypeError("A family's reader gave no result of its stream.");
-    return { ...result, isRead: end.readError === undefined };
+    if (isStreamResult(result)) return result;
+    throw new TypeError("A family's reader gave no result of its stream.");
   } catch (error) {
-    reportReader(parts, id, error);
-    const failure = { code: "internal_error", message: "The stream could not be read." };
-    return { images: 0, usage: undefined, failure, isRead: false };
+    logError(error);
+    return undefined;
   }
 }
 
-/** Families come from outside, too, and what they give decides what is charged. */
 function isStreamResult(result: unknown): result is StreamResult {
   return isJsonObject(result) && typeof result["images"] === "number";
 }
 
-function reportReader(parts: CallParts, requestId: string, error: unknown): void {
-  parts.logger.error({ requestId, err: error }, "The reader of a stream failed.");
+/** At most one failure counts. What the provider says says more than a connection that breaks after it. */
+function findStreamFailure(
+  images: number,
+  reported: StreamResult["failure"],
+  end: RelayEnd,
+): AttemptFailure | undefined {
+  if (images === 0 && reported?.kind !== undefined) return { ...reported, kind: reported.kind };
+  return end.reason === "failed" ? { kind: kindOf(end.error), cause: end.error } : undefined;
+}
+
+/** Reads a body that is JSON although it is labelled as events. It is relayed unchanged, and charged like JSON. */
+interface MislabelledJson {
+  push(chunk: Uint8Array): void;
+  hasBegun(): boolean;
+  isComplete(): boolean;
+  end(end: RelayEnd): EndedStream;
+}
+
+function createMislabelledJson(
+  family: Family,
+  { response }: Pick<UpstreamSuccess, "response">,
+  { mask, logError }: { readonly mask: SecretMask; readonly logError: LogError },
+): MislabelledJson {
+  const shape = family.responseShape;
+  let reader: JsonReader | undefined;
+  let flaw: unknown;
+  let failureMember: unknown;
+  const open = (): JsonReader | undefined =>
+    shape &&
+    createScanningReader(
+      {
+        ...shape,
+        readFailure(member) {
+          failureMember = member;
+          return shape.readFailure(member);
+        },
+      },
+      "",
+      { response, now: 0, isNative: true, convertsLinks: false, mask },
+    );
+  /** The refusal in a body that holds only an error. */
+  const readRefusal = (): AttemptFailure | undefined => {
+    const facts = reader?.facts;
+    const isOnlyError =
+      facts?.failure !== undefined && facts.images === 0 && !isAnythingReported(facts.usage);
+    if (!isOnlyError || shape === undefined) return undefined;
+    try {
+      return family.toFailure(response.status, { [shape.failure]: failureMember });
+    } catch (error) {
+      logError(error);
+      return undefined;
+    }
+  };
+  return {
+    push(chunk) {
+      reader ??= open();
+      if (flaw !== undefined) return;
+      try {
+        reader?.push(chunk);
+      } catch (error) {
+        flaw = error;
+      }
+    },
+    hasBegun: () => reader !== undefined,
+    isComplete: () => reader?.isSentWhole === true,
+    end({ reason, ...end }) {
+      if (reason === "complete" && flaw === undefined && reader?.isSentWhole === false) {
+        flaw = notComplete(reader);
+      }
+      const { images = 0, usage, errors = [], failure: reported, upstreamRequestId } = reader?.facts ?? {};
+      const isBroken = reason === "failed" || (reason === "complete" && flaw !== undefined);
+      const cause = reason === "failed" && "error" in end ? end.error : flaw;
+      return {
+        images: isBroken ? 0 : images,
+        usage: usage ?? (reason === "abandoned" ? { generated_images: images } : undefined),
+        imageFailure: errors[0],
+        reported,
+        flaw: isBroken ? cause : undefined,
+        failure: isBroken ? { kind: kindOf(cause), cause } : readRefusal(),
+        isConclusive: reason === "complete" && !isBroken,
+        requestId: upstreamRequestId,
+      };
+    },
+  };
+}
+
+function notComplete(reader: JsonReader): unknown {
+  try {
+    reader.complete();
+    return undefined;
+  } catch (error) {
+    return error;
+  }
 }
 
 function unreadableError(upstreamRequestId: string | undefined): GatewayError {
@@ -179,26 +254,30 @@ function renderErrorEvent(error: GatewayError, mask: SecretMask): string {
   return `event: error\ndata: ${JSON.stringify(toEnvelope(error, mask))}\n\n`;
 }
 
+interface ErrorContext {
+  readonly mask: SecretMask;
+  readonly upstreamRequestId: string | undefined;
+}
+
 /** The failure for the record and the operator. A stream that ended without an image is a failure too. */
 function findError(
   end: RelayEnd,
-  { images, failure, imageFailure }: StreamResult,
+  { images, reported, imageFailure, flaw }: EndedStream,
   { mask, upstreamRequestId }: ErrorContext,
 ): GatewayError | undefined {
-  if (failure !== undefined) {
-    const { code, message } = maskReason(failure, mask);
+  if (reported !== undefined) {
+    const { code, message } = maskReason(reported, mask);
     return new GatewayError("upstream_error", message, { upstreamCode: code, upstreamRequestId });
   }
+  if (isGatewayError(flaw)) return flaw;
+  if (flaw !== undefined) return toStreamError(flaw, upstreamRequestId);
   switch (end.reason) {
     case "failed":
       return toStreamError(end.error, undefined);
     case "complete": {
       const reason = imageFailure && maskReason(imageFailure, mask);
-      return findNoImageError(images, {
-        failure: undefined,
-        errors: reason ? [reason] : [],
-        upstreamRequestId,
-      });
+      const errors = reason ? [reason] : [];
+      return findNoImageError(images, { failure: undefined, errors, upstreamRequestId });
     }
     case "abandoned":
       return new GatewayError(
@@ -206,11 +285,6 @@ function findError(
         "The client left, and the rest of the stream was not read.",
       );
   }
-}
-
-interface ErrorContext {
-  readonly mask: SecretMask;
-  readonly upstreamRequestId: string | undefined;
 }
 
 function toStreamError(cause: unknown, requestId: string | undefined): GatewayError {

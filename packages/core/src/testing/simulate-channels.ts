@@ -12,7 +12,7 @@ import { createRetryBudgets, DEFAULT_RETRY_BUDGET } from "../channels/retry-budg
 import { seedream } from "../families/seedream/seedream.js";
 import type { ResolvedModel } from "../models/resolve-model.js";
 import type { Cooldown } from "../types.js";
-import { type DispatchOutcome, dispatch } from "../upstream/dispatch.js";
+import { dispatch, type UpstreamRefusal, type UpstreamSuccess } from "../upstream/dispatch.js";
 import { type Transport, TransportError, type TransportResponse } from "../upstream/transport.js";
 import { createVirtualTime, type VirtualTime } from "./virtual-time.js";
 
@@ -50,7 +50,7 @@ export interface SimulatedCall {
 /** What became of one request. */
 interface SimulatedRequest {
   readonly beganAt: number;
-  readonly outcome: DispatchOutcome;
+  readonly outcome: UpstreamSuccess | UpstreamRefusal;
 }
 
 export interface SimulationOptions {

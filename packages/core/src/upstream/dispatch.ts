@@ -10,11 +10,11 @@ import type { Logger } from "../logger.js";
 import type { ResolvedModel } from "../models/resolve-model.js";
 import type { SecretMask } from "../redact.js";
 import type { AttemptRecord, ImageRequest, SentTo } from "../types.js";
-import { hideUpstreamModel, sendToRoute } from "./attempt.js";
+import { hideUpstreamModel, sendAttempt } from "./attempt.js";
 import { maskFailure, mayHaveMadeImage, maySendAgain, toUpstreamError } from "./failure.js";
 import type { Transport, TransportResponse } from "./transport.js";
 
-/** What attempts need of the gateway. */
+/** What dispatch needs of the gateway. */
 export interface DispatchParts {
   readonly transport: Transport;
   readonly random: () => number;
@@ -22,231 +22,183 @@ export interface DispatchParts {
   readonly now: () => number;
   readonly health: ChannelHealth;
   readonly retryBudgets: RetryBudgets;
-  /** Takes keys out of what a provider said. */
+  /** Masks keys in what a provider said. */
   readonly mask: SecretMask;
 }
 
-/** What is sent. */
-export interface Errand {
+/** The request to send. */
+export interface DispatchRequest {
   readonly request: ImageRequest;
   readonly model: ResolvedModel;
-  /** Names the request in each line. */
+  /** Adds the request's id to each line. */
   readonly logger: Logger;
   /** Tells whether the client has disconnected. */
   readonly client: Pick<GatewayRequest, "signal">;
 }
 
 /** A channel responded with a 2xx status. */
-export interface Answered {
+export interface UpstreamSuccess {
   readonly ok: true;
   readonly channel: Channel;
   readonly sentTo: SentTo;
   readonly response: TransportResponse;
   /**
-   * Reports a response that broke off after it began, or could not be used, to the channel's health, the log and the
-   * record. Call it before the request is settled.
+   * Reports a response that broke off or cannot be used to the channel's health, the log and the record. Call it before
+   * the call is settled.
    */
-  readonly failedLate: (failure: AttemptFailure) => void;
-  /** Set for a probe. Call it when the request is settled, whether or not it failed late. */
-  readonly ended?: () => void;
+  readonly fail: (failure: AttemptFailure) => void;
+  /** Set for a probe. Call it when the call is settled, whether or not the response failed. */
+  readonly endProbe?: () => void;
 }
 
-/** No channel responded with success. */
-export interface FailedDispatch {
+/** No channel responded with a 2xx status. */
+export interface UpstreamRefusal {
   readonly ok: false;
-  /** Absent when the request reached no provider. */
+  /** `undefined` if the request reached no provider. */
   readonly sentTo: SentTo | undefined;
   readonly attempts: readonly AttemptRecord[];
   readonly error: GatewayError;
   /** True if no attempt can have made an image, so that a repeat with the same idempotency key may run. */
-  readonly nothingMade: boolean;
+  readonly isNothingMade: boolean;
 }
-
-/** How the attempts ended. */
-export type DispatchOutcome = Answered | FailedDispatch;
 
 /**
  * Sends a request to one channel after another until one responds with success, or no other channel may be tried.
  * After the client has disconnected no further attempt begins; an attempt in progress runs to its end.
  */
-export async function dispatch(errand: Errand, parts: DispatchParts): Promise<DispatchOutcome> {
-  const { model } = errand;
+export async function dispatch(
+  sent: DispatchRequest,
+  parts: DispatchParts,
+): Promise<UpstreamSuccess | UpstreamRefusal> {
+  const { model, client } = sent;
   const routes = planRoutes(model, parts);
   const attempts: AttemptRecord[] = [];
   let hasReached = false;
+  let isNothingMade = true;
   let worst: FailedAttempt | undefined;
-  let nothingMade = true;
   parts.retryBudgets.countRequest(model.entry);
   let route = routes.next();
   while (route !== undefined) {
-    const attempt = await runAttempt(route, errand, parts);
-    const { failure, response, open } = attempt;
+    const isRepeated = !isNothingMade;
+    const attempt = await runAttempt(route, sent, parts);
+    const { failure, response, openProbe } = attempt;
     attempts.push(toAttemptRecord(attempt));
-    const taken = { route, attempts, isRepeated: !nothingMade };
-    if (failure === undefined)
-      return toAnswered({ ...taken, response }, watchEnd(parts, errand, { route, attempts, open }));
+    if (failure === undefined) {
+      return toSuccess({ route, attempts, isRepeated, response, openProbe }, sent, parts);
+    }
     if (failure.kind !== "unreachable") hasReached = true;
-    if (mayHaveMadeImage(failure.kind)) nothingMade = false;
+    if (mayHaveMadeImage(failure.kind)) isNothingMade = false;
     if (worst === undefined || weigh(failure) >= weigh(worst.failure)) worst = { failure, route };
-    const next = maySendAgain(failure.kind, route.channel.retryUnsafe)
-      ? planRetry(routes, attempt)
-      : undefined;
+    const next = planRetry(routes, attempt);
     const isAllowed =
       next !== undefined &&
-      !errand.client.signal.aborted &&
-      (isFree(attempt) || parts.retryBudgets.take(model.entry));
-    // An error with status 200 that is not sent again: the client gets this response.
+      !client.signal.aborted &&
+      (isRetryFree(attempt) || parts.retryBudgets.take(model.entry));
+    // An error with status 200 that is not retried: the client gets this response.
     if (!isAllowed && response !== undefined && worst.failure === failure) {
-      return toAnswered({ ...taken, response }, watchEnd(parts, errand, { route, attempts }));
+      return toSuccess({ route, attempts, isRepeated, response }, sent, parts);
     }
     route = isAllowed ? next : undefined;
   }
   // The channel whose failure the client sees, so that channel, status and code of the record belong together.
   const sentTo = worst !== undefined && hasReached ? toSentTo(worst.route, attempts) : undefined;
   const error = toUpstreamError(worst?.failure ?? { kind: "unreachable" });
-  return { ok: false, sentTo, attempts, error, nothingMade };
+  return { ok: false, sentTo, attempts, error, isNothingMade };
 }
 
-/** One attempt that has ended, and what is known about it. */
+/** One attempt that has ended. */
 type Attempt = {
   readonly route: Route;
   /** Milliseconds until the head of the response, or until all of a short response, had arrived. */
   readonly durationMs: number;
   /** True if the attempt was a probe: it found out whether a channel, key or model works again after a cooldown. */
-  readonly wasProbe: boolean;
+  readonly isProbe: boolean;
   /** The cooldown that the attempt started, extended or ended. */
   readonly change: RouteChange;
 } & (
   | {
       readonly response: TransportResponse;
       readonly failure: undefined;
-      /** A probe is open until its response has ended. */
-      readonly open?: RouteAttempt;
+      /** Set for a probe whose response has not ended. */
+      readonly openProbe?: RouteAttempt;
     }
-  /** Keys are masked in the failure. `response` is set if the error came with a 2xx status. */
   | {
+      /** Set if the error came with a 2xx status. */
       readonly response?: TransportResponse | undefined;
+      /** Keys are masked. */
       readonly failure: AttemptFailure;
-      readonly open?: undefined;
+      readonly openProbe?: undefined;
     }
 );
-
-/** Runs one attempt: sends the request once, and reports the result to the channel's health and the log. */
-async function runAttempt(
-  route: Route,
-  { request, model, logger }: Errand,
-  { health, transport, mask, now }: DispatchParts,
-): Promise<Attempt> {
-  const beganAt = now();
-  const begun = health.begin(route, isConfiguredModel(route.channel, model));
-  const outcome = await sendToRoute(route, request, { transport, logger });
-  // The clock may be set back during the attempt.
-  const durationMs = Math.max(0, now() - beganAt);
-  const known = { route, durationMs, wasProbe: begun.isProbe };
-  if (outcome.failure === undefined) {
-    const { response } = outcome;
-    // The status 200 of a stream tells nothing: its first event may be an error.
-    if (begun.isProbe && response.parsed === undefined) {
-      return { ...known, change: UNCHANGED, response, failure: undefined, open: begun };
-    }
-    const change = begun.succeeded();
-    reportSuccess(route, change, logger);
-    return { ...known, change, response, failure: undefined };
-  }
-  const failure = withoutUpstreamModel(maskFailure(outcome.failure, mask), route, request);
-  const change = begun.failed(outcome.failure);
-  reportFailure(route, failure, { change, logger });
-  return { ...known, change, response: outcome.response, failure };
-}
-
-const UNCHANGED: RouteChange = { scope: "request", hasChanged: false };
-
-/**
- * Whether the retry after this attempt does not count in the retry budget. Two kinds do not count: the retry after a
- * probe, so that a probe does not cost its client the request; and the retry after a refusal that starts a cooldown,
- * because that refusal does not repeat while the key or model cools.
- */
-function isFree({ wasProbe, failure, change }: Attempt): boolean {
-  return wasProbe || (failure !== undefined && isRefusal(failure.kind) && change.hasChanged);
-}
-
-function planRetry(routes: RoutePlan, { route, failure, wasProbe }: Attempt): Route | undefined {
-  if (failure !== undefined) routes.failed(route, failure, wasProbe);
-  return routes.next();
-}
-
-function toAttemptRecord({ route, failure, response, durationMs }: Attempt): AttemptRecord {
-  const status = failure?.status ?? response?.status;
-  return {
-    channel: route.channel.id,
-    key: route.key.index,
-    ...(status !== undefined && { status }),
-    ...(failure !== undefined && { code: codeOf(failure) }),
-    durationMs,
-  };
-}
-
-/** Returns the provider's code, or the gateway's code for a failure of this kind. */
-function codeOf(failure: AttemptFailure): string {
-  return failure.code ?? toUpstreamError(failure).code;
-}
-
-function toSentTo({ channel, upstreamModel }: Route, attempts: readonly AttemptRecord[]): SentTo {
-  return { channel: channel.id, upstreamModel, attempts };
-}
-
-/** The last route, and all attempts up to then. */
-interface Taken {
-  readonly route: Route;
-  readonly attempts: AttemptRecord[];
-}
-
-function toAnswered({ route, attempts, isRepeated, response }: TakenLast, watched: EndWatch): Answered {
-  const sentTo = { ...toSentTo(route, attempts), isRepeated };
-  return { ok: true, channel: route.channel, sentTo, response, ...watched };
-}
-
-interface TakenLast extends Taken {
-  /** See {@link SentTo.isRepeated}. */
-  readonly isRepeated: boolean;
-  readonly response: TransportResponse;
-}
-
-type EndWatch = Pick<Answered, "failedLate" | "ended">;
-
-/** Separate from `dispatch` so that its closures do not retain the request body while the response is read. */
-function watchEnd(
-  { health, mask }: DispatchParts,
-  { model, logger }: Errand,
-  { route, attempts, open }: Taken & { readonly open?: RouteAttempt | undefined },
-): EndWatch {
-  const isConfigured = isConfiguredModel(route.channel, model);
-  let probe = open;
-  const takeProbe = (): RouteAttempt | undefined => {
-    const taken = probe;
-    probe = undefined;
-    return taken;
-  };
-  return {
-    failedLate(failure) {
-      const change = (takeProbe() ?? health.begin(route, isConfigured)).failed(failure);
-      const shown = maskFailure(failure, mask);
-      const last = attempts.pop();
-      if (last !== undefined) attempts.push({ ...last, code: codeOf(shown) });
-      reportFailure(route, { status: last?.status, ...shown }, { change, logger });
-    },
-    ...(open !== undefined && {
-      ended() {
-        const change = takeProbe()?.succeeded();
-        if (change !== undefined) reportSuccess(route, change, logger);
-      },
-    }),
-  };
-}
 
 interface FailedAttempt {
   readonly failure: AttemptFailure;
   readonly route: Route;
+}
+
+const UNCHANGED: RouteChange = { scope: "request", hasChanged: false };
+
+/** Sends the request once, and reports the result to the channel's health and the log. */
+async function runAttempt(
+  route: Route,
+  { request, model, logger }: DispatchRequest,
+  { health, transport, mask, now }: DispatchParts,
+): Promise<Attempt> {
+  const beganAt = now();
+  const tried = health.begin(route, isConfiguredModel(route.channel, model));
+  const { isProbe } = tried;
+  const outcome = await sendAttempt(route, request, { transport, logger });
+  // The clock may be set back during the attempt.
+  const durationMs = Math.max(0, now() - beganAt);
+  if (outcome.failure === undefined) {
+    const { response, isWhole } = outcome;
+    // The status 200 of a stream does not end a probe: the first event may be an error.
+    if (isProbe && !isWhole) {
+      return {
+        route,
+        durationMs,
+        isProbe,
+        change: UNCHANGED,
+        response,
+        failure: undefined,
+        openProbe: tried,
+      };
+    }
+    const change = tried.succeeded();
+    logRecovery(route, change, logger);
+    return { route, durationMs, isProbe, change, response, failure: undefined };
+  }
+  const failure = hideModelIn(maskFailure(outcome.failure, mask), route, request);
+  const change = tried.failed(outcome.failure);
+  logFailure(route, failure, { change, logger });
+  return { route, durationMs, isProbe, change, response: outcome.response, failure };
+}
+
+function hideModelIn(
+  failure: AttemptFailure,
+  { upstreamModel }: Route,
+  request: ImageRequest,
+): AttemptFailure {
+  const { message } = failure;
+  return message === undefined
+    ? failure
+    : { ...failure, message: hideUpstreamModel(message, upstreamModel, request) };
+}
+
+/** The next route, or `undefined` if the request must not or cannot be sent again. */
+function planRetry(routes: RoutePlan, { route, failure, isProbe }: Attempt): Route | undefined {
+  if (failure === undefined || !maySendAgain(failure.kind, route.channel.retryUnsafe)) return undefined;
+  routes.failed(route, failure, isProbe);
+  return routes.next();
+}
+
+/**
+ * Whether the retry after this attempt does not count in the retry budget. Two kinds do not count: the retry after a
+ * probe, so that a probe does not cost its client the request; and the retry after a refusal that starts a cooldown,
+ * because that refusal does not repeat while the key or model cools down.
+ */
+function isRetryFree({ isProbe, failure, change }: Attempt): boolean {
+  return isProbe || (failure !== undefined && isRefusal(failure.kind) && change.hasChanged);
 }
 
 /**
@@ -274,12 +226,75 @@ function weigh({ kind }: AttemptFailure): number {
   }
 }
 
-function reportSuccess(route: Route, { scope, hasChanged }: RouteChange, logger: Logger): void {
-  if (scope === "model" && hasChanged) logger.warn(nameRoute(route), "A channel serves a model again.");
+function toSentTo({ channel, upstreamModel }: Route, attempts: readonly AttemptRecord[]): SentTo {
+  return { channel: channel.id, upstreamModel, attempts };
+}
+
+function toAttemptRecord({ route, failure, response, durationMs }: Attempt): AttemptRecord {
+  const status = failure?.status ?? response?.status;
+  return {
+    channel: route.channel.id,
+    key: route.key.index,
+    ...(status !== undefined && { status }),
+    ...(failure !== undefined && { code: codeOf(failure) }),
+    durationMs,
+  };
+}
+
+/** Returns the provider's code, or the gateway's code for a failure of this kind. */
+function codeOf(failure: AttemptFailure): string {
+  return failure.code ?? toUpstreamError(failure).code;
+}
+
+interface LastAttempt {
+  readonly route: Route;
+  readonly attempts: AttemptRecord[];
+  /** See {@link SentTo.isRepeated}. */
+  readonly isRepeated: boolean;
+  readonly response: TransportResponse;
+  readonly openProbe?: RouteAttempt | undefined;
+}
+
+/** Separate from `dispatch` so that its closures do not retain the request body while the response is read. */
+function toSuccess(
+  { route, attempts, isRepeated, response, openProbe }: LastAttempt,
+  { model, logger }: DispatchRequest,
+  { health, mask }: DispatchParts,
+): UpstreamSuccess {
+  const isConfigured = isConfiguredModel(route.channel, model);
+  let probe = openProbe;
+  const takeProbe = (): RouteAttempt | undefined => {
+    const taken = probe;
+    probe = undefined;
+    return taken;
+  };
+  return {
+    ok: true,
+    channel: route.channel,
+    sentTo: { ...toSentTo(route, attempts), isRepeated },
+    response,
+    fail(failure) {
+      const change = (takeProbe() ?? health.begin(route, isConfigured)).failed(failure);
+      const masked = maskFailure(failure, mask);
+      const last = attempts.pop();
+      if (last !== undefined) attempts.push({ ...last, code: codeOf(masked) });
+      logFailure(route, { status: last?.status, ...masked }, { change, logger });
+    },
+    ...(openProbe !== undefined && {
+      endProbe() {
+        const change = takeProbe()?.succeeded();
+        if (change !== undefined) logRecovery(route, change, logger);
+      },
+    }),
+  };
+}
+
+function logRecovery(route: Route, { scope, hasChanged }: RouteChange, logger: Logger): void {
+  if (scope === "model" && hasChanged) logger.warn(toLogFields(route), "A channel serves a model again.");
 }
 
 /** Logs failures that only the operator can fix. Mistakes of the client are not logged. */
-function reportFailure(
+function logFailure(
   route: Route,
   failure: AttemptFailure,
   { change, logger }: { readonly change: RouteChange; readonly logger: Logger },
@@ -289,10 +304,9 @@ function reportFailure(
   // Requests for a model that the channel does not serve keep failing, so the log has a line only when the cooldown
   // begins or becomes longer.
   if (isOfModel && !change.hasChanged) return;
-  const { channel, upstreamModel, key } = nameRoute(route);
+  const { upstreamModel, ...names } = toLogFields(route);
   const fields = {
-    channel,
-    ...(key !== undefined && { key }),
+    ...names,
     ...(isOfModel && { upstreamModel }),
     reason: failure.kind,
     status: failure.status,
@@ -301,24 +315,13 @@ function reportFailure(
     upstreamRequestId: failure.requestId,
     ...(failure.cause !== undefined && { err: failure.cause }),
   };
-  if (failure.kind === "credential")
+  if (failure.kind === "credential") {
     logger.error(fields, "A channel's key or account was refused by its provider.");
-  else if (isOfModel) logger.warn(fields, "A channel does not serve a model at the moment.");
+  } else if (isOfModel) logger.warn(fields, "A channel does not serve a model at the moment.");
   else logger.warn(fields, "A channel failed.");
 }
 
-function withoutUpstreamModel(
-  failure: AttemptFailure,
-  { upstreamModel }: Route,
-  request: ImageRequest,
-): AttemptFailure {
-  const { message } = failure;
-  return message === undefined
-    ? failure
-    : { ...failure, message: hideUpstreamModel(message, upstreamModel, request) };
-}
-
-function nameRoute({ channel, key, upstreamModel }: Route): {
+function toLogFields({ channel, key, upstreamModel }: Route): {
   readonly channel: string;
   readonly key?: number;
   readonly upstreamModel: string;

@@ -8,7 +8,7 @@ import type { SecretMask } from "../redact.js";
 import type { ImageRequest, ImageResult, Usage } from "../types.js";
 import type { JsonObject } from "../util/json.js";
 import { createSeriesMap, isSeries } from "../util/series.js";
-import { sendToRoute } from "./attempt.js";
+import { sendAttempt } from "./attempt.js";
 import { findNoImageError, maskFailure } from "./failure.js";
 import { readJsonResponse } from "./read.js";
 import type { Transport, TransportResponse } from "./transport.js";
@@ -115,7 +115,7 @@ type KeyOutcome =
 
 async function tryKey(route: Route, request: ImageRequest, parts: KeyProbeParts): Promise<KeyOutcome> {
   const { channel } = route;
-  const sent = await sendToRoute(route, request, parts);
+  const sent = await sendAttempt(route, request, parts);
   if (sent.failure !== undefined) return { failure: sent.failure };
   const { response } = sent;
   try {

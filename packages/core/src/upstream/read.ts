@@ -27,7 +27,7 @@ export interface ReadOptions {
 }
 
 /** The first chunks of an upstream response, or all of them if they are not larger than what may be held. */
-export interface ResponseHead {
+interface ResponseHead {
   readonly chunks: readonly Uint8Array[];
   /** `undefined` if the response has ended. */
   readonly rest: AsyncIterator<Uint8Array> | undefined;
@@ -38,7 +38,7 @@ export interface ResponseHead {
  *
  * @throws TransportError if the connection breaks or stalls
  */
-export async function readHead(
+async function readHead(
   { body }: TransportResponse,
   { maxBytes, bytes, isEnough }: ReadOptions,
 ): Promise<ResponseHead> {

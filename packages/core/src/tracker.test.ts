@@ -1,19 +1,19 @@
 import { describe, expect, it } from "vitest";
-import { createUnderWay } from "./lifecycle.js";
+import { createTracker } from "./lifecycle.js";
 
 describe("what is under way", () => {
   it("is finished at once where there is nothing", async () => {
-    await expect(createUnderWay().finished()).resolves.toBeUndefined();
+    await expect(createTracker().finished()).resolves.toBeUndefined();
   });
 
   it("is waited for, with what begins meanwhile, and with what fails", async () => {
-    const underWay = createUnderWay();
+    const tracker = createTracker();
     const order: string[] = [];
     const first = Promise.withResolvers<void>();
     const second = Promise.withResolvers<void>();
-    underWay.track(first.promise);
-    const finished = underWay.finished().then(() => order.push("finished"));
-    underWay.track(second.promise);
+    tracker.track(first.promise);
+    const finished = tracker.finished().then(() => order.push("finished"));
+    tracker.track(second.promise);
     order.push("first fails");
     first.reject(new Error("broken"));
     await new Promise((resolve) => setTimeout(resolve));
@@ -24,10 +24,10 @@ describe("what is under way", () => {
   });
 
   it("that fails crashes nothing where nobody waits", async () => {
-    const underWay = createUnderWay();
-    underWay.track(Promise.reject(new Error("broken")));
+    const tracker = createTracker();
+    tracker.track(Promise.reject(new Error("broken")));
     // An unhandled rejection would fail the run.
     await new Promise((resolve) => setTimeout(resolve));
-    await expect(underWay.finished()).resolves.toBeUndefined();
+    await expect(tracker.finished()).resolves.toBeUndefined();
   });
 });

@@ -1,0 +1,45 @@
+import type { Hold } from "../billing/hold.js";
+import type { GatewayError } from "../errors.js";
+import type { Logger } from "../logger.js";
+import type { ResolvedModel } from "../models/resolve-model.js";
+import type { AttemptRecord, ImageRequest } from "../types.js";
+import type { DispatchParts } from "../upstream/dispatch.js";
+import type { ByteCount } from "../util/held-bytes.js";
+import type { BackgroundReads } from "./relay.js";
+
+/** An admitted request of a client, until its response has ended. */
+export interface Call {
+  /** The request's id. */
+  readonly id: string;
+  readonly request: ImageRequest;
+  readonly model: ResolvedModel;
+  readonly hold: Hold;
+  /** Adds the request's id to each line. */
+  readonly logger: Logger;
+  /** Keeps the host and the gateway from ending before the work is done. */
+  readonly keepAlive: (work: Promise<unknown>) => void;
+  /** A response of up to this many bytes must be complete, because it is stored for a repeat of the request. */
+  readonly keptBytes: number;
+  /** Counts the bytes of the response while they are held. */
+  readonly bytes: ByteCount;
+  /** Reports to the operator. */
+  readonly report: CallReport;
+}
+
+/** What is reported to the operator while the response is made. */
+interface CallReport {
+  /** Sets the attempts of the request. The last one may still change until the call is settled. */
+  setAttempts(attempts: readonly AttemptRecord[]): void;
+  /** Reports a failure after the response began. */
+  failed(error: GatewayError): void;
+}
+
+/** What the response to a call needs of the gateway. */
+export interface CallParts extends DispatchParts {
+  readonly logger: Logger;
+  /** The largest upstream response that is accepted, in bytes. */
+  readonly maxResponseBytes: number;
+  /** After this time without data a comment is sent in a stream. `undefined`: no comments. */
+  readonly heartbeatMs: number | undefined;
+  readonly backgroundReads: BackgroundReads;
+}

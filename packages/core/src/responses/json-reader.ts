@@ -1,0 +1,171 @@
+import type { Family, ResponseShape } from "../families/family.js";
+import { maskReason, type SecretMask } from "../redact.js";
+import type { ImageRequest, ImageResult, ResultError } from "../types.js";
+import { notJsonError, parseResponse } from "../upstream/read.js";
+import type { TransportResponse } from "../upstream/transport.js";
+import type { JsonObject } from "../util/json.js";
+import { createResponseRewriter, isLink, type LinkedImage, type ResponseFacts } from "./rewrite.js";
+
+/** A part of the response to the client: bytes, or an image that is still a link and must be converted to base64. */
+export type Piece = Uint8Array | LinkedImage;
+
+/** Reads a provider's JSON response and makes the response to the client from it. */
+export interface JsonReader {
+  /** What the response has said so far. */
+  readonly facts: ResponseFacts;
+  /** The number of bytes that have arrived. */
+  readonly byteLength: number;
+  /**
+   * Reads a chunk, and returns what can be sent on.
+   *
+   * @throws GatewayError `upstream_invalid_response` if the body is not a JSON object
+   */
+  push(chunk: Uint8Array): readonly Piece[];
+  /**
+   * Call when the upstream response has ended. Returns what can be sent on now.
+   *
+   * @throws GatewayError `upstream_invalid_response` if the body is not a complete JSON object
+   */
+  complete(): readonly Piece[];
+  /** Returns the last bytes to send, without which the response is incomplete. */
+  end(linkErrors: readonly ResultError[]): readonly Uint8Array[];
+  /** True if every byte so far was sent on, and none is missing. */
+  readonly isSentWhole: boolean;
+}
+
+/** How a response is read. */
+export interface JsonReaderOptions {
+  /** The response whose body is read, for error messages. */
+  readonly response: TransportResponse;
+  /** The current time in seconds since 1970, used if the provider gives none. */
+  readonly now: number;
+  /** True if the bytes are sent on unchanged. */
+  readonly isNative: boolean;
+  /** True if images that are links are returned as {@link LinkedImage}. */
+  readonly convertsLinks: boolean;
+  /** Masks keys in the provider's reasons for failures. */
+  readonly mask: SecretMask;
+}
+
+const encoder = new TextEncoder();
+
+/**
+ * Creates a reader that never holds a whole image. The family says where things are in its responses.
+ *
+ * @param model the service model name, which replaces the provider's
+ */
+export function createScanningReader(
+  shape: ResponseShape,
+  model: string,
+  { response, mask, ...options }: JsonReaderOptions,
+): JsonReader {
+  const rewriter = createResponseRewriter({ ...options, shape: maskShape(shape, mask), model });
+  let byteLength = 0;
+  return {
+    facts: rewriter.facts,
+    get byteLength() {
+      return byteLength;
+    },
+    push(chunk) {
+      byteLength += chunk.length;
+      const pieces = rewriter.push(chunk);
+      if (rewriter.status === "broken") throw notJsonError(response);
+      return pieces;
+    },
+    complete() {
+      if (rewriter.status !== "complete") throw notJsonError(response);
+      return [];
+    },
+    end(linkErrors) {
+      for (const error of linkErrors) rewriter.addLinkError(error);
+      return rewriter.end();
+    },
+    get isSentWhole() {
+      return options.isNative && rewriter.status === "complete";
+    },
+  };
+}
+
+/** Creates a reader that holds the whole response, for families that can only read a whole one. */
+export function createWholeReader(
+  family: Family,
+  request: ImageRequest,
+  { response, now, isNative, convertsLinks, mask }: JsonReaderOptions,
+): JsonReader {
+  const chunks: Uint8Array[] = [];
+  let byteLength = 0;
+  let result: ImageResult = { images: [], errors: [], fields: {} };
+  return {
+    get facts() {
+      const { images, errors, failure, usage, upstreamRequestId } = result;
+      return { images: images.length, errors, failure, usage, upstreamRequestId };
+    },
+    get byteLength() {
+      return byteLength;
+    },
+    push(chunk) {
+      byteLength += chunk.length;
+      chunks.push(chunk);
+      return [];
+    },
+    complete() {
+      const { text, value } = parseResponse(chunks, response);
+      result = maskResult(family.fromUpstream(value, request), mask);
+      return isNative ? [encoder.encode(text)] : renderBeginning(result, { now, convertsLinks });
+    },
+    end: (linkErrors) => (isNative ? [] : [renderEnd(result, linkErrors)]),
+    isSentWhole: false,
+  };
+}
+
+/** The response of `/v1` up to its last image: the fields, `created` and `data`. */
+function renderBeginning(
+  result: ImageResult,
+  { now, convertsLinks }: Pick<JsonReaderOptions, "now" | "convertsLinks">,
+): Piece[] {
+  const fields: JsonObject = { ...result.fields, created: result.created ?? now };
+  const indexes = findIndexes(result);
+  const images = result.images.flatMap((image, at): Piece[] => {
+    const separator = at === 0 ? "" : ",";
+    if (!convertsLinks || !isLink(image)) return [encoder.encode(separator + JSON.stringify(image))];
+    return [encoder.encode(separator), { image, index: indexes[at] ?? at }];
+  });
+  return [encoder.encode(`${JSON.stringify(fields).slice(0, -1)},"data":[`), ...images];
+}
+
+/** The rest of the response: the end of `data`, and `extra` with the images that failed. */
+function renderEnd({ extra, errors }: ImageResult, linkErrors: readonly ResultError[]): Uint8Array {
+  const allErrors = [...errors, ...linkErrors];
+  const shown = { ...extra, ...(allErrors.length > 0 && { errors: allErrors }) };
+  const isEmpty = Object.keys(shown).length === 0;
+  return encoder.encode(isEmpty ? "]}" : `],"extra":${JSON.stringify(shown)}}`);
+}
+
+/** The index of each image in the provider's batch, in which failed images have an index too. */
+function findIndexes({ images, errors }: ImageResult): readonly number[] {
+  const failed = new Set(errors.map(({ index }) => index));
+  const batch = Array.from({ length: images.length + errors.length }, (_, index) => index);
+  return batch.filter((index) => !failed.has(index));
+}
+
+function maskShape(shape: ResponseShape, mask: SecretMask): ResponseShape {
+  return {
+    ...shape,
+    readItem(item, index) {
+      const read = shape.readItem(item, index);
+      return read === "image" ? read : maskReason(read, mask);
+    },
+    readFailure(member) {
+      const failure = shape.readFailure(member);
+      return failure && maskReason(failure, mask);
+    },
+  };
+}
+
+function maskResult(result: ImageResult, mask: SecretMask): ImageResult {
+  return {
+    ...result,
+    errors: result.errors.map((error) => maskReason(error, mask)),
+    failure: result.failure && maskReason(result.failure, mask),
+  };
+}
