@@ -1,29 +1,29 @@
 import type { Random } from "./grammar/draw.ts";
 import type { Finding, PartContext } from "./part.ts";
 
-/** How inputs are tried: many on one bench, which is closed when they are done. */
-export interface Plan<Bench, Input> {
-  /** Inputs that one bench gets. */
+/** How inputs are tried in batches: each fixture gets many inputs and is closed after them. */
+export interface BatchPlan<Fixture, Input> {
+  /** The number of inputs for one fixture. */
   readonly size: number;
-  /** The figure that counts the inputs. */
+  /** The name of the figure that counts the inputs. */
   readonly figure: string;
-  /** A gateway with everything around it. */
-  open(): Promise<Bench>;
-  /** The rule that an input breaks, if any. It may use chance to choose what else to check. */
-  tryInput(bench: Bench, input: Input, random: Random): Promise<Finding<Input> | undefined>;
-  /** Closes a bench. Returns the rule that is broken at the end, such as that all slots are free. */
-  close(bench: Bench): Promise<string | undefined>;
+  /** Opens a gateway with its provider. */
+  open(): Promise<Fixture>;
+  /** Returns the rule that an input breaks, if any. It may draw which further rules it checks. */
+  tryInput(fixture: Fixture, input: Input, random: Random): Promise<Finding<Input> | undefined>;
+  /** Closes a fixture. Returns the rule that is broken at that time, such as: all slots are free. */
+  close(fixture: Fixture): Promise<string | undefined>;
 }
 
-/** Draws and tries inputs until the time is over. A bench is not used again after a finding. */
-export async function runBatches<Bench, Input>(
+/** Draws and tries inputs until the time is over or `draw` returns `undefined`. A finding ends a batch. */
+export async function runBatches<Fixture, Input>(
   context: PartContext<Input>,
-  plan: Plan<Bench, Input>,
+  plan: BatchPlan<Fixture, Input>,
   draw: () => Input | undefined,
 ): Promise<void> {
   let isExhausted = false;
   while (!isExhausted && !context.isOver()) {
-    const bench = await plan.open();
+    const fixture = await plan.open();
     const tried: Input[] = [];
     while (tried.length < plan.size && !context.isOver()) {
       const input = draw();
@@ -32,41 +32,41 @@ export async function runBatches<Bench, Input>(
       tried.push(input);
       context.begin(input);
       context.count(plan.figure);
-      const found = await plan.tryInput(bench, input, context.random);
+      const found = await plan.tryInput(fixture, input, context.random);
       if (found === undefined) continue;
       await context.report(found);
       break;
     }
-    const rule = await plan.close(bench);
-    if (rule !== undefined) await reportCulprit(context, plan, { tried, rule });
+    const rule = await plan.close(fixture);
+    if (rule !== undefined) await reportCause(context, plan, { tried, rule });
   }
 }
 
-/** Tries one input on a bench of its own. */
-export async function replayAlone<Bench, Input>(
+/** Tries one input with a fixture of its own. */
+export async function replayAlone<Fixture, Input>(
   context: PartContext<Input>,
-  plan: Plan<Bench, Input>,
+  plan: BatchPlan<Fixture, Input>,
   input: Input,
 ): Promise<void> {
-  const bench = await plan.open();
-  const found = await plan.tryInput(bench, input, context.random);
+  const fixture = await plan.open();
+  const found = await plan.tryInput(fixture, input, context.random);
   if (found !== undefined) await context.report(found);
-  const rule = await plan.close(bench);
+  const rule = await plan.close(fixture);
   if (rule !== undefined) await context.report({ rule, input });
 }
 
-/** Blames the input that alone has the same effect as the batch. */
-async function reportCulprit<Bench, Input>(
+/** Reports the input of a batch that alone breaks the same rule, the last one first. */
+async function reportCause<Fixture, Input>(
   context: PartContext<Input>,
-  plan: Plan<Bench, Input>,
+  plan: BatchPlan<Fixture, Input>,
   { tried, rule }: { readonly tried: readonly Input[]; readonly rule: string },
 ): Promise<void> {
   for (const input of tried.toReversed()) {
-    const bench = await plan.open();
-    await plan.tryInput(bench, input, context.random);
-    if ((await plan.close(bench)) === rule) return context.report({ rule, input });
+    const fixture = await plan.open();
+    await plan.tryInput(fixture, input, context.random);
+    if ((await plan.close(fixture)) === rule) return context.report({ rule, input });
   }
-  const [input] = tried.slice(-1);
-  const seen = "No input of the batch does this alone: run the seed again.";
+  const input = tried.at(-1);
+  const seen = "No input of the batch breaks the rule alone. Run the seed again.";
   if (input !== undefined) await context.report({ rule, input, seen });
 }

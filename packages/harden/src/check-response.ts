@@ -1,8 +1,8 @@
 import { readText } from "@calotype/conformance/support/workspace";
 import { toRecord } from "./to-record.ts";
 
-/** A response as a client got it. */
-export interface Seen {
+/** A response as the client received it. */
+export interface SeenResponse {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -11,7 +11,7 @@ export interface Seen {
   readonly failure?: unknown;
 }
 
-/** `error.code` of the table in docs/errors.md. */
+/** The codes of the table in docs/errors.md. */
 const CODES: ReadonlySet<string> = new Set(
   [...readText("docs/errors.md").matchAll(/^\| `(\w+)` \| \d{3} \|/gm)].map(([, code]) => code ?? ""),
 );
@@ -26,12 +26,12 @@ const TYPES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The first rule of responses that this one breaks, or `undefined`.
+ * Returns the first rule of responses that this one breaks.
  *
- * @param fault `provider`: the provider failed, so that its code and, on the native endpoint, its body may show, and a
- * stream may end as the provider's did
+ * @param fault `provider`: the provider failed. Then the response may have its code and, on the native endpoint, its
+ * body, and a stream may end inside an event.
  */
-export function findBrokenRule(seen: Seen, fault?: "provider"): string | undefined {
+export function findBrokenRule(seen: SeenResponse, fault?: "provider"): string | undefined {
   const { status, headers } = seen;
   if (!headers["x-request-id"]) return "every response has x-request-id";
   const isStream = headers["content-type"]?.startsWith("text/event-stream") === true;
@@ -45,7 +45,7 @@ export function findBrokenRule(seen: Seen, fault?: "provider"): string | undefin
 }
 
 /** The `error.code` of a response, if it has one. */
-export function readCode(seen: Seen): string | undefined {
+export function readCode(seen: SeenResponse): string | undefined {
   const code = toRecord(toRecord(parse(seen.body))["error"])["code"];
   return typeof code === "string" ? code : undefined;
 }
@@ -60,18 +60,21 @@ function findErrorProblem(body: unknown): string | undefined {
   return undefined;
 }
 
-/** Where the gateway adds an error event, or the provider did not fail, the events before are whole. */
-function findStreamProblem({ body, failure }: Seen, fault: "provider" | undefined): string | undefined {
+/** An error event of the gateway follows a complete event. Without a fault of the provider, the last event is complete. */
+function findStreamProblem(
+  { body, failure }: SeenResponse,
+  fault: "provider" | undefined,
+): string | undefined {
   if (failure !== undefined) return undefined;
   const text = body.toString();
   const added = OWN_ERROR_EVENT.exec(text);
   if (added !== null) {
-    return endsWithEvent(text.slice(0, added.index)) ? undefined : "an error event follows a whole event";
+    return endsWithEvent(text.slice(0, added.index)) ? undefined : "an error event follows a complete event";
   }
   return fault === "provider" || endsWithEvent(text) ? undefined : "a stream ends after an event";
 }
 
-/** The event that the gateway sends when the provider fails, at the end of a stream. */
+/** The error event of the gateway, at the end of a stream. */
 const OWN_ERROR_EVENT = /event: error\ndata: \{"error":\{"message":[^\n]*,"param":null[^\n]*\}\}\n\n$/;
 
 function endsWithEvent(text: string): boolean {

@@ -5,21 +5,21 @@ import { type PartResult, sumFigures } from "./run-all.ts";
 
 /** One line of `runs.jsonl`: a recorded run. */
 interface RecordedRun {
-  /** ISO 8601, the day. */
+  /** The day, in ISO 8601. */
   readonly date: string;
   readonly seed: number;
   readonly minutes: number;
   readonly processes: number;
   /** The figures of each part. */
   readonly parts: Readonly<Record<string, Readonly<Record<string, number>>>>;
-  /** Defects that it found. */
+  /** The number of findings. */
   readonly findings: number;
 }
 
-/** All recorded runs, one per line. The file is committed, so that the figures add up over the runs. */
+/** All recorded runs, one per line. The file is committed. */
 const RUNS = join(import.meta.dirname, "../runs.jsonl");
 
-/** Adds a run to the file. */
+/** Adds a run to `runs.jsonl`. */
 export function appendRun(run: {
   readonly seed: number;
   readonly minutes: number;

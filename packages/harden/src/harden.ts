@@ -1,4 +1,4 @@
-// `npm run harden`: runs the parts and prints what they found. See packages/harden/README.md.
+// `npm run harden`: runs the parts and prints their findings. See packages/harden/README.md.
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { relative } from "node:path";
@@ -9,7 +9,7 @@ import { findPart, PARTS } from "./parts.ts";
 import { type PartResult, runAll } from "./run-all.ts";
 import { replayFinding } from "./run-part.ts";
 
-/** A run of at least this length is recorded, unless `--no-record` is given. */
+/** Runs of at least this length are recorded, unless `--no-record` is given. */
 const RECORDED_MINUTES = 5;
 
 const { values: options } = parseArgs({
@@ -42,7 +42,7 @@ async function replay(path: string): Promise<number> {
   const file: FindingFile = JSON.parse(readFileSync(path, "utf8"));
   const findings = await replayFinding(findPart(file.part), file);
   for (const { rule, seen } of findings) print(`Broken: ${rule}\n${seen ?? ""}`);
-  if (findings.length === 0) print("It breaks no rule any more.");
+  if (findings.length === 0) print("The input breaks no rule any more.");
   return findings.length > 0 ? 1 : 0;
 }
 

@@ -1,12 +1,12 @@
-import type { Seen } from "./check-response.ts";
+import type { SeenResponse } from "./check-response.ts";
 
 /** One response of a connection. */
-export interface ParsedResponse extends Seen {
-  /** True if it has a length and no body, as the response to HEAD has. */
+export interface ParsedResponse extends SeenResponse {
+  /** True if the response has a length and no body, like the response to HEAD. */
   readonly isHead: boolean;
 }
 
-/** Reads the bytes of a connection strictly as HTTP/1.1 responses, one after the other. */
+/** Parses the bytes of a connection strictly as HTTP/1.1 responses. */
 export function parseResponses(bytes: Buffer): {
   readonly responses: readonly ParsedResponse[];
   readonly problem?: string;
@@ -25,7 +25,7 @@ export function parseResponses(bytes: Buffer): {
   return { responses };
 }
 
-type Head = Pick<Seen, "status" | "headers">;
+type Head = Pick<SeenResponse, "status" | "headers">;
 
 function parseHead(text: string): Head | undefined {
   const [statusLine = "", ...lines] = text.split("\r\n");
@@ -52,7 +52,7 @@ function takeBody({ status, headers }: Head, after: Buffer): TakenBody | undefin
   const length = headers["content-length"];
   if (length === undefined) return { bytes: after, rest: Buffer.alloc(0), isHead: false };
   if (!/^\d+$/.test(length)) return undefined;
-  // What follows the response to a HEAD request is the next response, or nothing.
+  // After the response to a HEAD request comes the next response, or nothing.
   if (after.length === 0 || after.subarray(0, 9).toString("latin1") === "HTTP/1.1 ") {
     return Number(length) === 0 ? none : { ...none, isHead: true };
   }

@@ -1,12 +1,12 @@
 import type { Random } from "@calotype/conformance/fleet-simulation/create-random";
 
 /**
- * One part of the test run: it tries inputs until its time is over and reports what breaks a rule.
+ * One part of the test run. It tries inputs until its time is over and reports those that break a rule.
  *
- * An input is a JSON value. It holds everything that `replay` needs to do the same again.
+ * An input is a JSON value that holds everything that `replay` needs.
  */
 export interface Part<Input = unknown> {
-  /** As `--parts` and the finding files name it, in kebab-case. */
+  /** In kebab-case, for `--parts` and the finding files. */
   readonly name: string;
   /** What holds if the part finds nothing, for docs/hardening.md. Plain text, one to four sentences. */
   readonly guarantees: string;
@@ -19,28 +19,28 @@ export interface Part<Input = unknown> {
    * order that the seed decides, and ends early when it has run them all.
    */
   run(context: PartContext<Input>): Promise<void>;
-  /** Tries one input and reports as `run` does. */
+  /** Tries one input, and reports like `run`. */
   replay(input: Input, context: PartContext<Input>): Promise<void>;
-  /** Smaller inputs that may have the same defect, the most promising first. Without it, findings are not made smaller. */
+  /** Smaller inputs that may break the same rule, the most promising first. Absent: findings are not made smaller. */
   shrink?(input: Input): Iterable<Input>;
 }
 
-/** What the framework gives to a part. */
+/** The functions of the framework for a part. */
 export interface PartContext<Input = unknown> {
   readonly seed: number;
-  /** The only source of chance that a part may use. */
+  /** The only source of random numbers that a part may use. */
   readonly random: Random;
   /** True when the part must not begin another input. */
   isOver(): boolean;
-  /** Milliseconds that are left; 0 when it is over. */
+  /** The remaining time in milliseconds. */
   msLeft(): number;
   /** The cases of a fixed set that this process runs: those with `index % of === this index`. */
   readonly share: { readonly index: number; readonly of: number };
   /** Adds to a figure of docs/hardening.md, such as `inputs` or `kills`. */
   count(figure: string, by?: number): void;
-  /** Names the input under way, so that a crash of the process or an unhandled rejection is blamed on it. */
+  /** Notes the current input. An uncaught exception or an unhandled rejection is reported with it. */
   begin(input: Input): void;
-  /** Records a finding: makes the input smaller and writes the file that replays it. Await it. */
+  /** Makes the input smaller and writes the finding file. Await it. */
   report(finding: Finding<Input>): Promise<void>;
 }
 
@@ -49,14 +49,14 @@ export interface Finding<Input = unknown> {
   /** The rule that was broken, without details of the input. Findings with the same text are recorded once per run. */
   readonly rule: string;
   readonly input: Input;
-  /** What was seen: the response, the charge, the log line. */
+  /** The observed response, charge or log line. */
   readonly seen?: string | undefined;
 }
 
 /** The content of a finding file. */
 export interface FindingFile extends Finding {
   readonly part: string;
-  /** Of the process that found it. `--seed` with it repeats the whole run. */
+  /** The seed of the process. `--seed` with it repeats the run. */
   readonly seed: number;
   /** ISO 8601. */
   readonly date: string;

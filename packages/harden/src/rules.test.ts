@@ -4,8 +4,8 @@ import { findBrokenRule } from "./check-response.ts";
 import { cutAt } from "./grammar/bytes.ts";
 import { drawFormRequest } from "./grammar/forms.ts";
 import { listLinks } from "./grammar/links.ts";
-import { listSplits } from "./grammar/replies.ts";
 import { drawJsonRequest } from "./grammar/requests.ts";
+import { listSplits } from "./grammar/upstream-responses.ts";
 import { parseResponses } from "./parse-responses.ts";
 import { isPublic } from "./watched-network.ts";
 
@@ -38,9 +38,9 @@ describe("the rules of responses", () => {
       200,
       STREAM,
       `data: 1\n${OWN_ERROR}`,
-      "an error event follows a whole event",
+      "an error event follows a complete event",
     ],
-  ])("judge %s", (_what, status, headers, body, rule) => {
+  ])("check %s", (_what, status, headers, body, rule) => {
     expect(findBrokenRule({ status, headers, body: Buffer.from(body) })).toBe(rule);
   });
 });

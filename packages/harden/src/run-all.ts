@@ -7,16 +7,16 @@ export interface RunOptions {
   readonly parts: readonly Part[];
   readonly seed: number;
   readonly seconds: number;
-  /** Processes at once. */
+  /** The number of processes that run at once. */
   readonly processes: number;
 }
 
-/** What came of one part, over all its processes. */
+/** The result of one part, over all its processes. */
 export interface PartResult extends TaskResult {
   readonly part: string;
 }
 
-/** Runs the parts in processes, as many at once as `processes` says, and adds up the results of each part. */
+/** Runs the parts in processes of their own, and adds up the results of each part. */
 export async function runAll(options: RunOptions): Promise<readonly PartResult[]> {
   const waiting = planTasks(options);
   const done: { readonly task: Task; readonly result: TaskResult }[] = [];
@@ -36,12 +36,12 @@ export async function runAll(options: RunOptions): Promise<readonly PartResult[]
   });
 }
 
-/** One task per part, or one per process for the parts that allow it; the longest first. */
+/** One task for each part, or one for each process if the part is parallel. The longest tasks come first. */
 function planTasks({ parts, seed, seconds, processes }: RunOptions): Task[] {
   const total = parts.reduce((sum, { weight = 1 }) => sum + weight, 0);
   const tasks = parts.flatMap(({ name, weight = 1, isParallel = false }) => {
     const of = isParallel ? processes : 1;
-    // The time of all processes together is divided by weight.
+    // The parts share the time of all processes by weight.
     const share = (seconds * processes * weight) / total / of;
     return Array.from({ length: of }, (_, index) => ({
       part: name,
@@ -53,7 +53,7 @@ function planTasks({ parts, seed, seconds, processes }: RunOptions): Task[] {
   return tasks.toSorted((a, b) => b.seconds - a.seconds);
 }
 
-/** Adds figures of the same name. */
+/** Adds up the figures of the same name. */
 export function sumFigures(all: readonly Readonly<Record<string, number>>[]): Record<string, number> {
   const sums: Record<string, number> = {};
   for (const [figure, value] of all.flatMap(Object.entries<number>))

@@ -52,7 +52,7 @@ describe("a part that finds something", () => {
   it("leaves one file for each rule, with the smallest input that breaks it", async () => {
     const result = await run(noSevens);
 
-    expect(result.figures["lists"]).toBeGreaterThan(1);
+    expect(result.figures["lists"]).toBeGreaterThan(0);
     const file = readFinding(result);
     expect(file).toMatchObject({
       part: "no-sevens",

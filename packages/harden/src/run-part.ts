@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createRandom } from "@calotype/conformance/fleet-simulation/create-random";
 import type { Finding, FindingFile, Part, PartContext } from "./part.ts";
 
-/** What one process is asked to run. */
+/** The work of one process. */
 export interface Task {
   readonly part: string;
   readonly seed: number;
@@ -12,14 +12,14 @@ export interface Task {
   readonly share: { readonly index: number; readonly of: number };
 }
 
-/** What came of it. */
+/** The result of a task. */
 export interface TaskResult {
   readonly figures: Readonly<Record<string, number>>;
   /** Paths of the finding files. */
   readonly findings: readonly string[];
 }
 
-/** Finding files are written here. The folder is not committed; copy a file to `replays` when its defect is fixed. */
+/** The folder of finding files. It is not committed. */
 const FINDINGS = join(import.meta.dirname, "../findings");
 
 /** Limits on making a finding smaller. */
@@ -57,25 +57,25 @@ export async function runPart(part: Part, task: Task): Promise<TaskResult> {
     const finding = { rule: `no ${error.kind} in the process`, input: current, seen: error.text };
     if (!files.has(finding.rule)) files.set(finding.rule, writeFinding(part, task.seed, finding));
   });
-  // A part that waits for something that never comes must not end the process: the parent reports the hang.
-  const keptAlive = setInterval(() => undefined, 60_000);
+  // A part that waits forever must not end the process: the parent process reports that it hangs.
+  const keepAlive = setInterval(() => undefined, 60_000);
   try {
     await part.run(context);
     // Rejections are reported when the microtasks are done.
     await new Promise((resolve) => setImmediate(resolve));
   } finally {
-    clearInterval(keptAlive);
+    clearInterval(keepAlive);
     stopWatching();
   }
   return { figures, findings: [...files.values()] };
 }
 
-/** Runs one recorded input. Returns what it broke. */
+/** Tries the input of a finding file. Returns the rules that it breaks. */
 export async function replayFinding(part: Part, file: FindingFile): Promise<readonly Finding[]> {
   return tryInput(part, file.input, file.seed);
 }
 
-/** The rules that an input breaks. */
+/** Tries one input. Returns the rules that it breaks. */
 async function tryInput(part: Part, input: unknown, seed: number): Promise<readonly Finding[]> {
   const found: Finding[] = [];
   const stopWatching = watchProcess(({ kind, text }) => {
@@ -137,7 +137,7 @@ interface ProcessFailure {
   readonly text: string;
 }
 
-/** Calls `onFailure` for what no code of the process handles. Returns the function that ends this. */
+/** Calls `onFailure` for each uncaught exception and unhandled rejection. Returns the function that ends this. */
 function watchProcess(onFailure: (failure: ProcessFailure) => void): () => void {
   const onRejection = (reason: unknown): void => {
     onFailure({ kind: "unhandled rejection", text: describe(reason) });
@@ -153,7 +153,7 @@ function watchProcess(onFailure: (failure: ProcessFailure) => void): () => void 
   };
 }
 
-/** The stack of an error, or what else was thrown. */
+/** The stack of an error, or any other thrown value as text. */
 function describe(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -2,12 +2,12 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { type Task, type TaskResult, writeFinding } from "./run-part.ts";
 
-/** Time that a process has after its deadline: for the last input, for making findings smaller, and for clean-up. */
+/** Time after the deadline for the last input, for making findings smaller, and for clean-up. */
 const GRACE_MS = 90_000;
-/** What is kept of the process's error output for a finding. */
+/** The number of characters of error output that a finding keeps. */
 const MAX_OUTPUT = 4_000;
 
-/** Runs a task in a process of its own. A process that dies or hangs is a finding. */
+/** Runs a task in its own process. A process that dies or hangs is a finding. */
 export async function runTask(task: Task): Promise<TaskResult> {
   const child = fork(new URL("task-process.ts", import.meta.url), [JSON.stringify(task)], {
     stdio: ["ignore", "inherit", "pipe", "ipc"],

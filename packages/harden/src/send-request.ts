@@ -1,19 +1,22 @@
 import { inspect } from "node:util";
 import type { GatewayRequest, GatewayResponse } from "@calotype/core";
-import type { Seen } from "./check-response.ts";
+import type { SeenResponse } from "./check-response.ts";
 import { cutAt, fromBytes, insertKey } from "./grammar/bytes.ts";
 import type { RequestInput } from "./grammar/requests.ts";
-import { CALLER_KEY, type Subject } from "./subject.ts";
+import { CALLER_KEY, type WatchedGateway } from "./watched-gateway.ts";
 
-/** Sends a request to the gateway in this process and reads the response. `undefined` if its path is not the gateway's. */
-export function sendRequest({ gateway }: Subject, input: RequestInput): Promise<Seen> | undefined {
+/** Sends a request to the gateway in this process and reads the response. `undefined`: the path belongs to another handler. */
+export function sendRequest(
+  { gateway }: WatchedGateway,
+  input: RequestInput,
+): Promise<SeenResponse> | undefined {
   const request = input.via === "fetch" ? toWebRequest(input) : undefined;
   if (request !== undefined)
     return gateway.fetch(request).then((response) => readWebResponse(response, input));
   return gateway.handle(toGatewayRequest(input))?.then((response) => readResponse(response, input));
 }
 
-/** `undefined` for a request that the class `Request` does not allow. */
+/** Returns `undefined` if the class `Request` does not allow the request. */
 function toWebRequest(input: RequestInput): Request | undefined {
   try {
     const body = input.body === null ? null : ReadableStream.from(toChunks(input));
@@ -43,7 +46,7 @@ async function* toChunks(
   onAbort: () => void = () => undefined,
 ): AsyncGenerator<Uint8Array> {
   const sent = insertKey(fromBytes(body ?? { text: "" }), "$CALLER_KEY", CALLER_KEY);
-  // Copies: the gateway may keep or free what it gets.
+  // Copies, because the gateway may keep or free the chunks.
   for (const chunk of cutAt(sent, cuts)) yield Uint8Array.from(chunk);
   if (ending === "whole") return;
   if (ending === "stalls") await new Promise(() => undefined);
@@ -55,7 +58,7 @@ function withKey(text: string): string {
   return text.replaceAll("$CALLER_KEY", CALLER_KEY);
 }
 
-async function readWebResponse(response: Response, { reader }: RequestInput): Promise<Seen> {
+async function readWebResponse(response: Response, { reader }: RequestInput): Promise<SeenResponse> {
   const head = { status: response.status, headers: Object.fromEntries(response.headers) };
   return { ...head, ...(await readBody(response.body ?? [], reader)) };
 }
@@ -63,7 +66,7 @@ async function readWebResponse(response: Response, { reader }: RequestInput): Pr
 async function readResponse(
   { status, headers, body }: GatewayResponse,
   { reader }: RequestInput,
-): Promise<Seen> {
+): Promise<SeenResponse> {
   if (typeof body === "string") return { status, headers, body: Buffer.from(body) };
   if (body instanceof Uint8Array) return { status, headers, body: Buffer.from(body) };
   return { status, headers, ...(await readBody(body, reader)) };
@@ -74,7 +77,7 @@ type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 async function readBody(
   body: Chunks,
   reader: RequestInput["reader"],
-): Promise<Pick<Seen, "body" | "failure">> {
+): Promise<Pick<SeenResponse, "body" | "failure">> {
   const chunks: Buffer[] = [];
   try {
     for await (const chunk of body) {
@@ -87,11 +90,11 @@ async function readBody(
   }
 }
 
-/** The reason why the rest of a body is missing if the test's own client left. */
+/** The failure of a response whose client left on purpose. */
 export class ClientLeft extends Error {}
 
-/** A response as a finding shows it. */
-export function describeSeen({ status, headers, body, failure }: Seen): string {
+/** A response as text, for a finding. */
+export function describeSeen({ status, headers, body, failure }: SeenResponse): string {
   const text = body.toString().slice(0, 1_000);
   return `${status} ${JSON.stringify(headers)}\n${text}${failure === undefined ? "" : `\n${inspect(failure)}`}`;
 }

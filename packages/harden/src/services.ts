@@ -1,9 +1,9 @@
 import { canUse, type Service, urlOf } from "@calotype/conformance/support/service";
 
 /**
- * The address of a server that some parts need. `undefined`: it is not there, and a line says so.
+ * Returns the address of a database server, or `undefined` if it cannot be reached. Then a line is printed.
  *
- * @throws Error instead, with `CI=true`
+ * @throws Error if the server cannot be reached and `CI=true`
  */
 export async function findService(service: Service): Promise<string | undefined> {
   const url = urlOf(service);

@@ -1,15 +1,15 @@
 import type { Transport, TransportRequest, TransportResponse } from "@calotype/core";
 import { toRecord } from "./to-record.ts";
 
-/** One call of the gateway, as the provider saw it. */
+/** A call of the gateway, as the provider received it. */
 export interface ProviderCall {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** What a provider says to a call. */
-export interface ProviderReply {
+/** The response of the provider to a call. */
+export interface UpstreamResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly chunks: readonly Uint8Array[];
@@ -20,12 +20,12 @@ export interface ProviderReply {
 /** A provider without sockets: the gateway calls a function. */
 export interface SimulatedProvider {
   readonly transport: Transport;
-  /** The calls since the last time, in order. */
+  /** Returns the calls since the last time, in order. */
   takeCalls(): readonly ProviderCall[];
 }
 
-/** A provider that replies as the function says. */
-export function createSimulatedProvider(reply: (call: ProviderCall) => ProviderReply): SimulatedProvider {
+/** A provider without sockets whose responses come from a function. */
+export function createSimulatedProvider(reply: (call: ProviderCall) => UpstreamResponse): SimulatedProvider {
   let calls: ProviderCall[] = [];
   return {
     takeCalls() {
@@ -53,7 +53,7 @@ async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-function toResponse({ status, headers, chunks, failure }: ProviderReply): TransportResponse {
+function toResponse({ status, headers, chunks, failure }: UpstreamResponse): TransportResponse {
   let isCancelled = false;
   return {
     status,
@@ -61,7 +61,7 @@ function toResponse({ status, headers, chunks, failure }: ProviderReply): Transp
     body: (async function* () {
       for (const chunk of chunks) {
         if (isCancelled) throw new Error("cancelled");
-        // A copy: the gateway may keep or free what it gets.
+        // A copy, because the gateway may keep or free the chunk.
         yield Uint8Array.from(chunk);
       }
       if (failure !== undefined) throw failure;
@@ -72,14 +72,14 @@ function toResponse({ status, headers, chunks, failure }: ProviderReply): Transp
   };
 }
 
-/** What a provider makes of a call: how many images, and in which form it says so. */
-export interface Making {
+/** A successful response: the number of images and the form of the body. */
+export interface ImageReply {
   readonly images: number;
   readonly form: "seedream" | "events" | "qwen-image";
 }
 
-/** What the call asks for. A provider that takes everything: it never refuses. */
-export function readMaking({ url, body }: ProviderCall): Making {
+/** The response to a call with all images that it asks for. */
+export function planReply({ url, body }: ProviderCall): ImageReply {
   const fields = toRecord(JSON.parse(body));
   if (!url.endsWith("/images/generations")) {
     return { images: toCount(toRecord(fields["parameters"])["n"]), form: "qwen-image" };
@@ -91,8 +91,8 @@ export function readMaking({ url, body }: ProviderCall): Making {
 
 const TOKENS_PER_IMAGE = 16_384;
 
-/** A successful reply in the form of the provider, as one text. */
-export function writeMaking({ images, form }: Making): string {
+/** The body of a successful response. */
+export function writeImageReply({ images, form }: ImageReply): string {
   const indexes = Array.from({ length: images }, (_, index) => index);
   const tokens = images * TOKENS_PER_IMAGE;
   const usage = { generated_images: images, output_tokens: tokens, total_tokens: tokens };
@@ -120,8 +120,14 @@ function writeEvent(type: string, fields: object): string {
   return `event: ${type}\ndata: ${data}\n\n`;
 }
 
-/** The head of a successful reply. */
-export function headOf({ form }: Making): Pick<ProviderReply, "status" | "headers"> {
+/** The response of a provider that makes all images. */
+export function makeImages(call: ProviderCall): UpstreamResponse {
+  const reply = planReply(call);
+  return { ...headOf(reply), chunks: [Buffer.from(writeImageReply(reply))] };
+}
+
+/** The head of a successful response. */
+function headOf({ form }: ImageReply): Pick<UpstreamResponse, "status" | "headers"> {
   const type = form === "events" ? "text/event-stream" : "application/json";
   return { status: 200, headers: { "content-type": type } };
 }

@@ -1,4 +1,4 @@
-/** The value if it is an object, else an empty one. */
+/** Returns the value if it is an object, and an empty object otherwise. */
 export function toRecord(value: unknown): Readonly<Record<string, unknown>> {
   return isRecord(value) ? value : {};
 }

@@ -4,28 +4,28 @@ import net from "node:net";
 import tls from "node:tls";
 import { toRecord } from "./to-record.ts";
 
-/** Replaces the resolver and the connections of this process, so that nothing leaves the machine. */
+/** Replaces the resolver and the connections of this process. No connection leaves the machine. */
 export interface WatchedNetwork {
-  /** What names resolve to from now on: the first lookup gets the first list, and so on; the last one repeats. */
+  /** Sets the results of lookups. The first lookup gets the first list, and so on; the last list repeats. */
   resolveTo(addresses: readonly (readonly string[])[]): void;
-  /** The addresses that were connected to since the last time; those of `ownPort` only if the connection was over TLS. */
+  /** Returns the addresses of connections since the last time. A connection to `ownPort` counts only if it uses TLS. */
   takeConnections(): readonly string[];
   restore(): void;
 }
 
-/** Connections to `ownPort` of 127.0.0.1 are made; every other one is noted and refused. */
+/** Allows connections to `ownPort` of 127.0.0.1. Notes and refuses all others. */
 export function watchNetwork(ownPort: number): WatchedNetwork {
   const { lookup } = dns;
   const connect = Reflect.get(net.Socket.prototype, "connect");
-  let answers: (readonly string[])[] = [];
+  let results: (readonly string[])[] = [];
   let connections: string[] = [];
   Reflect.set(dns, "lookup", (hostname: string, options: unknown, callback: unknown) => {
-    const addresses = answers.length > 1 ? answers.shift() : answers[0];
+    const addresses = results.length > 1 ? results.shift() : results[0];
     const found = (addresses ?? []).map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
     const error = found.length === 0 ? new Error(`getaddrinfo ENOTFOUND ${hostname}`) : null;
     const isAll = toRecord(options)["all"] === true;
-    const results = isAll ? [error, found] : [error, found[0]?.address, found[0]?.family];
-    setImmediate(() => Reflect.apply(toFunction(callback), undefined, results));
+    const values = isAll ? [error, found] : [error, found[0]?.address, found[0]?.family];
+    setImmediate(() => Reflect.apply(toFunction(callback), undefined, values));
   });
   syncBuiltinESMExports();
   Reflect.set(net.Socket.prototype, "connect", function connectWatched(this: net.Socket, ...args: unknown[]) {
@@ -52,7 +52,7 @@ export function watchNetwork(ownPort: number): WatchedNetwork {
   });
   return {
     resolveTo(addresses) {
-      answers = [...addresses];
+      results = [...addresses];
     },
     takeConnections() {
       const taken = connections;
@@ -72,7 +72,7 @@ function toFunction(value: unknown): (...args: unknown[]) => unknown {
   return (...args) => Reflect.apply(value, undefined, args);
 }
 
-/** Not reachable from the public internet, by the registries of IANA: written here a second time, apart from the gateway. */
+/** Addresses that are not public, by the registries of IANA. A second list, independent of the one in the gateway. */
 const NOT_PUBLIC = new net.BlockList();
 const SUBNETS_V4 = [
   "0.0.0.0/8",
@@ -91,7 +91,7 @@ const SUBNETS_V4 = [
   "224.0.0.0/4",
   "240.0.0.0/4",
 ];
-/** Of IPv6 only 2000::/3 is assigned; these are the exceptions in it, and tunnels that lead to IPv4 addresses. */
+/** Exceptions in 2000::/3, the assigned part of IPv6, and tunnels to IPv4 addresses. */
 const SUBNETS_V6 = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"];
 for (const subnet of SUBNETS_V4) NOT_PUBLIC.addSubnet(...split(subnet), "ipv4");
 for (const subnet of SUBNETS_V6) NOT_PUBLIC.addSubnet(...split(subnet), "ipv6");

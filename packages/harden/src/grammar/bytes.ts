@@ -1,6 +1,6 @@
 import { chance, drawInt, pick, type Random } from "./draw.ts";
 
-/** Bytes in a finding file: as text if they are valid UTF-8, else in base64. */
+/** Bytes as JSON: text if they are valid UTF-8, otherwise base64. */
 export type Bytes = { readonly text: string } | { readonly base64: string };
 
 export function toBytes(bytes: Uint8Array): Bytes {
@@ -13,18 +13,18 @@ export function fromBytes(bytes: Bytes): Buffer {
   return "text" in bytes ? Buffer.from(bytes.text) : Buffer.from(bytes.base64, "base64");
 }
 
-/** The bytes with a key in the place of its name, such as `$CALLER_KEY`. */
+/** Replaces the name of a key, such as `$CALLER_KEY`, by the key. */
 export function insertKey(bytes: Buffer, name: string, key: string): Buffer {
   return bytes.includes(name) ? Buffer.from(bytes.toString("latin1").replaceAll(name, key), "latin1") : bytes;
 }
 
-/** Cuts bytes at these positions; positions outside are ignored. Empty pieces are kept. */
+/** Cuts bytes at these positions. Positions outside cut at the nearest end. Empty pieces are kept. */
 export function cutAt(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {
-  const places = cuts.map((cut) => Math.min(Math.max(0, cut), bytes.length)).toSorted((a, b) => a - b);
-  return [...places, bytes.length].map((end, index) => bytes.slice(places[index - 1] ?? 0, end));
+  const positions = cuts.map((cut) => Math.min(Math.max(0, cut), bytes.length)).toSorted((a, b) => a - b);
+  return [...positions, bytes.length].map((end, index) => bytes.slice(positions[index - 1] ?? 0, end));
 }
 
-/** Positions at which a body of this length is cut: often none, sometimes a few, rarely every byte. */
+/** Positions at which a body of this length is cut: often none, sometimes a few, rarely at every byte. */
 export function drawCuts(random: Random, length: number): number[] {
   const kind = random();
   if (kind < 0.5 || length === 0) return [];
@@ -32,7 +32,7 @@ export function drawCuts(random: Random, length: number): number[] {
   return Array.from({ length: drawInt(random, 1, 8) }, () => drawInt(random, 0, length));
 }
 
-/** Positions at which bytes are cut into packets: at most a few, since each packet takes a millisecond. */
+/** Positions at which bytes are cut into packets. They are few, because each packet takes a millisecond. */
 export function drawPackets(random: Random, length: number): number[] {
   if (chance(random, 0.6)) return [];
   return Array.from({ length: drawInt(random, 1, 5) }, () => drawInt(random, 0, length));
@@ -85,9 +85,9 @@ export function mutateBytes(random: Random, bytes: Buffer): Buffer {
 }
 
 function mutateOnce(random: Random, bytes: Buffer): Buffer {
-  const place = drawInt(random, 0, bytes.length);
-  const end = Math.min(bytes.length, place + drawInt(random, 1, chance(random, 0.2) ? 200 : 4));
-  const [before, span, after] = [bytes.subarray(0, place), bytes.subarray(place, end), bytes.subarray(end)];
+  const start = drawInt(random, 0, bytes.length);
+  const end = Math.min(bytes.length, start + drawInt(random, 1, chance(random, 0.2) ? 200 : 4));
+  const [before, span, after] = [bytes.subarray(0, start), bytes.subarray(start, end), bytes.subarray(end)];
   const kind = random();
   if (kind < 0.25) return Buffer.concat([before, after]);
   if (kind < 0.5) return Buffer.concat([before, pick(random, SPECIAL), span, after]);
@@ -103,7 +103,7 @@ function mutateOnce(random: Random, bytes: Buffer): Buffer {
   return Buffer.concat([after, span, before]);
 }
 
-/** Shorter versions of a body: halves first, then ever smaller pieces left out. */
+/** Shorter versions of a body: first without one half, then without ever smaller pieces. */
 export function* shrinkBytes(bytes: Buffer): Iterable<Buffer> {
   for (let piece = Math.ceil(bytes.length / 2); piece >= 1; piece = piece === 1 ? 0 : Math.ceil(piece / 2)) {
     for (let start = 0; start < bytes.length; start += piece) {

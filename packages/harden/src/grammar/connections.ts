@@ -3,16 +3,16 @@ import { chance, drawInt, pick, type Random } from "./draw.ts";
 import { drawFormRequest } from "./forms.ts";
 import { drawJsonRequest, GENERATIONS, type RequestInput, SEEDREAM } from "./requests.ts";
 
-/** What a client sends on one connection. `$CALLER_KEY` is replaced when it is sent. */
+/** The bytes of a client on one connection. `$CALLER_KEY` is replaced when they are sent. */
 export interface ConnectionInput {
   readonly bytes: Bytes;
   /** Where the bytes are cut into packets. */
   readonly cuts: readonly number[];
-  /** What the client does then: it ends its side and reads, or it resets the connection. */
+  /** After the bytes, the client ends its side and reads, or it resets the connection. */
   readonly ending: "ends" | "resets";
-  /** The statuses that must come, if all requests are valid. */
+  /** The expected statuses, if all requests are valid. */
   readonly statuses: readonly number[] | null;
-  /** True if a body hides a request that must not be run. In other inputs a change may have made it a request of its own. */
+  /** True if a body contains a second request that must not run. In other inputs, a changed byte may make it a request. */
   readonly isHidden: boolean;
 }
 
@@ -29,7 +29,7 @@ export function drawConnection(random: Random): ConnectionInput {
     cuts: drawPackets(random, sent.length),
     ending: isValid || chance(random, 0.8) ? "ends" : "resets",
     statuses: isValid ? requests.map(() => 200) : null,
-    // After an empty body, what follows is the next request.
+    // Bytes after an empty body are the next request.
     isHidden: !isMutated && requests.every(({ body }) => body !== null && fromBytes(body).length > 0),
   };
 }
@@ -41,7 +41,7 @@ function drawRequest(random: Random, isValid: boolean): RequestInput {
   }
 }
 
-/** A second request that hides in a body: it must never be run. */
+/** The second request in a body. It must never run. */
 const HIDDEN_BODY = JSON.stringify({ model: SEEDREAM, prompt: "HIDDEN" });
 const HIDDEN = `POST ${GENERATIONS} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer $CALLER_KEY\r\ncontent-type: application/json\r\ncontent-length: ${HIDDEN_BODY.length}\r\n\r\n${HIDDEN_BODY}`;
 

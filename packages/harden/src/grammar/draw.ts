@@ -19,7 +19,7 @@ export function chance(random: Random, probability: number): boolean {
   return random() < probability;
 }
 
-/** Mostly small numbers, rarely large ones: half of the results are below `median`. */
+/** A size that is mostly small and rarely large. Half of the results are below `median`. */
 export function drawSize(random: Random, median: number, max: number): number {
   return Math.min(max, Math.floor(-Math.log2(1 - random()) * median));
 }

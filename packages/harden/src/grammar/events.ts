@@ -1,4 +1,4 @@
-import { writeMaking } from "../simulated-provider.ts";
+import { writeImageReply } from "../simulated-provider.ts";
 import { type Bytes, drawCuts, mutateBytes, toBytes } from "./bytes.ts";
 import { chance, drawInt, pick, type Random } from "./draw.ts";
 
@@ -50,7 +50,7 @@ function drawStreamBytes(random: Random): Buffer {
 }
 
 function providerLines(random: Random): readonly string[] {
-  return writeMaking({ images: drawInt(random, 1, 3), form: "events" }).split("\n");
+  return writeImageReply({ images: drawInt(random, 1, 3), form: "events" }).split("\n");
 }
 
 function drawLines(random: Random): string[] {

@@ -2,7 +2,7 @@ import { drawCuts, mutateBytes, toBytes } from "./bytes.ts";
 import { chance, drawInt, drawSize, pick, type Random } from "./draw.ts";
 import { EDITS, type RequestInput, SEEDREAM } from "./requests.ts";
 
-/** One part of a form before it is written. */
+/** One part of a form. */
 interface FormPart {
   readonly name: string;
   readonly content: Buffer;
@@ -62,7 +62,7 @@ function oddBoundary(random: Random, quoted: string): string {
   ]);
 }
 
-/** Smallest files that the gateway recognizes, each with the start of its data URL. */
+/** The shortest files that the gateway recognizes, by their type. */
 const IMAGES: readonly (readonly [string, Buffer])[] = [
   ["png", Buffer.from("\x89PNG\r\n\x1a\n", "latin1")],
   ["jpeg", Buffer.from("\xff\xd8\xff\xe0", "latin1")],
@@ -102,8 +102,8 @@ function drawParts(random: Random): FormPart[] {
   ];
   const all: FormPart[] = [...fields, ...images];
   return all
-    .map((part) => ({ part, place: random() }))
-    .toSorted((a, b) => a.place - b.place)
+    .map((part) => ({ part, order: random() }))
+    .toSorted((a, b) => a.order - b.order)
     .map(({ part }) => part);
 }
 
@@ -117,25 +117,25 @@ function drawImage(random: Random): FormPart {
   );
   return {
     name: pick(random, IMAGE_NAMES),
-    // A space after the delimiter would make it one of ours; the letter makes it content.
+    // The content must not contain a delimiter of the form.
     content: Buffer.concat([start, Buffer.from(tail.replace("--b", "--q")), noise, Buffer.from("z")]),
     file: drawFile(random, type),
   };
 }
 
-/** A part of type text/plain without a file name is text, also if its name is empty: both look the same to the parser. */
+/** Without a file name, a part of type text/plain is a text field, not a file. */
 function drawFile(random: Random, imageType: string): NonNullable<FormPart["file"]> {
   const name = pick(random, FILE_NAMES);
   const types = [`image/${imageType}`, "application/octet-stream", "image/png", "application/x-unknown"];
   return { name, type: pick(random, name === "" ? types : [...types, "text/plain"]) };
 }
 
-/** `image[n]` by number, then the others in the order sent: what decision 6 says. */
+/** The order of images by decision 6: `image[n]` by number, then the others as sent. */
 function toForwarded(parts: readonly FormPart[]): readonly string[] {
   const images = parts.filter(({ file }) => file !== undefined);
-  const placeOf = ({ name }: FormPart): number => Number(/\[(\d+)\]/.exec(name)?.[1] ?? Infinity);
+  const numberOf = ({ name }: FormPart): number => Number(/\[(\d+)\]/.exec(name)?.[1] ?? Infinity);
   return images
-    .toSorted((a, b) => (placeOf(a) === placeOf(b) ? 0 : placeOf(a) - placeOf(b)))
+    .toSorted((a, b) => (numberOf(a) === numberOf(b) ? 0 : numberOf(a) - numberOf(b)))
     .map(({ content }) => {
       const type = IMAGES.find(([, start]) => content.subarray(0, start.length).equals(start))?.[0];
       return `data:image/${type};base64,${content.toString("base64")}`;
@@ -170,7 +170,7 @@ function writeOddForm(random: Random, boundary: string, parts: readonly FormPart
       part.content,
     );
     if (chance(random, 0.97)) pieces.push(Buffer.from(line));
-    // A delimiter that ends the form before its last part.
+    // A final delimiter before the last part.
     if (chance(random, 0.03)) pieces.push(Buffer.from(`--${boundary}--${line}`));
   }
   if (chance(random, 0.85)) pieces.push(Buffer.from(`--${boundary}--`));
@@ -211,17 +211,17 @@ function epilogues(boundary: string): readonly string[] {
 function addOddParts(random: Random, parts: readonly FormPart[]): readonly FormPart[] {
   let odd = [...parts];
   for (let left = drawSize(random, 1, 6); left > 0; left -= 1) {
-    const place = drawInt(random, 0, odd.length);
-    const copy = odd[place];
+    const position = drawInt(random, 0, odd.length);
+    const copy = odd[position];
     const kind = random();
-    if (kind < 0.25) odd = odd.toSpliced(place, 1);
-    else if (kind < 0.4 && copy !== undefined) odd = odd.toSpliced(place, 0, copy);
+    if (kind < 0.25) odd = odd.toSpliced(position, 1);
+    else if (kind < 0.4 && copy !== undefined) odd = odd.toSpliced(position, 0, copy);
     else if (kind < 0.45)
       odd = [
         ...odd,
         ...Array.from({ length: drawInt(random, 50, 400) }, (_, index) => textPart(`f${index}`, "x")),
       ];
-    else odd = odd.toSpliced(place, 0, drawOddPart(random));
+    else odd = odd.toSpliced(position, 0, drawOddPart(random));
   }
   return odd;
 }
@@ -294,7 +294,7 @@ function textPart(name: string, text: string): FormPart {
   return { name, content: Buffer.from(text) };
 }
 
-/** Headers of a part, in one of ten cases odd ones. */
+/** The headers of a part; one of ten is odd. */
 function drawHead(random: Random, part: FormPart, line: string): string {
   const head = writeHead(part).replaceAll("\r\n", line);
   if (chance(random, 0.9)) return head;

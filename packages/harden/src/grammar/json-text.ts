@@ -1,6 +1,6 @@
 import { chance, drawInt, drawSize, pick, type Random } from "./draw.ts";
 
-/** A JSON value as it is written: objects are lists of pairs, so that keys may be doubled, and `raw` is any text. */
+/** A JSON value before it is written. Objects are lists of pairs, so that a key may appear twice; `raw` is any text. */
 export type Json =
   | string
   | number
@@ -18,7 +18,7 @@ export function toJson(value: unknown): Json {
   return { pairs: Object.entries(Object(value)).map(([key, field]) => [key, toJson(field)] as const) };
 }
 
-/** JSON text of a value; `space` gives the white space before and after each mark. */
+/** The JSON text of a value. `space` returns the white space around punctuation. */
 export function writeJson(value: Json, space: () => string = () => ""): string {
   if (Array.isArray(value))
     return `[${value.map((item) => space() + writeJson(item, space) + space()).join(",")}]`;
@@ -31,7 +31,7 @@ export function writeJson(value: Json, space: () => string = () => ""): string {
   return `{${pairs.join(",")}}`;
 }
 
-/** Changes a value in a few places: other types, odd numbers and strings, doubled, missing and unknown keys, depth. */
+/** Makes a few changes to a value: other types, odd numbers and strings, duplicate, missing and unknown keys, depth. */
 export function mutateJson(random: Random, value: Json): Json {
   let mutated = value;
   for (let left = 1 + drawSize(random, 1, 5); left > 0; left -= 1) mutated = mutateSomewhere(random, mutated);
@@ -42,44 +42,44 @@ function mutateSomewhere(random: Random, value: Json): Json {
   if (Array.isArray(value)) {
     const items: readonly Json[] = value;
     if (items.length === 0 || chance(random, 0.35)) return mutateList(random, items);
-    const place = drawInt(random, 0, items.length - 1);
-    return items.map((item, index) => (index === place ? mutateSomewhere(random, item) : item));
+    const position = drawInt(random, 0, items.length - 1);
+    return items.map((item, index) => (index === position ? mutateSomewhere(random, item) : item));
   }
   if (typeof value === "object" && value !== null && "pairs" in value) {
     if (value.pairs.length === 0 || chance(random, 0.3)) return { pairs: mutatePairs(random, value.pairs) };
-    const place = drawInt(random, 0, value.pairs.length - 1);
+    const position = drawInt(random, 0, value.pairs.length - 1);
     return {
       pairs: value.pairs.map(([key, field], index) => [
         key,
-        index === place ? mutateSomewhere(random, field) : field,
+        index === position ? mutateSomewhere(random, field) : field,
       ]),
     };
   }
-  return drawJunk(random);
+  return drawOddValue(random);
 }
 
 function mutateList(random: Random, items: readonly Json[]): Json {
-  const place = drawInt(random, 0, items.length);
+  const position = drawInt(random, 0, items.length);
   const kind = random();
-  if (kind < 0.3) return items.toSpliced(place, 1);
-  if (kind < 0.5) return items.toSpliced(place, 0, drawJunk(random));
+  if (kind < 0.3) return items.toSpliced(position, 1);
+  if (kind < 0.5) return items.toSpliced(position, 0, drawOddValue(random));
   if (kind < 0.8) return [...items, ...items.slice(0, 1)];
   if (kind < 0.85) return Array.from({ length: drawSize(random, 20, 300) }, () => items[0] ?? null);
-  return drawJunk(random);
+  return drawOddValue(random);
 }
 
 type Pairs = readonly (readonly [string, Json])[];
 
 function mutatePairs(random: Random, pairs: Pairs): Pairs {
-  const place = drawInt(random, 0, Math.max(0, pairs.length - 1));
-  const [key, field] = pairs[place] ?? ["", null];
+  const position = drawInt(random, 0, Math.max(0, pairs.length - 1));
+  const [key, field] = pairs[position] ?? ["", null];
   const kind = random();
-  if (kind < 0.25) return pairs.toSpliced(place, 1);
-  if (kind < 0.4) return pairs.toSpliced(place, 0, [key, drawJunk(random)]);
-  if (kind < 0.6) return [...pairs, [drawKey(random), drawJunk(random)]];
-  if (kind < 0.7) return pairs.toSpliced(place, 1, [drawKey(random), field]);
-  if (kind < 0.8) return pairs.toSpliced(place, 1, [key, { pairs: [[key, field]] }]);
-  if (kind < 0.88) return pairs.toSpliced(place, 1, [key, [field]]);
+  if (kind < 0.25) return pairs.toSpliced(position, 1);
+  if (kind < 0.4) return pairs.toSpliced(position, 0, [key, drawOddValue(random)]);
+  if (kind < 0.6) return [...pairs, [drawKey(random), drawOddValue(random)]];
+  if (kind < 0.7) return pairs.toSpliced(position, 1, [drawKey(random), field]);
+  if (kind < 0.8) return pairs.toSpliced(position, 1, [key, { pairs: [[key, field]] }]);
+  if (kind < 0.88) return pairs.toSpliced(position, 1, [key, [field]]);
   if (kind < 0.9)
     return [...pairs, ...manyPairs(drawSize(random, chance(random, 0.05) ? 20_000 : 100, 60_000))];
   return pairs.toReversed();
@@ -242,8 +242,8 @@ const RAW = [
   "]",
 ];
 
-/** A value that a client would not send on purpose. */
-function drawJunk(random: Random): Json {
+/** An unusual value. */
+function drawOddValue(random: Random): Json {
   const kind = random();
   if (kind < 0.3) return pick(random, STRINGS);
   if (kind < 0.55) return { raw: pick(random, NUMBERS) };
@@ -252,7 +252,7 @@ function drawJunk(random: Random): Json {
   if (kind < 0.85) return pick<Json>(random, [[], { pairs: [] }, [null], ["a", "b"], { pairs: [["a", 1]] }]);
   if (kind < 0.9) return { raw: nest(random, drawInt(random, 2, chance(random, 0.1) ? 2_000 : 40)) };
   if (kind < 0.95) return "x".repeat(drawSize(random, 500, 30_000));
-  return Array.from({ length: drawInt(random, 1, 5) }, () => drawJunk(random));
+  return Array.from({ length: drawInt(random, 1, 5) }, () => drawOddValue(random));
 }
 
 function nest(random: Random, depth: number): string {

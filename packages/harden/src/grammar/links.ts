@@ -1,11 +1,11 @@
-/** A result link that a provider gives, and what names in it resolve to. */
+/** A result link of a provider, and the addresses of its name. */
 export interface LinkInput {
   readonly link: string;
-  /** What the resolver says the first, second … time; the last one repeats. */
+  /** The results of the first, second … lookup; the last one repeats. */
   readonly addresses: readonly (readonly string[])[];
-  /** Where the link redirects to, if the provider's own server is asked. */
+  /** The target of the redirect, if the link leads to the provider's own server. */
   readonly redirect?: string | undefined;
-  /** True for a link that must be downloaded. */
+  /** True if the link must be downloaded. */
   readonly isPublic: boolean;
 }
 
@@ -65,7 +65,7 @@ export function listLinks(ownOrigin: string): readonly LinkInput[] {
   return [
     ...PRIVATE_V4.flatMap(spellV4).map((host) => toInput(`https://${host}/a.png`)),
     ...PRIVATE_V6.flatMap(spellV6).map((host) => toInput(`https://${host}/a.png`)),
-    ...["127.0.0.1", "[::1]", "169.254.169.254", "localhost"].flatMap(dressUp).map((link) => toInput(link)),
+    ...["127.0.0.1", "[::1]", "169.254.169.254", "localhost"].flatMap(spellUrls).map((link) => toInput(link)),
     ...listNames(),
     ...[...PRIVATE_V4, ...PRIVATE_V6.map((address) => `[${address}]`)].map((host) => ({
       ...toInput(`${ownOrigin}/redirect`),
@@ -91,7 +91,7 @@ function hex(value: number): string {
   return value.toString(16);
 }
 
-/** An IPv4 address as browsers and resolvers read it, and inside IPv6. */
+/** Spellings of an IPv4 address that browsers and resolvers read, also inside IPv6. */
 function spellV4(address: string): string[] {
   const bytes = address.split(".").map(Number);
   const [a = 0, b = 0, c = 0, d = 0] = bytes;
@@ -139,8 +139,8 @@ function spellV6(address: string): string[] {
   ];
 }
 
-/** A host in URLs of other schemes, with ports, user names and what parsers disagree about. */
-function dressUp(host: string): string[] {
+/** URLs of a host with other schemes, ports and user names, and URLs that parsers read differently. */
+function spellUrls(host: string): string[] {
   return [
     `http://${host}/`,
     `HTTP://${host}/`,

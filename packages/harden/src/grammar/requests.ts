@@ -2,9 +2,9 @@ import { type Bytes, drawCuts, fromBytes, mutateBytes, toBytes } from "./bytes.t
 import { chance, drawInt, pick, type Random } from "./draw.ts";
 import { mutateJson, toJson, writeJson } from "./json-text.ts";
 
-/** A request as a finding file holds it. `$CALLER_KEY` in headers and body is replaced when it is sent. */
+/** A request as JSON. `$CALLER_KEY` in headers and body is replaced when it is sent. */
 export interface RequestInput {
-  /** Which function of the gateway gets it. */
+  /** The function of the gateway that gets the request. */
   readonly via: "fetch" | "handle";
   readonly method: string;
   readonly path: string;
@@ -12,13 +12,13 @@ export interface RequestInput {
   readonly body: Bytes | null;
   /** Where the body is cut into chunks. */
   readonly cuts: readonly number[];
-  /** How the body ends: whole, with an error of the host, with one because the client left, or never. */
+  /** How the body ends: completely, with an error of the host, with an error because the client disconnected, or never. */
   readonly ending: "whole" | "fails" | "aborts" | "stalls";
-  /** What the client does with the response: reads it, or leaves after its first chunk. */
+  /** Whether the client reads the whole response, or disconnects after its first chunk. */
   readonly reader: "reads" | "leaves";
   /** True for a request that must get images. */
   readonly isValid: boolean;
-  /** Fields that must be in the body of the call to the provider, with these values. */
+  /** Fields that the call to the provider must have, with these values. */
   readonly forwards?: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -30,29 +30,38 @@ export const GENERATIONS = "/v1/images/generations";
 export const EDITS = "/v1/images/edits";
 export const NATIVE = "/api/v3/images/generations";
 
-/** A request with a JSON body: half of them valid, the others changed in structure, in bytes or in the head. */
-export function drawJsonRequest(random: Random): RequestInput {
-  const { path, body, forwards } = drawValidBody(random);
-  const valid: RequestInput = {
-    via: pick(random, ["fetch", "handle"]),
+/** A valid request with a JSON body. */
+export function createJsonRequest(fields: object, path: string = GENERATIONS): RequestInput {
+  return {
+    via: "handle",
     method: "POST",
     path,
     headers: [
       ["authorization", "Bearer $CALLER_KEY"],
       ["content-type", "application/json"],
     ],
-    body: { text: JSON.stringify(body) },
+    body: { text: JSON.stringify(fields) },
     cuts: [],
     ending: "whole",
-    reader: chance(random, 0.95) ? "reads" : "leaves",
+    reader: "reads",
     isValid: true,
+  };
+}
+
+/** A request with a JSON body: half of them valid, the others changed in structure, in bytes or in the head. */
+export function drawJsonRequest(random: Random): RequestInput {
+  const { path, body, forwards } = drawValidBody(random);
+  const valid: RequestInput = {
+    ...createJsonRequest(body, path),
+    via: pick(random, ["fetch", "handle"]),
+    reader: chance(random, 0.95) ? "reads" : "leaves",
     forwards,
   };
   if (chance(random, 0.3)) return { ...valid, cuts: drawCuts(random, JSON.stringify(body).length) };
   return spoil(random, valid, body);
 }
 
-/** Breaks something about a valid request. */
+/** Changes a valid request in its structure, bytes or head. */
 function spoil(random: Random, valid: RequestInput, body: unknown): RequestInput {
   const json = toJson(body);
   const text = writeJson(chance(random, 0.85) ? mutateJson(random, json) : json);
@@ -176,7 +185,7 @@ interface ValidBody {
   readonly forwards?: RequestInput["forwards"];
 }
 
-/** A body that the interface allows, the path that it is for, and what of it is forwarded as sent. */
+/** A body that the interface allows, its path, and the fields that are forwarded as sent. */
 function drawValidBody(random: Random): ValidBody {
   const kind = random();
   if (kind < 0.4) {
@@ -263,25 +272,25 @@ function maybe(random: Random, key: string, value: unknown): Record<string, unkn
   return chance(random, 0.4) ? { [key]: value } : {};
 }
 
-/** The same request in another form: other cuts and, in JSON, white space. `undefined` if it has no other form. */
+/** The same request with other cuts and, in JSON, other white space. `undefined`: the result could differ. */
 export function drawVariant(random: Random, input: RequestInput): RequestInput | undefined {
   const { body, ending, reader, headers } = input;
   if (body === null || ending !== "whole" || reader !== "reads") return undefined;
-  // A repeat is not the same as a first request, and a length would be wrong.
+  // A second request with an idempotency key is a repeat, and a content-length would be wrong.
   if (headers.some(([name]) => name === "idempotency-key" || name === "content-length")) return undefined;
   const text = "text" in body ? addSpaces(random, body.text) : undefined;
   const changed: Bytes = text === undefined ? body : { text };
   return { ...input, body: changed, cuts: drawCuts(random, fromBytes(changed).length) };
 }
 
-/** White space around the marks of JSON; `undefined` for what is no JSON. */
+/** Adds white space around the punctuation of JSON. `undefined`: the text is not JSON. */
 function addSpaces(random: Random, text: string): string | undefined {
   try {
     JSON.parse(text);
   } catch {
     return undefined;
   }
-  // Strings are matched as a whole, so that the marks in them stay.
+  // Strings are matched as a whole, so that punctuation in them does not change.
   return text.replaceAll(/"(?:[^"\\]|\\.)*"|[{}[\],:]/g, (match) => {
     return match.startsWith('"') || !chance(random, 0.3)
       ? match

@@ -1,22 +1,29 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import { connect } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { toNodeHandler } from "@calotype/node";
-import { type Plan, replayAlone, runBatches } from "../batches.ts";
+import { type BatchPlan, replayAlone, runBatches } from "../batches.ts";
 import { findBrokenRule } from "../check-response.ts";
 import { cutAt, fromBytes, insertKey, shrinkBytes, toBytes } from "../grammar/bytes.ts";
 import { type ConnectionInput, drawConnection } from "../grammar/connections.ts";
+import { listen } from "../listen.ts";
 import { type ParsedResponse, parseResponses } from "../parse-responses.ts";
 import type { Finding, Part } from "../part.ts";
 import {
   createSimulatedProvider,
-  headOf,
-  readMaking,
+  makeImages,
+  planReply,
   type SimulatedProvider,
-  writeMaking,
 } from "../simulated-provider.ts";
-import { CALLER_KEY, findKeys, openSubject, PRICE, type Subject, settles } from "../subject.ts";
+import {
+  CALLER_KEY,
+  findKeys,
+  openWatchedGateway,
+  PRICE,
+  settles,
+  type WatchedGateway,
+} from "../watched-gateway.ts";
 
 /** Raw connections to the Node adapter. */
 export const clientSockets: Part<ConnectionInput> = {
@@ -38,37 +45,30 @@ export const clientSockets: Part<ConnectionInput> = {
   },
 };
 
-interface Bench {
-  readonly subject: Subject;
+interface Fixture {
+  readonly watched: WatchedGateway;
   readonly provider: SimulatedProvider;
   readonly server: Server;
   readonly port: number;
 }
 
-const PLAN: Plan<Bench, ConnectionInput> = {
+const PLAN: BatchPlan<Fixture, ConnectionInput> = {
   size: 200,
   figure: "connections",
-  open: openBench,
+  open: openFixture,
   tryInput: tryConnection,
-  close: closeBench,
+  close: closeFixture,
 };
 
-async function openBench(): Promise<Bench> {
-  const provider = createSimulatedProvider((call) => {
-    const making = readMaking(call);
-    return { ...headOf(making), chunks: [Buffer.from(writeMaking(making))] };
-  });
-  const subject = openSubject(provider.transport, { limits: { concurrent: 8 } });
-  const server = createServer(toNodeHandler(subject.gateway));
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address: AddressInfo | string | null = server.address();
-  if (address === null || typeof address === "string") throw new Error("The server has no port.");
-  return { subject, provider, server, port: address.port };
+async function openFixture(): Promise<Fixture> {
+  const provider = createSimulatedProvider(makeImages);
+  const watched = openWatchedGateway(provider.transport, { limits: { concurrent: 8 } });
+  const server = createServer(toNodeHandler(watched.gateway));
+  return { watched, provider, server, port: await listen(server) };
 }
 
-async function closeBench({ subject, server }: Bench): Promise<string | undefined> {
-  const problem = await subject.close();
+async function closeFixture({ watched, server }: Fixture): Promise<string | undefined> {
+  const problem = await watched.close();
   server.close();
   const isClosed = await settles(once(server, "close"));
   server.closeAllConnections();
@@ -76,24 +76,24 @@ async function closeBench({ subject, server }: Bench): Promise<string | undefine
 }
 
 async function tryConnection(
-  bench: Bench,
+  fixture: Fixture,
   input: ConnectionInput,
 ): Promise<Finding<ConnectionInput> | undefined> {
-  const { subject, provider } = bench;
-  const work = converse(bench.port, input);
+  const { watched, provider } = fixture;
+  const work = converse(fixture.port, input);
   if (!(await settles(work))) return { rule: "every connection ends", input };
   const received = await work;
-  // A reset reaches the server after the client has seen it.
+  // The reset reaches the server a moment later.
   if (input.ending === "resets") await pause(5);
-  const isEnded = await subject.holdsEnd();
+  const isEnded = await watched.holdsEnd();
   const calls = provider.takeCalls();
-  const records = subject.takeRecords();
-  const images = calls.reduce((sum, call) => sum + readMaking(call).images, 0);
+  const records = watched.takeRecords();
+  const images = calls.reduce((sum, call) => sum + planReply(call).images, 0);
   const charge = records.reduce((sum, record) => sum + Number(record.charge), 0);
-  const output = `${received.toString("latin1")}${subject.takeOutput()}`;
+  const output = `${received.toString("latin1")}${watched.takeOutput()}`;
   const rule =
     (isEnded ? undefined : "every hold ends") ??
-    judgeResponses(input, received) ??
+    checkResponses(input, received) ??
     (input.isHidden && calls.some(({ body }) => body.includes('"HIDDEN"'))
       ? "a hidden request is never run"
       : undefined) ??
@@ -103,12 +103,12 @@ async function tryConnection(
   return rule === undefined ? undefined : { rule, input, seen: received.toString("latin1").slice(0, 2_000) };
 }
 
-/** Sends everything and reads until the server ends the connection. */
+/** Sends all bytes and reads until the server ends the connection. */
 async function converse(port: number, { bytes, cuts, ending }: ConnectionInput): Promise<Buffer> {
   const socket = connect({ port, host: "127.0.0.1", noDelay: true });
   const received: Buffer[] = [];
   socket.on("data", (chunk) => received.push(chunk));
-  // The server may reset a connection of which it has refused the rest.
+  // The server may reset a connection after it has refused a request.
   socket.on("error", () => undefined);
   const closed = new Promise((resolve) => socket.once("close", resolve));
   await Promise.race([new Promise((resolve) => socket.once("connect", resolve)), closed]);
@@ -122,7 +122,7 @@ async function converse(port: number, { bytes, cuts, ending }: ConnectionInput):
   return Buffer.concat(received);
 }
 
-function judgeResponses(input: ConnectionInput, received: Buffer): string | undefined {
+function checkResponses(input: ConnectionInput, received: Buffer): string | undefined {
   const { responses, problem } = parseResponses(received);
   if (input.ending === "resets") return undefined;
   if (problem !== undefined) return problem;
@@ -130,14 +130,14 @@ function judgeResponses(input: ConnectionInput, received: Buffer): string | unde
   if (input.statuses !== null && final.map(({ status }) => status).join() !== input.statuses.join()) {
     return "valid requests get their responses in order";
   }
-  return final.map(judgeResponse).find((rule) => rule !== undefined);
+  return final.map(checkResponse).find((rule) => rule !== undefined);
 }
 
-function judgeResponse(response: ParsedResponse): string | undefined {
-  // Requests that Node's parser refuses never reach the gateway.
-  const isNodes =
+function checkResponse(response: ParsedResponse): string | undefined {
+  // Node's parser refuses some requests itself.
+  const isFromParser =
     response.headers["x-request-id"] === undefined && response.body.length === 0 && response.status < 500;
-  if (isNodes) return undefined;
+  if (isFromParser) return undefined;
   if (response.status >= 500) return "bad input is never a 5xx";
   return response.isHead ? undefined : findBrokenRule(response);
 }

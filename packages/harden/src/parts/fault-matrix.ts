@@ -1,7 +1,7 @@
 import type { Part, PartContext } from "../part.ts";
 import { type Cell, listCells } from "./faults/cells.ts";
 
-/** To build the Next.js app, and to fetch another release of Node, takes long. Shorter runs leave these cells out. */
+/** Shorter runs leave out Next.js, which must be built, and other releases of Node, which must be fetched. */
 const LONG_RUN_MS = 120_000;
 
 /** Every host × fault × kind of request, over HTTP/1.1, TLS and HTTP/2, on three release lines of Node. */
@@ -20,7 +20,7 @@ export const faultMatrix: Part<Cell> = {
     const { index, of } = context.share;
     const cells = listCells()
       .filter((cell) => isLong || !takesLong(cell))
-      .filter((_, place) => place % of === index);
+      .filter((_, number) => number % of === index);
     const { runCells } = await loadRunner();
     await runCells(shuffle(cells, context), context);
   },
@@ -36,10 +36,10 @@ function takesLong({ host, node }: Cell): boolean {
 
 function shuffle(cells: readonly Cell[], { random }: PartContext<Cell>): Cell[] {
   return cells
-    .map((cell) => ({ cell, place: random() }))
-    .toSorted((one, other) => one.place - other.place)
+    .map((cell) => ({ cell, order: random() }))
+    .toSorted((one, other) => one.order - other.order)
     .map(({ cell }) => cell);
 }
 
-/** The frameworks take long to load, and the process of every other part loads this file. */
+/** Loaded on demand: every part loads this file, and the frameworks take long to load. */
 const loadRunner = () => import("./faults/run-cells.ts");

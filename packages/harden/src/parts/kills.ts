@@ -3,12 +3,12 @@ import { chance, pick } from "../grammar/draw.ts";
 import type { Part, PartContext } from "../part.ts";
 import type { KillRound } from "./kills/kill-round.ts";
 
-/** Kills on one ledger before a new one is made. The provider remembers so many requests. */
+/** Kills on one ledger. The provider remembers the requests of this number of kills. */
 const KILLS_PER_ROUND = 6;
-/** In runs of seconds, which kill one process at a time. */
+/** Kills on one ledger in a short run, which uses one server process at a time. */
 const FEW_KILLS = 2;
-const SHORT_MS = 20_000;
-/** Goes with the installed packages. */
+const SHORT_RUN_MS = 20_000;
+/** Speeds up the start of the servers. */
 const COMPILE_CACHE = join(import.meta.dirname, "../../node_modules/.cache/compile");
 
 /** SIGKILL of servers under load. */
@@ -21,9 +21,8 @@ export const kills: Part<KillRound> = {
   weight: 1,
   isParallel: true,
   async run(context) {
-    // A process of its own for each kill: most of its time is loading the same code.
     process.env["NODE_COMPILE_CACHE"] ??= COMPILE_CACHE;
-    const isShort = context.msLeft() < SHORT_MS;
+    const isShort = context.msLeft() < SHORT_RUN_MS;
     const { findKinds } = await loadRunner();
     const kinds = (await findKinds()).filter(([, processes]) => !isShort || processes === 1);
     const { random } = context;
@@ -52,11 +51,11 @@ async function tryRound(round: KillRound, context: PartContext<KillRound>): Prom
   }
 }
 
-/** A problem without the facts of its request. */
+/** A problem without the details of its request. */
 function toRule(problem: string): string {
   const [rule = ""] = problem.split(": ", 1);
   return rule.replaceAll(/\d[\d.]*/g, "N").slice(0, 120);
 }
 
-/** The drivers of the databases take long to load, and the process of every other part loads this file. */
+/** Loaded on demand: every part loads this file, and the drivers of the databases take long to load. */
 const loadRunner = () => import("./kills/run-round.ts");

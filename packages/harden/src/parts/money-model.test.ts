@@ -1,7 +1,7 @@
 import { createRandom } from "@calotype/conformance/fleet-simulation/create-random";
 import { describe, expect, it } from "vitest";
-import { judge } from "./money/judge.ts";
-import { type Played, playScenario, type Sighting } from "./money/play.ts";
+import { checkRun } from "./money/check-run.ts";
+import { runScenario, type ScenarioRun, type SendResult } from "./money/run-scenario.ts";
 import { drawScenario, type Scenario, type ScenarioRequest } from "./money/scenario.ts";
 
 const REQUEST: ScenarioRequest = {
@@ -29,79 +29,74 @@ const SCENARIO: Scenario = {
   requests: [REQUEST],
 };
 
-async function rulesBroken(change: (played: Played) => Played): Promise<readonly string[]> {
-  const problems = await judge(change(await playScenario(SCENARIO)));
+async function rulesBroken(change: (run: ScenarioRun) => ScenarioRun): Promise<readonly string[]> {
+  const problems = await checkRun(change(await runScenario(SCENARIO)));
   return problems.map(({ rule }) => rule);
 }
 
 /** Ids are random. */
-function withoutId(sighting: Sighting): Sighting {
-  return { ...sighting, id: "" };
+function withoutId(result: SendResult): SendResult {
+  return { ...result, id: "" };
 }
 
 /** The first send, with a change. */
-function withFirst(played: Played, change: Partial<Played["sightings"][number]>): Played {
+function withFirst(run: ScenarioRun, change: Partial<ScenarioRun["results"][number]>): ScenarioRun {
   return {
-    ...played,
-    sightings: played.sightings.map((sighting, index) =>
-      index === 0 ? { ...sighting, ...change } : sighting,
-    ),
+    ...run,
+    results: run.results.map((result, index) => (index === 0 ? { ...result, ...change } : result)),
   };
 }
 
 describe("the money model", () => {
   it("sees a failover, a replay, and the charge of two images", async () => {
-    const played = await playScenario(SCENARIO);
+    const run = await runScenario(SCENARIO);
 
-    expect(played.sightings.map(({ attempts }) => attempts.map(({ channel }) => channel))).toEqual([
+    expect(run.results.map(({ attempts }) => attempts.map(({ channel }) => channel))).toEqual([
       ["one", "two"],
       [],
     ]);
-    expect(played.sightings[1]).toMatchObject({ status: 200, isReplay: true, seen: { images: 2 } });
-    expect(played.records).toMatchObject([{ charge: "0.5", channel: "two" }]);
-    expect(await judge(played)).toEqual([]);
+    expect(run.results[1]).toMatchObject({ status: 200, isReplay: true, seen: { images: 2 } });
+    expect(run.records).toMatchObject([{ charge: "0.5", channel: "two" }]);
+    expect(await checkRun(run)).toEqual([]);
   });
 
   it("plays a scenario the same way each time", async () => {
     const scenario = drawScenario(createRandom(7, "repeated"));
-    const [one, other] = [await playScenario(scenario), await playScenario(scenario)];
+    const [one, other] = [await runScenario(scenario), await runScenario(scenario)];
 
-    expect(other.sightings.map(withoutId)).toEqual(one.sightings.map(withoutId));
+    expect(other.results.map(withoutId)).toEqual(one.results.map(withoutId));
   });
 
-  it.each<[rule: string, change: (played: Played) => Played]>([
+  it.each<[rule: string, change: (run: ScenarioRun) => ScenarioRun]>([
     [
       "the charge is what the provider made and reported",
-      (played) => ({ ...played, records: played.records.map((record) => ({ ...record, charge: "0.75" })) }),
+      (run) => ({ ...run, records: run.records.map((record) => ({ ...record, charge: "0.75" })) }),
     ],
+    ["a request that reached a provider has one record, another none", (run) => ({ ...run, records: [] })],
+    ["onUsage gets every record", (run) => ({ ...run, delivered: [] })],
+    ["gateway.close() returns", (run) => ({ ...run, isClosed: false })],
+    ["no attempt begins after the client has left", (run) => withFirst(run, { leftMs: 5 })],
     [
-      "a request that reached a provider has one record, another none",
-      (played) => ({ ...played, records: [] }),
+      "the client gets the images of the provider",
+      (run) => withFirst(run, { seen: { images: 1, code: undefined } }),
     ],
-    ["onUsage gets every record", (played) => ({ ...played, delivered: [] })],
-    ["gateway.close() returns", (played) => ({ ...played, isClosed: false })],
-    ["no attempt begins after the client has left", (played) => withFirst(played, { leftMs: 5 })],
+    ["every response is a documented one", (run) => withFirst(run, { status: 500 })],
     [
-      "the client gets the images that came",
-      (played) => withFirst(played, { seen: { images: 1, code: undefined } }),
-    ],
-    ["every response is a documented one", (played) => withFirst(played, { status: 500 })],
-    [
-      "nothing is sent again where an image may have been made",
-      (played) => {
-        const { attempts = [] } = played.sightings[0] ?? {};
+      "nothing is sent again if an image may have been made",
+      (run) => {
+        const { attempts = [] } = run.results[0] ?? {};
         const [first, ...others] = attempts;
         const made = { does: "breaks", images: 2, afterMs: 10 } as const;
-        return withFirst(played, { attempts: first ? [{ ...first, behaviour: made }, ...others] : [] });
+        return withFirst(run, { attempts: first ? [{ ...first, behaviour: made }, ...others] : [] });
       },
     ],
     [
       "an idempotency key makes images once",
-      (played) => ({
-        ...played,
-        sightings: played.sightings.map((sighting) => ({
-          ...sighting,
-          attempts: played.sightings[0]?.attempts ?? [],
+      (run) => ({
+        ...run,
+        results: run.results.map((result) => ({
+          ...result,
+          attempts: run.results[0]?.attempts ?? [],
         })),
       }),
     ],

@@ -1,14 +1,14 @@
 import type { Part, PartContext } from "../part.ts";
-import { judge } from "./money/judge.ts";
-import { playScenario } from "./money/play.ts";
+import { checkRun } from "./money/check-run.ts";
+import { runScenario } from "./money/run-scenario.ts";
 import { drawScenario, type Scenario, type ScenarioRequest } from "./money/scenario.ts";
 
-/** Runs at once, since a run waits for hashes of the thread pool now and then. */
-const AT_ONCE = 4;
-/** A gateway does not start with a model that no channel serves. */
+/** Scenarios that run at once. Each one waits for the thread pool now and then. */
+const CONCURRENT_SCENARIOS = 4;
+/** Each family needs a channel, because a gateway does not start with a model that no channel serves. */
 const FAMILIES = 2;
 
-/** Random clients and providers in virtual time, compared with an independent model of the money. */
+/** Random clients and providers in virtual time, compared with an independent model of the charges. */
 export const moneyModel: Part<Scenario> = {
   name: "money-model",
   guarantees:
@@ -21,7 +21,7 @@ export const moneyModel: Part<Scenario> = {
   async run(context) {
     const { random } = context;
     while (!context.isOver()) {
-      const scenarios = Array.from({ length: AT_ONCE }, () => drawScenario(random));
+      const scenarios = Array.from({ length: CONCURRENT_SCENARIOS }, () => drawScenario(random));
       await Promise.all(scenarios.map((scenario) => tryScenario(scenario, context)));
     }
   },
@@ -42,14 +42,14 @@ export const moneyModel: Part<Scenario> = {
 
 async function tryScenario(scenario: Scenario, context: PartContext<Scenario>): Promise<void> {
   context.begin(scenario);
-  const played = await playScenario(scenario);
-  context.count("requests", played.sightings.length);
+  const run = await runScenario(scenario);
+  context.count("requests", run.results.length);
   context.count(
     "attempts",
-    played.sightings.reduce((sum, { attempts }) => sum + attempts.length, 0),
+    run.results.reduce((sum, { attempts }) => sum + attempts.length, 0),
   );
   context.count("scenarios");
-  for (const { rule, seen } of await judge(played)) {
+  for (const { rule, seen } of await checkRun(run)) {
     await context.report({ rule, input: scenario, seen });
   }
 }

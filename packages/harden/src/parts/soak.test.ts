@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findGrowth, type Sample } from "./soak/growth.ts";
-import { slopeOf } from "./soak/slope.ts";
+import { findGrowth, type Sample, slopeOf } from "./soak/growth.ts";
 
 describe("slopeOf", () => {
   it("is the slope of points on a line", () => {

@@ -10,13 +10,13 @@ import { startProvider } from "./soak/provider.ts";
 import type { ServerPlan } from "./soak/server-plan.ts";
 import type { ServerSample } from "./soak/server-process.ts";
 
-/** A run of the soak test. The seed decides the load; how fast it goes is up to the machine. */
+/** A run of the soak test. The seed decides the load, but not its speed. */
 interface Soak {
   readonly seed: number;
   readonly seconds: number;
 }
 
-/** A steady mixed load on one server, and what the server holds after it. */
+/** A steady mixed load on one server, whose resources must not grow. */
 export const soak: Part<Soak> = {
   name: "soak",
   guarantees:
@@ -30,11 +30,10 @@ export const soak: Part<Soak> = {
 };
 
 const PROGRAM = new URL("soak/server-process.ts", import.meta.url);
-/** Samples of a run, unless it is so short that they would be less than a moment apart. */
+/** The number of samples of a long run. */
 const SAMPLES = 60;
-const SHORTEST_MS = 250;
-/** So that there is something to compare. */
-const FEWEST_SAMPLES = 6;
+const MIN_SAMPLE_MS = 250;
+const MIN_SAMPLES = 6;
 
 async function trySoak(input: Soak, context: PartContext<Soak>): Promise<void> {
   context.begin(input);
@@ -47,7 +46,10 @@ async function trySoak(input: Soak, context: PartContext<Soak>): Promise<void> {
     for (const { measure, seen } of findGrowth(samples)) await report(`${measure} does not grow`, seen);
     const [unexpected] = load.unexpected();
     if (unexpected !== undefined) {
-      await report("every request gets its status", `${load.unexpected().length} not, such as ${unexpected}`);
+      await report(
+        "every request gets an expected status",
+        `${load.unexpected().length} others, such as ${unexpected}`,
+      );
     }
     load.close();
     const code = await server.stop();
@@ -63,29 +65,29 @@ async function trySoak(input: Soak, context: PartContext<Soak>): Promise<void> {
   }
 }
 
-interface Soaking {
+interface RunningSoak {
   readonly server: ServerProcess;
   readonly load: Load;
   readonly report: (rule: string, seen: string) => Promise<void>;
 }
 
-async function takeSamples({ seconds }: Soak, { server, load, report }: Soaking): Promise<Sample[]> {
+async function takeSamples({ seconds }: Soak, { server, load, report }: RunningSoak): Promise<Sample[]> {
   const end = Date.now() + seconds * 1_000;
-  const everyMs = Math.max(SHORTEST_MS, (seconds * 1_000) / SAMPLES);
+  const everyMs = Math.max(MIN_SAMPLE_MS, (seconds * 1_000) / SAMPLES);
   const samples: Sample[] = [];
-  while (samples.length < FEWEST_SAMPLES || Date.now() < end) {
+  while (samples.length < MIN_SAMPLES || Date.now() < end) {
     await load.run(everyMs);
-    const { held, ...sample } = await takeQuietSample(server.url);
+    const { held, ...sample } = await sampleWhenIdle(server.url);
     if (held !== "0") await report("no money is held between requests", held);
     samples.push({ ...sample, requests: load.requests() });
   }
   return samples;
 }
 
-/** Of clients that left, requests run on for a moment. */
+/** The time in which the requests of disconnected clients end. */
 const QUIET_MS = 10_000;
 
-async function takeQuietSample(url: string): Promise<ServerSample> {
+async function sampleWhenIdle(url: string): Promise<ServerSample> {
   const deadline = Date.now() + QUIET_MS;
   for (;;) {
     const sample = await takeSample(url);

@@ -1,15 +1,23 @@
 import { once } from "node:events";
-import { createServer, type Server } from "node:http";
-import { type AddressInfo, isIP } from "node:net";
+import { createServer } from "node:http";
+import { isIP } from "node:net";
 import type { GatewayOptions } from "@calotype/core";
 import { type LinkInput, listLinks } from "../grammar/links.ts";
-import { GENERATIONS, QWEN_IMAGE, type RequestInput } from "../grammar/requests.ts";
+import { createJsonRequest, QWEN_IMAGE } from "../grammar/requests.ts";
+import { listen } from "../listen.ts";
 import type { Finding, Part } from "../part.ts";
 import { describeSeen, sendRequest } from "../send-request.ts";
-import { CHANNEL_KEY, findKeys, openSubject, PRICE, type Subject, settles } from "../subject.ts";
+import {
+  CHANNEL_KEY,
+  findKeys,
+  openWatchedGateway,
+  PRICE,
+  settles,
+  type WatchedGateway,
+} from "../watched-gateway.ts";
 import { isPublic, type WatchedNetwork, watchNetwork } from "../watched-network.ts";
 
-/** Result links that lead where they must not. */
+/** Result links to addresses that are not public. */
 export const ssrf: Part<LinkInput> = {
   name: "ssrf",
   guarantees:
@@ -19,38 +27,38 @@ export const ssrf: Part<LinkInput> = {
     "and `fetch`. No connection goes to an address that is not public, except to the channel's own loopback " +
     "origin. The image stays a link and is charged once.",
   async run(context) {
-    const bench = await openBench();
-    const links = listLinks(bench.origin)
-      .map((input) => ({ input, place: context.random() }))
-      .toSorted((a, b) => a.place - b.place);
+    const fixture = await openFixture();
+    const links = listLinks(fixture.origin)
+      .map((input) => ({ input, order: context.random() }))
+      .toSorted((a, b) => a.order - b.order);
     for (const { input } of links) {
       if (context.isOver()) break;
       context.begin(input);
       context.count("links");
-      const found = await tryLink(bench, input);
+      const found = await tryLink(fixture, input);
       if (found !== undefined) await context.report(found);
     }
-    await bench.close();
+    await fixture.close();
   },
   async replay(input, context) {
-    const bench = await openBench();
-    const found = await tryLink(bench, input);
+    const fixture = await openFixture();
+    const found = await tryLink(fixture, input);
     if (found !== undefined) await context.report(found);
-    await bench.close();
+    await fixture.close();
   },
 };
 
-interface Bench {
+interface Fixture {
   readonly origin: string;
-  readonly subject: Subject;
-  /** The same gateway over `fetch`, as on Workers: it sees no addresses of names. */
-  readonly fetchSubject: Subject;
+  readonly watched: WatchedGateway;
+  /** The same gateway over `fetch`, which does not show the addresses of names. */
+  readonly watchedOverFetch: WatchedGateway;
   readonly network: WatchedNetwork;
-  /** What the provider's server says from now on. */
+  /** Sets the response of the provider's server. */
   setInput(input: LinkInput): void;
-  /** Paths of the downloads that came to the provider's own server. */
+  /** Returns the paths of downloads from the provider's own server. */
   takeDownloads(): readonly string[];
-  /** Links that were downloaded over `fetch`. */
+  /** Returns the links that were downloaded over `fetch`. */
   takeFetched(): readonly Fetched[];
   close(): Promise<void>;
 }
@@ -60,7 +68,7 @@ interface Fetched {
   readonly redirect: string | undefined;
 }
 
-async function openBench(): Promise<Bench> {
+async function openFixture(): Promise<Fixture> {
   let current: LinkInput | undefined;
   let fetched: Fetched[] = [];
   let downloads: string[] = [];
@@ -80,8 +88,8 @@ async function openBench(): Promise<Bench> {
     channels: [{ id: "dashscope", family: "qwen-image", apiKey: CHANNEL_KEY, baseUrl: `${origin}/api/v1` }],
     models: { [QWEN_IMAGE]: { family: "qwen-image" } },
   };
-  const subject = openSubject(undefined, options);
-  const fetchSubject = openSubject(undefined, {
+  const watched = openWatchedGateway(undefined, options);
+  const watchedOverFetch = openWatchedGateway(undefined, {
     ...options,
     async fetch(url, { method, redirect }) {
       if (method === "POST") return new Response(writeReply(current?.link));
@@ -91,8 +99,8 @@ async function openBench(): Promise<Bench> {
   });
   return {
     origin,
-    subject,
-    fetchSubject,
+    watched,
+    watchedOverFetch,
     network,
     setInput(input) {
       current = input;
@@ -108,7 +116,7 @@ async function openBench(): Promise<Bench> {
       return taken;
     },
     async close() {
-      await Promise.all([subject.close(), fetchSubject.close()]);
+      await Promise.all([watched.close(), watchedOverFetch.close()]);
       network.restore();
       server.closeAllConnections();
       server.close();
@@ -122,31 +130,23 @@ function writeReply(image: string | undefined): string {
   return JSON.stringify({ output: { choices }, usage: { image_count: 1 } });
 }
 
-async function listen(server: Server): Promise<number> {
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address: AddressInfo | string | null = server.address();
-  if (address === null || typeof address === "string") throw new Error("The server has no port.");
-  return address.port;
-}
-
-async function tryLink(bench: Bench, input: LinkInput): Promise<Finding<LinkInput> | undefined> {
+async function tryLink(fixture: Fixture, input: LinkInput): Promise<Finding<LinkInput> | undefined> {
   // A recorded link may name the port of an earlier run.
-  const link = input.link.replace(/^http:\/\/127\.0\.0\.1:\d+\/redirect$/, `${bench.origin}/redirect`);
-  bench.setInput({ ...input, link });
-  bench.network.resolveTo(input.addresses);
-  const overFetch = await tryOverFetch(bench, link);
-  if (overFetch !== undefined) return { rule: overFetch, input };
-  const work = sendRequest(bench.subject, REQUEST);
+  const link = input.link.replace(/^http:\/\/127\.0\.0\.1:\d+\/redirect$/, `${fixture.origin}/redirect`);
+  fixture.setInput({ ...input, link });
+  fixture.network.resolveTo(input.addresses);
+  const ruleOverFetch = await tryOverFetch(fixture, link);
+  if (ruleOverFetch !== undefined) return { rule: ruleOverFetch, input };
+  const work = sendRequest(fixture.watched, REQUEST);
   if (work === undefined || !(await settles(work))) return { rule: "every link gives a response", input };
   const seen = await work;
-  const connections = bench.network.takeConnections();
-  const downloads = bench.takeDownloads();
-  const output = `${seen.body.toString()}${bench.subject.takeOutput()}`;
-  const [record] = bench.subject.takeRecords();
+  const connections = fixture.network.takeConnections();
+  const downloads = fixture.takeDownloads();
+  const output = `${seen.body.toString()}${fixture.watched.takeOutput()}`;
+  const [record] = fixture.watched.takeRecords();
   const rule =
     (connections.every(isPublic) ? undefined : "no connection goes to an address that is not public") ??
-    (downloads.length === 0 || isOwnOrigin(link, bench.origin)
+    (downloads.length === 0 || isOwnOrigin(link, fixture.origin)
       ? undefined
       : "http only to the channel's own origin") ??
     (downloads.length <= 1 ? undefined : "a redirect is not followed") ??
@@ -159,16 +159,16 @@ async function tryLink(bench: Bench, input: LinkInput): Promise<Finding<LinkInpu
 }
 
 /** Over `fetch` only addresses in the link itself can be checked. The rule that is broken. */
-async function tryOverFetch(bench: Bench, link: string): Promise<string | undefined> {
-  const work = sendRequest(bench.fetchSubject, REQUEST);
+async function tryOverFetch(fixture: Fixture, link: string): Promise<string | undefined> {
+  const work = sendRequest(fixture.watchedOverFetch, REQUEST);
   if (work === undefined || !(await settles(work))) return "every link gives a response";
-  bench.fetchSubject.takeOutput();
-  const isRefused = bench.takeFetched().every(({ url, redirect }) => {
+  fixture.watchedOverFetch.takeOutput();
+  const isRefused = fixture.takeFetched().every(({ url, redirect }) => {
     const { hostname, protocol } = new URL(url);
     const host = hostname.replaceAll(/[[\]]/g, "");
     const isAllowed =
       protocol === "https:" && (isIP(host) === 0 ? !/(?:^|\.)localhost\.?$/.test(host) : isPublic(host));
-    return redirect === "manual" && (isAllowed || isOwnOrigin(link, bench.origin));
+    return redirect === "manual" && (isAllowed || isOwnOrigin(link, fixture.origin));
   });
   return isRefused ? undefined : "over fetch, no link with an address that is not public is downloaded";
 }
@@ -177,17 +177,4 @@ function isOwnOrigin(link: string, origin: string): boolean {
   return URL.canParse(link) && new URL(link).origin === origin;
 }
 
-const REQUEST: RequestInput = {
-  via: "handle",
-  method: "POST",
-  path: GENERATIONS,
-  headers: [
-    ["authorization", "Bearer $CALLER_KEY"],
-    ["content-type", "application/json"],
-  ],
-  body: { text: JSON.stringify({ model: QWEN_IMAGE, prompt: "x", response_format: "b64_json" }) },
-  cuts: [],
-  ending: "whole",
-  reader: "reads",
-  isValid: true,
-};
+const REQUEST = createJsonRequest({ model: QWEN_IMAGE, prompt: "x", response_format: "b64_json" });

@@ -1,16 +1,23 @@
 import { TransportError } from "@calotype/core";
-import { type Plan, replayAlone, runBatches } from "../batches.ts";
-import { findBrokenRule, readCode, type Seen } from "../check-response.ts";
+import { type BatchPlan, replayAlone, runBatches } from "../batches.ts";
+import { findBrokenRule, readCode, type SeenResponse } from "../check-response.ts";
 import { cutAt, fromBytes, insertKey, shrinkBytes, toBytes } from "../grammar/bytes.ts";
-import { drawReply, listSplits, type ReplyInput } from "../grammar/replies.ts";
-import type { RequestInput } from "../grammar/requests.ts";
+import { createJsonRequest, type RequestInput } from "../grammar/requests.ts";
+import { drawUpstreamInput, listSplits, type UpstreamInput } from "../grammar/upstream-responses.ts";
 import type { Finding, Part } from "../part.ts";
 import { ClientLeft, describeSeen, sendRequest } from "../send-request.ts";
-import { createSimulatedProvider, type ProviderReply } from "../simulated-provider.ts";
-import { CHANNEL_KEY, findKeys, openSubject, PRICE, type Subject, settles } from "../subject.ts";
+import { createSimulatedProvider, type UpstreamResponse } from "../simulated-provider.ts";
+import {
+  CHANNEL_KEY,
+  findKeys,
+  openWatchedGateway,
+  PRICE,
+  settles,
+  type WatchedGateway,
+} from "../watched-gateway.ts";
 
-/** Responses of providers, in process. */
-export const upstream: Part<ReplyInput> = {
+/** Upstream responses, in process. */
+export const upstream: Part<UpstreamInput> = {
   name: "upstream",
   guarantees:
     "A provider sends responses of both families: valid streams split at every place and in every spelling; " +
@@ -26,36 +33,36 @@ export const upstream: Part<ReplyInput> = {
     context.count("recorded streams, cut at one place", 0);
     let next = 0;
     await runBatches(context, PLAN, () => {
-      // Every other input is one of the fixed set, from a random start, until all have been tried.
+      // Half of the inputs come from the fixed set until all of them were tried.
       const input = next < splits.length && context.random() < 0.5 ? splits[next++] : undefined;
       if (input !== undefined) context.count("recorded streams, cut at one place");
-      return input ?? drawReply(context.random);
+      return input ?? drawUpstreamInput(context.random);
     });
   },
   replay: (input, context) => replayAlone(context, PLAN, input),
   shrink: shrinkReply,
 };
 
-interface Bench {
-  readonly subject: Subject;
-  /** What the provider replies from now on. */
-  setReply(reply: ProviderReply): void;
+interface Fixture {
+  readonly watched: WatchedGateway;
+  /** Sets the response of the provider. */
+  setReply(reply: UpstreamResponse): void;
   countCalls(): number;
 }
 
-const PLAN: Plan<Bench, ReplyInput> = {
+const PLAN: BatchPlan<Fixture, UpstreamInput> = {
   size: 200,
   figure: "inputs",
-  open: async () => openBench(),
+  open: async () => openFixture(),
   tryInput: tryReply,
-  close: ({ subject }) => subject.close(),
+  close: ({ watched }) => watched.close(),
 };
 
-function openBench(): Bench {
-  let current: ProviderReply = { status: 500, headers: {}, chunks: [] };
+function openFixture(): Fixture {
+  let current: UpstreamResponse = { status: 500, headers: {}, chunks: [] };
   const provider = createSimulatedProvider(() => current);
   return {
-    subject: openSubject(provider.transport),
+    watched: openWatchedGateway(provider.transport),
     setReply(reply) {
       current = reply;
     },
@@ -63,10 +70,10 @@ function openBench(): Bench {
   };
 }
 
-async function tryReply(bench: Bench, input: ReplyInput): Promise<Finding<ReplyInput> | undefined> {
-  const { subject } = bench;
+async function tryReply(fixture: Fixture, input: UpstreamInput): Promise<Finding<UpstreamInput> | undefined> {
+  const { watched } = fixture;
   const body = insertKey(fromBytes(input.body), "$CHANNEL_KEY", CHANNEL_KEY);
-  bench.setReply({
+  fixture.setReply({
     status: input.status,
     headers: Object.fromEntries(
       Object.entries(input.headers).map(([name, value]) => [name, replaceKey(value)]),
@@ -74,19 +81,19 @@ async function tryReply(bench: Bench, input: ReplyInput): Promise<Finding<ReplyI
     chunks: cutAt(body, input.cuts),
     failure: toFailure(input.ending),
   });
-  const work = sendRequest(subject, toRequest(input));
+  const work = sendRequest(watched, toRequest(input));
   if (work === undefined) return undefined;
   if (!(await settles(work))) return { rule: "every upstream response gives a response", input };
   const seen = await work;
   const rule =
-    ((await subject.holdsEnd()) ? undefined : "every hold ends") ??
-    judgeResponse(input, seen) ??
-    judgeMoney(input, bench, body) ??
-    judgeKeys(subject, seen);
+    ((await watched.holdsEnd()) ? undefined : "every hold ends") ??
+    checkResponse(input, seen) ??
+    checkMoney(input, fixture, body) ??
+    checkKeys(watched, seen);
   return rule === undefined ? undefined : { rule, input, seen: describeSeen(seen) };
 }
 
-function toFailure(ending: ReplyInput["ending"]): Error | undefined {
+function toFailure(ending: UpstreamInput["ending"]): Error | undefined {
   if (ending === "ends") return undefined;
   return new TransportError(ending === "breaks" ? "broken" : "timeout", undefined);
 }
@@ -95,24 +102,11 @@ function replaceKey(text: string): string {
   return text.replaceAll("$CHANNEL_KEY", CHANNEL_KEY);
 }
 
-function toRequest({ ask, reader }: ReplyInput): RequestInput {
-  return {
-    via: "handle",
-    method: "POST",
-    path: ask.path,
-    headers: [
-      ["authorization", "Bearer $CALLER_KEY"],
-      ["content-type", "application/json"],
-    ],
-    body: { text: JSON.stringify(ask.body) },
-    cuts: [],
-    ending: "whole",
-    reader,
-    isValid: true,
-  };
+function toRequest({ request, reader }: UpstreamInput): RequestInput {
+  return { ...createJsonRequest(request.body, request.path), reader };
 }
 
-function judgeResponse(input: ReplyInput, seen: Seen): string | undefined {
+function checkResponse(input: UpstreamInput, seen: SeenResponse): string | undefined {
   const { status, failure } = seen;
   const isLeft = failure instanceof ClientLeft;
   if (input.makes !== null && status !== 200) return "a valid upstream response gives images";
@@ -121,24 +115,24 @@ function judgeResponse(input: ReplyInput, seen: Seen): string | undefined {
   if (status === 429 && readCode(seen) === "rate_limit_exceeded")
     return "the slot of the request before is free";
   if (status >= 500 && status !== 502 && status !== 504) return "a provider's failure is a 502 or a 504";
-  if (input.makes !== null && !isLeft && isStream(input)) return judgeRelay(input, seen);
+  if (input.makes !== null && !isLeft && isStream(input)) return checkRelay(input, seen);
   return findBrokenRule(seen, input.makes === null ? "provider" : undefined);
 }
 
-function isStream({ ask }: ReplyInput): boolean {
-  return ask.body["stream"] === true;
+function isStream({ request }: UpstreamInput): boolean {
+  return request.body["stream"] === true;
 }
 
-function judgeRelay(input: ReplyInput, seen: Seen): string | undefined {
+function checkRelay(input: UpstreamInput, seen: SeenResponse): string | undefined {
   return seen.body.equals(fromBytes(input.body))
     ? findBrokenRule(seen)
     : "a valid stream is relayed byte by byte";
 }
 
-function judgeMoney(input: ReplyInput, bench: Bench, body: Buffer): string | undefined {
-  const records = bench.subject.takeRecords();
-  const held = bench.subject.takeHeld();
-  if (bench.countCalls() !== 1) return "the provider is called once";
+function checkMoney(input: UpstreamInput, fixture: Fixture, body: Buffer): string | undefined {
+  const records = fixture.watched.takeRecords();
+  const held = fixture.watched.takeHeld();
+  if (fixture.countCalls() !== 1) return "the provider is called once";
   const [record] = records;
   if (record === undefined || records.length > 1) return "one record for one call of the provider";
   const charge = Number(record.charge);
@@ -151,7 +145,7 @@ function judgeMoney(input: ReplyInput, bench: Bench, body: Buffer): string | und
     : "a charge is at most the hold or the images shown";
 }
 
-/** More than the images that a body can show: every key that holds one. */
+/** An upper limit of the images in a body: the number of keys that may hold one. */
 function countImages(body: Buffer): number {
   const text = body.toString("latin1").replaceAll(/\\u([\da-f]{4})/gi, (_, code: string) => {
     return String.fromCharCode(Number.parseInt(code, 16));
@@ -159,14 +153,14 @@ function countImages(body: Buffer): number {
   return [...text.matchAll(/"(?:url|b64_json|image)"/g)].length;
 }
 
-function judgeKeys(subject: Subject, seen: Seen): string | undefined {
-  const output = subject.takeOutput();
+function checkKeys(watched: WatchedGateway, seen: SeenResponse): string | undefined {
+  const output = watched.takeOutput();
   const shown = `${JSON.stringify(seen.headers)}${seen.body.toString("latin1")}${output}`;
   return findKeys(shown).length > 0 ? "no key is in any output" : undefined;
 }
 
-/** Simpler replies: no cuts, a plain head, a whole ending, a shorter body. A valid reply keeps all but its cuts. */
-function* shrinkReply(input: ReplyInput): Iterable<ReplyInput> {
+/** Simpler responses: no cuts, a plain head, a complete body, a shorter body. A valid response loses only its cuts. */
+function* shrinkReply(input: UpstreamInput): Iterable<UpstreamInput> {
   if (input.cuts.length > 0) yield { ...input, cuts: [] };
   for (const cut of input.cuts) yield { ...input, cuts: input.cuts.filter((other) => other !== cut) };
   if (input.reader !== "reads") yield { ...input, reader: "reads" };

@@ -1,4 +1,4 @@
-// Runs cells in a process of its own, on whatever Node runs it.
+// Runs cells on the release of Node that runs this process.
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { CERTIFICATE } from "./certificate.ts";
 import type { CellReply, CellRequest } from "./node-release.ts";

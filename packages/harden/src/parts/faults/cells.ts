@@ -1,4 +1,4 @@
-/** What a request is sent as. */
+/** The kind of a request. */
 const KINDS = ["json", "form", "stream"] as const;
 export type Kind = (typeof KINDS)[number];
 
@@ -6,7 +6,7 @@ export type Kind = (typeof KINDS)[number];
 const HOSTS = ["gateway.fetch", "node:http", "Express 4", "Express 5", "Koa 2", "Koa 3", "Next.js"] as const;
 export type HostName = (typeof HOSTS)[number];
 
-/** How the gateway reaches the provider. */
+/** The protocol between the gateway and the provider. */
 export type Protocol = "http/1.1" | "TLS" | "HTTP/2";
 
 /** One cell of the matrix. Plain JSON. */
@@ -15,11 +15,11 @@ export interface Cell {
   readonly kind: Kind;
   readonly fault: Fault;
   readonly protocol: Protocol;
-  /** The major version of Node. Absent: the one that runs the tests. */
+  /** The major version of Node. Absent: the version that runs the tests. */
   readonly node?: 22 | 26;
 }
 
-/** What the provider does. */
+/** Faults of the provider. */
 const PROVIDER_FAULTS = [
   "none",
   "refuses the connection",
@@ -30,12 +30,12 @@ const PROVIDER_FAULTS = [
   "stalls before the head",
   "stalls in the body",
   "is slow",
-  "answers 400",
-  "answers 401",
-  "answers 404",
-  "answers 429",
-  "answers 500",
-  "answers 503",
+  "responds with 400",
+  "responds with 401",
+  "responds with 404",
+  "responds with 429",
+  "responds with 500",
+  "responds with 503",
   "sends truncated JSON",
   "sends HTML with 200",
   "sends HTML with 503",
@@ -43,7 +43,7 @@ const PROVIDER_FAULTS = [
 ] as const;
 export type ProviderFault = (typeof PROVIDER_FAULTS)[number];
 
-/** What the client does. */
+/** Faults of the client. */
 const CLIENT_FAULTS = [
   "client leaves in its upload",
   "client leaves while it waits",
@@ -54,7 +54,7 @@ const CLIENT_FAULTS = [
 ] as const;
 export type ClientFault = (typeof CLIENT_FAULTS)[number];
 
-/** What the stores do. "In the request": while the provider works. */
+/** Faults of the stores. "In the request" means: while the provider works. */
 const REDIS_FAULTS = [
   "Redis is down",
   "Redis is slow",
@@ -90,7 +90,7 @@ export function isPostgresFault(fault: Fault): fault is PostgresFault {
 
 const FAULTS: readonly Fault[] = [...PROVIDER_FAULTS, ...CLIENT_FAULTS, ...REDIS_FAULTS, ...POSTGRES_FAULTS];
 
-/** All cells: every host over HTTP/1.1, and one host over TLS, over HTTP/2, and on the other releases of Node. */
+/** All cells: every host over HTTP/1.1, and some hosts over TLS, over HTTP/2 and on other releases of Node. */
 export function listCells(): readonly Cell[] {
   const cells = HOSTS.flatMap((host) => cellsOf({ host, protocol: "http/1.1" }, FAULTS));
   const encrypted = (["TLS", "HTTP/2"] as const).flatMap((protocol) =>

@@ -1,4 +1,4 @@
-/** Of localhost and 127.0.0.1, made for these tests; valid until 2126. */
+/** A certificate for localhost and 127.0.0.1, for these tests only. Valid until 2126. */
 export const CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBmzCCAUGgAwIBAgIUMGn8WtYdCARS4SDE2J0Rrd/IXzgwCgYIKoZIzj0EAwIw
 FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMjEyMjgzOVoYDzIxMjYxMDI5
@@ -11,7 +11,7 @@ zj0EAwIDSAAwRQIgB6H+yzZTZ7V8GW7uNsRFDK17K2gzu/OnZF0+x1ZTGx4CIQCv
 Jq9BD4NAXzyMF2RvWR3isg7QQJR/tpBTsz/3RL8rSg==
 -----END CERTIFICATE-----`;
 
-/** The key of {@link CERTIFICATE}. It protects nothing. */
+/** The private key of {@link CERTIFICATE}. It protects nothing. */
 export const CERTIFICATE_KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgcjcLZQRLf71H2fWd
 vn8zB9zt+4RoeywATu83EaD5YUuhRANCAAT47MyUwVL+m5wJC1zsjHK3e36UGpBx

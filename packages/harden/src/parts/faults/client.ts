@@ -7,8 +7,8 @@ import type { Gateway } from "@calotype/core";
 import type { ClientFault } from "./cells.ts";
 import type { MountedGateway } from "./hosts.ts";
 
-/** What a client saw that stayed: `200`, or status, code and ending in one line, and the images. */
-export interface Seen {
+/** The response as a client saw it: `200`, or status, code and ending in one line, and the number of images. */
+export interface SeenResponse {
   readonly text: string;
   readonly images: number;
 }
@@ -20,7 +20,7 @@ export interface ClientCall extends Call {
 }
 
 export interface Behaviour {
-  /** Default: the client sends all, and reads the response to its end. */
+  /** Default: the client sends the whole request and reads the whole response. */
   readonly fault: ClientFault | undefined;
   /** Resolves when the provider has the request. */
   readonly providerCalled: Promise<void>;
@@ -28,25 +28,25 @@ export interface Behaviour {
   readonly over: AbortSignal;
 }
 
-/** Sends a call, and leaves or reads as the fault says. `undefined`: it left. */
+/** Sends a call, and disconnects or reads as the fault says. `undefined`: the client disconnected. */
 export function sendCall(
   gateway: Gateway,
   { url, headers }: MountedGateway,
   sent: ClientCall & Behaviour,
-): Promise<Seen | undefined> {
+): Promise<SeenResponse | undefined> {
   const call = { ...sent, headers: { ...sent.headers, ...headers } };
   return url === undefined ? sendByFetch(gateway, call) : sendBySocket(url, call);
 }
 
 const PAUSE_MS = 100;
-/** Between two pieces that a slow client reads. */
+/** The time between two pieces that a slow client reads. */
 const READ_MS = 2;
-/** What a slow client reads slowly; it reads the rest at once, or a cell would take minutes. */
+/** The number of pieces that a slow client reads slowly. It reads the rest at once, or a cell would take minutes. */
 const SLOW_PIECES = 40;
 
-async function sendBySocket(origin: string, call: ClientCall & Behaviour): Promise<Seen | undefined> {
+async function sendBySocket(origin: string, call: ClientCall & Behaviour): Promise<SeenResponse | undefined> {
   const outgoing = open(origin, withLength(call));
-  // A client that leaves has no use for the error, and another one sees it in its response.
+  // The error also appears in the response, if the client waits for it.
   outgoing.on("error", () => undefined);
   const responded = responseTo(outgoing);
   responded.catch(() => undefined);
@@ -92,7 +92,7 @@ function leave(outgoing: ClientRequest): undefined {
   outgoing.destroy();
 }
 
-async function readSocket(incoming: IncomingMessage, isSlow: boolean): Promise<Seen> {
+async function readSocket(incoming: IncomingMessage, isSlow: boolean): Promise<SeenResponse> {
   const { "content-type": contentType } = incoming.headers;
   return toSeen(incoming.statusCode ?? 0, contentType, await readText(incoming, isSlow));
 }
@@ -117,7 +117,7 @@ async function readText(chunks: AsyncIterable<Uint8Array>, isSlow: boolean): Pro
   }
 }
 
-function toSeen(status: number, contentType: string | undefined, read: ReadText): Seen {
+function toSeen(status: number, contentType: string | undefined, read: ReadText): SeenResponse {
   const { code, ending, images = 0 } = toSight(status, contentType, read);
   return { text: [status, code, ending].filter((word) => word !== undefined).join(" "), images };
 }
@@ -134,7 +134,10 @@ function toSight(
   }
 }
 
-async function sendByFetch(gateway: Gateway, call: ClientCall & Behaviour): Promise<Seen | undefined> {
+async function sendByFetch(
+  gateway: Gateway,
+  call: ClientCall & Behaviour,
+): Promise<SeenResponse | undefined> {
   const { fault } = call;
   const leaving = new AbortController();
   const responded = gateway.fetch(toRequest(call, leaving));

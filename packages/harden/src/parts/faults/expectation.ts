@@ -8,19 +8,19 @@ import {
   type ProviderFault,
 } from "./cells.ts";
 
-/** What must come of a cell. */
+/** The expected result of a cell. */
 export interface Expectation {
-  /** What the client may see, as status, code and ending. Absent: it left. */
+  /** What the client may see, as status, code and ending. Absent: it disconnects. */
   readonly sees?: readonly string[];
-  /** How often the provider is called. */
+  /** The number of calls of the provider. */
   readonly attempts: number;
   /** Whether a usage record is left. */
   readonly hasRecord: boolean;
-  /** Images that are charged, and that a client sees that stays. */
+  /** The images that are charged, and that a client sees unless it disconnects. */
   readonly images: number;
 }
 
-/** Images that every request asks for. */
+/** The number of images that every request asks for. */
 export const IMAGES = 2;
 
 const WHOLE: Expectation = { sees: ["200"], attempts: 1, hasRecord: true, images: IMAGES };
@@ -43,11 +43,11 @@ const UNAVAILABLE: Expectation = {
 function ofClient(fault: Fault): Expectation {
   if (fault === "client leaves in its upload") return { attempts: 0, hasRecord: false, images: 0 };
   const isLeaving = fault !== "client pauses in its upload" && fault !== "client reads slowly";
-  // A client that does not read counts as gone; what was made is charged.
+  // A client that does not read counts as disconnected. Its images are charged.
   return isLeaving ? { attempts: 1, hasRecord: true, images: IMAGES } : WHOLE;
 }
 
-/** The provider was called, and nothing came that is charged. */
+/** The provider was called and made nothing that is charged. */
 function failed(...sees: string[]): Expectation {
   return { sees, attempts: 1, hasRecord: true, images: 0 };
 }
@@ -77,18 +77,18 @@ const PROVIDER: Readonly<Record<ProviderFault, (kind: Kind) => Expectation>> = {
   "stalls in the body": (kind) =>
     kind === "stream" ? streamed("upstream_timeout error event", 1) : failed("504 upstream_timeout"),
   "is slow": () => WHOLE,
-  "answers 400": () => failed("400 InputTextSensitiveContentDetected"),
-  "answers 401": () => failed("401 upstream_authentication_failed"),
+  "responds with 400": () => failed("400 InputTextSensitiveContentDetected"),
+  "responds with 401": () => failed("401 upstream_authentication_failed"),
   // The model is gone: a failure of the channel. Without another channel the operator's key or account is blamed.
-  "answers 404": () =>
+  "responds with 404": () =>
     failed(
       "404 InvalidEndpointOrModel.NotFound",
       "401 upstream_authentication_failed",
       "502 InvalidEndpointOrModel.NotFound",
     ),
-  "answers 429": () => failed("429 ModelAccountRpmRateLimitExceeded"),
-  "answers 500": () => failed("502 InternalServiceError"),
-  "answers 503": () => failed("502 ServerOverloaded"),
+  "responds with 429": () => failed("429 ModelAccountRpmRateLimitExceeded"),
+  "responds with 500": () => failed("502 InternalServiceError"),
+  "responds with 503": () => failed("502 ServerOverloaded"),
   "sends truncated JSON": () => failed(INVALID),
   "sends HTML with 200": () => failed(INVALID),
   "sends HTML with 503": () => failed("502 upstream_error"),

@@ -24,20 +24,20 @@ export async function mountGateway(host: HostName, gateway: Gateway): Promise<Mo
   return { ...(await framework.mount(gateway)), headers: {} };
 }
 
-/** Names the gateway for which a request to the Next.js app is. */
+/** The header that names the gateway of a request to the Next.js app. */
 const GATEWAY_HEADER = "x-harden-gateway";
 const inNext = new Map<string, Gateway>();
 let next: Promise<Listening> | undefined;
-/** Processes that run at once build in folders of their own. */
+/** Each process builds in its own folder. */
 const OUTPUT_FOLDER = `.next-harden-${process.pid}`;
 
-/** Builds and starts the Next.js app. It blocks the process for as long as the build takes: call it before any cell runs. */
+/** Builds and starts the Next.js app. The build blocks the process, so call this before any cell runs. */
 export async function prepareNext(): Promise<void> {
   next ??= startNext(OUTPUT_FOLDER);
   await next;
 }
 
-/** One app serves all gateways, since it takes long to build. */
+/** One app serves all gateways, because its build takes long. */
 async function mountInNext(gateway: Gateway): Promise<MountedGateway> {
   const id = crypto.randomUUID();
   inNext.set(id, gateway);

@@ -12,7 +12,7 @@ export interface Release {
   close(): void;
 }
 
-/** What the process is asked, and what it replies. */
+/** The messages to and from the process. */
 export interface CellRequest {
   readonly number: number;
   readonly cell: Cell;
@@ -25,7 +25,7 @@ export interface CellReply {
 
 const PROGRAM = new URL("cell-process.ts", import.meta.url);
 
-/** Starts the process. `undefined`: this release is not on the machine and cannot be fetched. */
+/** Starts the process. `undefined`: the release is not installed and cannot be fetched. */
 export async function openRelease(node: 22 | 26, services: Services): Promise<Release | undefined> {
   const program = await findProgram(node);
   if (program === undefined) return undefined;

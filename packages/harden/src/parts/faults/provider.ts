@@ -19,9 +19,9 @@ import { IMAGES } from "./expectation.ts";
 /** A provider of family A that has a fault. */
 export interface FaultyProvider {
   readonly baseUrl: string;
-  /** How often it was called since the last {@link FaultyProvider.setFault}. */
+  /** The number of calls since the last {@link FaultyProvider.setFault}. */
   readonly calls: () => number;
-  /** How many of its calls came over HTTP/2. */
+  /** The number of calls over HTTP/2. */
   readonly http2Calls: () => number;
   /** Resolves with the next call. */
   readonly nextCall: () => Promise<void>;
@@ -29,27 +29,27 @@ export interface FaultyProvider {
   readonly close: () => Promise<void>;
 }
 
-/** `waits`: it answers well, when {@link FaultyProvider} has been told so or its time is over. */
+/** What the provider does: a fault, or a valid response that takes time. */
 export type Behaviour = ProviderFault | "takes its time" | "sends a large body";
 
 type Request = IncomingMessage | Http2ServerRequest;
-/** What replies over both versions of HTTP have. */
+/** The methods that responses of both versions of HTTP have. */
 interface Reply {
   writeHead(status: number, headers: Readonly<Record<string, string>>): unknown;
   write(text: string, written: () => void): boolean;
   end(text: string): unknown;
-  /** HTTP/2 has it, too, though its types do not say so. */
+  /** Responses of HTTP/2 have it, although their types do not say so. */
   flushHeaders?(): void;
   on(event: "error", listener: () => void): unknown;
   once(event: "close", listener: () => void): unknown;
 }
 
-/** How long the provider of a fault takes that is about something else than the provider. */
+/** How long the provider works if the fault is not its own. */
 const WORK_MS = 400;
-/** Of a response that is relayed as it comes. */
+/** The gateway relays a response of this size while it arrives. */
 const LARGE_BYTES = 1_500_000;
 
-/** Faults of clients that need a response which takes time. */
+/** Faults of clients that need a slow or large response. */
 const RESPONSE_FAULTS: ReadonlySet<string> = new Set([
   "client leaves in the response",
   "client reads slowly",
@@ -72,13 +72,13 @@ export async function startProvider(protocol: Protocol): Promise<FaultyProvider>
   let onCall: (() => void) | undefined;
   const sockets = new Set<Socket>();
   const server = createServerFor(protocol, (request, reply) => {
-    reply.on("error", () => undefined); // the gateway may leave
+    reply.on("error", () => undefined); // the gateway may disconnect
     request.on("error", () => undefined);
     const isStream = readWhetherStream(request);
     calls++;
     if (request instanceof Http2ServerRequest) http2Calls++;
     onCall?.();
-    void isStream.then((stream) => answer({ request, reply, isStream: stream }, fault));
+    void isStream.then((stream) => respond({ request, reply, isStream: stream }, fault));
   });
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
@@ -120,7 +120,7 @@ async function readWhetherStream(request: Request): Promise<boolean> {
   try {
     for await (const chunk of request.setEncoding("utf8")) text += String(chunk);
   } catch {
-    return false; // the gateway broke off
+    return false; // the gateway disconnected
   }
   return text.includes('"stream":true');
 }
@@ -133,7 +133,7 @@ interface Call {
 
 const PIECE_MS = 30;
 
-async function answer(call: Call, fault: Behaviour): Promise<void> {
+async function respond(call: Call, fault: Behaviour): Promise<void> {
   const { reply, isStream } = call;
   switch (fault) {
     case "none":
@@ -174,12 +174,12 @@ async function answer(call: Call, fault: Behaviour): Promise<void> {
       await sleep(PIECE_MS);
       if (fault !== "stalls in the body") reset(reply);
       return;
-    case "answers 400":
-    case "answers 401":
-    case "answers 404":
-    case "answers 429":
-    case "answers 500":
-    case "answers 503": {
+    case "responds with 400":
+    case "responds with 401":
+    case "responds with 404":
+    case "responds with 429":
+    case "responds with 500":
+    case "responds with 503": {
       const status = STATUSES[fault];
       send(
         reply,
@@ -204,12 +204,12 @@ async function answer(call: Call, fault: Behaviour): Promise<void> {
 }
 
 const STATUSES = {
-  "answers 400": 400,
-  "answers 401": 401,
-  "answers 404": 404,
-  "answers 429": 429,
-  "answers 500": 500,
-  "answers 503": 503,
+  "responds with 400": 400,
+  "responds with 401": 401,
+  "responds with 404": 404,
+  "responds with 429": 429,
+  "responds with 500": 500,
+  "responds with 503": 503,
 } as const;
 
 const CODES = {
@@ -231,7 +231,7 @@ function begin({ reply, isStream }: Call): Reply {
   return reply;
 }
 
-/** Over HTTP/1.1 the connection breaks, over HTTP/2 the stream. */
+/** Breaks the connection of HTTP/1.1, or the stream of HTTP/2. */
 function reset(reply: Reply): void {
   if (reply instanceof Http2ServerResponse) reply.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
   else if (reply instanceof ServerResponse) resetSocket(reply.socket);
@@ -246,7 +246,7 @@ function resetSocket(socket: Socket | null): void {
 function write(reply: Reply, text: string): Promise<void> {
   return new Promise((resolve) => {
     reply.write(text, () => resolve());
-    // A reply whose connection is gone calls nothing back.
+    // After its connection has closed, a reply does not call back.
     reply.once("close", resolve);
   });
 }

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createGateway, type Gateway, type GatewayOptions, type UsageRecord } from "@calotype/core";
-import type { Problem } from "../money/judge.ts";
+import type { Problem } from "../money/check-run.ts";
 import { CALLER, callOf, KEY, MODEL, probeCall } from "./calls.ts";
 import { type Cell, isClientFault } from "./cells.ts";
-import { type Seen, sendCall } from "./client.ts";
+import { type SeenResponse, sendCall } from "./client.ts";
 import { expectationOf } from "./expectation.ts";
 import { type MountedGateway, mountGateway } from "./hosts.ts";
 import { behaviourOf, type FaultyProvider, startProvider } from "./provider.ts";
 import { type CellStores, openStores, type Services } from "./stores.ts";
 
-/** What came of a cell. */
+/** The result of a cell. */
 export interface CellResult {
   readonly problems: readonly Problem[];
   /** Why it was not run. */
@@ -17,15 +17,15 @@ export interface CellResult {
   readonly http2Calls?: number;
 }
 
-/** Above all that a gateway may need in these cells, also on a busy machine. */
+/** Longer than a gateway may take in any cell, also on a busy machine. */
 const BOUND_MS = 30_000;
-/** Of the provider, where the cell is about silence. */
+/** The time limit for a provider that stalls. */
 const SILENCE_MS = 1_000;
-/** Of a client that does not read. */
+/** The time limit for a client that does not read. */
 const IDLE_SECONDS = 1;
 const PRICE_PER_IMAGE = 0.25;
 /** A port that nothing listens on. */
-const NOBODY = "http://127.0.0.1:9";
+const CLOSED_PORT = "http://127.0.0.1:9";
 
 /**
  * Runs one cell of the matrix.
@@ -49,7 +49,7 @@ export async function runCell(
   const mounted = await mountGateway(cell.host, gateway);
   try {
     if (cell.protocol === "HTTP/2") await learnProtocol({ gateway, mounted, records });
-    const problems = await playCell(cell, { provider, gateway, mounted, stores, records });
+    const problems = await runFault(cell, { provider, gateway, mounted, stores, records });
     return { problems, http2Calls: provider.http2Calls() };
   } finally {
     await gateway.close({ deadlineSeconds: 0 });
@@ -77,13 +77,13 @@ function createGatewayFor(cell: Cell, provider: FaultyProvider, options: Partial
         id: "ark",
         family: "seedream",
         apiKey: "channel-canary-77b1e0c4",
-        baseUrl: cell.fault === "refuses the connection" ? NOBODY : provider.baseUrl,
+        baseUrl: cell.fault === "refuses the connection" ? CLOSED_PORT : provider.baseUrl,
         timeouts: { connectMs: BOUND_MS, firstByteMs: silenceMs, idleMs: silenceMs },
       },
     ],
     callers: [{ id: CALLER, key: KEY }],
     ...(cell.fault === "client does not read" && { responseIdleSeconds: IDLE_SECONDS }),
-    // The request after the fault finds its place and its bytes free, or they are lost.
+    // The request after the fault needs the only slot and most bytes in flight.
     limits: { concurrent: 1 },
     maxBytesInFlight: MAX_BYTES,
     billing: {
@@ -94,14 +94,14 @@ function createGatewayFor(cell: Cell, provider: FaultyProvider, options: Partial
   });
 }
 
-/** A client that sends all and reads all. */
+/** A client that sends the whole request and reads the whole response. */
 const WHOLE_RESPONSE = {
   fault: undefined,
   providerCalled: Promise.resolve(),
   over: new AbortController().signal,
 } as const;
 
-/** Bytes in flight; a probe after each cell takes most of them. */
+/** The limit of bytes in flight. The probe after each cell needs most of them. */
 const MAX_BYTES = 12_000_000;
 
 /** The first connection tells the gateway that the provider speaks HTTP/2. */
@@ -114,7 +114,7 @@ async function learnProtocol({
   records.length = 0;
 }
 
-async function playCell(cell: Cell, parts: CellParts): Promise<readonly Problem[]> {
+async function runFault(cell: Cell, parts: CellParts): Promise<readonly Problem[]> {
   const { provider, gateway, mounted, stores } = parts;
   const before = await gateway.usage.balance(CALLER);
   await stores.before();
@@ -134,12 +134,12 @@ async function playCell(cell: Cell, parts: CellParts): Promise<readonly Problem[
   await stores.after();
   const quiet = await untilQuiet(cell, parts);
   const problems = [
-    ...judgeSeen(cell, seen),
-    ...(await judgeBooks(cell, parts, Number(before.settled))),
+    ...checkSeenResponse(cell, seen),
+    ...(await checkCharge(cell, parts, Number(before.settled))),
     ...quiet,
   ];
   provider.setFault("none");
-  problems.push(...(await judgeProbe(cell, parts)));
+  problems.push(...(await checkProbe(cell, parts)));
   over.abort();
   const closed = await withinBound(gateway.close());
   if (closed === LATE) problems.push({ rule: "gateway.close() returns", seen: `not within ${BOUND_MS} ms` });
@@ -174,7 +174,7 @@ async function untilQuiet(cell: Cell, { gateway, records }: CellParts): Promise<
   }
 }
 
-function judgeSeen(cell: Cell, seen: Seen | undefined): Problem[] {
+function checkSeenResponse(cell: Cell, seen: SeenResponse | undefined): Problem[] {
   const expected = expectationOf(cell);
   if (expected.sees === undefined) return [];
   const problems: Problem[] = [];
@@ -193,7 +193,7 @@ function judgeSeen(cell: Cell, seen: Seen | undefined): Problem[] {
   return problems;
 }
 
-async function judgeBooks(
+async function checkCharge(
   cell: Cell,
   { provider, gateway, records }: CellParts,
   before: number,
@@ -222,19 +222,19 @@ async function judgeBooks(
   return problems;
 }
 
-/** The next request of the same caller, large enough to find lost bytes. */
-async function judgeProbe({ fault }: Cell, { gateway, mounted }: CellParts): Promise<Problem[]> {
+/** Sends the next request of the same caller. It is large enough to find lost bytes. */
+async function checkProbe({ fault }: Cell, { gateway, mounted }: CellParts): Promise<Problem[]> {
   const expected = fault === "refuses the connection" ? "502 upstream_unreachable" : "200";
   const deadline = Date.now() + BOUND_MS;
   for (;;) {
     const call = { ...probeCall(MAX_BYTES * 0.6), ...WHOLE_RESPONSE };
     const seen = await withinBound(sendCall(gateway, mounted, call));
     if (seen !== LATE && seen?.text === expected) return [];
-    // A client that left knows nothing of the end of its request; its place is free a little later.
+    // The slot of a disconnected client may become free a little later.
     if (Date.now() > deadline) {
       return [
         {
-          rule: "the next request finds its place and its bytes free",
+          rule: "the slot and the bytes in flight are free for the next request",
           seen: seen === LATE ? "late" : `${seen?.text}`,
         },
       ];

@@ -9,8 +9,9 @@ import { openRelease, type Release } from "./node-release.ts";
 import { type CellResult, runCell } from "./run-cell.ts";
 import type { Services } from "./stores.ts";
 
-/** Cells that run at once: most of their time is waiting. */
-const AT_ONCE = 6;
+/** The number of cells that run at once. Most of their time is waiting. */
+const CONCURRENT_CELLS = 6;
+
 /** Runs cells, several at once, and reports the rules that they break. */
 export async function runCells(cells: readonly Cell[], context: PartContext<Cell>): Promise<void> {
   setDefaultCACertificates([...getCACertificates("default"), CERTIFICATE]);
@@ -37,29 +38,29 @@ export async function runCells(cells: readonly Cell[], context: PartContext<Cell
     }
   };
   try {
-    await Promise.all(Array.from({ length: AT_ONCE }, work));
+    await Promise.all(Array.from({ length: CONCURRENT_CELLS }, work));
   } finally {
     for (const release of releases.values()) (await release)?.close();
     await closeHosts();
   }
 }
 
-interface Trial {
+interface CellRun {
   readonly context: PartContext<Cell>;
   readonly runOne: (cell: Cell) => Promise<CellResult>;
 }
 
-async function tryCell(cell: Cell, { context, runOne }: Trial): Promise<void> {
+async function tryCell(cell: Cell, { context, runOne }: CellRun): Promise<void> {
   context.begin(cell);
   const { problems, leftOut } = await runOne(cell).catch(toResult);
   context.count(leftOut === undefined ? "cells" : "cells left out");
   for (const { rule, seen } of problems) {
-    // Each fault has its own finding: one defect rarely explains two of them.
+    // Each fault has its own finding, because a defect rarely affects two of them.
     await context.report({ rule: `${rule} (${cell.fault}, ${cell.kind})`, input: cell, seen });
   }
 }
 
-/** A cell that could not be judged, for example because a server of its own did not start. */
+/** The result of a cell that could not run, for example because a server did not start. */
 function toResult(error: unknown): CellResult {
   const seen = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return { problems: [{ rule: "the cell runs", seen }] };

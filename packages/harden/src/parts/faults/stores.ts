@@ -7,32 +7,33 @@ import { Pool } from "pg";
 import { type Fault, isPostgresFault, isRedisFault } from "./cells.ts";
 import { startTcpRelay } from "./tcp-relay.ts";
 
-/** The stores of a cell, behind a relay, and what goes wrong with them. */
+/** The stores of a cell, behind a relay, and their faults. */
 export interface CellStores {
   readonly options: { readonly ledger?: Ledger; readonly admission?: AdmissionStore };
-  /** Before the request. */
+  /** Called before the request. */
   readonly before: () => Promise<void>;
-  /** While the provider works. */
+  /** Called while the provider works. */
   readonly during: () => Promise<void>;
-  /** After the request: all is well again. */
+  /** Called after the request. Ends the fault. */
   readonly after: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
-/** Longer than the first repeats of a write, shorter than all of them. */
+/** Some repeats of a write fail in this time, and the last ones succeed. */
 const OUTAGE_MS = 500;
-/** Of a Redis that does not come; another one has more time than a busy machine needs. */
+/** The deadline of the store if Redis is unreachable. */
 const AWAY_DEADLINE_MS = 400;
+/** The deadline in all other cells, also on a busy machine. */
 const PATIENT_MS = 20_000;
 const SILENT = { warn: () => undefined, error: () => undefined };
 
-/** Addresses of the servers; absent where there is none. */
+/** The addresses of the servers that are available. */
 export interface Services {
   readonly redisUrl: string | undefined;
   readonly postgresUrl: string | undefined;
 }
 
-/** Opens what a fault needs. `undefined`: its server is missing. Other faults need nothing. */
+/** Opens the stores that a fault needs. `undefined`: their server is missing. */
 export async function openStores(fault: Fault, services: Services): Promise<CellStores | undefined> {
   const { redisUrl, postgresUrl } = services;
   if (isRedisFault(fault)) return redisUrl === undefined ? undefined : openRedis(fault, redisUrl);

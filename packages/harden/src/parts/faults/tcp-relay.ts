@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 
-/** Stands before a server and can make it slow, silent or unreachable. */
+/** A TCP relay in front of a server that can make it slow, silent or unreachable. */
 export interface TcpRelay {
   readonly port: number;
-  /** `down`: refuses and cuts connections. `silent`: keeps all pieces until it is up again. `slow`: delays every piece. */
+  /** `down`: refuses and closes connections. `silent`: keeps all bytes until the state is `up`. `slow`: delays all bytes. */
   readonly set: (state: RelayState) => Promise<void>;
   readonly close: () => Promise<void>;
 }
@@ -19,7 +19,7 @@ export async function startTcpRelay(target: {
 }): Promise<TcpRelay> {
   const sockets = new Set<Socket>();
   let state: RelayState = "up";
-  /** What came in silence: it goes on later, as on a network that lost packets for a while. */
+  /** Writes that wait until the relay is up again. */
   const kept: (() => void)[] = [];
   const pass = (bytes: Buffer, to: Socket): void => {
     if (state === "silent") kept.push(() => to.write(bytes));
@@ -61,7 +61,7 @@ export async function startTcpRelay(target: {
       state = next;
       if (next === "down") await stop();
       else if (!server.listening) await listen(port);
-      if (next === "up") for (const goOn of kept.splice(0)) goOn();
+      if (next === "up") for (const write of kept.splice(0)) write();
     },
     close: stop,
   };

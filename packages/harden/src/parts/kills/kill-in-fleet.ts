@@ -8,14 +8,14 @@ import { openFleet } from "@calotype/conformance/fleet/open-fleet";
 import { POSTGRES, REDIS, urlOf } from "@calotype/conformance/support/service";
 import type { KillOutcome, KillRound } from "./kill-round.ts";
 
-/** The shortest that a ledger takes. */
+/** The shortest lease that a ledger allows. */
 const LEASE_SECONDS = 1;
 
-/** Kills gateways of a fleet on PostgreSQL and Redis, and checks the ledger when the dead have been silent long enough. */
+/** Kills gateways of a fleet on PostgreSQL and Redis, and checks the ledger when their leases have ended. */
 export async function killInFleet({ onLost, seed, kills, processes }: KillRound): Promise<KillOutcome> {
   const random = createRandom(seed);
-  const place = { redisUrl: urlOf(REDIS), postgresUrl: urlOf(POSTGRES) };
-  const fleet = await openFleet(processes, place, { onLost, leaseSeconds: LEASE_SECONDS });
+  const services = { redisUrl: urlOf(REDIS), postgresUrl: urlOf(POSTGRES) };
+  const fleet = await openFleet(processes, services, { onLost, leaseSeconds: LEASE_SECONDS });
   try {
     fleet.emulator.faults.add(...FAULTS);
     let newest = 0;

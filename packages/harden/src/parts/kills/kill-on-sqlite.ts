@@ -8,7 +8,7 @@ import { startLoad } from "@calotype/conformance/crashes/start-load";
 import type { ServerProcess } from "@calotype/conformance/support/spawn-server";
 import type { KillOutcome, KillRound } from "./kill-round.ts";
 
-/** Kills servers that have one SQLite file, and checks the file after each of them. */
+/** Kills servers that share one SQLite file, and checks the file after each kill. */
 export async function killOnSqlite({ onLost, seed, kills, processes }: KillRound): Promise<KillOutcome> {
   const random = createRandom(seed);
   const site = await openSite(onLost, seed);
@@ -30,10 +30,10 @@ export async function killOnSqlite({ onLost, seed, kills, processes }: KillRound
   }
 }
 
-/** More than any lease: the processes of a round find those of the one before it dead. */
+/** Longer than any lease: the leases of killed processes have ended when the next ones start. */
 const PAUSE_MS = 60_000;
-/** Longest time between two kills of a round. */
-const APART_MS = 40;
+/** The longest time between two kills of a round. */
+const MAX_GAP_MS = 40;
 
 interface Round {
   readonly random: () => number;
@@ -58,7 +58,7 @@ async function killAll(
   await sleep(20 + random() * 230);
   for (const server of servers) {
     await server.kill();
-    await sleep(random() * APART_MS);
+    await sleep(random() * MAX_GAP_MS);
   }
   site.sightings.push(...(await load.stop()));
   return [...problems, ...servers.flatMap((server) => server.errors())];

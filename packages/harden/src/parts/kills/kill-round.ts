@@ -1,6 +1,6 @@
 import type { LostPolicy } from "@calotype/core";
 
-/** Some kills on one ledger. The seed decides the load and the moments; when a process is hit is up to the machine. */
+/** Some kills on one ledger. The seed decides the load and the times, but not what a server does when it is killed. */
 export interface KillRound {
   readonly ledger: "sqlite" | "postgres";
   readonly processes: 1 | 4;
@@ -9,10 +9,10 @@ export interface KillRound {
   readonly kills: number;
 }
 
-/** What came of a round. */
+/** The result of a round. */
 export interface KillOutcome {
-  /** Where the books are wrong, with details. */
+  /** Wrong entries of the ledger, with details. */
   readonly problems: readonly string[];
-  /** Requests that clients sent. */
+  /** The number of requests. */
   readonly requests: number;
 }

@@ -6,7 +6,7 @@ import type { KillOutcome, KillRound } from "./kill-round.ts";
 
 type Kind = readonly [KillRound["ledger"], KillRound["processes"]];
 
-/** The ledgers of this machine, and how many processes use them. */
+/** The available ledgers, with the numbers of processes that use them. */
 export async function findKinds(): Promise<readonly Kind[]> {
   const hasFleet = (await findService(REDIS)) !== undefined && (await findService(POSTGRES)) !== undefined;
   const fleets: readonly Kind[] = [
@@ -16,7 +16,7 @@ export async function findKinds(): Promise<readonly Kind[]> {
   return [["sqlite", 1], ["sqlite", 4], ...(hasFleet ? fleets : [])];
 }
 
-/** Kills as often as the round says, and checks the books. */
+/** Runs the kills of a round and checks the ledger. */
 export function runRound(round: KillRound): Promise<KillOutcome> {
   return round.ledger === "sqlite" ? killOnSqlite(round) : killInFleet(round);
 }

@@ -1,12 +1,12 @@
 import { ReferenceLedger } from "@calotype/conformance/ledger-suite/reference-ledger";
 import { toUnits } from "@calotype/conformance/ledger-suite/units";
 import type { Ledger } from "@calotype/core";
-import type { Problem } from "./judge.ts";
+import type { Problem } from "./check-run.ts";
 import type { Scenario } from "./scenario.ts";
 
-/** A ledger that is compared with the reference ledger at every write. */
+/** A ledger that is compared with the reference ledger after every write. */
 export interface CheckedLedger extends Ledger {
-  /** Where it differed, and where a budget was exceeded. */
+  /** Differences from the reference ledger, and exceeded budgets. */
   readonly problems: readonly Problem[];
 }
 
@@ -21,7 +21,7 @@ export function checkLedger(ledger: Ledger, { callers }: Scenario, now: () => nu
     const { settled, held } = reference.balance(caller);
     if (toUnits(settled) + toUnits(held) <= toUnits(budget)) return;
     const seen = `${caller}: ${settled} settled and ${held} held of ${budget}`;
-    problems.push({ rule: "no caller passes its budget", seen });
+    problems.push({ rule: "no caller exceeds its budget", seen });
   };
 
   return {
@@ -35,7 +35,7 @@ export function checkLedger(ledger: Ledger, { callers }: Scenario, now: () => nu
       const result = await ledger.hold(hold);
       if (result.ok !== expected.ok) {
         problems.push({
-          rule: "a hold is made exactly where the budget allows it",
+          rule: "a hold is made if and only if the budget allows it",
           seen: JSON.stringify(hold),
         });
       }

@@ -9,7 +9,7 @@ const SIZE = "2048x2048";
 const BOUNDARY = "----harden";
 const PICTURE = createBitmap(32, 32);
 
-/** The HTTP request of a client, as a host hands it to the gateway. */
+/** The HTTP request of a client, as a host passes it to the gateway. */
 export function toGatewayRequest(request: ScenarioRequest, signal: GatewayRequest["signal"]): GatewayRequest {
   const { kind, caller, name, hasKey } = request;
   const body = kind === "form" ? formOf(request) : Buffer.from(JSON.stringify(fieldsOf(request)));

@@ -3,11 +3,11 @@ import { type Attempt, isStream, type Served, TOKENS_PER_IMAGE } from "./provide
 import { type Behaviour, type Kind, PRICES, type Scenario, type ScenarioChannel } from "./scenario.ts";
 
 /*
- * The rules of money at their plainest: from what the provider did to what the caller pays. Nothing here uses code or
- * results of the gateway.
+ * What the caller pays for what the provider did, as simply as it can be written. Nothing here uses code or results of
+ * the gateway.
  */
 
-/** What a send costs, in units of `ledger-suite/units`. */
+/** The charge for a send, in units of `ledger-suite/units`. */
 export function chargeOf({ request, attempts }: Served, { pricing, callers }: Scenario): bigint {
   const caller = callers.find(({ id }) => id === request.caller);
   const ratio = caller?.group === "partner" ? PRICES.partnerRatio : "1";
@@ -26,7 +26,7 @@ function imagesOf(kind: Kind, behaviour: Behaviour): number {
   return isStream(kind) && behaviour.report === "no completed event" ? behaviour.images : 1;
 }
 
-/** Tokens to charge, after decisions 32 and 33: without a report only the sizes of a stream's images give tokens. */
+/** Tokens to charge, after decisions 32 and 33. Without a report, only the images of a stream have known tokens. */
 function tokensOf(kind: Kind, behaviour: Behaviour): number {
   const hasNoReport = behaviour.does === "makes" && behaviour.report !== "full";
   const isCounted = !hasNoReport || (isStream(kind) && behaviour.report === "no completed event");
@@ -42,7 +42,7 @@ export function maySendAfter(attempt: Attempt, kind: Kind, channels: readonly Sc
   return behaviour.does !== "stops" || !isStream(kind);
 }
 
-/** Whether the provider tells by its behaviour that it made nothing. */
+/** Whether the behaviour shows that the provider made nothing. */
 export function isNothingMade(behaviour: Behaviour): boolean {
   switch (behaviour.does) {
     case "unreachable":

@@ -7,42 +7,42 @@ import {
 } from "@calotype/core";
 import type { Behaviour, Kind, ScenarioRequest } from "./scenario.ts";
 
-/** One call of a provider, as the provider saw it. */
+/** A call of a provider, as the provider received it. */
 export interface Attempt {
   readonly channel: string;
-  /** Of the channel's API keys. */
+  /** The API key of the channel. */
   readonly key: string;
   readonly beganMs: number;
   readonly behaviour: Behaviour;
 }
 
-/** A send of a client, from the provider's side. */
+/** A send of a client with the calls of providers that it led to. */
 export interface Served {
   readonly request: ScenarioRequest;
   readonly attempts: Attempt[];
 }
 
-/** Tokens of an image of 2048 × 2048. */
+/** The tokens of an image of 2048 × 2048 pixels. */
 export const TOKENS_PER_IMAGE = 16_384;
 const SIZE = "2048x2048";
-/** Above the size from which the gateway relays JSON as it comes. */
+/** The gateway relays JSON of this size while it arrives. */
 const LARGE_BYTES = 80_000;
 const EVENT_GAP_MS = 200;
 
 interface ProviderParts {
   readonly clock: VirtualClock;
-  /** The send that the gateway works on now. */
+  /** The send that the current call belongs to. */
   readonly current: () => Served;
 }
 
-/** Providers of both families that do what the scenario says. */
+/** Providers of both families that behave as the scenario says. */
 export function createProvider({ clock, current }: ProviderParts): Transport {
-  const played = new Map<string, number>();
+  const run = new Map<string, number>();
   return {
     async send(call) {
       const { request, attempts } = current();
-      const turn = played.get(request.name) ?? 0;
-      played.set(request.name, turn + 1);
+      const turn = run.get(request.name) ?? 0;
+      run.set(request.name, turn + 1);
       const behaviour = request.attempts[Math.min(turn, request.attempts.length - 1)];
       if (behaviour === undefined) throw new Error(`No attempt of ${request.name} has a behaviour.`);
       attempts.push({ ...addressOf(call), beganMs: clock.now(), behaviour });
@@ -101,7 +101,7 @@ const QWEN_CODES = {
 } as const;
 
 function refusal(kind: Kind, status: keyof typeof CODES): string {
-  const message = "The provider says no.";
+  const message = "Refused.";
   if (kind === "qwen") return JSON.stringify({ code: QWEN_CODES[status], message, request_id: "b1" });
   return JSON.stringify({ error: { code: CODES[status], message } });
 }

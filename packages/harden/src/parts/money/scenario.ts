@@ -1,8 +1,8 @@
 import { chance, drawInt, pick, type Random } from "../../grammar/draw.ts";
 
-/** One run of the money model: who calls, over which channels, and what the provider does. Plain JSON. */
+/** A scenario of the money model: the callers, the channels, the requests, and what the provider does. Plain JSON. */
 export interface Scenario {
-  /** Draws the gateway's own choices, such as the channel of a tier. */
+  /** Decides the random choices of the gateway, such as the channel of a priority. */
   readonly seed: number;
   readonly pricing: Pricing;
   readonly channels: readonly ScenarioChannel[];
@@ -16,7 +16,7 @@ type Pricing = "per-request" | "per-token";
 export interface ScenarioChannel {
   readonly id: string;
   readonly family: "seedream" | "qwen-image";
-  /** Number of API keys. */
+  /** The number of API keys. */
   readonly keys: number;
   readonly priority: number;
   readonly retryUnsafe: boolean;
@@ -27,25 +27,25 @@ export interface ScenarioCaller {
   readonly group: "default" | "partner";
   /** A decimal amount. */
   readonly budget?: string;
-  /** Concurrent requests. */
+  /** The limit of concurrent requests. */
   readonly concurrent?: number;
 }
 
-/** How images are asked for: family A on `/v1`, on `/api/v3` and by a form; family B. */
+/** The kind of a request: family A on `/v1`, on `/api/v3` or as a form, or family B. */
 export type Kind = "json" | "stream" | "native" | "native stream" | "form" | "qwen";
 
-/** What one client wants. It may send it several times. */
+/** A request of a client, which may send it several times. */
 export interface ScenarioRequest {
-  /** Unique; stands in the prompt. */
+  /** Unique. The prompt of the request. */
   readonly name: string;
   readonly caller: string;
   readonly kind: Kind;
-  /** Images asked for. */
+  /** The number of images that the client asks for. */
   readonly n: number;
   /** Whether all sends carry the same `Idempotency-Key`. */
   readonly hasKey: boolean;
   readonly sends: readonly Send[];
-  /** What the provider does with the attempts at this request, in order. Later attempts get what the last one got. */
+  /** What the provider does with each attempt, in order. Later attempts get the last behaviour. */
   readonly attempts: readonly Behaviour[];
 }
 
@@ -53,7 +53,7 @@ export interface ScenarioRequest {
 export interface Send {
   /** Milliseconds from the start of the run. */
   readonly atMs: number;
-  /** The client disconnects so long after sending. Absent: it reads its response to the end. */
+  /** The client disconnects this long after sending. Absent: it reads the whole response. */
   readonly leaveAfterMs?: number;
 }
 
@@ -75,11 +75,11 @@ export type Behaviour = { readonly afterMs: number } & (
 type Report = "full" | "none" | "no completed event";
 type Stop = "broken between events" | "broken inside an event" | "stalled";
 
-/** What an image and a million output tokens cost, and what the group `partner` pays of it. */
+/** The price of an image and of a million output tokens, and the ratio of the group `partner`. */
 export const PRICES = { image: "0.25", millionTokens: "10", partnerRatio: "0.5" } as const;
 
 const KINDS: readonly Kind[] = ["json", "json", "stream", "native", "native stream", "form", "qwen", "qwen"];
-/** In this time the requests of a run begin. Cooldowns begin and end in it. */
+/** The requests of a scenario begin within this time. It is longer than a cooldown. */
 const SPAN_MS = 120_000;
 
 export function drawScenario(random: Random): Scenario {
@@ -130,7 +130,7 @@ function drawRequest(random: Random, name: string, callers: readonly ScenarioCal
 function drawSends(random: Random): Send[] {
   const firstMs = below(random, SPAN_MS);
   const again = chance(random, 0.6) ? 0 : 1 + below(random, 3);
-  // At once, while the first one runs, or long after it.
+  // At the same time, while the first one runs, or long after it.
   const gapMs = pick(random, [0, 1, 500, 5_000, 60_000]);
   return Array.from({ length: 1 + again }, (_, index) => ({
     atMs: firstMs + index * gapMs,
@@ -160,7 +160,7 @@ function drawReport(random: Random): Report {
   return chance(random, 0.7) ? "full" : pick(random, ["none", "no completed event"]);
 }
 
-/** Large responses pass through the gateway as they come. */
+/** The gateway relays large responses while they arrive. */
 function drawSize(random: Random): { readonly isLarge?: true } {
   return chance(random, 0.05) ? { isLarge: true } : {};
 }

@@ -1,8 +1,6 @@
-import { slopeOf } from "./slope.ts";
-
-/** What a server holds at a moment without requests, after a garbage collection. */
+/** The resources of a server between requests, after a garbage collection. */
 export interface Sample {
-  /** Requests since the start. */
+  /** The number of requests since the start. */
   readonly requests: number;
   readonly heapBytes: number;
   /** Buffers outside of V8's heap. */
@@ -19,8 +17,8 @@ const KIB = 1024;
 const MIB = KIB * KIB;
 
 /**
- * How much each may grow in a run: a fixed amount for compiled code, caches and pools that fill up, and an amount per
- * request that is too small for a leak. The fixed amount decides in short runs, which find large leaks only.
+ * The allowed growth in a run: a fixed amount for compiled code, caches and pools, and an amount per request that is
+ * smaller than any leak. In short runs the fixed amount decides, so they find large leaks only.
  */
 const ALLOWED: Readonly<Record<Measure, { readonly fixed: number; readonly perRequest: number }>> = {
   heapBytes: { fixed: 8 * MIB, perRequest: 32 },
@@ -31,10 +29,10 @@ const ALLOWED: Readonly<Record<Measure, { readonly fixed: number; readonly perRe
   openFiles: { fixed: 10, perRequest: 0 },
 };
 
-/** The share of the samples that is warm-up, and counts for nothing. */
+/** The share of the samples that are warm-up and do not count. */
 const WARM_UP = 1 / 3;
 
-/** What grew more than allowed, one line each. */
+/** Returns the measures that grew more than allowed. */
 export function findGrowth(
   samples: readonly Sample[],
 ): { readonly measure: string; readonly seen: string }[] {
@@ -52,4 +50,31 @@ export function findGrowth(
 function measuresOf(allowed: typeof ALLOWED): Measure[] {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of the object above
   return Object.keys(allowed) as Measure[];
+}
+
+/** A point of a series. */
+interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+/**
+ * The slope of a line through points by Theil and Sen: the median of the slopes of all pairs. A single outlier does not
+ * change it. NaN if no two points differ in x.
+ */
+export function slopeOf(points: readonly Point[]): number {
+  const slopes = points.flatMap((one, index) =>
+    points
+      .slice(index + 1)
+      .filter((other) => other.x !== one.x)
+      .map((other) => (other.y - one.y) / (other.x - one.x)),
+  );
+  return medianOf(slopes);
+}
+
+function medianOf(values: readonly number[]): number {
+  const sorted = values.toSorted((one, other) => one - other);
+  const middle = sorted.length >> 1;
+  const [low = Number.NaN, high = Number.NaN] = [sorted[middle - 1 + (sorted.length % 2)], sorted[middle]];
+  return (low + high) / 2;
 }

@@ -3,24 +3,24 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createBitmap } from "@calotype/conformance/support/create-bitmap";
 import { type Call, open, responseTo } from "@calotype/conformance/support/http-client";
 import { chance, drawInt, pick, type Random } from "../../grammar/draw.ts";
-import { WISHES, type Wish } from "./provider.ts";
+import { BEHAVIOURS, type Behaviour } from "./provider.ts";
 import { KEY, MODEL } from "./server-plan.ts";
 
-/** Clients that call one after another until they are paused. */
+/** Several clients that each send one request after another. */
 export interface Load {
-  /** Requests so far. */
+  /** The number of requests so far. */
   readonly requests: () => number;
-  /** Statuses that no client should have got. */
+  /** The unexpected statuses. */
   readonly unexpected: () => readonly string[];
-  /** Lets the clients call for so long, and waits until the last request has ended. */
+  /** Runs the clients for this time, and waits until the last request has ended. */
   run(ms: number): Promise<void>;
   close(): void;
 }
 
 const CLIENTS = 12;
-/** A request with a large body, for every so many. */
+/** The file of a form. */
 const PICTURE = createBitmap(256, 256);
-const LONGEST_STAY_MS = 25;
+const MAX_LEAVE_MS = 25;
 
 export function createLoad(url: string, random: Random): Load {
   const agent = new Agent({ keepAlive: true });
@@ -28,10 +28,11 @@ export function createLoad(url: string, random: Random): Load {
   let requests = 0;
   const callOnce = async (): Promise<void> => {
     requests++;
-    const wish = pick(random, LIKELY);
-    const leaveAfterMs = chance(random, 0.1) ? drawInt(random, 0, LONGEST_STAY_MS) : undefined;
-    const status = await send(url, drawCall(random, wish, requests), { agent, leaveAfterMs });
-    if (status !== undefined && !EXPECTED[wish].includes(status)) unexpected.push(`${wish}: ${status}`);
+    const behaviour = pick(random, MIX);
+    const leaveAfterMs = chance(random, 0.1) ? drawInt(random, 0, MAX_LEAVE_MS) : undefined;
+    const status = await send(url, drawCall(random, behaviour, requests), { agent, leaveAfterMs });
+    if (status !== undefined && !EXPECTED[behaviour].includes(status))
+      unexpected.push(`${behaviour}: ${status}`);
   };
   return {
     requests: () => requests,
@@ -47,11 +48,11 @@ export function createLoad(url: string, random: Random): Load {
   };
 }
 
-/** Most requests make images. */
-const LIKELY: readonly Wish[] = [...WISHES, "image", "image", "image", "image", "image", "large image"];
+/** Most requests get an image. */
+const MIX: readonly Behaviour[] = [...BEHAVIOURS, "image", "image", "image", "image", "image", "large image"];
 
-/** An overload of one channel may be one of both. A stream has its 200 before it breaks. */
-const EXPECTED: Readonly<Record<Wish, readonly number[]>> = {
+/** A stream has its 200 before its connection breaks. */
+const EXPECTED: Readonly<Record<Behaviour, readonly number[]>> = {
   image: [200],
   "large image": [200],
   refusal: [400],
@@ -59,14 +60,14 @@ const EXPECTED: Readonly<Record<Wish, readonly number[]>> = {
   "broken connection": [200, 502],
 };
 
-function drawCall(random: Random, wish: Wish, number: number): Call {
+function drawCall(random: Random, behaviour: Behaviour, number: number): Call {
   const headers = {
     authorization: `Bearer ${KEY}`,
     ...(chance(random, 0.2) && { "idempotency-key": `request-${number}` }),
   };
-  const fields = { model: MODEL, prompt: wish, size: "2048x2048" };
+  const fields = { model: MODEL, prompt: behaviour, size: "2048x2048" };
   if (chance(random, 0.2)) return formCall(fields, headers);
-  const isStream = wish !== "large image" && chance(random, 0.3);
+  const isStream = behaviour !== "large image" && chance(random, 0.3);
   return {
     path: "/v1/images/generations",
     headers: { ...headers, "content-type": "application/json" },
@@ -91,13 +92,17 @@ function formCall(fields: Readonly<Record<string, string>>, headers: Readonly<Re
   };
 }
 
-interface Stay {
+interface SendOptions {
   readonly agent: Agent;
   readonly leaveAfterMs: number | undefined;
 }
 
-/** The status, where the client stayed for it. */
-async function send(url: string, call: Call, { agent, leaveAfterMs }: Stay): Promise<number | undefined> {
+/** Returns the status, unless the client disconnected first. */
+async function send(
+  url: string,
+  call: Call,
+  { agent, leaveAfterMs }: SendOptions,
+): Promise<number | undefined> {
   const outgoing = open(url, call, agent);
   const left = new AbortController();
   if (leaveAfterMs !== undefined) {
@@ -113,7 +118,7 @@ async function send(url: string, call: Call, { agent, leaveAfterMs }: Stay): Pro
     for await (const _ of incoming);
     return left.signal.aborted ? undefined : incoming.statusCode;
   } catch {
-    // The client left, or the response broke off, as some are meant to.
+    // The client disconnected, or the response broke off on purpose.
     return undefined;
   }
 }

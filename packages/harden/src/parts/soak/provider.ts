@@ -10,18 +10,18 @@ import {
 } from "@calotype/conformance/settlement/making";
 import { type Listening, listen } from "@calotype/conformance/support/listen";
 
-/** What a prompt asks of the provider. */
-export const WISHES = ["image", "large image", "refusal", "overload", "broken connection"] as const;
-export type Wish = (typeof WISHES)[number];
+/** Behaviours of the provider. The prompt of a request names one. */
+export const BEHAVIOURS = ["image", "large image", "refusal", "overload", "broken connection"] as const;
+export type Behaviour = (typeof BEHAVIOURS)[number];
 
 const WORK_MS = 5;
-/** Relayed by the gateway as it comes. */
+/** The gateway relays a response of this size while it arrives. */
 const LARGE_BYTES = 300_000;
 
-/** A provider of family A that does what the prompt says. */
+/** A provider of family A that behaves as the prompt says. */
 export async function startProvider(): Promise<Listening> {
   return await listen((request, response) => {
-    request.on("error", () => undefined); // the gateway may break off
+    request.on("error", () => undefined); // the gateway may disconnect
     void text(request).then(
       (body) => respond(response, JSON.parse(body)),
       () => undefined,
@@ -36,7 +36,7 @@ interface Body {
 
 async function respond(response: ServerResponse, { prompt, stream = false }: Body): Promise<void> {
   await sleep(WORK_MS);
-  switch (WISHES.find((wish) => wish === prompt)) {
+  switch (BEHAVIOURS.find((behaviour) => behaviour === prompt)) {
     case "refusal":
       return refuse(response, 400, "InputTextSensitiveContentDetected");
     case "overload":

@@ -1,9 +1,9 @@
-/** What the program of `server-process.ts` is told. */
+/** The arguments of `server-process.ts`. */
 export interface ServerPlan {
   readonly providerUrl: string;
 }
 
-/** The caller of the load. */
+/** The caller of all requests. */
 export const CALLER = "tester";
 export const KEY = "caller-canary-6ce0d9f3";
 export const MODEL = "seedream-4-5-251128";

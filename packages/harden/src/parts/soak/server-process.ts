@@ -1,4 +1,4 @@
-// A server as an operator writes it, with a page that tells what it holds. Run with --expose-gc.
+// A server as an operator writes it, with a page that shows its resources. It needs --expose-gc.
 import { readdirSync } from "node:fs";
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
@@ -10,30 +10,30 @@ import { CALLER, KEY, MODEL, type ServerPlan } from "./server-plan.ts";
 
 const plan: ServerPlan = JSON.parse(await text(process.stdin));
 
-/** What is kept on purpose is full after a moment, so that it does not look like a leak. */
-const KEPT = 200;
+/** The stores are full after a moment, so that they do not look like a leak. */
+const MAX_ENTRIES = 200;
 
 const gateway = createGateway({
   models: { [MODEL]: { family: "seedream" } },
   channels: [
-    // The provider fails on purpose: another channel is always there.
+    // The provider fails on purpose, so a second channel is needed.
     { id: "one", family: "seedream", apiKey: "channel-canary-1", baseUrl: plan.providerUrl },
     { id: "two", family: "seedream", apiKey: "channel-canary-2", baseUrl: plan.providerUrl },
   ],
   callers: [{ id: CALLER, key: KEY }],
   billing: { model_details: { [MODEL]: { pricing_mode: "per-request", model_price: "0.25" } } },
-  // A request that loses its place or its bytes lets others be refused soon.
+  // If requests lose their slots or their bytes in flight, later requests are refused soon.
   limits: { concurrent: 64 },
   maxBytesInFlight: 64 * 1024 * 1024,
-  ledger: createMemoryLedger({ maxRecords: KEPT }),
-  admission: createMemoryAdmissionStore({ maxResponses: KEPT }),
+  ledger: createMemoryLedger({ maxRecords: MAX_ENTRIES }),
+  admission: createMemoryAdmissionStore({ maxResponses: MAX_ENTRIES }),
   onUsage: () => undefined,
   logger: { warn: () => undefined, error: () => undefined },
 });
 
-const answer = toNodeHandler(gateway);
+const handle = toNodeHandler(gateway);
 const server = createServer((req, res) => {
-  if (req.url !== "/sample") return answer(req, res);
+  if (req.url !== "/sample") return handle(req, res);
   void takeSample().then((sample) => res.end(JSON.stringify(sample)));
 });
 server.listen(0, "127.0.0.1", () => {
@@ -43,11 +43,11 @@ server.listen(0, "127.0.0.1", () => {
 
 process.once("SIGTERM", () => void end());
 
-/** What is held, and what is set aside in money. */
+/** The resources of the server, and the money that is held. */
 export type ServerSample = Omit<Sample, "requests"> & { readonly held: string };
 
 async function takeSample(): Promise<ServerSample> {
-  // Twice: what the first one finalizes the second one frees.
+  // Twice, because the second collection frees what the first one finalized.
   for (let round = 0; round < 2; round++) {
     globalThis.gc?.();
     await nextTurn();

@@ -1,55 +1,58 @@
 import { fromUnits } from "@calotype/conformance/ledger-suite/units";
 import type { UsageRecord } from "@calotype/core";
 import { chargeOf, isNothingMade, maySendAfter } from "./model.ts";
-import { type Played, type Sighting, START_MS } from "./play.ts";
 import { isStream } from "./provider.ts";
+import { type ScenarioRun, type SendResult, START_MS } from "./run-scenario.ts";
 import type { Kind, Scenario } from "./scenario.ts";
 
-/** A rule that does not hold, and where. */
+/** A broken rule. */
 export interface Problem {
   readonly rule: string;
   readonly seen: string;
 }
 
-/** Compares a run with the rules of money. Expected charges come from `model.ts`. */
-export async function judge(played: Played): Promise<Problem[]> {
-  const { scenario, sightings, probes, ledger, isClosed } = played;
-  const all = [...sightings, ...probes];
-  const byRequest = Map.groupBy(sightings, ({ request }) => request);
+/** Checks all rules of a run. Expected charges come from `model.ts`. */
+export async function checkRun(run: ScenarioRun): Promise<Problem[]> {
+  const { scenario, results, probes, ledger, isClosed } = run;
+  const all = [...results, ...probes];
+  const byRequest = Map.groupBy(results, ({ request }) => request);
   return [
     ...ledger.problems,
     ...(isClosed ? [] : [{ rule: "gateway.close() returns", seen: "" }]),
-    ...all.flatMap((sighting) => judgeSend(sighting, played)),
-    ...probes.filter(({ seen }) => seen?.code === "rate_limit_exceeded").map(toLostPlace),
-    ...[...byRequest.values()].flatMap(judgeKey),
-    ...(await judgeBalances(played, all)),
-    ...judgeDelivery(played),
-    ...findStrangers(played, all),
-    ...scenario.callers.flatMap(({ id, concurrent }) => judgeConcurrency(id, concurrent, all)),
+    ...all.flatMap((result) => checkSend(result, run)),
+    ...probes.filter(({ seen }) => seen?.code === "rate_limit_exceeded").map(toLostSlot),
+    ...[...byRequest.values()].flatMap(checkIdempotencyKey),
+    ...(await checkBalances(run, all)),
+    ...checkDelivery(run),
+    ...findUnknownRecords(run, all),
+    ...scenario.callers.flatMap(({ id, concurrent }) => checkConcurrency(id, concurrent, all)),
   ];
 }
 
-function toLostPlace({ request }: Sighting): Problem {
-  return { rule: "no place for a concurrent request is lost", seen: request.caller };
+function toLostSlot({ request }: SendResult): Problem {
+  return { rule: "no slot is lost", seen: request.caller };
 }
 
-/** One send, by itself. */
-function judgeSend(sighting: Sighting, { scenario, records }: Played): Problem[] {
-  const { request, attempts, id, endedMs } = sighting;
-  const where = `${request.name}, sent at ${sighting.beganMs} ms: `;
+/** The rules of one send. */
+function checkSend(result: SendResult, { scenario, records }: ScenarioRun): Problem[] {
+  const { request, attempts, id, endedMs } = result;
+  const where = `${request.name}, sent at ${result.beganMs} ms: `;
   if (endedMs === undefined) return [{ rule: "every request ends", seen: where }];
   const own = records.filter((record) => record.id === id);
   const problems = [
-    ...judgeAttempts(sighting, scenario),
-    ...judgeRecord(sighting, own, scenario),
-    ...judgeSeen(sighting, scenario),
-    ...(sighting.isReplay && attempts.length > 0 ? [{ rule: "a replay is not sent", seen: "" }] : []),
+    ...checkAttempts(result, scenario),
+    ...checkRecord(result, own, scenario),
+    ...checkSeenResponse(result, scenario),
+    ...(result.isReplay && attempts.length > 0 ? [{ rule: "a replay is not sent", seen: "" }] : []),
   ];
   return problems.map(({ rule, seen }) => ({ rule, seen: where + seen }));
 }
 
 /** Whether each attempt was allowed. */
-function judgeAttempts({ request, attempts, leftMs, beganMs }: Sighting, { channels }: Scenario): Problem[] {
+function checkAttempts(
+  { request, attempts, leftMs, beganMs }: SendResult,
+  { channels }: Scenario,
+): Problem[] {
   const problems: Problem[] = [];
   const tried = new Set<string>();
   for (const [index, attempt] of attempts.entries()) {
@@ -61,7 +64,7 @@ function judgeAttempts({ request, attempts, leftMs, beganMs }: Sighting, { chann
     }
     if (before !== undefined && !maySendAfter(before, request.kind, channels)) {
       const seen = `${before.channel}: ${JSON.stringify(before.behaviour)}`;
-      problems.push({ rule: "nothing is sent again where an image may have been made", seen });
+      problems.push({ rule: "nothing is sent again if an image may have been made", seen });
     }
     const route = `${attempt.channel} ${attempt.key}`;
     if (tried.has(route)) problems.push({ rule: "no key is tried twice for a request", seen: route });
@@ -71,8 +74,8 @@ function judgeAttempts({ request, attempts, leftMs, beganMs }: Sighting, { chann
 }
 
 /** The record of a send, and its charge. */
-function judgeRecord(sighting: Sighting, records: readonly UsageRecord[], scenario: Scenario): Problem[] {
-  const { request, attempts } = sighting;
+function checkRecord(result: SendResult, records: readonly UsageRecord[], scenario: Scenario): Problem[] {
+  const { request, attempts } = result;
   const isReached = attempts.some(({ behaviour }) => behaviour.does !== "unreachable");
   if (records.length !== Number(isReached)) {
     const seen = `${records.length} records, ${attempts.length} attempts`;
@@ -80,7 +83,7 @@ function judgeRecord(sighting: Sighting, records: readonly UsageRecord[], scenar
   }
   const [record] = records;
   if (record === undefined) return [];
-  const charge = fromUnits(chargeOf(sighting, scenario));
+  const charge = fromUnits(chargeOf(result, scenario));
   const seen = `charged ${record.charge}, expected ${charge}; ${JSON.stringify(record)}`;
   return [
     ...(record.charge === charge
@@ -94,23 +97,24 @@ function judgeRecord(sighting: Sighting, records: readonly UsageRecord[], scenar
 /** Statuses of the documentation that these scenarios can have. */
 const STATUSES = new Set([200, 400, 401, 403, 404, 409, 429, 499, 502, 503, 504]);
 
-/** What the client got, if it stayed. */
-function judgeSeen(sighting: Sighting, scenario: Scenario): Problem[] {
-  const { request, attempts, leftMs, isReplay, isBroken, status = 0, seen } = sighting;
+/** The response, if the client did not disconnect. */
+function checkSeenResponse(result: SendResult, scenario: Scenario): Problem[] {
+  const { request, attempts, leftMs, isReplay, isBroken, status = 0, seen } = result;
   if (leftMs !== undefined) return [];
   const got = `${status} ${seen?.code}, ${seen?.images} images`;
   if (!STATUSES.has(status)) return [{ rule: "every response is a documented one", seen: got }];
   const last = attempts.at(-1)?.behaviour;
-  if (last === undefined) return isReplay ? [] : judgeRefusal(sighting, scenario);
+  if (last === undefined) return isReplay ? [] : checkRefusal(result, scenario);
   const images =
     last.does === "makes" ? last.images : last.does === "stops" ? streamed(request.kind, last.sent) : 0;
   const problems: Problem[] = [];
-  if (last.does === "makes" && status !== 200) problems.push({ rule: "a success is a 200", seen: got });
+  if (last.does === "makes" && status !== 200)
+    problems.push({ rule: "images come with status 200", seen: got });
   if (last.does === "stops" && isBroken !== true && seen?.code === undefined) {
-    problems.push({ rule: "a response that broke off does not look finished", seen: got });
+    problems.push({ rule: "a response that broke off does not look complete", seen: got });
   }
   if (seen !== undefined && seen.images !== images) {
-    problems.push({ rule: "the client gets the images that came", seen: `${got}, expected ${images}` });
+    problems.push({ rule: "the client gets the images of the provider", seen: `${got}, expected ${images}` });
   }
   return problems;
 }
@@ -119,8 +123,8 @@ function streamed(kind: Kind, sent: number): number {
   return isStream(kind) ? sent : 0;
 }
 
-/** Without an attempt there is a reason of the gateway's own. */
-function judgeRefusal({ request, seen }: Sighting, { callers }: Scenario): Problem[] {
+/** Without an attempt, the gateway itself had a reason to refuse. */
+function checkRefusal({ request, seen }: SendResult, { callers }: Scenario): Problem[] {
   const caller = callers.find(({ id }) => id === request.caller);
   const isRepeated = request.hasKey && request.sends.length > 1;
   const reasons: Readonly<Record<string, boolean>> = {
@@ -134,7 +138,7 @@ function judgeRefusal({ request, seen }: Sighting, { callers }: Scenario): Probl
 }
 
 /** All sends with one idempotency key. */
-function judgeKey(sends: readonly Sighting[]): Problem[] {
+function checkIdempotencyKey(sends: readonly SendResult[]): Problem[] {
   const [first] = sends;
   if (first?.request.hasKey !== true) return [];
   const seen = first.request.name;
@@ -149,20 +153,23 @@ function judgeKey(sends: readonly Sighting[]): Problem[] {
   ];
 }
 
-function startOf({ attempts: [first] }: Sighting): number {
+function startOf({ attempts: [first] }: SendResult): number {
   return (first?.beganMs ?? Infinity) - START_MS;
 }
 
-/** Whether the client of a send still waits. One that left may have let go of its key. */
-function isDuring(time: number, sighting: Sighting): boolean {
-  return startOf(sighting) <= time && time < (sighting.leftMs ?? sighting.endedMs ?? Infinity);
+/** Whether the client of a send still waits. A client that disconnected may have released its idempotency key. */
+function isDuring(time: number, result: SendResult): boolean {
+  return startOf(result) <= time && time < (result.leftMs ?? result.endedMs ?? Infinity);
 }
 
-async function judgeBalances({ scenario, ledger }: Played, all: readonly Sighting[]): Promise<Problem[]> {
+async function checkBalances(
+  { scenario, ledger }: ScenarioRun,
+  all: readonly SendResult[],
+): Promise<Problem[]> {
   const problems: Problem[] = [];
   for (const { id } of scenario.callers) {
     const own = all.filter(({ request }) => request.caller === id);
-    const charged = fromUnits(own.reduce((sum, sighting) => sum + chargeOf(sighting, scenario), 0n));
+    const charged = fromUnits(own.reduce((sum, result) => sum + chargeOf(result, scenario), 0n));
     const { held, settled } = await ledger.balance(id);
     const seen = `${id}: ${settled} settled, ${held} held, expected ${charged}`;
     if (held !== "0") problems.push({ rule: "no hold is left", seen });
@@ -172,20 +179,20 @@ async function judgeBalances({ scenario, ledger }: Played, all: readonly Sightin
   return problems;
 }
 
-function judgeDelivery({ records, delivered }: Played): Problem[] {
+function checkDelivery({ records, delivered }: ScenarioRun): Problem[] {
   const ids = new Set(delivered.map(({ id }) => id));
   const rule = "onUsage gets every record";
   return records.filter(({ id }) => !ids.has(id)).map(({ id }) => ({ rule, seen: id }));
 }
 
-function findStrangers({ records }: Played, all: readonly Sighting[]): Problem[] {
+function findUnknownRecords({ records }: ScenarioRun, all: readonly SendResult[]): Problem[] {
   const ids = new Set(all.map(({ id }) => id));
   const rule = "every record has a request";
   return records.filter(({ id }) => !ids.has(id)).map(({ id }) => ({ rule, seen: id }));
 }
 
-/** Requests of a caller that were sent to providers at once. */
-function judgeConcurrency(caller: string, limit: number | undefined, all: readonly Sighting[]): Problem[] {
+/** Concurrent requests of a caller at providers. */
+function checkConcurrency(caller: string, limit: number | undefined, all: readonly SendResult[]): Problem[] {
   if (limit === undefined) return [];
   const own = all.filter(({ request, attempts }) => request.caller === caller && attempts.length > 0);
   const counts = own.map((one) => own.filter((other) => isDuring(startOf(one), other)).length);

@@ -17,71 +17,79 @@ import { MODELS, toGatewayRequest } from "./client-request.ts";
 import { createProvider, type Served } from "./provider.ts";
 import { PRICES, type Scenario, type ScenarioCaller, type ScenarioRequest, type Send } from "./scenario.ts";
 
-/** What became of one send of a client. */
-export interface Sighting extends Served {
+/** One send of a client, and its response. */
+export interface SendResult extends Served {
   readonly send: Send;
   readonly beganMs: number;
-  /** When the client left. */
+  /** When the client disconnected. */
   leftMs?: number;
-  /** When the response ended, or the client stopped reading it. Absent: it never did. */
+  /** When the response ended or the client stopped reading. Absent: the response did not end. */
   endedMs?: number;
   id?: string;
   status?: number;
   isReplay?: boolean;
-  /** Images that the client got, and the code of the error, if it read to the end. */
+  /** The images and the error code that the client got, if it read the whole response. */
   seen?: { readonly images: number; readonly code: string | undefined };
-  /** The body broke off. */
+  /** True if the body broke off. */
   isBroken?: boolean;
 }
 
-/** A run that is over. */
-export interface Played {
+/** A scenario that has run. */
+export interface ScenarioRun {
   readonly scenario: Scenario;
-  readonly sightings: readonly Sighting[];
-  /** Concurrent sends after everything ended, of callers that have a limit. */
-  readonly probes: readonly Sighting[];
+  readonly results: readonly SendResult[];
+  /** Concurrent sends after all others have ended, by callers with a limit. */
+  readonly probes: readonly SendResult[];
   readonly records: readonly UsageRecord[];
-  /** Records that `onUsage` got. */
+  /** The records that `onUsage` received. */
   readonly delivered: readonly UsageRecord[];
   readonly ledger: CheckedLedger;
   readonly isClosed: boolean;
 }
 
-/** Where the virtual clock begins. */
+/** The start of the virtual clock. */
 export const START_MS = Date.UTC(2027, 0, 1);
 
-/** Everything that a scenario begins has ended by then, and every cooldown and lease is over. */
-const PATIENCE_MS = 2 * 3_600_000;
-/** Real time that closing may take. */
+/** Virtual time in which all requests, cooldowns and leases of a scenario end. */
+const SETTLE_MS = 2 * 3_600_000;
+/** The real time that closing may take. */
 const CLOSE_MS = 10_000;
 
-/** Plays a scenario in virtual time against a real gateway. */
-export async function playScenario(scenario: Scenario): Promise<Played> {
-  const stage = openStage(scenario);
-  const sightings: Sighting[] = [];
+/** Runs a scenario in virtual time against a real gateway. */
+export async function runScenario(scenario: Scenario): Promise<ScenarioRun> {
+  const simulation = openSimulation(scenario);
+  const results: SendResult[] = [];
   for (const request of scenario.requests) {
-    for (const send of request.sends) sightings.push(stage.plan(request, send));
+    for (const send of request.sends) results.push(simulation.plan(request, send));
   }
-  await stage.clock.pass(PATIENCE_MS);
+  await simulation.clock.pass(SETTLE_MS);
   const probes = scenario.callers.flatMap((caller) =>
-    caller.budget === undefined ? planProbes(stage, caller) : [],
+    caller.budget === undefined ? planProbes(simulation, caller) : [],
   );
-  await stage.clock.pass(PATIENCE_MS);
-  const isClosed = await closesInTime(stage.gateway);
-  const records = await readAll(stage.ledger);
-  return { scenario, sightings, probes, records, delivered: stage.delivered, ledger: stage.ledger, isClosed };
+  await simulation.clock.pass(SETTLE_MS);
+  const isClosed = await closesInTime(simulation.gateway);
+  const records = await readAll(simulation.ledger);
+  return {
+    scenario,
+    results,
+    probes,
+    records,
+    delivered: simulation.delivered,
+    ledger: simulation.ledger,
+    isClosed,
+  };
 }
 
-interface Stage {
+interface Simulation {
   readonly clock: VirtualClock;
   readonly gateway: Gateway;
   readonly ledger: CheckedLedger;
   readonly delivered: UsageRecord[];
-  /** The send happens when its time has come. */
-  plan(request: ScenarioRequest, send: Send): Sighting;
+  /** Sends the request at the time of the send. */
+  plan(request: ScenarioRequest, send: Send): SendResult;
 }
 
-function openStage(scenario: Scenario): Stage {
+function openSimulation(scenario: Scenario): Simulation {
   const clock = createVirtualClock(START_MS);
   const working = new AsyncLocalStorage<Served>();
   const ledger = checkLedger(
@@ -114,26 +122,26 @@ function openStage(scenario: Scenario): Stage {
     },
   );
 
-  const run = async (sighting: Sighting): Promise<void> => {
+  const run = async (result: SendResult): Promise<void> => {
     const signal = { aborted: false };
     const { promise: left, resolve: leave } = Promise.withResolvers<void>();
     const waitToLeave = async (leaveAfterMs: number): Promise<void> => {
       await clock.sleep(leaveAfterMs);
-      if (sighting.endedMs !== undefined) return;
-      sighting.leftMs = clock.now() - START_MS;
+      if (result.endedMs !== undefined) return;
+      result.leftMs = clock.now() - START_MS;
       signal.aborted = true;
       leave();
     };
-    if (sighting.send.leaveAfterMs !== undefined) void waitToLeave(sighting.send.leaveAfterMs);
-    const answered = working.run(sighting, () => gateway.handle(toGatewayRequest(sighting.request, signal)));
-    if (answered === null) throw new Error("The gateway does not serve the path.");
-    // The hash of an idempotency key and the parser of forms work beside the virtual clock.
+    if (result.send.leaveAfterMs !== undefined) void waitToLeave(result.send.leaveAfterMs);
+    const response = working.run(result, () => gateway.handle(toGatewayRequest(result.request, signal)));
+    if (response === null) throw new Error("The gateway does not serve the path.");
+    // The hash of an idempotency key and the parser of forms take real time.
     const reachedStore = new Promise<void>((resolve) => {
       onAdmit = resolve;
     });
-    clock.standStillFor(Promise.race([reachedStore, answered]));
-    await readResponse(sighting, await answered, left);
-    sighting.endedMs = clock.now() - START_MS;
+    clock.standStillFor(Promise.race([reachedStore, response]));
+    await readResponse(result, await response, left);
+    result.endedMs = clock.now() - START_MS;
   };
 
   return {
@@ -143,9 +151,9 @@ function openStage(scenario: Scenario): Stage {
     delivered,
     plan(request, send) {
       const beganMs = Math.max(send.atMs, clock.now() - START_MS);
-      const sighting: Sighting = { request, send, beganMs, attempts: [] };
-      void clock.sleep(beganMs - (clock.now() - START_MS)).then(() => run(sighting));
-      return sighting;
+      const result: SendResult = { request, send, beganMs, attempts: [] };
+      void clock.sleep(beganMs - (clock.now() - START_MS)).then(() => run(result));
+      return result;
     },
   };
 }
@@ -184,19 +192,19 @@ function describeGateway({ channels, callers, pricing }: Scenario): Parameters<t
   };
 }
 
-/** Reads like a host: to the end, or until the client leaves. */
+/** Reads the response like a host: completely, or until the client disconnects. */
 async function readResponse(
-  sighting: Sighting,
+  result: SendResult,
   response: GatewayResponse,
   left: Promise<void>,
 ): Promise<void> {
   const { status, headers, body } = response;
-  sighting.id = headers["x-request-id"] ?? "";
-  sighting.status = status;
-  sighting.isReplay = headers["idempotent-replayed"] === "true";
-  const text = isWhole(body) ? toText(body) : await readChunks(sighting, body, left);
-  if (sighting.leftMs !== undefined || text === undefined) return;
-  sighting.seen = isEvents(response) ? seeEvents(text) : seeJson(text);
+  result.id = headers["x-request-id"] ?? "";
+  result.status = status;
+  result.isReplay = headers["idempotent-replayed"] === "true";
+  const text = isWhole(body) ? toText(body) : await readChunks(result, body, left);
+  if (result.leftMs !== undefined || text === undefined) return;
+  result.seen = isEvents(response) ? seeEvents(text) : seeJson(text);
 }
 
 function isWhole(body: GatewayResponse["body"]): body is string | Uint8Array<ArrayBuffer> {
@@ -208,13 +216,13 @@ function toText(body: string | Uint8Array): string {
 }
 
 async function readChunks(
-  sighting: Sighting,
+  result: SendResult,
   body: AsyncIterable<Uint8Array>,
   left: Promise<void>,
 ): Promise<string | undefined> {
   const chunks = body[Symbol.asyncIterator]();
   void left.then(() => chunks.return?.().catch(() => undefined));
-  if (sighting.leftMs !== undefined) return undefined;
+  if (result.leftMs !== undefined) return undefined;
   const decoder = new TextDecoder();
   let text = "";
   try {
@@ -223,7 +231,7 @@ async function readChunks(
     }
     return text;
   } catch {
-    sighting.isBroken = true;
+    result.isBroken = true;
     return undefined;
   }
 }
@@ -232,13 +240,13 @@ function isEvents({ headers }: GatewayResponse): boolean {
   return headers["content-type"]?.startsWith("text/event-stream") === true;
 }
 
-function seeEvents(text: string): NonNullable<Sighting["seen"]> {
+function seeEvents(text: string): NonNullable<SendResult["seen"]> {
   const images = [...text.matchAll(/^event: image_generation\.partial_succeeded\ndata: .*\n\n/gm)].length;
   const error = /^event: error\ndata: (.*)\n\n/m.exec(text)?.[1];
   return { images, code: error === undefined ? undefined : codeOf(error) };
 }
 
-function seeJson(text: string): NonNullable<Sighting["seen"]> {
+function seeJson(text: string): NonNullable<SendResult["seen"]> {
   const body: { readonly data?: readonly object[] } = JSON.parse(text);
   const images = body.data?.filter((item) => "url" in item || "b64_json" in item) ?? [];
   return { images: images.length, code: body.data === undefined ? codeOf(text) : undefined };
@@ -249,10 +257,10 @@ function codeOf(text: string): string {
   return String(body.error?.code);
 }
 
-/** As many requests at once as the caller may have: they all find a place if none was lost. */
-function planProbes(stage: Stage, { id, concurrent = 0 }: ScenarioCaller): Sighting[] {
+/** As many concurrent requests as the caller may send. All of them find a slot, unless one was lost. */
+function planProbes(simulation: Simulation, { id, concurrent = 0 }: ScenarioCaller): SendResult[] {
   return Array.from({ length: concurrent }, (_, index) =>
-    stage.plan(
+    simulation.plan(
       {
         name: `probe-${id}-${index}`,
         caller: id,
@@ -268,13 +276,13 @@ function planProbes(stage: Stage, { id, concurrent = 0 }: ScenarioCaller): Sight
 }
 
 async function closesInTime(gateway: Gateway): Promise<boolean> {
-  const patience = new AbortController();
+  const timeout = new AbortController();
   const timedOut = new Promise<false>((resolve) => {
     const timer = setTimeout(() => resolve(false), CLOSE_MS);
-    patience.signal.addEventListener("abort", () => clearTimeout(timer));
+    timeout.signal.addEventListener("abort", () => clearTimeout(timer));
   });
   const isClosed = await Promise.race([gateway.close().then(() => true), timedOut]);
-  patience.abort();
+  timeout.abort();
   return isClosed;
 }
 

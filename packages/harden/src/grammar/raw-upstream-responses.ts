@@ -1,9 +1,9 @@
-import { writeMaking } from "../simulated-provider.ts";
+import { writeImageReply } from "../simulated-provider.ts";
 import { type Bytes, drawPackets, mutateBytes, toBytes } from "./bytes.ts";
 import { chance, drawInt, pick, type Random } from "./draw.ts";
 
 /** What a provider writes on a connection. `$CHANNEL_KEY` is replaced when it is sent. */
-export interface RawReplyInput {
+export interface RawUpstreamInput {
   /** Whether the client asked for a stream. */
   readonly isStream: boolean;
   readonly bytes: Bytes;
@@ -14,11 +14,11 @@ export interface RawReplyInput {
   readonly ending: "ends" | "resets" | "stays open";
 }
 
-const JSON_TEXT = writeMaking({ images: 1, form: "seedream" });
-const EVENTS = writeMaking({ images: 1, form: "events" });
+const JSON_TEXT = writeImageReply({ images: 1, form: "seedream" });
+const EVENTS = writeImageReply({ images: 1, form: "events" });
 
-/** A reply that makes one image. */
-export const VALID_RAW_REPLY: RawReplyInput = {
+/** A response with one image. */
+export const VALID_RAW_RESPONSE: RawUpstreamInput = {
   isStream: false,
   bytes: {
     text: `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(JSON_TEXT)}\r\n\r\n${JSON_TEXT}`,
@@ -28,8 +28,8 @@ export const VALID_RAW_REPLY: RawReplyInput = {
   ending: "stays open",
 };
 
-/** Bytes of a reply with a head, framing and an end that may each be broken. */
-export function drawReplyBytes(random: Random): RawReplyInput {
+/** A response whose head, framing and end may each be wrong. */
+export function drawRawUpstreamInput(random: Random): RawUpstreamInput {
   const isStream = chance(random, 0.4);
   const text = isStream ? EVENTS : JSON_TEXT;
   const type = `content-type: ${isStream ? "text/event-stream" : "application/json"}`;
@@ -46,7 +46,7 @@ export function drawReplyBytes(random: Random): RawReplyInput {
   };
 }
 
-function drawEnding(random: Random): RawReplyInput["ending"] {
+function drawEnding(random: Random): RawUpstreamInput["ending"] {
   return pick(random, ["ends", "ends", "ends", "ends", "ends", "resets", "resets", "stays open"]);
 }
 

@@ -1,12 +1,12 @@
-import { type Making, writeMaking } from "../simulated-provider.ts";
+import { type ImageReply, writeImageReply } from "../simulated-provider.ts";
 import { type Bytes, drawCuts, mutateBytes, toBytes } from "./bytes.ts";
 import { chance, drawInt, pick, type Random } from "./draw.ts";
 import { mutateJson, toJson, writeJson } from "./json-text.ts";
 import { GENERATIONS, NATIVE, QWEN_IMAGE, SEEDREAM } from "./requests.ts";
 
-/** A request and what the provider replies to it. `$CHANNEL_KEY` in the reply is replaced when it is sent. */
-export interface ReplyInput {
-  readonly ask: { readonly path: string; readonly body: Readonly<Record<string, unknown>> };
+/** A request and the response of the provider. `$CHANNEL_KEY` in the response is replaced when it is sent. */
+export interface UpstreamInput {
+  readonly request: { readonly path: string; readonly body: Readonly<Record<string, unknown>> };
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Bytes;
@@ -14,26 +14,36 @@ export interface ReplyInput {
   readonly cuts: readonly number[];
   readonly ending: "ends" | "breaks" | "times out";
   readonly reader: "reads" | "leaves";
-  /** Images that a valid reply makes; `null` if the reply is not valid. */
+  /** The number of images of a valid response; `null` if the response is not valid. */
   readonly makes: number | null;
 }
 
-/** What clients ask for, and the form of a valid reply. */
-const ASKS: readonly { readonly ask: ReplyInput["ask"]; readonly form: Making["form"] }[] = [
-  { ask: { path: GENERATIONS, body: { model: SEEDREAM, prompt: "x", n: 4 } }, form: "seedream" },
-  {
-    ask: { path: GENERATIONS, body: { model: SEEDREAM, prompt: "x", n: 4, response_format: "b64_json" } },
-    form: "seedream",
-  },
-  { ask: { path: GENERATIONS, body: { model: SEEDREAM, prompt: "x", n: 4, stream: true } }, form: "events" },
-  { ask: { path: NATIVE, body: native({}) }, form: "seedream" },
-  { ask: { path: NATIVE, body: native({ stream: true }) }, form: "events" },
-  { ask: { path: GENERATIONS, body: { model: QWEN_IMAGE, prompt: "x", n: 4 } }, form: "qwen-image" },
-  {
-    ask: { path: GENERATIONS, body: { model: QWEN_IMAGE, prompt: "x", n: 4, response_format: "b64_json" } },
-    form: "qwen-image",
-  },
-];
+/** Requests of clients, and the form of a valid response. */
+const REQUESTS: readonly { readonly request: UpstreamInput["request"]; readonly form: ImageReply["form"] }[] =
+  [
+    { request: { path: GENERATIONS, body: { model: SEEDREAM, prompt: "x", n: 4 } }, form: "seedream" },
+    {
+      request: {
+        path: GENERATIONS,
+        body: { model: SEEDREAM, prompt: "x", n: 4, response_format: "b64_json" },
+      },
+      form: "seedream",
+    },
+    {
+      request: { path: GENERATIONS, body: { model: SEEDREAM, prompt: "x", n: 4, stream: true } },
+      form: "events",
+    },
+    { request: { path: NATIVE, body: native({}) }, form: "seedream" },
+    { request: { path: NATIVE, body: native({ stream: true }) }, form: "events" },
+    { request: { path: GENERATIONS, body: { model: QWEN_IMAGE, prompt: "x", n: 4 } }, form: "qwen-image" },
+    {
+      request: {
+        path: GENERATIONS,
+        body: { model: QWEN_IMAGE, prompt: "x", n: 4, response_format: "b64_json" },
+      },
+      form: "qwen-image",
+    },
+  ];
 
 function native(fields: object): Record<string, unknown> {
   const options = {
@@ -43,21 +53,21 @@ function native(fields: object): Record<string, unknown> {
   return { model: SEEDREAM, prompt: "x", ...options, ...fields };
 }
 
-/** A reply: a quarter of them valid, the others changed in structure, bytes, head or end. */
-export function drawReply(random: Random): ReplyInput {
-  const { ask, form } = pick(random, ASKS);
-  const making: Making = { images: drawInt(random, 1, 4), form };
-  const text = form === "events" ? respell(random, writeMaking(making)) : writeMaking(making);
-  const valid = toInput(ask, making, text);
+/** A response: a quarter of them valid, the others changed in structure, bytes, head or end. */
+export function drawUpstreamInput(random: Random): UpstreamInput {
+  const { request, form } = pick(random, REQUESTS);
+  const planned: ImageReply = { images: drawInt(random, 1, 4), form };
+  const text = form === "events" ? respell(random, writeImageReply(planned)) : writeImageReply(planned);
+  const valid = toInput(request, planned, text);
   const cut = { ...valid, cuts: drawCuts(random, Buffer.byteLength(text)), reader: drawReader(random) };
-  return chance(random, 0.25) ? cut : spoil(random, cut, making);
+  return chance(random, 0.25) ? cut : spoil(random, cut, planned);
 }
 
-/** Valid streams, each cut at every place: the fixed set of cases. */
-export function listSplits(): readonly ReplyInput[] {
-  const streams = ASKS.filter(({ form }) => form === "events").flatMap(({ ask }) => {
-    const making: Making = { images: 2, form: "events" };
-    const text = writeMaking(making);
+/** The fixed set of cases: valid streams, each cut at every position. */
+export function listSplits(): readonly UpstreamInput[] {
+  const streams = REQUESTS.filter(({ form }) => form === "events").flatMap(({ request }) => {
+    const planned: ImageReply = { images: 2, form: "events" };
+    const text = writeImageReply(planned);
     const spellings = [
       text,
       text.replaceAll("\n", "\r\n"),
@@ -65,7 +75,7 @@ export function listSplits(): readonly ReplyInput[] {
       `\ufeff:hi\n\n${text}`,
       spreadData(text),
     ];
-    return spellings.map((spelling) => toInput(ask, making, spelling));
+    return spellings.map((spelling) => toInput(request, planned, spelling));
   });
   return streams.flatMap((input) => {
     const length = Buffer.from("text" in input.body ? input.body.text : "").length;
@@ -73,25 +83,25 @@ export function listSplits(): readonly ReplyInput[] {
   });
 }
 
-function toInput(ask: ReplyInput["ask"], making: Making, text: string): ReplyInput {
-  const type = making.form === "events" ? "text/event-stream" : "application/json";
+function toInput(request: UpstreamInput["request"], planned: ImageReply, text: string): UpstreamInput {
+  const type = planned.form === "events" ? "text/event-stream" : "application/json";
   return {
-    ask,
+    request,
     status: 200,
     headers: { "content-type": type },
     body: { text },
     cuts: [],
     ending: "ends",
     reader: "reads",
-    makes: making.images,
+    makes: planned.images,
   };
 }
 
-function drawReader(random: Random): ReplyInput["reader"] {
+function drawReader(random: Random): UpstreamInput["reader"] {
   return chance(random, 0.9) ? "reads" : "leaves";
 }
 
-/** Other spellings of the same events: line ends, comments, fields that mean nothing, data on several lines. */
+/** The same events with other line ends, comments, fields without meaning, or data on several lines. */
 function respell(random: Random, text: string): string {
   let spelled = chance(random, 0.3) ? spreadData(text) : text;
   if (chance(random, 0.3))
@@ -105,7 +115,7 @@ function respell(random: Random, text: string): string {
   return chance(random, 0.4) ? spelled.replaceAll("\n", pick(random, ["\r\n", "\r"])) : spelled;
 }
 
-/** JSON may be spread over several data lines, which the reader joins with a line feed. */
+/** Spreads JSON over several data lines, which a reader joins with line feeds. */
 function spreadData(text: string): string {
   return text.replaceAll(',"created"', '\ndata: ,"created"');
 }
@@ -117,11 +127,11 @@ const QUOTES = [
   "a$CHANNEL_KEY$CHANNEL_KEY",
 ];
 
-function spoil(random: Random, input: ReplyInput, making: Making): ReplyInput {
-  const spoiled: ReplyInput = {
+function spoil(random: Random, input: UpstreamInput, planned: ImageReply): UpstreamInput {
+  const spoiled: UpstreamInput = {
     ...input,
     makes: null,
-    ...spoilBody(random, making),
+    ...spoilBody(random, planned),
     ending: drawEnding(random),
   };
   const isHeadSpoiled = chance(random, 0.3);
@@ -134,7 +144,7 @@ function spoil(random: Random, input: ReplyInput, making: Making): ReplyInput {
   };
 }
 
-function drawEnding(random: Random): ReplyInput["ending"] {
+function drawEnding(random: Random): UpstreamInput["ending"] {
   return chance(random, 0.8) ? "ends" : pick(random, ["breaks", "times out"]);
 }
 
@@ -165,30 +175,32 @@ const HEADS: readonly Readonly<Record<string, string>>[] = [
   { "x-should-retry": "true" },
 ];
 
-function spoilBody(random: Random, making: Making): Pick<ReplyInput, "body" | "cuts"> {
-  const bytes = drawSpoiledBytes(random, making);
+function spoilBody(random: Random, planned: ImageReply): Pick<UpstreamInput, "body" | "cuts"> {
+  const bytes = drawSpoiledBytes(random, planned);
   return { body: toBytes(bytes), cuts: drawCuts(random, bytes.length) };
 }
 
-function drawSpoiledBytes(random: Random, making: Making): Buffer {
+function drawSpoiledBytes(random: Random, planned: ImageReply): Buffer {
   const kind = random();
-  const text = writeMaking(making);
+  const text = writeImageReply(planned);
   if (kind < 0.35)
-    return Buffer.from(making.form === "events" ? spoilEvents(random, text) : spoilJson(random, text));
+    return Buffer.from(planned.form === "events" ? spoilEvents(random, text) : spoilJson(random, text));
   if (kind < 0.5) return mutateBytes(random, Buffer.from(text));
   if (kind < 0.6) return Buffer.from(text.slice(0, drawInt(random, 0, text.length)));
   if (kind < 0.7) return Buffer.from(quoteKey(random, text));
   if (kind < 0.8)
-    return Buffer.from(writeMaking({ ...making, form: pick(random, ["seedream", "events", "qwen-image"]) }));
+    return Buffer.from(
+      writeImageReply({ ...planned, form: pick(random, ["seedream", "events", "qwen-image"]) }),
+    );
   if (kind < 0.9) return Buffer.from(drawError(random));
-  return Buffer.from(enlarge(random, text, making));
+  return Buffer.from(enlarge(random, text, planned));
 }
 
 function spoilJson(random: Random, text: string): string {
   return writeJson(mutateJson(random, toJson(JSON.parse(text))));
 }
 
-/** Events changed one by one, left out, doubled or in another order. */
+/** Changes, removes, repeats or reorders events. */
 function spoilEvents(random: Random, text: string): string {
   const events = text.split("\n\n").filter((event) => event !== "");
   const place = drawInt(random, 0, events.length - 1);
@@ -220,7 +232,7 @@ function spoilEvents(random: Random, text: string): string {
   return `${changed.join("\n\n")}\n\n`;
 }
 
-/** Puts the channel's key where the provider writes text. */
+/** Adds the channel's key to a string of the provider. */
 function quoteKey(random: Random, text: string): string {
   const places = [...text.matchAll(/"(?:url|size|model|image|request_id|type|role|finish_reason)":"/g)];
   const { index, 0: match } = pick(random, places);
@@ -260,8 +272,8 @@ function drawError(random: Random): string {
   ]);
 }
 
-/** The same reply with much in it: pictures, many items, spaces. */
-function enlarge(random: Random, text: string, { form }: Making): string {
+/** A response with large images or long white space. */
+function enlarge(random: Random, text: string, { form }: ImageReply): string {
   const size = drawInt(random, 10_000, chance(random, 0.1) ? 1_000_000 : 100_000);
   if (form === "events") return text.replaceAll(/"url":"[^"]*"/g, () => `"b64_json":"${"A".repeat(size)}"`);
   const isSpace = chance(random, 0.3);

@@ -9,43 +9,46 @@ import {
 } from "@calotype/core";
 import { QWEN_IMAGE, QWEN_IMAGE_EDIT, SEEDREAM, SEEDREAM_2 } from "./grammar/requests.ts";
 
-/** Keys with a value that is found wherever it appears. They have the form that the suite searches its output for. */
+/** Keys with values that are easy to find in any output. The test suite searches its output for the same form. */
 export const CALLER_KEY = "caller-canary-5b1e90d7";
 export const CHANNEL_KEY = "channel-canary-c42f7a16";
 const SECRET_HEADER = "header-canary-90aa61fe";
 const CANARIES = [CALLER_KEY, CHANNEL_KEY, SECRET_HEADER];
 
 const CALLER = "tester";
-/** The price of one image. A multiple of 1/4, so that sums of numbers are exact. */
+/** The price of one image. A multiple of 1/4, so that sums of JavaScript numbers are exact. */
 export const PRICE = 0.25;
 
-/** A gateway that is watched: its holds, records, log lines and events. */
-export interface Subject {
+/** A gateway whose holds, records, log lines and events are noted. */
+export interface WatchedGateway {
   readonly gateway: Gateway;
-  /** The records that were settled since the last time. */
+  /** Returns the records that were settled since the last time. */
   takeRecords(): readonly SettledRecord[];
-  /** The sum of the holds made since the last time. */
+  /** Returns the sum of the holds since the last time. */
   takeHeld(): number;
-  /** Waits until every hold has ended. False if one does not. */
+  /** Waits until every hold has ended. Returns false if one does not end. */
   holdsEnd(): Promise<boolean>;
-  /** Everything that the operator sees since the last time: log lines, records, events. Empty if nothing. */
+  /** Returns the log lines, records and events since the last time, as one text. */
   takeOutput(): string;
-  /** Closes the gateway. Returns the rule that is broken: it closes, and its books agree. */
+  /** Closes the gateway. Returns the rule that is broken: it closes, and its ledger agrees with the records. */
   close(): Promise<string | undefined>;
 }
 
-/** Opens a gateway with all models of the request grammar. Every caller may run one request at a time. Without a ticker, time is real. */
-export function openSubject(
+/**
+ * Opens a gateway with all models of the request grammar and one slot. With a ticker, repeated work runs only when the
+ * test says so.
+ */
+export function openWatchedGateway(
   transport: Transport | undefined,
   options: Partial<GatewayOptions> = {},
   ticker?: Ticker,
-): Subject {
+): WatchedGateway {
   let output: string[] = [];
   let records: SettledRecord[] = [];
   let charged = 0;
   let held = 0;
   const holds = new Set<string>();
-  const books = createMemoryLedger();
+  const ledger = createMemoryLedger();
   const show = (fields: unknown): void => {
     output.push(JSON.stringify(fields, showError));
   };
@@ -78,9 +81,9 @@ export function openSubject(
       billing: { model_details: { "*": { pricing_mode: "per-request", model_price: String(PRICE) } } },
       limits: { concurrent: 1 },
       ledger: {
-        ...books,
+        ...ledger,
         async hold(hold) {
-          const result = await books.hold(hold);
+          const result = await ledger.hold(hold);
           if (result.ok) {
             holds.add(hold.id);
             held += Number(hold.amount);
@@ -88,13 +91,13 @@ export function openSubject(
           return result;
         },
         async settle(record) {
-          await books.settle(record);
+          await ledger.settle(record);
           holds.delete(record.id);
           records.push(record);
           charged += Number(record.charge);
         },
         async release(id) {
-          await books.release(id);
+          await ledger.release(id);
           holds.delete(id);
         },
       },
@@ -127,7 +130,7 @@ export function openSubject(
     },
     async close() {
       if (!(await settles(gateway.close()))) return "gateway.close() returns";
-      // Records are delivered at the latest here.
+      // The last records are delivered when the gateway closes.
       if (findKeys(`${output.join()}${JSON.stringify(gateway.status())}`).length > 0)
         return "no key is in any output";
       const balance = await gateway.usage.balance(CALLER);
@@ -138,10 +141,10 @@ export function openSubject(
   };
 }
 
-/** Repeated work of a gateway that runs when it is told to, and not by a timer. */
+/** Runs the repeated work of a gateway without a timer. */
 export interface Ticker {
   readonly repeat: (work: () => void, everyMs: number) => () => void;
-  /** Runs what is repeated, as if so many seconds passed, and what follows from it. */
+  /** Runs the repeated work of this number of seconds. */
   pass(seconds: number): Promise<void>;
 }
 
@@ -164,19 +167,19 @@ export function createTicker(): Ticker {
   };
 }
 
-/** Errors have no fields that JSON would write. */
+/** `JSON.stringify` leaves out the message of an error. */
 function showError(_key: string, value: unknown): unknown {
   if (!(value instanceof Error)) return value;
   const { name, message, stack, cause } = value;
   return { ...Object.fromEntries(Object.entries(value)), name, message, stack, cause };
 }
 
-/** The keys that appear in a text. */
+/** Returns the keys that appear in a text. */
 export function findKeys(text: string): readonly string[] {
   return CANARIES.filter((key) => text.includes(key));
 }
 
-/** True if the work settles while this process turns its event loop, at least two seconds long. */
+/** True if the promise settles within {@link waitUntil}'s limit, at least two seconds. */
 export async function settles(work: Promise<unknown>): Promise<boolean> {
   let isSettled = false;
   const note = (): void => {
@@ -187,8 +190,8 @@ export async function settles(work: Promise<unknown>): Promise<boolean> {
 }
 
 /**
- * Waits for a condition. Turns of the event loop are counted and not seconds, since a busy machine may give this
- * process none for seconds.
+ * Waits for a condition. The limit is a number of turns of the event loop and not a time: on a busy machine this
+ * process may not run for seconds.
  */
 async function waitUntil(isTrue: () => boolean): Promise<boolean> {
   for (let turns = 0; turns < QUICK_TURNS && !isTrue(); turns += 1) await nextTurn();
