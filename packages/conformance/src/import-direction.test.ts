@@ -27,16 +27,10 @@ const APART = ["billing", "families"];
  * and `node:buffer`.
  */
 const RUNTIME_BOUND: Readonly<Record<string, readonly string[]>> = {
-  undici: [
-    "upstream/http2-origins.ts",
-    "upstream/skip-continue.ts",
-    "upstream/transport-node.ts",
-    "upstream/undici-answer.ts",
-  ],
-  "./undici-answer.js": ["upstream/transport-node.ts"],
-  "node:dns": ["upstream/guarded-lookup.ts"],
-  "node:net": ["upstream/guarded-lookup.ts", "upstream/skip-continue.ts"],
-  "./guarded-lookup.js": ["upstream/transport-node.ts"],
+  undici: ["upstream/http1-sockets.ts", "upstream/transport-node.ts"],
+  "./http1-sockets.js": ["upstream/transport-node.ts"],
+  "node:dns": ["upstream/transport-node.ts"],
+  "node:net": ["upstream/http1-sockets.ts", "upstream/transport-node.ts"],
   busboy: ["request/multipart.ts"],
   "node:stream": ["request/multipart.ts"],
   "node:buffer": [
@@ -54,7 +48,7 @@ const RUNTIME_BOUND: Readonly<Record<string, readonly string[]>> = {
   "node:process": ["node-version.ts"],
   "node:zlib": ["node-version.ts"],
   "node:path": ["images/temporary-file-node.ts"],
-  "node:diagnostics_channel": ["upstream/undici-answer.ts"],
+  "node:diagnostics_channel": ["upstream/http1-sockets.ts"],
 };
 
 const PACKAGES = findFiles("packages/*/package.json")

@@ -20,7 +20,7 @@ export const PRESENT_WORK: Readonly<Record<ScenarioName, WorkOfRequest>> = {
     decodedBytes: 826,
     encodedBytes: 130,
     copiedBytes: 736,
-    // Bodies are read chunk by chunk, and stores return promises. See docs/decisions/0018.
+    // Bodies are read chunk by chunk, and stores return promises.
     promises: 80,
     timers: 1,
     handles: 0,

@@ -1,6 +1,6 @@
 import { createLinkedList, type Link } from "./linked-list.js";
 
-/** Something that must make progress: an upstream response, or the reader of one of our responses. */
+/** Something that must make progress, such as the reader of a response. */
 export interface Watched {
   /** Set this to {@link HEARD} at each sign of progress. The watch replaces it by the time of the next look. */
   quietSince: number;
