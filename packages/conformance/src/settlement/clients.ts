@@ -4,22 +4,22 @@ import { type Call, open, responseTo } from "../support/http-client.ts";
 import { readEvents } from "../support/read-events.ts";
 import type { Repeat, Sight } from "./row.ts";
 
-/** When a client leaves that does not read its answer to the end. */
-export type Leaving = "before the answer" | "after the head" | "in mid-stream" | "after the answer";
+/** When a client disconnects. */
+export type Leaving = "before the response" | "after the head" | "during the body" | "after the response";
 
-/** Sends a call and reads the answer to its end, whichever end that is. */
+/** Sends a request and reads the response until it ends or breaks off. */
 export async function readToEnd(origin: string, call: Call): Promise<Sight> {
-  const { outgoing, answer } = send(origin, call);
-  const sight = await toSight(await answer);
+  const { outgoing, response } = send(origin, call);
+  const sight = await toSight(await response);
   outgoing.destroy();
   return sight;
 }
 
-/** Sends a call again that has an idempotency key, and tells whether it was run or refused or answered from the store. */
+/** Repeats a request that has an idempotency key, and says whether it runs or gets the stored response (or a 409). */
 export async function repeatCall(origin: string, call: Call): Promise<Repeat> {
   for (;;) {
-    const { outgoing, answer } = send(origin, call);
-    const incoming = await answer;
+    const { outgoing, response } = send(origin, call);
+    const incoming = await response;
     const { text } = await readText(incoming);
     outgoing.destroy();
     const code = incoming.statusCode === 409 ? codeOf(JSON.parse(text)) : undefined;
@@ -30,33 +30,33 @@ export async function repeatCall(origin: string, call: Call): Promise<Repeat> {
 }
 
 /**
- * Sends a call and drops the connection at that moment.
+ * Sends a request and disconnects at the given time.
  *
  * @param providerCalled resolves when the provider has the request
  */
 export async function leave(
   origin: string,
   call: Call,
-  when: Exclude<Leaving, "after the answer">,
+  when: Exclude<Leaving, "after the response">,
   providerCalled: Promise<unknown>,
 ): Promise<void> {
-  const { outgoing, answer } = send(origin, call);
-  if (when === "before the answer") {
-    answer.catch(() => undefined);
+  const { outgoing, response } = send(origin, call);
+  if (when === "before the response") {
+    response.catch(() => undefined);
     await providerCalled;
   } else {
-    const incoming = await answer;
+    const incoming = await response;
     incoming.on("error", () => undefined);
-    if (when === "in mid-stream") await once(incoming, "data");
+    if (when === "during the body") await once(incoming, "data");
   }
   outgoing.destroy();
 }
 
-function send(origin: string, call: Call): { outgoing: ClientRequest; answer: Promise<IncomingMessage> } {
+function send(origin: string, call: Call): { outgoing: ClientRequest; response: Promise<IncomingMessage> } {
   const outgoing = open(origin, call);
-  const answer = responseTo(outgoing);
+  const response = responseTo(outgoing);
   outgoing.end(call.body);
-  return { outgoing, answer };
+  return { outgoing, response };
 }
 
 async function toSight(incoming: IncomingMessage): Promise<Sight> {
@@ -65,7 +65,7 @@ async function toSight(incoming: IncomingMessage): Promise<Sight> {
   return sightOf({ status: incoming.statusCode ?? 0, contentType, text, brokeOff });
 }
 
-/** A response as it was read: whole, or as far as it came. */
+/** A response that was read completely, or until it broke off. */
 export interface ReadResponse {
   readonly status: number;
   readonly contentType: string | undefined;
@@ -74,7 +74,7 @@ export interface ReadResponse {
   readonly brokeOff: boolean;
 }
 
-/** What a client sees in a response. */
+/** Describes a response as the rows do. */
 export function sightOf({ status, contentType, text, brokeOff }: ReadResponse): Sight {
   const isEvents = contentType?.startsWith("text/event-stream") === true;
   const sight = isEvents ? sightOfEvents(text) : brokeOff ? { images: 0 } : sightOfJson(text);

@@ -1,21 +1,21 @@
 import type { Usage } from "@calotype/core";
 import { isStream, type Way } from "./ways.ts";
 
-/** What a provider answers with success, in whatever form its clients asked for. */
+/** The content of a provider's successful response, independent of its format. */
 export interface Making {
   readonly images: number;
-  /** Images of the batch that failed; their entries come last. */
+  /** The number of failed images of the batch. Their entries come last. */
   readonly failed?: number | undefined;
-  /** The `usage` of the answer as JSON text, in the words of family A; absent: none. */
+  /** The `usage` of the response as JSON text with the fields of family A; absent: no usage. */
   readonly usage?: string | undefined;
-  /** The code of an error that stands in the answer. */
+  /** The code of an error in the response. */
   readonly error?: string | undefined;
 }
 
 /** The tokens of an image of 2048 × 2048. */
 const TOKENS = 16_384;
 
-/** The counts of so many images, and of the tokens of so many. */
+/** The usage of this number of images, with the tokens of `tokensOf` images. */
 export function usageOf(images: number, tokensOf = images): Usage {
   const tokens = tokensOf * TOKENS;
   return { generated_images: images, output_tokens: tokens, total_tokens: tokens };
@@ -26,15 +26,15 @@ export function report(images: number, tokensOf = images): string {
   return JSON.stringify(usageOf(images, tokensOf));
 }
 
-/** What a report may hold in the place of a count, as JSON text. */
+/** Invalid values of a count in a report, as JSON text. */
 export const JUNK_COUNTS = ['"4"', '"NaN"', "-1", "2.5", "1e21", "1e999", "null", "true", "[4]", "{}"];
 
-/** A report whose every count is this JSON text. */
+/** A report in which every count is this JSON text. */
 export function reportOf(count: string): string {
   return `{"generated_images":${count},"output_tokens":${count},"total_tokens":${count}}`;
 }
 
-/** The text of an answer: JSON of either family, or events. */
+/** The text of the response: JSON of either family, or events. */
 export function writeMaking(way: Way, making: Making): string {
   if (way === "Qwen-Image") return writeQwenImage(making);
   return isStream(way) ? writeEvents(making) : writeSeedream(making);

@@ -4,14 +4,13 @@ import { expect, vi } from "vitest";
 import { readRecords } from "../ledger-suite/read-ledger.js";
 import type { Call } from "../support/http-client.js";
 import { leave, readToEnd } from "./clients.js";
-import type { RecordFacts } from "./record-facts.js";
-import { recordOf, type Sight } from "./row.js";
+import { type RecordFacts, recordOf, type Sight } from "./row.js";
 import { CALLER, type Case, type StartedCase, startCase } from "./start-case.js";
 import { toCall } from "./ways.js";
 
-/** What became of a case. */
+/** The outcome of a case. */
 export interface Outcome {
-  /** `undefined`: the client left. */
+  /** `undefined` if the client disconnected. */
   readonly sees: Sight | undefined;
   readonly records: readonly RecordFacts[];
   readonly balance: Balance;
@@ -21,7 +20,7 @@ export interface Outcome {
   readonly next: { readonly status: number; readonly held: string };
 }
 
-/** Plays a case. A client that read its answer to the end is told the state of the books at that moment. */
+/** Runs a case and observes its outcome. If the client reads the whole response, the ledger is read directly after that. */
 export async function observeCase(played: Case): Promise<Outcome> {
   const started = await startCase(played);
   const { gateway, url, calls } = started;
@@ -39,7 +38,7 @@ export async function observeCase(played: Case): Promise<Outcome> {
   }
 }
 
-/** Plays a case with these headers until its books are closed, and gives the call that was sent. */
+/** Runs a case with these headers until it is settled, and returns the request. */
 export async function playCase(
   played: Case,
   started: StartedCase,
@@ -55,7 +54,7 @@ export async function playCase(
 
 async function play({ row }: Case, started: StartedCase, call: Call): Promise<Sight | undefined> {
   const { gateway, url, providerCalled } = started;
-  if (row.client !== undefined && row.client !== "after the answer") {
+  if (row.client !== undefined && row.client !== "after the response") {
     await leave(url, call, row.client, row.provider.length > 0 ? providerCalled : pause(30));
     return undefined;
   }
@@ -68,7 +67,7 @@ async function play({ row }: Case, started: StartedCase, call: Call): Promise<Si
 }
 
 async function waitForBooks({ row }: Case, { gateway }: StartedCase): Promise<void> {
-  // Where no record is to come there is nothing to wait for.
+  // Without a record there is no event to wait for.
   if (recordOf(row) === "none") return pause(50);
   await vi.waitFor(async () => expect(await readRecords(gateway.usage)).not.toEqual([]), { timeout: 5_000 });
 }

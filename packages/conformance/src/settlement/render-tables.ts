@@ -2,11 +2,11 @@ import { type Row, type RowGroup, recordOf, repeatOf, type Sight, UNPRICED } fro
 import { ALL, SEEDREAM_WAYS, STREAMS, type Way, WHOLE } from "./ways.js";
 
 const HEAD = [
-  "| What happened | Where | The client sees | The record | By image | By token | A repeat |",
+  "| What happened | Where | The client gets | The record | By image | By token | A repeat |",
   "| --- | --- | --- | --- | --- | --- | --- |",
 ];
 
-/** The rows as operators read them; what differs in its details only is one line. */
+/** The rows as Markdown tables. Rows that differ only in their details are one line. */
 export function renderTables(groups: readonly RowGroup[]): string {
   return groups
     .map(({ title, introduction, rows }) => {
@@ -67,7 +67,7 @@ function countImages(count = 0): string {
   return count === 1 ? "1 image" : `${count} images`;
 }
 
-/** Codes of the gateway are in lower case; those of the rows' provider are not. */
+/** Codes of the gateway are in lower case. Codes of the provider in the rows are not. */
 function renderCode(code = ""): string {
   return /^[a-z]/.test(code) ? `\`${code}\`` : "the provider's code";
 }

@@ -8,7 +8,7 @@ import { startCase } from "./start-case.js";
 
 const KEY = { "idempotency-key": "one" };
 
-/** A gateway that was closed takes no repeat. */
+/** Without the rows that close the gateway, because a closed gateway accepts no repeat. */
 const groups = GROUPS.map(({ title, rows }) => ({
   title,
   cases: rows

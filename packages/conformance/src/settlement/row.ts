@@ -1,29 +1,42 @@
-import type { GatewayOptions, LostPolicy, Usage } from "@calotype/core";
+import type { GatewayOptions, LostPolicy, Usage, UsageRecord } from "@calotype/core";
 import type { Leaving } from "./clients.ts";
 import type { Script } from "./script.ts";
 import type { Way } from "./ways.ts";
 
-/** What a client gets. */
+/** The response that a client gets. */
 export interface Sight {
   readonly status: number;
   readonly images?: number;
-  /** `error.code`, of an error or of an `error` event. */
+  /** `error.code` of an error or of an `error` event. */
   readonly code?: string;
-  /** How a stream ends that does not end well. */
+  /** How a stream ends if it fails. */
   readonly ending?: "error event" | "breaks off";
 }
 
-/** What the usage record says beside the charge. */
+/** The expected facts of the usage record, without the charge. */
 export interface RecordedFacts {
   readonly state?: "settled" | "unresolved";
   readonly status?: number;
   readonly images: number;
   readonly errorCode?: string;
   readonly channel?: string;
-  /** Where it is not the report of as many images as the record has. */
+  /** Default: a report of as many images as the record has. */
   readonly usage?: Usage | "none";
-  /** The provider's report, where it was cut. */
+  /** The provider's report, if it was cut. */
   readonly reportedUsage?: Usage;
+}
+
+/** The facts of a usage record that the rows check. Only settled records have the facts from `status` on. */
+export interface RecordFacts {
+  readonly state: UsageRecord["state"];
+  readonly images: number;
+  readonly charge: string | null;
+  readonly status?: number | undefined;
+  readonly channel?: string | undefined;
+  readonly usage?: Usage | undefined;
+  readonly reportedUsage?: Usage | undefined;
+  readonly errorCode?: string | undefined;
+  readonly unpriced?: boolean | undefined;
 }
 
 /** What is charged by image and by token. */
@@ -32,40 +45,40 @@ export interface Charges {
   readonly token: string;
 }
 
-/** What happened, and what must become of it. A row of the operators' table and of the tests. */
+/** An event and its expected outcome: one row of the table in the docs, and one or several tests. */
 export interface Row {
   readonly happened: string;
-  /** What sets it apart from others that are one line of the table. */
+  /** Distinguishes tests that are shown as one line of the table. */
   readonly detail?: string;
   readonly ways: readonly Way[];
-  /** Images asked for. Default 1. */
+  /** The number of requested images. Default 1. */
   readonly asked?: number;
   /** Further fields of the request. */
   readonly fields?: Readonly<Record<string, unknown>>;
-  /** What the provider does with the first calls, one for each. All of them must come, and no more. */
+  /** What the provider does with each call. The test fails if there are more or fewer calls. */
   readonly provider: readonly Script[];
-  /** What stands behind each channel, in the order of their priority. Default: one that leads to the provider. */
+  /** The channels in the order of their priority, and whether a provider listens there. Default: one channel with a provider. */
   readonly channels?: readonly ("provider" | "nobody")[];
   readonly retryUnsafe?: boolean;
-  /** Milliseconds that the provider may be silent. Default: longer than a test. */
+  /** The channel's timeouts, in milliseconds. Default: longer than a test. */
   readonly silenceMs?: number;
-  /** Default: the client reads its answer to the end. */
+  /** When the client disconnects. Default: it reads the whole response. */
   readonly client?: Leaving;
   /** The caller's budget, for each price. */
   readonly budget?: Charges;
   readonly options?: (clientLeft: Promise<unknown>) => Partial<GatewayOptions>;
   /** Closes the gateway with a short deadline while the provider has the request. */
   readonly closed?: LostPolicy;
-  /** What is charged if nobody knows what was made. Default: nothing. */
+  /** What is charged if the outcome is unknown. Default: nothing. */
   readonly onLost?: LostPolicy;
-  /** What the client sees; absent: it left. */
+  /** What the client gets; absent if it disconnects. */
   readonly sees?: Sight;
-  /** Default: as the client sees it. `"none"`: no record. */
+  /** Default: the same status and images as the client gets. `"none"`: no record. */
   readonly record?: RecordedFacts | "none";
   readonly charges: Charges;
   /**
    * What a repeat with the same idempotency key does. `stored`: it gets the stored response, or a 409 if that was a
-   * stream or too large. `runs`: it runs as if it were the first. Default: `stored` if an image came or was charged.
+   * stream or too large. `runs`: it runs like a first request. Default: `stored` if an image came or was charged.
    */
   readonly repeat?: Repeat;
   /** The status of the same caller's next request. Default 200. */
@@ -75,10 +88,10 @@ export interface Row {
 /** What a repeat of a request with the same idempotency key does. */
 export type Repeat = "stored" | "runs";
 
-/** Rows of one kind. */
+/** Rows about the same subject. */
 export interface RowGroup {
   readonly title: string;
-  /** For operators, in a sentence or two. */
+  /** A few sentences for operators. */
   readonly introduction: string;
   readonly rows: readonly Row[];
 }
@@ -101,12 +114,12 @@ export function repeatOf(row: Row): Repeat {
   return row.repeat ?? (isMade ? "stored" : "runs");
 }
 
-/** So much is charged, by image and by token. */
+/** The charges by image and by token. */
 export function charges(image: string, token: string): Charges {
   return { image, token };
 }
 
-/** A charge of 0 that is marked, because tokens were to be charged and none were reported. */
+/** A charge of 0 that is marked because the price is by token and no tokens were reported. */
 export const UNPRICED = "unpriced";
 /** Prices: 0.25 an image, 10 for a million output tokens. */
 export const NOTHING = charges("0", "0");

@@ -6,13 +6,13 @@ import { ALL, STREAMS, WHOLE } from "./ways.js";
 const success = makes({ images: 1, usage: report(1) });
 const TWO_CHARGES = charges("0.5", "0.32768");
 
-/** A row of a client that leaves a stream after its first image. */
+/** A row of a client that disconnects after the first image of a stream. */
 function midStream(happened: string, rest: Script, row: Pick<Row, "record" | "charges" | "silenceMs">): Row {
   return {
     happened,
     ways: STREAMS,
     asked: 2,
-    client: "in mid-stream",
+    client: "during the body",
     provider: [onceClientLeft(rest, imageEvent(0))],
     ...row,
   };
@@ -26,7 +26,7 @@ export const CLIENTS: RowGroup = {
     {
       happened: "Before the request was sent",
       ways: ALL,
-      client: "before the answer",
+      client: "before the response",
       provider: [],
       options: (clientLeft) => ({ beforeSend: async () => void (await clientLeft) }),
       record: "none",
@@ -35,7 +35,7 @@ export const CLIENTS: RowGroup = {
     {
       happened: "Before the first byte of the response",
       ways: ALL,
-      client: "before the answer",
+      client: "before the response",
       provider: [onceClientLeft(success)],
       record: { images: 1 },
       charges: ONE,
@@ -43,7 +43,7 @@ export const CLIENTS: RowGroup = {
     {
       happened: "While the provider's JSON arrives",
       ways: WHOLE,
-      client: "before the answer",
+      client: "before the response",
       provider: [onceClientLeft(success, " ")],
       record: { images: 1 },
       charges: ONE,
@@ -56,19 +56,19 @@ export const CLIENTS: RowGroup = {
       record: { images: 1 },
       charges: ONE,
     },
-    midStream("In mid-stream", says("events", imageEvent(1), completedEvent(report(2)), DONE), {
+    midStream("During the stream", says("events", imageEvent(1), completedEvent(report(2)), DONE), {
       record: { images: 2 },
       charges: TWO_CHARGES,
     }),
-    midStream("In mid-stream, and `completed` never comes", says("events", imageEvent(1)), {
+    midStream("During the stream, and `completed` never comes", says("events", imageEvent(1)), {
       record: { images: 2 },
       charges: TWO_CHARGES,
     }),
-    midStream("In mid-stream, and the provider breaks off", stopsAfter("cut", "events", imageEvent(1)), {
+    midStream("During the stream, and the provider breaks off", stopsAfter("cut", "events", imageEvent(1)), {
       record: { images: 2, errorCode: "upstream_invalid_response" },
       charges: TWO_CHARGES,
     }),
-    midStream("In mid-stream, and the provider goes silent", hangs, {
+    midStream("During the stream, and the provider stops sending", hangs, {
       silenceMs: 700,
       record: { images: 1, errorCode: "upstream_timeout" },
       charges: ONE,
@@ -76,7 +76,7 @@ export const CLIENTS: RowGroup = {
     {
       happened: "Before the first byte, and the provider never responds",
       ways: ALL,
-      client: "before the answer",
+      client: "before the response",
       silenceMs: 700,
       provider: [hangs],
       record: { status: 504, images: 0, errorCode: "upstream_timeout" },
@@ -86,7 +86,7 @@ export const CLIENTS: RowGroup = {
     {
       happened: "Right after the response",
       ways: ALL,
-      client: "after the answer",
+      client: "after the response",
       provider: [success],
       sees: { status: 200, images: 1 },
       charges: ONE,
@@ -94,7 +94,7 @@ export const CLIENTS: RowGroup = {
   ],
 };
 
-/** Rows of a gateway that is closed while the provider works. */
+/** Rows of a gateway that is closed before the upstream response has ended. */
 function closed(onLost: "release" | "charge"): readonly Row[] {
   const deadline = `The deadline of \`gateway.close()\` passes`;
   const option = `with \`onLost: "${onLost}"\``;
@@ -115,7 +115,7 @@ function closed(onLost: "release" | "charge"): readonly Row[] {
     },
     {
       ...common,
-      happened: `${deadline} in mid-stream, ${option}`,
+      happened: `${deadline} during a stream, ${option}`,
       ways: STREAMS,
       provider: [stopsAfter("hang", "events", imageEvent(0))],
       sees: { status: 200, images: 1, code, ending: "error event" },
@@ -124,7 +124,7 @@ function closed(onLost: "release" | "charge"): readonly Row[] {
 }
 
 export const CLOSINGS: RowGroup = {
-  title: "Nobody knows how the request ended",
+  title: "The outcome of the request is unknown",
   introduction:
     "The process died, or was closed before the upstream response ended. The hold becomes an unresolved record. `billing.onLost` says what it costs: nothing, or the hold.",
   rows: [...closed("release"), ...closed("charge")],

@@ -9,7 +9,7 @@ const EVENTS = "text/event-stream";
 const MARK = "\uFEFF";
 const ONE_IMAGE = `{"data":[{"url":"https://images.example/0.png"}],"usage":${report(1)}}`;
 const ONE_EVENT = [imageEvent(0), completedEvent(report(1)), DONE];
-/** So large that it is passed on as it comes. */
+/** So large that it is relayed while it arrives. */
 const LARGE = ONE_IMAGE.replace("{", `{"trace":"${"t".repeat(100_000)}",`);
 
 const BODIES: readonly (readonly [detail: string, texts: readonly string[]])[] = [
@@ -41,7 +41,7 @@ const making = { images: 1, usage: report(1) };
 export const LABELS: RowGroup = {
   title: "The label of a response is wrong, or its body is compressed",
   introduction:
-    "The gateway recognizes a body by its first bytes, not by its content type alone. The gateway does not ask for compression. A compressed response is refused before anything is passed on: images may have been made, and their number cannot be read. `billing.onLost` says what it costs: nothing, or the hold.",
+    "The gateway recognizes a body by its first bytes and not only by its content type. It does not ask for compression. A compressed response is refused before anything is relayed: images may have been made, and their number cannot be read. `billing.onLost` says what it costs: nothing, or the hold.",
   rows: [
     ...BODIES.flatMap(([detail, texts]): Row[] => [
       {
@@ -53,7 +53,7 @@ export const LABELS: RowGroup = {
         charges: ONE,
       },
       {
-        happened: "JSON labelled as events, when a stream was requested: it is passed on unchanged",
+        happened: "JSON labelled as events, when a stream was requested: it is relayed unchanged",
         detail,
         ways: STREAMS,
         provider: [saysAs({ "content-type": EVENTS }, ...texts)],

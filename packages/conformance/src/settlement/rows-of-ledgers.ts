@@ -5,7 +5,7 @@ import { NOTHING, ONE, type Row, type RowGroup } from "./row.js";
 import { makes } from "./script.js";
 import { ALL } from "./ways.js";
 
-/** A ledger of which one method does something before, or in place of, its work. */
+/** Options with a ledger in memory some of whose methods are replaced. */
 function ledgerThat(change: (ledger: Ledger) => Partial<Ledger>): () => Partial<GatewayOptions> {
   return () => {
     const ledger = createMemoryLedger();
@@ -13,7 +13,7 @@ function ledgerThat(change: (ledger: Ledger) => Partial<Ledger>): () => Partial<
   };
 }
 
-/** Does the work, or fails the first time; `after` it was done all the same. */
+/** Fails at the first call: before the work, or after the work was done. */
 function failingOnce<Input, Output>(
   work: (input: Input) => Promise<Output>,
   when: "before" | "after",

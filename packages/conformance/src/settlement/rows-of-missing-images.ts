@@ -9,11 +9,11 @@ const noImage = "upstream_no_image";
 const sensitive = "OutputImageSensitiveContentDetected";
 const EMPTY = [undefined, "null", "[]", "{}", ...JUNK_COUNTS.map(reportOf)];
 
-/** Rows of a batch in which every image failed, with a report of tokens alone. */
+/** Rows of a batch in which every image failed, with a report that has tokens only. */
 function noCount(tokens: number, charged: Charges): readonly Row[] {
   const usage: Usage = { output_tokens: tokens, total_tokens: tokens };
   const row = {
-    happened: `All images of the batch failed, and a report of ${tokens} tokens alone`,
+    happened: `All images of the batch failed, and a report that has only ${tokens} tokens`,
     asked: 2,
     provider: [makes({ images: 0, failed: 2, usage: JSON.stringify(usage) })],
     charges: charged,
@@ -26,9 +26,9 @@ function noCount(tokens: number, charged: Charges): readonly Row[] {
 }
 
 export const NO_IMAGES: RowGroup = {
-  title: "The provider responds with success and without an image",
+  title: "The provider reports success without an image",
   introduction:
-    "In JSON of `/v1` this is an error. `/api/v3` and streams pass the response on unchanged, and the record has the error. Only what the provider reported is charged: a number of images, or tokens if they are priced.",
+    "In JSON of `/v1` this is an error. `/api/v3` and streams relay the response unchanged, and the record has the error. Only what the provider reported is charged: a number of images, or tokens if they are priced.",
   rows: [
     ...EMPTY.flatMap((usage): Row[] => {
       const common = { detail: `usage: ${usage}`, provider: [makes({ images: 0, usage })], charges: NOTHING };
@@ -150,7 +150,7 @@ export const NO_IMAGES: RowGroup = {
     },
     ...["", "  ", "[]", "null", "<html></html>", "{", '{"data":NaN}', "{}{}"].map(
       (text): Row => ({
-        happened: "Nothing, or something other than a JSON object",
+        happened: "An empty body, or a body that is not a JSON object",
         detail: text,
         ways: WHOLE,
         provider: [says("json", text)],
@@ -160,7 +160,7 @@ export const NO_IMAGES: RowGroup = {
       }),
     ),
     {
-      happened: "A stream of a family that has none",
+      happened: "A stream although the family has no streams",
       ways: ["Qwen-Image"],
       provider: [says("events", imageEvent(0), completedEvent(report(1)), DONE)],
       sees: { status: 502, code: "upstream_invalid_response" },

@@ -8,12 +8,12 @@ const success = makes({ images: 1, usage: report(1) });
 const image = { status: 200, images: 1 };
 const TWO = ["provider", "provider"] as const;
 
-/** A row of a refusal by every channel that is asked. */
+/** A row of a refusal by every channel. */
 function refused(happened: string, provider: readonly Script[], status: number, code: string): Row {
   return { happened, ways: ALL, channels: TWO, provider, sees: { status, code }, charges: NOTHING };
 }
 
-/** A row of a request that the second channel takes. */
+/** A row of a request that succeeds on the second channel. */
 function second(happened: string, provider: readonly Script[]): Row {
   return {
     happened,
@@ -31,10 +31,10 @@ export const REFUSALS: RowGroup = {
   introduction:
     "A request that reached a provider leaves one record, even if several channels were tried: the record of the channel whose response or failure the client got. A request that reached no provider leaves none.",
   rows: [
-    refused("The content is refused", [refuses(400, "Sensitive")], 400, "Sensitive"),
+    refused("The provider refuses the content", [refuses(400, "Sensitive")], 400, "Sensitive"),
     {
       ...refused(
-        "Our key is refused by every channel",
+        "Every channel refuses its key",
         [refuses(401, "Wrong"), refuses(401, "Wrong")],
         401,
         "upstream_authentication_failed",
@@ -51,17 +51,19 @@ export const REFUSALS: RowGroup = {
     },
     ...[401, 429, 503].map(
       (status): Row => ({
-        ...second("401, 429 or 503 from one channel, and the next one takes it", [refuses(status, "No")]),
+        ...second("401, 429 or 503 from one channel, and success on the next one", [refuses(status, "No")]),
         detail: String(status),
       }),
     ),
     { ...refused("500: not sent again", [refuses(500, "Broken")], 502, "Broken"), repeat: "stored" },
     {
-      ...second("500 from a channel with `retryUnsafe`, and the next one takes it", [refuses(500, "Broken")]),
+      ...second("500 from a channel with `retryUnsafe`, and success on the next one", [
+        refuses(500, "Broken"),
+      ]),
       retryUnsafe: true,
     },
     {
-      ...second("One channel cannot be reached, and the next one takes it", []),
+      ...second("One channel cannot be reached, and success on the next one", []),
       channels: ["nobody", "provider"],
     },
     {
@@ -77,7 +79,7 @@ export const REFUSALS: RowGroup = {
   ],
 };
 
-/** A row of a request that was never sent. */
+/** A row of a request that is not sent. */
 function unsent(happened: string, status: number, code: string, rest: Partial<Row>): Row {
   return {
     happened,
@@ -92,7 +94,7 @@ function unsent(happened: string, status: number, code: string, rest: Partial<Ro
 
 export const UNSENT: RowGroup = {
   title: "The gateway refuses",
-  introduction: "Nothing is sent, nothing is charged, and no record is left.",
+  introduction: "Nothing is sent, nothing is charged, and there is no record.",
   rows: [
     unsent("`beforeSend` refuses", 403, "request_refused", {
       options: () => ({
@@ -102,7 +104,7 @@ export const UNSENT: RowGroup = {
       }),
       next: 403,
     }),
-    unsent("A limit of the caller's is reached", 429, "rate_limit_exceeded", {
+    unsent("A limit of the caller is reached", 429, "rate_limit_exceeded", {
       asked: 2,
       options: () => ({ limits: { concurrent: 1, imagesPerMinute: 1 } }),
     }),
@@ -114,12 +116,12 @@ export const UNSENT: RowGroup = {
 };
 
 export const BUDGETS: RowGroup = {
-  title: "A budget bounds the holds",
+  title: "The hold and the budget",
   introduction:
     "A request passes if its hold fits into what is left of the caller's budget. If the response has more images than the request asked for, all of them are charged.",
   rows: [
     {
-      happened: "The budget is exactly the hold: it passes",
+      happened: "The budget is exactly the hold: the request passes",
       ways: ALL,
       asked: 2,
       budget: charges("0.5", "0.32768"),
@@ -129,7 +131,7 @@ export const BUDGETS: RowGroup = {
       next: 403,
     },
     {
-      happened: "The budget is exactly the hold, and more is made: all of it is charged",
+      happened: "The budget is exactly the hold, and more images are made: all of them are charged",
       ways: ALL,
       budget: ONE,
       provider: [makes({ images: 2, usage: report(2) })],

@@ -5,7 +5,7 @@ import { ALL, SEEDREAM_WAYS } from "./ways.js";
 
 const image = { status: 200, images: 1 };
 
-/** What may stand in the place of a report. */
+/** Values in the place of a report. */
 const NO_REPORTS = [undefined, "null", "4", '"4"', "[]", "[4]", "{}"];
 
 export const REPORTS: RowGroup = {
@@ -40,7 +40,7 @@ export const REPORTS: RowGroup = {
     ),
     ...["", '"generated_images":"4",'].map(
       (count): Row => ({
-        happened: "Two images, and a report of tokens alone",
+        happened: "Two images, and a report of tokens only",
         detail: count,
         ways: SEEDREAM_WAYS,
         asked: 2,
@@ -51,7 +51,7 @@ export const REPORTS: RowGroup = {
       }),
     ),
     {
-      happened: "An image, and a report of `total_tokens` alone",
+      happened: "An image, and a report of `total_tokens` only",
       ways: SEEDREAM_WAYS,
       provider: [makes({ images: 1, usage: '{"total_tokens":16384}' })],
       sees: image,
@@ -59,7 +59,7 @@ export const REPORTS: RowGroup = {
       charges: ONE,
     },
     {
-      happened: "An image, and a report of images alone",
+      happened: "An image, and a report of images only",
       ways: ALL,
       provider: [makes({ images: 1, usage: '{"generated_images":1}' })],
       sees: image,

@@ -15,7 +15,7 @@ import { ALL, STREAMS, WHOLE } from "./ways.js";
 const image = { status: 200, images: 1 };
 const HALF_EVENT = imageEvent(1).slice(0, -10);
 
-/** A report with so much around it that it is neither at the start nor at the end of its line. */
+/** A report in the middle of a very long line. */
 const LONG_REPORT = `{"text":"${"n".repeat(30_000)}",${report(4).slice(1, -1)},"more":"${"n".repeat(30_000)}"}`;
 
 const withoutImage = {
@@ -24,7 +24,7 @@ const withoutImage = {
   charges: NOTHING,
 };
 
-/** A row of a stream that comes to its end. */
+/** A row of a stream that ends normally. */
 function stream(
   happened: string,
   events: readonly string[],
@@ -34,9 +34,9 @@ function stream(
 }
 
 export const EVENTS: RowGroup = {
-  title: "Events in another order",
+  title: "Unusual events",
   introduction:
-    "`image_generation.completed` has the report, wherever in the stream it is. If it never comes, the different images that came are charged. Their sizes give the tokens: width × height ÷ 256. An image without a size counts with the requested size; a preset such as `2K` counts with its largest image.",
+    "The report is in `image_generation.completed`, at any place in the stream. If this event never comes, the images that came are charged, each image once. Their sizes give the tokens: width × height ÷ 256. An image without a size counts with the requested size; a preset such as `2K` counts with its largest image.",
   rows: [
     stream(
       "`completed` twice: the last counts, not the sum",
@@ -82,13 +82,13 @@ export const EVENTS: RowGroup = {
       record: { images: 1, usage: { generated_images: 1 } },
       charges: charges("0.25", UNPRICED),
     }),
-    stream("No `completed`, a failed image alone", [failedEvent(0), DONE], {
+    stream("No `completed`, only a failed image", [failedEvent(0), DONE], {
       sees: { status: 200, images: 0 },
       record: { images: 0, errorCode: FAILED_IMAGE.code },
       charges: NOTHING,
     }),
-    stream("`[DONE]` alone", [DONE], withoutImage),
-    stream("Nothing at all", [], { ...withoutImage, repeat: "stored" }),
+    stream("Only `[DONE]`", [DONE], withoutImage),
+    stream("An empty stream", [], { ...withoutImage, repeat: "stored" }),
     stream("An `error` event and no image", [errorEvent("Broken")], {
       sees: { status: 200, images: 0, code: "Broken", ending: "error event" },
       charges: NOTHING,
@@ -102,10 +102,10 @@ export const EVENTS: RowGroup = {
 
 const invalid = "upstream_invalid_response";
 const timeout = "upstream_timeout";
-/** Short enough for a test, and longer than a busy machine takes to answer. */
+/** Short enough for a test, and longer than a busy machine takes to respond. */
 const silenceMs = 700;
 
-/** Rows of a provider that stops after some bytes: its connection breaks, or it goes silent. */
+/** Rows of a provider whose connection breaks after some bytes, or that stops sending. */
 function stopped(
   happened: readonly [cut: string, silent: string],
   texts: readonly string[],
@@ -140,7 +140,7 @@ const silentOrCut = (script: Script, happened: string, status: number, code: str
 });
 
 export const CONNECTIONS: RowGroup = {
-  title: "The provider breaks off or goes silent",
+  title: "The provider breaks off or stops sending",
   introduction:
     "The request is not sent again: an image may have been made. In a stream, the images that came are charged. For incomplete JSON nothing is charged. The provider may bill you for images that no client received.",
   rows: [

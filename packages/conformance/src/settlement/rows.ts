@@ -1,22 +1,22 @@
 import type { RowGroup } from "./row.js";
-import { ANSWERS } from "./rows-of-answers.js";
 import { CLIENTS, CLOSINGS } from "./rows-of-clients.js";
 import { LABELS } from "./rows-of-labels.ts";
-import { LARGE_ANSWERS } from "./rows-of-large-answers.js";
+import { LARGE_RESPONSES } from "./rows-of-large-responses.js";
 import { LEDGERS } from "./rows-of-ledgers.js";
 import { NO_IMAGES } from "./rows-of-missing-images.js";
 import { BUDGETS, REFUSALS, UNSENT } from "./rows-of-refusals.js";
 import { REPORTS } from "./rows-of-reports.js";
 import { CONNECTIONS, EVENTS } from "./rows-of-streams.js";
+import { SUCCESSES } from "./rows-of-successes.js";
 
-/** All that may become of a request. The tests play it, and `docs/settlement.md` shows it. */
+/** Every possible outcome of a request. The tests run these rows, and `docs/settlement.md` shows them. */
 export const GROUPS: readonly RowGroup[] = [
-  ANSWERS,
+  SUCCESSES,
   REPORTS,
   NO_IMAGES,
   EVENTS,
   CONNECTIONS,
-  LARGE_ANSWERS,
+  LARGE_RESPONSES,
   LABELS,
   REFUSALS,
   UNSENT,

@@ -14,12 +14,12 @@ interface ProviderCall {
 /** What a provider does with one call. */
 export type Script = (call: ProviderCall) => void | Promise<void>;
 
-/** Answers with success. */
+/** Responds with success. */
 export function makes(making: Making): Script {
   return ({ response, way }) => void begin(response, isStream(way)).end(writeMaking(way, making));
 }
 
-/** Answers with these texts as they are, as JSON or as events; each goes out by itself. */
+/** Responds with exactly these texts, as JSON or as events. Each text is a separate write. */
 export function says(kind: "json" | "events", ...texts: readonly string[]): Script {
   return async ({ response }) => {
     begin(response, kind === "events");
@@ -28,7 +28,7 @@ export function says(kind: "json" | "events", ...texts: readonly string[]): Scri
   };
 }
 
-/** Answers with these headers and texts; each text goes out by itself. */
+/** Responds with these headers and texts. Each text is a separate write. */
 export function saysAs(headers: OutgoingHttpHeaders, ...texts: readonly string[]): Script {
   return async ({ response }) => {
     response.writeHead(200, headers);
@@ -37,7 +37,7 @@ export function saysAs(headers: OutgoingHttpHeaders, ...texts: readonly string[]
   };
 }
 
-/** Answers with success in this content coding. */
+/** Responds with success in this content coding. */
 export function makesCoded(coding: string, encode: (text: string) => Uint8Array, making: Making): Script {
   return ({ response, way }) => {
     response.setHeader("content-encoding", coding);
@@ -45,7 +45,7 @@ export function makesCoded(coding: string, encode: (text: string) => Uint8Array,
   };
 }
 
-/** The same, and does not end: the connection breaks, or nothing comes any more. */
+/** Responds with these texts and does not finish: the connection breaks, or no further byte comes. */
 export function stopsAfter(
   how: "cut" | "hang",
   kind: "json" | "events",
@@ -58,11 +58,11 @@ export function stopsAfter(
   };
 }
 
-/** Breaks the connection, or says nothing at all. */
+/** Breaks the connection, or never responds. */
 export const cuts: Script = ({ request }) => void request.socket.destroy();
 export const hangs: Script = () => undefined;
 
-/** Refuses in the family's words. */
+/** Refuses in the family's error format. */
 export function refuses(status: number, code: string): Script {
   return ({ response, way }) => {
     const body = way === "Qwen-Image" ? errorOf(code) : { error: errorOf(code) };
@@ -70,7 +70,7 @@ export function refuses(status: number, code: string): Script {
   };
 }
 
-/** Does the rest only when the client has left, after these texts if there are any. */
+/** Sends the texts, waits until the client has disconnected, and then does the rest. */
 export function onceClientLeft(rest: Script, ...texts: readonly string[]): Script {
   return async (call) => {
     const { response, way, clientLeft } = call;

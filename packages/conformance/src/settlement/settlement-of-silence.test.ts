@@ -1,7 +1,7 @@
 import { vi } from "vitest";
 import { describeCases } from "./describe-cases.js";
 
-// They do nothing but wait for timeouts.
+// These cases only wait for timeouts, so many can run in parallel.
 vi.setConfig({ maxConcurrency: 30 });
 
 describeCases(({ silenceMs }) => silenceMs !== undefined);

@@ -7,14 +7,14 @@ import type { Row } from "./row.js";
 import { makes, type Script } from "./script.js";
 import { MAX_BYTES_IN_FLIGHT, QWEN_IMAGE_MODEL, SEEDREAM_MODEL, type Way } from "./ways.js";
 
-/** A row in one way and at one price. */
+/** A row in one way and with one price. */
 export interface Case {
   readonly row: Row;
   readonly way: Way;
   readonly pricing: keyof typeof PRICES;
 }
 
-/** A gateway on a socket, in front of a provider on another that does what the row says. */
+/** A gateway and a provider, each on a socket. The provider does what the row says. */
 export interface StartedCase {
   readonly gateway: Gateway;
   readonly url: string;
@@ -78,7 +78,7 @@ function describeGateway(
     models: { [isSeedream ? SEEDREAM_MODEL : QWEN_IMAGE_MODEL]: { family } },
     channels: describeChannels(row, family, providerUrl),
     callers: [{ id: CALLER, key: CALLER_KEY, budget: row.budget?.[pricing] }],
-    // What a request held must be free for the next one.
+    // So that the next request fails if this one keeps its slot.
     limits: { concurrent: 1 },
     maxBytesInFlight: MAX_BYTES_IN_FLIGHT,
     billing: { model_details: { "*": PRICES[pricing] }, onLost: row.onLost ?? row.closed },
@@ -87,7 +87,7 @@ function describeGateway(
   };
 }
 
-/** The port of the discard service, which nobody offers any more. */
+/** The port of the discard service. No server listens there. */
 const NOBODY = "http://127.0.0.1:9";
 
 function describeChannels(

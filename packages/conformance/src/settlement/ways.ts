@@ -1,18 +1,18 @@
 import type { Call } from "../support/http-client.ts";
 import { CALLER_HEADERS, GENERATIONS } from "../support/image-calls.ts";
 
-/** A way in which images are asked for, and answered. `native`: on `/api/v3`; `Qwen-Image`: JSON of family B. */
+/** The endpoint and format of a request and its response. `native`: on `/api/v3`. `Qwen-Image`: JSON of family B. */
 export type Way = "JSON" | "stream" | "native" | "native stream" | "Qwen-Image";
 
-/** Ways whose answer is one JSON object. */
+/** Ways whose response is one JSON object. */
 export const WHOLE: readonly Way[] = ["JSON", "native", "Qwen-Image"];
-/** Ways whose answer is a stream of events. */
+/** Ways whose response is a stream of events. */
 export const STREAMS: readonly Way[] = ["stream", "native stream"];
 /** Ways of family A. */
 export const SEEDREAM_WAYS: readonly Way[] = ["JSON", "stream", "native", "native stream"];
 export const ALL: readonly Way[] = [...SEEDREAM_WAYS, "Qwen-Image"];
 
-/** The service models, with a row of limits and with series names that the gateway knows. */
+/** Service models for which the families have a row. */
 export const SEEDREAM_MODEL = "seedream-4-5-251128";
 export const QWEN_IMAGE_MODEL = "image-2.0";
 
@@ -20,11 +20,11 @@ export function isStream(way: Way): boolean {
   return STREAMS.includes(way);
 }
 
-/** So long that the bytes of two such requests do not fit into {@link MAX_BYTES_IN_FLIGHT}. */
+/** So long that the bytes of two such requests exceed {@link MAX_BYTES_IN_FLIGHT}. */
 const PROMPT = `A paper kite over the sea. ${"Wind. ".repeat(400)}`;
 export const MAX_BYTES_IN_FLIGHT = 4_000;
 
-/** A request for so many images of 2048 × 2048, as the way writes it. */
+/** A request for this number of images of 2048 × 2048, in the format of the way. */
 export function toCall(way: Way, images: number, fields: Readonly<Record<string, unknown>> = {}): Call {
   const isNative = way === "native" || way === "native stream";
   const body = {

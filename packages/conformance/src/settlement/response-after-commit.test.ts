@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0)) await cleanUp();
 });
 
-/** A gateway whose ledger keeps a charge only when it is told to. */
+/** A gateway whose ledger stores a charge only after `commit` was called. */
 async function start(way: Way): Promise<StartedCase & { readonly commit: () => void }> {
   const ledger = createMemoryLedger();
   const gate = Promise.withResolvers<void>();
@@ -43,22 +43,22 @@ async function start(way: Way): Promise<StartedCase & { readonly commit: () => v
   return { ...started, commit: gate.resolve };
 }
 
-describe("an answer whose charge is not kept yet", () => {
+describe("a response whose charge is not stored yet", () => {
   it.each(WHOLE)("does not begin (%s)", async (way) => {
     const { url, gateway, commit } = await start(way);
     const call = toCall(way, 1);
     const outgoing = open(url, call).end(call.body);
-    const answered = responseTo(outgoing);
+    const responded = responseTo(outgoing);
 
-    expect(await Promise.race([answered, pause(80, STILL_OPEN)])).toBe(STILL_OPEN);
+    expect(await Promise.race([responded, pause(80, STILL_OPEN)])).toBe(STILL_OPEN);
     expect(await gateway.usage.balance(CALLER)).toEqual({ settled: "0", held: "0.25" });
 
     commit();
-    (await answered).resume();
+    (await responded).resume();
     expect(await gateway.usage.balance(CALLER)).toEqual({ settled: "0.25", held: "0" });
   });
 
-  it.each(STREAMS)("has neither its last event nor its end (%s)", async (way) => {
+  it.each(STREAMS)("has not sent its last event and has not ended (%s)", async (way) => {
     const { url, gateway, commit } = await start(way);
     const call = toCall(way, 1);
     const outgoing = open(url, call).end(call.body);

@@ -23,7 +23,7 @@ async function start(way: Way, options: Partial<GatewayOptions>): Promise<string
 }
 
 it.each(ALL)(
-  "a ledger that takes a charge at no attempt costs the client nothing, and the operator has the record (%s)",
+  "if the ledger never accepts a charge, the client gets its images and the log has the record (%s)",
   async (way) => {
     const ledger = createMemoryLedger();
     const attempts: string[] = [];
@@ -40,7 +40,7 @@ it.each(ALL)(
     });
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const reading = readToEnd(url, toCall(way, 1));
-    // The sockets are done then; what is left is the gateway's waiting between its attempts.
+    // All bytes have arrived by then. The gateway only waits between its attempts to settle.
     await vi.waitUntil(() => attempts.length === 1);
     await vi.advanceTimersByTimeAsync(6_000);
 

@@ -5,8 +5,8 @@ import { ALL, SEEDREAM_WAYS, STREAMS } from "./ways.js";
 
 const image = { status: 200, images: 1 };
 
-export const ANSWERS: RowGroup = {
-  title: "The provider makes what was asked for",
+export const SUCCESSES: RowGroup = {
+  title: "The provider makes the requested images",
   introduction:
     "The charge follows what the provider reports. A report of more than the request could make is cut to the request's maximum, or to the images in the response if there are more. The record then has `reportedUsage`, and the log has an error. So a charge is above its hold only if the response has more images than the request asked for.",
   rows: [
@@ -34,14 +34,14 @@ export const ANSWERS: RowGroup = {
       charges: charges("0.75", "0.49152"),
     },
     {
-      happened: "Four images where one was asked for",
+      happened: "Four images although one was requested",
       ways: ALL,
       provider: [makes({ images: 4, usage: report(4) })],
       sees: { status: 200, images: 4 },
       charges: charges("1", "0.65536"),
     },
     {
-      happened: "One image where four were asked for, and a report of three",
+      happened: "One image although four were requested, and a report of three",
       ways: ALL,
       asked: 4,
       provider: [makes({ images: 1, usage: report(3) })],
@@ -51,7 +51,7 @@ export const ANSWERS: RowGroup = {
     },
     ...[3, 1_000_000].map(
       (reported): Row => ({
-        happened: "One image where one was asked for, and a report of more",
+        happened: "One image as requested, and a report of more",
         detail: String(reported),
         ways: ALL,
         provider: [makes({ images: 1, usage: report(reported) })],
@@ -61,7 +61,7 @@ export const ANSWERS: RowGroup = {
       }),
     ),
     {
-      happened: "Two images where one was asked for, and a report of more",
+      happened: "Two images although one was requested, and a report of more",
       ways: ALL,
       provider: [makes({ images: 2, usage: report(9) })],
       sees: { status: 200, images: 2 },
@@ -77,14 +77,14 @@ export const ANSWERS: RowGroup = {
       charges: ONE,
     },
     {
-      happened: "JSON where a stream was asked for",
+      happened: "JSON although a stream was requested",
       ways: STREAMS,
       provider: [says("json", `{"data":[{"url":"https://images.example/0.png"}],"usage":${report(1)}}`)],
       sees: image,
       charges: ONE,
     },
     {
-      happened: "A stream where JSON was asked for",
+      happened: "A stream although JSON was requested",
       ways: ["JSON", "native"],
       provider: [says("events", imageEvent(0), completedEvent(report(1)), DONE)],
       sees: image,

@@ -7,14 +7,14 @@ import type { Way } from "./ways.js";
 const WAYS: readonly Way[] = ["JSON", "native"];
 const invalid = "upstream_invalid_response";
 const timeout = "upstream_timeout";
-/** Short enough for a test, and longer than a busy machine takes to answer. */
+/** Short enough for a test, and longer than a busy machine takes to respond. */
 const silenceMs = 700;
 
-/** So large that it has begun before its end has come. */
+/** So large that the response to the client begins before the upstream response has ended. */
 const PICTURE = "A".repeat(300_000);
 const image = `{"b64_json":"${PICTURE}","size":"2048x2048"}`;
 const failed = JSON.stringify({ error: { ...FAILED_IMAGE, message: "n".repeat(10_000) } });
-/** What has come when it is certain that there is an image, and what is missing then. */
+/** A response in two parts. After the first part it is certain that there is an image. */
 const HALF = `{"created":1763683200,"data":[{"b64_json":"${PICTURE}`;
 const REST = `"}],"usage":${report(1)}}`;
 
@@ -26,12 +26,12 @@ const veryLong = JSON.stringify({ error: { ...FAILED_IMAGE, message: "n".repeat(
 const noTokens = { output_tokens: 0, total_tokens: 0 };
 const allFailedWithoutCount = `${allFailed.slice(0, -1)},"usage":${JSON.stringify(noTokens)}}`;
 
-/** A row of an answer that comes to its end. */
+/** A row of an upstream response that ends normally. */
 function whole(happened: string, text: string, rest: Omit<Row, "happened" | "ways" | "provider">): Row {
   return { happened, ways: WAYS, provider: [says("json", text)], ...rest };
 }
 
-/** A row of a client that leaves once its answer has begun. */
+/** A row of a client that disconnects after its response has begun. */
 function left(
   happened: string,
   rest: Script,
@@ -40,7 +40,7 @@ function left(
   return {
     happened: `The client disconnects${happened}`,
     ways: WAYS,
-    client: "in mid-stream",
+    client: "during the body",
     provider: [onceClientLeft(rest, HALF)],
     ...row,
   };
@@ -51,7 +51,7 @@ interface Charged {
   readonly usage?: Usage;
 }
 
-/** Rows of a provider that stops: its connection breaks, or it goes silent. */
+/** Rows of a provider whose connection breaks, or that stops sending. */
 function stopped(where: string, text: string, charged: Charged): readonly Row[] {
   const row = (how: "cut" | "hang", errorCode: string): Row => ({
     happened: `${how === "cut" ? "The connection breaks" : "Silence"} ${where}`,
@@ -66,10 +66,10 @@ function stopped(where: string, text: string, charged: Charged): readonly Row[] 
   return [row("cut", invalid), row("hang", timeout)];
 }
 
-export const LARGE_ANSWERS: RowGroup = {
+export const LARGE_RESPONSES: RowGroup = {
   title: "A large response",
   introduction:
-    "JSON of Seedream above 64 KiB, for example with images in base64, is passed on as it arrives. The response to the client begins when an image is certain. A failure after that cannot become an error response; the client's connection is reset instead. Then the charge is what the provider had reported up to that point.",
+    "JSON of Seedream above 64 KiB, for example with images in base64, is relayed while it arrives. The response to the client begins when an image is certain. A failure after that cannot become an error response; the client's connection is reset instead. Then the charge is what the provider had reported up to that point.",
   rows: [
     whole("Two large images", `{"data":[${image},${image}],"usage":${report(2)}}`, {
       asked: 2,
@@ -77,12 +77,12 @@ export const LARGE_ANSWERS: RowGroup = {
       charges: charges("0.5", "0.32768"),
     }),
     ...stopped("inside an image", HALF, { charges: NOTHING }),
-    ...stopped("behind the report", `${HALF}${REST.slice(0, -1)}`, {
+    ...stopped("after the report", `${HALF}${REST.slice(0, -1)}`, {
       charges: ONE,
       usage: usageOf(1),
     }),
     {
-      ...whole("An error behind an image, and a report of one", withFailure, {
+      ...whole("An error after an image, and a report of one", withFailure, {
         sees: brokenOff,
         charges: ONE,
       }),
@@ -90,7 +90,7 @@ export const LARGE_ANSWERS: RowGroup = {
       record: { images: 0, errorCode: FAILURE, usage: usageOf(1) },
     },
     {
-      ...whole("An error behind an image, and a report of one", withFailure, {
+      ...whole("An error after an image, and a report of one", withFailure, {
         sees: { status: 200, images: 1 },
         charges: ONE,
       }),
@@ -128,7 +128,7 @@ export const LARGE_ANSWERS: RowGroup = {
       ways: ["native"],
       record: { images: 0, errorCode: FAILED_IMAGE.code, usage: noTokens },
     },
-    whole("An image beside a failed one whose message is very long", `{"data":[${veryLong},${image}]}`, {
+    whole("An image and a failed image with a very long message", `{"data":[${veryLong},${image}]}`, {
       asked: 2,
       sees: { status: 200, images: 1 },
       record: { images: 1, usage: "none" },
@@ -163,7 +163,7 @@ export const LARGE_ANSWERS: RowGroup = {
       repeat: "stored",
       charges: NOTHING,
     }),
-    left(", and the provider goes silent", hangs, {
+    left(", and the provider stops sending", hangs, {
       silenceMs,
       record: { images: 0, errorCode: timeout },
       repeat: "stored",
