@@ -38,7 +38,7 @@ const RUNTIME_BOUND: Readonly<Record<string, readonly string[]>> = {
     "images/json-body.ts",
     "responses/base64.ts",
     "request/form-filter.ts",
-    "request/keep-data-urls.ts",
+    "request/parse-json.ts",
     "images/reference-image.ts",
   ],
   "node:crypto": ["util/sha256-node.ts"],

@@ -358,7 +358,7 @@ describe("an edit is refused", () => {
       "with options that are no object",
       [model, PROMPT, image, ["sequential_image_generation_options", "[]"]],
       400,
-      'sequential_image_generation_options must be an object such as {"max_images": 4}.',
+      'sequential_image_generation_options must be a JSON object, such as {"max_images": 4}.',
       "sequential_image_generation_options",
     ],
     [
@@ -399,7 +399,7 @@ describe("an edit is refused", () => {
       "with a file that is no image",
       [model, PROMPT, ["image", new Blob(["hello"])]],
       400,
-      "The file in image is no image that is known here: send PNG, JPEG, WebP, GIF, BMP, TIFF or HEIC.",
+      "The file in image is not a supported image: send PNG, JPEG, WebP, GIF, BMP, TIFF or HEIC.",
       "image",
     ],
     [

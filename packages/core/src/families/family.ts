@@ -59,6 +59,9 @@ export interface StreamResult {
   readonly imageFailure?: FailureReason | undefined;
 }
 
+/** The types that fields of a form have in JSON. */
+export type FormFieldTypes = Readonly<Record<string, "number" | "boolean" | "object" | undefined>>;
+
 /**
  * One provider's wire format. A family knows bodies and codes, and nothing of sockets, money or
  * channels. Every function is pure.
@@ -78,6 +81,8 @@ export interface Family {
    * `image`, so that long ones stay the bytes that came. Absent: data URLs of JSON are texts.
    */
   readonly takesImageBytes?: boolean;
+  /** The types of form fields that are not strings. Default: every field of a form is a string, and `image` a list. */
+  readonly formFields?: FormFieldTypes;
   /**
    * Fields of a client to a valid request. `model` is taken out, and so are `null`s, but for the
    * operation `native`, whose fields are as the client sent them.

@@ -13,6 +13,7 @@ export { isJsonObject, type JsonObject } from "../util/json.js";
 export { failureKindOfStatus } from "./failure-kind.js";
 export type {
   Family,
+  FormFieldTypes,
   NormalizeContext,
   ResponseShape,
   StreamReader,

@@ -111,7 +111,7 @@ describe("busboy's cases", () => {
       if (typeof event === "string" || event.type === undefined) return [];
       const { name, val, data } = event;
       return data === undefined
-        ? { name, text: val }
+        ? { name, value: val }
         : { name, bytes: Buffer.from(String(Object.values(data)[0]), "base64") };
     });
 
@@ -165,9 +165,9 @@ describe("a form", () => {
     const { parts } = await collect(inPieces(form, 1_000));
     expect(parts).toEqual([
       { name: "a", bytes: Buffer.from(big) },
-      { name: "t", text: "雪\r\n--x" },
+      { name: "t", value: "雪\r\n--x" },
       { name: "a", bytes: Buffer.alloc(0) },
-      { name: "é", text: "" },
+      { name: "é", value: "" },
     ]);
   });
 
@@ -204,12 +204,12 @@ describe("a form", () => {
       formBytes({ name: "a", content: "1" }),
       Buffer.from("after"),
     ]);
-    expect((await collect(inPieces(bytes))).parts).toEqual([{ name: "a", text: "1" }]);
+    expect((await collect(inPieces(bytes))).parts).toEqual([{ name: "a", value: "1" }]);
   });
 
   it.each(["utf-8", "UTF8", "latin1"])("has fields in %s", async (charset) => {
     const form = formBytes({ name: "a", type: `text/plain; charset=${charset}`, content: "plain" });
-    expect((await collect(inPieces(form))).parts).toEqual([{ name: "a", text: "plain" }]);
+    expect((await collect(inPieces(form))).parts).toEqual([{ name: "a", value: "plain" }]);
   });
 
   it("leaves its parser destroyed and nothing waiting, whole or not", async () => {

@@ -1,22 +1,22 @@
 import { type GatewayError, invalidRequest, isGatewayError } from "../errors.js";
+import type { FormFieldTypes } from "../families/family.js";
 import { createUploadedImage, detectMediaType, type ReferenceImage } from "../images/reference-image.js";
 import type { SpooledFile } from "../images/spooled-file.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
-import { BODY_LIMITS, parseJson } from "./parse-json.js";
+import { parseJsonObject } from "./parse-json.js";
 
 /** One part of a form. */
 export type FormPart =
-  | { readonly name: string; readonly text: string }
+  | { readonly name: string; readonly value: string }
   | { readonly name: string; readonly file: SpooledFile };
 
 const IMAGE_NAME = /^image(?:\[(\d*)\])?$/;
 
 /**
- * A form's parts as the fields of a JSON body: images in `image`, in the order that counts, and
- * scalars with their types.
+ * Converts the parts of a form to fields: the images to a list in `image`, everything else to strings.
  *
- * @throws GatewayError `invalid_request_error`: a missing model or image, a file that is no image, a
- * field given twice
+ * @throws GatewayError `invalid_request_error` for a missing model or image, a file that is not an image, or a field
+ *   that is given twice
  */
 export function toFormFields(parts: readonly FormPart[]): JsonObject {
   const fields: JsonObject = {};
@@ -27,63 +27,65 @@ export function toFormFields(parts: readonly FormPart[]): JsonObject {
         part.name,
       );
     }
-    addField(fields, part.name, "text" in part ? part.text : "");
+    define(fields, part.name, "value" in part ? part.value : "");
   }
-  if (fields["model"] === undefined || fields["model"] === "")
+  if (fields["model"] === undefined || fields["model"] === "") {
     throw invalidRequest("model is required", "model");
+  }
   const image = sortImages(parts).map(toImage);
   if (image.length === 0 && fields["mask"] === undefined) throw invalidRequest("image is required", "image");
   return { ...fields, image };
 }
 
-/** `image[n]` by number, then the others as they were sent. */
+/**
+ * Converts the strings of a form to the types that they have in JSON. A string that does not look like its type stays a
+ * string, which the family refuses. A field of an object may have a part of its own: `options[max_images]`.
+ *
+ * @throws GatewayError `invalid_request_error` for an object that is not JSON, or that is given twice
+ */
+export function convertFormFields(fields: JsonObject, types: FormFieldTypes): JsonObject {
+  const converted: JsonObject = {};
+  for (const [name, value] of Object.entries(fields)) {
+    const [, object, key] = /^(\w+)\[(\w+)\]$/.exec(name) ?? [];
+    if (object !== undefined && key !== undefined && types[object] === "object") {
+      if (!Object.hasOwn(converted, object)) converted[object] = {};
+      const target = converted[object];
+      if (!isJsonObject(target)) throw givenTwice(object);
+      define(target, key, typeof value === "string" ? toNumber(value) : value, name);
+    } else {
+      define(converted, name, typeof value === "string" ? convert(name, value, types) : value);
+    }
+  }
+  return converted;
+}
+
+/** Returns `image[n]` in the order of n, then the other images in the order of the form. */
 function sortImages(parts: readonly FormPart[]): readonly FormPart[] {
   const images = parts
     .filter(({ name }) => IMAGE_NAME.test(name))
-    .map((part) => ({ part, place: placeOf(part.name) }));
-  return images.toSorted((a, b) => a.place - b.place).map(({ part }) => part);
+    .map((part) => ({ part, index: readIndex(part.name) }));
+  return images.toSorted((a, b) => a.index - b.index).map(({ part }) => part);
 }
 
-function placeOf(name: string): number {
+function readIndex(name: string): number {
   const index = IMAGE_NAME.exec(name)?.[1] ?? "";
   return index === "" ? Number.MAX_VALUE : Number(index);
 }
 
-/** The URL that a text part holds, or a file; its type is what its bytes show. */
+/** A part without a file holds a URL. The type of a file is detected from its bytes. */
 function toImage(part: FormPart): ReferenceImage {
-  if ("text" in part) return part.text;
+  if ("value" in part) return part.value;
   const mediaType = detectMediaType(part.file.head);
-  if (mediaType === undefined) {
-    const what = part.file.byteLength === 0 ? "is empty" : "is no image that is known here";
-    throw invalidRequest(
-      `The file in ${part.name} ${what}: send PNG, JPEG, WebP, GIF, BMP, TIFF or HEIC.`,
-      part.name,
-    );
-  }
-  return createUploadedImage(mediaType, part.file);
+  if (mediaType !== undefined) return createUploadedImage(mediaType, part.file);
+  const problem = part.file.byteLength === 0 ? "is empty" : "is not a supported image";
+  throw invalidRequest(
+    `The file in ${part.name} ${problem}: send PNG, JPEG, WebP, GIF, BMP, TIFF or HEIC.`,
+    part.name,
+  );
 }
 
-const NUMBERS: ReadonlySet<string> = new Set(["n", "seed", "guidance_scale"]);
-const BOOLEANS: ReadonlySet<string> = new Set(["watermark", "stream", "layer_decomposition"]);
-const OBJECTS: ReadonlySet<string> = new Set([
-  "sequential_image_generation_options",
-  "optimize_prompt_options",
-]);
-
-/** Adds a field; `options[max_images]` is how clients write a field of an object in a form. */
-function addField(fields: JsonObject, name: string, text: string): void {
-  const [, object, key] = /^(\w+)\[(\w+)\]$/.exec(name) ?? [];
-  if (object !== undefined && key !== undefined && OBJECTS.has(object)) {
-    const value = Object.hasOwn(fields, object) ? fields[object] : {};
-    if (!isJsonObject(value)) throw givenTwice(object);
-    define(value, key, toNumber(text), name);
-    fields[object] = value;
-  } else {
-    define(fields, name, toValue(name, text), name);
-  }
-}
-
-function define(target: JsonObject, key: string, value: unknown, name: string): void {
+/** Sets a field, also one named `__proto__`. */
+function define(target: JsonObject, key: string, value: unknown, name = key): void {
   if (Object.hasOwn(target, key)) throw givenTwice(name);
   Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
 }
@@ -92,30 +94,33 @@ function givenTwice(name: string): GatewayError {
   return invalidRequest(`The form has the field ${name} twice.`, name);
 }
 
-/** What stays a text here although it should be a number is refused where the field is checked. */
-function toValue(name: string, text: string): unknown {
-  if (NUMBERS.has(name)) return toNumber(text);
-  if (BOOLEANS.has(name)) return toBoolean(text);
-  return OBJECTS.has(name) ? toObject(name, text) : text;
+function convert(name: string, value: string, types: FormFieldTypes): unknown {
+  // Own properties only: a client may send a field named `constructor`.
+  switch (Object.hasOwn(types, name) ? types[name] : undefined) {
+    case "number":
+      return toNumber(value);
+    case "boolean":
+      return value === "true" || (value === "false" ? false : value);
+    case "object":
+      return toObject(name, value);
+    default:
+      return value;
+  }
 }
 
-function toNumber(text: string): number | string {
-  return /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text;
-}
-
-function toBoolean(text: string): boolean | string {
-  if (text === "true") return true;
-  return text === "false" ? false : text;
+function toNumber(value: string): number | string {
+  return /^-?\d+(?:\.\d+)?$/.test(value) ? Number(value) : value;
 }
 
 /** The limits of an object in a field. */
-const OBJECT_LIMITS = { ...BODY_LIMITS, maxValues: 1_000 };
+const OBJECT_LIMITS = { maxDepth: 32, maxValues: 1_000 };
 
-function toObject(name: string, text: string): unknown {
+function toObject(name: string, value: string): JsonObject | null {
+  if (value === "null") return null;
   try {
-    return parseJson(text, OBJECT_LIMITS);
-  } catch (cause) {
-    if (isGatewayError(cause)) throw cause;
+    return parseJsonObject(new TextEncoder().encode(value), OBJECT_LIMITS);
+  } catch (error) {
+    if (isGatewayError(error)) throw error;
     throw invalidRequest(`${name} must be a JSON object, such as {"max_images": 4}.`, name);
   }
 }

@@ -212,11 +212,14 @@ describe("the limits of readJson", () => {
 
   it("are reached before a megabyte of brackets is built into gigabytes", async () => {
     const before = process.memoryUsage().heapUsed;
-    await expect(read({ body: "[".repeat(10_000_000) }, 20_000_000)).rejects.toEqual(
+    await expect(read({ body: `{"a":${"[".repeat(10_000_000)}` }, 20_000_000)).rejects.toEqual(
       refused(400, /deeper than 32/),
     );
-    const flat = `[${"{},".repeat(3_000_000)}`;
+    const flat = `{"a":[${"{},".repeat(3_000_000)}`;
     await expect(read({ body: flat }, 20_000_000)).rejects.toEqual(refused(400, /values/));
+    await expect(read({ body: "[".repeat(10_000_000) }, 20_000_000)).rejects.toEqual(
+      refused(400, /JSON object/),
+    );
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(200_000_000);
   });
 });

@@ -66,10 +66,10 @@ function startCollecting(parser: Busboy, options: FormOptions): Collector {
     part.catch(fail);
     parts.push(part);
   });
-  parser.on("field", (name, text: string | undefined) => {
+  parser.on("field", (name, value: string | undefined) => {
     checkName(name, fail);
-    if (text === undefined) fail(invalidRequest(`The form's field ${name} is not in UTF-8.`, name));
-    else parts.push(Promise.resolve({ name, text }));
+    if (value === undefined) fail(invalidRequest(`The form's field ${name} is not in UTF-8.`, name));
+    else parts.push(Promise.resolve({ name, value }));
   });
   for (const event of ["partsLimit", "filesLimit", "fieldsLimit"] as const) {
     parser.on(event, () => fail(invalidRequest("The form has too many parts.")));

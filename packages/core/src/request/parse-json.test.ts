@@ -1,19 +1,35 @@
+import { Buffer } from "node:buffer";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { isUploadedImage } from "../images/reference-image.js";
 import { anyDocumentText } from "../testing/any-json-text.js";
-import { checkJsonValue, type JsonLimits, parseJson } from "./parse-json.js";
+import type { JsonLimits, JsonObject } from "../util/json.js";
+import { parseJsonObject } from "./parse-json.js";
 
 const MAX_DEPTH = 4;
 const LIMITS: JsonLimits = { maxDepth: MAX_DEPTH, maxValues: 1_000_000 };
+const MIN_DATA_URL = 30;
 
-/** What a text is refused for, by its code path: the first word after "The". */
-function judge(text: string): "accepted" | "too deep" | "given twice" {
+const parse = (json: string | Uint8Array, limits: Partial<JsonLimits> = {}): JsonObject =>
+  parseJsonObject(
+    typeof json === "string" ? Buffer.from(json) : json,
+    { ...LIMITS, ...limits },
+    MIN_DATA_URL,
+  );
+
+/** The value, or the error as a string. */
+function resultOf(json: string, limits: Partial<JsonLimits> = {}): unknown {
   try {
-    parseJson(text, LIMITS);
-    return "accepted";
+    return parse(json, limits);
   } catch (error) {
-    return String(error).includes("nested deeper") ? "too deep" : "given twice";
+    return String(error);
   }
+}
+
+function judge(json: string): "accepted" | "too deep" | "given twice" {
+  const result = resultOf(json);
+  if (typeof result !== "string") return "accepted";
+  return result.includes("nested deeper") ? "too deep" : "given twice";
 }
 
 /** Depth by recursion over the parsed value. */
@@ -26,7 +42,7 @@ function depthOf(value: unknown): number {
 const escaped = (key: string): string =>
   `"${Array.from({ length: key.length }, (_, index) => `\\u${key.charCodeAt(index).toString(16).padStart(4, "0")}`).join("")}"`;
 
-describe("a JSON text", () => {
+describe("duplicate keys and depth", () => {
   it.each([
     ["{}", "accepted"],
     ['{"a":1,"b":1}', "accepted"],
@@ -50,18 +66,18 @@ describe("a JSON text", () => {
     ['{"a":{"b":{"c":{}}},"d":{"e":{"f":[]}}}', "accepted"],
     ['{"a":{"b":{"c":{"d":{}}}}}', "too deep"],
     ['{"a":"[[[[[[[[{{{{{{"}', "accepted"],
-  ] as const)("%s is %s", (text, expected) => {
-    expect(judge(text)).toBe(expected);
+  ] as const)("%s is %s", (json, expected) => {
+    expect(judge(json)).toBe(expected);
   });
 
-  it("finds a doubled key that V8 reads as another", () => {
+  it("finds a duplicate key that V8 reads as another key", () => {
     JSON.parse(String.raw`{"model":1,"mod\\u":2}`);
     expect(judge(String.raw`{"model":1,"mod\u0065l":2}`)).toBe("given twice");
   });
 
   it("names the key that is given twice, shortened", () => {
     const key = "k".repeat(1_000);
-    expect(() => parseJson(`{"${key}":1,"${key}":2}`, LIMITS)).toThrow(
+    expect(() => parse(`{"${key}":1,"${key}":2}`)).toThrow(
       expect.objectContaining({ status: 400, param: "k".repeat(64) }),
     );
   });
@@ -84,7 +100,7 @@ describe("a JSON text", () => {
   })).value;
   const keys = fc.oneof(fc.constantFrom("a", "b", "a\\", 'a"'), text);
 
-  it("agrees with JSON.parse and recursion on any document", () => {
+  it("are found as by JSON.parse and recursion in any document", () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(keys, value, fc.boolean()), { maxLength: 6 }),
@@ -96,13 +112,13 @@ describe("a JSON text", () => {
           );
           const document = `{${members.join(",")}${space}}`;
           const names = fields.map(([key]) => key.toWellFormed());
-          const hasDouble = new Set(names).size < names.length;
-          // Of a doubled key JSON.parse keeps the last value only.
+          const hasDuplicate = new Set(names).size < names.length;
+          // JSON.parse keeps only the last value of a duplicate key.
           const depth =
             1 + Math.max(0, ...fields.map(([, content]) => depthOf(JSON.parse(JSON.stringify(content)))));
           const verdict = judge(document);
           JSON.parse(document);
-          expect(verdict === "accepted").toBe(!hasDouble && depth <= MAX_DEPTH);
+          expect(verdict === "accepted").toBe(!hasDuplicate && depth <= MAX_DEPTH);
         },
       ),
       { numRuns: 1_500, seed: 20_261_121 },
@@ -110,78 +126,78 @@ describe("a JSON text", () => {
   });
 });
 
-/** The numbers of a text as they are written, in any order. */
-function numbersOf(text: string): readonly string[] {
-  return (withoutStrings(text).match(/-?\d[\d.eE+-]*/g) ?? []).toSorted();
+describe("the number of values", () => {
+  it.each([
+    ["{}", 1],
+    ['{"a":[1,2,3]}', 5],
+    ['{"a":"[,{[,{","b":[]}', 3],
+    ['{"a":["\\"[[["]}', 3],
+    ['{"a":[[[]]]}', 4],
+  ])("of %s is %i", (json, count) => {
+    expect(resultOf(json, { maxValues: count })).toEqual(JSON.parse(json));
+    expect(resultOf(json, { maxValues: count - 1 })).toMatch(/holds more than \d+ values/);
+  });
+});
+
+describe("bytes that are not a JSON object", () => {
+  it.each([
+    '{"unterminated [[[',
+    '{"a":"unterminated \\"[[[',
+    '{"a":"\\',
+    '{"a":-',
+    '{"a":-}',
+    '{"a":1.0.0}',
+    "{1.0:2}",
+    '{"a" 1}',
+    '{"a":[01]}',
+    '{"a":1e}',
+    '{"a":trve}',
+    '{"a":"\\x"}',
+    "{}{}",
+    "x",
+  ])("are not valid JSON: %s", (json) => {
+    expect(resultOf(json)).toBe("SyntaxError: The body is not valid JSON.");
+  });
+
+  it.each(["[]", '"x"', "null", "true", " 1", "-1", "[[[["])("are another value: %s", (json) => {
+    expect(resultOf(json)).toBe("SyntaxError: The body must be a JSON object.");
+  });
+});
+
+describe("the number of fields", () => {
+  it("counts the top level only", () => {
+    const nested = '{"a":1,"b":{"c":1,"d":2,"e":3}}';
+    expect(resultOf(nested, { maxFields: 2 })).toEqual(JSON.parse(nested));
+    expect(resultOf(nested, { maxFields: 1 })).toMatch("holds more than 1 fields at its top level");
+  });
+});
+
+/** The numbers of a document as they are spelled, in any order. */
+function numbersOf(json: string): readonly string[] {
+  return (withoutStrings(json).match(/-?\d[\d.eE+-]*/g) ?? []).toSorted();
 }
 
-function withoutStrings(text: string): string {
-  return text.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""');
+function withoutStrings(json: string): string {
+  return json.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""');
 }
 
-/** Whether some object of a text has a key twice; then values are lost. */
-function hasDoubledKey(text: string): boolean {
+/** True if some object has a key twice; then values are lost. */
+function hasDuplicateKey(json: string): boolean {
   let members = 0;
   const count = (value: unknown): void => {
     if (typeof value !== "object" || value === null) return;
     if (!Array.isArray(value)) members += Object.keys(value).length;
     for (const item of Object.values(value)) count(item);
   };
-  count(JSON.parse(text));
-  return withoutStrings(text).split(":").length - 1 !== members;
+  count(JSON.parse(json));
+  return withoutStrings(json).split(":").length - 1 !== members;
 }
 
-/** What a text is refused for, or its value. */
-function verdictOn(text: string, limits: Partial<JsonLimits>): unknown {
-  try {
-    return parseJson(text, { ...LIMITS, ...limits });
-  } catch (error) {
-    return String(error);
-  }
-}
-
-describe("the values of a JSON text", () => {
-  it.each([
-    ["{}", 1],
-    ["[1,2,3]", 3],
-    ['{"a":"[,{[,{","b":[]}', 3],
-    ['"[[["', 0],
-    ['["\\"[[["]', 1],
-    ["[[[[]]]]", 4],
-  ])("of %s are %i", (text, count) => {
-    expect(verdictOn(text, { maxValues: count })).toEqual(JSON.parse(text));
-    expect(verdictOn(`${text},`, { maxValues: count })).toMatch(/holds more than \d+ values/);
-  });
-
-  it.each([
-    '"unterminated [[[',
-    '"unterminated \\"[[[',
-    '"\\',
-    "-",
-    "1.0.0",
-    "{1.0:2}",
-    '{"a" 1}',
-    "[01]",
-    "1e",
-  ])("are not counted where the text is no JSON: %s", (text) => {
-    expect(verdictOn(text, {})).toMatch(/^SyntaxError/);
-  });
-});
-
-describe("the fields of a JSON text", () => {
-  it("are those of its top level", () => {
-    const nested = '{"a":1,"b":{"c":1,"d":2,"e":3}}';
-    expect(verdictOn(nested, { maxFields: 2 })).toEqual(JSON.parse(nested));
-    expect(verdictOn(nested, { maxFields: 1 })).toMatch("holds more than 1 fields at its top level");
-    expect(verdictOn("[{},{}]", { maxFields: 0 })).toEqual([{}, {}]);
-  });
-});
-
-describe("the numbers of a JSON text", () => {
+describe("numbers", () => {
   it.each(["1", "0", "-1", "7.5", "123456789012345", "9007199254740991", "0.1", "1e+21", "1e-7"])(
-    "are numbers where JavaScript writes them so: %s",
+    "are JavaScript numbers if JavaScript spells them the same: %s",
     (number) => {
-      expect(verdictOn(`{"a":${number}}`, {})).toEqual({ a: Number(number) });
+      expect(resultOf(`{"a":${number}}`)).toEqual({ a: Number(number) });
     },
   );
 
@@ -196,60 +212,145 @@ describe("the numbers of a JSON text", () => {
     "1E5",
     "0.10",
     "1e21",
-  ])("keep their text where it is another: %s", (number) => {
-    for (const text of [
+  ])("keep another spelling: %s", (number) => {
+    for (const json of [
       `{"a":${number}}`,
       `{"a":[${number},1,{"b":${number}}],"s":"${number}"}`,
       `{"__proto__":{"a":${number}}}`,
     ]) {
-      expect(JSON.stringify(verdictOn(text, {}))).toBe(text);
+      expect(JSON.stringify(resultOf(json))).toBe(json);
     }
   });
 
   it("are the same in any document", () => {
-    // Of a key that is given twice, the value is lost.
-    const documents = anyDocumentText.filter((text) => !hasDoubledKey(text));
+    // The first value of a duplicate key is lost.
+    const documents = anyDocumentText.filter((json) => json.trim().startsWith("{") && !hasDuplicateKey(json));
     fc.assert(
-      fc.property(documents, (text) => {
-        const written = JSON.stringify(verdictOn(text, { maxDepth: 100 }));
-        expect(JSON.parse(written)).toEqual(JSON.parse(text));
-        expect(numbersOf(written)).toEqual(numbersOf(text));
+      fc.property(documents, (json) => {
+        const written = JSON.stringify(resultOf(json, { maxDepth: 100 }));
+        expect(JSON.parse(written)).toEqual(JSON.parse(json));
+        expect(numbersOf(written)).toEqual(numbersOf(json));
       }),
       { numRuns: 1_000, seed: 13 },
     );
   });
 
-  it("have a length", () => {
-    expect(verdictOn(`[${"1".repeat(1_000)}]`, {})).toBeInstanceOf(Array);
-    expect(verdictOn(`[${"1".repeat(1_001)}]`, {})).toMatch("a number of more than 1000 characters");
+  it("have a maximum length", () => {
+    expect(resultOf(`{"a":${"1".repeat(1_000)}}`)).toBeInstanceOf(Object);
+    expect(resultOf(`{"a":${"1".repeat(1_001)}}`)).toMatch("a number of more than 1000 characters");
   });
 });
 
-const verdictOf = (value: unknown): string => {
-  try {
-    checkJsonValue(value, { maxDepth: 3, maxValues: 10, maxFields: 5 });
-    return "accepted";
-  } catch (error) {
-    return String(error);
-  }
+/** The value as plain JSON, in which images write themselves. */
+const toPlain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+
+const countImages = (value: unknown): number => {
+  if (isUploadedImage(value)) return 1;
+  if (typeof value !== "object" || value === null) return 0;
+  return Object.values(value).reduce<number>((sum, item) => sum + countImages(item), 0);
 };
 
-describe("a value that was parsed before", () => {
-  const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)]);
+const LONG = `data:image/png;base64,${"A".repeat(40)}`;
 
-  it.each([
-    ["a number", 1, "accepted"],
-    ["null", null, "accepted"],
-    ["as deep as allowed", nested(3), "accepted"],
-    ["deeper", nested(4), "nested deeper than 3 levels"],
-    ["much deeper", nested(5_000), "nested deeper than 3 levels"],
-    ["as many values as allowed", Array.from({ length: 9 }), "accepted"],
-    ["more values", Array.from({ length: 10 }), "more than 10 values"],
-    ["what an object has from its prototype", Object.create({ inherited: nested(5) }), "accepted"],
-    ["more fields", { a: 1, b: 2, c: 3, d: 4, e: 5, f: 6 }, "more than 5 fields at its top level"],
-    ["as many fields as allowed", { a: 1, b: 2, c: 3, d: 4, e: 5 }, "accepted"],
-    ["values in many places", { a: [1, 2, 3], b: { c: 1, d: [1, 2, 3] } }, "more than 10 values"],
-  ])("judges %s", (_what, value, expected) => {
-    expect(verdictOf(value)).toMatch(expected);
+const strings = fc.oneof(
+  fc.string({ unit: "binary" }),
+  fc.base64String().map((letters) => `data:image/png;base64,${letters}`),
+  fc.base64String({ minLength: 40 }).map((letters) => `data:image/jpeg;base64,${letters}`),
+  fc.constantFrom(LONG, `${LONG}"`, `${LONG}\\`, `${LONG}\u{e9}`, `${LONG} `, '","image":"', `:${LONG}`),
+);
+const names = fc.oneof(fc.constantFrom("image", "images", "__proto__", "prompt", LONG), fc.string());
+const { document: documents } = fc.letrec<{ value: unknown; document: object }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4 },
+    strings,
+    fc.integer(),
+    fc.constantFrom(true, null, 0.5),
+    fc.array(tie("value"), { maxLength: 4 }),
+    fc.dictionary(names, tie("value"), { maxKeys: 4 }),
+  ),
+  document: fc.dictionary(names, tie("value"), { maxKeys: 4 }),
+}));
+
+describe("long data URLs", () => {
+  it("do not change what JSON.parse reads, with and without white space", () => {
+    fc.assert(
+      fc.property(documents, fc.constantFrom(undefined, 1, "\t\r\n"), (document, space) => {
+        const json = JSON.stringify(document, null, space);
+        expect(toPlain(parse(json, { maxDepth: 100 }))).toEqual(JSON.parse(json));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("do not change which documents are refused", () => {
+    fc.assert(
+      fc.property(
+        documents,
+        fc.integer({ min: 0 }),
+        fc.uint8Array({ maxLength: 2 }),
+        (document, at, bytes) => {
+          const json = Buffer.from(JSON.stringify({ image: LONG, document, more: [LONG, LONG] }));
+          const place = at % json.length;
+          const changed = Buffer.concat([json.subarray(0, place), bytes, json.subarray(place + 1)]);
+          const expected = attempt(() => parsePlainly(changed));
+          expect(attempt(() => toPlain(parse(changed, { maxDepth: 100 })))).toEqual(expected);
+        },
+      ),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it.each<[string, string, number]>([
+    ["in image", `{"image":"${LONG}"}`, 1],
+    ["in a list that is image", `{"image" : [ "${LONG}" , "https://x.test/a" , "${LONG}" ] }`, 2],
+    ["in image at a deeper level", `{"input":{"content":[{"image":"${LONG}"},{"text":"a"}]}}`, 1],
+  ])("become images %s", (_where, json, images) => {
+    const value = parse(json);
+    expect(countImages(value)).toBe(images);
+    expect(toPlain(value)).toEqual(JSON.parse(json));
+  });
+
+  it.each<[string, string]>([
+    ["in other fields", `{"prompt":"${LONG}","images":["${LONG}"]}`],
+    ["as names of fields", `{"${LONG}":1,"image":{"${LONG}" : 2}}`],
+    ["in an object that is image", `{"image":{"url":"${LONG}"}}`],
+    ["in a list after image", `{"image":["a"],"more":["${LONG}"]}`],
+    ["with escapes", `{"image":"${LONG.replace("/", "\\/")}"}`],
+    ["with letters that are not base64", `{"image":"${LONG}-"}`],
+    ["if they are short", `{"image":"data:image/png;base64,AAAA"}`],
+  ])("stay strings %s", (_where, json) => {
+    const value = parse(json);
+    expect(countImages(value)).toBe(0);
+    expect(value).toEqual(JSON.parse(json));
+  });
+
+  it("are not copied", () => {
+    const json = new TextEncoder().encode(`{"image":"${LONG}"}`);
+    const value = parse(json) as { image: { dataUrl: Uint8Array } };
+    expect(value.image.dataUrl.buffer).toBe(json.buffer);
   });
 });
+
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+/** What a plain parser makes of an object without duplicate keys and without inexact numbers such as 1e999. */
+function parsePlainly(json: Uint8Array): unknown {
+  const text = decoder.decode(json);
+  const value: unknown = JSON.parse(text);
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new SyntaxError("Not an object.");
+  // The three top-level keys may have become the same.
+  if (Object.keys(value).length < 3 && JSON.stringify(value).length + LONG.length < text.length) {
+    throw new SyntaxError("A key is given twice.");
+  }
+  return toPlain(value);
+}
+
+/** The value, or that there is none. */
+function attempt(work: () => unknown): unknown {
+  try {
+    return { value: work() };
+  } catch {
+    return "refused";
+  }
+}

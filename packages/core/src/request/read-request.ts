@@ -6,6 +6,7 @@ import type { ResolvedModel } from "../models/resolve-model.js";
 import type { Caller, ImageRequest, Operation, ResponseFormat } from "../types.js";
 import type { JsonObject } from "../util/json.js";
 import { type ArrivingBytes, type BodyGuard, type BodyPace, overloaded } from "./body.js";
+import { convertFormFields } from "./form-fields.js";
 import { readJson } from "./json.js";
 import { readMultipart } from "./multipart.js";
 import { pathOfOperation } from "./route.js";
@@ -82,7 +83,8 @@ export function normalizeRequest(body: JsonObject, context: RequestContext): Ima
     throw invalidRequest(`The model ${model.name} is served at ${paths} only.`, "model");
   }
   const forwardsNull = operation === "native";
-  const { model: _model, ...rest } = body;
+  const typed = operation === "edit" ? convertFormFields(body, model.family.formFields ?? {}) : body;
+  const { model: _model, ...rest } = typed;
   const fields = forwardsNull ? rest : withoutNulls(rest);
   const readable = model.family.takesImageBytes === true ? fields : writeDataUrls(fields);
   return model.family.normalize(readable, {

@@ -2,7 +2,8 @@ import type { ResponseShape } from "../families/family.js";
 import type { FailureReason, ResultError, ResultImage, Usage } from "../types.js";
 import { createHeldBytes } from "../util/held-bytes.js";
 import { isJsonObject } from "../util/json.js";
-import { createJsonScanner, type JsonStatus } from "./json-scanner.js";
+import type { JsonStatus } from "../util/json-walker.js";
+import { createJsonScanner } from "./json-scanner.js";
 import { type ItemKind, type LargeItem, readLargeItem } from "./large-item.js";
 import { createJsonShortener, type JsonShortener } from "./shorten-json.js";
 

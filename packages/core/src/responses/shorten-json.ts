@@ -1,5 +1,5 @@
 import { createHeldBytes } from "../util/held-bytes.js";
-import { createStringScanner } from "../util/scan-string.js";
+import { createStringScanner } from "../util/json-walker.js";
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

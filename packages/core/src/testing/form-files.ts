@@ -19,7 +19,7 @@ export function spooledFile(bytes: Uint8Array): SpooledFile {
 
 /** A part of a form whose file, if it is one, is in one piece. */
 export type PlainPart =
-  | { readonly name: string; readonly text: string }
+  | { readonly name: string; readonly value: string }
   | { readonly name: string; readonly bytes: Buffer };
 
 /** Parts as plain values: the text, or the bytes of the file. */

@@ -1,9 +1,9 @@
 import { GatewayError, isGatewayError } from "../errors.js";
 import type { HeaderReader } from "../http.js";
 import type { Logger } from "../logger.js";
-import { checkJsonValue } from "../request/parse-json.js";
+
 import type { ByteCount } from "../util/held-bytes.js";
-import { isJsonObject, type JsonObject } from "../util/json.js";
+import { checkJsonValue, isJsonObject, type JsonObject } from "../util/json.js";
 import { toUpstreamError } from "./failure.js";
 import { TransportError, type TransportResponse } from "./transport.js";
 

@@ -1,7 +1,7 @@
 import { invalidRequest } from "../../errors.js";
 import type { ReferenceImage } from "../../images/reference-image.js";
-import { parseFields } from "../../request/parse-fields.js";
 import { isJsonObject, type JsonObject } from "../../util/json.js";
+import { parseFields } from "../../util/parse-fields.js";
 import type { QwenImageContent } from "./content.js";
 import { type MessagesFields, messagesRequestSchema } from "./request-schema.js";
 

@@ -1,6 +1,6 @@
 import { invalidRequest } from "../../errors.js";
-import { parseFields } from "../../request/parse-fields.js";
 import type { JsonObject } from "../../util/json.js";
+import { parseFields } from "../../util/parse-fields.js";
 import { splitOpenAiOnly } from "../openai-only-fields.js";
 import type { QwenImageContent } from "./content.js";
 import { shorthandRequestSchema } from "./request-schema.js";

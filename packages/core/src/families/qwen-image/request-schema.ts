@@ -1,11 +1,11 @@
 import { z } from "zod";
 import type { ReferenceImage } from "../../images/reference-image.js";
-import { toPlainNumber } from "../../request/source-numbers.js";
+import { toPlainNumber } from "../../util/json.js";
 import { imageList, isReferenceImage } from "../image-list.js";
 
 /**
  * For fields whose number the gateway reads, and fields that must be objects: a number may be a raw JSON object, see
- * `request/source-numbers.ts`.
+ * `util/json.ts`.
  */
 const plain = <Schema extends z.ZodType>(schema: Schema) => z.preprocess(toPlainNumber, schema);
 

@@ -1,7 +1,7 @@
 import { invalidRequest } from "../../errors.js";
-import { parseFields } from "../../request/parse-fields.js";
 import type { ImageRequest } from "../../types.js";
 import type { JsonObject } from "../../util/json.js";
+import { parseFields } from "../../util/parse-fields.js";
 import type { NormalizeContext } from "../family.js";
 import { isReferenceImage } from "../image-list.js";
 import { countMaxPixels } from "./count-max-pixels.js";

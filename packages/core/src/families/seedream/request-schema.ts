@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { toPlainNumber } from "../../request/source-numbers.js";
+import { toPlainNumber } from "../../util/json.js";
 import { imageList } from "../image-list.js";
 
 /**
  * For fields whose number the gateway reads, and fields that must be objects: a number may be a raw JSON object, see
- * `request/source-numbers.ts`.
+ * `util/json.ts`.
  */
 const plain = <Schema extends z.ZodType>(schema: Schema) => z.preprocess(toPlainNumber, schema);
 

@@ -15,6 +15,16 @@ export const seedream: Family = {
   operations: new Set(["generate", "edit", "native"]),
   reportsTokens: true,
   takesImageBytes: true,
+  formFields: {
+    n: "number",
+    seed: "number",
+    guidance_scale: "number",
+    watermark: "boolean",
+    stream: "boolean",
+    layer_decomposition: "boolean",
+    sequential_image_generation_options: "object",
+    optimize_prompt_options: "object",
+  },
   findLimits: findSeedreamLimits,
   normalize: (fields, context) =>
     context.operation === "native" ? normalizeNative(fields, context) : normalizeSeedream(fields, context),

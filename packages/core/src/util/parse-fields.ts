@@ -1,10 +1,10 @@
 import type { z } from "zod";
 import { invalidRequest } from "../errors.js";
-import type { JsonObject } from "../util/json.js";
+import type { JsonObject } from "./json.js";
 
 /**
- * Checks fields against a schema and gives them typed. Messages of the schema continue the
- * field's name: `must be a whole number`.
+ * Checks fields against a schema and returns them typed. A message of the schema continues the field's name, for
+ * example `must be a whole number`.
  *
  * @throws GatewayError `invalid_request_error` that names the first wrong field
  */
@@ -16,12 +16,12 @@ export function parseFields<Schema extends z.ZodType>(schema: Schema, fields: Js
   throw invalidRequest(`${param} ${issue?.message ?? "is not valid"}.`, param);
 }
 
-/** `["image", 2]` as `image[2]`, `["models", "image-2.0*"]` as `models["image-2.0*"]`. */
+/** Writes `["image", 2]` as `image[2]`, `["models", "image-2.0*"]` as `models["image-2.0*"]`. */
 export function formatPath(path: readonly PropertyKey[]): string {
-  return path.reduce<string>((text, key) => {
-    if (typeof key === "number") return `${text}[${key}]`;
+  return path.reduce<string>((written, key) => {
+    if (typeof key === "number") return `${written}[${key}]`;
     const name = String(key);
-    if (!/^[\w-]+$/.test(name)) return `${text}[${JSON.stringify(name)}]`;
-    return text === "" ? name : `${text}.${name}`;
+    if (!/^[\w-]+$/.test(name)) return `${written}[${JSON.stringify(name)}]`;
+    return written === "" ? name : `${written}.${name}`;
   }, "");
 }
