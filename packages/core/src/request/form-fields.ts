@@ -96,14 +96,15 @@ function givenTwice(name: string): GatewayError {
 
 function convert(name: string, value: string, types: FormFieldTypes): unknown {
   // Own properties only: a client may send a field named `constructor`.
-  switch (Object.hasOwn(types, name) ? types[name] : undefined) {
+  const type = Object.hasOwn(types, name) ? types[name] : undefined;
+  switch (type) {
     case "number":
       return toNumber(value);
     case "boolean":
       return value === "true" || (value === "false" ? false : value);
     case "object":
       return toObject(name, value);
-    default:
+    case undefined:
       return value;
   }
 }

@@ -180,7 +180,7 @@ export function createJsonWalker(handler: JsonWalkHandler): JsonWalker {
     giveUp,
     push(chunk) {
       let index = markBytes < BYTE_ORDER_MARK.length ? skipMark(chunk) : 0;
-      while (index < chunk.length && expected !== "nothing") {
+      while (index < chunk.length && readStatus() !== "broken") {
         const byte = chunk[index] ?? 0;
         if (expected === "rest of string" || expected === "rest of key") index = endString(chunk, index);
         else if (expected === "rest of scalar") index = endScalar(chunk, index);
