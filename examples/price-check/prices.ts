@@ -1,6 +1,6 @@
 // The prices of a shop, in the spelling of the interface's back office. The gateway takes the same
 // object as `billing`, so what the tests beside this file check is what callers are charged.
-import type { BillingOptions } from "@calotype/core/billing";
+import type { PriceTables } from "@calotype/core/billing";
 
 export const prices = {
   model_details: {
@@ -13,4 +13,4 @@ export const prices = {
     },
   },
   group_ratio: { default: "1", vip: "0.8", reseller: "0.655" },
-} satisfies BillingOptions;
+} satisfies PriceTables;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
-import type { UsageRecord } from "./billing/usage-record.js";
+import type { UsageRecord } from "./billing/records.js";
 import { GatewayError } from "./errors.js";
 import type { GatewayOptions } from "./options/options.js";
 import { createOpenStreams } from "./testing/open-streams.js";

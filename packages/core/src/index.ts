@@ -17,13 +17,7 @@ export type { Dependencies } from "./assemble.js";
 export { type GeneratedApiKey, generateApiKey, hashApiKey } from "./auth/api-key.js";
 export type { Authenticate, CallerOptions } from "./auth/authenticate.js";
 export type * from "./billing/index.js";
-export {
-  calculateCharge,
-  createMemoryLedger,
-  estimateCharge,
-  exportRecords,
-  toUnresolvedRecord,
-} from "./billing/index.js";
+export { calculateCharge, createMemoryLedger, estimateCharge, exportRecords } from "./billing/index.js";
 export type { ChannelOptions } from "./channels/channel.js";
 export type { RetryBudgetPolicy } from "./channels/retry-budget.js";
 export type { ChannelStatus, KeyStatus, ModelStatus } from "./channels/status.js";
@@ -57,7 +51,7 @@ export { consoleLogger, type Logger } from "./logger.js";
 export type { ModelOptions } from "./models/resolve-model.js";
 export { GatewayOptionsError } from "./options/check-options.js";
 export type { Loadable } from "./options/loadable.js";
-export type { GatewayOptions, IdempotencyOptions } from "./options/options.js";
+export type { BillingOptions, GatewayOptions, IdempotencyOptions } from "./options/options.js";
 export type { OptionsProblem } from "./options/options-problem.js";
 export type { BodyLimits } from "./request/read-request.js";
 export type {

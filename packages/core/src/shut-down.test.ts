@@ -4,7 +4,7 @@ import { createHolds, type Hold } from "./billing/hold.js";
 import type { Ledger } from "./billing/ledger.js";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
 import { createPriceList } from "./billing/pricing.js";
-import type { UsageRecord } from "./billing/usage-record.js";
+import type { UsageRecord } from "./billing/records.js";
 import { createMaintenance, createTracker, shutDown } from "./lifecycle.js";
 import type { Transport } from "./upstream/transport.js";
 

@@ -1,4 +1,3 @@
-import type { DecimalInput } from "./billing/decimal-input.js";
 import type { ReferenceImage } from "./images/reference-image.js";
 import type { JsonObject } from "./util/json.js";
 
@@ -10,6 +9,12 @@ export type Operation = "generate" | "edit" | "native";
 
 /** How the images of an answer are delivered: as temporary links or as base64 text. */
 export type ResponseFormat = "url" | "b64_json";
+
+/**
+ * An amount, a price or a ratio: a plain decimal such as `"0.075"`. A number means its shortest decimal string, so
+ * `0.1` means exactly `0.1`.
+ */
+export type DecimalInput = string | number;
 
 /** Who holds the API key of a request. */
 export interface Caller {

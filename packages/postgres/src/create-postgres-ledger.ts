@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { AsyncLedger } from "@calotype/core/billing";
+import type { Ledger } from "@calotype/core/billing";
 import { createBooks } from "./books.js";
 import { createDatabase } from "./database.js";
 import { guardPool } from "./guard-pool.js";
@@ -37,7 +37,7 @@ export interface PostgresLedgerOptions {
 }
 
 /** A ledger on PostgreSQL. */
-export interface PostgresLedger extends AsyncLedger {
+export interface PostgresLedger extends Ledger {
   /**
    * Resolves when PostgreSQL can be reached and the tables are there; rejects with what is wrong. The first use does
    * the same: call it at start to learn it earlier.

@@ -1,4 +1,4 @@
-import { type AsyncLedger, type HoldResult, isName } from "@calotype/core/billing";
+import { type HoldResult, isName, type Ledger } from "@calotype/core/billing";
 import { createBatchQueue } from "./batch-queue.js";
 import type { Books } from "./books.js";
 import {
@@ -12,7 +12,7 @@ import { isRefusal } from "./postgres-error.js";
 import type { UnsureHolds } from "./unsure-holds.js";
 
 /** Writes holds and their ends. Calls that are made at the same time are sent to the database together. */
-export interface Writes extends Pick<AsyncLedger, "hold" | "settle" | "release"> {
+export interface Writes extends Pick<Ledger, "hold" | "settle" | "release"> {
   /** Resolves when all that was asked for until now is done or has failed. */
   settled(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-import { type AsyncLedger, reportFailures } from "@calotype/core/billing";
+import { type Ledger, reportFailures } from "@calotype/core/billing";
 import { createBalances } from "./balances.js";
 import { createHolds } from "./holds.js";
 import { openDatabase } from "./open-database.js";
@@ -28,7 +28,7 @@ export interface SqliteLedgerOptions {
 }
 
 /** A ledger in a file. */
-export interface SqliteLedger extends AsyncLedger {
+export interface SqliteLedger extends Ledger {
   /**
    * Writes what was asked for until now and closes the file; later calls reject. The holds that are still open
    * are lost at once and not only when the lease has run out: the next `sweep` of any process ends them.

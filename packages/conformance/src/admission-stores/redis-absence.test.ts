@@ -1,11 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
-import {
-  type AdmissionDecision,
-  type AdmissionStore,
-  type Awaitable,
-  createGateway,
-  type Logger,
-} from "@calotype/core";
+import { type AdmissionDecision, type AdmissionStore, createGateway, type Logger } from "@calotype/core";
 import { createRedisAdmissionStore, type RedisAdmissionStoreOptions } from "@calotype/redis";
 import { Redis } from "ioredis";
 import { createClient } from "redis";
@@ -315,7 +309,7 @@ function untilBack(lines: readonly string[]) {
   return expect.poll(() => lines.at(-1), { timeout: 15_000 }).toMatch(/back/);
 }
 
-async function codeOf(decision: Awaitable<AdmissionDecision>): Promise<unknown> {
+async function codeOf(decision: AdmissionDecision | Promise<AdmissionDecision>): Promise<unknown> {
   return await Promise.resolve(decision).then(
     ({ kind }) => kind,
     (error: unknown) => (error instanceof Error && "code" in error ? error.code : error),

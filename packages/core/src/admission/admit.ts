@@ -1,5 +1,5 @@
 import type { Hold, Holds } from "../billing/hold.js";
-import type { BilledRequest } from "../billing/settled-record.js";
+import type { BilledRequest } from "../billing/records.js";
 import type { ChannelHealth } from "../channels/health.js";
 import { GatewayError, isGatewayError } from "../errors.js";
 import type { GatewayResponse, HeaderReader } from "../http.js";

@@ -1,5 +1,5 @@
-import { isName, NAME_RULE } from "../billing/check-entry.js";
 import { parseDecimal } from "../billing/decimal.js";
+import { isName, NAME_RULE } from "../billing/stored-entries.js";
 import type { Caller, CallerLimits } from "../types.js";
 import { parseInstant } from "../util/instant.js";
 import { isJsonObject } from "../util/json.js";

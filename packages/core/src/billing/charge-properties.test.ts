@@ -11,11 +11,15 @@ import {
 import { expectedAmount, expectedExact, isAtMost, isExactly } from "../testing/expected-charge.js";
 import { add, compare, multiply, type Rational, toRational } from "../testing/rational.js";
 import type { Usage } from "../types.js";
-import { type Charge, type ChargeInput, calculateCharge } from "./calculate-charge.js";
-import { estimateCharge } from "./estimate-charge.js";
-import type { PerRequestDetails } from "./model-details.js";
-import { createPrice } from "./price.js";
-import { type BilledRequest, toSettledRecord } from "./settled-record.js";
+import {
+  type Charge,
+  type ChargeInput,
+  calculateCharge,
+  createPriceList,
+  estimateCharge,
+  type PerRequestDetails,
+} from "./pricing.js";
+import { type BilledRequest, toSettledRecord } from "./records.js";
 
 // 100,000 cases take a few seconds, and more on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
@@ -199,7 +203,10 @@ describe("an estimate", () => {
       anyUsage,
       anyImages,
       ([details, ratio], bounds, usage, images) => {
-        const price = createPrice(details, ratio);
+        const price = createPriceList({
+          model_details: { m: details },
+          group_ratio: { default: ratio },
+        }).find("m", "default");
         const held = { ...bounds, maxImages: Math.max(bounds.maxImages, images) };
         const record = toSettledRecord(
           { ...REQUEST, bounds, price },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { estimateCharge, type RequestBounds } from "./estimate-charge.js";
-import type { ModelDetails } from "./model-details.js";
+import type { ModelDetails } from "./pricing.js";
+import { estimateCharge, type RequestBounds } from "./pricing.js";
 
 const perRequest: ModelDetails = { pricing_mode: "per-request", model_price: "0.04" };
 const perToken: ModelDetails = {

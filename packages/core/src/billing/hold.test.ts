@@ -3,7 +3,7 @@ import { createHolds, type Hold } from "./hold.js";
 import type { Ledger } from "./ledger.js";
 import { createMemoryLedger } from "./memory-ledger.js";
 import { createPriceList } from "./pricing.js";
-import type { BilledRequest } from "./settled-record.js";
+import type { BilledRequest } from "./records.js";
 
 const NOW = Date.UTC(2026, 10, 21);
 const PRICE = createPriceList({

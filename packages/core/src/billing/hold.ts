@@ -1,11 +1,15 @@
 import { GatewayError } from "../errors.js";
 import type { Logger } from "../logger.js";
 import type { SentTo } from "../types.js";
-import type { Awaitable } from "../util/promise-like.js";
 import { formatDecimal, toDecimal } from "./decimal.js";
 import type { Ledger, LostPolicy } from "./ledger.js";
-import { type BilledRequest, type Outcome, toSettledRecord } from "./settled-record.js";
-import type { SettledRecord, UsageRecord } from "./usage-record.js";
+import {
+  type BilledRequest,
+  type Outcome,
+  type SettledRecord,
+  toSettledRecord,
+  type UsageRecord,
+} from "./records.js";
 
 /**
  * Money that is set aside for one request. The first of `settle`, `release` and `abandon` ends the hold; calls after
@@ -194,7 +198,7 @@ class OpenHold implements Hold {
   }
 }
 
-type LedgerWrite = () => Awaitable<void>;
+type LedgerWrite = () => Promise<void>;
 
 /** The waits before each retry. Their sum is shorter than clients wait for the end of a response. */
 const RETRY_MS: readonly number[] = [50, 250, 1_000, 4_000];

@@ -1,21 +1,15 @@
+export type { DecimalInput } from "../types.js";
 export { toInstant } from "../util/instant.js";
-export type { Awaitable } from "../util/promise-like.js";
+export {
+  addDecimals,
+  type Decimal,
+  formatDecimal,
+  isAtMost,
+  multiplyDecimal,
+  readDecimal,
+  subtractDecimal,
+} from "./decimal.js";
 export type {
-  Charge,
-  ChargeDerivation,
-  ChargeInput,
-  PerRequestDerivation,
-  PerTokenDerivation,
-} from "./calculate-charge.js";
-export { calculateCharge } from "./calculate-charge.js";
-export { checkHold, checkRecord, isName } from "./check-entry.js";
-export { compareAge } from "./compare-text.js";
-export type { DecimalInput } from "./decimal-input.js";
-export type { EstimateInput, RequestBounds } from "./estimate-charge.js";
-export { estimateCharge } from "./estimate-charge.js";
-export { exportRecords } from "./export-records.js";
-export type {
-  AsyncLedger,
   Balance,
   EntryFailure,
   HoldRecord,
@@ -30,8 +24,37 @@ export type {
   UsageTotal,
 } from "./ledger.js";
 export { createMemoryLedger, type MemoryLedgerOptions } from "./memory-ledger.js";
-export type { ModelDetails, PerRequestDetails, PerTokenDetails } from "./model-details.js";
-export type { BillingOptions, PriceTables } from "./pricing.js";
-export { parseHold, parseRecord } from "./stored-entries.js";
-export { reportFailures, toReleasedRecord, toUnresolvedRecord } from "./unresolved-record.js";
-export type { ReleasedRecord, SettledRecord, UnresolvedRecord, UsageRecord } from "./usage-record.js";
+export {
+  type Charge,
+  type ChargeDerivation,
+  type ChargeInput,
+  calculateCharge,
+  type EstimateInput,
+  estimateCharge,
+  type ModelDetails,
+  type PerRequestDerivation,
+  type PerRequestDetails,
+  type PerTokenDerivation,
+  type PerTokenDetails,
+  type PriceTables,
+  type RequestBounds,
+} from "./pricing.js";
+export {
+  type ReleasedRecord,
+  type SettledRecord,
+  toReleasedRecord,
+  toUnresolvedRecord,
+  type UnresolvedRecord,
+  type UsageRecord,
+} from "./records.js";
+export { compareAge, exportRecords } from "./reports.js";
+export {
+  checkHold,
+  checkRecord,
+  createTakenRecords,
+  isName,
+  parseHold,
+  parseRecord,
+  reportFailures,
+  type TakenRecords,
+} from "./stored-entries.js";

@@ -1,6 +1,5 @@
 import type { Operation } from "../types.js";
-import type { Awaitable } from "../util/promise-like.js";
-import type { SettledRecord, UnresolvedRecord, UsageRecord } from "./usage-record.js";
+import type { SettledRecord, UnresolvedRecord, UsageRecord } from "./records.js";
 
 /**
  * Money that is set aside before a request is sent, with what is known about the request at that time. `id`,
@@ -17,7 +16,7 @@ export interface HoldRecord {
   readonly operation: Operation;
   /** The worst case, a decimal string; `null` without `billing`. */
   readonly amount: string | null;
-  /** The caller's budget, a decimal string: all that it may ever spend. Absent: no bound. */
+  /** The caller's budget, a decimal string: the total that it may ever spend. Absent: no limit. */
   readonly budget?: string | undefined;
   /**
    * The duration of the hold in milliseconds, by the clock of the ledger: from 0 to ten years. A hold that is still
@@ -32,7 +31,7 @@ export interface HoldRecord {
   readonly expiresAt?: number | undefined;
 }
 
-/** What a caller spent and has under way; decimal strings. */
+/** The account of a caller; decimal strings. */
 export interface Balance {
   /** The sum of the charges of its records. */
   readonly settled: string;
@@ -40,10 +39,10 @@ export interface Balance {
   readonly held: string;
 }
 
-/** Whether money could be set aside. A refused hold leaves nothing behind. */
+/** The result of a hold. A refused hold changes nothing. */
 export type HoldResult = { readonly ok: true } | { readonly ok: false; readonly balance: Balance };
 
-/** What becomes of the money of a request whose process died, or whose end nobody told. */
+/** What is charged for a request whose outcome will never be known: nothing, or its hold. */
 export type LostPolicy = "release" | "charge";
 
 /**
@@ -60,7 +59,7 @@ export interface RecordFilter {
   readonly to?: string | undefined;
 }
 
-/** What totals are grouped by: one line for each value, `day` in UTC as `2026-01-31`. */
+/** The key of totals. There is one line for each value; `day` is in UTC, such as `2026-01-31`. */
 export type TotalsKey = "caller" | "model" | "channel" | "day";
 
 /** One line of totals. */
@@ -74,7 +73,7 @@ export interface UsageTotal {
   readonly unresolved: number;
 }
 
-/** Reading what was used. */
+/** Reads balances and records. */
 export interface UsageReports {
   /** A caller's account; zeros for one that was never seen. */
   balance(caller: string): Promise<Balance>;
@@ -90,7 +89,7 @@ export interface EntryFailure {
   readonly error: unknown;
 }
 
-/** Records on their way to the operator's own function, each at least once. */
+/** Delivers records to the operator's function, each at least once. */
 export interface Outbox {
   /**
    * Returns records that were not delivered yet, in the order in which they were stored, and leases them. During the
@@ -105,12 +104,12 @@ export interface Outbox {
     limit: number,
     leaseMs: number,
     onUnreadable?: (failure: EntryFailure) => void,
-  ): Awaitable<readonly UsageRecord[]>;
-  /** Exactly these versions of these records were delivered. */
-  markDelivered(records: readonly UsageRecord[]): Awaitable<void>;
+  ): Promise<readonly UsageRecord[]>;
+  /** Marks these versions of these records as delivered. */
+  markDelivered(records: readonly UsageRecord[]): Promise<void>;
 }
 
-/** What a sweep does. */
+/** Options of {@link Ledger.sweep}. */
 export interface SweepOptions {
   /** What lost requests cost: nothing, or their hold. */
   readonly onLost: LostPolicy;
@@ -127,10 +126,10 @@ export interface SweepOptions {
 }
 
 /**
- * Where the money is kept: hold → settled | released, each once. Every method is atomic, and durable
- * when it returns or its promise resolves, as far as the implementation promises it.
+ * Keeps the money: each hold is settled or released, once. Every method is atomic. When its promise resolves, its
+ * effect is durable, as far as the implementation promises that.
  *
- * A ledger that cannot be reached throws or rejects; a request whose hold fails is refused with a 503.
+ * If the ledger cannot be reached, its methods reject. A request whose hold fails gets a 503.
  *
  * An id has at most one record. A later state replaces an earlier one, and the record is then delivered again:
  *
@@ -148,37 +147,24 @@ export interface Ledger extends UsageReports, Outbox {
    *
    * @throws RangeError if a name has more than 512 bytes, and for whatever else `checkHold` refuses. Nothing is held.
    */
-  hold(hold: HoldRecord): Awaitable<HoldResult>;
+  hold(hold: HoldRecord): Promise<HoldResult>;
   /**
    * Ends a hold with its charge and keeps the record. A second call for an id changes nothing. If a sweep came first,
    * the record replaces the unresolved one, the balance is corrected, and the record is delivered again.
    *
    * @throws RangeError if a name has more than 512 bytes, and for whatever else `checkRecord` refuses
    */
-  settle(record: SettledRecord): Awaitable<void>;
+  settle(record: SettledRecord): Promise<void>;
   /**
    * Ends the hold of a request that reached no provider, without a record. If a sweep came first, the unresolved record
    * becomes a `ReleasedRecord` with charge `"0"`, the balance is corrected, and the record is delivered again.
    * Nothing changes if the request was settled, or is unknown. A hold that failed before is not made afterwards.
    */
-  release(id: string): Awaitable<void>;
+  release(id: string): Promise<void>;
   /**
    * Ends lost holds: holds whose time is over, and holds of processes known to be dead. Each becomes an unresolved
    * record that is charged nothing or its hold. Returns the new records, sorted by time, then by id. If a hold cannot
    * be ended, the others are still ended.
    */
   sweep(options: SweepOptions): Promise<readonly UnresolvedRecord[]>;
-}
-
-/** A ledger outside of the process, or on a disk: every answer is a promise. */
-export interface AsyncLedger extends Ledger {
-  hold(hold: HoldRecord): Promise<HoldResult>;
-  settle(record: SettledRecord): Promise<void>;
-  release(id: string): Promise<void>;
-  takeUndelivered(
-    limit: number,
-    leaseMs: number,
-    onUnreadable?: (failure: EntryFailure) => void,
-  ): Promise<readonly UsageRecord[]>;
-  markDelivered(records: readonly UsageRecord[]): Promise<void>;
 }

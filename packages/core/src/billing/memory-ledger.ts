@@ -1,18 +1,21 @@
-import { createBalances } from "./balances.js";
-import { type BoundedRecords, createBoundedRecords } from "./bounded-records.js";
-import { checkHold, checkRecord } from "./check-entry.js";
-import { compareAge } from "./compare-text.js";
-import { copyRecord } from "./copy-record.js";
-import type { HoldRecord, Ledger, RecordFilter } from "./ledger.js";
-import { createRecordMatcher } from "./match-records.js";
-import { sumRecords } from "./sum-records.js";
-import { toReleasedRecord, toUnresolvedRecord } from "./unresolved-record.js";
-import type { UsageRecord } from "./usage-record.js";
+import {
+  addDecimals,
+  type Decimal,
+  formatDecimal,
+  isAtMost,
+  readDecimal,
+  subtractDecimal,
+  ZERO,
+} from "./decimal.js";
+import type { Balance, HoldRecord, Ledger, RecordFilter } from "./ledger.js";
+import { copyRecord, toReleasedRecord, toUnresolvedRecord, type UsageRecord } from "./records.js";
+import { compareAge, createRecordMatcher, sumRecords } from "./reports.js";
+import { checkHold, checkRecord } from "./stored-entries.js";
 
 /** A hold and its end in milliseconds, by the clock of the ledger. */
 type OpenHold = HoldRecord & { readonly endsAt: number };
 
-/** What {@link createMemoryLedger} can be told. */
+/** Options of {@link createMemoryLedger}. */
 export interface MemoryLedgerOptions {
   /** Milliseconds since 1970. Default `Date.now`. */
   readonly now?: (() => number) | undefined;
@@ -21,15 +24,14 @@ export interface MemoryLedgerOptions {
 }
 
 /**
- * A ledger in the memory of this process, for development and for one process that may forget: with
- * the process ends what it knew of budgets and records.
+ * A ledger in the memory of this process, for development and for a single process. Balances and records are lost when
+ * the process ends.
  *
- * Balances are exact for as long as it lives, of every caller that spent something. Of the records it keeps
- * the newest: past `maxRecords` the oldest goes that was delivered, then one that is out on a lease, and
- * the oldest undelivered one only where all wait for their delivery. A dropped record is missing in
+ * Balances are exact and include every charge. The ledger keeps the newest `maxRecords` records: it drops the
+ * record that was delivered first, then a leased record, then the oldest undelivered record. A dropped record is missing in
  * `records` and `totals`, its charge stays in the balance, and its id is forgotten.
  *
- * @throws RangeError when `maxRecords` is no whole number of at least 1.
+ * @throws RangeError if `maxRecords` is not a whole number of at least 1
  * @example
  * ```ts
  * import { createMemoryLedger } from "@calotype/core/billing";
@@ -47,7 +49,7 @@ export function createMemoryLedger({
   }
   const balances = createBalances();
   const holds = new Map<string, OpenHold>();
-  const records = createBoundedRecords(now, maxRecords);
+  const records = createRecordStore(now, maxRecords);
 
   function endHold(hold: HoldRecord): void {
     holds.delete(hold.id);
@@ -59,9 +61,9 @@ export function createMemoryLedger({
     records.keep(record);
   }
 
-  // No method waits for anything, so each is atomic.
+  // No method awaits anything, so each is atomic.
   return {
-    hold(hold) {
+    async hold(hold) {
       checkHold(hold);
       if (holds.has(hold.id) || records.find(hold.id) !== undefined) return { ok: true };
       const { caller, amount, budget } = hold;
@@ -70,17 +72,16 @@ export function createMemoryLedger({
       holds.set(hold.id, { ...hold, endsAt: now() + hold.ttlMs });
       return { ok: true };
     },
-    settle(record) {
+    async settle(record) {
       checkRecord(record);
       const hold = holds.get(record.id);
-      // One that is held has no record: a look among thousands that no cache holds is saved.
-      const known = hold === undefined ? records.find(record.id) : undefined;
+      const known = records.find(record.id);
       if (known?.state === "settled") return;
       keep(copyRecord(record));
       if (hold !== undefined) endHold(hold);
       if (known !== undefined) balances.subtract(known.caller, "settled", known.charge);
     },
-    release(id) {
+    async release(id) {
       const hold = holds.get(id);
       if (hold !== undefined) {
         endHold(hold);
@@ -100,10 +101,10 @@ export function createMemoryLedger({
         return copyRecord(record);
       });
     },
-    takeUndelivered(limit, leaseMs) {
+    async takeUndelivered(limit, leaseMs) {
       return records.take(limit, leaseMs).map(copyRecord);
     },
-    markDelivered(delivered) {
+    async markDelivered(delivered) {
       for (const record of delivered) records.markDelivered(record);
     },
     async balance(caller) {
@@ -117,7 +118,148 @@ export function createMemoryLedger({
 }
 
 /** The records as they are when the first is asked for. Each is the reader's own copy. */
-async function* readRecords(records: BoundedRecords, filter: RecordFilter): AsyncGenerator<UsageRecord> {
+async function* readRecords(records: RecordStore, filter: RecordFilter): AsyncGenerator<UsageRecord> {
   const found = records.all().filter(createRecordMatcher(filter)).toSorted(compareAge);
   for (const record of found) yield copyRecord(record);
+}
+
+/** The accounts of the callers. An amount of `null` counts as 0. */
+interface Balances {
+  of(caller: string): Balance;
+  /** True if `settled + held + amount ≤ budget`, or without a budget. */
+  hasRoom(caller: string, amount: string | null, budget: string | undefined): boolean;
+  add(caller: string, part: keyof Balance, amount: string | null): void;
+  subtract(caller: string, part: keyof Balance, amount: string | null): void;
+}
+
+type Account = Readonly<Record<keyof Balance, Decimal>>;
+
+const EMPTY: Account = { settled: ZERO, held: ZERO };
+
+function createBalances(): Balances {
+  const accounts = new Map<string, Account>();
+  const accountOf = (caller: string): Account => accounts.get(caller) ?? EMPTY;
+
+  function set(caller: string, part: keyof Balance, amount: Decimal): void {
+    const account = { ...accountOf(caller), [part]: amount };
+    // An empty account is removed, so that callers that never spent anything take no memory.
+    if (account.settled.units === 0n && account.held.units === 0n) accounts.delete(caller);
+    else accounts.set(caller, account);
+  }
+
+  return {
+    of(caller) {
+      const { settled, held } = accountOf(caller);
+      return { settled: formatDecimal(settled), held: formatDecimal(held) };
+    },
+    hasRoom(caller, amount, budget) {
+      if (budget === undefined) return true;
+      const { settled, held } = accountOf(caller);
+      return isAtMost(addDecimals(addDecimals(settled, held), readDecimal(amount)), readDecimal(budget));
+    },
+    add(caller, part, amount) {
+      set(caller, part, addDecimals(accountOf(caller)[part], readDecimal(amount)));
+    },
+    subtract(caller, part, amount) {
+      set(caller, part, subtractDecimal(accountOf(caller)[part], readDecimal(amount)));
+    },
+  };
+}
+
+/** The newest records by id, and whether they were delivered. */
+interface RecordStore {
+  find(id: string): UsageRecord | undefined;
+  /** Keeps a record to be delivered. It replaces an older version. */
+  keep(record: UsageRecord): void;
+  /** Leases records that are to be delivered and are not leased, in the order in which they were kept. */
+  take(limit: number, leaseMs: number): UsageRecord[];
+  markDelivered(record: UsageRecord): void;
+  all(): UsageRecord[];
+}
+
+interface KeptRecord {
+  readonly record: UsageRecord;
+  /** The position of the record in the order in which records were kept. */
+  readonly sequence: number;
+}
+
+interface LeasedRecord extends KeptRecord {
+  readonly leasedUntil: number;
+}
+
+/**
+ * Each record is in one of three maps, in the order in which it was added to the map. All waiting records were kept
+ * after all leased ones, because the oldest are leased first.
+ */
+function createRecordStore(now: () => number, maxRecords: number): RecordStore {
+  const waiting = new Map<string, KeptRecord>();
+  const leased = new Map<string, LeasedRecord>();
+  const delivered = new Map<string, Pick<KeptRecord, "record">>();
+  let sequence = 0;
+  /** No lease ends before this time, so that most calls of `take` need not look for leases that are over. */
+  let firstLeaseEnd = Infinity;
+
+  const find = (id: string): UsageRecord | undefined =>
+    (waiting.get(id) ?? leased.get(id) ?? delivered.get(id))?.record;
+
+  function forget(id: string): void {
+    for (const records of [waiting, leased, delivered]) records.delete(id);
+  }
+
+  /** Delivered records are safe elsewhere, and leased records are about to be. */
+  function dropOne(): void {
+    for (const records of [delivered, leased, waiting]) {
+      const [oldest] = records.keys();
+      if (oldest !== undefined) {
+        records.delete(oldest);
+        return;
+      }
+    }
+  }
+
+  /** The records whose lease is over, in the order in which they were kept. */
+  function findExpired(instant: number): KeptRecord[] {
+    if (instant < firstLeaseEnd) return [];
+    const expired: LeasedRecord[] = [];
+    firstLeaseEnd = Infinity;
+    for (const entry of leased.values()) {
+      firstLeaseEnd = Math.min(firstLeaseEnd, entry.leasedUntil);
+      if (entry.leasedUntil <= instant) expired.push(entry);
+    }
+    return expired.toSorted((one, other) => one.sequence - other.sequence);
+  }
+
+  return {
+    find,
+    keep(record) {
+      forget(record.id);
+      if (waiting.size + leased.size + delivered.size >= maxRecords) dropOne();
+      waiting.set(record.id, { record, sequence: sequence++ });
+    },
+    take(limit, leaseMs) {
+      const instant = now();
+      const taken = findExpired(instant).slice(0, limit);
+      for (const entry of waiting.values()) {
+        if (taken.length >= limit) break;
+        taken.push(entry);
+      }
+      const leasedUntil = instant + leaseMs;
+      firstLeaseEnd = Math.min(firstLeaseEnd, leasedUntil);
+      for (const entry of taken) {
+        const { id } = entry.record;
+        forget(id);
+        leased.set(id, { ...entry, leasedUntil });
+      }
+      return taken.map(({ record }) => record);
+    },
+    markDelivered({ id, state }) {
+      // An id has at most one version of each state.
+      const known = find(id);
+      if (known?.state !== state) return;
+      forget(id);
+      delivered.set(id, { record: known });
+    },
+    all: () =>
+      [waiting, leased, delivered].flatMap((records) => Array.from(records.values(), ({ record }) => record)),
+  };
 }

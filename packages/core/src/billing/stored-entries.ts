@@ -1,7 +1,59 @@
-import type { HoldRecord } from "./ledger.js";
-import type { UsageRecord } from "./usage-record.js";
+import { toInstant } from "../util/instant.js";
+import { isJsonObject } from "../util/json.js";
+import type { EntryFailure, HoldRecord } from "./ledger.js";
+import type { SettledRecord, UsageRecord } from "./records.js";
 
-const STATES: ReadonlySet<unknown> = new Set<UsageRecord["state"]>(["settled", "unresolved", "released"]);
+/**
+ * The maximum length of a name in bytes of UTF-8. Names are ids, callers, groups, models and channels. An index row
+ * of PostgreSQL has at most 2,704 bytes; our largest index row has four names, a charge and 60 more bytes.
+ */
+const MAX_NAME_BYTES = 512;
+
+/** The rule for names, for messages such as "id must be …". */
+export const NAME_RULE = `a string of at most ${MAX_NAME_BYTES} bytes in UTF-8, without NUL and without an unpaired surrogate`;
+
+/** The longest a hold may last: ten years. */
+const MAX_TTL_MS = 3652 * 86_400_000;
+
+/** The maximum number of digits of an amount: it fits into the index row together with four names. */
+const MONEY = /^\d{1,500}(?:\.\d{1,500})?$/;
+
+const encoder = new TextEncoder();
+
+/** Whether every ledger can store this name unchanged. */
+export function isName(value: unknown): boolean {
+  if (typeof value !== "string" || value.includes("\0") || !value.isWellFormed()) return false;
+  // A UTF-16 unit takes three bytes at most, so short names need not be encoded.
+  return value.length * 3 <= MAX_NAME_BYTES || encoder.encode(value).length <= MAX_NAME_BYTES;
+}
+
+/**
+ * Checks the input of `hold`. Every ledger calls this first, so that all ledgers refuse the same input.
+ *
+ * @throws RangeError that names the field: a name that is too long, an `amount` or `budget` that is not a plain
+ *   decimal of at most 500 digits before and after the point, a `time` without a zone, a `ttlMs` below 0 or above ten
+ *   years
+ */
+export function checkHold(hold: HoldRecord): void {
+  checkNames(hold);
+  checkMoney(hold.amount, "amount");
+  checkMoney(hold.budget ?? null, "budget");
+  const { ttlMs } = hold;
+  if (!(ttlMs >= 0 && ttlMs <= MAX_TTL_MS)) {
+    throw new RangeError(`ttlMs must be a number of milliseconds from 0 to ${MAX_TTL_MS}, not ${ttlMs}`);
+  }
+}
+
+/**
+ * Checks the input of `settle`, in the same way as {@link checkHold}.
+ *
+ * @throws RangeError that names the field
+ */
+export function checkRecord(record: SettledRecord): void {
+  checkNames(record);
+  checkName(record.channel, "channel");
+  checkMoney(record.charge, "charge");
+}
 
 /**
  * Reads a hold that a ledger stored as JSON.
@@ -9,9 +61,9 @@ const STATES: ReadonlySet<unknown> = new Set<UsageRecord["state"]>(["settled", "
  * @throws Error if the string is not a hold
  */
 export function parseHold(json: string): HoldRecord {
-  const hold: HoldRecord = parseObject(json, "hold");
-  if (!isEntry(hold) || !isMoney(hold.amount)) throw damaged("hold");
-  return hold;
+  const value = parseObject(json, "hold");
+  if (!isHold(value)) throw createDamageError("hold");
+  return value;
 }
 
 /**
@@ -20,29 +72,119 @@ export function parseHold(json: string): HoldRecord {
  * @throws Error if the string is not a record
  */
 export function parseRecord(json: string): UsageRecord {
-  const record: UsageRecord = parseObject(json, "usage record");
-  if (!isEntry(record) || !isMoney(record.charge) || !STATES.has(record.state)) throw damaged("usage record");
-  return record;
+  const value = parseObject(json, "usage record");
+  if (!isRecord(value)) throw createDamageError("usage record");
+  return value;
 }
 
-// oxlint-disable-next-line typescript/no-explicit-any -- what JSON.parse returns; the fields are checked above
-function parseObject(json: string, kind: string): any {
-  try {
-    return Object(JSON.parse(json));
-  } catch (cause) {
-    throw damaged(kind, cause);
+/** The stored records that a call of `takeUndelivered` returns. */
+export interface TakenRecords {
+  readonly records: UsageRecord[];
+  /** The stored records that cannot be read. */
+  readonly failures: EntryFailure[];
+  /** How many more records are to be leased. */
+  countWanted(): number;
+  /**
+   * Adds stored records that were just leased. Returns true if as many records as wanted came and some of them cannot
+   * be read: then others are to be leased in their place, so that readable records do not wait.
+   */
+  add(rows: readonly { readonly id: string; readonly json: string }[]): boolean;
+}
+
+/** Collects at most `limit` records that can be read. */
+export function createTakenRecords(limit: number): TakenRecords {
+  const records: UsageRecord[] = [];
+  const failures: EntryFailure[] = [];
+  const countWanted = (): number => limit - records.length;
+  return {
+    records,
+    failures,
+    countWanted,
+    add(rows) {
+      const wanted = countWanted();
+      for (const { id, json } of rows) {
+        try {
+          records.push(parseRecord(json));
+        } catch (error) {
+          failures.push({ id, error });
+        }
+      }
+      return rows.length === wanted && records.length < limit;
+    },
+  };
+}
+
+/**
+ * Reports the holds that a sweep could not end, after the others were ended.
+ *
+ * @throws AggregateError if there are such holds and `onFailure` is absent
+ */
+export function reportFailures(
+  failures: readonly EntryFailure[],
+  onFailure: ((failure: EntryFailure) => void) | undefined,
+): void {
+  if (onFailure !== undefined) {
+    for (const failure of failures) onFailure(failure);
+  } else if (failures.length > 0) {
+    const ids = failures.map(({ id }) => id.slice(0, 100)).join(", ");
+    throw new AggregateError(
+      failures.map(({ error }) => error),
+      `${failures.length} lost holds cannot be ended: ${ids}`,
+    );
   }
 }
 
-function isEntry({ id, time, caller, group, model }: HoldRecord | UsageRecord): boolean {
-  const isWhole = [id, caller, group, model].every((name) => typeof name === "string");
-  return isWhole && typeof time === "string" && !Number.isNaN(Date.parse(time));
+function checkNames({ id, time, caller, group, model }: HoldRecord | SettledRecord): void {
+  checkName(id, "id");
+  checkName(caller, "caller");
+  checkName(group, "group");
+  checkName(model, "model");
+  toInstant(time, "time");
+}
+
+function checkName(value: string, field: string): void {
+  if (!isName(value)) {
+    throw new RangeError(`${field} must be ${NAME_RULE}, not ${JSON.stringify(value).slice(0, 60)}`);
+  }
+}
+
+function checkMoney(value: string | null, field: string): void {
+  if (value !== null && !MONEY.test(value)) {
+    throw new RangeError(
+      `${field} must be null or a decimal of at least 0, such as "0.04", with at most 500 digits before and after the point, not ${JSON.stringify(value.slice(0, 50))}`,
+    );
+  }
+}
+
+const STATES: ReadonlySet<unknown> = new Set<UsageRecord["state"]>(["settled", "unresolved", "released"]);
+
+function parseObject(json: string, kind: string): object {
+  try {
+    const value: unknown = JSON.parse(json);
+    return isJsonObject(value) ? value : {};
+  } catch (cause) {
+    throw createDamageError(kind, cause);
+  }
+}
+
+/** Checks the fields that ledgers and reports use. */
+function isHold(value: Partial<HoldRecord>): value is HoldRecord {
+  return hasNames(value) && isMoney(value.amount);
+}
+
+function isRecord(value: Partial<UsageRecord>): value is UsageRecord {
+  return hasNames(value) && isMoney(value.charge) && STATES.has(value.state);
+}
+
+function hasNames({ id, time, caller, group, model }: Partial<HoldRecord | UsageRecord>): boolean {
+  const areStrings = [id, caller, group, model].every((name) => typeof name === "string");
+  return areStrings && typeof time === "string" && !Number.isNaN(Date.parse(time));
 }
 
 function isMoney(amount: unknown): boolean {
   return amount === null || (typeof amount === "string" && /^\d+(?:\.\d+)?$/.test(amount));
 }
 
-function damaged(kind: string, cause?: unknown): Error {
+function createDamageError(kind: string, cause?: unknown): Error {
   return new Error(`A stored ${kind} is damaged.`, { cause });
 }

@@ -1,4 +1,4 @@
-import { isName } from "../billing/check-entry.js";
+import { isName } from "../billing/stored-entries.js";
 import { type Channel, findLeaseMs, healthIdsOf } from "../channels/channel.js";
 import { GatewayError, invalidRequest } from "../errors.js";
 import type { Family } from "../families/family.js";

@@ -1,7 +1,7 @@
-import type { BillingOptions, PriceTables } from "../billing/pricing.js";
+import type { PriceTables } from "../billing/pricing.js";
 import { isPromiseLike } from "../util/promise-like.js";
 import type { Loadable } from "./loadable.js";
-import type { GatewayOptions } from "./options.js";
+import type { BillingOptions, GatewayOptions } from "./options.js";
 
 /** The options with every part read that may be a function. */
 export interface LoadedOptions extends Omit<GatewayOptions, "models" | "channels" | "callers" | "billing"> {

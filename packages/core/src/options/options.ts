@@ -1,8 +1,8 @@
 import type { AdmissionStore } from "../admission/store.js";
 import type { Authenticate, CallerOptions } from "../auth/authenticate.js";
-import type { Ledger } from "../billing/ledger.js";
-import type { BillingOptions } from "../billing/pricing.js";
-import type { UsageRecord } from "../billing/usage-record.js";
+import type { Ledger, LostPolicy } from "../billing/ledger.js";
+import type { PriceTables } from "../billing/pricing.js";
+import type { UsageRecord } from "../billing/records.js";
 import type { ChannelOptions } from "../channels/channel.js";
 import type { BeforeSend, FailureEvent, RequestEvent } from "../events.js";
 import type { Family } from "../families/family.js";
@@ -97,6 +97,19 @@ export interface GatewayOptions {
   logger?: Logger | undefined;
   /** Replaces the transport to the providers, for a proxy or a test. */
   fetch?: Fetch | undefined;
+}
+
+/** Prices and ratios. The fields are spelled as in the back office of the interface. */
+export interface BillingOptions {
+  /** Service model, or series such as `image-edit*`, to its price. An exact name wins, then the longest prefix. */
+  model_details: Loadable<PriceTables["model_details"]>;
+  /** Caller group to its ratio. Default `{ default: "1" }`. */
+  group_ratio?: Loadable<PriceTables["group_ratio"]> | undefined;
+  /**
+   * What is charged for a request that was cut off by the death of its process: nothing (`release`), or all that was
+   * held for it (`charge`). Default `release`.
+   */
+  onLost?: LostPolicy | undefined;
 }
 
 /** How long and how much is kept for repeated requests. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { isName, NAME_RULE } from "../billing/check-entry.js";
 import { parseDecimal } from "../billing/decimal.js";
+import { isName, NAME_RULE } from "../billing/stored-entries.js";
 
 /** A name that every ledger can keep. */
 export const name = z

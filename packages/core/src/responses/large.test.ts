@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createMemoryLedger } from "../billing/memory-ledger.js";
-import type { SettledRecord } from "../billing/usage-record.js";
+import type { SettledRecord } from "../billing/records.js";
 import { cutEvery } from "../testing/cut-bytes.js";
 import { HELD, largeResponse, openLarge, pictureText, RELAYED } from "../testing/large-answers.js";
 import { createScriptedSource } from "../testing/scripted-source.js";

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import type { ModelDetails, PerRequestDetails, PerTokenDetails } from "../billing/model-details.js";
+import type { ModelDetails, PerRequestDetails, PerTokenDetails } from "../billing/pricing.js";
 import type { Usage } from "../types.js";
 
 /** Digits as prices have them: as many as are allowed, few, and those at which a rounding turns. */

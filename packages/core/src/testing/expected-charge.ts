@@ -1,4 +1,4 @@
-import type { Charge, ChargeInput } from "../billing/calculate-charge.js";
+import type { Charge, ChargeInput } from "../billing/pricing.js";
 import { add, compare, multiply, type Rational, roundHalfUp, toRational } from "./rational.js";
 
 /** The billing rules once more, in fractions: the charge before rounding. */

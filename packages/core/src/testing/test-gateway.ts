@@ -1,5 +1,5 @@
 import type { Dependencies } from "../assemble.js";
-import type { ReleasedRecord, SettledRecord, UnresolvedRecord } from "../billing/usage-record.js";
+import type { ReleasedRecord, SettledRecord, UnresolvedRecord } from "../billing/records.js";
 import type { Gateway } from "../gateway.js";
 import { createGateway } from "../gateway.js";
 import type { GatewayOptions } from "../options/options.js";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Usage } from "../types.js";
 import { createPriceList } from "./pricing.js";
-import { type BilledRequest, type SettledOutcome, toSettledRecord } from "./settled-record.js";
+import { type BilledRequest, type SettledOutcome, toSettledRecord } from "./records.js";
 
 const prices = createPriceList({
   model_details: {

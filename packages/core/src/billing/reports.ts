@@ -1,0 +1,117 @@
+import { toInstant } from "../util/instant.js";
+import { addDecimals, formatDecimal, readDecimal, ZERO } from "./decimal.js";
+import type { RecordFilter, TotalsKey, UsageReports, UsageTotal } from "./ledger.js";
+import type { UsageRecord } from "./records.js";
+
+/**
+ * A ledger's records as JSON lines, each with its newline. Read as they are asked for: a slow reader slows the
+ * reading of the ledger, and the whole is never in memory.
+ *
+ * @example
+ * ```ts
+ * import { createWriteStream } from "node:fs";
+ * import { Readable } from "node:stream";
+ * import { pipeline } from "node:stream/promises";
+ * import { createMemoryLedger, exportRecords } from "@calotype/core/billing";
+ *
+ * const ledger = createMemoryLedger();
+ * const lines = exportRecords(ledger, { from: "2026-01-01T00:00:00Z" });
+ * await pipeline(Readable.from(lines), createWriteStream("usage.jsonl"));
+ * ```
+ */
+export async function* exportRecords(
+  ledger: Pick<UsageReports, "records">,
+  filter?: RecordFilter,
+): AsyncGenerator<string, void, undefined> {
+  for await (const record of ledger.records(filter)) yield `${toLine(record)}\n`;
+}
+
+/**
+ * Returns a function that tells whether a record matches a filter.
+ *
+ * @throws RangeError if `from` or `to` is not an ISO 8601 time with a zone
+ */
+export function createRecordMatcher(filter: RecordFilter): (record: UsageRecord) => boolean {
+  const { caller, model, channel } = filter;
+  // The same instant can be written differently, for example with another zone.
+  const from = filter.from === undefined ? Number.NEGATIVE_INFINITY : toInstant(filter.from, "from");
+  const to = filter.to === undefined ? Number.POSITIVE_INFINITY : toInstant(filter.to, "to");
+  return (record) => {
+    const time = Date.parse(record.time);
+    return (
+      (caller === undefined || record.caller === caller) &&
+      (model === undefined || record.model === model) &&
+      (channel === undefined || channelOf(record) === channel) &&
+      time >= from &&
+      time < to
+    );
+  };
+}
+
+/** One line for each value of the key, in the order of the key. */
+export function sumRecords(records: Iterable<UsageRecord>, by: TotalsKey): UsageTotal[] {
+  const groups = Map.groupBy(records, (record) => keyOf(record, by));
+  return Array.from(groups, ([key, group]) => sumGroup(key, group)).toSorted((one, other) =>
+    compareStrings(one.key, other.key),
+  );
+}
+
+/** The order of holds and records: by their time, then by their id. */
+export function compareAge(one: Aged, other: Aged): number {
+  return compareStrings(one.time, other.time) || compareStrings(one.id, other.id);
+}
+
+interface Aged {
+  readonly time: string;
+  readonly id: string;
+}
+
+/** Compares by Unicode code points, as databases compare UTF-8 bytes. The operator `<` compares UTF-16 units. */
+export function compareStrings(one: string, other: string): number {
+  const length = Math.min(one.length, other.length);
+  let at = 0;
+  while (at < length && one.charCodeAt(at) === other.charCodeAt(at)) at++;
+  return at === length
+    ? one.length - other.length
+    : rankOf(one.charCodeAt(at)) - rankOf(other.charCodeAt(at));
+}
+
+/** Half of a surrogate pair stands for a code point above all that need no pair. */
+function rankOf(unit: number): number {
+  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x1_0000 : unit;
+}
+
+/** JSON may hold U+2028 and U+2029 as they are, but readers such as `node:readline` end a line at them. */
+function toLine(record: unknown): string {
+  return JSON.stringify(record).replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
+}
+
+function sumGroup(key: string, group: readonly UsageRecord[]): UsageTotal {
+  return {
+    key,
+    requests: group.length,
+    images: group.reduce((images, record) => images + record.images, 0),
+    charge: formatDecimal(
+      group.reduce((charge, record) => addDecimals(charge, readDecimal(record.charge)), ZERO),
+    ),
+    unresolved: group.filter((record) => record.state === "unresolved").length,
+  };
+}
+
+function keyOf(record: UsageRecord, by: TotalsKey): string {
+  switch (by) {
+    case "caller":
+      return record.caller;
+    case "model":
+      return record.model;
+    case "channel":
+      return channelOf(record);
+    case "day":
+      return record.time.slice(0, "2026-01-31".length);
+  }
+}
+
+/** The channel that a record names; `""` for an unresolved one. */
+function channelOf(record: UsageRecord): string {
+  return record.state === "settled" ? record.channel : "";
+}
