@@ -1,6 +1,3 @@
-export type { AwayPolicies, AwayPolicy } from "./away-policies.js";
-export type { IoredisClient } from "./clients/ioredis-client.js";
-export type { NodeRedisClient, NodeRedisScriptInput } from "./clients/node-redis-client.js";
-export type { RedisClient } from "./clients/to-run-script.js";
-export { createRedisAdmissionStore } from "./create-redis-admission-store.js";
-export type { RedisAdmissionStoreOptions } from "./options.js";
+export type { IoredisClient, NodeRedisClient, NodeRedisScriptInput, RedisClient } from "./client.js";
+export type { AwayPolicies, AwayPolicy, RedisAdmissionStoreOptions } from "./options.js";
+export { createRedisAdmissionStore } from "./store.js";

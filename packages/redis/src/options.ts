@@ -1,60 +1,82 @@
 import { inspect } from "node:util";
 import type { Logger } from "@calotype/core";
-import type { AwayPolicies, AwayPolicy } from "./away-policies.js";
-import type { RedisClient } from "./clients/to-run-script.js";
+import type { RedisClient } from "./client.js";
 
-/** What {@link createRedisAdmissionStore} takes. */
+/** The options of {@link createRedisAdmissionStore}. */
 export interface RedisAdmissionStoreOptions {
   /**
    * Your client, of `ioredis` 5 or newer (`Redis`, `Cluster`) or `redis` 4 or newer (`createClient`,
    * `createCluster`). You connect it, listen to its errors, and close it after the gateway.
    */
   readonly client: RedisClient;
-  /** Begins every key: gateways with one prefix are one fleet. No braces. Default `calotype:`. */
+  /** Begins every key. Gateways with the same prefix share their state. No braces. Default `calotype:`. */
   readonly prefix?: string | undefined;
-  /** So many milliseconds a request waits for Redis. 10 to 60,000, default 1,000. */
-  readonly deadlineMs?: number | undefined;
-  /** What becomes of requests while Redis is away: one word for all, or one for each store. Default `closed`. */
+  /** The longest time that a request waits for Redis, in seconds. 0.01 to 60, default 1. */
+  readonly deadlineSeconds?: number | undefined;
+  /** What happens to requests while Redis is away: one policy for everything, or one for each kind. Default `closed`. */
   readonly whenAway?: AwayPolicy | AwayPolicies | undefined;
   /**
-   * So many seconds after the last sign of life of a gateway its places and idempotency keys are free. A gateway renews
-   * those of its requests for as long as they run. 1 to 3,600, default 120; longer than any pause of the process, and
-   * any absence of Redis, that you expect: a repeat of a request whose key lapsed runs again.
+   * Time after the last sign of life of a gateway until its slots and idempotency keys are free. A gateway renews those
+   * of its running requests. 1 to 3,600, default 120. Choose a time longer than any pause of the process and any
+   * absence of Redis that you expect: a repeat of a request whose idempotency key is free runs again.
    */
   readonly leaseSeconds?: number | undefined;
-  /** Of an answer that takes more bytes only a mark is kept: a repeat of it is refused. Default 320 KiB. */
+  /** A larger response is not stored, and a repeat of its request is refused. Default 320 KiB. */
   readonly maxResponseBytes?: number | undefined;
-  /** Told once when Redis is away, and once when it is back. Default: lines of JSON on the console. */
+  /** Gets one line when Redis is away, and one when it is back. Default: lines of JSON on the console. */
   readonly logger?: Logger | undefined;
 }
 
-const POLICIES: ReadonlySet<unknown> = new Set(["open", "closed", undefined]);
-const STORES: ReadonlySet<string> = new Set(["limits", "idempotency", "cooldowns"]);
+/**
+ * What happens to requests while Redis is away. `closed`: they are refused with 503. `open`: each process counts by
+ * itself in its own memory, beginning at 0.
+ */
+export type AwayPolicy = "open" | "closed";
 
-/** @throws TypeError or RangeError that names the option and what it may be */
-export function checkOptions({
-  prefix,
-  deadlineMs,
-  whenAway,
-  leaseSeconds,
-  maxResponseBytes,
-}: RedisAdmissionStoreOptions): void {
+/** A policy for each kind of state in Redis. A request is refused if it needs a kind that is closed. */
+export interface AwayPolicies {
+  /** Limits on requests, images and concurrent requests. Default `closed`. */
+  readonly limits?: AwayPolicy | undefined;
+  /**
+   * Idempotency keys. Default `closed`. With `open`, a repeat of a request that is running in another process, or that
+   * has finished, runs again and is charged again.
+   */
+  readonly idempotency?: AwayPolicy | undefined;
+  /** Cooldowns of channels, which every request needs. Default `open`: the last known cooldowns stay in use. */
+  readonly cooldowns?: AwayPolicy | undefined;
+}
+
+const POLICIES: ReadonlySet<unknown> = new Set(["open", "closed", undefined]);
+const KINDS: ReadonlySet<string> = new Set(["limits", "idempotency", "cooldowns"]);
+
+/** Options of version 0.1. */
+const OLD_NAMES = { deadlineMs: "deadlineSeconds, in seconds", maxAnswerBytes: "maxResponseBytes" };
+
+/** @throws TypeError or RangeError that names the option and its valid values */
+export function checkOptions(options: RedisAdmissionStoreOptions): void {
+  const { prefix, deadlineSeconds, whenAway, leaseSeconds, maxResponseBytes } = options;
+  for (const [name, replacement] of Object.entries(OLD_NAMES)) {
+    if (name in options) throw new TypeError(`${name} is not an option any more: set ${replacement}.`);
+  }
   if (prefix !== undefined && (typeof prefix !== "string" || /[{}]/.test(prefix))) {
     throw new TypeError(
-      "prefix must be a string without braces: what stands in them decides on the cluster's node.",
+      "prefix must be a string without braces, because braces select the node of a cluster.",
     );
   }
-  assertBetween("deadlineMs", deadlineMs, 10, 60_000);
+  assertBetween("deadlineSeconds", deadlineSeconds, 0.01, 60);
   assertBetween("leaseSeconds", leaseSeconds, 1, 3_600);
   assertBetween("maxResponseBytes", maxResponseBytes, 0, 512 * 1024 * 1024);
-  if (whenAway === undefined || POLICIES.has(whenAway)) return;
-  const isEachRight = ([store, policy]: [string, unknown]): boolean =>
-    STORES.has(store) && POLICIES.has(policy);
-  if (typeof whenAway === "object" && whenAway !== null && Object.entries(whenAway).every(isEachRight))
-    return;
-  throw new TypeError(
-    'whenAway must be "open", "closed", or one of them for limits, idempotency and cooldowns.',
-  );
+  if (!isPolicy(whenAway)) {
+    throw new TypeError(
+      'whenAway must be "open", "closed", or one of them for limits, idempotency and cooldowns.',
+    );
+  }
+}
+
+function isPolicy(value: unknown): boolean {
+  if (POLICIES.has(value)) return true;
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(value).every(([kind, policy]) => KINDS.has(kind) && POLICIES.has(policy));
 }
 
 function assertBetween(name: string, value: unknown, least: number, most: number): void {

@@ -6,17 +6,17 @@ const LEASE_MS = 6_000;
 const OWN_LEASE_MS = 60_000;
 
 function requestOf(id: string, caller = "me", leaseMs = OWN_LEASE_MS): AdmissionRequest {
-  return { id, caller, windows: [], concurrency: [{ key: "place", limit: 1, leaseMs }], channels: [] };
+  return { id, caller, windows: [], concurrency: [{ key: "slot", limit: 1, leaseMs }], channels: [] };
 }
 
-function open(answer: LeaseRenewalOptions["renew"] = async () => undefined) {
+function open(renew: LeaseRenewalOptions["renew"] = async () => undefined) {
   /** The ids of each call. */
   const calls: string[][] = [];
   const renewal = createLeaseRenewal({
     leaseMs: LEASE_MS,
     async renew(caller, batch) {
       calls.push(batch.map(({ request }) => request.id));
-      await answer(caller, batch);
+      await renew(caller, batch);
     },
   });
   return { renewal, calls };
@@ -26,7 +26,7 @@ describe("leases", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it("are renewed between a third and a half of their time, until their request ends, by one timer", async () => {
+  it("are renewed by one timer after a third to a half of their time, until their request ends", async () => {
     const { renewal, calls } = open();
     const [first, second] = [requestOf("first"), requestOf("second")];
     renewal.begin(first);
@@ -46,7 +46,7 @@ describe("leases", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("are renewed no longer than their request may run, and not where that is short", async () => {
+  it("are renewed for no longer than their request may run, and not at all for short requests", async () => {
     const { renewal, calls } = open();
     renewal.begin(requestOf("short", "me", LEASE_MS));
     expect(vi.getTimerCount()).toBe(0);
@@ -56,7 +56,7 @@ describe("leases", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("that could not be renewed are renewed with the next turn of the timer", async () => {
+  it("are renewed at the next tick of the timer after a failure", async () => {
     let isThere = false;
     const { renewal, calls } = open(async () => {
       if (!isThere) throw new Error("Redis is away.");
@@ -69,7 +69,7 @@ describe("leases", () => {
     expect(calls).toHaveLength(3);
   });
 
-  it("are renewed by caller, some at a time, without those that ended meanwhile", async () => {
+  it("are renewed in batches of one caller, without requests that ended in the meantime", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const { renewal, calls } = open(() => promise);
     for (let index = 0; index < 20; index++) renewal.begin(requestOf(`${index}`, `caller ${index}`));

@@ -1,25 +1,25 @@
 import type { AdmissionRequest } from "@calotype/core";
 
-/** Keeps what running requests took, since Redis has it for a short time only. */
+/** Renews the leases of running requests, because Redis keeps a lease for a short time only. */
 export interface LeaseRenewal {
-  /** The request was admitted. It is renewed until it is ended, or its own lease is over. */
+  /** Renews the leases of an admitted request until `end`, or until the request's own lease is over. */
   begin(request: AdmissionRequest): void;
-  /** Nothing of the request is renewed any more. Comes before its end is told to Redis. */
+  /** Stops the renewal. Call it before Redis is told that the request has finished. */
   end(request: AdmissionRequest): void;
-  /** Whether it is renewed. */
+  /** True between `begin` and `end`. */
   isRunning(request: AdmissionRequest): boolean;
-  /** Renews all at once, as after an absence of Redis. */
+  /** Renews all leases at once, as after an absence of Redis. */
   renewAll(): void;
 }
 
-/** A request, and for how long it has run. */
+/** A running request, and for how long it has run. */
 export interface RunningRequest {
   readonly request: AdmissionRequest;
   readonly ageMs: number;
 }
 
 export interface LeaseRenewalOptions {
-  /** For so long Redis has what is not renewed. */
+  /** How long Redis keeps a lease that is not renewed. */
   readonly leaseMs: number;
   /** Renews requests of one caller. May reject: they are renewed again soon. */
   readonly renew: (caller: string, batch: readonly RunningRequest[]) => Promise<void>;
@@ -28,15 +28,15 @@ export interface LeaseRenewalOptions {
 interface Lease {
   readonly request: AdmissionRequest;
   readonly begunAt: number;
-  /** When it was taken or renewed last. */
-  readonly takenAt: number;
+  /** When the lease began or was last renewed. */
+  readonly renewedAt: number;
 }
 
-/** A script holds Redis up for as long as it takes. */
+/** A script blocks Redis while it runs. */
 const BATCH_REQUESTS = 200;
-const CALLS_AT_ONCE = 16;
+const CONCURRENT_BATCHES = 16;
 
-/** One timer for all, which keeps no process alive and runs only while there is something to renew. */
+/** One timer for all leases. It does not keep the process alive, and runs only while there are leases. */
 export function createLeaseRenewal({ leaseMs, renew }: LeaseRenewalOptions): LeaseRenewal {
   const leases = new Map<string, Lease>();
   let timer: NodeJS.Timeout | undefined;
@@ -44,7 +44,7 @@ export function createLeaseRenewal({ leaseMs, renew }: LeaseRenewalOptions): Lea
 
   const renewBatch = async (batch: readonly Lease[]): Promise<void> => {
     const now = performance.now();
-    // Some ended while others were renewed.
+    // Some requests ended during the renewal of others.
     const running = batch.filter(({ request }) => leases.has(request.id));
     const [first] = running;
     if (first === undefined) return;
@@ -54,11 +54,11 @@ export function createLeaseRenewal({ leaseMs, renew }: LeaseRenewalOptions): Lea
         running.map(({ request, begunAt }) => ({ request, ageMs: now - begunAt })),
       );
     } catch {
-      // That Redis is away is told once, by who watches it, and the next round tries again.
+      // `createAvailability` reports that Redis is away. The next round tries again.
       return;
     }
     for (const lease of running) {
-      if (leases.has(lease.request.id)) leases.set(lease.request.id, { ...lease, takenAt: now });
+      if (leases.has(lease.request.id)) leases.set(lease.request.id, { ...lease, renewedAt: now });
     }
   };
   const renewOlderThan = async (ageMs: number): Promise<void> => {
@@ -67,15 +67,15 @@ export function createLeaseRenewal({ leaseMs, renew }: LeaseRenewalOptions): Lea
     const now = performance.now();
     for (const [id, { request, begunAt }] of leases)
       if (now - begunAt >= longestLeaseOf(request)) leases.delete(id);
-    const due = [...leases.values()].filter(({ takenAt }) => now - takenAt >= ageMs);
+    const due = [...leases.values()].filter(({ renewedAt }) => now - renewedAt >= ageMs);
     const batches = toBatches(due);
-    for (let index = 0; index < batches.length; index += CALLS_AT_ONCE) {
-      await Promise.all(batches.slice(index, index + CALLS_AT_ONCE).map(renewBatch));
+    for (let index = 0; index < batches.length; index += CONCURRENT_BATCHES) {
+      await Promise.all(batches.slice(index, index + CONCURRENT_BATCHES).map(renewBatch));
     }
     isRenewing = false;
-    stopWhereIdle();
+    stopIfIdle();
   };
-  const stopWhereIdle = (): void => {
+  const stopIfIdle = (): void => {
     if (leases.size > 0) return;
     clearInterval(timer);
     timer = undefined;
@@ -85,20 +85,20 @@ export function createLeaseRenewal({ leaseMs, renew }: LeaseRenewalOptions): Lea
     begin(request) {
       if (longestLeaseOf(request) <= leaseMs) return;
       const now = performance.now();
-      leases.set(request.id, { request, begunAt: now, takenAt: now });
-      // Renewed between a third and a half of the lease, so that there is time for two more tries.
+      leases.set(request.id, { request, begunAt: now, renewedAt: now });
+      // A lease is renewed after a third to a half of its time, so that there is time for two more tries.
       timer ??= setInterval(() => void renewOlderThan(leaseMs / 3), leaseMs / 6).unref();
     },
     end({ id }) {
       leases.delete(id);
-      stopWhereIdle();
+      stopIfIdle();
     },
     isRunning: ({ id }) => leases.has(id),
     renewAll: () => void renewOlderThan(0),
   };
 }
 
-/** Of one caller each. */
+/** Each batch has requests of one caller. */
 function toBatches(leases: readonly Lease[]): Lease[][] {
   const batches: Lease[][] = [];
   for (const ofCaller of Map.groupBy(leases, ({ request }) => request.caller).values()) {
@@ -110,5 +110,5 @@ function toBatches(leases: readonly Lease[]): Lease[][] {
 }
 
 function longestLeaseOf({ concurrency, idempotency }: AdmissionRequest): number {
-  return Math.max(idempotency?.leaseMs ?? 0, ...concurrency.map((place) => place.leaseMs));
+  return Math.max(idempotency?.leaseMs ?? 0, ...concurrency.map((limit) => limit.leaseMs));
 }

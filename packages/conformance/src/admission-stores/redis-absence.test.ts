@@ -16,7 +16,7 @@ import {
 import { startLossyProxy } from "../support/lossy-proxy.js";
 import { describeWithService } from "../support/needs-service.js";
 import { REDIS_SERVER, type RedisServer, startRedisServer } from "../support/redis-server.js";
-import { PATIENT_MS } from "../support/redis-service.js";
+import { PATIENT_SECONDS } from "../support/redis-service.js";
 
 type Client = RedisAdmissionStoreOptions["client"];
 type Connect = (url: string) => Promise<{ client: Client; close: () => void }>;
@@ -73,7 +73,12 @@ await describeWithService(REDIS_SERVER, (program) => {
       warn: (_fields, message) => void lines.push(message),
       error: (_fields, message) => void lines.push(`error: ${message}`),
     };
-    const store = createRedisAdmissionStore({ client, deadlineMs: DEADLINE_MS, logger, ...options });
+    const store = createRedisAdmissionStore({
+      client,
+      deadlineSeconds: DEADLINE_MS / 1_000,
+      logger,
+      ...options,
+    });
     return { server, client, store, lines };
   }
 
@@ -84,7 +89,10 @@ await describeWithService(REDIS_SERVER, (program) => {
     ends.push(() => proxy.close());
     const throughProxy = await connectIoredis(proxy.url);
     ends.push(throughProxy.close);
-    const store = createRedisAdmissionStore({ client: throughProxy.client, deadlineMs: PATIENT_MS });
+    const store = createRedisAdmissionStore({
+      client: throughProxy.client,
+      deadlineSeconds: PATIENT_SECONDS,
+    });
     const other = createRedisAdmissionStore({ client });
     await kindOf(other, {}); // Redis has the script
     const whole = { windows: [windowOf({ limit })], concurrency: [placeOf()], idempotency: claimOf() };

@@ -16,7 +16,7 @@ import {
 import { describeWithService } from "../support/needs-service.js";
 import { type RedisCluster, startRedisCluster } from "../support/redis-cluster.js";
 import { REDIS_SERVER } from "../support/redis-server.js";
-import { createPrefix, findKeys, PATIENT_MS } from "../support/redis-service.js";
+import { createPrefix, findKeys, PATIENT_SECONDS } from "../support/redis-service.js";
 
 type Client = RedisAdmissionStoreOptions["client"];
 
@@ -63,7 +63,11 @@ await describeWithService(REDIS_SERVER, (program) => {
     let opened = 0;
     const open = () => {
       if (client === undefined) throw new Error("The client is open only while tests run.");
-      return createRedisAdmissionStore({ client, prefix: `${prefix}${opened++}:`, deadlineMs: PATIENT_MS });
+      return createRedisAdmissionStore({
+        client,
+        prefix: `${prefix}${opened++}:`,
+        deadlineSeconds: PATIENT_SECONDS,
+      });
     };
 
     it("counts each caller exactly, wherever its keys are", async () => {

@@ -14,7 +14,7 @@ import {
   windowOf,
 } from "../admission-suite/requests.js";
 import { describeWithService } from "../support/needs-service.js";
-import { createPrefix, findKeys, PATIENT_MS, REDIS, removeKeys } from "../support/redis-service.js";
+import { createPrefix, findKeys, PATIENT_SECONDS, REDIS, removeKeys } from "../support/redis-service.js";
 
 await describeWithService(REDIS, (url) => {
   const prefix = createPrefix();
@@ -40,7 +40,7 @@ await describeWithService(REDIS, (url) => {
       createRedisAdmissionStore({
         client: clientOf(index),
         prefix: own,
-        deadlineMs: PATIENT_MS,
+        deadlineSeconds: PATIENT_SECONDS,
         ...options,
       }),
     );

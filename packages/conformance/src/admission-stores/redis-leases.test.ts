@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { claimOf, kindOf, placeOf, requestOf } from "../admission-suite/requests.js";
 import { describeWithService } from "../support/needs-service.js";
 import { REDIS_SERVER, type RedisServer, startRedisServer } from "../support/redis-server.js";
-import { PATIENT_MS } from "../support/redis-service.js";
+import { PATIENT_SECONDS } from "../support/redis-service.js";
 
 const LEASE_SECONDS = 1;
 const LEASE_MS = 1_000 * LEASE_SECONDS;
@@ -28,7 +28,7 @@ await describeWithService(REDIS_SERVER, (program) => {
     };
 
     /** Two gateways, the calls of the first of which can be held back. */
-    function open(deadlineMs = PATIENT_MS) {
+    function open(deadlineSeconds = PATIENT_SECONDS) {
       const prefix = `${count++}:`;
       const lines: string[] = [];
       const logger = {
@@ -53,10 +53,10 @@ await describeWithService(REDIS_SERVER, (program) => {
           return await client.eval(...args);
         },
       };
-      const options = { prefix, leaseSeconds: LEASE_SECONDS, deadlineMs: PATIENT_MS, logger };
+      const options = { prefix, leaseSeconds: LEASE_SECONDS, deadlineSeconds: PATIENT_SECONDS, logger };
       return {
         client,
-        store: createRedisAdmissionStore({ ...options, client: gated, deadlineMs }),
+        store: createRedisAdmissionStore({ ...options, client: gated, deadlineSeconds }),
         other: createRedisAdmissionStore({ ...options, client: otherClient }),
         gate,
         held,
@@ -121,7 +121,7 @@ await describeWithService(REDIS_SERVER, (program) => {
     });
 
     it("takes it back from a Redis that was away for longer, and lost it", async () => {
-      const opened = open(300);
+      const opened = open(0.3);
       const { store, lines } = opened;
       const request = requestOf({ ...place, ...claim });
       await store.admit(request);

@@ -77,7 +77,7 @@ const gateway = createGateway(
       client,
       prefix: plan.prefix,
       whenAway: plan.whenAway,
-      deadlineMs: REDIS_DEADLINE_MS,
+      deadlineSeconds: REDIS_DEADLINE_MS / 1_000,
       leaseSeconds: plan.admissionLeaseSeconds,
       logger,
     }),

@@ -31,7 +31,7 @@ export function useNodeRedis(url: string): () => RedisClientType {
 }
 
 /** A time that a busy machine does not reach. */
-export const PATIENT_MS = 20_000;
+export const PATIENT_SECONDS = 20;
 /** So much later than asked for a busy machine may go on. */
 const SLACK_MS = 300;
 
@@ -43,7 +43,7 @@ export function openRedisStore(
   return (): OpenedStore => {
     const prefix = createPrefix();
     return {
-      store: createRedisAdmissionStore({ client: client(), prefix, deadlineMs: PATIENT_MS }),
+      store: createRedisAdmissionStore({ client: client(), prefix, deadlineSeconds: PATIENT_SECONDS }),
       now: Date.now,
       // A timer may fire a millisecond early.
       advance: (ms) => sleep(ms + 2),

@@ -94,6 +94,10 @@ describe("createMemoryAdmissionStore", () => {
     expect(await admitAt(1_000)).toMatchObject({ windows: [{ remaining: 7, resetMs: 1_000 }] });
   });
 
+  it("refuses an option of version 0.1, and names the new option", () => {
+    expect(() => createMemoryAdmissionStore({ maxAnswers: 1 } as object)).toThrow(/set maxResponses/);
+  });
+
   it("counts exactly with the real clock", async () => {
     const store = createMemoryAdmissionStore();
     const limit = { name: "requests", key: "a", limit: 1, windowMs: 60_000, cost: 1 } as const;

@@ -27,6 +27,9 @@ export interface MemoryAdmissionStoreOptions {
   readonly maxResponseBytes?: number | undefined;
 }
 
+/** Options of version 0.1. */
+const OLD_NAMES = { maxAnswers: "maxResponses", maxAnswerBytes: "maxResponseBytes" };
+
 const DEFAULT_MAX_RESPONSES = 100_000;
 const DEFAULT_MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
@@ -34,6 +37,7 @@ const DEFAULT_MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
  * Creates a store in the memory of this process, with bounds on its size and without timers. Each process that creates
  * one has its own limits, idempotency keys and cooldowns.
  *
+ * @throws TypeError for an option of version 0.1
  * @example
  * ```ts
  * import { createMemoryAdmissionStore } from "@calotype/core";
@@ -42,6 +46,9 @@ const DEFAULT_MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
  * ```
  */
 export function createMemoryAdmissionStore(options: MemoryAdmissionStoreOptions = {}): AdmissionStore {
+  for (const [name, replacement] of Object.entries(OLD_NAMES)) {
+    if (name in options) throw new TypeError(`${name} is not an option any more: set ${replacement}.`);
+  }
   const { now = Date.now, maxResponses = DEFAULT_MAX_RESPONSES } = options;
   const { maxResponseBytes = DEFAULT_MAX_RESPONSE_BYTES } = options;
   const windows = createWindowCounts();

@@ -52,7 +52,7 @@ async function openRedis(fault: Fault, url: string): Promise<CellStores> {
   const admission = createRedisAdmissionStore({
     client,
     prefix,
-    deadlineMs: expectsAbsence(fault) ? AWAY_DEADLINE_MS : PATIENT_MS,
+    deadlineSeconds: (expectsAbsence(fault) ? AWAY_DEADLINE_MS : PATIENT_MS) / 1_000,
     leaseSeconds: 5,
     logger: SILENT,
   });

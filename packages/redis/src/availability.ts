@@ -1,79 +1,79 @@
-import { isReplyError } from "./reply-error.js";
-import { UnreadableError } from "./unreadable-error.js";
+import { isReplyError } from "./client.js";
+import { UnreadableError } from "./commands.js";
 
-/** Whether Redis is there, found out by calls that fail, and by probes once one did. */
-export interface Reach {
+/** Knows whether Redis is available. Calls that fail and, after that, probes find it out. */
+export interface Availability {
   readonly isAway: boolean;
   /**
-   * The result of a call.
+   * Returns the result of a call.
    *
-   * @throws AwayError at once while Redis is known to be away; when the call fails for that; or after the deadline.
-   * Other errors of Redis as they are
+   * @throws AwayError at once while Redis is known to be away, if the call fails because Redis is away, and after the
+   * deadline; other errors of Redis unchanged
    */
-  ask<T>(call: Call<T>): Promise<T>;
+  call<T>(call: Call<T>): Promise<T>;
 }
 
 interface Call<T> {
   readonly send: () => Promise<T>;
-  /** Resolves when that could be sent again with success. */
+  /** Resolves if `send` would succeed now. */
   readonly probe: () => Promise<void>;
-  /** Told what came of the call after its deadline, if anything did. */
+  /** Called with a result that came after the deadline. */
   readonly onLate?: ((result: T) => void) | undefined;
 }
 
-/** Redis is away. What was sent may have been done all the same. */
+/** Redis is away. With a `cause`, the call was sent and may have been executed. */
 export class AwayError extends Error {
   override readonly name = "AwayError";
 }
 
-export interface ReachOptions {
+export interface AvailabilityOptions {
   readonly deadlineMs: number;
   /** Must not throw. */
   readonly onLost: (error: unknown) => void;
-  /** Told for how long it was away. Must not throw. */
+  /** Called with the time for which Redis was away. Must not throw. */
   readonly onBack: (awayMs: number) => void;
 }
 
-/** Between the end of a probe and the next. */
+/** The time between the end of a probe and the next probe. */
 const PROBE_PAUSE_MS = 250;
-/** A client that gave no answer for so long has lost the probe. */
-const PROBE_PATIENCE_MS = 30_000;
+/** After this time without a result, the client has lost the probe. */
+const PROBE_TIMEOUT_MS = 30_000;
 
 /**
- * After the first call that fails the others are spared: none waits for a server that is known to be away. In their
- * place one probe at a time is sent, by timers that keep no process alive, until one succeeds.
+ * After the first call that fails, no other call waits for a server that is known to be away. One probe at a time is
+ * sent until one succeeds. The timers do not keep the process alive.
  */
-export function createReach({ deadlineMs, onLost, onBack }: ReachOptions): Reach {
-  /** When it was lost, on the clock that is never set back. */
+export function createAvailability({ deadlineMs, onLost, onBack }: AvailabilityOptions): Availability {
+  /** When Redis was lost, on a clock that is never set back. */
   let lostAt: number | undefined;
-  /** Counts the losses, so that no old call speaks of a new time. */
-  let times = 0;
+  /** Changes at each loss and each return, so that calls and probes from before have no effect. */
+  let period = 0;
 
   const probeUntilBack = (probe: Call<unknown>["probe"]): void => {
-    const time = times;
+    const own = period;
     const back = (): void => {
-      if (lostAt === undefined || time !== times) return;
+      if (lostAt === undefined || own !== period) return;
       const awayMs = Math.round(performance.now() - lostAt);
       lostAt = undefined;
-      times++;
+      period++;
       onBack(awayMs);
     };
     const next = (): void => {
-      if (lostAt === undefined || time !== times) return;
-      // Clients queue what they cannot send: a second probe before the first has ended would only lengthen the queue.
+      if (lostAt === undefined || own !== period) return;
+      // Clients queue what they cannot send. A second probe before the end of the first would only lengthen the queue.
       const again = once(() => setTimeout(next, PROBE_PAUSE_MS).unref());
-      const patience = setTimeout(again, PROBE_PATIENCE_MS).unref();
+      const timeout = setTimeout(again, PROBE_TIMEOUT_MS).unref();
       attempt(probe)
         .then(back, again)
-        .finally(() => clearTimeout(patience));
+        .finally(() => clearTimeout(timeout));
     };
     setTimeout(next, PROBE_PAUSE_MS).unref();
   };
 
-  const lose = (error: unknown, probe: Call<unknown>["probe"], time: number): void => {
-    if (lostAt !== undefined || time !== times) return;
+  const lose = (error: unknown, probe: Call<unknown>["probe"], sentIn: number): void => {
+    if (lostAt !== undefined || sentIn !== period) return;
     lostAt = performance.now();
-    times++;
+    period++;
     onLost(error);
     probeUntilBack(probe);
   };
@@ -82,23 +82,23 @@ export function createReach({ deadlineMs, onLost, onBack }: ReachOptions): Reach
     get isAway() {
       return lostAt !== undefined;
     },
-    async ask({ send, probe, onLate }) {
+    async call({ send, probe, onLate }) {
       if (lostAt !== undefined) throw new AwayError("Redis is away.");
-      const time = times;
+      const sentIn = period;
       try {
         return await withDeadline(send, deadlineMs, onLate);
       } catch (error) {
-        // Redis is there, and refuses this call: another caller's may be right.
+        // Redis is available and refuses this call. Other calls may succeed.
         if (error instanceof UnreadableError) throw error;
         if (isReplyError(error, "ERR", "WRONGTYPE", "CROSSSLOT", "TRYAGAIN")) throw error;
-        lose(error, probe, time);
+        lose(error, probe, sentIn);
         throw new AwayError("Redis is away.", { cause: error });
       }
     },
   };
 }
 
-/** Clients queue commands for ever while they cannot connect: what waits past the deadline is given up. */
+/** Clients queue commands without a time limit while they cannot connect, so the deadline is enforced here. */
 async function withDeadline<T>(
   send: () => Promise<T>,
   deadlineMs: number,
@@ -108,11 +108,11 @@ async function withDeadline<T>(
   let isOver = false;
   const giveUp = (): void => {
     isOver = true;
-    reject(new Error(`Redis did not answer within ${deadlineMs} ms.`));
+    reject(new Error(`Redis did not reply within ${deadlineMs} ms.`));
   };
   let afterReading: NodeJS.Immediate | undefined;
   const timer = setTimeout(() => {
-    // Where this process stood still, the answer may have come and only waits to be read.
+    // If this process was blocked, the reply may have arrived and only needs to be read.
     afterReading = setImmediate(giveUp);
   }, deadlineMs);
   const relay = async (): Promise<void> => {

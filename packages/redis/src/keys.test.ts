@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createKeyNames, toSafeText } from "./key-names.js";
+import { createKeyNames, toSafeString } from "./keys.js";
 
 const HOSTILE = [
   "",
@@ -20,18 +20,18 @@ const HOSTILE = [
   "🐈",
 ];
 
-/** What a cluster hashes: the text between the first opening brace and the next closing one. */
+/** Returns the part that a cluster hashes: between the first opening brace and the next closing brace. */
 const tagOf = (key: string): string | undefined => /\{([^}]+)\}/.exec(key)?.[1];
 
 describe("the keys of a caller", () => {
   const keys = createKeyNames("calotype:");
 
-  it("carry one tag, which is no other caller's, whatever callers and keys are called", () => {
+  it("have one hash tag that no other caller has, whatever characters callers and keys contain", () => {
     const tags = HOSTILE.map((caller) => {
       const names = HOSTILE.flatMap((key) => [
         keys.window(caller, key),
-        keys.place(caller, key),
-        keys.claim(caller, key),
+        keys.slots(caller, key),
+        keys.idempotency(caller, key),
         keys.probe(caller),
       ]);
       expect(names.filter((name) => !name.isWellFormed())).toEqual([]);
@@ -43,28 +43,32 @@ describe("the keys of a caller", () => {
     expect(new Set(tags).size).toBe(HOSTILE.length);
   });
 
-  it("are apart by what they hold, by caller and by kind", () => {
+  it("differ by key, by caller and by kind", () => {
     const names = HOSTILE.flatMap((caller) =>
-      HOSTILE.flatMap((key) => [keys.window(caller, key), keys.place(caller, key), keys.claim(caller, key)]),
+      HOSTILE.flatMap((key) => [
+        keys.window(caller, key),
+        keys.slots(caller, key),
+        keys.idempotency(caller, key),
+      ]),
     );
     names.push(keys.cooldowns, keys.cooldownProbe, ...HOSTILE.map((caller) => keys.probe(caller)));
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it("stay readable where nothing speaks against it", () => {
+  it("stay readable if all characters are safe", () => {
     expect(keys.window("web-shop", '["requests","web-shop"]')).toBe(
       'calotype:{web-shop}:window:["requests","web-shop"]',
     );
   });
 });
 
-describe("toSafeText", () => {
+describe("toSafeString", () => {
   it.each([
     ["a", "a"],
     ["猫🐈", "猫🐈"],
     ["{}%", "%7b;%7d;%25;"],
     ["a\ud800b", "a%d800;b"],
-  ])("writes %j as %j", (text, safe) => {
-    expect(toSafeText(text)).toBe(safe);
+  ])("writes %j as %j", (value, safe) => {
+    expect(toSafeString(value)).toBe(safe);
   });
 });

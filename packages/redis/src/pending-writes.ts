@@ -1,22 +1,21 @@
-/** What Redis is to be told once it is back. */
-export interface OwedWrites {
-  /** Later writes of one name replace earlier ones. `bytes` is the memory that it keeps. */
-  owe(name: string, write: () => Promise<void>, bytes?: number): void;
+/** Writes that Redis gets when it is back. */
+export interface PendingWrites {
+  /** Adds a write. It replaces an earlier write with the same name. @param bytes the memory that the write needs */
+  add(name: string, write: () => Promise<void>, bytes?: number): void;
   has(name: string): boolean;
-  /** The write of this name is not owed any more, if it was. */
-  forget(name: string): void;
-  /** Makes all of them, in their order, a number at a time. */
+  delete(name: string): void;
+  /** Makes all writes in their order, several at a time. */
   deliver(): Promise<void>;
-  /** Writes that were forgotten since the last time this was asked, for there were too many. */
+  /** Returns the number of writes that were dropped since the last call because there were too many. */
   takeDropped(): number;
 }
 
-export interface OwedWritesOptions {
-  /** Past so many the oldest are forgotten. */
+export interface PendingWritesOptions {
+  /** Above this number the oldest writes are dropped. */
   readonly maxWrites: number;
-  /** The same for the memory they keep. */
+  /** Above this memory the oldest writes are dropped. */
   readonly maxBytes: number;
-  /** Told of one that failed. Must not throw. */
+  /** Called with the error of a write that failed. Must not throw. */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -25,9 +24,9 @@ interface Entry {
   readonly bytes: number;
 }
 
-const AT_ONCE = 64;
+const CONCURRENT_WRITES = 64;
 
-export function createOwedWrites(options: OwedWritesOptions): OwedWrites {
+export function createPendingWrites(options: PendingWritesOptions): PendingWrites {
   const { maxWrites, maxBytes, onFailure } = options;
   const entries = new Map<string, Entry>();
   let bytes = 0;
@@ -57,18 +56,18 @@ export function createOwedWrites(options: OwedWritesOptions): OwedWrites {
   };
 
   return {
-    owe(name, write, size = 0) {
+    add(name, write, size = 0) {
       take(name);
       entries.set(name, { write, bytes: size });
       bytes += size;
       dropOldest();
     },
     has: (name) => entries.has(name),
-    forget: (name) => void take(name),
+    delete: (name) => void take(name),
     async deliver() {
       const names = [...entries.keys()];
-      for (let index = 0; index < names.length; index += AT_ONCE) {
-        await Promise.all(names.slice(index, index + AT_ONCE).map(make));
+      for (let index = 0; index < names.length; index += CONCURRENT_WRITES) {
+        await Promise.all(names.slice(index, index + CONCURRENT_WRITES).map(make));
       }
     },
     takeDropped() {

@@ -1,46 +1,44 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AdmissionRequest } from "@calotype/core";
 import { describe, expect, it } from "vitest";
-import type { IoredisClient } from "./clients/ioredis-client.js";
-import { createRedisAdmissionStore } from "./create-redis-admission-store.js";
-import { ADMIT } from "./scripts/admit.js";
-import { FINISH } from "./scripts/finish.js";
-import { SET_COOLDOWN } from "./scripts/set-cooldown.js";
+import type { IoredisClient } from "./client.js";
+import { ADMIT, FINISH, SET_COOLDOWN } from "./scripts.js";
+import { createRedisAdmissionStore } from "./store.js";
 
-const DEADLINE_MS = 300;
+const DEADLINE_SECONDS = 0.3;
 const LOST = new Error("Connection is closed.");
 
 const never = (): Promise<never> => new Promise(() => undefined);
 const done = async (): Promise<number> => 1;
 
-/** A store over what a connection may answer; every script but those named is done. */
-function open(answers: { readonly [sha: string]: (args: readonly string[]) => Promise<unknown> }) {
+/** Opens a store on a client that replies to the given scripts as told, and to all others with success. */
+function open(replies: { readonly [sha: string]: (args: readonly string[]) => Promise<unknown> }) {
   const sent: string[] = [];
   const client: IoredisClient = {
     async evalsha(sha, keyCount, ...rest) {
       sent.push(sha);
-      return await (answers[sha] ?? done)(rest.slice(keyCount));
+      return await (replies[sha] ?? done)(rest.slice(keyCount));
     },
-    eval: () => Promise.reject(new Error("It knows all scripts.")),
+    eval: () => Promise.reject(new Error("The server has all scripts.")),
   };
   const lines: string[] = [];
   const logger = {
     warn: (_fields: object, message: string) => void lines.push(message),
     error: (_fields: object, message: string) => void lines.push(message),
   };
-  const store = createRedisAdmissionStore({ client, deadlineMs: DEADLINE_MS, logger });
+  const store = createRedisAdmissionStore({ client, deadlineSeconds: DEADLINE_SECONDS, logger });
   const countOf = (sha: string): number => sent.filter((one) => one === sha).length;
   return { store, lines, countOf };
 }
 
 function requestOf(caller: string): AdmissionRequest {
-  const concurrency = [{ key: "place", limit: 1, leaseMs: 60_000 }];
+  const concurrency = [{ key: "slot", limit: 1, leaseMs: 60_000 }];
   return { id: `req of ${caller}`, caller, windows: [], concurrency, channels: [] };
 }
 
-describe("a store whose Redis comes and goes", () => {
-  it("tells an end again that failed after Redis was back already", async () => {
-    // As on a cluster of which one node answers and another hangs.
+describe("a store whose Redis is away at times", () => {
+  it("sends the end of a request again if it failed after Redis was back", async () => {
+    // As on a cluster where one node replies and another hangs.
     const hanging = requestOf("the node that hangs");
     let tries = 0;
     const { store, lines } = open({
@@ -50,19 +48,19 @@ describe("a store whose Redis comes and goes", () => {
     void store.finish(hanging, { kind: "forget" });
     for (const times of [1, 2]) {
       await expect.poll(() => tries, { interval: 1 }).toBe(times);
-      await expect(store.admit(requestOf("another"))).rejects.toThrow("cannot count");
+      await expect(store.admit(requestOf("another"))).rejects.toThrow("cannot check");
       await expect.poll(() => lines, { interval: 1 }).toHaveLength(2 * times);
     }
     await expect.poll(() => tries).toBe(3);
   });
 
-  it("tells no older cooldown after a newer one", async () => {
+  it("sends no older cooldown after a newer one", async () => {
     let isThere = false;
     const told: string[] = [];
     const { store, lines } = open({
       [SET_COOLDOWN.sha]: async ([channel, text]) => {
         if (!isThere) throw LOST;
-        // What is owed before it takes a while.
+        // The writes before it take a while.
         if (channel !== "ark") await sleep(50);
         else told.push(text ?? "");
       },
@@ -77,7 +75,7 @@ describe("a store whose Redis comes and goes", () => {
     expect(told.at(-1)).toBe("");
   });
 
-  it("refuses one request, and gives back what it took, where it cannot read what stands there", async () => {
+  it("refuses a request, and releases what it took, if it cannot read a reply", async () => {
     let cooldowns: string[] = ["ark", "not of ours"];
     const { store, lines, countOf } = open({
       [ADMIT.sha]: async () => ["admitted", 1, cooldowns],
@@ -91,13 +89,13 @@ describe("a store whose Redis comes and goes", () => {
   });
 
   it.each(["not JSON", '["answered"]', '["waiting","same"]', "{}", "null"])(
-    "refuses a repeat alone whose claim reads %s",
+    "refuses only a repeat if its stored value is %s",
     async (text) => {
       const { store, lines } = open({
         [ADMIT.sha]: async () => ["claimed", text],
       });
       const idempotency = { key: "key", fingerprint: "same", leaseMs: 60_000 };
-      await expect(store.admit({ ...requestOf("me"), idempotency })).rejects.toThrow("A reply, a claim");
+      await expect(store.admit({ ...requestOf("me"), idempotency })).rejects.toThrow("A reply or a value");
       expect(lines).toEqual([]);
     },
   );

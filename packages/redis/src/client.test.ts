@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isReplyError } from "./reply-error.js";
+import { isReplyError } from "./client.js";
 
 const WRAPPED =
   "ERR Error running script (call to f_2a1b): @user_script:12: @user_script: 12: -READONLY You can't write.";
@@ -14,7 +14,7 @@ describe("isReplyError", () => {
     [new Error("connect ECONNREFUSED 127.0.0.1:6379"), "ERR", false],
     [new Error(""), "ERR", false],
     ["ERR no error", "ERR", false],
-  ])("of %s knows %s: %s", (error, code, expected) => {
+  ])("finds in %s the code %s: %s", (error, code, expected) => {
     expect(isReplyError(error, code)).toBe(expected);
   });
 });
