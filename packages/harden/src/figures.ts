@@ -41,15 +41,18 @@ export function renderParts(): string {
   const runs = readRuns();
   const minutes = runs.reduce((sum, run) => sum + run.minutes, 0);
   const findings = runs.reduce((sum, run) => sum + run.findings, 0);
+  const inputs = runs
+    .flatMap(({ parts }) => Object.values(parts))
+    .reduce((sum, figures) => sum + (figures["inputs"] ?? 0), 0);
   const sections = PARTS.map(({ name, guarantees }) => {
     const figures = sumFigures(runs.map(({ parts }) => parts[name] ?? {}));
     return `### \`${name}\`\n\n${guarantees}\n\n${renderFigures(figures)}\n`;
   });
   const last = runs.at(-1)?.date ?? "none yet";
   const summary = [
-    "| Recorded runs | Minutes | Findings | Last run |",
-    "| --- | --- | --- | --- |",
-    `| ${runs.length} | ${minutes} | ${findings} | ${last} |`,
+    "| Recorded runs | Minutes | Inputs | Findings | Last run |",
+    "| --- | --- | --- | --- | --- |",
+    `| ${runs.length} | ${minutes} | ${inputs.toLocaleString("en")} | ${findings} | ${last} |`,
   ];
   return `${summary.join("\n")}\n\n${sections.join("\n")}`;
 }

@@ -5,17 +5,19 @@ import { isGatewayError } from "@calotype/core";
 import { calculateCharge, estimateCharge } from "@calotype/core/billing";
 import {
   applyImageCount,
+  checkSize,
   type Family,
   qwenImage,
   type StreamReader,
   seedream,
   toJsonBody,
+  toReferenceImage,
 } from "@calotype/core/families";
 import { createSseReader, relaySse } from "@calotype/core/sse";
 import { describe, expect, it } from "vitest";
 import { createFunctionPart, deepFreeze, type FunctionCheck } from "./function-part.ts";
 import { createBillingChecks } from "./parts/billing.ts";
-import { createFamilyChecks } from "./parts/families.ts";
+import { createFamilyChecks, type FamilyFunctions } from "./parts/families.ts";
 import { createNormalizerChecks, type Normalize, normalize } from "./parts/normalizer.ts";
 import { createSseChecks } from "./parts/sse.ts";
 import { runPart, type TaskResult } from "./run-part.ts";
@@ -358,14 +360,20 @@ function mapChunks(
   };
 }
 
-const functions = { families: { seedream, "qwen-image": qwenImage }, applyImageCount, toJsonBody };
+const functions: FamilyFunctions = {
+  families: { seedream, "qwen-image": qwenImage },
+  applyImageCount,
+  toJsonBody,
+  checkSize,
+  toReferenceImage,
+};
 
 /** The functions with a changed adapter of Seedream. */
-function change(changed: Partial<Family>): typeof functions {
+function change(changed: Partial<Family>): FamilyFunctions {
   return { ...functions, families: { ...functions.families, seedream: { ...seedream, ...changed } } };
 }
 
-function changeQwen(changed: Partial<Family>): typeof functions {
+function changeQwen(changed: Partial<Family>): FamilyFunctions {
   return { ...functions, families: { ...functions.families, "qwen-image": { ...qwenImage, ...changed } } };
 }
 
@@ -376,7 +384,7 @@ function readSeedream(request: Parameters<NonNullable<Family["readStream"]>>[0])
 }
 
 describe("the rules of the families", () => {
-  it.each<readonly [string, typeof functions]>([
+  it.each<readonly [string, FamilyFunctions]>([
     [
       "a request is refused with a 400 that names the field",
       change({
@@ -544,6 +552,20 @@ describe("the rules of the families", () => {
           };
         },
       }),
+    ],
+    [
+      "a size is taken if and only if the limits allow it",
+      {
+        ...functions,
+        checkSize: (size, { side: _side, ...limits }, style) => checkSize(size, limits, style),
+      },
+    ],
+    [
+      "a link or a data URL is forwarded, and everything else is refused",
+      {
+        ...functions,
+        toReferenceImage: (value, param, types) => toReferenceImage(value.trim(), param, types),
+      },
     ],
     [
       "a body has the length that it says",

@@ -31,11 +31,11 @@ export interface CheckInput {
   readonly input: unknown;
 }
 
-/** Inputs between two looks at the clock. */
+/** The number of inputs between two looks at the clock. */
 const BATCH = 64;
-/** An input may not take longer. All grammars draw inputs that take far less. */
+/** The time limit of an input. Nearly all inputs take less than a millisecond. */
 const MAX_MS = 100;
-/** An input that took too long runs again this often, because another process may have delayed it. */
+/** A slow input runs this number of times, because another process may have delayed it. */
 const TIMED_RUNS = 4;
 
 /** A part that calls functions directly. Its figure counts different inputs: one that is drawn again counts once. */
@@ -128,8 +128,8 @@ async function runTimed(
 const NOVELTY_BITS = 28;
 
 /**
- * Recognizes inputs that were drawn before, by a hash of their JSON. Two inputs with the same hash count once, which
- * leaves out one of 50 when five million inputs were drawn.
+ * Recognizes inputs that were drawn before, by a hash of their JSON. Different inputs with the same hash count once: of
+ * five million inputs, about one of 100 is not counted.
  */
 function createNovelty(): (check: string, input: unknown) => boolean {
   const words = new Uint32Array(2 ** (NOVELTY_BITS - 5));

@@ -1,6 +1,6 @@
 import { chance, drawInt, pick, type Random } from "./draw.ts";
 
-/** What `calculateCharge` gets. The values may be of any JSON type. */
+/** The arguments of `calculateCharge`. The values may have any JSON type. */
 export interface ChargeCase {
   readonly details: Readonly<Record<string, unknown>>;
   readonly usage: Readonly<Record<string, unknown>> | null;
@@ -8,12 +8,12 @@ export interface ChargeCase {
   readonly group_ratio?: unknown;
 }
 
-/** What `estimateCharge` gets, and what the provider may then report. */
+/** The arguments of `estimateCharge`, and how much the provider then makes. */
 export interface EstimateCase {
   readonly details: Readonly<Record<string, unknown>>;
   readonly group_ratio?: unknown;
   readonly request: { readonly maxImages: unknown; readonly maxPixels?: unknown };
-  /** How much of what the request may make was made, from 0 to 1. */
+  /** The share of the possible images and tokens that the provider makes, from 0 to 1. */
   readonly share: number;
 }
 
@@ -73,7 +73,7 @@ function drawCount(random: Random): unknown {
   return pick(random, [-1, 1.5, 2 ** 53, "3", null, 1e300, true, []]);
 }
 
-/** Texts near the form of a decimal, and values of other types. */
+/** Values that are not decimals, and numbers outside of the limits. */
 const NO_AMOUNTS = [
   "",
   " ",
@@ -120,7 +120,7 @@ function drawAmount(random: Random): unknown {
   return chance(random, 0.25) ? whole : `${whole}.${drawDigits(random)}`;
 }
 
-/** Digits as prices have them: few, or at the limit, or those at which a rounding turns. */
+/** Digits of prices: few, at the limit, or at the border of a rounding. */
 function drawDigits(random: Random): string {
   const kind = random();
   if (kind < 0.4) return String(drawInt(random, 0, 9_999));

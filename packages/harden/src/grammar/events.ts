@@ -2,21 +2,21 @@ import { writeImageReply } from "../simulated-provider.ts";
 import { type Bytes, drawCuts, mutateBytes, toBytes } from "./bytes.ts";
 import { chance, drawInt, pick, type Random } from "./draw.ts";
 
-/** A stream of server-sent events and the places where it is cut into chunks. */
+/** A stream of server-sent events, and the positions at which it is cut into chunks. */
 export interface EventStream {
   readonly body: Bytes;
   readonly cuts: readonly number[];
 }
 
-/** A relay: what its source, its reader and its last event do. */
+/** A relayed stream, and what its source and its reader do. */
 export interface RelayCase extends EventStream {
   /** How the source ends. */
   readonly ending: "complete" | "fails";
-  /** After this number of chunks the reader leaves; `null`: it reads everything. */
+  /** The reader leaves after this number of chunks. `null`: it reads the whole stream. */
   readonly leavesAfter: number | null;
-  /** What happens to the rest when the reader has left. */
+  /** What the relay does with the rest after the reader has left. */
   readonly onAbandoned: "absent" | "reads to the end" | "gives up";
-  /** The number of events after which the relay holds back what comes; `null`: never. */
+  /** The index of the event with the final result, which waits for the end of the source. `null`: no event waits. */
   readonly lastEvent: number | null;
   readonly rendersFailure: boolean;
 }

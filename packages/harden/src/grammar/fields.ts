@@ -1,4 +1,4 @@
-import type { NormalizeContext } from "@calotype/core/families";
+import type { NormalizeContext, SizeLimits } from "@calotype/core/families";
 import { chance, drawInt, drawSize, pick, type Random } from "./draw.ts";
 import { mutateFields } from "./json-text.ts";
 import { QWEN_IMAGE, QWEN_IMAGE_EDIT, SEEDREAM, SEEDREAM_2 } from "./requests.ts";
@@ -221,7 +221,7 @@ const ODD_REFERENCES = [
 ];
 
 /** A link or a data URL; one of ten is not usable. */
-function drawReference(random: Random): string {
+export function drawReference(random: Random): string {
   const kind = random();
   if (kind < 0.06) return pick(random, ODD_REFERENCES);
   if (kind < 0.5)
@@ -242,4 +242,45 @@ function maybe(random: Random, name: string, draw: () => unknown): Record<string
 /** The field in one of 20 cases. */
 function rarely(random: Random, name: string, draw: () => unknown): Record<string, unknown> {
   return chance(random, 0.05) ? { [name]: draw() } : {};
+}
+
+/** A size and the limits of a model. */
+export interface SizeCase {
+  readonly size: string;
+  readonly limits: SizeLimits;
+  readonly separator: "x" | "*";
+}
+
+export function drawSizeCase(random: Random): SizeCase {
+  const separator = pick(random, ["x", "*"] as const);
+  const [width, height] = [drawSide(random), drawSide(random)];
+  const limits: SizeLimits = {
+    ...(chance(random, 0.4) && { presets: pick(random, [[], ["2K"], ["1K", "2k", "4K"], ["Auto"]]) }),
+    ...(chance(random, 0.3) && {
+      list: [
+        [width, height],
+        [1328, 1328],
+      ],
+    }),
+    ...(chance(random, 0.4) && { totalPixels: drawRange(random, width * height) }),
+    ...(chance(random, 0.4) && { side: drawRange(random, width) }),
+    ...(chance(random, 0.4) && { maxAspectRatio: drawRatio(random, width, height) }),
+  };
+  return {
+    size: chance(random, 0.6) ? `${width}${separator}${height}` : drawImageSize(random, separator),
+    limits,
+    separator,
+  };
+}
+
+/** A range whose ends are near the value. */
+function drawRange(random: Random, value: number): { readonly min: number; readonly max: number } {
+  const min = value + drawInt(random, -2, 1);
+  return { min, max: min + drawInt(random, 0, 3) };
+}
+
+/** A ratio with at most one decimal place, near that of the sides. */
+function drawRatio(random: Random, width: number, height: number): number {
+  const tenths = Math.round((10 * Math.max(width, height)) / Math.min(width, height));
+  return Math.max(10, tenths + drawInt(random, -1, 1)) / 10;
 }

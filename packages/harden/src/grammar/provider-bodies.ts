@@ -3,14 +3,14 @@ import { mutateFields } from "./json-text.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A JSON object that a provider sends, and its HTTP status. */
+/** The JSON body and the HTTP status of an upstream response. */
 export interface ProviderBody {
   readonly family: "seedream" | "qwen-image";
   readonly status: number;
   readonly body: Fields;
 }
 
-/** The events of one stream of Seedream, and the size that was asked for. */
+/** The events of a Seedream stream, and the requested size. */
 export interface ProviderEvents {
   readonly size: unknown;
   readonly events: readonly { readonly event?: string; readonly data: string }[];

@@ -2,17 +2,25 @@ import { isDeepStrictEqual } from "node:util";
 import { isGatewayError } from "@calotype/core";
 import {
   applyImageCount,
+  checkSize,
   createUploadedImage,
   type Family,
   type NormalizeContext,
   qwenImage,
   seedream,
   toJsonBody,
+  toReferenceImage,
 } from "@calotype/core/families";
 import { type Broken, createFunctionPart, deepFreeze, type FunctionCheck } from "../function-part.ts";
 import { cutAt, drawCuts } from "../grammar/bytes.ts";
 import { chance, drawInt, drawSize, pick, type Random } from "../grammar/draw.ts";
-import { drawFieldsCase, type FieldsCase } from "../grammar/fields.ts";
+import {
+  drawFieldsCase,
+  drawReference,
+  drawSizeCase,
+  type FieldsCase,
+  type SizeCase,
+} from "../grammar/fields.ts";
 import { shrinkJson } from "../grammar/json-text.ts";
 import {
   drawEvents,
@@ -24,12 +32,15 @@ import {
 import { toRecord } from "../to-record.ts";
 import { expectQwenResult, expectSeedreamResult, expectStreamResult } from "./families/expect-response.ts";
 import { expectBatch, expectSeedream } from "./families/expect-seedream.ts";
+import { expectReference, isAllowedSize } from "./families/expect-values.ts";
 
 /** The adapters and the functions that they share. Tests replace them with broken ones. */
 export interface FamilyFunctions {
   readonly families: Readonly<Record<FieldsCase["family"], Family>>;
   readonly applyImageCount: typeof applyImageCount;
   readonly toJsonBody: typeof toJsonBody;
+  readonly checkSize: typeof checkSize;
+  toReferenceImage(value: string, param: string, mediaTypes: ReadonlySet<string>): string;
 }
 
 const UPSTREAM_MODEL = "ep-20251128-abcde";
@@ -43,6 +54,8 @@ export function createFamilyChecks(functions: FamilyFunctions): readonly Functio
     createEventsCheck(functions.families),
     createCountCheck(functions),
     createUploadCheck(functions),
+    createSizeCheck(functions),
+    createReferenceCheck(functions),
   ];
 }
 
@@ -125,6 +138,49 @@ const createEventsCheck = (families: Families): FunctionCheck<ProviderEvents> =>
   },
 });
 
+/** `checkSize`: the sizes that a model takes. */
+const createSizeCheck = (functions: FamilyFunctions): FunctionCheck<SizeCase> => ({
+  name: "a size",
+  draw: drawSizeCase,
+  findBroken({ size, limits, separator }) {
+    const isTaken = isAccepted(() => functions.checkSize(size, limits, { separator, param: "size" }));
+    return isTaken === isAllowedSize(size, limits, separator)
+      ? undefined
+      : { rule: "a size is taken if and only if the limits allow it", seen: isTaken };
+  },
+});
+
+const MEDIA_TYPES = new Set(["image/png", "image/jpeg", "image/webp"]);
+
+/** `toReferenceImage`: links and data URLs. */
+const createReferenceCheck = (functions: FamilyFunctions): FunctionCheck<{ readonly value: string }> => ({
+  name: "a reference image",
+  draw: (random) => ({ value: drawReference(random) }),
+  findBroken({ value }) {
+    let image: unknown;
+    isAccepted(() => {
+      image = functions.toReferenceImage(value, "image", MEDIA_TYPES);
+    });
+    return image === expectReference(value, ["png", "jpeg", "webp"])
+      ? undefined
+      : { rule: "a link or a data URL is forwarded, and everything else is refused", seen: image };
+  },
+  *shrink({ value }) {
+    for (const smaller of shrinkJson(value)) yield { value: String(smaller) };
+  },
+});
+
+/** False if the call refuses its arguments as documented. */
+function isAccepted(call: () => unknown): boolean {
+  try {
+    call();
+    return true;
+  } catch (error) {
+    if (isRefusal(error)) return false;
+    throw error;
+  }
+}
+
 interface CountCase {
   readonly n: number | null;
   readonly mode: "auto" | "disabled" | null;
@@ -199,15 +255,21 @@ export const familyAdapters = createFunctionPart(
   {
     name: "families",
     guarantees:
-      "Calls the adapters of both families, the rule for `n` and `toJsonBody` with fields and provider bodies that are " +
-      "valid or changed in structure, types, numbers and strings. A request is forwarded as a model of the interface " +
+      "Calls the adapters of both families, the rules for `n`, sizes and reference images, and `toJsonBody` with fields " +
+      "and provider bodies that are valid or changed in structure, types, numbers and strings. A request is forwarded as a model of the interface " +
       "says, whatever the order of its fields, or refused with a 400 that names the field; what is forwarded, sent as a " +
       "request itself, stays the same. Images, errors, counts and failures of responses and events equal those of a " +
       "model, buffered or streamed. No function changes its input. An input is one set of fields, one body, one list of " +
       "events or one list of uploads.",
     weight: 1,
   },
-  createFamilyChecks({ families: { seedream, "qwen-image": qwenImage }, applyImageCount, toJsonBody }),
+  createFamilyChecks({
+    families: { seedream, "qwen-image": qwenImage },
+    applyImageCount,
+    toJsonBody,
+    checkSize,
+    toReferenceImage,
+  }),
 );
 
 /** A request for calls that need one. */
@@ -225,6 +287,16 @@ const REQUEST: ImageRequest = deepFreeze({
 
 type Normalized = { readonly request: ImageRequest | undefined } | { readonly broken: Broken };
 
+function isRefusal(error: unknown): boolean {
+  return (
+    isGatewayError(error) &&
+    error.code === "invalid_request_error" &&
+    error.status === 400 &&
+    typeof error.param === "string" &&
+    error.message.length <= MAX_MESSAGE
+  );
+}
+
 /** The request; `undefined` if it was refused as documented. */
 function normalize(families: Families, input: FieldsCase): Normalized {
   const family = families[input.family];
@@ -238,13 +310,7 @@ function normalize(families: Families, input: FieldsCase): Normalized {
   try {
     return { request: family.normalize(input.fields, context) };
   } catch (error) {
-    const isRefusal =
-      isGatewayError(error) &&
-      error.code === "invalid_request_error" &&
-      error.status === 400 &&
-      typeof error.param === "string" &&
-      error.message.length <= MAX_MESSAGE;
-    return isRefusal
+    return isRefusal(error)
       ? { request: undefined }
       : { broken: { rule: "a request is refused with a 400 that names the field", seen: error } };
   }

@@ -33,12 +33,12 @@ const createReaderCheck = (functions: EventFunctions): FunctionCheck<EventStream
     if (!isSame(events, expected))
       return { rule: "the reader gives the events of the standard, at any split", seen: [events, expected] };
     const pause = pauses.find(
-      ({ place, isInsideEvent }) => isInsideEvent !== isInside(bytes.subarray(0, place)),
+      ({ offset, isInsideEvent }) => isInsideEvent !== isInside(bytes.subarray(0, offset)),
     );
     if (pause !== undefined)
       return { rule: "the reader knows between which bytes an event has begun", seen: pause };
     // Before a byte order mark, a comment would take its place as the beginning of the stream.
-    const free = pauses.find(({ place, isInsideEvent }) => place > 0 && !isInsideEvent)?.place;
+    const free = pauses.find(({ offset, isInsideEvent }) => offset > 0 && !isInsideEvent)?.offset;
     if (free === undefined) return undefined;
     const withComment = Buffer.concat([bytes.subarray(0, free), Buffer.from(COMMENT), bytes.subarray(free)]);
     return isSame(parseByLibrary(decode(withComment)), parseByLibrary(decode(bytes)))
@@ -71,16 +71,18 @@ export const sse = createFunctionPart(
       "Feeds `createSseReader` and `relaySse` streams from a grammar of fields, values, line ends, byte order marks " +
       "and comments, also changed and cut off, in chunks of any size. The events are those of a model of the standard " +
       "and of `eventsource-parser`, at any split. The reader knows whether an event has begun, so that a comment " +
-      "between events changes nothing. The relay passes each byte unchanged and in order, tells its end once, and ends " +
-      "a source that breaks off only between events with an event of its own. An input is one stream with its cuts.",
+      "between events changes nothing. The relay passes each byte unchanged and in order and reports its end once. If the " +
+      "source breaks off between two events, the relay can add an error event; inside an event it throws. An input is one " +
+      "stream with its cuts.",
     weight: 0.5,
   },
   createSseChecks({ createSseReader, relaySse }),
 );
 
+/** The state of the reader between two chunks. */
 interface Pause {
-  /** The number of bytes before it. */
-  readonly place: number;
+  /** The number of bytes that the reader has read. */
+  readonly offset: number;
   readonly isInsideEvent: boolean;
 }
 
@@ -91,11 +93,11 @@ function read(
   const events: SseEvent[] = [];
   const pauses: Pause[] = [];
   const reader = createReader((event) => events.push(event));
-  let place = 0;
+  let offset = 0;
   for (const chunk of chunks) {
     reader.push(chunk);
-    place += chunk.length;
-    pauses.push({ place, isInsideEvent: reader.isInsideEvent });
+    offset += chunk.length;
+    pauses.push({ offset, isInsideEvent: reader.isInsideEvent });
   }
   return { events, pauses };
 }
@@ -161,7 +163,7 @@ function isShortened(line: string, shown: string | undefined): boolean {
   );
 }
 
-/** The end may be a character of which some bytes were cut. */
+/** The prefix may end with a replacement character, because some bytes of the last character were cut. */
 function isPrefix(prefix: unknown, value: unknown): boolean {
   if (typeof prefix !== "string" || typeof value !== "string") return isDeepStrictEqual(prefix, value);
   return (

@@ -12,7 +12,7 @@ function readSide(text: string): number | undefined {
   return Number.isInteger(side) && side >= 1 && side < 1_000_000 && String(side) === text ? side : undefined;
 }
 
-/** Whether a model takes a size. */
+/** Whether a model takes a size. Aspect ratios have at most one decimal place here, so that the comparison is exact. */
 export function isAllowedSize(
   size: string,
   limits: NonNullable<ModelLimits["size"]>,
@@ -31,7 +31,7 @@ export function isAllowedSize(
     (list ?? [pixels]).some(([width, height]) => width === pixels[0] && height === pixels[1]) &&
     isInside(pixels[0] * pixels[1], totalPixels) &&
     pixels.every((value) => isInside(value, side)) &&
-    (maxAspectRatio === undefined || Number(long) <= maxAspectRatio * Number(short))
+    (maxAspectRatio === undefined || Number(long) * 10 <= Math.round(maxAspectRatio * 10) * Number(short))
   );
 }
 
