@@ -13,31 +13,31 @@ interface ErrorKind {
   readonly type: ErrorType;
 }
 
-/** Every error of the gateway: its code, the HTTP status and the type it is answered with. */
+/** The codes of the gateway's errors, with the HTTP status and type of their responses. */
 const ERROR_KINDS = {
   /** The request is malformed, or a field is missing or wrong; `param` names it. */
   invalid_request_error: { status: 400, type: "invalid_request_error" },
-  /** No API key, or one that nobody holds. */
+  /** The API key is missing or unknown. */
   invalid_api_key: { status: 401, type: "authentication_error" },
-  /** Every channel that serves the model had its key refused by the provider. */
+  /** The providers of all channels that serve the model refused our key. */
   upstream_authentication_failed: { status: 401, type: "authentication_error" },
   /** The caller may not use this model. */
   model_not_allowed: { status: 403, type: "permission_error" },
-  /** The caller's budget does not cover what the request may cost. */
+  /** The caller's budget does not cover the maximum cost of the request. */
   insufficient_quota: { status: 403, type: "insufficient_quota" },
   /** The operator's `beforeSend` refused the request. */
   request_refused: { status: 403, type: "permission_error" },
-  /** Billing is on and the operator gave this model no price. */
+  /** Billing is enabled and the model has no price. */
   model_not_priced: { status: 403, type: "permission_error" },
-  /** Billing is on and the operator gave this caller's group no ratio. */
+  /** Billing is enabled and the caller's group has no ratio. */
   group_not_priced: { status: 403, type: "permission_error" },
-  /** No path of the gateway. */
+  /** The path is not one of the gateway's. */
   not_found: { status: 404, type: "invalid_request_error" },
   /** `gateway.probeChannel()`: there is no channel with this id. */
   channel_not_found: { status: 404, type: "invalid_request_error" },
-  /** No such service model, or no channel serves it. */
+  /** The service model does not exist, or no channel serves it. */
   model_not_found: { status: 404, type: "invalid_request_error" },
-  /** A path of the gateway, asked with another method than POST. */
+  /** The method is not POST. */
   method_not_allowed: { status: 405, type: "invalid_request_error" },
   /** The body arrived too slowly. Nothing was sent to a provider. */
   request_timeout: { status: 408, type: "invalid_request_error" },
@@ -45,19 +45,19 @@ const ERROR_KINDS = {
   idempotency_in_progress: { status: 409, type: "invalid_request_error" },
   /** The request with this `Idempotency-Key` ran, and its response is not stored: a stream, or too large. */
   idempotency_not_replayable: { status: 409, type: "invalid_request_error" },
-  /** The body is larger than the gateway takes. */
+  /** The body is larger than the gateway accepts. */
   request_too_large: { status: 413, type: "invalid_request_error" },
-  /** The body is of a type or encoding that the endpoint does not take. */
+  /** The endpoint does not accept the type or encoding of the body. */
   unsupported_media_type: { status: 415, type: "invalid_request_error" },
-  /** Another request had this `Idempotency-Key`. */
+  /** Another request was sent with this `Idempotency-Key`. */
   idempotency_conflict: { status: 422, type: "invalid_request_error" },
-  /** The client left before its request was sent to a provider. Nobody reads this answer. */
+  /** The client disconnected before its request was sent to a provider. The client does not get this response. */
   client_closed_request: { status: 499, type: "invalid_request_error" },
-  /** The provider refused the request; it is answered with the provider's own 4xx status. */
+  /** The provider refused the request. The response has the provider's own 4xx status. */
   upstream_rejected: { status: 400, type: "invalid_request_error" },
-  /** A limit of this gateway on requests, images or requests at once is reached. */
+  /** A limit of this gateway on requests, images or concurrent requests is reached. */
   rate_limit_exceeded: { status: 429, type: "rate_limit_error" },
-  /** The provider's rate limit, on every channel that could be tried. */
+  /** The rate limit of the provider is reached on every channel that could be tried. */
   upstream_rate_limited: { status: 429, type: "rate_limit_error" },
   /** The provider account's allowance is used up. */
   upstream_quota_exceeded: { status: 429, type: "rate_limit_error" },
@@ -67,11 +67,11 @@ const ERROR_KINDS = {
   body_already_read: { status: 500, type: "server_error" },
   /** The provider failed. */
   upstream_error: { status: 502, type: "upstream_error" },
-  /** The provider's answer is cut, too large or not JSON. */
+  /** The upstream response is incomplete, too large or not JSON. */
   upstream_invalid_response: { status: 502, type: "upstream_error" },
-  /** No connection to the provider. */
+  /** The provider cannot be reached. */
   upstream_unreachable: { status: 502, type: "upstream_error" },
-  /** The provider answered with success and without an image. */
+  /** The upstream response was successful and has no image. */
   upstream_no_image: { status: 502, type: "upstream_error" },
   /** The limit of bytes in flight is reached. */
   overloaded: { status: 503, type: "server_error" },
@@ -79,29 +79,29 @@ const ERROR_KINDS = {
   gateway_unavailable: { status: 503, type: "server_error" },
   /** The gateway is closing. */
   gateway_closed: { status: 503, type: "server_error" },
-  /** The provider did not answer in time; an image may have been made. */
+  /** The provider did not respond in time. An image may have been made. */
   upstream_timeout: { status: 504, type: "upstream_error" },
 } as const satisfies Record<string, ErrorKind>;
 
 /** The gateway's own error codes. A provider's code is kept beside it, see {@link GatewayError.upstreamCode}. */
 export type ErrorCode = keyof typeof ERROR_KINDS;
 
-/** What may be said of an error beyond its code and message. */
+/** Details of an error. */
 export interface GatewayErrorDetails {
   /** The field that is wrong, as a path: `sequential_image_generation_options.max_images`. */
   readonly param?: string | undefined;
-  /** Answer with this status, 400 to 599, instead of the code's own. */
+  /** The status of the response, 400 to 599. Default: the status of the code. */
   readonly status?: number | undefined;
   /** The provider's error code; the envelope shows it as `error.code`. */
   readonly upstreamCode?: string | undefined;
   readonly upstreamRequestId?: string | undefined;
-  /** The provider's own error body, JSON; the native endpoint answers with it. */
+  /** The provider's own error body, JSON. The native endpoint responds with it. */
   readonly upstreamBody?: string | undefined;
   /** Seconds after which a repeat makes sense; sent as `retry-after`. */
   readonly retryAfterSeconds?: number | undefined;
-  /** `false` where a repeat could be charged twice or is pointless; sent as `x-should-retry: false`. */
+  /** `false` if a repeat could be charged twice or cannot succeed. Sent as `x-should-retry: false`. */
   readonly shouldRetry?: false | undefined;
-  /** Headers of the answer beyond those. */
+  /** Further headers of the response. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly cause?: unknown;
 }
@@ -109,7 +109,7 @@ export interface GatewayErrorDetails {
 const MARK = Symbol.for("calotype.GatewayError");
 
 /**
- * Every error that a client may see. Throw one from `authenticate` to choose the answer yourself.
+ * An error that is sent to the client. Throw one from `authenticate` or `beforeSend` to choose the response.
  *
  * @example
  * ```ts
@@ -164,7 +164,7 @@ export function isGatewayError(value: unknown): value is GatewayError {
   return typeof value === "object" && value !== null && MARK in value;
 }
 
-/** The `error.code` that a client sees: the provider's where it gave one, and one code for every 400 of ours. */
+/** The `error.code` for the client: the provider's code if there is one, and one code for all our 400 responses. */
 export function shownCodeOf({ upstreamCode, status, code }: GatewayError): string {
   return upstreamCode ?? (status === 400 ? "invalid_request_error" : code);
 }

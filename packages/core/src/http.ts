@@ -1,13 +1,11 @@
-/** Reads headers by name, letter case aside. `Headers` has this shape. */
+/** Reads headers by name, in any letter case. `Headers` has this shape. */
 export interface HeaderReader {
   get(name: string): string | null;
 }
 
 /**
- * What the gateway reads of a request: the seam between a host and the core.
- *
- * A Web `Request` has this shape already; `@calotype/node` gives a socket's request the same shape
- * without building Web objects.
+ * A request, as a host passes it to the gateway. A Web `Request` already has this shape. `@calotype/node` gives a socket's
+ * request the same shape without creating Web objects.
  */
 export interface GatewayRequest {
   readonly method: string;
@@ -20,25 +18,25 @@ export interface GatewayRequest {
    */
   readonly mountPath?: string | undefined;
   readonly headers: HeaderReader;
-  /** The bytes of the body in order, or `null` where there is none. Read at most once. */
+  /** The bytes of the body in order, or `null` if there is none. Read at most once. */
   readonly body: AsyncIterable<Uint8Array> | null;
   /**
-   * What a body parser of the host made of the body, when it ran first and took the bytes:
-   * parsed JSON, a string, or the bytes. `undefined` when the bytes are still in `body`.
+   * The result of a body parser of the host that ran before the gateway and read the bytes: parsed JSON, a string, or
+   * the bytes. `undefined` if the bytes are still in `body`.
    */
   readonly parsedBody?: unknown;
-  /** True when something before the gateway took the bytes and left nothing of them. */
+  /** True if something before the gateway read the bytes and left no result. */
   readonly bodyConsumed?: boolean;
-  /** Tells whether the client has left. A provider call once sent runs on. An `AbortSignal` has this shape. */
+  /** Tells whether the client has disconnected. A provider call that was sent continues. An `AbortSignal` has this shape. */
   readonly signal: Pick<AbortSignal, "aborted">;
-  /** Keeps the host alive for work that goes on after the answer, where a host needs that. */
+  /** Keeps the host alive for work that continues after the response, if the host needs that. */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
 }
 
-/** The body of an answer: complete, or produced as it is read. */
+/** The body of a response: complete, or produced while it is read. */
 export type GatewayResponseBody = string | Uint8Array<ArrayBuffer> | AsyncIterable<Uint8Array>;
 
-/** The gateway's answer, for the host to write. Header names are in lower case. */
+/** The gateway's response, which the host writes. Header names are in lower case. */
 export interface GatewayResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

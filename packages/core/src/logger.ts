@@ -1,12 +1,12 @@
 import { toPlainError } from "./redact.js";
 
-/** Where the gateway tells the operator what went wrong. A pino logger has this shape. */
+/** Receives warnings and errors for the operator. A pino logger has this shape. */
 export interface Logger {
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
 }
 
-/** Warnings and errors as lines of JSON on the console's error stream. */
+/** Writes warnings and errors as lines of JSON to the console's error stream. */
 export const consoleLogger: Logger = {
   warn: (fields, message) => writeLine("warn", fields, message),
   error: (fields, message) => writeLine("error", fields, message),
@@ -16,14 +16,14 @@ function writeLine(level: "warn" | "error", fields: object, message: string): vo
   globalThis.console.error(JSON.stringify({ level, message, ...fields }, describeError));
 }
 
-/** Errors have no fields that JSON would write, and whatever else was thrown may have some that it cannot. */
+/** Converts errors for JSON, which would write them as `{}`. */
 function describeError(key: string, value: unknown): unknown {
   if (key !== "err" && !(value instanceof Error)) return value;
   const { name, message, stack, cause } = toPlainError(value);
   return { name, message, stack, cause };
 }
 
-/** The operator's logger, of which no failure may fail a request or lose its record. */
+/** Wraps the operator's logger. What it throws is ignored, so that it cannot fail a request or lose a record. */
 export function createSafeLogger(logger: Logger): Logger {
   return {
     warn: (fields, message) => attempt(() => logger.warn(fields, message)),
@@ -31,34 +31,18 @@ export function createSafeLogger(logger: Logger): Logger {
   };
 }
 
-/** Adds these fields to each line. */
+/** Adds fields to each line. */
 export function withFields(logger: Logger, fields: object): Logger {
-  return new FieldLogger(logger, fields);
-}
-
-/** A class, as each request has one. */
-class FieldLogger implements Logger {
-  readonly #logger: Logger;
-  readonly #fields: object;
-
-  constructor(logger: Logger, fields: object) {
-    this.#logger = logger;
-    this.#fields = fields;
-  }
-
-  warn(fields: object, message: string): void {
-    this.#logger.warn({ ...this.#fields, ...fields }, message);
-  }
-
-  error(fields: object, message: string): void {
-    this.#logger.error({ ...this.#fields, ...fields }, message);
-  }
+  return {
+    warn: (more, message) => logger.warn({ ...fields, ...more }, message),
+    error: (more, message) => logger.error({ ...fields, ...more }, message),
+  };
 }
 
 function attempt(write: () => void): void {
   try {
     write();
   } catch {
-    // There is nobody left to tell.
+    // The error cannot be logged, because logging failed.
   }
 }

@@ -72,19 +72,19 @@ export function createSecretMask(secrets: readonly string[]): SecretMask {
   return (text) => maskKeys(text).replace(KEY_LIKE, "***");
 }
 
-/** Providers quote the key they refuse, also in answers of HTTP 200. */
+/** Masks keys in a reason. Providers quote the key that they refuse, also in responses with status 200. */
 export function maskReason<R extends FailureReason>(reason: R, mask: SecretMask): R {
   return { ...reason, code: mask(reason.code), message: mask(reason.message) };
 }
 
-/** Causes of causes that are kept; none of the libraries' goes deeper, and one may stand in its own. */
+/** The maximum depth of causes. An error may be its own cause. */
 const MAX_DEPTH = 5;
 
 /**
- * A copy of whatever was thrown, with its texts, code and causes, and nothing else: errors of HTTP clients and
- * databases carry the request, its headers or the values of a query, and end in logs.
+ * Copies the messages, code and causes of what was thrown, and nothing else. Errors of HTTP clients and databases contain
+ * the request, its headers or the values of a query, which must not get into logs.
  *
- * @param clean takes out of a text what must not be shown
+ * @param clean masks secrets in a string
  */
 export function toPlainError(thrown: unknown, clean: (text: string) => string = String, depth = 1): Error {
   if (!isErrorLike(thrown))
@@ -109,14 +109,14 @@ interface ErrorLike {
   readonly cause?: unknown;
 }
 
-/** Not by `instanceof`: a host may have errors of another realm. */
+/** Does not use `instanceof`, because errors may come from another realm. */
 function isErrorLike(value: unknown): value is ErrorLike {
   return (
     typeof value === "object" && value !== null && "message" in value && typeof value.message === "string"
   );
 }
 
-/** As errors have them: not listed when the error is printed. */
+/** Sets a property that is not listed when the error is printed. */
 function hide(error: Error, name: "name" | "stack", value: string): void {
   Object.defineProperty(error, name, { value, configurable: true, writable: true });
 }

@@ -2,12 +2,12 @@ import type { ReferenceImage } from "./images/reference-image.js";
 import type { JsonObject } from "./util/json.js";
 
 /**
- * What was asked for, named after the endpoint: `generate` is `/v1/images/generations`, `edit` is
+ * The requested operation, named after the endpoint: `generate` is `/v1/images/generations`, `edit` is
  * `/v1/images/edits`, `native` is `/api/v3/images/generations`.
  */
 export type Operation = "generate" | "edit" | "native";
 
-/** How the images of an answer are delivered: as temporary links or as base64 text. */
+/** How the images of a response are delivered: as temporary links or as base64. */
 export type ResponseFormat = "url" | "b64_json";
 
 /**
@@ -16,24 +16,21 @@ export type ResponseFormat = "url" | "b64_json";
  */
 export type DecimalInput = string | number;
 
-/** Who holds the API key of a request. */
+/** The holder of an API key. */
 export interface Caller {
-  /** Names the caller in usage records and logs. Not secret. */
+  /** The caller's id in usage records and logs. Not secret. */
   readonly id: string;
   /** The price group, a key of `billing.group_ratio`. Default `"default"`. */
   readonly group?: string | undefined;
-  /** Service models the caller may use, series (`image-edit*`) included. Default: all. */
+  /** The service models that the caller may use; may contain series (`image-edit*`). Default: all. */
   readonly models?: readonly string[] | undefined;
-  /** Response format for requests that name none. Wins over the model's and the gateway's. */
+  /** The response format of requests that name none. Takes precedence over the model's and the gateway's. */
   readonly responseFormat?: ResponseFormat | undefined;
-  /** ISO 8601 with a time zone, or a Date: from then on the key is refused. Default: never. */
+  /** When the key expires: ISO 8601 with a time zone, or a Date. Default: never. */
   readonly expiresAt?: string | Date | undefined;
-  /**
-   * The total that the caller may ever spend, open holds included. A decimal of at least 0; requires `billing`.
-   * Default: no limit.
-   */
+  /** The maximum total of the caller's charges and open holds. A decimal of at least 0; needs `billing`. Default: no limit. */
   readonly budget?: DecimalInput | undefined;
-  /** In place of the gateway's own limits, each for itself. */
+  /** Each of these limits replaces the gateway's. */
   readonly limits?: CallerLimits | undefined;
 }
 
@@ -41,35 +38,35 @@ export interface Caller {
 export interface CallerLimits {
   /** A whole number of at least 1. */
   readonly requestsPerMinute?: number | null | undefined;
-  /** The largest number of images that each request may make counts before it is sent. A whole number of at least 1. */
+  /** Each request counts as the largest number of images that it can make. A whole number of at least 1. */
   readonly imagesPerMinute?: number | null | undefined;
-  /** Requests at the same time; a stream counts until it ends. A whole number of at least 1. */
+  /** Concurrent requests; a stream counts until it ends. A whole number of at least 1. */
   readonly concurrent?: number | null | undefined;
 }
 
-/** A request that was understood and found valid, before a channel is chosen. */
+/** A valid request, before a channel is selected. */
 export interface ImageRequest {
   readonly operation: Operation;
   /** The service model name, as the client sent it. */
   readonly model: string;
   readonly prompt: string;
-  /** Reference images in the order that counts: `http(s)` URLs, data URLs, or the files of a form. */
+  /** Reference images in order: `http(s)` URLs, data URLs, or the files of a form. */
   readonly images: readonly ReferenceImage[];
-  /** The largest number of images that the provider may make of it, and so the most it can cost. */
+  /** The largest number of images that the provider can make for the request. The hold is computed from it. */
   readonly maxImages: number;
-  /** The most pixels that one of the images may have, where the size or the model's limits tell it. */
+  /** The largest number of pixels of an image, if the size or the model's capabilities tell it. */
   readonly maxPixels?: number | undefined;
   readonly responseFormat: ResponseFormat;
   readonly stream: boolean;
-  /** What the provider gets, in its own spelling and without `model`. */
+  /** The fields that the provider gets, in its own spelling and without `model`. */
   readonly upstreamFields: JsonObject;
-  /** Fields of the client that are known and have no meaning here; named in `x-calotype-ignored`. */
+  /** Known fields of the client that have no effect. They are listed in the header `x-calotype-ignored`. */
   readonly ignored: readonly string[];
 }
 
 /**
- * What the provider says it made and used. Spelled as in the interface, everywhere.
- * Each number is a whole number of at least 0; what the provider did not report is absent.
+ * What the provider reports as made and used, in the spelling of the interface. Each number is a whole number of at least
+ * 0. A number that the provider did not report is absent.
  */
 export interface Usage {
   /** Images generated successfully. */
@@ -80,7 +77,7 @@ export interface Usage {
   readonly total_tokens?: number;
 }
 
-/** One image of an answer. Fields of the provider beyond these are kept. */
+/** One image of a response. Further fields of the provider are kept. */
 export interface ResultImage {
   readonly url?: string;
   readonly b64_json?: string;
@@ -89,7 +86,7 @@ export interface ResultImage {
   readonly [field: string]: unknown;
 }
 
-/** Why there is no image, in the provider's words. */
+/** The provider's reason why there is no image. */
 export interface FailureReason {
   readonly code: string;
   readonly message: string;
@@ -97,26 +94,26 @@ export interface FailureReason {
 
 /** One image of a batch that could not be made. */
 export interface ResultError extends FailureReason {
-  /** Its place in the batch, from 0. */
+  /** Its index in the batch, from 0. */
   readonly index: number;
 }
 
-/** An answer of a provider, understood. */
+/** The content of an upstream response. */
 export interface ImageResult {
   readonly images: readonly ResultImage[];
-  /** Images of the batch that failed while others may have been made. */
+  /** The failed images of the batch. */
   readonly errors: readonly ResultError[];
-  /** Why there is no image at all, in the provider's words, when it says so for the whole answer. */
+  /** The provider's reason why the whole request failed. */
   readonly failure?: FailureReason | undefined;
-  /** Absent when the provider reported nothing that can be used. */
+  /** Absent if the provider reported no valid number. */
   readonly usage?: Usage | undefined;
-  /** The provider's request id as it stands in the body. */
+  /** The provider's request id in the body. */
   readonly upstreamRequestId?: string | undefined;
-  /** Top-level fields of the `/v1` answer beside `created`, `data` and `extra`. */
+  /** Further top-level fields of the `/v1` response, besides `created`, `data` and `extra`. */
   readonly fields: JsonObject;
-  /** Seconds since 1970, as the provider gave it. */
+  /** The provider's time, in seconds since 1970. */
   readonly created?: number | undefined;
-  /** What stands in `extra` of the `/v1` answer; `extra.errors` is added to it. */
+  /** The field `extra` of the `/v1` response, to which `extra.errors` is added. */
   readonly extra?: JsonObject | undefined;
 }
 

@@ -1,6 +1,5 @@
 import type { GatewayResponse } from "../http.js";
 import type { Logger } from "../logger.js";
-import type { Link } from "../util/linked-list.js";
 import { createStallWatch, HEARD, type StallWatch, type Watched } from "../util/stall-watch.js";
 
 /** Ends responses whose client does not read them, on every host. */
@@ -51,7 +50,6 @@ class WatchedBody implements AsyncIterableIterator<Uint8Array, undefined>, Watch
   maxQuietMs: number;
   readonly #chunks: AsyncIterator<Uint8Array>;
   readonly #parts: LimitParts;
-  #link: Link<Watched> | undefined;
   /** The number of reads of the host that are pending. */
   #pending = 0;
   /** Pieces of a large chunk that the host has not read yet. */
@@ -63,7 +61,7 @@ class WatchedBody implements AsyncIterableIterator<Uint8Array, undefined>, Watch
     this.#chunks = body[Symbol.asyncIterator]();
     this.#parts = parts;
     this.maxQuietMs = parts.idleMs;
-    this.#link = parts.watch.add(this);
+    parts.watch.add(this);
   }
 
   [Symbol.asyncIterator](): this {
@@ -139,8 +137,7 @@ class WatchedBody implements AsyncIterableIterator<Uint8Array, undefined>, Watch
   }
 
   #leaveWatch(): void {
-    if (this.#link !== undefined) this.#parts.watch.delete(this.#link);
-    this.#link = undefined;
+    this.#parts.watch.delete(this);
   }
 }
 

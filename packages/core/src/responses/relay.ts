@@ -1,87 +1,89 @@
 import { type Awaitable, isPromiseLike } from "../util/promise-like.js";
 import { settlesWithin } from "../util/timers.js";
 
-/** How the source of a relay ended. */
+/** How the upstream body of a relay ended. */
 export type RelayEnding =
-  /** It came to its end. */
+  /** It was read to its end. */
   | { readonly reason: "complete" }
-  /** It broke off; the error is the source's. */
+  /** It broke off, or is not complete. */
   | { readonly reason: "failed"; readonly error: unknown }
-  /** It was given up before its end. */
+  /** The client disconnected, and the rest was not read. */
   | { readonly reason: "abandoned" };
 
-/** A stream whose client left, for whoever decides whether the rest is worth reading. */
+/** A stream whose client has disconnected. */
 export interface AbandonedStream {
-  /** Reads the rest to its end, for what it says. */
+  /** Reads the rest. `onEnd` is called as for any other stream. */
   readonly readToEnd: () => Promise<void>;
-  /** Reads no further: `onEnd` is called with `abandoned`. */
+  /** Does not read the rest. `onEnd` is called with `abandoned`. */
   readonly giveUp: () => Promise<void>;
 }
 
-/** What passes through a relay, and who is told of its end. */
+/** What a relay does with the body that it relays. */
 export interface RelayParts {
-  /** What goes on before the first chunk. */
+  /** The chunks to send first. */
   readonly first?: readonly Uint8Array[] | undefined;
   /**
-   * What goes on of a chunk. Called for each chunk, also where nobody takes what goes on any more. The next chunk is
-   * read after a promise has resolved.
+   * Returns what is sent for a chunk. Called for each chunk, also after the client has disconnected. The next chunk is
+   * read when the promise, if any, has resolved.
    */
   readonly pass: (chunk: Uint8Array) => Awaitable<readonly Uint8Array[]>;
   /**
-   * True when nothing of weight is still to come. What goes on from then on is kept back until `onEnd` has resolved, so
-   * that a client sees the last byte of what is settled only; for a second, where the source does not end, be it silent
-   * or not.
+   * Returns true when the result is complete. What follows is held back until `onEnd` has resolved, so that a client
+   * gets the last byte only of a call that is settled. If the source does not end, it is held back for a second.
    */
   readonly isLast?: (() => boolean) | undefined;
-  /** What goes on after the last chunk, once `onEnd` has resolved. */
+  /** Returns what is sent after the last chunk, when `onEnd` has resolved. */
   readonly passEnd?: (() => readonly Uint8Array[]) | undefined;
   /** Called at the end of the source. Throws if the body is not complete; the relay then fails with that error. */
   readonly checkEnd?: (() => void) | undefined;
-  /** Called once. The end goes on only after it has resolved. */
+  /** Called once. The end is sent only after it has resolved. */
   readonly onEnd?: ((end: RelayEnding) => Awaitable<void>) | undefined;
-  /** The reader left early. Without it the rest is given up. */
+  /** Called when the client disconnects. Without it, the rest is not read. */
   readonly onAbandoned?: ((stream: AbandonedStream) => void) | undefined;
-  /** What goes on in place of the failure of the source. Without it, or without an answer, the failure is thrown. */
+  /** Returns what is sent if the source fails. Without it, or if it returns `undefined`, the error is thrown. */
   readonly passFailure?: ((error: unknown) => Uint8Array | undefined) | undefined;
-  /** What goes on after every `heartbeatMs` in which nothing else did, if anything may. */
+  /** Returns what is sent after `heartbeatMs` without data. */
   readonly beat?: (() => readonly Uint8Array[]) | undefined;
   readonly heartbeatMs?: number | undefined;
   /** Ends the source at once, also while a read is pending. */
   readonly cancel?: (() => void) | undefined;
 }
 
-/** A provider ends its answer with the last event, or right after it. */
-const KEPT_BACK_MS = 1_000;
+/** A provider closes its response with the last event, or right after it. */
+const MAX_HELD_BACK_MS = 1_000;
 
 type Taken = IteratorResult<Uint8Array, undefined>;
 
 const DONE: Taken = { done: true, value: undefined };
-const NOTHING_TO_WAIT_FOR = Promise.resolve();
+const RESOLVED = Promise.resolve();
 
 /**
- * The chunks of a source as a client asks for them, whose end is told once, whoever leaves. Of two that ask at once
- * each gets its own chunk. What runs for each chunk is not asynchronous: a function that is costs as much as the rest.
+ * Passes on the chunks of a source when its reader asks for them, and reports the end once. If two reads are pending,
+ * each gets its own chunk.
+ *
+ * The functions that run for each chunk are not `async`: one `async` function per chunk costs as much CPU as the rest of
+ * the relay. The simple version would be an async generator.
  */
 export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
   readonly #chunks: AsyncIterator<Uint8Array>;
   readonly #parts: Omit<RelayParts, "first">;
-  /** What goes on and was not taken yet. */
+  /** Chunks that the reader can take. */
   #ready: Uint8Array[] = [];
-  /** What goes on once the end was told; `undefined` where nothing is kept back any more. */
-  #kept: Uint8Array[] | undefined = [];
-  /** When that goes on all the same, by `performance.now()`. */
-  #keptUntil = 0;
-  /** The read that is under way: all wait for the same. */
+  /** Chunks that are held back; `undefined` when nothing is held back any more. */
+  #heldBack: Uint8Array[] | undefined = [];
+  /** When they are sent at the latest, by `performance.now()`. */
+  #heldBackUntil = 0;
+  /** The current read of the source. All readers wait for the same one. */
   #pending: Promise<void> | undefined;
   #end: Promise<void> | undefined;
   #failure: { readonly error: unknown } | undefined;
-  /** Nothing is read any more. */
+  /** True when the source has ended or failed. */
   #isOver = false;
   #isAbandoned = false;
 
   constructor(source: AsyncIterable<Uint8Array>, { first = [], ...parts }: RelayParts) {
     this.#chunks = source[Symbol.asyncIterator]();
-    // Without what goes on first: it is not to be held as long as the rest takes.
+    // Without `first`, so that its memory can be freed while the rest is relayed.
     this.#parts = parts;
     this.#add(first);
   }
@@ -94,7 +96,7 @@ export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
     return this.#wait().then(this.#take);
   }
 
-  /** The client takes no more. */
+  /** The client has disconnected. */
   async return(): Promise<Taken> {
     await this.#leave();
     return DONE;
@@ -105,25 +107,25 @@ export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
     const value = this.#ready.shift();
     if (value !== undefined) return { done: false, value };
     if (this.#failure !== undefined) return this.#fail(this.#failure.error);
-    // Of what came nothing went on, or another one took it.
+    // Nothing was sent for the chunk that arrived, or another read took it.
     return this.#isOver ? DONE : this.next();
   };
 
-  /** Until there is something to take, or to tell. */
+  /** Resolves when there may be a chunk to take, or an end. */
   #wait(): Promise<void> {
-    if (this.#isAbandoned || this.#isOver || this.#ready.length > 0) return NOTHING_TO_WAIT_FOR;
-    if (this.#kept !== undefined && this.#kept.length > 0) return this.#pullToEnd();
+    if (this.#isAbandoned || this.#isOver || this.#ready.length > 0) return RESOLVED;
+    if (this.#heldBack !== undefined && this.#heldBack.length > 0) return this.#pullToEnd();
     const { heartbeatMs } = this.#parts;
     return heartbeatMs === undefined ? this.#pull() : this.#pullOrBeat(heartbeatMs);
   }
 
-  /** For the end of the source, and for `onEnd` however long that takes. */
+  /** Waits for the end of the source, and for `onEnd` without a time limit. */
   async #pullToEnd(): Promise<void> {
-    const leftMs = this.#keptUntil - performance.now();
-    if (leftMs <= 0 && this.#end === undefined) return this.#release();
+    const leftMs = this.#heldBackUntil - performance.now();
+    if (leftMs <= 0 && this.#end === undefined) return this.#sendHeldBack();
     const pending = this.#pull();
     if ((await settlesWithin(pending, leftMs)) || this.#end !== undefined) return pending;
-    this.#release();
+    this.#sendHeldBack();
   }
 
   async #pullOrBeat(heartbeatMs: number): Promise<void> {
@@ -132,7 +134,7 @@ export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
     this.#ready.push(...(this.#parts.beat?.() ?? []));
   }
 
-  /** Once; whoever asks again is told of the end. */
+  /** Reports the failure to one read. Later reads get the end. */
   #fail(error: unknown): Taken {
     this.#failure = undefined;
     const value = this.#parts.passFailure?.(error);
@@ -144,14 +146,14 @@ export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
     if (this.#isAbandoned) return;
     this.#isAbandoned = true;
     this.#ready = [];
-    this.#kept = undefined;
+    this.#heldBack = undefined;
     if (this.#end !== undefined) return;
     const stream = { readToEnd: () => this.#readToEnd(), giveUp: () => this.#giveUp() };
     if (this.#parts.onAbandoned === undefined) await stream.giveUp();
     else this.#parts.onAbandoned(stream);
   }
 
-  /** Reads a chunk; at the end and at a failure `onEnd` is told first. Rejects only where that does. */
+  /** Reads a chunk. At the end and at a failure, `onEnd` is called first. Rejects only if `onEnd` does. */
   #pull(): Promise<void> {
     this.#pending ??= this.#read();
     return this.#pending;
@@ -159,9 +161,9 @@ export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
 
   #read(): Promise<void> {
     try {
-      return this.#chunks.next().then(this.#receive, this.#breakOff);
+      return this.#chunks.next().then(this.#receive, this.#failWith);
     } catch (error) {
-      return this.#breakOff(error);
+      return this.#failWith(error);
     }
   }
 
@@ -170,26 +172,26 @@ export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
       if (done !== true) {
         const passed = this.#parts.pass(value);
         return isPromiseLike(passed)
-          ? Promise.resolve(passed).then(this.#goOn).catch(this.#breakOff)
-          : this.#goOn(passed);
+          ? Promise.resolve(passed).then(this.#passOn).catch(this.#failWith)
+          : this.#passOn(passed);
       }
       this.#parts.checkEnd?.();
     } catch (error) {
-      return this.#breakOff(error);
+      return this.#failWith(error);
     }
     return this.#complete();
   };
 
-  readonly #goOn = (chunks: readonly Uint8Array[]): void => {
+  readonly #passOn = (chunks: readonly Uint8Array[]): void => {
     this.#add(chunks);
     this.#pending = undefined;
   };
 
-  readonly #breakOff = async (error: unknown): Promise<void> => {
+  readonly #failWith = async (error: unknown): Promise<void> => {
     void this.#stop();
     try {
       await this.#finish({ reason: "failed", error });
-      this.#release();
+      this.#sendHeldBack();
       this.#failure = { error };
     } finally {
       this.#isOver = true;
@@ -199,7 +201,7 @@ export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
   async #complete(): Promise<void> {
     try {
       await this.#finish({ reason: "complete" });
-      this.#release();
+      this.#sendHeldBack();
       this.#add(this.#parts.passEnd?.() ?? []);
     } finally {
       this.#isOver = true;
@@ -208,36 +210,35 @@ export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
 
   #add(chunks: readonly Uint8Array[]): void {
     if (this.#isAbandoned) return;
-    const queue = this.#parts.isLast?.() === true ? this.#kept : undefined;
-    if (queue?.length === 0) this.#keptUntil = performance.now() + KEPT_BACK_MS;
+    const queue = this.#parts.isLast?.() === true ? this.#heldBack : undefined;
+    if (queue?.length === 0) this.#heldBackUntil = performance.now() + MAX_HELD_BACK_MS;
     (queue ?? this.#ready).push(...chunks);
   }
 
-  #release(): void {
-    this.#ready.push(...(this.#kept ?? []));
-    this.#kept = undefined;
+  #sendHeldBack(): void {
+    this.#ready.push(...(this.#heldBack ?? []));
+    this.#heldBack = undefined;
   }
 
   #finish(end: RelayEnding): Promise<void> {
-    this.#end ??= this.#tellEnd(end);
+    this.#end ??= this.#callOnEnd(end);
     return this.#end;
   }
 
-  async #tellEnd(end: RelayEnding): Promise<void> {
+  async #callOnEnd(end: RelayEnding): Promise<void> {
     await this.#parts.onEnd?.(end);
   }
 
-  /** Ends the source. Nobody waits for it: a generator ends only after its pending read. */
+  /** Ends the source. Not awaited, because a generator ends only after its pending read. */
   async #stop(): Promise<void> {
     try {
       this.#parts.cancel?.();
       await this.#chunks.return?.();
     } catch {
-      // It is given up; how it failed is of no use to anyone.
+      // The source is not read any more, so its error has no effect.
     }
   }
 
-  /** `onEnd` is told how it went; nobody else reads the stream any more. */
   async #readToEnd(): Promise<void> {
     while (this.#end === undefined) await this.#pull();
     await this.#end;
@@ -250,13 +251,13 @@ export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
   }
 }
 
-/** Reads the rest of streams whose clients left, within bounds: the provider bills it either way. */
+/** Reads the rest of streams whose clients have disconnected, because the provider bills the images anyway. */
 export interface BackgroundReads {
-  /** Starts to read a stream to its end. Past the bounds it is given up instead. */
+  /** Reads a stream to its end, or gives it up if too many are being read or it takes too long. */
   start(stream: AbandonedStream): Promise<void>;
 }
 
-/** @param limits at most so many streams at once, each for at most so long */
+/** @param limits how many streams are read at a time, and for how long each */
 export function createBackgroundReads(limits: {
   readonly streams: number;
   readonly ms: number;

@@ -11,16 +11,16 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 const OPEN_BRACE = 0x7b;
 
-/** How an answer is rewritten. */
+/** Options of {@link createResponseRewriter}. */
 export interface RewriteOptions {
   readonly shape: ResponseShape;
-  /** The service model name, in place of the provider's. */
+  /** The service model name, which replaces the provider's. */
   readonly model: string;
-  /** Seconds since 1970, where the provider gives no time. */
+  /** Seconds since 1970, used if the provider gives no time. */
   readonly now: number;
-  /** Every byte is passed on as it came, and only the facts are read. Default false. */
+  /** True if every byte is passed on unchanged, and only the facts are read. Default false. */
   readonly isNative?: boolean | undefined;
-  /** An image without base64 is not passed on but handed over as {@link LinkedImage}. Default false. */
+  /** True if an image without base64 is returned as {@link LinkedImage}. Default false. */
   readonly convertsLinks?: boolean | undefined;
   /**
    * In bytes. Values up to this size are parsed as a whole; in larger values, long strings are shortened. Default 16
@@ -29,35 +29,38 @@ export interface RewriteOptions {
   readonly maxHeldBytes?: number | undefined;
 }
 
-/** An image that the provider delivered as a link, at the place where its converted form belongs. */
+/** An image that the provider delivered as a link, in place of its converted form. */
 export interface LinkedImage {
   readonly image: ResultImage;
   /** Its index in the provider's batch, from 0. */
   readonly index: number;
 }
 
-/** Rewrites one answer as it comes. */
+/** Rewrites one response as it arrives. */
 export interface ResponseRewriter {
-  /** The bytes to send on: several chunks of one push may share the memory of the chunk that was pushed. */
+  /** Returns the bytes to send on. They may share the memory of the chunk. */
   push(chunk: Uint8Array): readonly (Uint8Array | LinkedImage)[];
   /** Adds to `extra.errors` that a link could not be converted. */
   addLinkError(error: ResultError): void;
   /**
-   * The last bytes, without which the answer is cut. None for what must not look like an answer: it is not
-   * complete, has no image or tells of a failure. None either where bytes are passed on as they came.
+   * Returns the last bytes, without which the response is incomplete. Returns none if the upstream response is not
+   * complete, has no image or reports a failure, or if the bytes are passed on unchanged.
    */
   end(): readonly Uint8Array[];
-  /** What the answer has said so far: the same object all along. */
+  /** What the response has said so far. Always the same object. */
   readonly facts: ResponseFacts;
-  /** Whether the answer is complete, or no JSON object that can be read on. */
+  /** Whether the upstream response is complete, or is not a JSON object. */
   readonly status: JsonStatus;
 }
 
 /**
- * Makes of a provider's answer that of `/v1`, as `renderImages` does of a whole one, and holds only short values, or of
- * a large item at most 256 KiB until it is known whether it is an image. `model` gets the service name, items that failed leave their array for
- * `extra.errors`, the error of the whole answer is left out, `created` is added where no time is given. All
- * other values are the provider's, byte by byte; white space between them is dropped.
+ * Converts a provider's response to the response of `/v1` while it arrives. `model` becomes the service name, failed items
+ * move to `extra.errors`, the error of the whole response is left out, and `created` is added if it is missing. All
+ * other values stay byte by byte; white space between them is dropped. Holds only short values, and of a large item at
+ * most 256 KiB until it is known whether it is an image.
+ *
+ * So a response of any size takes about 2 MB of memory. The simple version is `createWholeReader` in json-reader.ts,
+ * which parses the whole response; the tests compare the two.
  */
 export function createResponseRewriter(options: RewriteOptions): ResponseRewriter {
   const { shape, isNative = false, convertsLinks = false, maxHeldBytes } = options;
@@ -88,7 +91,7 @@ export function createResponseRewriter(options: RewriteOptions): ResponseRewrite
     hasMembers = true;
   };
 
-  /** What stands in place of the present member's value, or `undefined` where the value itself does. */
+  /** Returns what replaces the current member's value, or `undefined` if the value stays. */
   const replaceMember = (value: unknown): string | undefined => {
     reader.readMember(member, value);
     if (member === shape.failure) return "";
@@ -185,7 +188,7 @@ export function createResponseRewriter(options: RewriteOptions): ResponseRewrite
     { items: shape.items, maxHeldBytes },
   );
 
-  /** A value that is no JSON breaks the answer. */
+  /** Gives the response up if the value is not JSON. */
   function parse(bytes: Uint8Array): unknown {
     const value = parseText(decoder.decode(bytes));
     if (value === undefined) scanner.giveUp();
@@ -234,28 +237,28 @@ function parseText(text: string): unknown {
   }
 }
 
-/** What an answer has said so far. */
+/** What a response has said so far. */
 export interface ResponseFacts {
-  /** Images that came, or have begun to. */
+  /** The number of images that have arrived or begun. */
   readonly images: number;
   /** Items that failed, each with its index in the provider's batch. */
   readonly errors: readonly ResultError[];
-  /** The error of the whole answer. */
+  /** The error of the whole response. */
   readonly failure: FailureReason | undefined;
   readonly usage: Usage | undefined;
-  /** The provider's request id, where it stands in the body. */
+  /** The provider's request id in the body. */
   readonly upstreamRequestId: string | undefined;
 }
 
-/** Learns what an answer says from its members, one after another. */
+/** Collects the facts of a response from its members, one after another. */
 interface FactReader {
-  /** The same object all along. */
+  /** Always the same object. */
   readonly facts: ResponseFacts;
-  /** A member's value. Of a member given twice the last one counts, as it does for `JSON.parse`. */
+  /** Reads the value of a member. If a member occurs twice, the last one counts, as for `JSON.parse`. */
   readMember(name: string, value: unknown): void;
-  /** An item: true where it is an image. */
+  /** Reads an item. Returns true if it is an image. */
   readItem(item: unknown): boolean;
-  /** Whether an item is an image. Counts nothing. */
+  /** Whether an item is an image. Does not count it. */
   isImage(item: unknown): boolean;
   /** Counts an image that is too large to be read. */
   countImage(): void;
@@ -282,13 +285,13 @@ function createFactReader(shape: ResponseShape): FactReader {
       if (name === shape.items) forgetItems();
       if (name === shape.failure) facts.failure = shape.readFailure(value);
       if (name === shape.usage) facts.usage = shape.readUsage(value);
-      if (name === shape.requestId) facts.upstreamRequestId = toText(value);
+      if (name === shape.requestId) facts.upstreamRequestId = toNonEmptyString(value);
     },
     readItem(item) {
-      const verdict = shape.readItem(item, facts.images + errors.length);
-      if (verdict === "image") facts.images++;
-      else errors.push(verdict);
-      return verdict === "image";
+      const read = shape.readItem(item, facts.images + errors.length);
+      if (read === "image") facts.images++;
+      else errors.push(read);
+      return read === "image";
     },
     isImage: (item) => shape.readItem(item, 0) === "image",
     countImage() {
@@ -297,19 +300,19 @@ function createFactReader(shape: ResponseShape): FactReader {
   };
 }
 
-function toText(value: unknown): string | undefined {
+function toNonEmptyString(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** What is smaller is copied to its neighbours: a write of its own would cost more. */
+/** Smaller pieces are joined, because a write of its own costs more than a copy. */
 const COPIED_BYTES = 4 * 1024;
 
-/** Joins pieces of every size into chunks to send. `T` is the type of items between the bytes. */
+/** Joins pieces into chunks to send. `T` is the type of items between the bytes. */
 interface ChunkJoiner<T> {
   add(piece: Uint8Array): void;
   /** Adds an item that is not bytes. */
   addOther(other: T): void;
-  /** The chunks of all pieces since the last time. The larger ones are the very memory of their pieces. */
+  /** Returns the chunks of all pieces since the last call. Large pieces are not copied. */
   take(): readonly (Uint8Array | T)[];
 }
 

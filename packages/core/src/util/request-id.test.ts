@@ -1,20 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { createRequestId } from "./request-id.js";
 
-describe("a request's id", () => {
+describe("a request id", () => {
   const ids = Array.from({ length: 10_000 }, createRequestId);
 
-  it("has one form", () => {
+  it("is req_ and 32 hexadecimal digits", () => {
     for (const id of ids) expect(id).toMatch(/^req_[0-9a-f]{32}$/);
   });
 
-  it("comes once, also past the chance that is drawn at once", () => {
+  it("is unique", () => {
     expect(new Set(ids).size).toBe(ids.length);
-  });
-
-  it("has every digit at every place", () => {
-    for (let place = "req_".length; place < 36; place++) {
-      expect(new Set(ids.map((id) => id[place])).size).toBe(16);
-    }
   });
 });

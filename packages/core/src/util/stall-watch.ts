@@ -1,5 +1,3 @@
-import { createLinkedList, type Link } from "./linked-list.js";
-
 /** Something that must make progress, such as the reader of a response. */
 export interface Watched {
   /** Set this to {@link HEARD} at each sign of progress. The watch replaces it by the time of the next look. */
@@ -15,9 +13,8 @@ export const HEARD = -1;
 
 /** Times out entries that make no progress. One timer serves all entries. */
 export interface StallWatch {
-  add(entry: Watched): Link<Watched>;
-  /** Call this once for each link. */
-  delete(link: Link<Watched>): void;
+  add(entry: Watched): void;
+  delete(entry: Watched): void;
 }
 
 const LOOK_MS = 250;
@@ -33,11 +30,11 @@ const MAX_STEP_MS = 2 * LOOK_MS;
 const DEAD_MS = 5_000;
 
 /**
- * Looks at all entries every 250 ms, instead of one timer for each: see docs/decisions/0017. Silence counts from the
+ * Looks at all entries every 250 ms, instead of one timer for each. Silence counts from the
  * first look that finds an entry quiet. So an entry is timed out up to two looks late and never early.
  */
 export function createStallWatch(): StallWatch {
-  const entries = createLinkedList<Watched>();
+  const entries = new Set<Watched>();
   let timer: ReturnType<typeof setInterval> | undefined;
   /** A clock that stands still while the event loop is blocked. */
   let clock = 0;
@@ -75,12 +72,12 @@ export function createStallWatch(): StallWatch {
   return {
     add(entry) {
       if (timer === undefined || performance.now() - lookedAt > DEAD_MS) start();
-      return entries.add(entry);
+      entries.add(entry);
     },
     /**
      * The timer is stopped by the next look. Stopping it here would create a timer for each request if requests come
      * one after another.
      */
-    delete: (link) => entries.delete(link),
+    delete: (entry) => void entries.delete(entry),
   };
 }
