@@ -15,7 +15,7 @@ function drawBytes(fill: (bytes: Uint8Array) => void): void {
 }
 
 describe("generateApiKey", () => {
-  it("gives a key of one length whose hash lets its holder in", async () => {
+  it("generates a key of fixed length whose hash admits its holder", async () => {
     const { key, hash } = generateApiKey();
     const isShaped = /^cal-[\dA-Za-z]{43}$/.test(key);
     expect(isShaped).toBe(true);
@@ -25,7 +25,7 @@ describe("generateApiKey", () => {
     expect(caller).toEqual({ id: "me" });
   });
 
-  it("gives another one each time", () => {
+  it("generates a different key each time", () => {
     const keys = new Set(Array.from({ length: 1000 }, () => generateApiKey().key));
     expect(keys.size).toBe(1000);
   });
@@ -48,7 +48,7 @@ describe("generateApiKey", () => {
     expect(keys.size).toBe(256);
   });
 
-  it("begins with the prefix that is asked for", () => {
+  it("begins with the given prefix", () => {
     const { key, hash } = generateApiKey({ prefix: "acme_live-" });
     const isShaped = /^acme_live-[\dA-Za-z]{43}$/.test(key);
     expect(isShaped).toBe(true);
@@ -59,7 +59,7 @@ describe("generateApiKey", () => {
     expect(() => generateApiKey({ prefix })).toThrow(TypeError);
   });
 
-  it("gives keys that are taken out of what a provider says", () => {
+  it("generates keys that are removed from provider messages", () => {
     const mask = createSecretMask([]);
     const said = Array.from({ length: 200 }, () => mask(`Not ${generateApiKey().key}!`));
     expect(new Set(said)).toEqual(new Set(["Not ***!"]));

@@ -1,25 +1,25 @@
 import { bytesToHex } from "@noble/hashes/utils.js";
 import { sha256 } from "#sha256";
 
-/** A new key for a caller, and what the gateway is to know of it. */
+/** A new API key and its hash. */
 export interface GeneratedApiKey {
-  /** For the caller, who is the only one to keep it. */
+  /** For the caller. Nobody else should keep it. */
   readonly key: string;
-  /** For `callers[].hash`, or the operator's own table of keys. Not secret. */
+  /** For `callers[].hash`, or your own table of keys. Not secret. */
   readonly hash: string;
 }
 
-/** Letters and digits: a double click selects the whole key, and no shell or address changes it. */
+/** Letters and digits only, so that a double click selects the whole key and no shell or URL changes it. */
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const RANDOM_BYTES = 32;
-/** As many digits as the largest number of so many bytes needs. */
+/** The number of base-62 digits that 32 bytes need. */
 const KEY_DIGITS = 43;
 
 /**
- * Makes a new API key of 256 random bits: `cal-` and 43 letters and digits.
+ * Generates an API key of 256 random bits: `cal-` and 43 letters and digits.
  *
- * @param options.prefix what the key begins with instead: letters, digits, `_`, `.`, `~` and `-`
- * @throws TypeError for a prefix with other signs
+ * @param options.prefix replaces `cal-`: letters, digits, `_`, `.`, `~` and `-`
+ * @throws TypeError for a prefix with other characters
  * @example
  * ```ts
  * import { createGateway, generateApiKey } from "@calotype/core";
@@ -38,12 +38,12 @@ export function generateApiKey({ prefix = "cal-" }: { readonly prefix?: string }
   if (!/^[\w.~-]*$/.test(prefix)) {
     throw new TypeError("The prefix of a key must be letters, digits, _, ., ~ and - only.");
   }
-  const key = prefix + toDigits(crypto.getRandomValues(new Uint8Array(RANDOM_BYTES)));
+  const key = prefix + toBase62(crypto.getRandomValues(new Uint8Array(RANDOM_BYTES)));
   return { key, hash: hashApiKey(key) };
 }
 
 /**
- * SHA-256 of an API key in hexadecimal, as `callers[].hash` takes it.
+ * Returns the SHA-256 of an API key in hexadecimal, for `callers[].hash`.
  *
  * @example
  * ```ts
@@ -56,12 +56,12 @@ export function hashApiKey(apiKey: string): string {
   return sha256(apiKey);
 }
 
-function toDigits(bytes: Uint8Array): string {
+function toBase62(bytes: Uint8Array): string {
   let rest = BigInt(`0x${bytesToHex(bytes)}`);
-  let text = "";
-  for (let place = 0; place < KEY_DIGITS; place++) {
-    text = (DIGITS[Number(rest % 62n)] ?? "") + text;
+  let digits = "";
+  for (let count = 0; count < KEY_DIGITS; count++) {
+    digits = (DIGITS[Number(rest % 62n)] ?? "") + digits;
     rest /= 62n;
   }
-  return text;
+  return digits;
 }

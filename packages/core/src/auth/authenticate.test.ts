@@ -1,11 +1,11 @@
 import { inspect } from "node:util";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { GatewayError } from "../errors.js";
-import type { HeaderReader } from "../http.js";
 import type { Caller } from "../types.js";
 import { hashApiKey } from "./api-key.js";
 import {
   type Authenticate,
+  type Authenticator,
   type CallerOptions,
   createAuthenticator,
   type FindCaller,
@@ -17,11 +17,7 @@ const KEY = "sk-canary-5c1f0e7a";
 const HASHED_KEY = "sk-canary-92b7d3e4";
 const NOW = Date.parse("2026-11-21T09:30:00Z");
 
-/** Async: an authenticator throws at once where it has nobody to wait for. */
-const authenticateBy =
-  (find: FindCaller, now = () => NOW) =>
-  async (header: HeaderReader): Promise<Caller> =>
-    createAuthenticator(find, now)(header);
+const authenticateBy = (find: FindCaller, now = () => NOW): Authenticator => createAuthenticator(find, now);
 
 const headers = (authorization?: string): Headers =>
   new Headers(authorization === undefined ? {} : { authorization });
@@ -46,7 +42,7 @@ describe("keys in the options", () => {
     ["the scheme in lower case", `bearer ${KEY}`, { id: "clear" }],
     ["the scheme in upper case, and more spaces", `BEARER   ${KEY}  `, { id: "clear" }],
     ["the key of a hash", `Bearer ${HASHED_KEY}`, { id: "hashed" }],
-  ])("let in %s", async (_what, authorization, caller) => {
+  ])("admit %s", async (_what, authorization, caller) => {
     await expect(authenticate(headers(authorization))).resolves.toMatchObject(caller);
   });
 
@@ -65,7 +61,7 @@ describe("keys in the options", () => {
     ["the hash of the options", `Bearer ${hashApiKey(HASHED_KEY)}`],
     ["the hash of a key in clear", `Bearer ${hashApiKey(KEY)}`],
     ["a name that objects have", "Bearer __proto__"],
-  ])("keep out %s", async (_what, authorization) => {
+  ])("refuse %s", async (_what, authorization) => {
     await expect(authenticate(headers(authorization))).rejects.toEqual(refused);
   });
 
@@ -86,12 +82,12 @@ describe("keys in the options", () => {
 const expiring = (expiresAt: CallerOptions["expiresAt"]): Promise<Caller> =>
   authenticateBy(findByHash([{ id: "guest", key: KEY, expiresAt }]))(headers(`Bearer ${KEY}`));
 
-describe("keys that end", () => {
+describe("keys that expire", () => {
   it.each([
     ["a millisecond before", "2026-11-21T09:30:00.001Z"],
     ["before, in another zone", "2026-11-21T17:31:00+08:00"],
     ["before, as a Date", new Date(NOW + 1)],
-  ])("let in %s", async (_when, expiresAt) => {
+  ])("admit %s", async (_when, expiresAt) => {
     await expect(expiring(expiresAt)).resolves.toEqual({ id: "guest", expiresAt });
   });
 
@@ -101,11 +97,11 @@ describe("keys that end", () => {
     ["long after", "1970-01-01T00:00:00Z"],
     ["after, as a Date", new Date(NOW - 1)],
     ["whenever the time cannot be read", "soon"],
-  ])("keep out %s", async (_when, expiresAt) => {
+  ])("refuse %s", async (_when, expiresAt) => {
     await expect(expiring(expiresAt)).rejects.toEqual(refused);
   });
 
-  it("tell their holder so, and nobody else", async () => {
+  it("say so to their holder and to nobody else", async () => {
     const authenticate = authenticateBy(
       findByHash([{ id: "guest", key: KEY, expiresAt: "2026-11-20T08:00+08:00" }]),
     );
@@ -115,7 +111,7 @@ describe("keys that end", () => {
     await expect(authenticate(headers(`Bearer ${KEY}1`))).rejects.toThrow(/^Wrong API key\.$/);
   });
 
-  it("end while the gateway runs", async () => {
+  it("expire while the gateway runs", async () => {
     let now = NOW;
     const find = findByHash([{ id: "guest", key: KEY, expiresAt: new Date(NOW + 1000) }]);
     const authenticate = authenticateBy(find, () => now);
@@ -131,7 +127,7 @@ const run = (find: Authenticate): Promise<unknown> =>
   authenticateBy(findByOperator(find, RULES))(headers("Bearer k"));
 
 describe("the operator's function", () => {
-  it("is given the key and the headers", async () => {
+  it("gets the key and the headers", async () => {
     const authenticate = authenticateBy(
       findByOperator((key, given) => ({ id: `${key} ${given.get("x-team")}` }), RULES),
     );
@@ -139,13 +135,13 @@ describe("the operator's function", () => {
     expect(caller).toEqual({ id: "k t" });
   });
 
-  it("is waited for where the host has a Promise of its own", async () => {
+  it("may return a promise of another realm", async () => {
     vi.stubGlobal("Promise", class extends Promise<unknown> {});
     onTestFinished(() => void vi.unstubAllGlobals());
     await expect(run(async () => ({ id: "k" }))).resolves.toEqual({ id: "k" });
   });
 
-  it("fails without the key that its error quotes", async () => {
+  it("fails without quoting the key", async () => {
     const database = Object.assign(new Error(`no answer: where key = ${KEY} or hash = ${hashApiKey(KEY)}`), {
       parameters: [KEY],
     });
@@ -158,7 +154,7 @@ describe("the operator's function", () => {
   it.each<[string, Authenticate]>([
     ["at once", () => ({ id: "me" })],
     ["later", async () => ({ id: "me" })],
-  ])("may answer %s", async (_when, find) => {
+  ])("may return %s", async (_when, find) => {
     await expect(run(find)).resolves.toEqual({ id: "me" });
   });
 
@@ -166,11 +162,11 @@ describe("the operator's function", () => {
     ["null", () => null],
     ["undefined", () => undefined],
     ["null later", async () => null],
-  ])("keeps out with %s", async (_what, find) => {
+  ])("refuses the key with %s", async (_what, find) => {
     await expect(run(find)).rejects.toEqual(refused);
   });
 
-  it("passes its own errors on", async () => {
+  it("may throw a GatewayError of its own", async () => {
     const error = new GatewayError("model_not_allowed", "Drafts only.");
     await expect(
       run(() => {
@@ -180,19 +176,19 @@ describe("the operator's function", () => {
     await expect(run(() => Promise.reject(error))).rejects.toBe(error);
   });
 
-  it("may give a key that ends", async () => {
+  it("may return a key that expires", async () => {
     await expect(run(() => ({ id: "me", expiresAt: new Date(NOW + 1) }))).resolves.toMatchObject({
       id: "me",
     });
     await expect(run(() => ({ id: "me", expiresAt: new Date(NOW) }))).rejects.toEqual(refused);
   });
 
-  it("fails with a caller that could not be charged, or whose bounds cannot be read", async () => {
+  it("fails for a caller that cannot be charged or whose limits cannot be read", async () => {
     await expect(run(() => ({}) as Caller)).rejects.toThrow(TypeError);
     await expect(run(() => ({ id: "me", budget: "-1" }))).rejects.toThrow(/budget/);
   });
 
-  it("is not asked where no key came", async () => {
+  it("is not called if no key was sent", async () => {
     let asked = 0;
     const authenticate = authenticateBy(
       findByOperator(() => {

@@ -3,100 +3,75 @@ import type { HeaderReader } from "../http.js";
 import { createKeyMask, toPlainError } from "../redact.js";
 import type { Caller } from "../types.js";
 import { parseInstant } from "../util/instant.js";
-import { isPromiseLike } from "../util/promise-like.js";
 import { hashApiKey } from "./api-key.js";
 import { type CallerRules, checkCaller } from "./check-caller.js";
 
-/** A caller of the gateway and the key it holds: in clear, or better its {@link hashApiKey}. */
+/** A caller of the gateway with its API key, or better with the {@link hashApiKey} of the key. */
 export interface CallerOptions extends Caller {
-  /** The key itself. Kept only as its hash. */
+  /** The key itself. Only its hash is kept. */
   readonly key?: string | undefined;
   /** SHA-256 of the key, 64 hexadecimal digits. */
   readonly hash?: string | undefined;
 }
 
-/**
- * The operator's own key check: the caller who holds the key, or nothing when nobody does.
- * The request's headers come with it.
- */
+/** Your own check of an API key: returns the caller that holds the key, or nothing if the key is unknown. */
 export type Authenticate = (
   apiKey: string,
   headers: HeaderReader,
 ) => Caller | null | undefined | Promise<Caller | null | undefined>;
 
-/** A caller that was found, and when its key ends in milliseconds since 1970: `Infinity` for never. */
-interface FoundCaller {
-  readonly caller: Caller;
-  readonly expiresAt: number;
-}
+/** Looks up the caller that holds a key. */
+export type FindCaller = (apiKey: string, headers: HeaderReader) => Promise<Caller | undefined>;
 
-/** Looks up who holds a key. */
-export type FindCaller = (
-  apiKey: string,
-  headers: HeaderReader,
-) => FoundCaller | undefined | Promise<FoundCaller | undefined>;
+/** Returns the caller of a request. @throws GatewayError `invalid_api_key` */
+export type Authenticator = (headers: HeaderReader) => Promise<Caller>;
 
-/** Who sent a request. @throws GatewayError `invalid_api_key` */
-export type Authenticator = (headers: HeaderReader) => Caller | Promise<Caller>;
-
-/** An authenticator over one way to find callers: {@link findByOperator} or {@link findByHash}. */
+/** Creates an authenticator over {@link findByOperator} or {@link findByHash}. */
 export function createAuthenticator(find: FindCaller, now: () => number): Authenticator {
-  const admit = (found: FoundCaller | undefined): Caller => {
-    if (found === undefined) throw refused("Wrong API key.");
-    // Not the other way round: a time that is no number must not let anybody in.
-    if (found.expiresAt === Infinity || now() < found.expiresAt) return found.caller;
-    throw refused(`This API key expired at ${new Date(found.expiresAt).toISOString()}.`);
-  };
-  return (headers) => {
+  return async (headers) => {
     const apiKey = readBearer(headers.get("authorization"));
     if (apiKey === undefined) {
       throw refused("No API key: send the header Authorization: Bearer <API_KEY>.");
     }
-    const found = find(apiKey, headers);
-    return isPromiseLike(found) ? found.then(admit) : admit(found);
+    const caller = await find(apiKey, headers);
+    if (caller === undefined) throw refused("Wrong API key.");
+    checkExpiry(caller, now());
+    return caller;
   };
 }
 
-/** Finds callers by the operator's function, and checks what it gives. */
+/** Finds callers by the operator's function and checks what it returns. */
 export function findByOperator(authenticate: Authenticate, rules: CallerRules): FindCaller {
   return async (apiKey, headers) => {
-    const caller = await askOperator(authenticate, apiKey, headers);
+    let caller: Caller | null | undefined;
+    try {
+      caller = await authenticate(apiKey, headers);
+    } catch (error) {
+      // Errors of databases quote the values of a query, and the API key must not be logged.
+      throw isGatewayError(error) ? error : toPlainError(error, createKeyMask([apiKey, hashApiKey(apiKey)]));
+    }
     if (!caller) return undefined;
     checkCaller(caller, rules);
-    return toFound(caller);
+    return caller;
   };
-}
-
-/** Errors of databases quote the values of a query; the key is no affair of the log. */
-async function askOperator(
-  authenticate: Authenticate,
-  apiKey: string,
-  headers: HeaderReader,
-): Promise<Caller | null | undefined> {
-  try {
-    return await authenticate(apiKey, headers);
-  } catch (error) {
-    throw isGatewayError(error) ? error : toPlainError(error, createKeyMask([apiKey, hashApiKey(apiKey)]));
-  }
 }
 
 /**
- * Finds callers by the hash of their key. Only hashes are held and compared, so the time of a
- * look-up tells nothing of a key.
+ * Finds callers by the hash of their key. Only hashes are kept and compared, so the time of a lookup reveals nothing
+ * about a key.
  */
 export function findByHash(callers: readonly CallerOptions[]): FindCaller {
-  const byHash = new Map(
-    callers.map(({ key, hash, ...caller }) => [
-      hash?.toLowerCase() ?? hashApiKey(key ?? ""),
-      toFound(caller),
-    ]),
+  const byHash = new Map<string, Caller>(
+    callers.map(({ key, hash, ...caller }) => [hash?.toLowerCase() ?? hashApiKey(key ?? ""), caller]),
   );
-  return (apiKey) => byHash.get(hashApiKey(apiKey));
+  return async (apiKey) => byHash.get(hashApiKey(apiKey));
 }
 
-function toFound(caller: Caller): FoundCaller {
-  const { expiresAt } = caller;
-  return { caller, expiresAt: expiresAt === undefined ? Infinity : (parseInstant(expiresAt) ?? 0) };
+function checkExpiry({ expiresAt }: Caller, now: number): void {
+  if (expiresAt === undefined) return;
+  // A time that cannot be read must not admit anyone, so it counts as past.
+  const end = parseInstant(expiresAt) ?? 0;
+  if (!(now < end)) throw refused(`This API key expired at ${new Date(end).toISOString()}.`);
 }
 
 const SCHEME = "Bearer ";

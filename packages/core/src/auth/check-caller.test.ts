@@ -19,11 +19,11 @@ describe("checkCaller", () => {
     { id: "me", expiresAt: new Date(0), limits: { requestsPerMinute: 1, imagesPerMinute: null } },
     { id: "x".repeat(512), group: "图".repeat(170) },
     { id: "me", group: undefined, models: undefined, budget: undefined, limits: { concurrent: undefined } },
-  ])("takes %j", (caller) => {
+  ])("accepts %j", (caller) => {
     expect(() => checkCaller(caller, RULES)).not.toThrow();
   });
 
-  it("takes what the operator adds for its own hooks", () => {
+  it("accepts additional fields of the operator", () => {
     const caller = { id: "me", tenant: 7 };
     expect(() => checkCaller(caller, RULES)).not.toThrow();
   });
@@ -66,6 +66,6 @@ describe("checkCaller", () => {
   ])("blames the operator's function for the %s of %j", (field, caller) => {
     const check = () => checkCaller(caller as Caller, RULES);
     expect(check).toThrow(TypeError);
-    expect(check).toThrow(new RegExp(`^authenticate gave .*\\b${field}: `));
+    expect(check).toThrow(new RegExp(`^authenticate returned .*\\b${field}: `));
   });
 });

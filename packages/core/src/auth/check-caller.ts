@@ -4,6 +4,12 @@ import type { Caller, CallerLimits } from "../types.js";
 import { parseInstant } from "../util/instant.js";
 import { isJsonObject } from "../util/json.js";
 
+/** What the options of the gateway allow for callers. */
+export interface CallerRules {
+  /** Without `billing` nothing is charged, so a budget would have no effect. */
+  readonly hasBilling: boolean;
+}
+
 const LIMITS: Readonly<Record<keyof CallerLimits, true>> = {
   requestsPerMinute: true,
   imagesPerMinute: true,
@@ -11,87 +17,71 @@ const LIMITS: Readonly<Record<keyof CallerLimits, true>> = {
 };
 
 /**
- * Checks what the operator's `authenticate` gave: a budget or a limit that cannot be read must fail the
- * request, not pass for none.
+ * Checks the caller that the operator's `authenticate` returned. A budget or a limit that cannot be read must fail the
+ * request; ignoring it would remove the limit.
  *
- * @throws TypeError that names the field; the operator is to mend it, not the client
+ * @throws TypeError that names the field, because the operator must fix it and not the client
  */
-export function checkCaller(
-  { id, group, models, responseFormat, expiresAt, budget, limits }: Caller,
-  { hasBilling }: CallerRules,
-): void {
-  // Without an id nobody could be charged.
-  if (!isText(id)) throw new TypeError("authenticate gave a caller without id: it must be a string.");
+export function checkCaller(caller: Caller, { hasBilling }: CallerRules): void {
+  const { id, group, models, responseFormat, expiresAt, budget, limits } = caller;
+  if (!isString(id)) throw new TypeError("authenticate returned a caller without id: it must be a string.");
   if (!isName(id)) {
     throw new TypeError(
-      `authenticate gave a caller with a wrong id: it must be ${NAME_RULE}, not ${JSON.stringify(id.slice(0, 50))}….`,
+      `authenticate returned a caller with a wrong id: it must be ${NAME_RULE}, not ${JSON.stringify(id.slice(0, 50))}….`,
     );
   }
-  const check: Check = (sound, field, rule) => {
-    if (!sound) {
-      throw new TypeError(`authenticate gave the caller ${JSON.stringify(id)} a wrong ${field}: ${rule}.`);
+  const check = (isValid: boolean, field: string, rule: string): void => {
+    if (!isValid) {
+      throw new TypeError(
+        `authenticate returned the caller ${JSON.stringify(id)} with a wrong ${field}: ${rule}.`,
+      );
     }
   };
-  check(isAbsentOr(isGroup, group), "group", `it must be absent or ${NAME_RULE}`);
-  check(isAbsentOr(isTextList, models), "models", "it must be a list of names or absent");
-  check(isAbsentOr(isFormat, responseFormat), "responseFormat", 'it must be "url", "b64_json" or absent');
-  check(isAbsentOr(isMoment, expiresAt), "expiresAt", EXPIRY_RULE);
-  check(isAbsentOr(isDecimal, budget), "budget", "it must be a decimal of at least 0, or absent");
-  check(hasBilling || budget === undefined, "budget", BUDGET_RULE);
-  if (limits !== undefined) checkLimits(limits, check);
-}
-
-/** What the gateway's options allow for callers. */
-export interface CallerRules {
-  /** Without `billing` nothing is charged, so a budget would have no effect. */
-  readonly hasBilling: boolean;
-}
-
-const BUDGET_RULE = "it needs the option billing; without prices the budget would have no effect";
-
-type Check = (sound: boolean, field: string, rule: string) => void;
-
-const EXPIRY_RULE = 'it must be a Date, a time with a zone such as "2026-12-31T23:59:59Z", or absent';
-
-function checkLimits(limits: CallerLimits, check: Check): void {
+  check(group === undefined || isGroup(group), "group", `it must be absent or ${NAME_RULE}`);
+  check(models === undefined || isStringList(models), "models", "it must be a list of names or absent");
+  check(
+    [undefined, "url", "b64_json"].includes(responseFormat),
+    "responseFormat",
+    'it must be "url", "b64_json" or absent',
+  );
+  check(
+    expiresAt === undefined || parseInstant(expiresAt) !== undefined,
+    "expiresAt",
+    'it must be a Date, a time with a zone such as "2026-12-31T23:59:59Z", or absent',
+  );
+  check(
+    budget === undefined || parseDecimal(budget) !== undefined,
+    "budget",
+    "it must be a decimal of at least 0, or absent",
+  );
+  check(
+    hasBilling || budget === undefined,
+    "budget",
+    "it needs the option billing; without prices the budget would have no effect",
+  );
+  if (limits === undefined) return;
   check(isJsonObject(limits), "limits", "they must be an object or absent");
   for (const [name, limit] of Object.entries(limits)) {
     check(Object.hasOwn(LIMITS, name), `limits.${name}`, "there is no such limit");
     check(
-      isAbsentOr(isLimit, limit),
+      limit === undefined || isLimit(limit),
       `limits.${name}`,
       "it must be a whole number of at least 1, null or absent",
     );
   }
 }
 
-function isAbsentOr(isSound: (value: unknown) => boolean, value: unknown): boolean {
-  return value === undefined || isSound(value);
-}
-
-function isText(value: unknown): boolean {
+function isString(value: unknown): boolean {
   return typeof value === "string" && value !== "";
 }
 
-/** The group is in every hold and record. */
+/** The group is part of every hold and record. */
 function isGroup(value: unknown): boolean {
-  return isText(value) && isName(value);
+  return isString(value) && isName(value);
 }
 
-function isTextList(value: unknown): boolean {
-  return Array.isArray(value) && value.every(isText);
-}
-
-function isFormat(value: unknown): boolean {
-  return value === "url" || value === "b64_json";
-}
-
-function isMoment(value: unknown): boolean {
-  return parseInstant(value) !== undefined;
-}
-
-function isDecimal(value: unknown): boolean {
-  return parseDecimal(value) !== undefined;
+function isStringList(value: unknown): boolean {
+  return Array.isArray(value) && value.every(isString);
 }
 
 function isLimit(value: unknown): boolean {

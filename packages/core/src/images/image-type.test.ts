@@ -20,7 +20,7 @@ describe("detectMediaType", () => {
     ["\0\0\0\x18ftyphevx", "image/heic"],
     ["\0\0\0\x18ftypmif1", "image/heif"],
     ["\0\0\0\x18ftypmsf1", "image/heif"],
-  ])("knows %j as %s", (start, mediaType) => {
+  ])("reads %j as %s", (start, mediaType) => {
     expect(detectMediaType(bytes(start))).toBe(mediaType);
     expect(detectMediaType(bytes(start.padEnd(100_000, "x")))).toBe(mediaType);
   });
@@ -40,7 +40,7 @@ describe("detectMediaType", () => {
     "%PDF-1.7",
     "PK\x03\x04",
     "hello",
-  ])("knows no image in %j", (start) => {
+  ])("detects no image in %j", (start) => {
     expect(detectMediaType(bytes(start))).toBeUndefined();
   });
 });

@@ -4,14 +4,14 @@ import { toReferenceImage } from "./reference-image.js";
 const TYPES = new Set(["image/png", "image/jpeg"]);
 const read = (value: string): string => toReferenceImage(value, "image[1]", TYPES);
 
-describe("toReferenceImage takes", () => {
+describe("toReferenceImage accepts", () => {
   it.each([
     "https://example.com/a.png",
     "http://example.com",
     "HTTPS://EXAMPLE.COM/A.PNG?x=1#y",
     "https://user:password@例え.jp:8443/ü.png",
     "http://[::1]/a",
-  ])("%s as it came", (url) => {
+  ])("%s unchanged", (url) => {
     expect(read(url)).toBe(url);
   });
 
@@ -78,7 +78,7 @@ describe("an image of 60 MB", () => {
     ["a link", `https://example.com/${content}`],
     ["a link of spaces", `https://example.com/${" ".repeat(60_000_000)}`],
     ["no URL at all", content],
-  ])("as %s is judged within two seconds", (_what, value) => {
+  ])("as %s is checked within two seconds", (_what, value) => {
     const start = performance.now();
     try {
       read(value);

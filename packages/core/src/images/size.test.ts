@@ -91,7 +91,7 @@ describe("checkSize", () => {
     );
   });
 
-  it("quotes no more than the beginning of a long one", () => {
+  it("quotes only the beginning of a long size", () => {
     expect(() => checkSize("9".repeat(1_000_000), {}, { separator: "x", param: "size" })).toThrow(
       /^.{0,120}$/,
     );

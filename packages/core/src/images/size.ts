@@ -1,15 +1,14 @@
 import { invalidRequest } from "../errors.js";
-import { remember } from "../util/remember.js";
 
-/** The sizes that a model takes. What is absent is not checked; `presets` alone leave no other size. */
+/** The sizes that a model accepts. An absent rule is not checked. With `presets` alone, no other size is accepted. */
 export interface SizeLimits {
   /** Names such as `2K`, in any letter case. */
   readonly presets?: readonly string[] | undefined;
-  /** Exactly these sizes, each `[width, height]`. */
+  /** Only these sizes, each `[width, height]`. */
   readonly list?: readonly (readonly [number, number])[] | undefined;
   /** Width times height. */
   readonly totalPixels?: { readonly min: number; readonly max: number } | undefined;
-  /** Pixels of each side. */
+  /** The limits of each side in pixels. */
   readonly side?: { readonly min: number; readonly max: number } | undefined;
   /** The longer side divided by the shorter one is at most this. */
   readonly maxAspectRatio?: number | undefined;
@@ -37,22 +36,17 @@ export function checkSize(size: string, limits: SizeLimits, style: SizeStyle): v
   );
 }
 
-/** Clients send few sizes, and those all the time. */
-const PARSERS = {
-  x: remember((size: string) => matchPixels(/^([1-9]\d{0,5})x([1-9]\d{0,5})$/, size)),
-  "*": remember((size: string) => matchPixels(/^([1-9]\d{0,5})\*([1-9]\d{0,5})$/, size)),
+const PATTERNS = {
+  x: /^([1-9]\d{0,5})x([1-9]\d{0,5})$/,
+  "*": /^([1-9]\d{0,5})\*([1-9]\d{0,5})$/,
 } as const;
 
-/** Width and height of a size that names them. */
+/** Reads the width and height of a pixel size. `undefined` for a preset and for anything else. */
 export function parsePixels(
   size: string,
   separator: SizeStyle["separator"],
 ): readonly [number, number] | undefined {
-  return PARSERS[separator](size);
-}
-
-function matchPixels(pattern: RegExp, size: string): readonly [number, number] | undefined {
-  const match = pattern.exec(size);
+  const match = PATTERNS[separator].exec(size);
   return match === null ? undefined : [Number(match[1]), Number(match[2])];
 }
 
@@ -67,7 +61,7 @@ function isAllowed([width, height]: readonly [number, number], limits: SizeLimit
   );
 }
 
-/** Names and no rule for pixels: a row that says nothing of pixel sizes does not take them. */
+/** True for limits that have presets and no rule for pixel sizes. */
 function takesPresetsOnly({ presets = [], list, totalPixels, side, maxAspectRatio }: SizeLimits): boolean {
   const hasRule = (list ?? totalPixels ?? side ?? maxAspectRatio) !== undefined;
   return presets.length > 0 && !hasRule;

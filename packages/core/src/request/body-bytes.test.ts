@@ -3,7 +3,7 @@ import { array, assert, boolean, integer, property } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { BodyBytes } from "./body.js";
 
-/** Chunks of these lengths, each of a letter of its own. */
+/** Chunks of these lengths, each filled with another byte. */
 const chunksOf = (lengths: readonly number[]): Uint8Array[] =>
   lengths.map((length, index) => new Uint8Array(length).fill(index + 1));
 
@@ -13,8 +13,8 @@ function collect(declared: number, chunks: Iterable<Uint8Array>): BodyBytes {
   return bytes;
 }
 
-describe("the bytes of a body", () => {
-  it("are those of its chunks, whatever was declared", () => {
+describe("BodyBytes", () => {
+  it("contain all chunks, whatever length was declared", () => {
     const lengths = array(integer({ min: 0, max: 90_000 }), { maxLength: 6 });
     assert(
       property(lengths, integer({ min: -70_000, max: 70_000 }), boolean(), (cuts, off, isTold) => {
@@ -34,13 +34,13 @@ describe("the bytes of a body", () => {
     }
   });
 
-  it("take exactly the declared memory once they have arrived", () => {
+  it("use exactly the declared memory after all bytes arrived", () => {
     const bytes = collect(1_000_000, chunksOf([400_000, 599_999, 1]));
     expect(bytes.take().buffer.byteLength).toBe(1_000_000);
   });
 
   it.each([64 * 1024 * 1024, Number.NaN])(
-    "take memory for what has arrived and not for what was declared: %d",
+    "use memory for the bytes that arrived and not for the declared length: %d",
     (declared) => {
       expect(collect(declared, chunksOf([1, 1])).take().buffer.byteLength).toBe(65_536);
       const arrived = collect(declared, chunksOf([50_000, 50_000, 200_000])).take();
@@ -49,7 +49,7 @@ describe("the bytes of a body", () => {
   );
 
   it.each([1_000, 44_000, 65_536, 700_000])(
-    "are moved at most by a third as the array grows (chunks of %d bytes)",
+    "copy at most a third again while the array grows (chunks of %d bytes)",
     (length) => {
       const declared = 12_583_094;
       const bytes = new BodyBytes(declared);

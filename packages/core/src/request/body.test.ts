@@ -7,7 +7,7 @@ import { type IncomingBody, openBody } from "./body.js";
 const SECONDS = 20;
 const RATE = 1_024;
 
-/** A body whose chunks come when the test sends them, by each way in which a host may give one. */
+/** A body whose chunks come when the test sends them. */
 interface Sender {
   readonly body: AsyncIterable<Uint8Array>;
   send(bytes: number): void;
@@ -65,12 +65,12 @@ function open(body: AsyncIterable<Uint8Array> | null, maxBytes = 1_000_000): Ope
   const clock = createManualClock();
   const budget = createByteBudget({ maxBytes, maxCallerShare: 0.5, now: () => 0 });
   const bytes = budget.open("me", 0);
-  if (bytes === undefined) throw new Error("There is no room.");
+  if (bytes === undefined) throw new Error("The budget has no room.");
   const pace = { minBytesPerSecond: RATE, seconds: SECONDS, repeat: clock.repeat };
   return { incoming: openBody({ body }, { bytes, pace }), clock, budget };
 }
 
-/** What became of a body that is read to its end. */
+/** Reads a body to its end. Returns its length, or the error. */
 async function readAll(incoming: IncomingBody): Promise<unknown> {
   let length = 0;
   try {
@@ -105,7 +105,7 @@ describe.each([
     expect(clock.running).toBe(0);
   });
 
-  it("and is slower than the rate is a 408, however long it was fast before", async () => {
+  it("and becomes slower than the minimum rate is a 408", async () => {
     const sender = create();
     const { incoming, clock, budget } = open(sender.body);
     const reading = readAll(incoming);
@@ -119,7 +119,7 @@ describe.each([
     expect(clock.running).toBe(0);
   });
 
-  it("and keeps the rate is read to its end, however long it takes", async () => {
+  it("and keeps the minimum rate is read to its end", async () => {
     const sender = create();
     const { incoming, clock } = open(sender.body);
     let outcome: unknown;
@@ -144,7 +144,7 @@ describe.each([
     expect(clock.running).toBe(0);
   });
 
-  it("can be left at any time, and what comes later is neither counted nor given", async () => {
+  it("can be cancelled at any time; later bytes are neither counted nor returned", async () => {
     const sender = create();
     const { incoming, clock, budget } = open(sender.body);
     const reading = readAll(incoming);
@@ -156,7 +156,7 @@ describe.each([
     expect(budget.inUse).toBe(0);
   });
 
-  it("is refused in the middle once its bytes do not fit", async () => {
+  it("is refused in the middle if its bytes do not fit", async () => {
     const sender = create();
     const { incoming, clock, budget } = open(sender.body, 100);
     const reading = readAll(incoming);
@@ -184,7 +184,7 @@ describe("a body", () => {
     expect(clock.running).toBe(0);
   });
 
-  it("that somebody else reads is an error of the operator", () => {
+  it("that somebody else reads is an error for the operator", () => {
     const { body } = webStream();
     (body as ReadableStream<Uint8Array>).getReader();
     expect(() => open(body)).toThrow(expect.objectContaining({ code: "body_already_read" }));

@@ -46,7 +46,7 @@ async function collect(
   return { parts: toPlainParts(parts), parser: form.parser };
 }
 
-/** The error of a form, or a failure when there is none within seconds. */
+/** The error of a form, or a string if none comes in time. */
 async function refusalOf(collected: Promise<unknown>): Promise<unknown> {
   const outcome = await Promise.race([collected.catch((error: unknown) => error), pause(4_000, "no answer")]);
   return outcome;
@@ -55,7 +55,7 @@ async function refusalOf(collected: Promise<unknown>): Promise<unknown> {
 const file = (bytes: number): Uint8Array<ArrayBuffer> =>
   formBytes({ name: "image", filename: "a", content: "x".repeat(bytes) });
 
-/** Sends this much and then neither more nor an end. */
+/** Sends these bytes and then stalls. */
 async function* stalling(bytes: Uint8Array): AsyncGenerator<Uint8Array, void> {
   yield bytes;
   await new Promise(() => {});
@@ -77,7 +77,7 @@ describe("busboy's cases", () => {
     readonly type?: "field" | "file";
     readonly name?: string;
     readonly val?: string;
-    /** Holds base64, in a field of a name that is of no interest. */
+    /** Holds base64 in one field. */
     readonly data?: object;
     readonly error?: string;
     readonly err?: string;
@@ -90,7 +90,7 @@ describe("busboy's cases", () => {
     ),
   );
 
-  /** Cases that show what options of busboy do; here they have no such options, and all parts are there. */
+  /** Cases about options of busboy that are not used here. */
   const ABOUT_OPTIONS: ReadonlySet<string> = new Set([
     "Fields and files (limits)",
     "Fields and files (limits: 0 files)",
@@ -118,7 +118,7 @@ describe("busboy's cases", () => {
   const isRefused = ({ expected }: BusboyCase): boolean =>
     expected.some((event) => typeof event !== "string" && event.error !== undefined);
 
-  it("are complete", () => {
+  it("are all read from the fixture", () => {
     expect(cases).toHaveLength(26);
   });
 
@@ -154,7 +154,7 @@ describe("busboy's cases", () => {
 });
 
 describe("a form", () => {
-  it("has its parts in the order they were sent, each with its bytes", async () => {
+  it("returns its parts in order, each with its bytes", async () => {
     const big = Uint8Array.from({ length: 90_000 }, (_, index) => (index * 31) % 256);
     const form = formBytes(
       { name: "a", filename: "1", content: big },
@@ -171,7 +171,7 @@ describe("a form", () => {
     ]);
   });
 
-  it("has the same parts however it is cut into chunks", async () => {
+  it("has the same parts wherever its chunks are cut", async () => {
     const form = formBytes(
       { name: "prompt", content: "a cat" },
       {
@@ -194,11 +194,11 @@ describe("a form", () => {
     );
   });
 
-  it("that has no part is one without parts", async () => {
+  it("may have no parts", async () => {
     expect((await collect(inPieces(formBytes()))).parts).toEqual([]);
   });
 
-  it("may have text before it and after it", async () => {
+  it("may have a preamble and an epilogue", async () => {
     const bytes = Buffer.concat([
       Buffer.from("before\r\n"),
       formBytes({ name: "a", content: "1" }),
@@ -212,7 +212,7 @@ describe("a form", () => {
     expect((await collect(inPieces(form))).parts).toEqual([{ name: "a", value: "plain" }]);
   });
 
-  it("leaves its parser destroyed and nothing waiting, whole or not", async () => {
+  it("destroys its parser and leaves nothing waiting, complete or not", async () => {
     const whole = await collect(inPieces(formBytes({ name: "a", filename: "a", content: PNG })));
     expect(whole.parser.destroyed).toBe(true);
     const parser = busboy({ headers: { "content-type": FORM_TYPE } });
@@ -238,7 +238,7 @@ describe("a form that was cut", () => {
   /** After the two dashes that end it nothing is missing. */
   const end = form.length - 2;
 
-  it("anywhere is refused at once", async () => {
+  it("at any place is refused at once", async () => {
     const answers = new Map<number, unknown>();
     await Promise.all(
       Array.from({ length: end }, async (_, length) => {
@@ -250,20 +250,20 @@ describe("a form that was cut", () => {
       expect(answer).toEqual(refused(400, /^The form is malformed or was cut on its way\.$/));
   });
 
-  it("anywhere and comes byte by byte is refused at once", async () => {
+  it("at any place and arrives byte by byte is refused at once", async () => {
     const answers = await Promise.all(
       Array.from({ length: end }, (_, length) => refusalOf(collect(inPieces(form.subarray(0, length), 1)))),
     );
     for (const answer of answers) expect(answer).toEqual(refused(400, /cut on its way/));
   });
 
-  it("in its last line end is whole", async () => {
+  it("in its last line end is complete", async () => {
     for (const length of [end, end + 1, form.length]) {
       expect((await collect(inPieces(form.subarray(0, length)))).parts).toHaveLength(3);
     }
   });
 
-  it("anywhere by a client that left says so", async () => {
+  it("because the client left says so", async () => {
     for (let length = 0; length < form.length; length += 9) {
       const cause = new Error("aborted");
       async function* body() {
@@ -285,7 +285,7 @@ describe("a form that was cut", () => {
 });
 
 describe("a form past a limit", () => {
-  it("takes a file of just the limit, and no byte more", async () => {
+  it("accepts a file of exactly the limit and no byte more", async () => {
     const limits = { form: 1_000_000, file: 5_000 };
     expect((await collect(inPieces(file(5_000)), limits)).parts).toHaveLength(1);
     for (const size of [1, 999, 1_000_000]) {
@@ -295,7 +295,7 @@ describe("a form past a limit", () => {
     }
   });
 
-  it("takes a form of just the limit, and no byte more", async () => {
+  it("accepts a form of exactly the limit and no byte more", async () => {
     const form = file(5_000);
     expect((await collect(inPieces(form), { form: form.length, file: 9_000 })).parts).toHaveLength(1);
     for (const size of [1, 999, 1_000_000]) {
@@ -305,7 +305,7 @@ describe("a form past a limit", () => {
     }
   });
 
-  it("is refused as soon as that shows, however much is to come", async () => {
+  it("is refused before the rest arrives", async () => {
     let sent = 0;
     async function* endless() {
       yield formBytes({ name: "image", filename: "a", content: "x" }).subarray(0, -(BOUNDARY.length + 8));
@@ -324,7 +324,7 @@ describe("a form past a limit", () => {
     expect(sent).toBeLessThanOrEqual(sentThen + 1);
   });
 
-  it("is refused at once where its body stalls after the fault", async () => {
+  it("is refused at once if its body stalls after the fault", async () => {
     const named = formBytes({ name: "x".repeat(300), content: "1" });
     expect(await refusalOf(collect(stalling(named.subarray(0, -4))))).toEqual(
       refused(400, /name is longer than 256/),
@@ -380,7 +380,7 @@ describe("a form past a limit", () => {
 });
 
 describe("the body of a form", () => {
-  it("is asked for no faster than the parser takes it", async () => {
+  it("is not read faster than the parser accepts it", async () => {
     let open = 0;
     let most = 0;
     const form = formBytes({ name: "image", filename: "a", content: "x".repeat(90_000) });
@@ -396,7 +396,7 @@ describe("the body of a form", () => {
     expect(most).toBe(1);
   });
 
-  it("may come as slowly as it likes", async () => {
+  it("may arrive slowly", async () => {
     const form = formBytes({ name: "a", content: "1" }, { name: "b", filename: "b", content: PNG });
     async function* body() {
       for await (const piece of inPieces(form, 60)) {
@@ -407,7 +407,7 @@ describe("the body of a form", () => {
     expect((await collect(body())).parts).toHaveLength(2);
   });
 
-  it("is held once: no more memory than its files take", async () => {
+  it("is in memory once", async () => {
     const limits = { form: 200_000_000, file: 100_000_000 };
     const piece = Buffer.alloc(64 * 1024, 0x78);
     async function* body() {
@@ -428,7 +428,7 @@ describe("the body of a form", () => {
     expect(held).toBeLessThan(3 * 640 * 64 * 1024);
   });
 
-  it("leaves no listener behind, however many chunks it has", async () => {
+  it("leaves no listener behind", async () => {
     const form = formBytes({ name: "image", filename: "a", content: "x".repeat(99_000) });
     const { parser } = await collect(inPieces(form, 50));
     await pause(5);

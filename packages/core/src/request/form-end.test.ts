@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { describe, expect, it } from "vitest";
 import { createFormEnd } from "./form-filter.js";
 
-/** How many bytes belong to the form, if it ends, whatever the chunks. */
+/** The number of bytes up to the end of the form, if it ends. */
 function endOf(form: string, chunkBytes = form.length): number | undefined {
   const end = createFormEnd("b");
   const bytes = Buffer.from(form, "latin1");
@@ -51,7 +51,7 @@ describe.each([1, 2, 3, 5, 7, 1_000])("the end of a form in chunks of %i bytes",
   });
 });
 
-it("the heads of parts are found after each delimiter but the last, whatever the chunks", () => {
+it("the heads of parts are found after each delimiter except the last, wherever chunks are cut", () => {
   const form = Buffer.from(`before\r\n${PART}${PART}--b\r\n--b--\r\n${PART}`, "latin1");
   const expected = [8, 8 + PART.length, 8 + 2 * PART.length].map((start) => start + "--b\r\n".length);
   for (let chunkBytes = 1; chunkBytes <= form.length; chunkBytes++) {
@@ -66,10 +66,7 @@ it("the heads of parts are found after each delimiter but the last, whatever the
   }
 });
 
-it.each([1, 100, 100_000])(
-  "a form of nothing but delimiters is refused, in chunks of %i bytes",
-  (chunkBytes) => {
-    expect(endOf(`${"--b\r\n".repeat(1_000)}--b--`, chunkBytes)).toBe(5_005);
-    expect(() => endOf("--b\r\n".repeat(1_001), chunkBytes)).toThrow(/^The form has too many parts\.$/);
-  },
-);
+it.each([1, 100, 100_000])("a form of delimiters only is refused, in chunks of %i bytes", (chunkBytes) => {
+  expect(endOf(`${"--b\r\n".repeat(1_000)}--b--`, chunkBytes)).toBe(5_005);
+  expect(() => endOf("--b\r\n".repeat(1_001), chunkBytes)).toThrow(/^The form has too many parts\.$/);
+});

@@ -44,7 +44,7 @@ describe("the images of a form", () => {
       ["image[3]", "image[7]", "image[] 1", "image 2", "image[] 3"],
     ],
     [
-      "a number past all measure, before those without",
+      "a huge number, before those without",
       ["image", `image[${"9".repeat(30)}]`],
       [`image[${"9".repeat(30)}]`, "image"],
     ],
@@ -63,24 +63,27 @@ describe("the images of a form", () => {
     expect(read(...parts, MODEL)).toEqual({ model: "m", image: [PNG_URL, "https://x/2", JPEG_URL, PNG_URL] });
   });
 
-  it("of fifteen all go on, to be counted with the model's limits", () => {
+  it("may be fifteen, because the family counts them", () => {
     const parts = Array.from({ length: 15 }, () => IMAGE);
     expect(read(MODEL, ...parts)).toMatchObject({
       image: Array.from({ length: 15 }, () => "https://x/1.png"),
     });
   });
 
-  it.each(["image", "image[]", "image[3]"])("in %s that are none are refused by that name", (name) => {
-    expect(read(MODEL, file("image", PNG), file(name, Buffer.from("hello")))).toEqual(
-      refused(
-        `The file in ${name} is not a supported image: send PNG, JPEG, WebP, GIF, BMP, TIFF or HEIC.`,
-        name,
-      ),
-    );
-    expect(read(MODEL, file(name, new Uint8Array()))).toEqual(
-      refused(/^The file in .+ is empty: send PNG/, name),
-    );
-  });
+  it.each(["image", "image[]", "image[3]"])(
+    "in %s that are not images are refused with that name",
+    (name) => {
+      expect(read(MODEL, file("image", PNG), file(name, Buffer.from("hello")))).toEqual(
+        refused(
+          `The file in ${name} is not a supported image: send PNG, JPEG, WebP, GIF, BMP, TIFF or HEIC.`,
+          name,
+        ),
+      );
+      expect(read(MODEL, file(name, new Uint8Array()))).toEqual(
+        refused(/^The file in .+ is empty: send PNG/, name),
+      );
+    },
+  );
 
   it.each(["images", "image[a]", "image[-1]", "image[1.5]", "image[0][1]", "Image", "image ", "reference"])(
     "have none of the name %j: such a file is refused by it",
@@ -111,7 +114,7 @@ describe("what a form must have", () => {
     expect(read(IMAGE, text("prompt", "x"), MODEL)).toMatchObject({ model: "m", prompt: "x" });
   });
 
-  it.each([file("mask", PNG), text("mask", "x")])("a mask goes on, to be refused as one", (mask) => {
+  it.each([file("mask", PNG), text("mask", "x")])("a mask is passed on to the family", (mask) => {
     expect(read(MODEL, IMAGE, mask)).toHaveProperty("mask");
     expect(read(MODEL, mask)).toHaveProperty("mask");
   });
@@ -156,7 +159,7 @@ describe("the fields of a form", () => {
     });
   });
 
-  it("may be an object's, in brackets", () => {
+  it("may be fields of an object, in brackets", () => {
     const name = "sequential_image_generation_options";
     const parts = [
       text(`${name}[max_images]`, "4"),
@@ -166,7 +169,7 @@ describe("the fields of a form", () => {
     expect(read(MODEL, IMAGE, ...parts)).toMatchObject({ [name]: { max_images: 4, mode: "fast", x: 2.5 } });
   });
 
-  it("may be an object's, some in brackets and some as JSON before", () => {
+  it("may be fields of an object, in JSON and in brackets", () => {
     const name = "sequential_image_generation_options";
     const parts = [text(name, '{"mode":"fast"}'), text(`${name}[max_images]`, "4")];
     expect(read(MODEL, IMAGE, ...parts)).toMatchObject({ [name]: { max_images: 4, mode: "fast" } });
@@ -189,7 +192,7 @@ describe("the fields of a form", () => {
       "optimize_prompt_options[mode]",
     ],
     [
-      "an object as JSON and a field of it",
+      "a field of an object, in JSON and in brackets",
       [text("optimize_prompt_options", '{"mode":"fast"}'), text("optimize_prompt_options[mode]", "fast")],
       "optimize_prompt_options[mode]",
     ],

@@ -38,7 +38,7 @@ async function* broken(): AsyncIterable<Uint8Array> {
   throw new Error("ECONNRESET");
 }
 
-describe("readJson takes", () => {
+describe("readJson accepts", () => {
   const bytes = encode('{"prompt":"雪 😀"}');
 
   it.each<[string, Sent, unknown]>([
@@ -52,7 +52,7 @@ describe("readJson takes", () => {
     ["empty chunks", { body: [encode(""), encode("{"), encode(""), encode("}")] }, {}],
     ["a byte order mark", { body: new Uint8Array([0xef, 0xbb, 0xbf, ...encode("{}")]) }, {}],
     ["an escaped lone surrogate", { body: '{"a":"\\ud800"}' }, { a: "\ud800" }],
-    ["a doubled key below the top", { body: '{"a":{"b":1,"b":2}}' }, { a: { b: 2 } }],
+    ["a duplicate key below the top", { body: '{"a":{"b":1,"b":2}}' }, { a: { b: 2 } }],
     ["a body of the declared length", { body: "{}", headers: { "content-length": "2" } }, {}],
     ["a junk content-length", { body: "{}", headers: { "content-length": "two" } }, {}],
     ["identity encoding", { body: "{}", headers: { "content-encoding": "Identity" } }, {}],
@@ -66,8 +66,8 @@ describe("readJson takes", () => {
       },
       {},
     ],
-    ["a text of the host's", { parsedBody: '{"a":1}', bodyConsumed: true }, { a: 1 }],
-    ["bytes of the host's", { parsedBody: encode('{"a":1}'), bodyConsumed: true }, { a: 1 }],
+    ["a string of the host", { parsedBody: '{"a":1}', bodyConsumed: true }, { a: 1 }],
+    ["bytes of the host", { parsedBody: encode('{"a":1}'), bodyConsumed: true }, { a: 1 }],
   ])("%s", async (_what, sent, value) => {
     await expect(read(sent)).resolves.toEqual(value);
   });
@@ -93,13 +93,13 @@ describe("readJson refuses", () => {
     ["a list", { body: "[]" }, 400, /must be a JSON object/],
     ["a text", { body: '"x"' }, 400, /must be a JSON object/],
     ["null", { body: "null" }, 400, /must be a JSON object/],
-    ["a number beyond all", { body: "1e999" }, 400, /must be a JSON object/],
-    ["what is no JSON", { body: "{a:1}" }, 400, /not valid JSON/],
+    ["an infinite number", { body: "1e999" }, 400, /must be a JSON object/],
+    ["bytes that are not JSON", { body: "{a:1}" }, 400, /not valid JSON/],
     ["half an object", { body: '{"a":"' }, 400, /not valid JSON/],
     ["two objects", { body: "{}{}" }, 400, /not valid JSON/],
-    ["a doubled key", { body: '{"model":"a","model":"b"}' }, 400, /model is given twice/],
+    ["a duplicate key", { body: '{"model":"a","model":"b"}' }, 400, /model is given twice/],
     [
-      "a doubled key in another spelling",
+      "a duplicate key in another spelling",
       { body: '{"model":"a","m\\u006fdel":"b"}' },
       400,
       /model is given twice/,
@@ -118,16 +118,16 @@ describe("readJson refuses", () => {
     ["no bytes where some are declared", { headers: { "content-length": "3" } }, 400, /0 of 3 bytes/],
     ["gzip", { body: "{}", headers: { "content-encoding": "gzip" } }, 415, /Content-Encoding/],
     [
-      "a body that was taken",
+      "a body that was consumed",
       { body: "", bodyConsumed: true },
       500,
       /mount the gateway before the body parser/,
     ],
     ["a parsed list", { parsedBody: [] }, 400, /must be a JSON object/],
     ["a parsed null", { parsedBody: null }, 400, /must be a JSON object/],
-    ["a parsed text that is no object", { parsedBody: "x" }, 400, /not valid JSON/],
-    ["parsed bytes that are no UTF-8", { parsedBody: new Uint8Array([0x80]) }, 400, /not valid UTF-8/],
-    ["a doubled key in a parsed text", { parsedBody: '{"a":1,"a":2}' }, 400, /a is given twice/],
+    ["a parsed string that is not JSON", { parsedBody: "x" }, 400, /not valid JSON/],
+    ["parsed bytes that are not UTF-8", { parsedBody: new Uint8Array([0x80]) }, 400, /not valid UTF-8/],
+    ["a duplicate key in a parsed text", { parsedBody: '{"a":1,"a":2}' }, 400, /a is given twice/],
   ])("%s", async (_what, sent, status, message) => {
     await expect(read(sent)).rejects.toEqual(refused(status, message));
   });
@@ -161,7 +161,7 @@ const nested = (depth: number): string => `{"a":${"[".repeat(depth - 1)}${"]".re
 describe("the limits of readJson", () => {
   const body = '{"a":"12345"}';
 
-  it("are the exact byte", async () => {
+  it("are exact to the byte", async () => {
     await expect(read({ body }, body.length)).resolves.toEqual({ a: "12345" });
     await expect(read({ body }, body.length - 1)).rejects.toEqual(refused(413, /larger than 12 bytes/));
   });
@@ -210,7 +210,7 @@ describe("the limits of readJson", () => {
     await expect(read({ [place]: value })).rejects.toEqual(refused(400, /more than 10000 values/));
   });
 
-  it("are reached before a megabyte of brackets is built into gigabytes", async () => {
+  it("are reached before megabytes of brackets become gigabytes", async () => {
     const before = process.memoryUsage().heapUsed;
     await expect(read({ body: `{"a":${"[".repeat(10_000_000)}` }, 20_000_000)).rejects.toEqual(
       refused(400, /deeper than 32/),

@@ -39,11 +39,11 @@ describe("readMultipart", () => {
     FORM_TYPE,
     FORM_TYPE.replace("; ", ";"),
     FORM_TYPE.replace("multipart/form-data", "Multipart/Form-Data"),
-  ])("takes a form of type %s", async (type) => {
+  ])("accepts a form of type %s", async (type) => {
     expect(await read({ type })).toEqual({ model: "m", image: [PNG_URL] });
   });
 
-  it("takes a boundary in quotes", async () => {
+  it("accepts a boundary in quotes", async () => {
     const form = Buffer.from(
       Buffer.from(FORM)
         .toString("latin1")
@@ -57,7 +57,7 @@ describe("readMultipart", () => {
     });
   });
 
-  it("takes the bytes that a parser of the host left as they were", async () => {
+  it("accepts the raw bytes that a body parser of the host provides", async () => {
     expect(await read({ parsedBody: FORM, bodyConsumed: true, body: Readable.from([]) })).toEqual({
       model: "m",
       image: [PNG_URL],
@@ -88,7 +88,7 @@ describe("readMultipart", () => {
     await expect(read({ type })).rejects.toEqual(refused(400, /needs a boundary/));
   });
 
-  it("refuses a boundary that is not the form's", async () => {
+  it("refuses a boundary that does not occur in the form", async () => {
     await expect(read({ type: "multipart/form-data; boundary=other" })).rejects.toEqual(
       refused(400, /malformed/),
     );
@@ -102,7 +102,7 @@ describe("readMultipart", () => {
     });
   });
 
-  it("refuses a form that says it is too large, and reads nothing of it", async () => {
+  it("refuses a form that declares to be too large, without reading it", async () => {
     let asked = 0;
     async function* body() {
       asked++;
@@ -117,7 +117,7 @@ describe("readMultipart", () => {
     ["65 files", 64, { name: "image", filename: "a", content: PNG }],
     ["257 fields", 256, { content: "x" }],
     ["321 parts that say nothing of themselves", 320, undefined],
-  ])("refuses %s, and takes one less", async (_what, most, part) => {
+  ])("refuses %s and accepts one less", async (_what, most, part) => {
     const nameless = Buffer.from("------form-boundary-7f3a\r\nX-Nothing: 1\r\n\r\n\r\n");
     const formOf = (count: number): Uint8Array => {
       if (part === undefined)

@@ -9,16 +9,16 @@ import { type FormPart, toFormFields } from "./form-fields.js";
 import { createFormEnd, createPartHeads, type FormEnd } from "./form-filter.js";
 import { checkContentEncoding } from "./json.js";
 
-/** What a form may weigh, in bytes. */
+/** The maximum sizes of a form and of each file in it, in bytes. */
 export interface FormLimits {
   readonly form: number;
   readonly file: number;
 }
 
-/** How a form is read. */
+/** What {@link readMultipart} needs besides the request. */
 export interface FormOptions {
   readonly limits: FormLimits;
-  /** Where its files are kept. */
+  /** Stores the files of the form. */
   readonly spool: RequestSpool;
 }
 
@@ -83,13 +83,13 @@ function startCollecting(parser: Busboy, options: FormOptions): Collector {
     );
   });
   const collected = ended.then(() => Promise.all(parts));
-  // A form may fail after its reader has gone on to another problem; then nobody listens.
+  // After the first problem, nobody waits for these promises any more.
   failed.catch(() => undefined);
   collected.catch(() => undefined);
   return { parts: collected, failed };
 }
 
-/** The parser tells nameless parts as parts of the name `undefined`, and bounds no name. */
+/** busboy emits parts without a name with the name `undefined`, and does not limit the length of names. */
 function checkName(name: string | undefined, fail: (error: GatewayError) => void): void {
   if (name === undefined) fail(invalidRequest("The form has a part without a name."));
   else if (name.length > MAX_NAME_LENGTH) {
@@ -210,8 +210,7 @@ function tooLarge(message: string): GatewayError {
 }
 
 /**
- * The fields of a multipart form, each with the type it has in JSON, and its images in `image`.
- * Nothing is handed on before the form has ended.
+ * Reads a multipart form: its fields as strings and its images in `image`. Returns after the end of the form.
  *
  * @throws GatewayError 400, 413, 415, or `body_already_read`
  */

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { describe, expect, it } from "vitest";
 import { createFormEnd, createPartHeads } from "./form-filter.js";
 
-/** What the parser is given of a form in chunks. */
+/** The bytes that the parser gets for a form in chunks. */
 function pass(form: string, chunkBytes: number): string {
   const bytes = Buffer.from(form, "latin1");
   const [end, heads] = [createFormEnd("b"), createPartHeads()];
@@ -43,19 +43,19 @@ describe.each([1, 2, 3, 7, 1_000])("a part in chunks of %i bytes", (chunkBytes) 
       ["Content-Disposition: form-data; name=image; filename*=utf-8''a", "Content-Type: a/b"],
     ],
     ["of another name", ['Content-Disposition: form-data; name="images"', "Content-Type: a/b"]],
-    ["of a type that is none", ['Content-Disposition: form-data; name="image"', "Content-Type: png"]],
+    ["of an invalid type", ['Content-Disposition: form-data; name="image"', "Content-Type: png"]],
     ["without a name", ["Content-Type: image/png"]],
     [
       "with a long head",
       ['Content-Disposition: form-data; name="image"', "Content-Type: a/b", `x: ${"y".repeat(20_000)}`],
     ],
-  ])("is passed as it is: %s", (_what, lines) => {
+  ])("is passed unchanged: %s", (_what, lines) => {
     const form = `before\r\n${part(...lines)}--b--`;
     expect(pass(form, chunkBytes)).toBe(form);
   });
 
   it.each(["--b\r\nContent-Type: image/png", "--b\r\n", "--b\r\n--b\r\n--b--", "--b\r\nx\r\n--b--"])(
-    "whose head does not end is passed as it is: %j",
+    "whose head does not end is passed unchanged: %j",
     (form) => {
       expect(pass(form, chunkBytes)).toBe(form);
     },

@@ -25,13 +25,13 @@ export interface BodyLimits {
   readonly slowAfterSeconds: number;
 }
 
-/** How fields are read. */
+/** What {@link readFields} needs besides the request. */
 export interface ReadFieldsContext {
   readonly operation: Operation;
   readonly limits: BodyLimits;
-  /** Where bytes are counted, and where the files of a form are kept: opened where it is asked for. */
+  /** Counts the bytes of the request and stores the files of its form. */
   readonly slot: { readonly bytes: ArrivingBytes; readonly spool: RequestSpool };
-  /** Calls a function repeatedly, to measure the speed of bodies. */
+  /** Calls a function repeatedly, to measure the speed of the body. */
   readonly repeat: BodyPace["repeat"];
 }
 
@@ -39,10 +39,10 @@ export interface ReadFieldsContext {
  * Reads the fields of a request from JSON or, at the edits endpoint, from a form whose files become images. The bytes
  * count as they arrive.
  */
-export function readFields(
+export async function readFields(
   request: GatewayRequest,
   { operation, limits, slot, repeat }: ReadFieldsContext,
-): JsonObject | Promise<JsonObject> {
+): Promise<JsonObject> {
   const { minBytesPerSecond, slowAfterSeconds } = limits;
   const pace = { minBytesPerSecond, seconds: slowAfterSeconds, repeat };
   const guard: BodyGuard = { bytes: slot.bytes, pace };
@@ -62,7 +62,7 @@ function countParsedBody({ parsedBody, headers }: GatewayRequest, bytes: Arrivin
   if (length > 0 && !bytes.add(length)) throw overloaded();
 }
 
-/** What a body is read with. */
+/** What {@link normalizeRequest} needs besides the fields. */
 export interface RequestContext {
   readonly operation: Operation;
   readonly model: ResolvedModel;
@@ -72,22 +72,21 @@ export interface RequestContext {
 }
 
 /**
- * A body as its model's family understands it. On `/v1` a field that is `null` counts as absent.
+ * Checks the fields of a request and converts them to those of the model's family. On `/v1` a field that is `null`
+ * counts as absent.
  *
  * @throws GatewayError `invalid_request_error`
  */
-export function normalizeRequest(body: JsonObject, context: RequestContext): ImageRequest {
+export function normalizeRequest(fields: JsonObject, context: RequestContext): ImageRequest {
   const { operation, model, caller } = context;
   if (!model.family.operations.has(operation)) {
     const paths = [...model.family.operations].map(pathOfOperation).join(" and ");
     throw invalidRequest(`The model ${model.name} is served at ${paths} only.`, "model");
   }
-  const forwardsNull = operation === "native";
-  const typed = operation === "edit" ? convertFormFields(body, model.family.formFields ?? {}) : body;
+  const typed = operation === "edit" ? convertFormFields(fields, model.family.formFields ?? {}) : fields;
   const { model: _model, ...rest } = typed;
-  const fields = forwardsNull ? rest : withoutNulls(rest);
-  const readable = model.family.takesImageBytes === true ? fields : writeDataUrls(fields);
-  return model.family.normalize(readable, {
+  const known = operation === "native" ? rest : withoutNulls(rest);
+  return model.family.normalize(model.family.takesImageBytes === true ? known : writeDataUrls(known), {
     operation,
     model: model.name,
     upstreamModels: model.upstreamModels,
@@ -96,7 +95,7 @@ export function normalizeRequest(body: JsonObject, context: RequestContext): Ima
   });
 }
 
-/** The same object where it has none. */
+/** Returns the same object if no field is null. */
 function withoutNulls(fields: JsonObject): JsonObject {
   if (!Object.values(fields).includes(null)) return fields;
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
