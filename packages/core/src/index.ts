@@ -18,7 +18,7 @@ export { type GeneratedApiKey, generateApiKey, hashApiKey } from "./auth/api-key
 export type { Authenticate, CallerOptions } from "./auth/authenticate.js";
 export type * from "./billing/index.js";
 export { calculateCharge, createMemoryLedger, estimateCharge, exportRecords } from "./billing/index.js";
-export type { ChannelOptions } from "./channels/channel.js";
+export type { ChannelOptions, Timeouts } from "./channels/channel.js";
 export type { RetryBudgetPolicy } from "./channels/retry-budget.js";
 export type { ChannelStatus, KeyStatus, ModelStatus } from "./channels/status.js";
 export {
@@ -69,7 +69,7 @@ export type {
   Usage,
 } from "./types.js";
 export type { ChannelProbe, ChannelProbeOptions, KeyProbe } from "./upstream/probe-channel.js";
-export type { Timeouts, Transport, TransportRequest, TransportResponse } from "./upstream/transport.js";
+export type { Transport, TransportRequest, TransportResponse } from "./upstream/transport.js";
 export { TransportError } from "./upstream/transport.js";
 export type { Fetch } from "./upstream/transport-fetch.js";
 export { allowFreeing, freeChunk, isFreeable } from "./util/free-chunk.js";

@@ -86,13 +86,13 @@ describe("the model of a native request", () => {
     expect(test.calls).toEqual([]);
   });
 
-  it("is asked for by its service name when several stand behind an identifier", async () => {
+  it("must be requested by its service name if several models are mapped to an identifier", async () => {
     const test = createTestGateway(undefined, MAPPED);
     const answer = await ask(test, { model: "ep-shared", prompt: "x" });
     expect(answer.status).toBe(400);
     expect(answer.body).toMatchObject({
       error: {
-        message: "Several models stand behind ep-shared: send the service model's name.",
+        message: "Several models are mapped to ep-shared: send the service model's name.",
         code: "invalid_request_error",
         param: "model",
       },

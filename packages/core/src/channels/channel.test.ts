@@ -7,7 +7,7 @@ const create = (options: Partial<ChannelOptions>): Channel =>
 
 const idsOf = (options: Partial<ChannelOptions>): string[] => healthIdsOf([create(options)]);
 
-describe("the address of a channel", () => {
+describe("the base URL of a channel", () => {
   it.each([
     [undefined, "https://ark.cn-beijing.volces.com/api/v3"],
     ["https://ark.ap-southeast.bytepluses.com", "https://ark.ap-southeast.bytepluses.com/api/v3"],
@@ -43,28 +43,28 @@ describe("the models of a channel", () => {
     ["image-max", undefined],
     ["__proto__", undefined],
     ["constructor", undefined],
-  ])("%s is %s", (model, upstream) => {
+  ])("map %s to %s", (model, upstream) => {
     expect(mapped.toUpstreamModel(model)).toBe(upstream);
   });
 
-  it("keep their names where nothing is mapped", () => {
+  it("keep their names without a mapping", () => {
     expect(create({}).toUpstreamModel("anything")).toBe("anything");
   });
 
-  it("are none where the mapping is empty", () => {
+  it("do not exist if the mapping is empty", () => {
     expect(create({ modelMapping: {} }).toUpstreamModel("anything")).toBeUndefined();
   });
 });
 
 describe("the other options of a channel", () => {
-  it("have defaults, each on its own", () => {
+  it("have separate defaults", () => {
     expect(create({}).timeouts).toEqual({ connectMs: 10_000, firstByteMs: 900_000, idleMs: 300_000 });
     const timeouts = { idleMs: 5, connectMs: undefined } as object;
     expect(create({ timeouts }).timeouts).toEqual({ connectMs: 10_000, firstByteMs: 900_000, idleMs: 5 });
     expect(create({})).toMatchObject({ priority: 0, weight: 1, headers: {}, retryUnsafe: false });
   });
 
-  it("hold header names in lower case", () => {
+  it("have header names in lower case", () => {
     expect(create({ headers: { Authorization: "x", "X-Team": "Y" } }).headers).toEqual({
       authorization: "x",
       "x-team": "Y",
@@ -73,7 +73,7 @@ describe("the other options of a channel", () => {
 });
 
 describe("the keys of a channel", () => {
-  it("keep their places", () => {
+  it("keep their order", () => {
     const { keys } = create({ apiKey: ["first-key", "second-key"] });
     expect(keys).toMatchObject([
       { index: 0, apiKey: "first-key" },
@@ -81,7 +81,7 @@ describe("the keys of a channel", () => {
     ]);
   });
 
-  it("go with the channel's headers over those of the family", () => {
+  it("are sent with the channel's headers, which replace those of the family", () => {
     const headers = { "X-Team": "c", "content-type": "text/x-of-the-channel" };
     const [first, second] = create({ apiKey: ["a", "b"], headers }).keys;
     const given = { "content-type": "application/json", accept: "x", authorization: "of the family" };
@@ -93,25 +93,25 @@ describe("the keys of a channel", () => {
     expect(given.authorization).toBe("of the family");
   });
 
-  it("are secrets, and so are headers whose names say so", () => {
+  it("are secrets, and headers with the name of a secret are too", () => {
     const headers = { "x-api-key": "third-key", "x-team": "pictures" };
     const apiKey = ["first-key", "second-key"];
     expect(secretsOf(create({ apiKey, headers }))).toEqual([...apiKey, "third-key"]);
   });
 
-  it("are no secrets if they are as short as a placeholder", () => {
+  it("are not secrets if they are as short as a placeholder", () => {
     expect(secretsOf(create({}))).toEqual([]);
   });
 });
 
-describe("the names of a channel's health", () => {
-  it("are one for the channel and its only key, else one for each", () => {
+describe("the health ids of a channel", () => {
+  it("are equal for a channel and its only key, and different with several keys", () => {
     expect(idsOf({})).toHaveLength(1);
     expect(idsOf({ apiKey: ["only"] })).toEqual(idsOf({ apiKey: "only" }));
     expect(new Set(idsOf({ apiKey: ["a", "b"] })).size).toBe(3);
   });
 
-  it("begin with the channel's id and hold no key", () => {
+  it("begin with the channel's id and contain no key", () => {
     for (const id of idsOf({ apiKey: ["secret-one", "secret-two"] })) {
       expect(id).toMatch(/^c@[\da-f]{16}$/);
     }
@@ -123,13 +123,13 @@ describe("the names of a channel's health", () => {
 
   it.each<[string, Partial<ChannelOptions>]>([
     ["another key", { apiKey: "other" }],
-    ["another address", { baseUrl: "https://proxy.example/x" }],
+    ["another URL", { baseUrl: "https://proxy.example/x" }],
     ["another id", { id: "d" }],
-  ])("are others with %s", (_what, options) => {
+  ])("change with %s", (_what, options) => {
     expect(idsOf(options)).not.toEqual(idsOf({}));
   });
 
-  it("stay with the keys that stay, in whatever place", () => {
+  it("stay the same for keys in another order", () => {
     const before = idsOf({ apiKey: ["a", "b"] });
     const after = idsOf({ apiKey: ["c", "b", "d"] });
     expect(after[0]).toBe(before[0]);
@@ -142,7 +142,7 @@ describe("the names of a channel's health", () => {
     ["weights", { weight: 7, priority: 3 }],
     ["mappings", { modelMapping: { a: "b" } }],
     ["timeouts", { timeouts: { idleMs: 5 } }],
-  ])("stay with other %s", (_what, options) => {
+  ])("stay the same with other %s", (_what, options) => {
     expect(idsOf(options)).toEqual(idsOf({}));
   });
 });

@@ -1,25 +1,23 @@
 import { sha256 } from "#sha256";
 import type { Family, UpstreamCall } from "../families/family.js";
 import { findSecrets } from "../redact.js";
-import type { Timeouts } from "../upstream/transport.js";
-import { remember } from "../util/remember.js";
 import { createSeriesMap, isSeries } from "../util/series.js";
 
 /** One configured account at a provider. */
 export interface ChannelOptions {
   /** Names the channel in usage records and logs. */
   id: string;
-  /** The wire format it speaks: `seedream`, `qwen-image`, or the name of a family of yours. */
+  /** The provider's wire format: `seedream`, `qwen-image`, or the name of your own family. */
   family: string;
   /**
-   * The provider's key, or several, which take turns and fail one by one. Sent to the provider only;
-   * never logged.
+   * The provider's key, or several keys. The keys take turns, and each has its own cooldowns. Keys are sent to the
+   * provider only, and never logged.
    */
   apiKey: string | readonly (string | undefined)[] | undefined;
   /**
-   * As the provider's own SDK takes it, such as `https://ark.cn-beijing.volces.com/api/v3`; an
-   * address without a path gets the family's. `https`; `http` only on loopback or with `allowHttp`. Default: the
-   * family's.
+   * The base URL as in the provider's own SDK, such as `https://ark.cn-beijing.volces.com/api/v3`. A URL without a path
+   * gets the path of the family's URL. Must be `https`; `http` is allowed on loopback and with `allowHttp`. Default: the
+   * family's URL.
    */
   baseUrl?: string | undefined;
   /**
@@ -28,14 +26,13 @@ export interface ChannelOptions {
    */
   allowHttp?: boolean | undefined;
   /**
-   * Service model to the provider's model or endpoint id. A series maps to one name, or, when both
-   * end in `*`, name by name (`"image-edit*": "qwen-image-edit*"`). Default: every model of the
-   * family under its own name.
+   * Maps service models to the provider's model or endpoint ids. A series maps to one name, or to a series
+   * (`"image-edit*": "qwen-image-edit*"`). Default: every model of the family under its own name.
    */
   modelMapping?: Readonly<Record<string, string>> | undefined;
-  /** Channels of the highest number are tried first. Default 0. */
+  /** Channels with the highest number are tried first. Default 0. */
   priority?: number | undefined;
-  /** Share of the traffic among channels of one priority. Default 1. */
+  /** Share of the traffic among channels with the same priority. Default 1. */
   weight?: number | undefined;
   /**
    * Headers that are sent to the provider in addition to those of the family. A value is masked like a key if the
@@ -45,32 +42,42 @@ export interface ChannelOptions {
   headers?: Readonly<Record<string, string>> | undefined;
   /** Milliseconds. Default: connect 10 s, first byte 900 s, idle 300 s. */
   timeouts?: Partial<Timeouts> | undefined;
-  /** Hosts of result links that may have an address of a private network. Default: none. */
+  /** Hosts of result links that may have an address in a private network. Default: none. */
   resultHosts?: readonly string[] | undefined;
-  /** Send a request again on another channel even where an image may have been made. Default false. */
+  /** Send a request again on another channel even if an image may have been made. Default false. */
   retryUnsafe?: boolean | undefined;
+}
+
+/** How long a provider may take, in milliseconds. */
+export interface Timeouts {
+  /** Until the connection is accepted. */
+  readonly connectMs: number;
+  /** From the end of the request to the first byte of the response. Images take a minute and more. */
+  readonly firstByteMs: number;
+  /** Between two chunks of the response. */
+  readonly idleMs: number;
 }
 
 /** One of the keys of a channel. */
 export interface ChannelKey {
-  /** Its place in the options, from 0. */
+  /** Its index in the options, from 0. */
   readonly index: number;
   readonly apiKey: string;
-  /** The headers of a call with it: those of the family, over which stand the channel's, and the key. Not to be changed. */
+  /** Adds the headers of the channel and the key to the headers of the family. */
   readonly toHeaders: (headers: UpstreamCall["headers"]) => UpstreamCall["headers"];
-  /** Names its health; where the channel has no other key, that of the channel. */
+  /** Names the health of the key. If the channel has one key, this is the channel's id too. */
   readonly healthId: string;
 }
 
-/** A channel, ready to send to. */
+/** A channel with all defaults. */
 export interface Channel {
   readonly id: string;
   readonly family: Family;
   /** At least one. */
   readonly keys: readonly ChannelKey[];
-  /** Names the health of what its keys have in common. */
+  /** Names the health of the channel apart from its keys. */
   readonly healthId: string;
-  /** Without a slash at its end. */
+  /** Without a slash at the end. */
   readonly baseUrl: string;
   readonly priority: number;
   readonly weight: number;
@@ -78,17 +85,17 @@ export interface Channel {
   readonly timeouts: Timeouts;
   readonly resultHosts: readonly string[];
   readonly retryUnsafe: boolean;
-  /** Where a call to this path goes. */
+  /** Returns the URL of a path below the base URL. */
   readonly toUrl: (path: string) => string;
-  /** The provider's name of a service model, or `undefined` when the channel does not serve it. */
+  /** Returns the provider's name of a service model, or `undefined` if the channel does not serve it. */
   toUpstreamModel(model: string): string | undefined;
   /** The provider's model names that the mapping contains literally. */
   readonly upstreamNames: ReadonlySet<string>;
-  /** The service models that its mapping gives this provider's name; a series where many have it. */
+  /** Returns the service models that map to a name of the provider. May include series. */
   findServiceModels(upstreamModel: string): readonly string[];
 }
 
-/** Where an attempt goes. */
+/** The channel, the key and the model of an attempt. */
 export interface Route {
   readonly channel: Channel;
   readonly key: ChannelKey;
@@ -98,16 +105,16 @@ export interface Route {
 
 const DEFAULT_TIMEOUTS: Timeouts = { connectMs: 10_000, firstByteMs: 900_000, idleMs: 300_000 };
 
-/** A channel from validated options. */
+/** Creates a channel from validated options. */
 export function createChannel(options: ChannelOptions, family: Family): Channel {
   const { id, apiKey = "" } = options;
   const baseUrl = toBaseUrl(options.baseUrl ?? family.defaultBaseUrl, family.defaultBaseUrl);
   const headers = toLowerCaseNames(options.headers ?? {});
-  const keys = [apiKey].flat().map((text = "", index) => ({
+  const keys = [apiKey].flat().map((key = "", index) => ({
     index,
-    apiKey: text,
-    toHeaders: createHeaders({ ...headers, authorization: `Bearer ${text}` }),
-    healthId: createHealthId(id, baseUrl, text),
+    apiKey: key,
+    toHeaders: (given: UpstreamCall["headers"]) => ({ ...given, ...headers, authorization: `Bearer ${key}` }),
+    healthId: createHealthId(id, baseUrl, key),
   }));
   const [onlyKey, ...others] = keys;
   return {
@@ -122,23 +129,22 @@ export function createChannel(options: ChannelOptions, family: Family): Channel 
     timeouts: toTimeouts(options.timeouts ?? {}),
     resultHosts: options.resultHosts ?? [],
     retryUnsafe: options.retryUnsafe ?? false,
-    // The same text each time, of which is known what a fresh one would have to be worked out of: its hash.
-    toUrl: remember((path) => baseUrl + path),
-    toUpstreamModel: remember(createModelMapping(options.modelMapping)),
+    toUrl: (path) => baseUrl + path,
+    toUpstreamModel: createModelMapping(options.modelMapping),
     upstreamNames: new Set(Object.values(options.modelMapping ?? {}).filter((name) => !isSeries(name))),
     findServiceModels: (upstreamModel) => findKeys(options.modelMapping ?? {}, upstreamModel),
   };
 }
 
-/** A service model of a request, and its key in `models`: the name itself, or a series that the name belongs to. */
+/** A service model and its key in `models`: the name itself, or the series that the name belongs to. */
 interface NamedModel {
   readonly name: string;
   readonly entry: string;
 }
 
 /**
- * The health ids of channels, of their keys, and of a model with each of the keys. These ids are read from the store
- * that gateways share, and kept after a reload. A model whose provider name is not in the options, such as a name of
+ * Returns the health ids of channels, of their keys, and of a model with each key. The cooldowns of these ids are read
+ * from the store that gateways share, and kept after a reload. A model whose provider name is not in the options, such as a name of
  * a series, has no id here: clients could choose an unlimited number of names.
  */
 export function healthIdsOf(channels: readonly Channel[], model?: NamedModel): string[] {
@@ -153,14 +159,14 @@ export function healthIdsOf(channels: readonly Channel[], model?: NamedModel): s
 }
 
 /**
- * Whether the options contain the model's name, of the gateway or of the provider. If they do, clients cannot choose
- * the name.
+ * Returns true if the options contain the model's name or its name at the provider. Then clients cannot choose the
+ * name.
  */
 export function isConfiguredModel(channel: Channel, { name, entry }: NamedModel): boolean {
   return !isSeries(entry) || channel.upstreamNames.has(channel.toUpstreamModel(name) ?? name);
 }
 
-/** The secrets that no response, log line or record may contain. */
+/** Returns the secrets that no response, log line or record may contain. */
 export function secretsOf({ keys, headers }: Channel): readonly string[] {
   return findSecrets(
     keys.map(({ apiKey }) => apiKey),
@@ -168,18 +174,7 @@ export function secretsOf({ keys, headers }: Channel): readonly string[] {
   );
 }
 
-/** Put together once for a family that gives the same headers with each call. */
-function createHeaders(own: UpstreamCall["headers"]): ChannelKey["toHeaders"] {
-  let latest:
-    | { readonly given: UpstreamCall["headers"]; readonly whole: UpstreamCall["headers"] }
-    | undefined;
-  return (given) => {
-    if (latest?.given !== given) latest = { given, whole: Object.freeze({ ...given, ...own }) };
-    return latest.whole;
-  };
-}
-
-/** In one spelling, so that the key and the content type of a call replace those of the options. */
+/** Lower case, so that the headers of the key and of the options replace those of the family. */
 function toLowerCaseNames(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
@@ -192,7 +187,7 @@ function toTimeouts({ connectMs, firstByteMs, idleMs }: Partial<Timeouts>): Time
   };
 }
 
-/** An address without a path gets the path of the family's own. */
+/** A URL without a path gets the path of the family's URL. */
 function toBaseUrl(address: string, defaultBaseUrl: string): string {
   const url = new URL(address);
   const path = url.pathname === "/" ? new URL(defaultBaseUrl).pathname : url.pathname;
@@ -221,9 +216,8 @@ function findKeys(mapping: Readonly<Record<string, string>>, upstreamModel: stri
 const FINGERPRINT_DIGITS = 16;
 
 /**
- * Names the health of a channel or of one of its keys, in this process and among the gateways of a
- * fleet. Another address or key gives another name, so that a corrected channel starts afresh. The key cannot be
- * read from it.
+ * Returns the health id of a channel or of one of its keys. All gateways with the same options have the same id. Another
+ * URL or key has another id, so a corrected channel begins without cooldowns. The key cannot be read from the id.
  */
 function createHealthId(channelId: string, ...account: readonly string[]): string {
   const hash = sha256(account.join("\n"));
@@ -246,14 +240,14 @@ export function readModelHealthId(
 
 const HOUR_MS = 3_600_000;
 
-/** For how long what a request holds is kept for it: longer than any request to these channels takes. */
+/** Returns a time that is longer than any call to these channels. Slots, keys and holds of a call are leased for it. */
 export function findLeaseMs(channels: readonly Channel[]): number {
   let longestMs = 0;
   let othersMs = 0;
   for (const { timeouts, retryUnsafe } of channels) {
     const { connectMs, firstByteMs, idleMs } = timeouts;
     longestMs = Math.max(longestMs, firstByteMs + idleMs);
-    // Elsewhere no other attempt follows one that waited in vain for an answer.
+    // Without `retryUnsafe` no attempt follows one that timed out.
     othersMs += connectMs + (retryUnsafe ? firstByteMs : 0);
   }
   return HOUR_MS + longestMs + othersMs;

@@ -17,7 +17,7 @@ describe("createRetryBudgets", () => {
     expect(budget.take("m")).toBe(true);
   });
 
-  it("when everything fails, sends at most a fifth more than the traffic, or three", () => {
+  it("allows at most a fifth of the traffic, or three, if everything fails", () => {
     const steps = array(record({ isRequest: boolean(), waitMs: integer({ min: 0, max: 30 }) }), {
       maxLength: 500,
     });
@@ -39,13 +39,13 @@ describe("createRetryBudgets", () => {
     );
   });
 
-  it("is one for each model: an outage of one takes no retries from another", () => {
+  it("is separate for each model", () => {
     const budget = createRetryBudgets(() => 0, DEFAULT_RETRY_BUDGET);
     while (budget.take("x"));
     expect(budget.take("y")).toBe(true);
   });
 
-  it("is forgotten with its model", () => {
+  it("is forgotten when its model is removed", () => {
     const budget = createRetryBudgets(() => 0, DEFAULT_RETRY_BUDGET);
     while (budget.take("x"));
     budget.retain(["x"]);

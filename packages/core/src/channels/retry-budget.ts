@@ -1,4 +1,4 @@
-/** How much may be sent again, so that an outage is not answered with a multiple of the traffic. */
+/** Limits retries, so that an outage does not multiply the traffic. */
 export interface RetryBudgetPolicy {
   /** Milliseconds. */
   readonly windowMs: number;

@@ -1,9 +1,9 @@
 import { type Channel, readModelHealthId } from "./channel.js";
 import type { ChannelHealth } from "./health.js";
 
-/** How a channel, or one of its keys, is. */
+/** The state of a channel, a key or a model. */
 interface HealthStatus {
-  /** `cooling`: left alone until `nextTryAt`. `probing`: one request is finding out whether it works again. */
+  /** `cooling`: not used until `nextTryAt`. `probing`: one request is finding out whether it works again. */
   readonly state: "ready" | "cooling" | "probing";
   /**
    * The reason for the cooldown. Of a key or a model: `credential`, `rate` or `quota`. Of a model: `model`. Of a
@@ -14,9 +14,9 @@ interface HealthStatus {
   readonly nextTryAt?: string;
 }
 
-/** How one of several keys is. */
+/** The state of one of several keys. */
 export interface KeyStatus extends HealthStatus {
-  /** Its place in `apiKey`, from 0. */
+  /** Its index in `apiKey`, from 0. */
   readonly index: number;
 }
 
@@ -28,25 +28,25 @@ export interface ModelStatus extends HealthStatus {
   readonly key?: number;
 }
 
-/** How a channel is. With all of its keys cooling it is as the key that is tried next. */
+/** The state of a channel. If all of its keys cool, this is the state of the key that is tried next. */
 export interface ChannelStatus extends HealthStatus {
   readonly id: string;
-  /** Of a channel with several keys. */
+  /** Present if the channel has several keys. */
   readonly keys?: readonly KeyStatus[];
   /** The models that cool on this channel while it serves its other models. Absent if there are none. */
   readonly models?: readonly ModelStatus[];
 }
 
-/** The states of the channels, in the order of the options. */
+/** Returns the states of the channels, in the order of the options. */
 export function describeChannels(channels: readonly Channel[], health: ChannelHealth): ChannelStatus[] {
   const modelIds = Map.groupBy(health.coolingIds(), (id) => readModelHealthId(id)?.keyHealthId);
   return channels.map((channel) => {
     const models = channel.keys.flatMap((key) => {
       const ids = modelIds.get(key.healthId) ?? [];
-      const place = channel.keys.length === 1 ? {} : { key: key.index };
+      const index = channel.keys.length === 1 ? {} : { key: key.index };
       return ids.map((id) => ({
         upstreamModel: readModelHealthId(id)?.upstreamModel ?? "",
-        ...place,
+        ...index,
         ...describe(id, health),
       }));
     });

@@ -35,7 +35,7 @@ describe("the configured spelling of a name", () => {
     expect(createSpeller(KEYS)(name)).toBe(expected);
   });
 
-  it("changes A to Z only, so that no name changes its length", () => {
+  it("changes only A to Z, so that no name changes its length", () => {
     expect(foldCase("ÄİK-É")).toBe("Äİk-É");
   });
 });

@@ -5,11 +5,11 @@ import { createModelResolver, type ModelResolver } from "./resolve-model.js";
 
 interface Counted {
   readonly resolve: ModelResolver;
-  /** How often a channel was asked whether it serves a name. */
+  /** The number of lookups in channels. */
   readonly asked: () => number;
 }
 
-/** Channels of which each serves one exact model and one of a series. */
+/** Each channel serves one exact model and one model of a series. */
 function createCounted(count: number): Counted {
   let asked = 0;
   const names = Array.from({ length: count }, (_, index) => index);
@@ -39,12 +39,12 @@ function createCounted(count: number): Counted {
   return { resolve, asked: () => asked };
 }
 
-describe("among five hundred channels", () => {
+describe("with five hundred channels, the resolver", () => {
   it.each([
-    ["a model by its name", "exact-7", "generate", "c7"],
-    ["a model of a series, once it was asked for", "series-7", "generate", "c7"],
-    ["an identifier of the provider's, once it was asked for", "ep-7", "native", "c7"],
-  ] as const)("finds %s without asking any", (_what, model, operation, id) => {
+    ["a model", "exact-7", "generate", "c7"],
+    ["a model of a series after its first request", "series-7", "generate", "c7"],
+    ["a provider's name after its first request", "ep-7", "native", "c7"],
+  ] as const)("finds %s without a lookup", (_what, model, operation, id) => {
     const { resolve, asked } = createCounted(500);
     resolve(model, { id: "me" }, operation);
     const before = asked();
@@ -54,14 +54,14 @@ describe("among five hundred channels", () => {
     expect(asked()).toBe(before);
   });
 
-  it("asks each once for a name that none of them serves", () => {
+  it("looks in each channel once for a name that no channel serves", () => {
     const { resolve, asked } = createCounted(500);
     const before = asked();
     expect(() => resolve("series-x", { id: "me" }, "generate")).toThrow("The model series-x does not exist.");
     expect(asked() - before).toBe(500);
   });
 
-  it("asks none for a name that is no model's", () => {
+  it("looks in no channel for a name that is not a model", () => {
     const { resolve, asked } = createCounted(500);
     const before = asked();
     expect(() => resolve("other", { id: "me" }, "generate")).toThrow("The model other does not exist.");

@@ -31,7 +31,7 @@ describe("a service model that is mapped to an endpoint id", () => {
     ["512x512", 400, "size"],
     ["2K", 200, undefined],
     ["2048x2048", 200, undefined],
-  ])("has the sizes of its service name: %s is answered with %i", async (size, status, param) => {
+  ])("has the sizes of its service name: %s gets %i", async (size, status, param) => {
     const { post, calls } = createTestGateway(undefined, {
       models: { "seedream-4-5-251128": { family: "seedream" } },
       channels: [
@@ -52,7 +52,7 @@ describe("a service model that is mapped to an endpoint id", () => {
 });
 
 describe("the model of a request", () => {
-  it("goes out under the name of the channel, and nothing else does", async () => {
+  it("is sent with its name on the channel, and other fields are unchanged", async () => {
     const { post, calls } = createTestGateway(undefined, options);
     await post({ model: "image-edit-plus", prompt: "x", image: "https://x/y" });
     expect(calls[0]?.body["model"]).toBe("qwen-image-edit-plus");
@@ -81,7 +81,7 @@ describe("the model of a request", () => {
     ["image-edit-max", 404, "The model image-edit-max does not exist."],
     ["ep-1", 404, "The model ep-1 does not exist."],
     ["x".repeat(1_000), 404, `The model ${"x".repeat(128)} does not exist.`],
-  ])("%j is refused", async (model, status, message) => {
+  ])("is refused if it is %j", async (model, status, message) => {
     const { post, calls } = createTestGateway(undefined, options);
     const answer = await post({ model, prompt: "x" });
     expect(answer.status).toBe(status);
@@ -103,7 +103,7 @@ describe("the model of a request", () => {
     ["with a line end", "p\n", 404],
     ["with half of a surrogate pair", "p\ud83d", 404],
     ["with a whole one", "p😀", 200],
-  ])("in a series is a name: %s", async (_what, rest, status) => {
+  ])("has a valid name in a series: %s", async (_what, rest, status) => {
     const { post, calls } = createTestGateway(undefined, options);
     const answer = await post({ model: `image-edit-${rest}`, prompt: "x", image: "https://x/y" });
     expect(answer.status).toBe(status);
@@ -117,7 +117,7 @@ describe("the model of a request", () => {
     [[], "half", 403],
     [["seedream*"], "half", 403],
     [undefined, "half", 200],
-  ])("with %j allowed to the caller, %s is answered with %i", async (models, model, status) => {
+  ])("of a caller with the models %j: %s gets %i", async (models, model, status) => {
     const { post } = createTestGateway(undefined, {
       ...options,
       callers: undefined,
@@ -161,7 +161,7 @@ describe("a name that differs only in case", () => {
     ["image-2.0-Pro-2026", "image-2.0-pro-2026"],
     ["image-max", "image-Max"],
     ["image-PLUS", "image-plus"],
-  ])("from a model, a price or a row is a 404 that names the other: %s", async (model, meant) => {
+  ])("from the name of a model, a price or a row gets a 404 with that name: %s", async (model, meant) => {
     const { post, calls } = createTestGateway(undefined, cased);
     expect(await post({ model, prompt: "x" })).toMatchObject({
       status: 404,
@@ -175,7 +175,7 @@ describe("a name that differs only in case", () => {
     expect(calls).toEqual([]);
   });
 
-  it("is not told of a model that the caller may not use", async () => {
+  it("gets a 404 without the name of a model that the caller may not use", async () => {
     const { post } = createTestGateway(undefined, {
       ...cased,
       callers: undefined,
@@ -186,7 +186,7 @@ describe("a name that differs only in case", () => {
     });
   });
 
-  it("in a part that nothing configures is a name of its series", async () => {
+  it("in a part that is not configured is another name of the series", async () => {
     const { post, records } = createTestGateway(undefined, cased);
     expect((await post({ model: "image-2.0-Blue", prompt: "x" })).status).toBe(200);
     expect(records).toMatchObject([{ model: "image-2.0-Blue", charge: "0.2" }]);
@@ -206,7 +206,7 @@ describe("a name that differs only in case", () => {
     },
   );
 
-  it("counts for a caller's models neither", async () => {
+  it("is accepted in a caller's models too", async () => {
     const { post } = createTestGateway(undefined, {
       ...cased,
       caseInsensitiveNames: true,

@@ -7,43 +7,43 @@ import type { Caller, CallerLimits, Operation, ResponseFormat } from "../types.j
 import { remember } from "../util/remember.js";
 import { createSeriesMap, includesName, isSeries } from "../util/series.js";
 
-/** A service model of the operator. */
+/** The options of a service model. */
 export interface ModelOptions {
-  /** The wire format behind it: `seedream`, `qwen-image`, or the name of a family of yours. */
+  /** The wire format of the providers: `seedream`, `qwen-image`, or the name of your own family. */
   family: string;
-  /** The name of a row of the family's limits, or a row of your own. Default: the row of the service name, if any. */
+  /** The name of a row of the family's limits, or your own row. Default: the row of the service name, if there is one. */
   limits?: string | ModelLimits | undefined;
-  /** Response format for requests that name none. The caller's default wins over it. */
+  /** Response format for requests without one. The default of the caller has precedence. */
   responseFormat?: ResponseFormat | undefined;
-  /** What each caller may do with this model, or with all names of this series together, beside its other limits. */
+  /** Limits of each caller for this model, or for all names of this series together, in addition to its other limits. */
   callerLimits?: CallerLimits | undefined;
 }
 
-/** A model that a caller may use, and who can make its images. */
+/** A model that a caller may use, and the channels that serve it. */
 export interface ResolvedModel {
   /** The service model name. */
   readonly name: string;
-  /** Its key in `models`: its name, or a series with endless names. */
+  /** Its key in `models`: its name, or the series that the name belongs to. */
   readonly entry: string;
   readonly family: Family;
   readonly limits: ModelLimits | undefined;
   readonly responseFormat: ResponseFormat | undefined;
   readonly callerLimits: CallerLimits | undefined;
-  /** The channels that serve it; at least one. */
+  /** At least one. */
   readonly channels: readonly Channel[];
   /** The model's names at these channels. */
   readonly upstreamModels: readonly string[];
-  /** What names the health of those channels and their keys. */
+  /** The health ids of these channels, their keys, and the model with these keys. */
   readonly healthIds: readonly string[];
-  /** For how long what a request to them holds is kept for it. */
+  /** The lease of slots, idempotency keys and holds of a call to these channels, in milliseconds. */
   readonly leaseMs: number;
 }
 
 /**
- * Finds the model that a body asks for, by its service name; for the operation `native` also by an
- * identifier of the provider's that a channel maps to.
+ * Finds the model of a request by its service name. For the operation `native` it also finds a model by its name at the
+ * provider, if a channel maps to that name.
  *
- * @throws GatewayError when there is none for this caller
+ * @throws GatewayError if there is no such model for this caller
  */
 export type ModelResolver = (model: unknown, caller: Caller, operation: Operation) => ResolvedModel;
 
@@ -56,7 +56,7 @@ export interface ModelTables {
   readonly isCaseInsensitive?: boolean | undefined;
 }
 
-/** A resolver over validated options. */
+/** Creates a resolver from validated options. */
 export function createModelResolver(
   { models, otherNames = [], isCaseInsensitive = false }: ModelTables,
   families: ReadonlyMap<string, Family>,
@@ -86,37 +86,37 @@ export function createModelResolver(
     };
   };
 
-  // However many channels there are, a request costs what those cost that serve its model.
+  // Computed once, so that a request does not look at hundreds of channels.
   const exact = new Map(exactNames.map((name) => [name, findServing(name)]));
   const findInSeries = remember((name: string) => {
     const found = isPlainName(name) && spell(name) === name ? findServing(name) : undefined;
-    return found === undefined || isCaseInsensitive || !hidesRow(found) ? found : undefined;
+    return found === undefined || isCaseInsensitive || !isOtherRow(found) ? found : undefined;
   });
-  /** Without this check, `image-2.0-PRO` would get the row of `image-2.0*`, or no row. */
-  const hidesRow = ({ name, entry, family }: ResolvedModel): boolean => {
+  /** True if another case of the name selects another row of limits: `image-2.0-PRO` would get the row of `image-2.0*`. */
+  const isOtherRow = ({ name, entry, family }: ResolvedModel): boolean => {
     const isByName = typeof models[entry]?.limits === "undefined";
     return isByName && !isSameRow(family.findLimits?.(name), family.findLimits?.(foldRest(name, entry)));
   };
   const findByServiceName = (name: string): ResolvedModel | undefined =>
     exact.get(name) ?? findInSeries(name);
 
-  const exactNamesBehind = createNameIndex([...exact.values()]);
+  const exactNamesOf = createNameIndex([...exact.values()]);
 
-  /** The service models that some channel's mapping gives this name; a series where many have it. */
+  /** Returns the service models that some channel maps to this name of the provider. May include series. */
   const findNames = (identifier: string): ReadonlySet<string> => {
     const found = channels.flatMap((channel) =>
       channel
         .findServiceModels(identifier)
         .filter((name) => serves(channel, name) && channel.toUpstreamModel(name) === identifier),
     );
-    return new Set([...(exactNamesBehind.get(identifier) ?? []), ...found]);
+    return new Set([...(exactNamesOf.get(identifier) ?? []), ...found]);
   };
 
   const findByIdentifier = remember((identifier: string) => {
     const [name = "", ...others] = findNames(identifier);
     if (others.length > 0 || isSeries(name)) {
       throw invalidRequest(
-        `Several models stand behind ${identifier.slice(0, 128)}: send the service model's name.`,
+        `Several models are mapped to ${identifier.slice(0, 128)}: send the service model's name.`,
         "model",
       );
     }
@@ -132,8 +132,8 @@ export function createModelResolver(
       : includesName(allowed, name);
   };
 
-  /** The model whose name differs from this name only in case, if the caller may use that model. */
-  const findMeant = (name: string, caller: Caller): string | undefined => {
+  /** Returns the name of a model whose name differs only in case, if the caller may use that model. */
+  const findOtherCase = (name: string, caller: Caller): string | undefined => {
     const spelled = spell(name);
     const entry = table.find(spelled)?.key ?? "";
     const candidates = [spelled, foldRest(spelled, entry)].filter((candidate) => candidate !== name);
@@ -145,7 +145,7 @@ export function createModelResolver(
     const found =
       findByServiceName(isCaseInsensitive ? spell(foldCase(name)) : name) ??
       (operation === "native" ? findByIdentifier(name) : undefined);
-    if (found === undefined) throw notFoundError(name, findMeant(name, caller));
+    if (found === undefined) throw notFoundError(name, findOtherCase(name, caller));
     if (!mayUse(caller, found.name)) {
       throw new GatewayError(
         "model_not_allowed",
@@ -159,8 +159,8 @@ export function createModelResolver(
   };
 }
 
-function notFoundError(name: string, meant: string | undefined): GatewayError {
-  const advice = meant === undefined ? "" : ` Names are case-sensitive: send ${meant.slice(0, 128)}.`;
+function notFoundError(name: string, otherCase: string | undefined): GatewayError {
+  const advice = otherCase === undefined ? "" : ` Names are case-sensitive: send ${otherCase.slice(0, 128)}.`;
   const message = `The model ${name.slice(0, 128)} does not exist.${advice}`;
   return new GatewayError("model_not_found", message, { param: "model" });
 }
@@ -177,7 +177,7 @@ function isSameRow(a: ModelLimits | undefined, b: ModelLimits | undefined): bool
 
 type Served = Pick<ResolvedModel, "channels" | "upstreamModels" | "healthIds" | "leaseMs">;
 
-/** What the channels that serve a model determine for it. */
+/** Returns the properties of a model that depend on its channels. */
 function describeChannels(
   { name, entry }: Pick<ResolvedModel, "name" | "entry">,
   channels: readonly Channel[],
@@ -207,7 +207,7 @@ function isPlainName(name: string): boolean {
   return name.length <= MAX_NAME_LENGTH && isName(name) && /^[^\p{Cc}\p{Cs}]+$/u.test(name);
 }
 
-/** The provider's names to the service models that a channel maps to them. */
+/** Returns the service models for each name of the provider that a channel maps them to. */
 function createNameIndex(
   models: readonly (ResolvedModel | undefined)[],
 ): ReadonlyMap<string, ReadonlySet<string>> {
@@ -221,14 +221,14 @@ function createNameIndex(
   return names;
 }
 
-/** The row of limits of a model: the operator's own, or one of the family's by its name. */
+/** Returns the row of limits of a model: the operator's own row, or the family's row with that name. */
 export function findModelLimits(
   limits: ModelOptions["limits"],
   name: string,
   family: Family,
 ): ModelLimits | undefined {
   if (typeof limits === "object") return limits;
-  // Rows are in lower case, and an operator may write a model's name in another case.
+  // The names of rows are in lower case. An operator may write a model's name in another case.
   return family.findLimits?.(limits ?? name) ?? family.findLimits?.(foldCase(limits ?? name));
 }
 

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import type { ChannelOptions } from "../channels/channel.js";
-import type { Timeouts } from "../upstream/transport.js";
+import type { ChannelOptions, Timeouts } from "../channels/channel.js";
 import { isJsonObject } from "../util/json.js";
 import { milliseconds, name, names, TRUE_OR_FALSE } from "./schema-values.js";
 

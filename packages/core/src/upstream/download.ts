@@ -1,7 +1,8 @@
+import type { Timeouts } from "../channels/channel.js";
 import { detectMediaType } from "../images/reference-image.js";
 import { isPublicAddress, readLiteralAddress } from "./public-address.js";
 import { readContentCoding } from "./read.js";
-import type { Timeouts, Transport, TransportResponse } from "./transport.js";
+import type { Transport, TransportResponse } from "./transport.js";
 
 /** The channel whose result links are fetched, and the addresses that the links may have besides public ones. */
 export interface ResultSource {

@@ -56,7 +56,7 @@ function refuse(status: number, code: string, message = ""): Response {
   return Response.json({ error: { code, message } }, { status });
 }
 
-describe("the test of a channel", () => {
+describe("probeChannel", () => {
   it.each([
     [
       "image-2.0-pro-2026-06-22",
@@ -65,7 +65,7 @@ describe("the test of a channel", () => {
     ],
     ["image-2.0-pro", { "image-2.0-pro*": "qwen-image-2.0-pro*" }, "qwen-image-2.0-pro"],
     ["image-2.0-pro-2026-03-03", { "image-2.0-pro-2026-03-03": "ep-pro" }, "ep-pro"],
-  ])("of a dated model of a series, %s, needs no picture", async (model, modelMapping, upstreamModel) => {
+  ])("sends no image for the dated model %s of a series", async (model, modelMapping, upstreamModel) => {
     const { channel, parts, sent } = createBench(makesImageInMessages, {
       family: "qwen-image",
       modelMapping,
@@ -80,7 +80,7 @@ describe("the test of a channel", () => {
     ]);
   });
 
-  it("of a dated edit model sends a picture", async () => {
+  it("sends an image for a dated edit model", async () => {
     const { channel, parts, sent } = createBench(makesImageInMessages, { family: "qwen-image" });
     const models = { "image-edit*": { family: "qwen-image" } };
     const model = "image-edit-plus-2025-12-15";
@@ -88,7 +88,7 @@ describe("the test of a channel", () => {
     expect(JSON.stringify(sent)).toContain("data:image/");
   });
 
-  it("asks for one picture and tells what came of it", async () => {
+  it("requests one image and returns the result", async () => {
     const { channel, parts, sent } = createBench(makesImage, {
       modelMapping: { "seedream-4-5-251128": "ep-1" },
     });
@@ -102,7 +102,7 @@ describe("the test of a channel", () => {
     expect(sent).toEqual([{ model: "ep-1", prompt: expect.any(String) }]);
   });
 
-  it("finds no image where an answer tells of a failure, as clients do", async () => {
+  it("reports no image if the response contains a failure, as for clients", async () => {
     const { channel, parts } = createBench(() =>
       Response.json({ ...ARK_ANSWER, error: { code: "InternalServiceError", message: "No." } }),
     );
@@ -112,7 +112,7 @@ describe("the test of a channel", () => {
     });
   });
 
-  it("tries each of its keys, and says which of them is refused", async () => {
+  it("tries each key, and names the refused key", async () => {
     const { channel, parts } = createBench(
       (key) => (key === KEYS[1] ? refuse(401, "AuthenticationError", `No such key: ${key}`) : makesImage()),
       { apiKey: KEYS },
@@ -133,7 +133,7 @@ describe("the test of a channel", () => {
     });
   });
 
-  it("ends a cooldown when it succeeds, also before it is due", async () => {
+  it("ends a cooldown when it succeeds, even before its end", async () => {
     const { channel, parts } = createBench(makesImage);
     const [key] = channel.keys;
     if (key === undefined) throw new Error("The channel has no key.");
@@ -164,21 +164,21 @@ describe("the test of a channel", () => {
       },
       { reason: "unreachable", status: undefined, message: "refused" },
     ],
-  ])("tells of %s", async (_what, answer, expected) => {
+  ])("reports %s", async (_what, answer, expected) => {
     const { channel, parts } = createBench(answer);
     const { ok, keys } = await probeChannel(channel, {}, parts);
     expect(ok).toBe(false);
     expect(keys).toMatchObject([{ ok: false, index: 0, durationMs: 1_500, ...expected }]);
   });
 
-  it("takes the model and the fields that it is given", async () => {
+  it("uses the given model and fields", async () => {
     const { channel, parts, sent } = createBench(makesImage);
     const options = { model: "series-9", fields: { prompt: "A cat", size: "2K" } };
     expect(await probeChannel(channel, options, parts)).toMatchObject({ model: "series-9", ok: true });
     expect(sent).toEqual([{ model: "series-9", prompt: "A cat", size: "2K" }]);
   });
 
-  it("sends a picture to a model that only edits, where there is no other one", async () => {
+  it("sends an image if the channel serves only edit models", async () => {
     const dashscope = { family: "qwen-image" };
     const both = createBench(makesImageInMessages, dashscope);
     expect(await probeChannel(both.channel, {}, both.parts)).toMatchObject({ model: "image-max", ok: true });

@@ -13,36 +13,36 @@ import { findNoImageError, maskFailure } from "./failure.js";
 import { readJsonResponse } from "./read.js";
 import type { Transport, TransportResponse } from "./transport.js";
 
-/** What `gateway.test` found. */
+/** The result of `gateway.probeChannel`. */
 export interface ChannelProbe {
   /** The channel's id. */
   readonly channel: string;
   /** The service model. */
   readonly model: string;
   readonly upstreamModel: string;
-  /** True when each key made an image. */
+  /** True if each key made an image. */
   readonly ok: boolean;
   readonly keys: readonly KeyProbe[];
 }
 
-/** What a test needs of the gateway. */
+/** The dependencies of {@link probeChannel}. */
 export interface ChannelProbeParts extends KeyProbeParts {
   readonly models: Readonly<Record<string, ModelOptions>>;
 }
 
 /**
- * Asks a channel for one picture with each of its keys, one after another. A success ends a
- * cooldown, a failure counts like that of a request. The provider is paid for each picture.
+ * Requests one image with each key of a channel, one after another. A success ends a cooldown. A failure counts like
+ * the failure of a request. The provider charges each image.
  *
- * @throws GatewayError `model_not_found` when the channel does not serve the model,
- * `invalid_request_error` when none can be chosen, or for wrong fields
+ * @throws GatewayError `model_not_found` if the channel does not serve the model, `invalid_request_error` if no model can
+ * be chosen or for wrong fields
  */
 export async function probeChannel(
   channel: Channel,
   options: ChannelProbeOptions,
   parts: ChannelProbeParts,
 ): Promise<ChannelProbe> {
-  const request = createTestRequest(channel, parts.models, options);
+  const request = createProbeRequest(channel, parts.models, options);
   const keys: KeyProbe[] = [];
   const upstreamModel = channel.toUpstreamModel(request.model) ?? request.model;
   for (const key of channel.keys) keys.push(await probeKey({ channel, key, upstreamModel }, request, parts));
@@ -55,11 +55,11 @@ export async function probeChannel(
   };
 }
 
-/** How one key of a channel fared in a test. */
+/** The result for one key of a channel. */
 export type KeyProbe =
   | {
       readonly ok: true;
-      /** Its place in `apiKey`, from 0. */
+      /** The index in `apiKey`, from 0. */
       readonly index: number;
       readonly images: number;
       readonly usage: Usage | undefined;
@@ -68,30 +68,30 @@ export type KeyProbe =
   | {
       readonly ok: false;
       readonly index: number;
-      /** As in the channel's status, or `content`: the provider is well, and made no image of the request. */
+      /** As in the channel's status, or `content`: the provider works but made no image. */
       readonly reason: string;
-      /** The HTTP status, when the provider answered. */
+      /** The HTTP status of the upstream response, if one came. */
       readonly status: number | undefined;
-      /** The provider's error code, when it gave one. */
+      /** The provider's error code, if it sent one. */
       readonly code: string | undefined;
-      /** What the provider said, or what became of the connection. Keys are masked. */
+      /** The provider's message, or the error of the connection. Keys are masked. */
       readonly message: string | undefined;
       readonly durationMs: number;
     };
 
-/** What the test of a key needs of the gateway. */
+/** The dependencies of the probe of one key. */
 interface KeyProbeParts {
   readonly transport: Transport;
   readonly logger: Logger;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly health: ChannelHealth;
-  /** Takes keys out of what a provider said. */
+  /** Masks keys in what a provider sent. */
   readonly mask: SecretMask;
   readonly maxResponseBytes: number;
 }
 
-/** Sends the request with one key, and tells the health of the key and its channel how it went. */
+/** Sends the request with one key, and reports the result to the health of the channel. */
 async function probeKey(route: Route, request: ImageRequest, parts: KeyProbeParts): Promise<KeyProbe> {
   const { index } = route.key;
   const startedAt = parts.now();
@@ -133,32 +133,31 @@ function toFailure({ upstreamCode, message }: GatewayError, { status }: Transpor
   return { kind: "content", status, code: upstreamCode, message };
 }
 
-/** The innermost message: what the network said rather than that it failed. */
+/** Returns the innermost message, which is the cause in the network. */
 function findMessage(cause: unknown): string {
   if (!(cause instanceof Error)) return "";
   return findMessage(cause.cause) || cause.message;
 }
 
-/** What `gateway.test` sends, where the default will not do. */
+/** Options of `gateway.probeChannel`. */
 export interface ChannelProbeOptions {
   /**
-   * A service model. Default: the first name in `models` that the channel serves; one that needs no
-   * reference image comes before one that does.
+   * A service model. Default: the first name in `models` that the channel serves. Models without a required reference
+   * image come first.
    */
   readonly model?: string | undefined;
-  /** Fields as a client sends them. Default: a short prompt, and a picture where the model needs one. */
+  /** Fields as a client sends them. Default: a short prompt, and an image if the model requires one. */
   readonly fields?: JsonObject | undefined;
 }
 
 const PROMPT = "A white circle on a black ground.";
 
 /**
- * A small request for one picture, as a client of the channel's would send it.
+ * Creates a small request for one image, like one that a client would send.
  *
- * @throws GatewayError `model_not_found` when the channel does not serve the model,
- * `invalid_request_error` when none can be chosen, or for wrong fields
+ * @throws GatewayError see {@link probeChannel}
  */
-function createTestRequest(
+function createProbeRequest(
   channel: Channel,
   models: Readonly<Record<string, ModelOptions>>,
   { model, fields }: ChannelProbeOptions,
@@ -170,7 +169,7 @@ function createTestRequest(
   const limitsOf = (name: string): Limits => findModelLimits(table.find(name)?.value.limits, name, family);
 
   const served = Object.keys(models).filter((name) => !isSeries(name) && isServed(name));
-  const name = model ?? served.find((other) => !needsPicture(limitsOf(other))) ?? served[0];
+  const name = model ?? served.find((other) => !needsImage(limitsOf(other))) ?? served[0];
   if (name === undefined) {
     throw invalidRequest(`Name the model: the channel ${channel.id} serves series only.`, "model");
   }
@@ -180,9 +179,9 @@ function createTestRequest(
     });
   }
   const limits = limitsOf(name);
-  const picture = needsPicture(limits) ? { image: TEST_PICTURE } : {};
+  const image = needsImage(limits) ? { image: TEST_IMAGE } : {};
   const [operation = "generate"] = family.operations.has("generate") ? [] : family.operations;
-  return family.normalize(fields ?? { prompt: PROMPT, ...picture }, {
+  return family.normalize(fields ?? { prompt: PROMPT, ...image }, {
     operation,
     model: name,
     limits,
@@ -192,12 +191,12 @@ function createTestRequest(
 
 type Limits = ReturnType<typeof findModelLimits>;
 
-function needsPicture(limits: Limits): boolean {
+function needsImage(limits: Limits): boolean {
   return (limits?.references?.min ?? 0) > 0;
 }
 
-/** A white PNG of 384 x 384 pixels, which every provider takes as a reference image. */
-const TEST_PICTURE =
+/** A white PNG of 384 x 384 pixels. Every provider accepts it as a reference image. */
+const TEST_IMAGE =
   "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAYAAAAGAAQAAAACMvIgSAAAAUklEQVR42u3LMQ0AAAwDoPo33WrYuQR+" +
   "0qMIgiAIgiAIgiAIgiAIgiAIgiAIgiAIgiAIgiAIgiAIgiAIgiAIgiAIgiAIgiAIgiAIgiAIgiD8DgPBfLwqh5C9KwAAAABJRU5E" +
   "rkJggg==";

@@ -1,11 +1,6 @@
+import type { Timeouts } from "../channels/channel.js";
 import type { ProducedBody } from "../images/json-body.js";
-import {
-  isUnreachableCode,
-  type Timeouts,
-  type Transport,
-  TransportError,
-  type TransportResponse,
-} from "./transport.js";
+import { isUnreachableCode, type Transport, TransportError, type TransportResponse } from "./transport.js";
 
 /** The part of `fetch` that the gateway calls. */
 export type Fetch = (input: string, init: RequestInit) => Promise<Response>;

@@ -3,19 +3,14 @@ import "#node-version";
 import { lookup } from "node:dns";
 import type { LookupFunction } from "node:net";
 import { Agent, buildConnector, type Dispatcher } from "undici";
+import type { Timeouts } from "../channels/channel.js";
 import type { HeaderReader } from "../http.js";
 import type { ProducedBody } from "../images/json-body.js";
 import { lendChunks } from "../images/lend-chunks.js";
 import { ChunkQueue } from "../util/chunk-queue.js";
 import { watchHttp1Sockets } from "./http1-sockets.js";
 import { isPublicAddress } from "./public-address.js";
-import {
-  isUnreachableCode,
-  type Timeouts,
-  type Transport,
-  TransportError,
-  type TransportResponse,
-} from "./transport.js";
+import { isUnreachableCode, type Transport, TransportError, type TransportResponse } from "./transport.js";
 
 /**
  * How many bytes a socket may hold before undici waits for it. A produced body may overwrite a chunk when the next one

@@ -1,17 +1,8 @@
+import type { Timeouts } from "../channels/channel.js";
 import type { HeaderReader } from "../http.js";
 import type { ProducedBody } from "../images/json-body.js";
 import { toPlainError } from "../redact.js";
 import type { JsonObject } from "../util/json.js";
-
-/** How long a provider may take, in milliseconds. */
-export interface Timeouts {
-  /** Until the connection is accepted. */
-  readonly connectMs: number;
-  /** From the end of the request to the first byte of the response. Images take a minute and more. */
-  readonly firstByteMs: number;
-  /** Between two chunks of the response. */
-  readonly idleMs: number;
-}
 
 /** A POST to a provider. */
 export interface TransportRequest {

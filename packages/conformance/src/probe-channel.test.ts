@@ -4,24 +4,24 @@ import { useProviders } from "./support/use-providers.js";
 
 const providers = useProviders();
 
-describe("gateway.test over the emulated providers", () => {
+describe("gateway.probeChannel with the emulated providers", () => {
   it.each([
     ["ark", "seedream-4-0-250828", "doubao-seedream-4-0-250828"],
     ["dashscope", "image-max", "qwen-image-max"],
     ["dashscope", "image-edit-plus", "qwen-image-edit-plus"],
   ])(
-    "makes a picture on the channel %s with the model %s, and no caller pays",
+    "makes an image on the channel %s with the model %s, and charges no caller",
     async (id, model, upstreamModel) => {
       const { gateway, records } = await serve(providers());
-      const { ok, keys, ...test } = await gateway.probeChannel(id, { model });
-      expect({ ok, ...test }).toEqual({ ok: true, channel: id, model, upstreamModel });
+      const { ok, keys, ...probe } = await gateway.probeChannel(id, { model });
+      expect({ ok, ...probe }).toEqual({ ok: true, channel: id, model, upstreamModel });
       expect(keys).toMatchObject([{ ok: true, index: 0, images: 1 }]);
       await gateway.close();
       expect(records).toEqual([]);
     },
   );
 
-  it("tells why a key made none, and the channel cools; a test that succeeds ends that", async () => {
+  it("reports why a key made no image and starts a cooldown, which a successful probe ends", async () => {
     const { gateway } = await serve(providers());
     providers().emulator.faults.add({ wrongKey: true, times: 1 });
     const model = "seedream-4-0-250828";
@@ -35,9 +35,9 @@ describe("gateway.test over the emulated providers", () => {
     expect(JSON.stringify(gateway.status())).not.toContain("credential");
   });
 
-  it("knows its channels and models", async () => {
+  it("refuses an unknown channel and a model that the channel does not serve", async () => {
     const { gateway } = await serve(providers());
-    await expect(gateway.probeChannel("nowhere")).rejects.toMatchObject({ code: "model_not_found" });
+    await expect(gateway.probeChannel("nowhere")).rejects.toMatchObject({ code: "channel_not_found" });
     await expect(gateway.probeChannel("ark", { model: "image-max" })).rejects.toMatchObject({
       code: "model_not_found",
     });
