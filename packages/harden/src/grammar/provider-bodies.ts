@@ -41,7 +41,7 @@ export function drawFailure(random: Random): ProviderBody {
 export function drawEvents(random: Random): ProviderEvents {
   return {
     size: chance(random, 0.5) ? pick(random, ["2K", "4k", "2048x2048", "auto", 7, null]) : null,
-    events: Array.from({ length: drawInt(random, 0, 7) }, () => drawEvent(random)),
+    events: Array.from({ length: drawInt(random, 0, chance(random, 0.2) ? 20 : 7) }, () => drawEvent(random)),
   };
 }
 
@@ -169,7 +169,7 @@ function drawEvent(random: Random): ProviderEvents["events"][number] {
       : pick(random, ["image_generation.completed", "image_generation.partial_failed", "error", "unknown"]);
   const fields = {
     ...often(random, "type", () => type),
-    ...often(random, "image_index", () => (chance(random, 0.9) ? drawInt(random, 0, 4) : drawCount(random))),
+    ...often(random, "image_index", () => (chance(random, 0.9) ? drawInt(random, 0, 9) : drawCount(random))),
     ...often(random, "size", () => drawSize(random)),
     ...(type === "image_generation.completed" && often(random, "usage", () => drawUsage(random))),
     ...(type.endsWith("failed") &&

@@ -124,8 +124,9 @@ const createEventsCheck = (families: Families): FunctionCheck<ProviderEvents> =>
       if (wasOver && reader.isOver !== true) return { rule: "a stream that is over stays over", seen: event };
       wasOver = reader.isOver === true;
     }
-    const { images, usage, failure } = reader.result();
-    const result = { images, usage, isOver: wasOver, hasFailure: failure !== undefined };
+    const { images, usage, failure, imageFailure } = reader.result();
+    const reason = failure && { code: failure.code, message: failure.message };
+    const result = { images, usage, isOver: wasOver, failure: reason, imageFailure };
     return isDeepStrictEqual(result, expectStreamResult(input))
       ? undefined
       : {

@@ -4,11 +4,16 @@ import { readPixels } from "./expect-values.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
+interface Reason {
+  readonly code: string;
+  readonly message: string;
+}
+
 /** What a successful body of a provider says. */
 export interface ExpectedResult {
   readonly images: readonly unknown[];
   readonly errors: readonly { readonly index: number; readonly code: string; readonly message: string }[];
-  readonly failure: { readonly code: string; readonly message: string } | undefined;
+  readonly failure: Reason | undefined;
   readonly usage: Fields | undefined;
 }
 
@@ -58,11 +63,13 @@ export function expectStreamResult({ size, events }: ProviderEvents): {
   readonly images: number;
   readonly usage: Fields | undefined;
   readonly isOver: boolean;
-  readonly hasFailure: boolean;
+  readonly failure: Reason | undefined;
+  readonly imageFailure: Reason | undefined;
 } {
   const pixels: { key: unknown; pixels: number | undefined }[] = [];
   let completed: Fields | undefined;
-  let hasFailure = false;
+  let failure: Reason | undefined;
+  let imageFailure: Reason | undefined;
   for (const { event, data } of events) {
     const body = parseObject(data);
     const type = isFilled(body?.["type"]) ? body["type"] : event;
@@ -75,12 +82,14 @@ export function expectStreamResult({ size, events }: ProviderEvents): {
       else pixels[earlier] = image;
     } else if (type === "image_generation.completed" && body !== undefined) {
       completed = { ...completed, ...readCounts(body["usage"]) };
-    } else if (type !== "image_generation.partial_failed") {
-      hasFailure ||= type === "error" || (body !== undefined && Boolean(body["error"]));
+    } else if (type === "image_generation.partial_failed" && body !== undefined) {
+      imageFailure ??= readReason(body["error"]);
+    } else if (type === "error" || (body !== undefined && Boolean(body["error"]))) {
+      failure = readStreamError(body ?? {});
     }
   }
   const isOver = completed !== undefined;
-  return { images: pixels.length, usage: completed ?? countUsage(pixels), isOver, hasFailure };
+  return { images: pixels.length, usage: completed ?? countUsage(pixels), isOver, failure, imageFailure };
 }
 
 function countUsage(images: readonly { readonly pixels: number | undefined }[]): Fields | undefined {
@@ -112,7 +121,14 @@ function parseObject(data: string): Fields | undefined {
   }
 }
 
-function readReason(error: unknown): { readonly code: string; readonly message: string } {
+/** The error of an error event: `{"error":{"code","message"}}`, or the same fields at the top level. */
+function readStreamError(body: Fields): Reason {
+  const { code, message } = isObject(body["error"]) ? body["error"] : body;
+  const text = isFilled(body["error"]) ? body["error"] : "The provider failed.";
+  return { code: isFilled(code) ? code : "upstream_error", message: isFilled(message) ? message : text };
+}
+
+function readReason(error: unknown): Reason {
   const { code, message } = toObject(error);
   return {
     code: isFilled(code) ? code : "upstream_no_image",
