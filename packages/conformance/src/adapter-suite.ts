@@ -12,7 +12,9 @@ import { describeStreams } from "./adapter-suite/describe-streams.js";
 import { describeUploads } from "./adapter-suite/describe-uploads.js";
 import { useProviders } from "./support/use-providers.js";
 
-/** What a gateway does in every host. Each host calls it once, in a file of a few lines. */
+/**
+ * Describes the behaviour of a gateway in every host. The test file of each host calls this function once.
+ */
 export function describeAdapter(host: AdapterHost): void {
   describe(`a gateway in ${host.name}`, () => {
     const providers = useProviders();

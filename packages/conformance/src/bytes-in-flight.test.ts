@@ -9,15 +9,15 @@ import { CALLER_KEY, CHANNEL_KEY, QWEN_IMAGE } from "./support/test-gateway.js";
 
 const MB = 1024 * 1024;
 const MAX_BYTES = 32 * MB;
-/** Of uploads alone, which are quick to look for then. */
+/** The limit for tests with uploads only. It is small so that the tests are fast. */
 const MAX_UPLOADED_BYTES = 2 * MB;
 const PATH = "/v1/images/generations";
-/** More than the buffers of two sockets take. */
+/** More than the buffers of two sockets. */
 const IMAGE = Buffer.alloc(18 * MB);
 const HEADERS = { authorization: `Bearer ${CALLER_KEY}`, "content-type": "application/json" };
 const OVERLOADED = expect.stringContaining('"code":"overloaded"');
 
-/** A gateway over sockets, whose provider answers with a link to one large image. */
+/** A gateway on a socket, whose provider responds with a link to one large image. */
 async function serve(options: Partial<GatewayOptions> = {}): Promise<string> {
   const provider = await listen(({ method, headers }, res) => {
     if (method === "GET") return void res.end(IMAGE);
@@ -42,7 +42,7 @@ async function serve(options: Partial<GatewayOptions> = {}): Promise<string> {
   return url;
 }
 
-/** Not JSON, and as long as asked: it is read whole, and then refused with a 400. */
+/** A body of this length that is not JSON. It is read completely and then refused with a 400. */
 const upload = (url: string, bytes: number): Promise<Answer> =>
   send(url, {
     path: PATH,
@@ -50,19 +50,19 @@ const upload = (url: string, bytes: number): Promise<Answer> =>
     body: "x".repeat(bytes),
   });
 
-/** Only where nothing at all is held is there room for it. */
+/** A body as large as the limit. It is accepted only if no other bytes are in flight. */
 const fillBudget = async (url: string, bytes: number): Promise<number> => (await upload(url, bytes)).status;
 
 const ASK = JSON.stringify({ model: QWEN_IMAGE, prompt: "a fox", response_format: "b64_json" });
 
 describe("uploads over sockets", () => {
-  it("past the budget are a 503 that says when to come again, and pass once the others are gone", async () => {
+  it("get a 503 with retry-after above the limit, and are accepted when the others have ended", async () => {
     const url = await serve({ maxBytesInFlight: MAX_UPLOADED_BYTES });
     const length = 1.25 * MB;
     const first = open(url, { path: PATH, headers: { ...HEADERS, "content-length": String(length) } });
     const answered = readAnswer(first);
     first.write("x".repeat(length - 1));
-    // One byte more than fits beside the first, so that the first always fits.
+    // One byte more than the free space next to the first upload.
     await expect
       .poll(() => upload(url, MAX_UPLOADED_BYTES - length + 2))
       .toMatchObject({ status: 503, headers: { "retry-after": "1" }, text: OVERLOADED });
@@ -71,7 +71,7 @@ describe("uploads over sockets", () => {
     expect(await fillBudget(url, MAX_UPLOADED_BYTES)).toBe(400);
   });
 
-  it("in chunks past the budget are a 503", async () => {
+  it("in chunks get a 503 above the limit", async () => {
     const url = await serve({ maxBytesInFlight: MAX_UPLOADED_BYTES });
     const piece = "x".repeat(MB / 16);
     const pieces = Array.from({ length: 40 }, () => piece);
@@ -80,7 +80,7 @@ describe("uploads over sockets", () => {
     expect(await fillBudget(url, MAX_UPLOADED_BYTES)).toBe(400);
   });
 
-  it("whose client leaves in the middle hold nothing", async () => {
+  it("whose client disconnects in the middle free their bytes", async () => {
     const url = await serve({ maxBytesInFlight: MAX_UPLOADED_BYTES });
     const call = { path: PATH, headers: { ...HEADERS, "content-length": String(MAX_UPLOADED_BYTES) } };
     const { socket } = await openRaw(url, call);
@@ -91,7 +91,7 @@ describe("uploads over sockets", () => {
   });
 });
 
-/** Asks for the image and reads nothing of it. */
+/** Requests the image and does not read the response. */
 const begin = async (url: string) => {
   const headers = { ...HEADERS, "content-length": String(ASK.length) };
   const { socket } = await openRaw(url, { path: PATH, headers });
@@ -100,11 +100,11 @@ const begin = async (url: string) => {
   return socket;
 };
 
-/** One look is an upload of 32 MB. */
+/** Each check is an upload of 32 MB. */
 const POLLED = { timeout: 15_000 };
 
-describe("a large answer over a socket", { timeout: 40_000 }, () => {
-  it("is held while its reader is slow, and no longer when it has read it", async () => {
+describe("a large response over a socket", { timeout: 40_000 }, () => {
+  it("counts as bytes in flight until its client has read it", async () => {
     const url = await serve();
     const socket = await begin(url);
     await expect.poll(() => fillBudget(url, MAX_BYTES), POLLED).toBe(503);
@@ -117,7 +117,7 @@ describe("a large answer over a socket", { timeout: 40_000 }, () => {
     expect(received).toBeGreaterThan(IMAGE.length);
   });
 
-  it("is held no longer when its reader has left", async () => {
+  it("does not count after its client has disconnected", async () => {
     const url = await serve();
     const socket = await begin(url);
     await expect.poll(() => fillBudget(url, MAX_BYTES), POLLED).toBe(503);
@@ -126,7 +126,7 @@ describe("a large answer over a socket", { timeout: 40_000 }, () => {
     await expect.poll(() => fillBudget(url, MAX_BYTES), POLLED).toBe(400);
   });
 
-  it("frees its caller's place for the request that follows it", async () => {
+  it("frees its caller's slot for the next request", async () => {
     const url = await serve({ limits: { concurrent: 1 } });
     for (const _ of [1, 2, 3]) {
       const answer = await send(url, { path: PATH, headers: HEADERS, body: ASK });

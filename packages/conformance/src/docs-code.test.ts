@@ -11,13 +11,13 @@ const BLOCKS: readonly CodeBlock[] = [
   ...SOURCES.flatMap((path) => extractFromComments(path, readText(path))),
 ];
 
-/** What must be found, so that the compiler is known to look. */
+/** Wrong code. The compiler must report it, which shows that it runs. */
 const BROKEN: readonly CodeBlock[] = [
   { path: "broken.md", line: 7, code: 'const text = "1";\nconst count: number = text;' },
   { path: "outdated.md", line: 3, code: 'import { createGatewy } from "@calotype/core";' },
 ];
 
-describe("the code that the documents and comments show", () => {
+describe("the code blocks of documents and comments", () => {
   const problems = compileBlocks([...BLOCKS, ...BROKEN]);
 
   it.each(BLOCKS)("compiles at $path:$line", ({ path, line, code }) => {
@@ -30,20 +30,20 @@ describe("the code that the documents and comments show", () => {
     expect(ofThis).toEqual([]);
   });
 
-  it("is all that the compiler has to complain about, beside the blocks that are broken on purpose", () => {
+  it("cause no other compiler error than the blocks with wrong code", () => {
     expect(problems.filter((problem) => !BLOCKS.some(({ path }) => problem.startsWith(`${path}:`)))).toEqual([
       "broken.md:8:7 error TS2322: Type 'string' is not assignable to type 'number'.",
       expect.stringMatching(/^outdated\.md:3:10 error TS2\d+: .*createGatewy/),
     ]);
   });
 
-  it("is fenced wherever a comment has an example", () => {
+  it("are fenced in every comment with an @example", () => {
     const bare = SOURCES.filter((path) => /@example(?!\s*\n\s*\* ```ts\n)/.test(readText(path)));
 
     expect(bare).toEqual([]);
   });
 
-  it("is there at the entry of every package that is mounted, and in the documents", () => {
+  it("exist in the README and in the entry points of the packages", () => {
     const paths = new Set(BLOCKS.map(({ path }) => path));
 
     expect([...paths]).toEqual(
@@ -59,7 +59,7 @@ describe("the code that the documents and comments show", () => {
 });
 
 describe("the extraction of code", () => {
-  it("takes the blocks of TypeScript, with the line that they begin at", () => {
+  it("finds TypeScript blocks and their first line", () => {
     const text = [
       "Text", //
       "```ts",
@@ -91,7 +91,7 @@ describe("the extraction of code", () => {
     ]);
   });
 
-  it("takes the examples of comments without their asterisks", () => {
+  it("finds the examples of comments and removes the asterisks", () => {
     const source =
       "/**\n * Adds.\n *\n * @example\n * ```ts\n * add(1);\n *\n *   add(2);\n * ```\n */\nadd();\n";
 

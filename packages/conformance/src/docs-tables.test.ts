@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { readText } from "./support/workspace.js";
 
-/** Of each row of a table whose first cell is a name in code, its cells as they stand. */
+/** The cells of each table row whose first cell begins with code. */
 function readRows(path: string, from = ""): string[][] {
   const text = readText(path);
   const lines = text.slice(text.indexOf(from)).split("\n");
@@ -10,7 +10,7 @@ function readRows(path: string, from = ""): string[][] {
 
 const withoutMarks = (cell = ""): string => cell.replaceAll(/[|`]/g, "").trim();
 
-it("names every code of an error with its status and type, in the order of the code", () => {
+it("docs/errors.md lists every error code with its status and type, in the order of errors.ts", () => {
   const source = readText("packages/core/src/errors.ts");
   const kinds = [...source.matchAll(/^ {2}(\w+): \{ status: (\d{3}), type: "(\w+)" \},$/gm)];
   const expected = kinds.map(([, code, status, type]) => [code, status, type]);
@@ -21,7 +21,7 @@ it("names every code of an error with its status and type, in the order of the c
   expect(rows).toEqual(expected);
 });
 
-it("names every option of the gateway, and none more", () => {
+it("docs/configuration.md lists exactly the options of the gateway", () => {
   const source = readText("packages/core/src/options/options.ts");
   const body = /export interface GatewayOptions \{\n(.*?)\n\}/s.exec(source)?.[1] ?? "";
   const expected = [...body.matchAll(/^ {2}(\w+)\??:/gm)].map(([, option]) => option);

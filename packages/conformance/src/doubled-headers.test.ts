@@ -9,7 +9,7 @@ import { useProviders } from "./support/use-providers.js";
 const providers = useProviders();
 const BODY = JSON.stringify({ model: SEEDREAM, prompt: "a fox" });
 
-/** Sends a request whose head ends with these lines, as they are. */
+/** Sends a request whose head ends with exactly these lines. */
 async function sendWith(url: string, lines: readonly string[]): Promise<Answer> {
   const [first = "", ...rest] = lines;
   const { socket, answer } = await openRaw(url, {
@@ -32,21 +32,21 @@ describe("a head with an Idempotency-Key", () => {
     ["that is empty", ["Idempotency-Key:"]],
     ["of 300 characters", [`Idempotency-Key: ${"k".repeat(300)}`]],
     ["of other bytes than ASCII", ["Idempotency-Key: schl\u00FCssel"]],
-  ])("is a 400 that names it, and nothing is sent: %s", async (_what, lines) => {
+  ])("gets a 400 that names the header, and nothing is sent: %s", async (_what, lines) => {
     const { url } = await serve(providers());
     const { status, text } = await sendWith(url, lines);
     expect([status, text]).toEqual([400, expect.stringContaining("Idempotency-Key")]);
     expect(sentUpstream(providers())).toEqual([]);
   });
 
-  it("too large for the server is refused by it, and the next request passes", async () => {
+  it("is refused by the server if it is too large, and the next request passes", async () => {
     const { url } = await serve(providers());
     expect((await sendWith(url, [`Idempotency-Key: ${"k".repeat(1_000_000)}`])).status).toBe(431);
     expect((await sendWith(url, ["Idempotency-Key: one"])).status).toBe(200);
   });
 });
 
-describe("a head with a length that is not the body's", () => {
+describe("a head whose length is not that of the body", () => {
   it.each<[string, readonly string[]]>([
     ["two lengths", ["Content-Length: 1"]],
     ["a length and chunks", ["Transfer-Encoding: chunked"]],

@@ -4,7 +4,9 @@ import { findCycle } from "./support/find-cycle.js";
 import { readImports } from "./support/read-imports.js";
 import { findFiles, readText } from "./support/workspace.js";
 
-/** Packages of ours that each package may import. A package that is not listed may import none. */
+/**
+ * The packages of this workspace that each package may import. A package that is not listed may import none.
+ */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   core: [],
   emulator: [],
@@ -22,8 +24,10 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 const APART = ["billing", "families"];
 
 /**
- * What not every runtime has, and the files of core that may use it. The runtime selects the transport of Node, its
- * temporary files and the check of Node's version. The reader of forms needs busboy, and busboy needs `node:stream`
+ * What not every runtime has, and the files of core that may use it. The runtime selects the transport of
+ * Node, its
+ * temporary files and the check of Node's version. The reader of forms needs busboy, and busboy needs
+ * `node:stream`
  * and `node:buffer`.
  */
 const RUNTIME_BOUND: Readonly<Record<string, readonly string[]>> = {
@@ -68,14 +72,14 @@ describe.each(PACKAGES)("the package %s", (name) => {
 
   const ownSources = SOURCES.filter((path) => path.startsWith(`packages/${name}/`));
 
-  it("imports no package of ours that it may not know", () => {
+  it("imports only the packages that it may import", () => {
     expect(ownSources).not.toEqual([]);
     const ours = importsOf(ownSources).filter(([, specifier]) => specifier.startsWith("@calotype/"));
 
     expect(ours.filter(([, specifier]) => !allowed.has(toPackage(specifier)))).toEqual([]);
   });
 
-  it("depends on the packages of ours that it imports, and on no other that it may not know", () => {
+  it("depends on the packages that it imports", () => {
     const manifest = JSON.parse(readText(`packages/${name}/package.json`)) as Record<
       string,
       object | undefined
@@ -92,7 +96,7 @@ describe.each(PACKAGES)("the package %s", (name) => {
     expect(imported.filter((dependency) => !declared.includes(dependency))).toEqual([]);
   });
 
-  it("reaches other packages by their names, not by paths", () => {
+  it("imports other packages by name and not by path", () => {
     const outside = importsOf(ownSources).filter(
       ([file, specifier]) =>
         specifier.startsWith(".") && !resolve(file, specifier).startsWith(`packages/${name}/src/`),
@@ -101,7 +105,7 @@ describe.each(PACKAGES)("the package %s", (name) => {
     expect(outside).toEqual([]);
   });
 
-  it("imports in no circle, types included", () => {
+  it("has no import cycle, including types", () => {
     const graph = new Map(
       ownSources.map((file) => [
         file,
@@ -128,7 +132,7 @@ describe("core", () => {
     expect(crossing).toEqual([]);
   });
 
-  it("uses what not every runtime has in a few places only", () => {
+  it("uses modules that not every runtime has only in the listed files", () => {
     const misplaced = importsOf(CORE).filter(([file, specifier]) => {
       const places = RUNTIME_BOUND[specifier] ?? (specifier.startsWith("node:") ? [] : undefined);
       return places !== undefined && !places.includes(file.replace("packages/core/src/", ""));
@@ -139,7 +143,7 @@ describe("core", () => {
 });
 
 describe("all sources", () => {
-  it("name files that exist, so that no import escapes these tests", () => {
+  it("import files that exist, so that these tests see every import", () => {
     const missing = importsOf(SOURCES).filter(
       ([file, specifier]) => specifier.startsWith(".") && !SOURCES.includes(resolve(file, specifier)),
     );
@@ -163,7 +167,7 @@ describe("the reader of imports", () => {
   });
 });
 
-describe("the finder of circles", () => {
+describe("the search for cycles", () => {
   it.each([
     [{ a: ["b"], b: ["c"], c: [] }, undefined],
     [{ a: ["b", "c"], b: ["c"], c: [] }, undefined],

@@ -28,7 +28,7 @@ describe("bodies of JSONTestSuite", () => {
     return readRefusal(answer);
   };
 
-  it.each(PARSING.filter(({ file }) => file.startsWith("y_")))("takes $file", async (sample) => {
+  it.each(PARSING.filter(({ file }) => file.startsWith("y_")))("accepts $file", async (sample) => {
     expect(await answerTo(sample)).toMatchObject(refusal(explainValid(sample)));
   });
 
@@ -60,7 +60,7 @@ describe("bodies of JSONTestSuite", () => {
   });
 });
 
-/** What is wrong with a valid text that holds no image request. */
+/** The error for valid JSON that is not an image request. */
 function explainValid({ file, bytes }: Case): string {
   if (file === "y_object_duplicated_key.json" || file === "y_object_duplicated_key_and_value.json") {
     return "The field a is given twice.";
@@ -70,7 +70,7 @@ function explainValid({ file, bytes }: Case): string {
   return isObject ? "model is required" : "The body must be a JSON object.";
 }
 
-/** The refusal of a request that cannot be served, in the envelope. */
+/** The error of a refused request. */
 function refusal(message: unknown) {
   const code = "invalid_request_error";
   return { status: 400, error: { message, type: code, code } };

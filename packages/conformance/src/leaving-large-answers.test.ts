@@ -23,7 +23,7 @@ const LARGER = SMALLER.map((picture) => picture.repeat(4));
 v8.setFlagsFromString("--expose-gc");
 const collectGarbage: () => void = vm.runInNewContext("gc");
 
-/** What nobody must ever see. */
+/** Warnings and errors that must not occur. */
 const complaints: unknown[] = [];
 const complain = (complaint: unknown): void => void complaints.push(complaint);
 
@@ -36,7 +36,7 @@ afterEach(() => {
   complaints.length = 0;
 });
 
-/** A gateway on a socket, for as many requests at once as there are clients. */
+/** A gateway on a socket with one slot for each client. */
 async function serve(inTheMiddle: InTheMiddle, { pictures = SMALLER, stallMs = 0 } = {}) {
   const provider = await startLargeProvider(inTheMiddle, pictures);
   const records: UsageRecord[] = [];
@@ -50,7 +50,7 @@ async function serve(inTheMiddle: InTheMiddle, { pictures = SMALLER, stallMs = 0
     onUsage: (record) => void records.push(record),
   });
   const server = createServer(toNodeHandler(gateway));
-  // The host's own limit on a connection that stands still.
+  // The host's own limit for an idle connection.
   server.timeout = stallMs;
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -65,7 +65,7 @@ async function serve(inTheMiddle: InTheMiddle, { pictures = SMALLER, stallMs = 0
 
 type Served = Awaited<ReturnType<typeof serve>>;
 
-/** Asks, and leaves when it is told to. */
+/** Sends a request and disconnects when the test says so. */
 async function ask(
   url: string,
   leaveAt: (answer: Promise<IncomingMessage>) => Promise<unknown>,
@@ -81,8 +81,9 @@ const atOnce = (run: () => Promise<unknown>, clients = CLIENTS) =>
   Promise.all(Array.from({ length: clients }, run));
 
 /**
- * All are charged, and nothing of them is left: as many as before find a place, and so do all the bytes. Nothing
- * failed that nobody heard of, and no emitter warned of its listeners.
+ * Checks that all requests are charged and that their slots and bytes are free again. No promise was rejected
+ * without a
+ * handler, and no event emitter warned about its listeners.
  */
 async function expectAllSettled({ url, gateway, records }: Served, clients = CLIENTS): Promise<void> {
   await vi.waitFor(() => expect(records).toHaveLength(clients), 10_000);
@@ -93,14 +94,14 @@ async function expectAllSettled({ url, gateway, records }: Served, clients = CLI
     headers: { ...CALLER_HEADERS, "content-length": String(16 * MIB) },
     body: " ".repeat(16 * MIB),
   };
-  // Not JSON, and as long as all that may be held.
+  // Not JSON, and as long as the limit of bytes in flight.
   await vi.waitFor(async () => expect((await send(url, whole)).status).toBe(400), 5_000);
   const next = await atOnce(async () => (await send(url, { ...jsonCall({}), path: GENERATIONS })).status);
   expect(new Set(next)).toEqual(new Set([400]));
   expect(complaints).toEqual([]);
 }
 
-/** A request that nobody had received when its client left would cost nothing. */
+/** Waits until the provider has the request, because a request that was not sent costs nothing. */
 const untilAllAsked = ({ asked }: Served): Promise<void> =>
   vi.waitFor(() => expect(asked()).toBe(CLIENTS), { timeout: 10_000, interval: 10 });
 
@@ -124,7 +125,7 @@ it.each<[string, InTheMiddle, (answer: Promise<IncomingMessage>, served: Served)
   },
 );
 
-/** Resolves with the chunk in which the last of so many bytes comes. */
+/** Resolves when this number of bytes has arrived. */
 async function readBytes(incoming: IncomingMessage, bytes: number): Promise<void> {
   let received = 0;
   await new Promise<void>((resolve) => {
@@ -135,7 +136,7 @@ async function readBytes(incoming: IncomingMessage, bytes: number): Promise<void
   });
 }
 
-it("clients that stop reading are cut off, and charged", { timeout: 30_000 }, async () => {
+it("clients that stop reading are disconnected and charged", { timeout: 30_000 }, async () => {
   const served = await serve("goes on", { pictures: LARGER, stallMs: 400 });
   await atOnce(async () => {
     const outgoing = open(served.url, CALL).end(JSON.stringify(SEEDREAM_BODY));
@@ -149,14 +150,14 @@ it("clients that stop reading are cut off, and charged", { timeout: 30_000 }, as
   expect(served.records).toHaveLength(5);
 });
 
-/** What is in use, of the heap and beside it. */
+/** The memory in use, in the heap and outside it. */
 function bytesInUse(): number {
   collectGarbage();
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
 }
 
-it("200 clients that leave answers of 8 MB take no memory, while the rest is read and after", {
+it("200 clients that disconnect from responses of 8 MB need no memory while the rest is read and afterwards", {
   timeout: 60_000,
 }, async () => {
   const served = await serve(100, { pictures: LARGER });
@@ -170,8 +171,9 @@ it("200 clients that leave answers of 8 MB take no memory, while the rest is rea
     most = Math.max(most, bytesInUse() - before);
     await vi.waitFor(() => expect(served.records).toHaveLength(clients + 40), 10_000);
   }
-  // 40 answers of which 4 MB were still to come when their clients had left: 160 MB. Clients and provider are in here,
-  // too, with what they have not yet read of their sockets.
+  // 40 responses of which 4 MB had not arrived when their clients disconnected: 160 MB. This process also
+  // contains the
+  // clients and the provider, with the bytes that they have not read from their sockets.
   expect(most).toBeLessThan(96 * MIB);
   await vi.waitFor(() => expect(bytesInUse() - before).toBeLessThan(8 * MIB), 5_000);
 });

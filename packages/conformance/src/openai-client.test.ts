@@ -15,10 +15,10 @@ import { listen } from "./support/listen.js";
 import { CALLER_KEY, QWEN_IMAGE, SEEDREAM, startGateway } from "./support/test-gateway.js";
 import { useProviders } from "./support/use-providers.js";
 
-// The pictures are drawn in full here: their sizes are looked at.
+// Full-size images, because the tests check their sizes.
 const providers = useProviders({ pictures: "full" });
 
-/** The official client, over a socket, to a gateway in an Express app. */
+/** The official client, which calls a gateway in an Express app over a socket. */
 async function connect(options: ClientOptions = {}) {
   const started = startGateway(providers());
   const { url, close } = await listen(express().use(toExpressHandler(started.gateway)));
@@ -31,7 +31,7 @@ function generate(client: OpenAI, fields: object = {}) {
   return client.images.generate({ model: SEEDREAM, prompt: "a red fox", size: "1K", ...fields });
 }
 
-/** What the provider got, of the one request it got. */
+/** The only request that the provider got. */
 function sentUpstream(): unknown {
   const { requests } = providers().emulator;
   expect(requests.map(({ route }) => route)).toHaveLength(1);
@@ -39,7 +39,7 @@ function sentUpstream(): unknown {
 }
 
 describe("images.generate of the openai client", () => {
-  it("gives links to pictures of the asked size", async () => {
+  it("returns links to images of the requested size", async () => {
     const { client } = await connect();
 
     const { data = [], created } = await client.images.generate({
@@ -54,7 +54,7 @@ describe("images.generate of the openai client", () => {
     expect(await measure(await picture.bytes())).toMatchObject({ width: 1280, height: 720 });
   });
 
-  it("gives four pictures as base64 of the asked size", async () => {
+  it("returns four images of the requested size as base64", async () => {
     const { client, records } = await connect();
 
     const { data = [] } = await client.images.generate({
@@ -80,7 +80,7 @@ describe("images.generate of the openai client", () => {
     expect(records).toMatchObject([{ images: 4, charge: "0.12" }]);
   });
 
-  it("reaches family B with its own fields and OpenAI's", async () => {
+  it("can send the fields of family B and OpenAI's fields", async () => {
     const { client } = await connect();
 
     const { data = [] } = await client.images.generate({
@@ -99,7 +99,7 @@ describe("images.generate of the openai client", () => {
     expect(await measure(await picture.bytes())).toMatchObject({ width: 1328, height: 1328, format: "png" });
   });
 
-  it("takes null for absent, as other clients send it", async () => {
+  it("may send null, which counts as absent", async () => {
     const { client } = await connect();
 
     await client.images.generate({
@@ -115,7 +115,7 @@ describe("images.generate of the openai client", () => {
     expect(sentUpstream()).toEqual({ model: "doubao-seedream-4-0-250828", prompt: "a red fox" });
   });
 
-  it("is told which of OpenAI's own fields had no effect", async () => {
+  it("gets the names of OpenAI's fields that had no effect", async () => {
     const { client } = await connect();
 
     const { response } = await client.images
@@ -145,7 +145,7 @@ describe("images.generate of the openai client", () => {
 });
 
 describe("images.generate of the openai client, streamed", () => {
-  it("gives each picture and the usage as they come", async () => {
+  it("returns each image and the usage when they arrive", async () => {
     const { client, records } = await connect();
 
     const stream = await client.images.generate({
@@ -166,7 +166,7 @@ describe("images.generate of the openai client, streamed", () => {
     expect(records).toMatchObject([{ images: 2, charge: "0.06" }]);
   });
 
-  it("throws where the provider breaks off, and keeps what came before", async () => {
+  it("throws if the provider breaks off, after it has returned the earlier images", async () => {
     const { client } = await connect();
     providers().emulator.faults.add({ streamErrorAfterImages: 1 });
     const stream = await client.images.generate({ model: SEEDREAM, prompt: "kites", n: 3, stream: true });
@@ -204,7 +204,7 @@ describe("images.edit of the openai client", () => {
     expect([readImage(sentUpstream())].flat()).toEqual(urls);
   });
 
-  it("refuses a mask instead of editing the whole picture", async () => {
+  it("gets an error for a mask instead of an edit of the whole image", async () => {
     const { client } = await connect();
     const image = await toFile(await draw(1), "image.png");
 
@@ -219,7 +219,7 @@ describe("images.edit of the openai client", () => {
 });
 
 describe("the errors of the openai client", () => {
-  it("show a wrong key as such, with an id to ask about", async () => {
+  it("identify a wrong key, with a request id", async () => {
     const { client } = await connect({ apiKey: "somebody-elses" });
 
     const error = await failureOf(generate(client), AuthenticationError);
@@ -228,7 +228,7 @@ describe("the errors of the openai client", () => {
     expect(error.requestID).toMatch(/^req_/);
   });
 
-  it("name the field that is wrong", async () => {
+  it("name the wrong field", async () => {
     const { client } = await connect();
 
     const error = await failureOf(generate(client, { size: "512x512" }), BadRequestError);
@@ -238,7 +238,7 @@ describe("the errors of the openai client", () => {
     expect(providers().emulator.requests).toEqual([]);
   });
 
-  it("show an unknown model as not found", async () => {
+  it("report an unknown model as not found", async () => {
     const { client } = await connect();
 
     const error = await failureOf(generate(client, { model: "dall-e-3" }), NotFoundError);
@@ -256,7 +256,7 @@ describe("the errors of the openai client", () => {
     expect(error.message).toMatch(/Request id: \w+/);
   });
 
-  it("show a rate limit and when to come again", async () => {
+  it("report a rate limit and the time to wait", async () => {
     const { client } = await connect();
     providers().emulator.faults.add({ code: "RequestBurstTooFast", retryAfterSeconds: 9 });
 
@@ -266,7 +266,7 @@ describe("the errors of the openai client", () => {
     expect(error.headers.get("retry-after")).toBe("9");
   });
 
-  it("are no errors when waiting was enough", async () => {
+  it("do not occur if a repeat succeeds", async () => {
     const { client, records } = await connect({ maxRetries: 2 });
     providers().emulator.faults.add({ code: "RequestBurstTooFast", retryAfterSeconds: 1, times: 1 });
     const startedAt = performance.now();
@@ -286,7 +286,7 @@ describe("the errors of the openai client", () => {
     { failure: "the provider's answer is broken", fault: { malformedJson: true as const }, status: 502 },
     { failure: "the channel's key is refused", fault: { wrongKey: true as const }, status: 401 },
     { failure: "the provider account is used up", fault: { code: "QuotaExceeded" }, status: 429 },
-  ])("are not repeated, and nothing is sent twice, when $failure", async ({ fault, status }) => {
+  ])("are not repeated, and nothing is sent twice, if $failure", async ({ fault, status }) => {
     const { client, records } = await connect({ maxRetries: 2 });
     providers().emulator.faults.add(fault);
 
@@ -298,7 +298,7 @@ describe("the errors of the openai client", () => {
   });
 });
 
-/** The error with which a call fails; it must be of this class. */
+/** The error of a failed call, which must have this class. */
 async function failureOf<E extends Error>(
   call: PromiseLike<unknown>,
   type: abstract new (...args: never[]) => E,
@@ -315,7 +315,7 @@ function readImage(body: unknown): unknown {
   return typeof body === "object" && body !== null && "image" in body ? body.image : undefined;
 }
 
-/** A small picture of its own. */
+/** A small image that differs from the others. */
 function draw(red: number): Promise<Buffer> {
   const background = { r: red, g: 0, b: 0 };
   return sharp({ create: { width: 64, height: 64, channels: 3, background } })

@@ -24,7 +24,7 @@ afterAll(() => project.remove(), 60_000);
 const folderOf = (name: string): string => join(project.folder, "node_modules", name);
 const readManifest = (name: string): Manifest =>
   JSON.parse(readFileSync(join(folderOf(name), "package.json"), "utf8")) as Manifest;
-/** Files of an installed package of ours; it brings no packages of its own. */
+/** Files of one of our installed packages, without its dependencies. */
 const filesOf = (name: string, pattern = "**/*"): string[] =>
   globSync(pattern, { cwd: folderOf(name), withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -56,7 +56,7 @@ describe.each(PUBLISHED)("the tarball of %s", (name) => {
     expect(readFileSync(join(folderOf(name), "package.json"), "utf8")).not.toMatch(/workspace:|link:|file:/);
   });
 
-  it("has every file that its package.json leads to", () => {
+  it("has every file that its package.json names", () => {
     const { exports = {}, imports = {}, bin = {} } = readManifest(name);
     const targets = [exports, imports, bin].flatMap(leavesOf);
 
@@ -64,7 +64,7 @@ describe.each(PUBLISHED)("the tarball of %s", (name) => {
     expect(targets.filter((target) => !existsSync(join(folderOf(name), target)))).toEqual([]);
   });
 
-  it("maps its code and declarations to sources that are there", () => {
+  it("has source maps that name existing sources", () => {
     const maps = filesOf(name, "dist/**/*.map");
     const lost = maps.flatMap((map) => {
       const { sources } = JSON.parse(readFileSync(join(folderOf(name), map), "utf8")) as {
@@ -79,7 +79,7 @@ describe.each(PUBLISHED)("the tarball of %s", (name) => {
     expect(filesOf(name, "dist/**/*.d.ts").filter((file) => !maps.includes(`${file}.map`))).toEqual([]);
   });
 
-  it("can be required as well as imported, at every entry", () => {
+  it("can be required and imported at every entry point", () => {
     const entries = Object.keys(readManifest(name).exports ?? {})
       .filter((entry) => entry !== "./package.json")
       .map((entry) => name + entry.slice(1));
@@ -100,11 +100,11 @@ describe.each(PUBLISHED)("the tarball of %s", (name) => {
 });
 
 const KEY = "caller-canary-8d2c6b71";
-/** The compiler reads the declarations of all that is installed. */
+/** Slow, because the compiler reads the declarations of all installed packages. */
 const COMPILING = { timeout: 60_000 };
 
 describe("a project with the tarballs", () => {
-  it("makes a key by a command, with its hash", () => {
+  it("has a command that creates a key and its hash", () => {
     const printed = run("npx", ["--no-install", "calotype-key"], project.folder);
 
     const key = /^Key +(\S+)$/m.exec(printed)?.[1] ?? "";
@@ -112,7 +112,7 @@ describe("a project with the tarballs", () => {
     expect(printed).toContain(`hash: "${createHash("sha256").update(key).digest("hex")}"`);
   });
 
-  it("hashes a key from the standard input by a command", () => {
+  it("has a command that hashes a key from standard input", () => {
     const command = join(
       folderOf("@calotype/core"),
       readManifest("@calotype/core").bin?.["calotype-key"] ?? "",
@@ -129,8 +129,8 @@ describe("a project with the tarballs", () => {
     });
   });
 
-  it("says which Node it needs where undici would fail at import", () => {
-    // As on an older Node: undici reads this function at import.
+  it("names the required Node version if Node is too old", () => {
+    // Simulates an older Node: undici reads this function at import.
     project.write("old-node.mjs", 'import zlib from "node:zlib"; delete zlib.createZstdDecompress;');
     const script = project.write("import-express.mjs", 'import "@calotype/express";');
     const { status, stderr } = spawnSync(process.execPath, ["--import", "./old-node.mjs", script], {
@@ -191,7 +191,7 @@ describe("a project with the tarballs", () => {
     },
   );
 
-  it("is told by the compiler when an option is misspelled", COMPILING, () => {
+  it("gets a compiler error for a misspelled option", COMPILING, () => {
     project.write("misspelled.ts", CONSUMER.replace("channels:", "channel:"));
     const tsc = join(ROOT, "node_modules/typescript/bin/tsc");
     const args = [tsc, "--noEmit", "--strict", "--module", "nodenext", "--types", "node", "misspelled.ts"];
@@ -250,7 +250,7 @@ const server = createServer(express().use("/ai", toExpressHandler(gateway)));
 server.listen(0, "127.0.0.1", () => console.log("http://127.0.0.1:" + server.address().port));
 `;
 
-/** Starts the app of the project in a process of its own and gives its address. */
+/** Starts the app of the project in a separate process and returns its address. */
 async function startApp(): Promise<string> {
   const app = spawn(process.execPath, [project.write("app.js", APP)], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -260,7 +260,7 @@ async function startApp(): Promise<string> {
   return url;
 }
 
-/** Every path that stands at the end of a tree of conditions. */
+/** Every path in a tree of export conditions. */
 function leavesOf(tree: unknown): string[] {
   if (typeof tree === "string") return [tree];
   return typeof tree === "object" && tree !== null ? Object.values(tree).flatMap(leavesOf) : [];

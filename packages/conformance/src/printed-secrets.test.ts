@@ -17,23 +17,23 @@ import { CALLER_KEY, CHANNEL_KEY, SEEDREAM, startGateway } from "./support/test-
 import { useProviders } from "./support/use-providers.js";
 import { ROOT } from "./support/workspace.js";
 
-/** A key of a channel that stands in a header of its own. */
+/** A secret of a channel in a custom header. */
 const HEADER_KEY = "header-canary-9e0d4c71";
 const KEYS = { CALLER_KEY, CHANNEL_KEY, HEADER_KEY };
 
-/** The names of the keys that a text holds: the keys themselves may stand in no failure either. */
+/** The names of the keys in a text. Names, because a failure of the test must not print the keys either. */
 const keysIn = (text: string): string[] =>
   Object.entries(KEYS).flatMap(([name, key]) => (text.toLowerCase().includes(key) ? [name] : []));
 
 const providers = useProviders();
 
-// What Node prints of its own accord, of any test here.
+// Warnings that Node prints during any of these tests.
 const warnings: unknown[] = [];
 const keepWarning = (warning: unknown): void => void warnings.push(warning);
 beforeAll(() => void process.on("warning", keepWarning));
 afterAll(() => void process.off("warning", keepWarning));
 
-/** A gateway whose operator is told everything, and all that it was told. */
+/** A gateway with all hooks and a logger, and everything that they got. */
 function startWatched(options: Partial<GatewayOptions> = {}) {
   const told: unknown[] = [];
   const tell = (...values: readonly unknown[]): void => void told.push(...values);
@@ -48,7 +48,7 @@ function startWatched(options: Partial<GatewayOptions> = {}) {
   return { gateway, told };
 }
 
-/** Options of one channel to this address. */
+/** Options with one channel at this address. */
 const channelTo = (baseUrl: string): Partial<GatewayOptions> => ({
   channels: [
     { id: "ark", family: "seedream", apiKey: CHANNEL_KEY, baseUrl, headers: { "x-key": HEADER_KEY } },
@@ -57,8 +57,8 @@ const channelTo = (baseUrl: string): Partial<GatewayOptions> => ({
   billing: undefined,
 });
 
-describe("what is printed of a gateway", () => {
-  it("holds no key, before and after a request", async () => {
+describe("the printed form of a gateway", () => {
+  it("contains no key, before and after a request", async () => {
     const { gateway } = startWatched(channelTo(providers().server.arkBaseUrl));
     expect(keysIn(printEveryWay(gateway, gateway.status()))).toEqual([]);
     expect((await sendByFetch(gateway, jsonCall(SEEDREAM_BODY))).status).toBe(200);
@@ -66,12 +66,12 @@ describe("what is printed of a gateway", () => {
   });
 });
 
-describe("what is printed of a caller", () => {
+describe("the printed form of a caller", () => {
   it.each<[string, Partial<GatewayOptions>]>([
     ["a key in the options", { callers: [{ id: "me", key: CALLER_KEY }] }],
     ["a hash in the options", { callers: [{ id: "me", hash: hashApiKey(CALLER_KEY) }] }],
     ["authenticate", { callers: undefined, authenticate: () => ({ id: "me" }) }],
-  ])("holds no key of %s, nor its hash", async (_what, options) => {
+  ])("contains neither the key of %s nor its hash", async (_what, options) => {
     const callers: Caller[] = [];
     const { gateway } = startWatched({
       ...options,
@@ -86,7 +86,7 @@ describe("what is printed of a caller", () => {
 
 const QUOTED = `Incorrect API key provided: ${CHANNEL_KEY}, sent ${HEADER_KEY}.`;
 
-describe("what the operator is told", () => {
+describe("the arguments of hooks and of the logger", () => {
   it.each<[string, Fault]>([
     ["nothing fails", { latencyMs: 0 }],
     ["the provider hangs up", { hangUp: true }],
@@ -94,7 +94,7 @@ describe("what the operator is told", () => {
     ["the provider refuses the request and quotes the key", { status: 400, message: QUOTED }],
     ["the provider fails and quotes the key", { status: 500, message: QUOTED }],
     ["the answer is broken", { malformedJson: true }],
-  ])("holds no key when %s", async (_what, fault) => {
+  ])("contain no key if %s", async (_what, fault) => {
     const { gateway, told } = startWatched(channelTo(providers().server.arkBaseUrl));
     providers().emulator.faults.add(fault);
     await sendByFetch(gateway, jsonCall(SEEDREAM_BODY));
@@ -102,13 +102,13 @@ describe("what the operator is told", () => {
     expect(keysIn(printEveryWay(...told))).toEqual([]);
   });
 
-  it("holds no key when nobody listens at the provider", async () => {
+  it("contain no key if the provider cannot be reached", async () => {
     const { gateway, told } = startWatched(channelTo("http://127.0.0.1:1/api/v3"));
     expect((await sendByFetch(gateway, jsonCall(SEEDREAM_BODY))).status).toBe(502);
     expect(keysIn(printEveryWay(...told))).toEqual([]);
   });
 
-  it("holds no key when the provider sends the request back in place of an answer", async () => {
+  it("contain no key if the provider returns the request as its response", async () => {
     const echo = createServer((socket) => socket.on("error", () => undefined).pipe(socket));
     echo.listen(0, "127.0.0.1");
     await once(echo, "listening");
@@ -120,7 +120,7 @@ describe("what the operator is told", () => {
     expect(keysIn(printEveryWay(...told))).toEqual([]);
   });
 
-  it("holds no key when the operator's own fetch throws what it was given", async () => {
+  it("contain no key if the operator's own fetch throws its arguments", async () => {
     const { gateway, told } = startWatched({
       ...channelTo(providers().server.arkBaseUrl),
       fetch: (input, init) => {
@@ -133,7 +133,7 @@ describe("what the operator is told", () => {
     expect(keysIn(printEveryWay(...told))).toEqual([]);
   });
 
-  it("holds no key when the operator's own look-up fails and quotes its query", async () => {
+  it("contain no key if the operator's own key check fails with the query in its error", async () => {
     const { gateway, told } = startWatched({
       callers: undefined,
       authenticate: (apiKey) => {
@@ -148,7 +148,7 @@ describe("what the operator is told", () => {
   it.each([
     ["as the body", CALLER_KEY],
     ["in a body that is not JSON", `{"key": "${CALLER_KEY}" prompt}`],
-  ])("holds no key that a client sends %s", async (_where, body) => {
+  ])("contain no key that a client sends %s", async (_where, body) => {
     const { gateway, told } = startWatched();
     const { status, text } = await sendByFetch(gateway, { ...jsonCall(SEEDREAM_BODY), body });
     expect(status).toBe(400);
@@ -156,12 +156,12 @@ describe("what the operator is told", () => {
     expect(keysIn(printEveryWay(...told) + text)).toEqual([]);
   });
 
-  it("is not told by warnings of Node either", () => {
+  it("cause no warning of Node that contains a key", () => {
     expect(keysIn(printEveryWay(...warnings))).toEqual([]);
   });
 });
 
-describe("what is printed of wrong options", () => {
+describe("the error about wrong options", () => {
   it.each<[string, Partial<GatewayOptions>]>([
     [
       "a channel's key of two words",
@@ -172,7 +172,7 @@ describe("what is printed of wrong options", () => {
     ["a key beside its hash", { callers: [{ id: "me", key: CALLER_KEY, hash: hashApiKey(CALLER_KEY) }] }],
     ["one key of two callers", { callers: ["a", "b"].map((id) => ({ id, key: CALLER_KEY })) }],
     ["a header of two lines", channelWithHeader(`${HEADER_KEY}\n`)],
-  ])("holds no key with %s", (_what, options) => {
+  ])("contains no key with %s", (_what, options) => {
     const start = () =>
       createGateway({
         models: { [SEEDREAM]: { family: "seedream" } },
@@ -188,12 +188,12 @@ describe("what is printed of wrong options", () => {
 describe("a process with a gateway", () => {
   it.each([
     [
-      "ends by options that are wrong",
+      "ends because of wrong options",
       `channels[0].apiKey += " b"; createGateway({ models, channels, callers });`,
       1,
     ],
     [
-      "logs by itself what fails, and ends by a rejection that nobody heard",
+      "logs a failure, and ends because of an unhandled rejection",
       `const fetch = (input, init) => { throw Object.assign(new Error(init.headers.authorization), { init }); };
        const gateway = createGateway({ models, channels, callers, fetch, onUsage: () => { throw new Error("full"); } });
        const headers = { authorization: "Bearer " + callers[0].key, "content-type": "application/json" };
@@ -203,7 +203,7 @@ describe("a process with a gateway", () => {
        void Promise.reject(gateway);`,
       1,
     ],
-  ])("prints no key when it %s", (_how, script, code) => {
+  ])("prints no key if it %s", (_how, script, code) => {
     const { status, stdout, stderr } = runScript(script);
     expect({ status, stdout }).toEqual({ status: code, stdout: "" });
     expect(stderr.length).toBeGreaterThan(100);
@@ -211,7 +211,7 @@ describe("a process with a gateway", () => {
   });
 });
 
-/** Runs a script in a process of its own, its keys given by the environment as operators do. */
+/** Runs a script in a separate process, with its keys in the environment. */
 function runScript(script: string) {
   const code = `import { createGateway } from "@calotype/core";
     const models = { m: { family: "seedream" } };

@@ -11,8 +11,9 @@ import { useProviders } from "./support/use-providers.js";
 import { readText } from "./support/workspace.js";
 
 /*
- * Does what the README says, in its order, in an empty folder. Only these things differ: our packages come from their
- * tarballs, the channel leads to the emulator, and the port is a free one.
+ * Follows the steps of the README in an empty folder. There are three differences: our packages are installed
+ * from
+ * tarballs, the channel uses the emulator, and the port is a free one.
  */
 
 const KEY = "caller-canary-40fe2b97";
@@ -30,7 +31,7 @@ beforeAll(() => {
 }, 180_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }), 180_000);
 
-it("has one ES module project, whose code is checked by the compiler as it was installed", {
+it("has code that compiles with the installed packages", {
   timeout: 60_000,
 }, () => {
   const files = ["server.ts", "client.ts", "shop.ts"].map((name) => writeCode(name));
@@ -42,7 +43,7 @@ it("has one ES module project, whose code is checked by the compiler as it was i
   expect(run("npx", ["--no-install", ...(check ?? "").split(" "), "--strict", ...files], folder)).toBe("");
 });
 
-it("makes four images for a client, and prints the charge", { timeout: 30_000 }, async () => {
+it("returns four images to a client and prints the charge", { timeout: 30_000 }, async () => {
   const port = await findFreePort();
   const server = await start("server.ts", port, { CALOTYPE_API_KEY: KEY });
   const client = await start("client.ts", port, { CALOTYPE_API_KEY: KEY });
@@ -53,7 +54,7 @@ it("makes four images for a client, and prints the charge", { timeout: 30_000 },
   expect(await server.stop()).toBe(0);
 });
 
-it("runs the example with money, with keys from the command", { timeout: 30_000 }, async () => {
+it("runs the example with budgets, with a key from calotype-key", { timeout: 30_000 }, async () => {
   const [key, hash] = /^Key +(\S+)[^]*hash: "(\w+)"/m
     .exec(run("npx", ["--no-install", "calotype-key"], folder))
     ?.slice(1) ?? ["", ""];
@@ -80,7 +81,7 @@ function blocksOf(section: string, language: string): string[] {
   );
 }
 
-/** The commands of a section that install and make files, without those that start something. */
+/** The commands of a section that install packages and write files, without those that start programs. */
 function commandsOf(section: string): string[] {
   return blocksOf(section, "sh")
     .flatMap((block) => block.split("\n"))
@@ -88,14 +89,14 @@ function commandsOf(section: string): string[] {
 }
 
 function runCommand(command: string): void {
-  // All of them at once: packages of ours that they need are no others.
+  // All tarballs at once, because our packages depend on one another.
   const local = command.replaceAll(/@calotype\/\S+/g, "").trim();
   const isOurs = local !== command && command.startsWith("npm install");
   const flags = command.startsWith("npm install") ? " --no-audit --no-fund --prefer-offline" : "";
   run("sh", ["-c", (isOurs ? `${local} ${tarballs.join(" ")}` : command) + flags], folder);
 }
 
-/** Writes the code that the README shows under this name. */
+/** Writes the code block with this file name. */
 function writeCode(name: string, port?: number): string {
   const blocks = ["Mount it", "Money and keys"].flatMap((section) => blocksOf(section, "ts"));
   const code = blocks.find((block) => block.startsWith(`// ${name}\n`));
@@ -113,7 +114,7 @@ interface Running {
   stop(): Promise<number | null>;
 }
 
-/** Starts a file of the README; a server is ready when it has said that it listens. */
+/** Runs a file of the README. A server is ready when it has printed that it listens. */
 async function start(name: string, port: number, env: Record<string, string>): Promise<Running> {
   const child: ChildProcessWithoutNullStreams = spawn(process.execPath, [writeCode(name, port)], {
     cwd: folder,

@@ -43,7 +43,7 @@ async function start() {
 }
 
 describe("options in JSON files", () => {
-  it("are taken over at a reload, and what is under way is charged as it began", async () => {
+  it("take effect at a reload, and a request in progress is charged at the earlier price", async () => {
     const { gateway, records, write, call } = await start();
     expect(await call()).toBe(200);
     providers().emulator.faults.add({ latencyMs: 200, times: 1 });
@@ -68,16 +68,19 @@ describe("options in JSON files", () => {
     ["empty", "", /keys\.json is empty/],
     ["of wrong keys", [{ id: "tester", key: "a key with spaces" }], /callers\[0\]\.key must be letters/],
     ["of unknown options", [{ id: "tester", key: "k", limit: 5 }], /callers\[0\]\.limit is not an option/],
-  ])("that are wrong change nothing, and the reload says why: %s", async (_what, content, message) => {
-    const { gateway, write, call } = await start();
-    expect(await call()).toBe(200);
-    write("keys.json", content);
-    const failure: unknown = await gateway.reload().catch((error: unknown) => error);
-    expect(failure).toBeInstanceOf(Error);
-    expect(String(failure)).toMatch(message);
-    expect(String(failure)).not.toContain("canary");
-    expect(await call()).toBe(200);
-  });
+  ])(
+    "change nothing if they are wrong, and the reload reports the reason: %s",
+    async (_what, content, message) => {
+      const { gateway, write, call } = await start();
+      expect(await call()).toBe(200);
+      write("keys.json", content);
+      const failure: unknown = await gateway.reload().catch((error: unknown) => error);
+      expect(failure).toBeInstanceOf(Error);
+      expect(String(failure)).toMatch(message);
+      expect(String(failure)).not.toContain("canary");
+      expect(await call()).toBe(200);
+    },
+  );
 });
 
 function compare(one: string, other: string): number {

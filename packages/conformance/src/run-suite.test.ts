@@ -15,7 +15,7 @@ const CONFIG = `export default {
 const folder = mkdtempSync(join(tmpdir(), "calotype-run-suite-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Without what vitest tells the processes of its tests. */
+/** The environment without the variables that vitest sets for its tests. */
 const ENVIRONMENT = {
   NODE_ENV: "test" as const,
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/VITEST|FORCE_COLOR/.test(name))),
@@ -24,7 +24,7 @@ const ENVIRONMENT = {
 
 const hide = (text: string): string => text.replaceAll(KEY, "<key>");
 
-/** Runs a suite of one file in a project of its own; the key is cut out of what it showed. */
+/** Runs a suite of one file in a separate project. The key is removed from the returned output. */
 function runSuite(name: string, test: string) {
   const project = join(folder, name);
   mkdirSync(project);
@@ -40,7 +40,7 @@ function runSuite(name: string, test: string) {
 }
 
 describe("the runner of the suite", () => {
-  it("passes on what vitest prints, its report and its exit code", () => {
+  it("returns vitest's output, report and exit code", () => {
     const { status, stdout, stderr, report } = runSuite(
       "sound",
       `it("adds", () => console.log("sum", 1 + 1));`,
@@ -50,7 +50,7 @@ describe("the runner of the suite", () => {
     expect(report).toContain('"numPassedTests":1');
   });
 
-  it("fails with tests that fail", () => {
+  it("fails if a test fails", () => {
     const { status, stdout, stderr } = runSuite("failing", `it("adds", () => expect(1 + 1).toBe(3));`);
     expect(status).toBe(1);
     expect(stdout).toContain("1 failed");
@@ -61,7 +61,7 @@ describe("the runner of the suite", () => {
     ["prints", "output", `it("adds", () => console.log("${KEY}"));`, ["its output"]],
     ["complains with", "errors", `it("adds", () => console.error("${KEY}"));`, ["its error output"]],
     ["is named after", "title", `it("adds ${KEY}", () => {});`, [".reports/vitest.json"]],
-  ])("fails where a test that passes %s a key", (_how, name, test, places) => {
+  ])("fails if a passing test %s a key", (_how, name, test, places) => {
     const { status, stderr } = runSuite(name, test);
     expect(status).toBe(1);
     expect(stderr).toContain("Keys of the tests came to light:\n");

@@ -1,5 +1,6 @@
-// Runs vitest with the given arguments and fails, whatever the tests say, when a key of the tests stands in
-// what they print or in their report: what a test shows by accident, a gateway shows its operator's logs.
+// Runs vitest with the given arguments, and fails if the output or the report contains a key of the tests. If
+// a test shows
+// a key by accident, a gateway would show it in its logs.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync, rmSync } from "node:fs";
@@ -8,13 +9,13 @@ import { fileURLToPath } from "node:url";
 import { createCanaryFinder } from "./support/find-canaries.ts";
 
 const VITEST = fileURLToPath(new URL("../../../node_modules/vitest/vitest.mjs", import.meta.url));
-/** As `vitest.config.ts` names it. */
+/** The path in `vitest.config.ts`. */
 const REPORT = ".reports/vitest.json";
 
 rmSync(REPORT, { force: true });
 const child = spawn(process.execPath, [VITEST, ...process.argv.slice(2)], {
   stdio: ["inherit", "pipe", "pipe"],
-  // Through a pipe vitest would not know that somebody looks at a terminal.
+  // Through a pipe, vitest cannot detect a terminal.
   env: { ...process.env, ...(process.stdout.isTTY && { FORCE_COLOR: "1" }) },
 });
 const [code, leaks] = await Promise.all([
@@ -30,7 +31,7 @@ if (shown.length > 0) {
 }
 process.exitCode = code === 0 && shown.length > 0 ? 1 : code;
 
-/** The exit code; a terminal's Ctrl+C reaches vitest by itself, and its end is waited for. */
+/** Returns the exit code. vitest gets Ctrl+C from the terminal itself; this process waits for its end. */
 async function untilEnded(vitest: ChildProcess): Promise<number> {
   process.on("SIGINT", () => undefined);
   process.on("SIGTERM", () => vitest.kill());
@@ -48,7 +49,7 @@ async function passOn(name: string, from: Readable, to: Writable): Promise<strin
 }
 
 function readReport(): string[] {
-  // A run that wrote none, such as --help, has failed or has tested nothing.
+  // A run without a report has failed or has run no test, for example with --help.
   if (!existsSync(REPORT)) return [];
   const finder = createCanaryFinder();
   finder.add(readFileSync(REPORT, "utf8"));

@@ -36,7 +36,7 @@ const FAILURES: readonly { readonly failure: string; readonly fault: Fault }[] =
 describe.each(CALLS)("$kind", ({ call }) => {
   const providers = useProviders();
 
-  it.each(FAILURES)("shows no key to anybody when $failure", async ({ fault }) => {
+  it.each(FAILURES)("shows no key to clients or in the log if $failure", async ({ fault }) => {
     const { gateway, records, logLines } = startGateway(providers());
     providers().emulator.faults.add(fault);
 
@@ -60,7 +60,7 @@ describe("a gateway that fails", () => {
     { what: "a reference that is no image", fields: { image: `data:image/png;base64,${PICTURE}` } },
     { what: "a reference of another type", fields: { image: `data:text/plain;base64,${PICTURE}` } },
     { what: "a reference that is not base64", fields: { image: `data:image/png;base64,${PICTURE}!` } },
-  ])("shows neither the caller's key nor the pictures for $what", async ({ fields }) => {
+  ])("shows neither the caller's key nor the images for $what", async ({ fields }) => {
     const { gateway, records, logLines } = startGateway(providers());
 
     const answer = await sendByFetch(gateway, jsonCall({ ...SEEDREAM_BODY, ...fields }));
@@ -71,7 +71,7 @@ describe("a gateway that fails", () => {
     expect(shown).not.toContain(PICTURE.slice(0, 20));
   });
 
-  it("does not log the key that an operator's own check fails on", async () => {
+  it("does not log the key if the operator's own key check fails", async () => {
     const { gateway, logLines } = startGateway(providers(), {
       callers: undefined,
       authenticate: () => {

@@ -8,9 +8,9 @@ import { BODY_LIMIT, EXCHANGES } from "./exchanges.js";
 import { mountFor } from "./mount-for.js";
 import { countImages, readErrorCode } from "./read-answer.js";
 
-/** What is answered: the same on every host as by `gateway.fetch`. */
+/** The responses of every host are the same as those of `gateway.fetch`. */
 export function describeResponses(host: AdapterHost, providers: () => Providers): void {
-  describe("answers", () => {
+  describe("responses", () => {
     it.each(EXCHANGES)("$behaviour", async ({ call, fault, status, code, images, headers = {} }) => {
       const { gateway } = startGateway(providers(), { bodyLimits: { json: BODY_LIMIT } });
       if (fault !== undefined) providers().emulator.faults.add(fault);
@@ -30,7 +30,7 @@ export function describeResponses(host: AdapterHost, providers: () => Providers)
       expect(toComparable(answer)).toEqual(toComparable(await sendByFetch(gateway, call)));
     });
 
-    it("records what was made, under the id that the client saw", async () => {
+    it("have the id of their usage record", async () => {
       const { gateway, records } = startGateway(providers());
       const mounted = await mountFor(host, gateway);
 

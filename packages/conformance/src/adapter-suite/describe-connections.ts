@@ -6,10 +6,10 @@ import { CALLER_KEY, type Providers, startGateway } from "../support/test-gatewa
 import type { AdapterHost } from "./adapter-host.js";
 import { mountFor } from "./mount-for.js";
 
-/** What only a client on a socket can see. */
+/** Behaviour that only a client on a socket can observe. */
 export function describeConnections(host: AdapterHost, providers: () => Providers): void {
   describe("connections", () => {
-    it("carry no body in answer to HEAD", async () => {
+    it("have no body in the response to HEAD", async () => {
       const { gateway } = startGateway(providers());
       const mounted = await mountFor(host, gateway);
 
@@ -24,7 +24,7 @@ export function describeConnections(host: AdapterHost, providers: () => Provider
       expect(answer.text).toBe("");
     });
 
-    it("are used again after an image and after a refusal", async () => {
+    it("are reused after an image and after a refusal", async () => {
       const { gateway } = startGateway(providers());
       const { url } = await mountFor(host, gateway);
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });

@@ -11,11 +11,11 @@ const NATIVE = "/api/v3/images/generations";
 const CLIENTS = 10;
 const CHARGED = { status: 200, images: 2, charge: "0.06" };
 
-/** Answers as large as pictures in base64 make them, which are passed on as they come. */
+/** Responses with images in base64, which are relayed while they arrive. */
 export function describeLargeResponses(host: AdapterHost, providers: () => Providers): void {
-  describe("an answer of 8 MB", () => {
+  describe("a response of 8 MB", () => {
     it.each([GENERATIONS, NATIVE])(
-      "comes byte for byte and does not say how long it is (%s)",
+      "is relayed byte for byte and has no content-length (%s)",
       async (path) => {
         const provider = await startLargeProvider();
         const { gateway, records } = startGateway(providers(), inFrontOf(provider));
@@ -24,7 +24,7 @@ export function describeLargeResponses(host: AdapterHost, providers: () => Provi
         const answer = await send({ ...jsonCall(SEEDREAM_BODY), path });
 
         expect(answer.status).toBe(200);
-        // Not `toBe`: a difference would be printed.
+        // Not `toBe`, which would print the whole difference.
         expect(answer.text === provider.text).toBe(true);
         expect(answer.headers).toMatchObject({
           "content-type": "application/json",
@@ -40,7 +40,7 @@ export function describeLargeResponses(host: AdapterHost, providers: () => Provi
 }
 
 function describeBreaks(host: AdapterHost, providers: () => Providers): void {
-  it("breaks off where the provider breaks off, and costs nothing", async () => {
+  it("breaks off if the upstream response breaks off, and costs nothing", async () => {
     const provider = await startLargeProvider("breaks off");
     const { gateway, records } = startGateway(providers(), inFrontOf(provider));
     const { send } = await mountFor(host, gateway);
@@ -50,7 +50,7 @@ function describeBreaks(host: AdapterHost, providers: () => Providers): void {
     expect(records).toMatchObject([{ images: 0, charge: "0", errorCode: "upstream_invalid_response" }]);
   });
 
-  it("is charged whole when its client leaves, ten at once, and the next ones are served", async () => {
+  it("is charged completely if its client disconnects, also ten in parallel, and the next requests are served", async () => {
     const provider = await startLargeProvider(200);
     const { gateway, records } = startGateway(providers(), {
       ...inFrontOf(provider),
@@ -71,7 +71,7 @@ function atOnce<T>(run: () => Promise<T>): Promise<readonly T[]> {
   return Promise.all(Array.from({ length: CLIENTS }, run));
 }
 
-/** Asks, and drops the connection when the answer has begun. */
+/** Sends a request and disconnects when the response has begun. */
 async function leaveInTheMiddle(url: string): Promise<void> {
   const outgoing = open(url, { path: GENERATIONS, headers: CALLER_HEADERS });
   outgoing.on("error", () => {});

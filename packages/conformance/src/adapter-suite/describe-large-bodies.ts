@@ -6,9 +6,9 @@ import type { AdapterHost } from "./adapter-host.js";
 import { mountFor } from "./mount-for.js";
 import { countImages } from "./read-answer.js";
 
-/** Bodies as large as reference images make them. */
+/** Bodies as large as reference images. */
 export function describeLargeBodies(host: AdapterHost, providers: () => Providers): void {
-  it("takes 30 MB of JSON with a data URL in it, byte for byte", { timeout: 30_000 }, async () => {
+  it("forwards 30 MB of JSON with a data URL byte for byte", { timeout: 30_000 }, async () => {
     const { gateway } = startGateway(providers());
     const { send } = await mountFor(host, gateway);
     const image = `data:image/bmp;base64,${createBitmap(2800, 2800).toString("base64")}`;

@@ -10,10 +10,10 @@ import { mountFor } from "./mount-for.js";
 
 const CALL = { path: GENERATIONS, headers: CALLER_HEADERS };
 
-/** Clients that leave before their answer. */
+/** Clients that disconnect before their response. */
 export function describeLeavingClients(host: AdapterHost, providers: () => Providers): void {
-  describe("a client that leaves before its answer", () => {
-    it("is charged once the provider has answered, and the next one is served", async () => {
+  describe("a client that disconnects before its response", () => {
+    it("is charged when the upstream response has ended, and the next request is served", async () => {
       const { gateway, records } = startGateway(providers());
       const mounted = await mountFor(host, gateway);
       providers().emulator.faults.add({ latencyMs: 300, times: 1 });
@@ -31,7 +31,7 @@ export function describeLeavingClients(host: AdapterHost, providers: () => Provi
       expect(new Set(records.map(({ id }) => id)).size).toBe(2);
     });
 
-    it("is charged for a stream when it leaves before the first event", async () => {
+    it("is charged for a stream if it disconnects before the first event", async () => {
       const { gateway, records } = startGateway(providers());
       const mounted = await mountFor(host, gateway);
       providers().emulator.faults.add({ latencyMs: 300, times: 1 });
@@ -42,7 +42,7 @@ export function describeLeavingClients(host: AdapterHost, providers: () => Provi
       expect(records).toMatchObject([{ status: 200, images: 1, charge: "0.03" }]);
     });
 
-    it("costs nothing when it leaves before its request is sent", async () => {
+    it("costs nothing if it disconnects before its request is sent", async () => {
       const asked = Promise.withResolvers<void>();
       const { gateway, records } = startGateway(providers(), {
         callers: undefined,
@@ -65,7 +65,7 @@ export function describeLeavingClients(host: AdapterHost, providers: () => Provi
       expect(records).toEqual([]);
     });
 
-    it("is recorded when the provider never answers, and holds up nobody", async () => {
+    it("leaves a record if the provider never responds, and the next request is served", async () => {
       const timeouts = { connectMs: 1000, firstByteMs: 300, idleMs: 300 };
       const { arkBaseUrl } = providers().server;
       const { gateway, records } = startGateway(providers(), {
@@ -89,7 +89,7 @@ export function describeLeavingClients(host: AdapterHost, providers: () => Provi
 /** Clients that stay connected and do not read their response. */
 export function describeUnreadResponses(host: AdapterHost, providers: () => Providers): void {
   it("a client that does not read its response is disconnected and charged, and the gateway closes", async () => {
-    // More than all sockets on the way hold.
+    // More than the buffers of all sockets in between.
     const provider = await startLargeProvider("goes on", ["A".repeat(32_000_000)]);
     const { gateway, records } = startGateway(providers(), {
       ...inFrontOf(provider),
@@ -114,7 +114,7 @@ export function describeUnreadResponses(host: AdapterHost, providers: () => Prov
   });
 }
 
-/** Sends a request and drops the connection when the provider has it. */
+/** Sends a request and disconnects when the provider has the request. */
 async function leaveAfterSending(
   url: string,
   providers: () => Providers,

@@ -6,9 +6,9 @@ import { mountFor } from "./mount-for.js";
 
 const CALL = jsonCall(SEEDREAM_BODY);
 
-/** A mount path of the host counts as base path. */
+/** A mount path of the host counts as a base path. */
 export function describeMountPaths(host: AdapterHost, providers: () => Providers): void {
-  describe("below a path of the host", () => {
+  describe("below a mount path of the host", () => {
     it.each([
       { at: "/ai", basePath: undefined, path: "/ai/v1/images/generations" },
       { at: "/ai/", basePath: undefined, path: "/ai/v1/images/generations" },
@@ -25,7 +25,7 @@ export function describeMountPaths(host: AdapterHost, providers: () => Providers
       expect(providers().emulator.requests).toHaveLength(1);
     });
 
-    it("responds itself to paths of its interface that it does not serve, and names the whole path", async () => {
+    it("responds to unknown paths below its own with a 404 that names the whole path", async () => {
       const { gateway } = startGateway(providers());
       const { send } = await mountFor(host, gateway, { at: "/ai" });
 
@@ -47,7 +47,7 @@ export function describeMountPaths(host: AdapterHost, providers: () => Providers
       { at: "/ai", basePath: "/ai", path: "/v1/images/generations" },
       { at: "/ai", basePath: "/pictures", path: "/ai/v1/images/generations" },
     ])(
-      "mounted at $at with the base path $basePath it leaves $path alone",
+      "mounted at $at with the base path $basePath it does not respond to $path",
       async ({ at, basePath, path }) => {
         const { gateway } = startGateway(providers(), { basePath });
         const { send } = await mountFor(host, gateway, { at });

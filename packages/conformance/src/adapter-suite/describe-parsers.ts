@@ -22,7 +22,7 @@ const CALLS: readonly { readonly what: string; readonly call: Call }[] = [
 
 const PARSERS: readonly Before[] = ["json-parser", "raw-parser", "text-parser", "form-parser"];
 
-/** What the host's own readers of bodies leave of them. */
+/** Hosts with a body parser before the gateway. */
 export function describeParsers(host: AdapterHost, providers: () => Providers): void {
   const mount = async (before: Before) => {
     const { gateway } = startGateway(providers());
@@ -30,7 +30,7 @@ export function describeParsers(host: AdapterHost, providers: () => Providers): 
   };
 
   describe.each(PARSERS.filter((before) => host.befores.includes(before)))("behind a %s", (before) => {
-    it.each(CALLS)("gives the same answer to $what", async ({ call }) => {
+    it.each(CALLS)("gives the same response to $what", async ({ call }) => {
       const { gateway, mounted } = await mount(before);
 
       const answer = await mounted.send(call);
@@ -38,7 +38,7 @@ export function describeParsers(host: AdapterHost, providers: () => Providers): 
       expect(toComparable(answer)).toEqual(toComparable(await sendByFetch(gateway, call)));
     });
 
-    it("refuses what is not declared as JSON", async () => {
+    it("refuses a body that is not declared as JSON", async () => {
       const { mounted } = await mount(before);
 
       const answer = await mounted.send({
@@ -52,7 +52,7 @@ export function describeParsers(host: AdapterHost, providers: () => Providers): 
   describe.each(host.befores.filter((before) => PARSERS.includes(before) && before !== "text-parser"))(
     "behind a %s",
     (before) => {
-      it("gives the same answer to a form with files", async () => {
+      it("gives the same response to a form with files", async () => {
         const { gateway, mounted } = await mount(before);
 
         const answer = await mounted.send(editCall());
@@ -64,7 +64,7 @@ export function describeParsers(host: AdapterHost, providers: () => Providers): 
   );
 
   describe.each(host.befores.filter((before) => before === "text-parser"))("behind a %s", (before) => {
-    it("says at once that the files of a form are gone", async () => {
+    it("responds at once with an error if the files of a form were already read", async () => {
       const { mounted } = await mount(before);
 
       const answer = await mounted.send(editCall());
@@ -75,7 +75,7 @@ export function describeParsers(host: AdapterHost, providers: () => Providers): 
   });
 
   describe.each(host.befores.filter((before) => before === "json-parser"))("behind a %s", (before) => {
-    it("takes what the host has unpacked", async () => {
+    it("uses a body that the host has decompressed", async () => {
       const { mounted } = await mount(before);
 
       const answer = await mounted.send({
@@ -91,7 +91,7 @@ export function describeParsers(host: AdapterHost, providers: () => Providers): 
   describe.each(host.befores.filter((before) => before === "eats-body" || before === "listens-to-body"))(
     "behind a handler that %s",
     (before) => {
-      it.each(CALLS)("says so at once instead of waiting for $what", async ({ call }) => {
+      it.each(CALLS)("responds at once with an error instead of waiting for $what", async ({ call }) => {
         const { mounted } = await mount(before);
 
         const answer = await mounted.send(call);
@@ -107,7 +107,7 @@ export function describeParsers(host: AdapterHost, providers: () => Providers): 
   describe.each(host.befores.filter((before) => before === "sets-header"))(
     "behind a handler that %s",
     (before) => {
-      it("keeps the host's header on the answer", async () => {
+      it("keeps the host's header on the response", async () => {
         const { mounted } = await mount(before);
 
         const answer = await mounted.send(jsonCall(SEEDREAM_BODY));

@@ -11,7 +11,7 @@ const ELSEWHERE = {
   "gateway-404": { status: 404, text: expect.stringContaining('"code":"not_found"') },
 };
 
-/** Which paths are the gateway's, and what becomes of the others. */
+/** Which paths the gateway serves, and who responds to the others. */
 export function describePaths(host: AdapterHost, providers: () => Providers): void {
   describe("paths", () => {
     it.each([
@@ -20,7 +20,7 @@ export function describePaths(host: AdapterHost, providers: () => Providers): vo
       ["POST", "/v1/images"],
       ["POST", "/v1/images/generations/extra"],
       ["POST", "/V1/IMAGES/GENERATIONS"],
-    ])("leaves %s %s to others", async (method, path) => {
+    ])("does not respond to %s %s", async (method, path) => {
       const { gateway } = startGateway(providers());
       const { send } = await mountFor(host, gateway);
 

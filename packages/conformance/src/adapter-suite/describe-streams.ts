@@ -11,7 +11,7 @@ import { mountFor } from "./mount-for.js";
 const MS_PER_IMAGE = 150;
 const BODY = { ...SEEDREAM_BODY, prompt: "three paper kites", n: 3, stream: true };
 
-/** Streams whose images take their time. */
+/** Streams whose images are made slowly. */
 export function describeStreams(host: AdapterHost): void {
   describe("streams", () => {
     const providers = useProviders({ pictures: "tiny", millisecondsPerImage: MS_PER_IMAGE });
@@ -27,7 +27,7 @@ export function describeStreams(host: AdapterHost): void {
       return { records, mounted, outgoing, incoming };
     };
 
-    it("bring each image while the next is being made", async () => {
+    it("send each image while the next one is being made", async () => {
       const { incoming, records } = await startStream();
       const arrivals: { readonly name: string; readonly at: number }[] = [];
       const parser = createParser({
@@ -49,7 +49,7 @@ export function describeStreams(host: AdapterHost): void {
       expect(records).toMatchObject([{ status: 200, images: 3, charge: "0.09" }]);
     });
 
-    it("are charged whole when the client leaves after the first image, and the next one is served", async () => {
+    it("are charged completely if the client disconnects after the first image, and the next request is served", async () => {
       const { incoming, outgoing, records, mounted } = await startStream();
       await once(incoming, "data");
       incoming.on("error", () => {});

@@ -15,7 +15,7 @@ const DECLARED = { "content-length": String(LARGE_BODY.length) };
 const CHUNKED = { "transfer-encoding": "chunked" };
 const { authorization: _, ...WITHOUT_KEY } = CALLER_HEADERS;
 
-/** Bodies that are refused or cut while they are on their way. */
+/** Uploads that are refused, or that break off. */
 export function describeUploads(host: AdapterHost, providers: () => Providers): void {
   const mount = async () => {
     const { gateway, records } = startGateway(providers(), { bodyLimits: { json: 100_000 } });
@@ -26,7 +26,7 @@ export function describeUploads(host: AdapterHost, providers: () => Providers): 
     it.each([
       { reason: "they grow too large", headers: CALLER_HEADERS, status: 413, code: "request_too_large" },
       { reason: "they carry no key", headers: WITHOUT_KEY, status: 401, code: "invalid_api_key" },
-    ])("are answered at once, and ended, when $reason", async ({ headers, status, code }) => {
+    ])("get a response at once, and the connection ends, if $reason", async ({ headers, status, code }) => {
       const { mounted } = await mount();
       const client = await openRaw(mounted.url, { path: GENERATIONS, headers: { ...headers, ...CHUNKED } });
       const closed = once(client.socket, "close");
@@ -46,23 +46,26 @@ export function describeUploads(host: AdapterHost, providers: () => Providers): 
       { reason: "they are declared too large", headers: { ...CALLER_HEADERS, ...DECLARED }, status: 413 },
       { reason: "they grow too large", headers: { ...CALLER_HEADERS, ...CHUNKED }, status: 413 },
       { reason: "they carry no key", headers: { ...WITHOUT_KEY, ...DECLARED }, status: 401 },
-    ])("reach a client that reads only when it has sent all, when $reason", async ({ headers, status }) => {
-      const { mounted } = await mount();
-      const client = await openRaw(mounted.url, { path: GENERATIONS, headers });
-      const body = "transfer-encoding" in headers ? toChunk(LARGE_BODY) : LARGE_BODY;
+    ])(
+      "have a response that a client can still read after it has sent everything, if $reason",
+      async ({ headers, status }) => {
+        const { mounted } = await mount();
+        const client = await openRaw(mounted.url, { path: GENERATIONS, headers });
+        const body = "transfer-encoding" in headers ? toChunk(LARGE_BODY) : LARGE_BODY;
 
-      await new Promise((resolve) => client.socket.write(body, resolve));
-      await pause(50);
+        await new Promise((resolve) => client.socket.write(body, resolve));
+        await pause(50);
 
-      expect((await client.answer()).status).toBe(status);
-    });
+        expect((await client.answer()).status).toBe(status);
+      },
+    );
   });
 
-  describe("uploads that the client cuts", () => {
+  describe("uploads that the client breaks off", () => {
     it.each([
       { declared: "a declared length", headers: { "content-length": "90000" } },
       { declared: "no declared length", headers: CHUNKED },
-    ])("reach no provider and hold nothing up, with $declared", async ({ headers }) => {
+    ])("reach no provider and keep no slot, with $declared", async ({ headers }) => {
       const { mounted, records } = await mount();
       const outgoing = open(mounted.url, { path: GENERATIONS, headers: { ...CALLER_HEADERS, ...headers } });
       outgoing.on("error", ignoreReset);
@@ -79,5 +82,5 @@ export function describeUploads(host: AdapterHost, providers: () => Providers): 
   });
 }
 
-/** The end of a connection on which the client was still sending may be a reset. */
+/** A connection on which the client was still sending may end with a reset. */
 function ignoreReset(): void {}

@@ -10,18 +10,18 @@ import {
 } from "../support/image-calls.js";
 import { CALLER_KEY } from "../support/test-gateway.js";
 
-/** A call and what every host answers to it. */
+/** A request and the response of every host. */
 export interface Exchange {
   readonly behaviour: string;
   readonly call: Call;
-  /** What goes wrong at the provider. */
+  /** The fault of the emulated provider. */
   readonly fault?: Fault;
   readonly status: number;
-  /** `error.code`, of a refusal. */
+  /** `error.code` of an error. */
   readonly code?: string;
-  /** Images of the answer. Default: one with 200, none otherwise. */
+  /** The number of images in the response. Default: one with status 200, otherwise none. */
   readonly images?: number;
-  /** Headers of the answer beside those that every answer has, or in their place. */
+  /** Headers of the response that are added to, or replace, the headers of every response. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -29,7 +29,7 @@ const body = JSON.stringify(SEEDREAM_BODY);
 const json = { "content-type": "application/json" };
 const challenge = { "www-authenticate": "Bearer" };
 
-/** The body limit of the gateway that these exchanges are held with. */
+/** The body limit of the gateway in these tests. */
 export const BODY_LIMIT = 64 * 1024;
 
 const generations: readonly Exchange[] = [
@@ -250,7 +250,7 @@ const providerFailures: readonly Exchange[] = [
   },
 ];
 
-/** Everything that must be the same on every host. */
+/** All requests whose responses must be the same on every host. */
 export const EXCHANGES: readonly Exchange[] = [
   ...generations,
   ...streams,

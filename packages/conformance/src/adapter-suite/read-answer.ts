@@ -2,12 +2,12 @@ import type { EventSourceMessage } from "eventsource-parser";
 import type { Answer } from "../support/http-client.js";
 import { readEvents } from "../support/read-events.js";
 
-/** The `error.code` of an answer, or `undefined` when it has none. */
+/** The `error.code` of a response, or `undefined` if it has none. */
 export function readErrorCode(answer: Answer): unknown {
   return isStream(answer) ? undefined : readField(readField(parse(answer), "error"), "code");
 }
 
-/** How many images an answer holds, or how many the events of a stream bring. */
+/** The number of images in a response or in the events of a stream. */
 export function countImages(answer: Answer): number {
   if (isStream(answer)) return readEvents(answer.text).filter(isImageEvent).length;
   const images = readField(parse(answer), "data");

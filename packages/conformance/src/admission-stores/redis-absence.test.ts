@@ -276,7 +276,8 @@ await describeWithService(REDIS_SERVER, (program) => {
     expect(lines).toHaveLength(1);
     await server.start();
     await untilBack(lines);
-    // What was sent before may be done by the new server only now, as it must be given the script first: it takes the
+    // What was sent before may be done by the new server only now, as it must be given the script first: it
+    // takes the
     // one place for a moment, until its late answer is heard.
     await expect.poll(async () => (await post(gateway)).status).toBe(200);
     await gateway.close();

@@ -7,10 +7,10 @@ import { decode, drawPng, toDataUrl } from "./support/pictures.js";
 import { sentUpstream } from "./support/sent-upstream.js";
 import { CALLER_KEY, QWEN_IMAGE, SEEDREAM, serve } from "./support/serve.js";
 
-// The pictures are drawn in full here: their sizes are looked at.
+// Full-size images, because the tests check their sizes.
 const providers = useProviders({ pictures: "full" });
 
-/** A model of `@ai-sdk/bytedance` with the gateway in the provider's place. */
+/** A model of `@ai-sdk/bytedance` that calls the gateway instead of the provider. */
 async function connect({ model = SEEDREAM, apiKey = CALLER_KEY } = {}) {
   const { url, records } = await serve(providers());
   const bytedance = createByteDance({ baseURL: `${url}/api/v3`, apiKey });
@@ -18,7 +18,7 @@ async function connect({ model = SEEDREAM, apiKey = CALLER_KEY } = {}) {
 }
 
 describe("generateImage of the AI SDK with @ai-sdk/bytedance", () => {
-  it("gives a picture of the asked size by the service's model name", async () => {
+  it("returns an image of the requested size for the service model name", async () => {
     const { model, records } = await connect();
 
     const { image, warnings } = await generateImage({ model, prompt: "a red fox", size: "1280x720" });
@@ -36,7 +36,7 @@ describe("generateImage of the AI SDK with @ai-sdk/bytedance", () => {
     expect(records).toMatchObject([{ operation: "native", model: SEEDREAM, images: 1, charge: "0.03" }]);
   });
 
-  it("gives one by the provider's own name, charged as the service's model", async () => {
+  it("returns an image for the provider's model name and charges it as the service model", async () => {
     const { model, records } = await connect({ model: "doubao-seedream-4-0-250828" });
 
     const { images } = await generateImage({ model, prompt: "a red fox", size: "1280x720" });
@@ -45,7 +45,7 @@ describe("generateImage of the AI SDK with @ai-sdk/bytedance", () => {
     expect(records).toMatchObject([{ model: SEEDREAM, charge: "0.03" }]);
   });
 
-  it("gives a batch of one call by the provider's options", async () => {
+  it("returns a batch with one call through the provider options", async () => {
     const { model, records } = await connect();
 
     const { images } = await generateImage({
@@ -79,7 +79,7 @@ describe("generateImage of the AI SDK with @ai-sdk/bytedance", () => {
     expect(records).toMatchObject([{ operation: "native", images: 3, charge: "0.09" }]);
   });
 
-  it("asks for n images in n calls, each charged", async () => {
+  it("requests n images with n calls, each of which is charged", async () => {
     const { model, records } = await connect();
 
     const { images } = await generateImage({ model, prompt: "a paper kite", n: 2, size: "1280x720" });
@@ -89,7 +89,7 @@ describe("generateImage of the AI SDK with @ai-sdk/bytedance", () => {
     expect(records.map(({ charge }) => charge)).toEqual(["0.03", "0.03"]);
   });
 
-  it.each([1, 2])("makes a picture of %i input images", async (count) => {
+  it.each([1, 2])("makes an image from %i input images", async (count) => {
     const { model, records } = await connect();
     const pngs = await Promise.all(Array.from({ length: count }, (_, index) => drawPng(index)));
 
@@ -105,8 +105,8 @@ describe("generateImage of the AI SDK with @ai-sdk/bytedance", () => {
     expect(records).toMatchObject([{ operation: "native", images: 1, charge: "0.03" }]);
   });
 
-  // Its schema wants base64 in every element, and /api/v3 gives the provider's own body.
-  it("fails at a batch of which an image failed, though the others are charged", async () => {
+  // The client's schema requires base64 in every element, and /api/v3 returns the provider's body.
+  it("fails if one image of a batch failed, although the others are charged", async () => {
     const { model, records } = await connect();
     providers().emulator.faults.add({ failImages: [{ index: 1 }] });
 

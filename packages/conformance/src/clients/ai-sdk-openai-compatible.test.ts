@@ -9,10 +9,10 @@ import { recordForms } from "./support/record-forms.js";
 import { sentUpstream } from "./support/sent-upstream.js";
 import { BASE64_CALLER_KEY, CALLER_KEY, QWEN_IMAGE_2, SEEDREAM, serve } from "./support/serve.js";
 
-// The pictures are drawn in full here: their sizes are looked at.
+// Full-size images, because the tests check their sizes.
 const providers = useProviders({ pictures: "full" });
 
-/** A model of `@ai-sdk/openai-compatible` that the gateway serves. */
+/** A model of `@ai-sdk/openai-compatible` that calls the gateway. */
 async function connect({ model = SEEDREAM, apiKey = BASE64_CALLER_KEY } = {}) {
   const { url, records } = await serve(providers());
   const { fetch, forms } = recordForms();
@@ -21,7 +21,7 @@ async function connect({ model = SEEDREAM, apiKey = BASE64_CALLER_KEY } = {}) {
 }
 
 describe("generateImage of the AI SDK with @ai-sdk/openai-compatible", () => {
-  it("gives a picture of the asked size to a caller whose default is base64", async () => {
+  it("returns an image of the requested size if the caller's default is base64", async () => {
     const { model, records } = await connect();
 
     const { image, usage } = await generateImage({ model, prompt: "a red fox", size: "1280x720" });
@@ -32,7 +32,7 @@ describe("generateImage of the AI SDK with @ai-sdk/openai-compatible", () => {
     expect(records).toMatchObject([{ caller: "base64-tester", images: 1, charge: "0.03" }]);
   });
 
-  it("gives one to any caller that asks for base64 by the provider's options", async () => {
+  it("returns an image if the provider options request base64", async () => {
     const { model, records } = await connect({ apiKey: CALLER_KEY });
 
     const { image } = await generateImage({
@@ -49,7 +49,7 @@ describe("generateImage of the AI SDK with @ai-sdk/openai-compatible", () => {
     expect(records).toMatchObject([{ caller: "tester", operation: "generate", charge: "0.03" }]);
   });
 
-  it("gives three pictures of family B in one call", async () => {
+  it("returns three images of family B with one call", async () => {
     const { model, records } = await connect({ model: QWEN_IMAGE_2 });
 
     const { images } = await generateImage({ model, prompt: "a red fox", n: 3, size: "512x768" });
@@ -60,7 +60,7 @@ describe("generateImage of the AI SDK with @ai-sdk/openai-compatible", () => {
     expect(records).toMatchObject([{ images: 3, charge: "0.225" }]);
   });
 
-  it("edits the input images, in their order", async () => {
+  it("edits the input images in their order", async () => {
     const { model, records, forms } = await connect();
     const pngs = await Promise.all([1, 2].map(drawPng));
 
@@ -94,8 +94,8 @@ describe("generateImage of the AI SDK with @ai-sdk/openai-compatible", () => {
   });
 });
 
-describe("the links of an answer with @ai-sdk/openai-compatible", () => {
-  it("are opened by the client where they are public, without the caller's key", async () => {
+describe("the links of a response with @ai-sdk/openai-compatible", () => {
+  it("are opened by the client without the caller's key if they are public", async () => {
     const emulator = createEmulator({ origin: "https://results.example.com" });
     const { url, records } = await serve(providers(), {
       fetch: (input, init) => emulator.fetch(input, init),
@@ -123,7 +123,7 @@ describe("the links of an answer with @ai-sdk/openai-compatible", () => {
     expect(records).toMatchObject([{ operation: "generate", images: 1, charge: "0.03" }]);
   });
 
-  it("are refused by the client where they lead to this machine", async () => {
+  it("are refused by the client if they lead to this machine", async () => {
     const { model, records } = await connect({ apiKey: CALLER_KEY });
 
     const error = await failureOf(generateImage({ model, prompt: "a red fox" }));

@@ -10,7 +10,7 @@ import { BASE64_CALLER_KEY, CALLER_KEY, QWEN_IMAGE, SEEDREAM, serve } from "./su
 
 const providers = useProviders();
 
-/** A model of `@ai-sdk/openai` that the gateway serves. */
+/** A model of `@ai-sdk/openai` that calls the gateway. */
 async function connect({ model = SEEDREAM, apiKey = CALLER_KEY } = {}) {
   const { url, records } = await serve(providers());
   const { fetch, forms } = recordForms();
@@ -19,7 +19,7 @@ async function connect({ model = SEEDREAM, apiKey = CALLER_KEY } = {}) {
 }
 
 describe("generateImage of the AI SDK with @ai-sdk/openai", () => {
-  it("gives a picture to a caller without any setting, for it asks for base64", async () => {
+  it("returns an image without further settings, because the client requests base64", async () => {
     const { model, records } = await connect();
 
     const { image, usage, responses } = await generateImage({
@@ -36,7 +36,7 @@ describe("generateImage of the AI SDK with @ai-sdk/openai", () => {
     expect(records).toMatchObject([{ operation: "generate", images: 1, charge: "0.03" }]);
   });
 
-  it("gives a picture of family B, by the fields of OpenAI", async () => {
+  it("returns an image of family B for OpenAI's fields", async () => {
     const { model, records } = await connect({ model: QWEN_IMAGE });
 
     const { image } = await generateImage({ model, prompt: "a red fox", size: "1328x1328" });
@@ -46,7 +46,7 @@ describe("generateImage of the AI SDK with @ai-sdk/openai", () => {
     expect(records).toMatchObject([{ operation: "generate", images: 1, charge: "0.075" }]);
   });
 
-  it("asks for three images in three calls, each charged", async () => {
+  it("requests three images with three calls, each of which is charged", async () => {
     const { model, records } = await connect();
 
     const { images } = await generateImage({ model, prompt: "kites", n: 3 });
@@ -56,7 +56,7 @@ describe("generateImage of the AI SDK with @ai-sdk/openai", () => {
     expect(records.map(({ images: made, charge }) => [made, charge])).toEqual(images.map(() => [1, "0.03"]));
   });
 
-  it("asks for them in one call where it is told that the model can", async () => {
+  it("requests them with one call if the settings say that the model can make several", async () => {
     const { model, records } = await connect();
 
     const { images } = await generateImage({ model, prompt: "3 images of kites", n: 3, maxImagesPerCall: 4 });
@@ -68,7 +68,7 @@ describe("generateImage of the AI SDK with @ai-sdk/openai", () => {
     expect(records).toMatchObject([{ operation: "generate", images: 3, charge: "0.09" }]);
   });
 
-  it("leaves out an image of a batch that failed, without failing itself", async () => {
+  it("returns the other images if one image of a batch failed", async () => {
     const { model, records } = await connect();
     providers().emulator.faults.add({ failImages: [{ index: 1 }] });
 
@@ -78,7 +78,7 @@ describe("generateImage of the AI SDK with @ai-sdk/openai", () => {
     expect(records).toMatchObject([{ images: 2, charge: "0.06" }]);
   });
 
-  it("takes its own options that no provider has as ignored", async () => {
+  it("reports options that have no effect as ignored", async () => {
     const { model } = await connect();
 
     const { responses } = await generateImage({
@@ -119,7 +119,7 @@ describe("an edit of the AI SDK with @ai-sdk/openai", () => {
     ]);
   });
 
-  it("fails at the answer's links for a caller whose default is url, though the image is made", async () => {
+  it("fails because of the links in the response if the caller's default is url, although the image is made", async () => {
     const { model, records } = await connect();
 
     const error = await failureOf(
@@ -130,7 +130,7 @@ describe("an edit of the AI SDK with @ai-sdk/openai", () => {
     expect(records).toMatchObject([{ operation: "edit", status: 200, images: 1, charge: "0.03" }]);
   });
 
-  it("is refused with a mask, and nothing is charged", async () => {
+  it("is refused if it has a mask, and nothing is charged", async () => {
     const { model, records } = await connect({ apiKey: BASE64_CALLER_KEY });
     const png = await drawPng();
 
@@ -164,7 +164,7 @@ describe("an error of the AI SDK with @ai-sdk/openai", () => {
     expect(error).toMatchObject(expected);
   });
 
-  it("tells of a size that the model has not, with the sizes that it has", async () => {
+  it("names the supported sizes if the size is not supported", async () => {
     const { model } = await connect();
 
     const error = await failureOf(generateImage({ model, prompt: "a red fox", size: "512x512" }));
@@ -176,7 +176,7 @@ describe("an error of the AI SDK with @ai-sdk/openai", () => {
     });
   });
 
-  it("is none when waiting was enough: the call is repeated when Retry-After says", async () => {
+  it("does not occur if a repeat after Retry-After succeeds", async () => {
     const { model, records } = await connect();
     providers().emulator.faults.add({ code: "RequestBurstTooFast", retryAfterSeconds: 1, times: 1 });
     const startedAt = performance.now();
@@ -191,7 +191,7 @@ describe("an error of the AI SDK with @ai-sdk/openai", () => {
     ]);
   });
 
-  // The AI SDK does not know x-should-retry: it repeats every 5xx unless it is told maxRetries: 0.
+  // The AI SDK does not know x-should-retry. It repeats every 5xx unless maxRetries is 0.
   it.each([
     { maxRetries: 1, calls: 2 },
     { maxRetries: 0, calls: 1 },

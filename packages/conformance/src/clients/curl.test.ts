@@ -10,7 +10,7 @@ import { CALLER_KEY, SEEDREAM, serve } from "./support/serve.js";
 
 const isRequired = process.env["CI"] === "true";
 
-it("curl is on this machine", ({ skip }) => {
+it("curl is installed", ({ skip }) => {
   skip(curlIsMissing !== undefined && !isRequired, curlIsMissing);
   expect(curlIsMissing).toBeUndefined();
 });
@@ -20,7 +20,7 @@ describe.skipIf(curlIsMissing && !isRequired)("curl", () => {
 
   const connect = () => openShellFor(providers());
 
-  it.each(CURL_COMMANDS)("does $what", async ({ command, sent: expected, answer, record }) => {
+  it.each(CURL_COMMANDS)("sends $what", async ({ command, sent: expected, answer, record }) => {
     const { shell, records, sent } = await connect();
 
     const { status, contentType, body } = await shell.run(command);
@@ -43,7 +43,7 @@ describe.skipIf(curlIsMissing && !isRequired)("curl", () => {
     expect(records).toEqual([]);
   });
 
-  it("sends a picture of two megabytes, for which it waits to be told 100 Continue", async () => {
+  it("sends an image of two megabytes after it has got 100 Continue", async () => {
     const { shell, records } = await connect();
 
     const { status } = await shell.run(String.raw`curl "$BASE_URL/v1/images/edits" \
@@ -93,7 +93,7 @@ describe.skipIf(curlIsMissing && !isRequired)("curl -N", () => {
   });
 });
 
-/** A shell to type commands in, with two pictures and a body in its folder. */
+/** A shell with two images and a request body in its folder. */
 async function openShellFor(providers: Providers) {
   const { url, records } = await serve(providers);
   const [cat, style] = await Promise.all([1, 2].map(drawPng));
@@ -115,7 +115,7 @@ async function openShellFor(providers: Providers) {
     [toDataUrl(cat), CAT],
     [toDataUrl(style), STYLE],
   ]);
-  /** What the provider got, with names for the data URLs of the files. */
+  /** The fields that the provider got, with names instead of the data URLs of the files. */
   const sent = () =>
     sentUpstream(providers).map((fields): unknown =>
       JSON.parse(JSON.stringify(fields), (_key, value: unknown) =>

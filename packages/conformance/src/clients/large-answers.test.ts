@@ -16,7 +16,7 @@ import { CALLER_KEY, SEEDREAM, serve } from "./support/serve.js";
 const providers = useProviders();
 const ASK = { model: SEEDREAM, prompt: "four kites", n: 4, response_format: "b64_json" } as const;
 
-/** Four pictures of 4 MB, and a gateway in front of the provider that makes them. */
+/** Four images of 4 MB, the provider that makes them, and a gateway. */
 async function start(inTheMiddle: InTheMiddle = "goes on") {
   const pictures = Array.from({ length: 4 }, () => randomBytes(4 * 1024 * 1024));
   const provider = await startLargeProvider(
@@ -29,7 +29,7 @@ async function start(inTheMiddle: InTheMiddle = "goes on") {
 
 const connect = (baseURL: string) => new OpenAI({ baseURL, apiKey: CALLER_KEY, maxRetries: 0 });
 
-/** Not `toEqual`: a difference would be printed. */
+/** Not `toEqual`, which would print the whole difference. */
 function areEqual(pictures: readonly Uint8Array[], others: readonly Uint8Array[]): boolean {
   return (
     pictures.length === others.length &&
@@ -39,8 +39,8 @@ function areEqual(pictures: readonly Uint8Array[], others: readonly Uint8Array[]
 
 const CHARGED = [{ status: 200, images: 4, charge: "0.12" }];
 
-describe("four pictures of 4 MB in one answer", () => {
-  it("come whole to the openai client", async () => {
+describe("four images of 4 MB in one response", () => {
+  it("reach the openai client completely", async () => {
     const { baseURL, pictures, records } = await start();
     const { data = [], usage } = await connect(baseURL).images.generate(ASK);
     expect(
@@ -53,7 +53,7 @@ describe("four pictures of 4 MB in one answer", () => {
     expect(records).toMatchObject(CHARGED);
   });
 
-  it("come whole to the AI SDK", async () => {
+  it("reach the AI SDK completely", async () => {
     const { baseURL, pictures, records } = await start();
     const model = createOpenAI({ baseURL, apiKey: CALLER_KEY }).image(SEEDREAM);
     const { images } = await generateImage({ model, prompt: "four kites", n: 4, maxImagesPerCall: 4 });
@@ -66,7 +66,7 @@ describe("four pictures of 4 MB in one answer", () => {
     expect(records).toMatchObject(CHARGED);
   });
 
-  it("that break off in the middle are an error to the openai client, and cost nothing", async () => {
+  it("are an error for the openai client if the response breaks off, and cost nothing", async () => {
     const { baseURL, records } = await start("breaks off");
     const error = await failureOf(connect(baseURL).images.generate(ASK));
     expect(error).toBeInstanceOf(Error);
@@ -74,7 +74,7 @@ describe("four pictures of 4 MB in one answer", () => {
     expect(records).toMatchObject([{ images: 0, charge: "0", errorCode: "upstream_invalid_response" }]);
   });
 
-  it("that take longer than the openai client waits are charged", async () => {
+  it("are charged if they take longer than the openai client waits", async () => {
     const { baseURL, records } = await start(400);
     const leaving = new AbortController();
     const answer = failureOf(connect(baseURL).images.generate(ASK, { signal: leaving.signal }));
@@ -83,18 +83,18 @@ describe("four pictures of 4 MB in one answer", () => {
     await vi.waitFor(() => expect(records).toMatchObject(CHARGED), 5_000);
   });
 
-  it.skipIf(curlIsMissing)("that take longer than curl waits are charged", async () => {
+  it.skipIf(curlIsMissing)("are charged if they take longer than curl waits", async () => {
     const { url, records } = await start(1_200);
     const shell = openShell({ BASE_URL: url, API_KEY: CALLER_KEY });
     const { exitCode, bytes } = await cutOff(shell, 0.8);
-    // 28: the time is over, in the middle of the answer.
+    // Exit code 28: a timeout, in the middle of the response.
     expect(exitCode).toBe(28);
     expect(bytes).toBeGreaterThan(1_000_000);
     await vi.waitFor(() => expect(records).toMatchObject(CHARGED), 5_000);
   });
 });
 
-/** What curl got until its time was over. */
+/** The bytes that curl got before its timeout. */
 async function cutOff({ start: run }: Shell, seconds: number) {
   const shell = run(String.raw`curl --max-time ${seconds} "$BASE_URL/v1/images/generations" \
   -H "Authorization: Bearer $API_KEY" -H "Content-Type: application/json" -d '${JSON.stringify(ASK)}'`);
@@ -104,7 +104,7 @@ async function cutOff({ start: run }: Shell, seconds: number) {
   return { bytes: length, exitCode };
 }
 
-/** The first picture of an emulator that draws the same each time. */
+/** The first image of an emulator that always draws the same image. */
 async function draw(response_format: "url" | "b64_json") {
   const same = await startProviders({ pictures: "full", seed: 7 });
   onTestFinished(() => same.server.close());
@@ -117,8 +117,8 @@ async function draw(response_format: "url" | "b64_json") {
   return data;
 }
 
-describe("a full picture of the emulator", () => {
-  it("is the same in base64 as behind its link", async () => {
+describe("a full-size image of the emulator", () => {
+  it("is the same in base64 as at its link", async () => {
     const linked = await Promise.all(
       (await draw("url")).map(async ({ url = "" }) => Buffer.from(await (await fetch(url)).arrayBuffer())),
     );

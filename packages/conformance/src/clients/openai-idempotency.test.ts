@@ -11,7 +11,7 @@ const providers = useProviders();
 const PROMPT = { model: SEEDREAM, prompt: "a red fox" };
 const keyed = (key: string) => ({ headers: { "Idempotency-Key": key } });
 
-/** The official client, and the status and text of each answer it got. */
+/** The official client, and the status and body of each response that it got. */
 async function connect(options: Partial<GatewayOptions> = {}, maxRetries = 0) {
   const { url, records, gateway } = await serve(providers(), options);
   const answers: (readonly [status: number, text: string])[] = [];
@@ -21,7 +21,7 @@ async function connect(options: Partial<GatewayOptions> = {}, maxRetries = 0) {
     maxRetries,
     async fetch(input, init) {
       const response = await fetch(input, init);
-      // Before its first form the client tries the `fetch` it was given, on a data URL.
+      // Before its first form, the client tests the given `fetch` with a data URL.
       if (response.url.startsWith(url)) answers.push([response.status, await response.clone().text()]);
       return response;
     },
@@ -30,7 +30,7 @@ async function connect(options: Partial<GatewayOptions> = {}, maxRetries = 0) {
 }
 
 describe("the openai client with an Idempotency-Key", () => {
-  it("gets the same answer to the byte, and pays once", async () => {
+  it("gets the same response byte for byte, and is charged once", async () => {
     const { client, answers, records, gateway } = await connect();
 
     const first = await client.images.generate(PROMPT, keyed("one"));
@@ -44,7 +44,7 @@ describe("the openai client with an Idempotency-Key", () => {
     expect(await gateway.usage.balance("tester")).toEqual({ settled: "0.03", held: "0" });
   });
 
-  it("may use its own option for it, once the client knows the header", async () => {
+  it("can use its own option if it knows the header", async () => {
     const { client } = await connect();
     Object.assign(client, { idempotencyHeader: "Idempotency-Key" });
 
@@ -54,7 +54,7 @@ describe("the openai client with an Idempotency-Key", () => {
     expect(sentUpstream(providers())).toHaveLength(1);
   });
 
-  it("is refused with another request under it, and does not repeat that", async () => {
+  it("gets an error for another request with the same key, and does not repeat that request", async () => {
     const { client, answers } = await connect({}, 2);
     await client.images.generate(PROMPT, keyed("one"));
 
@@ -65,7 +65,7 @@ describe("the openai client with an Idempotency-Key", () => {
     expect(answers.map(([status]) => status)).toEqual([200, 422]);
   });
 
-  it("uploads a form twice and pays once, though each upload has a boundary of its own", async () => {
+  it("is charged once for a form that it uploads twice, although each upload has another boundary", async () => {
     const { client, answers, records } = await connect();
     const edit = async () =>
       client.images.edit({ ...PROMPT, image: await toFile(await drawPng(3), "fox.png") }, keyed("edit"));
@@ -78,7 +78,7 @@ describe("the openai client with an Idempotency-Key", () => {
     expect(records).toHaveLength(1);
   });
 
-  it("of a stream is refused the second time, with the reason", async () => {
+  it("gets an error with the reason if the first response was a stream", async () => {
     const { client } = await connect();
     const stream = () => client.images.generate({ ...PROMPT, stream: true }, keyed("stream"));
     for await (const event of await stream()) expect(event).toBeDefined();
@@ -89,7 +89,7 @@ describe("the openai client with an Idempotency-Key", () => {
     expect(sentUpstream(providers())).toHaveLength(1);
   });
 
-  it("sends nothing twice by its own repeats where the provider failed", async () => {
+  it("causes no second request to the provider with its automatic repeats after the provider failed", async () => {
     const { client, answers } = await connect({}, 2);
     providers().emulator.faults.add({ code: "InternalServiceError", times: 1 });
 
@@ -104,7 +104,7 @@ describe("the openai client with an Idempotency-Key", () => {
     expect(sentUpstream(providers())).toHaveLength(1);
   });
 
-  it("runs again where the provider was busy and made nothing", async () => {
+  it("runs again if the provider was overloaded and made nothing", async () => {
     const { client, records } = await connect();
     providers().emulator.faults.add({ code: "ModelAccountRpmRateLimitExceeded", times: 1 });
 

@@ -15,7 +15,7 @@ interface Attempt {
   readonly headers: Headers;
 }
 
-/** The official client, what it was answered at each attempt, and a clock for the limits that can be set forward. */
+/** The official client, the responses that it got, and a clock for the limits that the test can advance. */
 async function connect(options: Partial<GatewayOptions>, clientOptions: ClientOptions = {}) {
   const clock = { ahead: 0 };
   const admission = createMemoryAdmissionStore({ now: () => Date.now() + clock.ahead });
@@ -39,7 +39,7 @@ async function connect(options: Partial<GatewayOptions>, clientOptions: ClientOp
 const statusesOf = (attempts: readonly Attempt[]): readonly number[] => attempts.map(({ status }) => status);
 
 describe("the openai client at a limit", () => {
-  it("throws a RateLimitError with all that the gateway said", async () => {
+  it("throws a RateLimitError with the gateway's message and headers", async () => {
     const { generate } = await connect({ limits: { requestsPerMinute: 1 } });
     await generate();
 
@@ -57,7 +57,7 @@ describe("the openai client at a limit", () => {
     expect(sentUpstream(providers())).toHaveLength(1);
   });
 
-  it("repeats by itself when the gateway says so, and succeeds once the minute is over", async () => {
+  it("repeats automatically after the time that the gateway names, and succeeds when the minute is over", async () => {
     const { generate, attempts, clock, records } = await connect(
       { limits: { requestsPerMinute: 1 } },
       { maxRetries: 2 },
@@ -73,7 +73,7 @@ describe("the openai client at a limit", () => {
     expect(records).toHaveLength(2);
   });
 
-  it("repeats no request that no minute will ever allow", async () => {
+  it("does not repeat a request that can never fit into the limit", async () => {
     const { client, attempts } = await connect({ limits: { imagesPerMinute: 2 } }, { maxRetries: 2 });
 
     const error = await failureOf(client.images.generate({ model: SEEDREAM, prompt: "foxes", n: 3 }));
@@ -82,7 +82,7 @@ describe("the openai client at a limit", () => {
     expect(statusesOf(attempts)).toEqual([429]);
   });
 
-  it("sees what is left in the headers of each success", async () => {
+  it("gets the remaining limits in the headers of each successful response", async () => {
     const { client } = await connect({ limits: { requestsPerMinute: 5, imagesPerMinute: 9 } });
 
     const { response } = await client.images
@@ -98,7 +98,7 @@ describe("the openai client at a limit", () => {
     });
   });
 
-  it("gives up at once where the budget is used up", async () => {
+  it("does not repeat if the budget is used up", async () => {
     const { generate, attempts, gateway } = await connect(
       { callers: [{ id: "tester", key: CALLER_KEY, budget: "0.05" }] },
       { maxRetries: 2 },
@@ -118,7 +118,7 @@ const openStream = (client: OpenAI) =>
   client.images.generate({ model: SEEDREAM, prompt: "a fox", stream: true });
 
 describe("streams of the openai client", () => {
-  it("take a place until they end", async () => {
+  it("use a slot until they end", async () => {
     const { client, generate } = await connect({ limits: { concurrent: 1 } });
     providers().emulator.faults.add({ body: { chunkBytes: 64, pauseMs: 20 }, times: 1 });
     const stream = await openStream(client);
@@ -126,11 +126,11 @@ describe("streams of the openai client", () => {
     expect(await failureOf(generate())).toBeInstanceOf(RateLimitError);
 
     for await (const event of stream) expect(event).toBeDefined();
-    // The client stops at [DONE], a moment before the provider's stream is at its end.
+    // The client stops at [DONE], shortly before the provider's stream ends.
     await expect.poll(() => generate().then(({ data }) => data?.length, String)).toBe(1);
   });
 
-  it("give it back when the client left and the rest was read, and are charged", async () => {
+  it("free their slot and are charged when the client has disconnected and the rest was read", async () => {
     const { client, generate, records } = await connect({ limits: { concurrent: 1 } });
     providers().emulator.faults.add({ body: { chunkBytes: 64, pauseMs: 20 }, times: 1 });
     const stream = await openStream(client);
@@ -145,7 +145,7 @@ describe("streams of the openai client", () => {
 });
 
 describe("generateImage of the AI SDK", () => {
-  it("waits for a place as the gateway says, and gets its picture", async () => {
+  it("waits for a slot as the gateway says, and gets its image", async () => {
     const statuses: number[] = [];
     const { url } = await connect({ limits: { concurrent: 1 } });
     providers().emulator.faults.add({ latencyMs: 300, times: 1 });

@@ -14,7 +14,7 @@ async function start(plan: Partial<ClosingPlan> = {}): Promise<ServerProcess> {
   return server.start({ arkBaseUrl: providers().server.arkBaseUrl, ...plan });
 }
 
-/** A call over a connection that stays open, as the agent of Node keeps it. */
+/** A call over a keep-alive connection of Node's agent. */
 async function call({ url }: ServerProcess): Promise<{ status: number | undefined; body: unknown }> {
   const { path, headers, body } = jsonCall(SEEDREAM_BODY);
   const client = request(new URL(path, url), { method: "POST", headers });
@@ -29,7 +29,7 @@ async function call({ url }: ServerProcess): Promise<{ status: number | undefine
 const untilReceived = (): Promise<void> =>
   vi.waitFor(() => expect(providers().emulator.requests.length).toBeGreaterThan(0));
 
-it("a server that gets SIGTERM finishes its requests, closes what it was given, and exits with 0", async () => {
+it("a server that gets SIGTERM finishes its requests, calls onClosed, and exits with 0", async () => {
   providers().emulator.faults.add({ latencyMs: 300 });
   const server = await start();
   const called = call(server);
@@ -58,7 +58,7 @@ it("a second signal ends the process at once", async () => {
   await untilReceived();
 
   void server.stop();
-  // The first signal is handled: two signals that are pending at once would count as one.
+  // Waits until the first signal was handled, because two pending signals count as one.
   await vi.waitFor(() => expect(fetch(server.url)).rejects.toThrow("fetch failed"), 5_000);
   await server.stop();
 
@@ -66,7 +66,7 @@ it("a second signal ends the process at once", async () => {
   expect(await called).toBeInstanceOf(Error);
 });
 
-it("an error of onClosed ends the process with code 1", async () => {
+it("an error in onClosed ends the process with code 1", async () => {
   const server = await start({ failsToClose: true });
 
   expect(await server.stop()).toBe(1);

@@ -3,7 +3,7 @@ import { text } from "node:stream/consumers";
 import { createGateway } from "@calotype/core";
 import { closeOnSignals, toNodeHandler } from "@calotype/node";
 
-/** How the server of this file is to end. */
+/** How the server of this file ends. */
 export interface ClosingPlan {
   readonly arkBaseUrl: string;
   readonly deadlineSeconds?: number;

@@ -11,16 +11,16 @@ const providers = useProviders({ pictures: "tiny" });
 
 const run = async (): Promise<string> => {
   const args = [PROGRAM, providers().server.arkBaseUrl, CALLER_KEY];
-  // One that does not end is killed, which fails the test.
+  // A process that does not end is killed, and the test fails.
   const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 10_000 });
   return stdout;
 };
 
-it("a process whose only request has been answered ends by itself", async () => {
+it("a process ends after the response to its only request", async () => {
   expect(await run()).toBe("200");
 });
 
-it("a process whose provider never answers ends by itself, once it was told so", async () => {
+it("a process whose provider never responds ends after gateway.close()", async () => {
   providers().emulator.faults.add({ hang: true });
   expect(await run()).toBe("504");
 });

@@ -5,7 +5,7 @@ import { type AdapterHost, type Before, OWN_ANSWER } from "../adapter-suite/adap
 import { send } from "../support/http-client.ts";
 import { listen } from "../support/listen.ts";
 
-/** A host of the suite from either version of Express. */
+/** A host of the suite for one version of Express. */
 export function createExpressHost(name: string, framework: typeof express): AdapterHost {
   const limit = "64mb";
   const handlers: Record<Before, RequestHandler> = {

@@ -1,4 +1,5 @@
-// Version 4 under another name. Types exist for version 5 only; what the suite calls is the same in both.
+// Express 4 under another name. It uses the types of version 5, because the suite calls only functions that
+// are the same.
 declare module "express4" {
   export { default } from "express";
 }

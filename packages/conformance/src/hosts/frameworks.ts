@@ -6,7 +6,7 @@ import type { AdapterHost } from "../adapter-suite/adapter-host.ts";
 import { createExpressHost } from "./express-host.ts";
 import { createKoaHost } from "./koa-host.ts";
 
-/** Hosts of the frameworks that serve from this process. */
+/** The hosts that serve from this process. */
 export const FRAMEWORKS: readonly AdapterHost[] = [
   createExpressHost("Express 4", express4),
   createExpressHost("Express 5", express),

@@ -31,7 +31,7 @@ const HANDLERS: Record<Before, Middleware> = {
   },
 };
 
-/** A host of the suite from either version of Koa. */
+/** A host of the suite for one version of Koa. */
 export function createKoaHost(name: string, Framework: typeof Koa): AdapterHost {
   return {
     name,
@@ -54,7 +54,7 @@ export function createKoaHost(name: string, Framework: typeof Koa): AdapterHost 
       app.use((ctx) => {
         ctx.body = OWN_ANSWER;
       });
-      // Clients that break off are no news here.
+      // Clients disconnect on purpose in these tests.
       app.silent = true;
       const handle = app.callback();
       const { url, close } = await listen((req, res) => void handle(req, res));

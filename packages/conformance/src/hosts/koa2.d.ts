@@ -1,4 +1,5 @@
-// Version 2 under another name. Types exist for version 3 only; what the suite calls is the same in both.
+// Koa 2 under another name. It uses the types of version 3, because the suite calls only functions that are
+// the same.
 declare module "koa2" {
   export { default } from "koa";
 }

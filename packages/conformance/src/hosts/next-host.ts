@@ -7,16 +7,17 @@ import type { AdapterHost } from "../adapter-suite/adapter-host.ts";
 import { type Answer, type Call, send } from "../support/http-client.ts";
 import { type Listening, listen } from "../support/listen.ts";
 
-// Its types tell of a default export under `default`; there is none, its exports are the function.
+// The types declare the export `default`. At run time, the module itself is the function.
 const next: typeof NextModule.default = createRequire(import.meta.url)("next");
 
-/** The app of the fixtures. */
+/** The app in the fixtures. */
 export const NEXT_FOLDER = fileURLToPath(new URL("../../fixtures/next-app", import.meta.url));
 
 /**
- * Builds the app of the fixtures as a user does, and serves it from this process.
+ * Builds the app in the fixtures like a user, and serves it from this process.
  *
- * @param outputFolder for the build, in the app's folder; another one for each process that may build at once
+ * @param outputFolder the output folder of the build, in the app's folder. Parallel builds need different
+ * folders.
  */
 export async function startNext(outputFolder = ".next"): Promise<Listening> {
   process.env["CALOTYPE_NEXT_OUTPUT"] = outputFolder;
@@ -30,7 +31,7 @@ export async function startNext(outputFolder = ".next"): Promise<Listening> {
   return listen((req, res) => void handle(req, res));
 }
 
-/** A host of the suite from a running app, whose routes ask for the gateway with each request. */
+/** A host of the suite for a running app, whose routes get the gateway of the current test. */
 export function createNextHost(server: () => Listening): AdapterHost {
   return {
     name: "Next.js",
@@ -46,7 +47,7 @@ export function createNextHost(server: () => Listening): AdapterHost {
   };
 }
 
-/** Next.js adds a `vary` of its own to whatever it answers. */
+/** Next.js adds its own `vary` to every response. */
 async function sendToNext(url: string, call: Call): Promise<Answer> {
   const { headers, ...answer } = await send(url, call);
   return {

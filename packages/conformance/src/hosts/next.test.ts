@@ -18,7 +18,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => server?.close());
 
-// Which paths reach a route, and what becomes of an upload that goes on after its answer, is up to Next.js.
+// Next.js decides which paths reach a route, and what happens if an upload continues after its response.
 describe("a gateway in Next.js", () => {
   const providers = useProviders();
   const host = createNextHost(() => server);

@@ -23,7 +23,7 @@ import { useProviders } from "../support/use-providers.js";
 const OWN = "the app's own";
 const CALL = jsonCall(SEEDREAM_BODY);
 
-/** Serves a gateway that is mounted in one way; the host responds to everything else with `OWN`. */
+/** Serves a gateway that is mounted in one way. The host responds to all other requests with `OWN`. */
 type Mount = (gateway: Gateway) => RequestListener;
 
 const inExpress =
@@ -46,7 +46,7 @@ const inKoa =
     return (req, res) => void handle(req, res);
   };
 
-/** Nest calls a middleware of `forRoutes` as a function of Express. */
+/** A middleware of `forRoutes`. Nest calls it like an Express handler. */
 async function inNest(gateway: Gateway, route: string): Promise<string> {
   class App {
     configure(consumer: MiddlewareConsumer): void {
@@ -149,7 +149,7 @@ const WAYS: readonly (readonly [name: string, path: string, mount: Mount])[] = [
   ["node:http: toNodeHandler", "/any/where/v1/images/generations", (g) => toNodeHandler(g)],
 ];
 
-describe("a gateway mounted in any way", () => {
+describe("a gateway that is mounted in different ways", () => {
   const providers = useProviders();
   const post = async (mounted: Mount, path: string): Promise<Answer> => {
     const { gateway } = startGateway(providers());
@@ -189,7 +189,7 @@ describe("a gateway mounted in any way", () => {
     expect((await send(url, call)).text).toBe(OWN);
   });
 
-  it("leaves to the app what a wildcard route has caught", async () => {
+  it("does not respond to other paths of a wildcard route", async () => {
     const { text } = await post(
       inExpress((app, g) => app.use("/*splat", toExpressHandler(g))),
       "/v1/images/variations",
@@ -199,7 +199,7 @@ describe("a gateway mounted in any way", () => {
   });
 });
 
-describe("the headers that a web page may read", () => {
+describe("the response headers that a web page may read", () => {
   const providers = useProviders();
 
   it("are added to those that the app's CORS middleware names", async () => {

@@ -1,6 +1,6 @@
 import type { Answer } from "./http-client.js";
 
-/** What a server adds to every answer, whatever the handler says. */
+/** Headers that a server adds to every response. */
 const OF_THE_SERVER: ReadonlySet<string> = new Set([
   "connection",
   "content-length",
@@ -10,7 +10,10 @@ const OF_THE_SERVER: ReadonlySet<string> = new Set([
   "x-powered-by",
 ]);
 
-/** An answer as every host must give it: without the server's own headers, ids, times and links masked. */
+/**
+ * The part of a response that is the same on every host: without the server's own headers, with ids, times
+ * and links masked.
+ */
 export function toComparable({ status, headers, text }: Answer): Answer {
   const ours = Object.entries(headers).filter(([name]) => !OF_THE_SERVER.has(name));
   return {

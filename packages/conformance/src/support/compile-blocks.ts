@@ -9,22 +9,23 @@ const FOLDER = join(ROOT, "packages/conformance/.docs-check");
 const COMPILER_OPTIONS = {
   noEmit: true,
   moduleDetection: "force",
-  // What an example makes, it does not always use.
+  // Examples may declare variables that they do not use.
   noUnusedLocals: false,
   noUnusedParameters: false,
 };
 
 /**
- * Compiles every block as a module of its own, all in one run, and gives what is wrong as
- * `README.md:42:5 error TS2322: …`, the line being that of the document. A block of a package may import
- * what that package may, itself too; one of the root what this package may.
+ * Compiles every block as a separate module, all in one run, and returns the errors as
+ * `README.md:42:5 error TS2322: …` with the line of the document. A block of a package may import this
+ * package and its
+ * dependencies. Other blocks may import the dependencies of the conformance package.
  */
 export function compileBlocks(blocks: readonly CodeBlock[]): string[] {
   rmSync(FOLDER, { recursive: true, force: true });
   const files = new Map(blocks.map((block, index) => [`${findHome(block.path)}/${index}.ts`, block]));
   for (const home of new Set(blocks.map(({ path }) => findHome(path)))) imitatePackage(home);
   for (const [file, { line, code }] of files) {
-    // The empty lines give the code the line numbers that it has in the document.
+    // The empty lines give the code the same line numbers as in the document.
     writeFileSync(join(FOLDER, file), "\n".repeat(line - 1) + code);
   }
   const extended = { extends: "../../../tsconfig.base.json", compilerOptions: COMPILER_OPTIONS };
@@ -39,7 +40,7 @@ function findHome(path: string): string {
   return /^packages\/([^/]+)\//.exec(path)?.[1] ?? "conformance";
 }
 
-/** A folder in which imports are resolved as in the package, its own name included. */
+/** A folder in which imports are resolved as in the package, including the package's own name. */
 function imitatePackage(name: string): void {
   const [from, to] = [join(ROOT, "packages", name), join(FOLDER, name)];
   mkdirSync(to, { recursive: true });

@@ -1,4 +1,4 @@
-/** An uncompressed picture of 24 bits per pixel: as large as wanted, and made without a library. */
+/** An uncompressed image with 24 bits per pixel, of any size, created without a library. */
 export function createBitmap(width: number, height: number): Buffer {
   const rowBytes = Math.ceil((width * 3) / 4) * 4;
   const bitmap = Buffer.alloc(54 + rowBytes * height, 0x6b);

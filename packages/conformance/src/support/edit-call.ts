@@ -4,10 +4,10 @@ import { CALLER_KEY, SEEDREAM } from "./test-gateway.js";
 
 const BOUNDARY = "----calotype-form";
 
-/** A picture of 32 by 32 pixels, uncompressed, so that no library is needed to make it. */
+/** An uncompressed image of 32 by 32 pixels, which can be created without a library. */
 const PICTURE = createBitmap(32, 32);
 
-/** A call of `/v1/images/edits` with one picture in its form, or with none. */
+/** A call of `/v1/images/edits` with one image in its form, or without an image. */
 export function editCall({ image = true } = {}): Call {
   const fields = Object.entries({ model: SEEDREAM, prompt: "at night", size: "1K" });
   const file = [

@@ -1,13 +1,13 @@
 /** A block of TypeScript in a document or in a comment. */
 export interface CodeBlock {
-  /** The file it stands in, from the root of the workspace. */
+  /** The path of the file from the root of the workspace. */
   readonly path: string;
   /** The line of its first line of code, from 1. */
   readonly line: number;
   readonly code: string;
 }
 
-/** The blocks that a document marks as TypeScript. One marked ```` ```ts fragment ```` is left out. */
+/** The TypeScript blocks of a document. Blocks that begin with ```` ```ts fragment ```` are ignored. */
 export function extractFromMarkdown(path: string, text: string): CodeBlock[] {
   const blocks: CodeBlock[] = [];
   let open: { readonly line: number; readonly indent: string; readonly isCode: boolean } | undefined;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createCanaryFinder } from "./find-canaries.ts";
 
-// Put together here: as a whole it may stand in no title and no difference.
+// Concatenated here, because the complete key must not appear in a test title or a difference.
 const DIGITS = "0123abcd";
 const KEY = `canary-${DIGITS}`;
 
@@ -11,7 +11,7 @@ function find(...pieces: readonly string[]): readonly string[] {
   return finder.found().map((key) => key.slice("canary-".length));
 }
 
-describe("the finder of keys", () => {
+describe("the search for keys", () => {
   it.each([
     ["alone", [KEY]],
     ["inside a longer key", [`sk-${KEY}-1`]],
@@ -26,7 +26,7 @@ describe("the finder of keys", () => {
     expect(find(...pieces)).toEqual([DIGITS]);
   });
 
-  it("finds several, and names them in order", () => {
+  it("finds several and returns them in order", () => {
     expect(find("canary-ffffffff and ", KEY)).toEqual([DIGITS, "f".repeat(8)]);
   });
 

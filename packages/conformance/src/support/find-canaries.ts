@@ -1,16 +1,16 @@
 import { stripVTControlCharacters } from "node:util";
 
-/** Every key of the tests holds this, so that it is found wherever it comes to light. */
+/** Every key of the tests contains this string, so that a leaked key is found. */
 const CANARY = /canary-[\da-f]{8}/gi;
 
-/** Longer than a key and the colours in it. */
+/** Longer than a key with colour codes. */
 const KEPT = 400;
 
-/** Looks for the keys of the tests in a text that comes in pieces. */
+/** Searches for the keys of the tests in a text that arrives in pieces. */
 export interface CanaryFinder {
   /** The next piece. */
   add(text: string): void;
-  /** The keys so far, each once. */
+  /** The keys that were found, each once. */
   found(): readonly string[];
 }
 
@@ -20,7 +20,7 @@ export function createCanaryFinder(): CanaryFinder {
   return {
     add(text) {
       const seen = kept + text;
-      // Where a difference is shown, colours may stand in the middle of a key.
+      // In a printed difference, colour codes may be in the middle of a key.
       for (const [key] of stripVTControlCharacters(seen).matchAll(CANARY)) keys.add(key.toLowerCase());
       kept = seen.slice(-KEPT);
     },

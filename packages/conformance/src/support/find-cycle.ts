@@ -1,4 +1,4 @@
-/** The first way around a graph, as the nodes on it, or `undefined` when there is none. */
+/** The nodes of the first cycle in a graph, or `undefined` if there is none. */
 export function findCycle(graph: ReadonlyMap<string, readonly string[]>): readonly string[] | undefined {
   const finished = new Set<string>();
   const visit = (node: string, path: readonly string[]): readonly string[] | undefined => {

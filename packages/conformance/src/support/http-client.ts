@@ -1,7 +1,7 @@
 import { type Agent, type ClientRequest, type IncomingMessage, request } from "node:http";
 import { text } from "node:stream/consumers";
 
-/** A request as the suites write it. */
+/** A request of the test suites. */
 export interface Call {
   /** Default `POST`. */
   readonly method?: string;
@@ -11,15 +11,15 @@ export interface Call {
   readonly body?: string | Uint8Array | readonly string[] | undefined;
 }
 
-/** A whole answer. */
+/** A complete response. */
 export interface Answer {
   readonly status: number;
-  /** Names in lower case. */
+  /** With names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
 }
 
-/** Sends a call on a connection of its own and reads the answer to its end. */
+/** Sends a request on a new connection and reads the complete response. */
 export async function send(origin: string, call: Call): Promise<Answer> {
   const outgoing = open(origin, call);
   const answered = readAnswer(outgoing);
@@ -28,7 +28,7 @@ export async function send(origin: string, call: Call): Promise<Answer> {
   return answered;
 }
 
-/** Begins a call and sends nothing of its body; on a connection of its own, or on one of the agent's. */
+/** Sends the head of a request without its body, on a new connection or on one of the agent. */
 export function open(
   origin: string,
   { method = "POST", path, headers = {} }: Call,
@@ -37,7 +37,7 @@ export function open(
   return request(origin + path, { method, headers, agent });
 }
 
-/** The answer to a request, read to its end. Rejects when the connection breaks before it. */
+/** Reads the complete response to a request. Rejects if the connection breaks before its end. */
 export async function readAnswer(outgoing: ClientRequest): Promise<Answer> {
   const incoming = await responseTo(outgoing);
   return {
@@ -49,11 +49,12 @@ export async function readAnswer(outgoing: ClientRequest): Promise<Answer> {
   };
 }
 
-/** The head of the answer to a request. Rejects when the connection breaks before it. */
+/** Resolves with the head of the response. Rejects if the connection breaks before that. */
 export function responseTo(outgoing: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     outgoing.once("response", resolve);
-    // Stays: a server that refuses an upload may reset the connection after its answer was read.
+    // Not removed, because a server that refuses an upload may reset the connection after its response was
+    // read.
     outgoing.on("error", reject);
   });
 }

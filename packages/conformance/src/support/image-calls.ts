@@ -3,13 +3,13 @@ import { CALLER_KEY, QWEN_IMAGE, SEEDREAM } from "./test-names.ts";
 
 export const GENERATIONS = "/v1/images/generations";
 
-/** The headers of a caller whose key is right and whose body is JSON. */
+/** The headers of a request with a valid key and a JSON body. */
 export const CALLER_HEADERS = {
   authorization: `Bearer ${CALLER_KEY}`,
   "content-type": "application/json",
 } as const;
 
-/** A call with the right key and this body as JSON. */
+/** A request with a valid key and this JSON body. */
 export function jsonCall(body: unknown, headers: Readonly<Record<string, string>> = {}): Call {
   return { path: GENERATIONS, headers: { ...CALLER_HEADERS, ...headers }, body: JSON.stringify(body) };
 }

@@ -5,24 +5,27 @@ import { onTestFinished } from "vitest";
 import { listen } from "./listen.js";
 import { CHANNEL_KEY, SEEDREAM } from "./test-gateway.js";
 
-/** What a provider does in the middle of its answer: goes on, goes on after so many milliseconds, or breaks off. */
+/**
+ * What a provider does in the middle of its response: continue, continue after this number of milliseconds,
+ * or break off.
+ */
 export type InTheMiddle = "goes on" | "breaks off" | number;
 
-/** A provider that answers as Ark with pictures in base64. */
+/** A provider that responds like Ark, with images in base64. */
 export interface LargeProvider {
   readonly channel: ChannelOptions;
-  /** The answer as it is sent. */
+  /** The response that is sent. */
   readonly text: string;
-  /** Requests that came. */
+  /** The number of requests. */
   readonly asked: () => number;
-  /** Answers that were sent to their end. */
+  /** The number of responses that were sent completely. */
   readonly sent: () => number;
 }
 
-/** 8 MB in two pictures. */
+/** Two images with 8 MB together. */
 const PICTURES = ["A", "B"].map((letter) => letter.repeat(4_000_000));
 
-/** Answers with these pictures in base64, until the test ends. */
+/** Starts a provider that responds with these images in base64, until the test ends. */
 export async function startLargeProvider(
   inTheMiddle: InTheMiddle = "goes on",
   pictures: readonly string[] = PICTURES,
@@ -57,7 +60,7 @@ export async function startLargeProvider(
   };
 }
 
-/** The options of a gateway in front of it. */
+/** The options of a gateway that calls this provider. */
 export function inFrontOf({ channel }: LargeProvider): Partial<GatewayOptions> {
   return { models: { [SEEDREAM]: { family: "seedream" } }, channels: [channel], billing: BILLING };
 }

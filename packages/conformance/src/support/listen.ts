@@ -2,9 +2,9 @@ import { createServer, type RequestListener } from "node:http";
 
 /** A server of a test. */
 export interface Listening {
-  /** Such as `http://127.0.0.1:40123`. */
+  /** For example `http://127.0.0.1:40123`. */
   readonly url: string;
-  /** Takes no new connection and ends those that are open. */
+  /** Stops listening and closes all connections. */
   readonly close: () => Promise<void>;
 }
 

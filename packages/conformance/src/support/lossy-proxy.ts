@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 
-/** Stands before a server on this machine, and can lose a connection when what was asked is done. */
+/** A proxy for a server on this machine that can lose the reply to a command that was executed. */
 export interface LossyProxy {
   readonly url: string;
-  /** Of the next answer nothing arrives: its connection ends in its place. */
+  /** Closes the connection instead of forwarding the next reply. */
   readonly loseNextResponse: () => void;
   readonly close: () => void;
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { run } from "./run.js";
 import { findFiles, ROOT, readText } from "./workspace.js";
 
-/** The part of a package.json that is looked at. */
+/** The part of a package.json that the tests read. */
 export interface Manifest {
   readonly name: string;
   readonly private?: boolean;
@@ -24,15 +24,15 @@ export const PUBLISHED: readonly string[] = MANIFESTS.map(({ name }) => name);
 
 const OWN_MANIFEST = "packages/conformance/package.json";
 
-/** A project outside the workspace that has our packages as a user gets them. */
+/** A project outside the workspace, with our packages installed from tarballs. */
 export interface PackedProject {
   readonly folder: string;
-  /** Writes a file of the project and gives its path. */
+  /** Writes a file of the project and returns its path. */
   readonly write: (name: string, text: string) => string;
   readonly remove: () => void;
 }
 
-/** Packs every published package and installs the tarballs, with what users have beside them, from the registry. */
+/** Packs every published package, and installs the tarballs together with the packages that users need. */
 export function createPackedProject(): PackedProject {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "calotype-packed-")));
   const write = (name: string, text: string): string => {
@@ -61,7 +61,10 @@ function pnpm(): string {
   return version;
 }
 
-/** What a user's project has beside our packages, and what some of their entries ask for, in our versions. */
+/**
+ * Packages that a user's project needs in addition to ours, and peer dependencies, in the versions of the
+ * workspace.
+ */
 function besides(): string[] {
   const optional = MANIFESTS.flatMap(({ peerDependenciesMeta = {} }) => Object.keys(peerDependenciesMeta));
   const versions: Record<string, string> = {};

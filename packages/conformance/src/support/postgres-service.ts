@@ -9,16 +9,16 @@ export { POSTGRES };
 export interface TestSchema {
   readonly pool: Pool;
   readonly schema: string;
-  /** Removes what stands in its tables; that is faster than to make them anew. */
+  /** Empties the tables, which is faster than creating them again. */
   readonly empty: () => Promise<void>;
 }
 
 const TABLES = ["owners", "balances", "holds", "records", "outbox", "released_holds"];
 
-/** Names a schema that the first ledger makes and that goes with the tests of the `describe` that calls it. */
+/** Names a schema that the first ledger creates. It is removed after the tests of the calling `describe`. */
 export function useTestSchema(url: string): TestSchema {
   const schema = `calotype_test_${randomUUID()}`;
-  // The tests do not end the server, so they need not wait for its disk.
+  // The tests do not stop the server, so they need not wait for its disk.
   const pool = new Pool({ connectionString: url, options: "-c synchronous_commit=off" });
   afterAll(async () => {
     await pool.query(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`);

@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 
-/** All that a log, a debugger or a crash may show of some values. */
+/** Everything that a log, a debugger or a crash may print for some values. */
 export function printEveryWay(...values: readonly unknown[]): string {
   return values.flatMap((value) => [inspect(value, WHOLE), toJson(value), String(value)]).join("\n");
 }
@@ -13,7 +13,7 @@ const WHOLE = {
   maxStringLength: null,
 } as const;
 
-/** What refers to itself is no JSON. */
+/** A value with circular references has no JSON. */
 function toJson(value: unknown): string {
   const seen = new Set<unknown>();
   const withoutCircles = (_key: string, part: unknown): unknown => {

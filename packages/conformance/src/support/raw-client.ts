@@ -3,14 +3,14 @@ import { connect, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 import type { Answer, Call } from "./http-client.js";
 
-/** A client that does just what it is told: no library that stops sending, or reads, by itself. */
+/** A client without a library that stops sending, or reads, automatically. */
 export interface RawClient {
   readonly socket: Socket;
-  /** What has arrived, once it is a whole answer. Rejects when the connection breaks before that. */
+  /** Resolves with the complete response. Rejects if the connection breaks before that. */
   readonly answer: () => Promise<Answer>;
 }
 
-/** Opens a connection and sends the head of a call. Nothing is read before `answer` is asked for. */
+/** Opens a connection and sends the head of a request. Nothing is read before `answer` is called. */
 export async function openRaw(
   origin: string,
   { method = "POST", path, headers = {} }: Call,
@@ -19,7 +19,8 @@ export async function openRaw(
   const socket = connect(Number(port), hostname);
   onTestFinished(() => void socket.destroy());
   await once(socket, "connect");
-  // A server may reset the connection of a client that goes on sending; `answer` tells whether too early.
+  // A server may reset the connection of a client that continues to send. `answer` rejects if this happens
+  // too early.
   socket.on("error", () => {});
   const lines = Object.entries({ host: hostname, ...headers }).map(
     ([name, value]) => `${name}: ${value}\r\n`,
@@ -28,7 +29,7 @@ export async function openRaw(
   return { socket, answer: () => readWholeResponse(socket) };
 }
 
-/** Sends a piece of a chunked body every few milliseconds, whatever comes back, until the connection ends. */
+/** Sends a piece of a chunked body every few milliseconds until the connection ends. */
 export function sendEndlessly(socket: Socket): { readonly sentBytes: () => number } {
   const chunk = toChunk(Buffer.alloc(16 * 1024, 0x20));
   let sent = 0;
@@ -40,7 +41,7 @@ export function sendEndlessly(socket: Socket): { readonly sentBytes: () => numbe
   return { sentBytes: () => sent };
 }
 
-/** A piece of a body as it stands in a chunked one. */
+/** A piece of a body in chunked encoding. */
 export function toChunk(piece: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from("\r\n")]);
 }

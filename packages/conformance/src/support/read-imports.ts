@@ -1,4 +1,7 @@
-/** What a source file names in imports and exports, types too, in order. Not what comments show. */
+/**
+ * The specifiers of the imports and exports of a source file, including types, in order. Comments are
+ * ignored.
+ */
 export function readImports(source: string): string[] {
   const code = source.replaceAll(/^\s*\/?\*.*$|^\s*\/\/.*$/gm, "");
   const statements = code.matchAll(/^(?:import|export)\b[^;"'`]*?\bfrom\s*"([^"]+)"|^import\s*"([^"]+)"/gm);

@@ -2,7 +2,7 @@ import { Redis } from "ioredis";
 import { vi } from "vitest";
 import { type RedisServer, startRedisServer } from "./redis-server.js";
 
-/** Three masters that share the slots. */
+/** A cluster of three masters. */
 export interface RedisCluster {
   readonly nodes: readonly RedisServer[];
   readonly remove: () => Promise<void>;

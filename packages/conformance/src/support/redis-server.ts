@@ -19,18 +19,18 @@ export const REDIS_SERVER: Service = {
 
 const PATIENCE_MS = 20_000;
 
-/** A Redis of a test. It keeps nothing when it stops. */
+/** A Redis server of a test. It loses its data when it stops. */
 export interface RedisServer {
   readonly port: number;
   readonly url: string;
-  /** Stands still: connections stay open, and nothing is answered. */
+  /** Pauses the server: connections stay open, and there are no replies. */
   readonly freeze: () => void;
   readonly thaw: () => void;
-  /** Ends it: connections are refused. */
+  /** Stops the server: connections are refused. */
   readonly stop: () => Promise<void>;
-  /** Starts it again, empty, at the same address. */
+  /** Starts the server again, without data, at the same address. */
   readonly start: () => Promise<void>;
-  /** Ends it and removes its folder. */
+  /** Stops the server and removes its folder. */
   readonly remove: () => Promise<void>;
 }
 
@@ -75,7 +75,7 @@ export async function startRedisServer(
   };
 }
 
-/** Once it answers a PING. */
+/** Resolves when the server replies to a PING. */
 async function untilReady(server: ChildProcess, url: string): Promise<void> {
   const client = new Redis(url, { retryStrategy: () => 20, maxRetriesPerRequest: null });
   client.on("error", () => undefined); // not there yet
@@ -96,7 +96,10 @@ async function untilReady(server: ChildProcess, url: string): Promise<void> {
   }
 }
 
-/** Below those that systems give to clients, as its cluster bus is, 10,000 above. */
+/**
+ * A port below the range that systems give to clients. The port of the cluster bus, 10,000 higher, must be
+ * below it too.
+ */
 async function findPort(): Promise<number> {
   const port = 10_000 + Math.floor(Math.random() * 10_000);
   const isFree = (await Promise.all([port, port + 10_000].map(canListen))).every(Boolean);

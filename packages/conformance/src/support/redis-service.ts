@@ -30,12 +30,12 @@ export function useNodeRedis(url: string): () => RedisClientType {
   return () => opened(client);
 }
 
-/** A time that a busy machine does not reach. */
+/** Longer than any delay of a busy machine. */
 export const PATIENT_SECONDS = 20;
-/** So much later than asked for a busy machine may go on. */
+/** The delay of a timer on a busy machine. */
 const SLACK_MS = 300;
 
-/** Opens stores that have a prefix of their own, by the client that the test uses. */
+/** Opens stores with a unique prefix, over the client of the test. */
 export function openRedisStore(
   client: () => RedisAdmissionStoreOptions["client"],
   cleaner: () => Redis,

@@ -1,13 +1,13 @@
 import { spawnSync } from "node:child_process";
 import { delimiter, dirname } from "node:path";
 
-/** Runs a program to its end and gives what it printed; throws with all of it when it fails. */
+/** Runs a program and returns its output. Throws an error with the output if the program fails. */
 export function run(program: string, args: readonly string[], cwd: string): string {
   const { status, stdout, stderr, error } = spawnSync(program, args, {
     cwd,
     encoding: "utf8",
     env: { ...process.env, PATH: PATH_WITH_THIS_NODE },
-    // npm and npx are scripts of the shell there.
+    // npm and npx are shell scripts on Windows.
     shell: process.platform === "win32",
   });
   if (error !== undefined) throw error;
@@ -16,5 +16,5 @@ export function run(program: string, args: readonly string[], cwd: string): stri
   return stdout;
 }
 
-/** The Node that runs the tests comes first, whatever the machine has. */
+/** The environment in which the Node of the tests is found first. */
 const PATH_WITH_THIS_NODE = [dirname(process.execPath), process.env["PATH"]].join(delimiter);

@@ -1,7 +1,7 @@
 import type { Gateway } from "@calotype/core";
 import type { Answer, Call } from "./http-client.js";
 
-/** Sends a call to a gateway with no server between. */
+/** Sends a request to `gateway.fetch`, without a server. */
 export async function sendByFetch(gateway: Gateway, call: Call): Promise<Answer> {
   const response = await gateway.fetch(toRequest(call));
   return {

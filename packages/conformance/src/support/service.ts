@@ -1,18 +1,18 @@
 import { Redis } from "ioredis";
 import { Pool } from "pg";
 
-/** A server that some tests need, and that not every machine has. */
+/** A server that some tests need and that not every machine has. */
 export interface Service {
   readonly name: string;
-  /** The environment variable that tells another address. */
+  /** The environment variable with another address. */
   readonly variable: string;
-  /** Where it is looked for otherwise. */
+  /** The default address. */
   readonly url: string;
-  /** Rejects where it cannot be used. */
+  /** Rejects if the server cannot be used. */
   readonly probe: (url: string) => Promise<unknown>;
 }
 
-/** Any Redis; tests write under names of their own, and remove what they wrote. */
+/** Any Redis server. Tests use unique names and remove what they wrote. */
 export const REDIS: Service = {
   name: "Redis",
   variable: "REDIS_URL",
@@ -29,7 +29,7 @@ export const REDIS: Service = {
   },
 };
 
-/** A PostgreSQL whose database may be written to. */
+/** A PostgreSQL server with a database for the tests. */
 export const POSTGRES: Service = {
   name: "PostgreSQL",
   variable: "CALOTYPE_TEST_POSTGRES",
@@ -44,15 +44,15 @@ export const POSTGRES: Service = {
   },
 };
 
-/** Where a server is looked for. */
+/** The address of a server. */
 export function urlOf({ variable, url }: Service): string {
   return process.env[variable] ?? url;
 }
 
 /**
- * Whether a server can be used; a line says so if not.
+ * Checks whether a server can be used, and prints a line if not.
  *
- * @throws Error instead, with `CI=true`
+ * @throws Error if the server cannot be used and `CI=true`
  */
 export async function canUse({ name, variable, probe }: Service, url: string): Promise<boolean> {
   try {

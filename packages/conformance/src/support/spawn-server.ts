@@ -3,34 +3,35 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
-/** A process that will be a server. */
+/** A process that becomes a server. */
 export interface NextServer<Plan> {
-  /** Resolves when it listens. */
+  /** Resolves when the server listens. */
   start(plan: Plan): Promise<ServerProcess>;
   /** Nothing of it runs any more when this has resolved. */
   kill(): Promise<void>;
 }
 
-/** A server in a process of its own. */
+/** A server in a separate process. */
 export interface ServerProcess {
   readonly url: string;
-  /** Resolves when it has ended, in whatever way. */
+  /** Resolves when the process has ended. */
   readonly ended: Promise<unknown>;
-  /** The lines of its error output. */
+  /** The lines on stderr. */
   errors(): readonly string[];
   /** Whether it ended by SIGKILL. */
   isKilled(): boolean;
   /** Nothing of it runs any more when this has resolved. */
   kill(): Promise<void>;
-  /** Tells it to end, and gives its exit code. */
+  /** Ends the server with SIGTERM and returns its exit code. */
   stop(): Promise<number | null>;
 }
 
 /**
- * Starts a program that loads its code, reads its plan as JSON to the end of its input, and prints its address when it
+ * Starts a program that loads its code, reads its plan as JSON from standard input, and prints its address
+ * when it
  * listens.
  *
- * @param flags of Node
+ * @param flags command-line flags of Node
  */
 export function spawnServer<Plan>(program: URL, flags: readonly string[] = []): NextServer<Plan> {
   const child = spawn(process.execPath, [...flags, fileURLToPath(program)], { stdio: "pipe" });

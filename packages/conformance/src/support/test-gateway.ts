@@ -16,15 +16,15 @@ export async function startProviders(options: EmulatorOptions = { pictures: "tin
   return { emulator, server: await emulator.listen() };
 }
 
-/** A real gateway in front of the emulated providers, and what it told its operator. */
+/** A real gateway with the emulated providers, and the arguments of its hooks and logger. */
 export interface TestGateway {
   readonly gateway: Gateway;
   readonly records: readonly UsageRecord[];
-  /** Every line of the log, as it would be printed. */
+  /** Every line of the log as it would be printed. */
   readonly logLines: readonly string[];
 }
 
-/** A gateway that ends with the test. Options given here replace those of the same name. */
+/** Creates a gateway that is closed when the test ends. The given options replace the defaults. */
 export function startGateway({ server }: Providers, options: Partial<GatewayOptions> = {}): TestGateway {
   const records: UsageRecord[] = [];
   const logLines: string[] = [];

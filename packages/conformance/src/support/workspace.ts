@@ -4,13 +4,16 @@ import { join } from "node:path";
 /** The root of the workspace. */
 export const ROOT = join(import.meta.dirname, "../../../..");
 
-/** Files of the workspace by a pattern such as `packages/core/*.md`; paths from the root, with slashes. */
+/**
+ * Finds files of the workspace by patterns such as `packages/core/*.md`. Returns paths from the root, with
+ * slashes.
+ */
 export function findFiles(...patterns: readonly string[]): string[] {
   const found = globSync(patterns, { cwd: ROOT, exclude: ["**/node_modules/**", "**/dist/**"] });
   return found.map((path) => path.replaceAll("\\", "/")).toSorted();
 }
 
-/** The text of a file of the workspace. */
+/** Reads a file of the workspace. */
 export function readText(path: string): string {
   return readFileSync(join(ROOT, path), "utf8");
 }

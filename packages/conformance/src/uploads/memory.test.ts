@@ -19,7 +19,7 @@ const field = (name: string, value: string): string =>
 const HEAD = `${field("model", "seedream-4-5-251128")}${field("prompt", "x")}--b\r\nContent-Disposition: form-data; name="image"; filename="a"\r\n\r\n`;
 const TAIL = "\r\n--b--\r\n";
 
-/** A gateway in a process of its own. Resolves to its port. */
+/** Starts a gateway in a separate process. Resolves to its port. */
 async function startGateway(baseUrl: string): Promise<number> {
   const child = spawn(process.execPath, [PROGRAM, baseUrl, String(KEPT_BYTES)], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -32,7 +32,7 @@ async function startGateway(baseUrl: string): Promise<number> {
 const readMemory = async (port: number): Promise<number> =>
   Number(await (await fetch(`http://127.0.0.1:${port}/memory`)).text());
 
-/** Sends the image in a form, and gives the status of the answer. */
+/** Sends the image in a form and returns the status of the response. */
 async function upload(port: number): Promise<number | undefined> {
   const req = request({
     port,
@@ -54,9 +54,9 @@ async function upload(port: number): Promise<number | undefined> {
   return response.statusCode;
 }
 
-it("ten uploads of 30 MB at once take less memory than they weigh, and reach the provider whole", async () => {
+it("ten parallel uploads of 30 MB need less memory than their size and reach the provider complete", async () => {
   const lengths: number[] = [];
-  // Answers when all are there, so that all are held at once.
+  // Responds when all requests have arrived, so that the gateway holds all uploads at the same time.
   const all = Promise.withResolvers<void>();
   const provider = await listen((req, res) => {
     let length = 0;
@@ -83,7 +83,8 @@ it("ten uploads of 30 MB at once take less memory than they weigh, and reach the
     image: ["data:image/png;base64,"],
   });
   expect(new Set(lengths)).toEqual(new Set([around.length + Math.ceil(IMAGE.length / 3) * 4]));
-  // The uploads weigh 300 MiB. They may take `KEPT_BYTES`; the rest is for chunks that wait for the garbage collector,
-  // which comes late on a busy machine, and for a heap that grew meanwhile.
+  // The uploads have 300 MiB. They may use `KEPT_BYTES`. The rest is for chunks that wait for the garbage
+  // collector, which
+  // runs late on a busy machine, and for the heap.
   expect((await readMemory(port)) - before).toBeLessThan(KEPT_BYTES + 128 * MIB);
 }, 60_000);

@@ -1,17 +1,17 @@
 import { expect } from "vitest";
 
-/** A command as a user types it, and what comes of it. */
+/** A curl command and its expected result. */
 export interface CurlCommand {
   readonly what: string;
   readonly command: string;
-  /** What the provider gets, among other fields. */
+  /** Fields that the provider gets. It may get others too. */
   readonly sent: object;
-  /** What the answer holds, among other fields. */
+  /** Fields of the response. It may have others too. */
   readonly answer: object;
   readonly record: { readonly operation: string; readonly images: number; readonly charge: string };
 }
 
-/** Stand for the data URLs of the files that a command uploads. */
+/** Placeholders for the data URLs of uploaded files. */
 export const CAT = "<the data URL of cat.png>";
 export const STYLE = "<the data URL of style.png>";
 
@@ -253,7 +253,7 @@ export const CURL_COMMANDS: readonly CurlCommand[] = [
   },
 ];
 
-/** A command that is refused before a provider is asked. */
+/** A command that the gateway refuses before it calls a provider. */
 export interface RefusedCommand {
   readonly what: string;
   readonly command: string;

@@ -5,18 +5,21 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 
-/** Why commands of curl cannot be run on this machine, if they cannot. */
+/** The reason why curl cannot run on this machine, if there is one. */
 export const curlIsMissing: string | undefined =
   spawnSync("sh", ["-c", "curl --version"]).status === 0 ? undefined : "This machine has no curl.";
 
-/** What `.curlrc` adds, so that the commands stay as a user types them: the head goes to the error stream. */
+/**
+ * The content of `.curlrc`: it prints response heads to stderr, so that the tested commands need no
+ * additional options.
+ */
 const CURLRC = `silent
 show-error
 noproxy = "*"
 write-out = "%{stderr}%{http_code} %{content_type}"
 `;
 
-/** The shell in which a user types: the variables `BASE_URL` and `API_KEY`, and files in its folder. */
+/** A shell with the variables `BASE_URL` and `API_KEY`, and files in its folder. */
 export interface Shell {
   readonly run: (command: string) => Promise<CurlAnswer>;
   readonly start: (command: string) => ChildProcessWithoutNullStreams;
@@ -28,7 +31,7 @@ interface CurlAnswer {
   readonly body: string;
 }
 
-/** A shell in a folder of its own with these files, until the test ends. */
+/** Opens a shell in a new folder with these files, until the test ends. */
 export function openShell(
   variables: Readonly<Record<"BASE_URL" | "API_KEY", string>>,
   files: Readonly<Record<string, string | Uint8Array>> = {},

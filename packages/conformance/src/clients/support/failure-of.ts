@@ -1,4 +1,4 @@
-/** The error with which a call fails. */
+/** The error of a failed call. */
 export async function failureOf(call: PromiseLike<unknown>): Promise<unknown> {
   let outcome: unknown;
   try {

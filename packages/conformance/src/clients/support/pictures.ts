@@ -1,6 +1,6 @@
 import sharp from "sharp";
 
-/** A small PNG, another one for each colour. */
+/** A small PNG of this colour. */
 export function drawPng(red = 0): Promise<Buffer> {
   const background = { r: red, g: 80, b: 160 };
   return sharp({ create: { width: 64, height: 64, channels: 3, background } })
@@ -8,12 +8,12 @@ export function drawPng(red = 0): Promise<Buffer> {
     .toBuffer();
 }
 
-/** The data URL that a provider gets of a PNG. */
+/** The data URL of a PNG, as a provider gets it. */
 export function toDataUrl(png: Uint8Array): string {
   return `data:image/png;base64,${Buffer.from(png).toString("base64")}`;
 }
 
-/** What a picture is, once decoded. Rejects when the bytes are none. */
+/** Decodes an image and returns its properties. Rejects if the bytes are not an image. */
 export async function decode(picture: Uint8Array) {
   const { data, info } = await sharp(picture).raw().toBuffer({ resolveWithObject: true });
   if (data.length === 0) throw new Error("The picture is empty.");

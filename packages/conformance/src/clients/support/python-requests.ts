@@ -7,12 +7,15 @@ export interface PythonBody {
   readonly bytes: Buffer;
 }
 
-/** JSON as it stands on the wire: no spaces, characters unescaped, `None` as `null`. */
+/** JSON as openai-python sends it: no spaces, characters unescaped, `None` as `null`. */
 export function jsonBody(text: string): PythonBody {
   return { contentType: "application/json", bytes: Buffer.from(text) };
 }
 
-/** A file of a form. The type comes from the name, the name from the path; bytes alone are called `upload`. */
+/**
+ * A file of a form. Its type follows from its name, and its name from the path. Bytes without a name are
+ * called `upload`.
+ */
 export interface PythonFile {
   readonly name: string;
   readonly filename: string;
@@ -22,7 +25,7 @@ export interface PythonFile {
 
 const BOUNDARY = "5f0a1bd0b1c6f3e64e1f9c0ce4a7d2b8";
 
-/** A form of httpx: the fields first, whatever order they were given in, then the files. `None` is left out. */
+/** A form of httpx: the fields come first, then the files. Fields that are `None` are not sent. */
 export function formBody(fields: Readonly<Record<string, string>>, files: readonly PythonFile[]): PythonBody {
   const head = (disposition: string): Buffer =>
     Buffer.from(`--${BOUNDARY}\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n`);
@@ -39,7 +42,7 @@ export function formBody(fields: Readonly<Record<string, string>>, files: readon
   return { contentType: `multipart/form-data; boundary=${BOUNDARY}`, bytes };
 }
 
-/** Sends a request with the headers of openai-python, in their order and case, and no other. */
+/** Sends a request with exactly the headers of openai-python, in their order and case. */
 export function sendAsPython(
   { url, apiKey }: { readonly url: string; readonly apiKey: string },
   path: string,

@@ -1,11 +1,11 @@
-/** A part of a form as a client names it. */
+/** A part of a form. */
 export interface SentPart {
   readonly name: string;
-  /** Of files only. */
+  /** Present for files only. */
   readonly filename?: string;
 }
 
-/** A `fetch` that keeps the parts of every form that goes through it. */
+/** A `fetch` that records the parts of every form. */
 export function recordForms(): { readonly fetch: typeof fetch; readonly forms: readonly SentPart[][] } {
   const forms: SentPart[][] = [];
   return {

@@ -13,7 +13,7 @@ import {
 
 export { CALLER_KEY, QWEN_IMAGE, SEEDREAM } from "../../support/test-gateway.js";
 
-/** The key of a caller whose answers hold base64 unless a request says otherwise. */
+/** The key of a caller whose default response format is base64. */
 export const BASE64_CALLER_KEY = "caller-canary-60b2f8d5";
 /** A model of family B that makes up to six images. */
 export const QWEN_IMAGE_2 = "image-2.0";
@@ -25,7 +25,7 @@ const CHANNELS: readonly Omit<ChannelOptions, "baseUrl">[] = [
 
 const perImage = (model_price: string) => ({ pricing_mode: "per-request" as const, model_price });
 
-/** A gateway with a model of each kind in an Express app on a port of its own, until the test ends. */
+/** Serves a gateway with a model of each kind in an Express app on a free port, until the test ends. */
 export async function serve(
   { emulator, server }: Providers,
   options: Partial<GatewayOptions> = {},
