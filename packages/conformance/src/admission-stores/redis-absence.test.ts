@@ -5,12 +5,12 @@ import { Redis } from "ioredis";
 import { createClient } from "redis";
 import { afterEach, describe, expect, it } from "vitest";
 import {
-  claimOf,
+  idempotencyOf,
   kindOf,
   LEASE_MS,
-  placeOf,
   RESPONSE,
   requestOf,
+  slotOf,
   windowOf,
 } from "../admission-suite/requests.js";
 import { startLossyProxy } from "../support/lossy-proxy.js";
@@ -25,33 +25,33 @@ const DEADLINE_MS = 300;
 
 const connectIoredis: Connect = async (url) => {
   const client = new Redis(url);
-  client.on("error", () => undefined); // the store tells it
+  client.on("error", () => undefined); // the store reports it
   await client.ping();
   return { client, close: () => client.disconnect() };
 };
 
-/** Both as a user makes them: connected again by themselves, commands queued meanwhile. */
+/** With default options: they reconnect, and queue commands until then. */
 const CLIENTS: readonly (readonly [string, Connect])[] = [
   ["ioredis", connectIoredis],
   [
     "node-redis",
     async (url) => {
       const client = createClient({ url });
-      client.on("error", () => undefined); // the store tells it
+      client.on("error", () => undefined); // the store reports it
       await client.connect();
       return { client, close: () => client.destroy() };
     },
   ],
 ];
 
-/** The ways in which a Redis is away: it hangs, or refuses. */
+/** The ways in which Redis is away: it hangs, or it refuses connections. */
 const ABSENCES: readonly (readonly [
   string,
   (server: RedisServer) => void | Promise<void>,
   (server: RedisServer) => void | Promise<void>,
 ])[] = [
-  ["stands still", (server) => server.freeze(), (server) => server.thaw()],
-  ["has ended", (server) => server.stop(), (server) => server.start()],
+  ["is frozen", (server) => server.freeze(), (server) => server.thaw()],
+  ["is stopped", (server) => server.stop(), (server) => server.start()],
 ];
 const CASES = CLIENTS.flatMap(([name, connect]) =>
   ABSENCES.map(([what, leave, comeBack]) => ({ name, connect, what, leave, comeBack })),
@@ -82,7 +82,7 @@ await describeWithService(REDIS_SERVER, (program) => {
     return { server, client, store, lines };
   }
 
-  /** A request of a place and a claim whose connection ends in place of its first answer. */
+  /** Sends a request whose connection breaks before the first reply, so that the client sends it again. */
   async function sendTwice(limit: number) {
     const { server, client } = await open(connectIoredis);
     const proxy = await startLossyProxy(server.port);
@@ -95,14 +95,14 @@ await describeWithService(REDIS_SERVER, (program) => {
     });
     const other = createRedisAdmissionStore({ client });
     await kindOf(other, {}); // Redis has the script
-    const whole = { windows: [windowOf({ limit })], concurrency: [placeOf()], idempotency: claimOf() };
+    const whole = { windows: [windowOf({ limit })], concurrency: [slotOf()], idempotency: idempotencyOf() };
     const request = requestOf(whole);
     proxy.loseNextResponse();
     return { store, other, request, kind: (await store.admit(request)).kind };
   }
 
   describe.each(CASES)("$name, when Redis $what", ({ connect, leave, comeBack }) => {
-    it("closed: refuses within the deadline, then at once, says so once, and recovers", async () => {
+    it("closed: refuses within the deadline, then at once, logs it once, and recovers", async () => {
       const { server, store, lines } = await open(connect);
       const limits = { windows: [windowOf({ limit: 50 })] };
       expect(await kindOf(store, limits)).toBe("admitted");
@@ -126,9 +126,9 @@ await describeWithService(REDIS_SERVER, (program) => {
       expect(lines).toHaveLength(2);
     });
 
-    it("open: counts in this process, and what ended meanwhile is told when it is back", async () => {
+    it("open: counts in this process, and sends the outcomes when Redis is back", async () => {
       const { server, store, lines } = await open(connect, { whenAway: "open" });
-      const running = requestOf({ concurrency: [placeOf()], idempotency: claimOf() });
+      const running = requestOf({ concurrency: [slotOf()], idempotency: idempotencyOf() });
       expect((await store.admit(running)).kind).toBe("admitted");
       await leave(server);
 
@@ -142,9 +142,9 @@ await describeWithService(REDIS_SERVER, (program) => {
       await comeBack(server);
       await untilBack(lines);
       await expect
-        .poll(() => store.admit(requestOf({ idempotency: claimOf() })))
+        .poll(() => store.admit(requestOf({ idempotency: idempotencyOf() })))
         .toEqual({ kind: "replay", response: RESPONSE });
-      expect(await store.admit(requestOf({ concurrency: [placeOf()], channels: ["ark"] }))).toMatchObject({
+      expect(await store.admit(requestOf({ concurrency: [slotOf()], channels: ["ark"] }))).toMatchObject({
         kind: "admitted",
         cooldowns: { ark: { reason: "rate" } },
       });
@@ -153,20 +153,20 @@ await describeWithService(REDIS_SERVER, (program) => {
   });
 
   describe.each(CLIENTS)("%s", (_name, connect) => {
-    it("gives back what a request took that nobody waited for", async () => {
+    it("releases what a request took after its deadline", async () => {
       const { server, store, lines } = await open(connect);
       await kindOf(store, {});
       server.freeze();
-      const whole = { concurrency: [placeOf()], idempotency: claimOf() };
-      // It waits in the socket, and is done when the server goes on.
+      const whole = { concurrency: [slotOf()], idempotency: idempotencyOf() };
+      // The request waits in the socket. The server executes it when it continues.
       expect(await codeOf(store.admit(requestOf(whole)))).toBe("gateway_unavailable");
       server.thaw();
       await untilBack(lines);
       await expect.poll(() => kindOf(store, whole)).toBe("admitted");
-      expect(await kindOf(store, { concurrency: [placeOf()] })).toBe("crowded");
+      expect(await kindOf(store, { concurrency: [slotOf()] })).toBe("crowded");
     });
 
-    it("is not away because this process stood still", async () => {
+    it("is not away if this process was blocked", async () => {
       const { store, lines } = await open(connect);
       await kindOf(store, {});
       const asked = kindOf(store, {});
@@ -177,9 +177,9 @@ await describeWithService(REDIS_SERVER, (program) => {
       expect(lines).toEqual([]);
     });
 
-    it("runs on after the scripts are gone", async () => {
+    it("continues after the scripts were removed", async () => {
       const { server, store, lines } = await open(connect);
-      const concurrency = [placeOf({ limit: 2 })];
+      const concurrency = [slotOf({ limit: 2 })];
       const request = requestOf({ concurrency });
       await store.admit(request);
       const other = new Redis(server.url);
@@ -193,45 +193,45 @@ await describeWithService(REDIS_SERVER, (program) => {
       expect(lines).toEqual([]);
     });
 
-    it("is spared by a request whose own key is another program's", async () => {
+    it("stays available after a request whose key belongs to another program", async () => {
       const { server, store, lines } = await open(connect, { prefix: "mine:" });
       const other = new Redis(server.url);
       ends.push(() => other.disconnect());
-      await other.set("mine:{me}:places:place", "not a set");
-      await expect(store.admit(requestOf({ concurrency: [placeOf()] }))).rejects.toThrow(/WRONGTYPE/);
+      await other.set("mine:{me}:places:slot", "not a set");
+      await expect(store.admit(requestOf({ concurrency: [slotOf()] }))).rejects.toThrow(/WRONGTYPE/);
       expect(await kindOf(store, {})).toBe("admitted");
       expect(lines).toEqual([]);
     });
   });
 
-  describe("a request that is sent again, since its answer was lost", () => {
-    it("is in its own way nowhere", async () => {
+  describe("a request that is sent again because its reply was lost", () => {
+    it("is not refused because of itself", async () => {
       const { store, other, request, kind } = await sendTwice(9);
       expect(kind).toBe("admitted");
-      expect(await kindOf(other, { concurrency: [placeOf()] })).toBe("crowded");
-      expect(await kindOf(other, { idempotency: claimOf() })).toBe("running");
+      expect(await kindOf(other, { concurrency: [slotOf()] })).toBe("crowded");
+      expect(await kindOf(other, { idempotency: idempotencyOf() })).toBe("running");
       await store.finish(request, { kind: "forget" });
-      expect(await kindOf(other, { concurrency: [placeOf()], idempotency: claimOf() })).toBe("admitted");
+      expect(await kindOf(other, { concurrency: [slotOf()], idempotency: idempotencyOf() })).toBe("admitted");
     });
 
-    it("leaves neither place nor claim where it is refused at last", async () => {
+    it("leaves no slot and no idempotency key if it is refused the second time", async () => {
       const { other, kind } = await sendTwice(1);
       expect(kind).toBe("limited");
-      expect(await kindOf(other, { concurrency: [placeOf()], idempotency: claimOf() })).toBe("admitted");
+      expect(await kindOf(other, { concurrency: [slotOf()], idempotency: idempotencyOf() })).toBe("admitted");
     });
   });
 
-  it("takes nothing where the cooldowns are another program's", async () => {
+  it("takes nothing if the key of the cooldowns belongs to another program", async () => {
     const { server, store } = await open(connectIoredis, { prefix: "mine:" });
     const other = new Redis(server.url);
     ends.push(() => other.disconnect());
     await other.set("mine:{cooldowns}", "not a hash");
-    const whole = { windows: [windowOf()], concurrency: [placeOf()], idempotency: claimOf() };
+    const whole = { windows: [windowOf()], concurrency: [slotOf()], idempotency: idempotencyOf() };
     await expect(store.admit(requestOf({ ...whole, channels: ["ark"] }))).rejects.toThrow(/WRONGTYPE/);
     expect(await kindOf(store, whole)).toBe("admitted");
   });
 
-  it("a server that takes no writes is away", async () => {
+  it("a server that refuses writes is away", async () => {
     const { server, store, lines } = await open(connectIoredis);
     const other = new Redis(server.url);
     ends.push(() => other.disconnect());
@@ -252,11 +252,11 @@ await describeWithService(REDIS_SERVER, (program) => {
       { limits: "open", idempotency: "open", cooldowns: "closed" },
       ["refused", "refused", "refused"],
     ],
-  ] as const)("%s alone may be closed", async (_what, whenAway, expected) => {
+  ] as const)("%s can be closed alone", async (_what, whenAway, expected) => {
     const { server, store } = await open(connectIoredis, { whenAway });
     await server.stop();
     const channels = ["ark"];
-    const requests = [{ windows: [windowOf()] }, { idempotency: claimOf() }, {}];
+    const requests = [{ windows: [windowOf()] }, { idempotency: idempotencyOf() }, {}];
     const kinds: string[] = [];
     for (const request of requests) {
       kinds.push(await kindOf(store, { ...request, channels }).catch(() => "refused"));
@@ -264,7 +264,7 @@ await describeWithService(REDIS_SERVER, (program) => {
     expect(kinds).toEqual(expected);
   });
 
-  it("a gateway answers 503, tells it once, and serves again", async () => {
+  it("a gateway responds with 503, logs it once, and serves again", async () => {
     const { server, store, lines } = await open(connectIoredis);
     const gateway = openGateway(store, lines);
     expect((await post(gateway)).status).toBe(200);
@@ -276,9 +276,8 @@ await describeWithService(REDIS_SERVER, (program) => {
     expect(lines).toHaveLength(1);
     await server.start();
     await untilBack(lines);
-    // What was sent before may be done by the new server only now, as it must be given the script first: it
-    // takes the
-    // one place for a moment, until its late answer is heard.
+    // The new server may execute the earlier request only now, because it needs the script first. That request has the
+    // only slot until its late reply arrives.
     await expect.poll(async () => (await post(gateway)).status).toBe(200);
     await gateway.close();
   });
@@ -303,15 +302,15 @@ function openGateway(admission: AdmissionStore, lines: string[]) {
 }
 
 async function post(gateway: ReturnType<typeof openGateway>): Promise<Response> {
-  const answer = await gateway.fetch(
+  const response = await gateway.fetch(
     new Request("http://gateway.test/v1/images/generations", {
       method: "POST",
       headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "doodle", prompt: "a fox" }),
     }),
   );
-  await answer.text();
-  return answer;
+  await response.text();
+  return response;
 }
 
 function untilBack(lines: readonly string[]) {

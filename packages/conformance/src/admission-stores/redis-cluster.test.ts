@@ -5,12 +5,12 @@ import { createCluster } from "redis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { compareStores } from "../admission-suite/compare-stores.js";
 import {
-  claimOf,
   countAdmitted,
+  idempotencyOf,
   kindOf,
   LEASE_MS,
-  placeOf,
   requestOf,
+  slotOf,
   windowOf,
 } from "../admission-suite/requests.js";
 import { describeWithService } from "../support/needs-service.js";
@@ -48,7 +48,7 @@ await describeWithService(REDIS_SERVER, (program) => {
   }, 60_000);
   afterAll(() => cluster?.remove());
 
-  describe.each(CLIENTS)("a cluster of three by %s", (_name, connect) => {
+  describe.each(CLIENTS)("a cluster of three nodes with %s", (_name, connect) => {
     const prefix = createPrefix();
     const ends: (() => void)[] = [];
     let client: Client | undefined;
@@ -70,7 +70,7 @@ await describeWithService(REDIS_SERVER, (program) => {
       });
     };
 
-    it("counts each caller exactly, wherever its keys are", async () => {
+    it("counts each caller exactly on any node", async () => {
       const store = open();
       const callers = Array.from({ length: 20 }, (_, index) => `caller ${index}`);
       const counts = await Promise.all(
@@ -78,7 +78,7 @@ await describeWithService(REDIS_SERVER, (program) => {
           countAdmitted(store, 50, () => ({
             caller,
             windows: [windowOf({ limit: 7 })],
-            concurrency: [placeOf({ limit: 9 })],
+            concurrency: [slotOf({ limit: 9 })],
             channels: ["ark"],
           })),
         ),
@@ -90,7 +90,7 @@ await describeWithService(REDIS_SERVER, (program) => {
       expect(sizes.reduce((sum, size) => sum + size)).toBe(2 * callers.length);
     });
 
-    it("tells every caller of the cooldowns", async () => {
+    it("returns cooldowns to every caller", async () => {
       const store = open();
       const cooldown = { until: Date.now() + LEASE_MS, reason: "rate" };
       await store.setCooldown("ark", cooldown);
@@ -101,19 +101,24 @@ await describeWithService(REDIS_SERVER, (program) => {
       }
     });
 
-    it("decides as the store in memory does, whatever is asked", { timeout: 60_000 }, async () => {
+    it("decides like the memory store on random requests", { timeout: 60_000 }, async () => {
       const kinds = await compareStores(() => createMemoryAdmissionStore(), open, { runs: 100 });
       expect(kinds.size).toBe(7);
     });
 
-    it("keeps a request's keys together though its caller's name has braces", async () => {
+    it("keeps the keys of a caller with braces on one node", async () => {
       const store = open();
       for (const caller of ["{a}", "a}{b", "", "}{"]) {
-        const whole = { caller, windows: [windowOf()], concurrency: [placeOf()], idempotency: claimOf() };
+        const whole = {
+          caller,
+          windows: [windowOf()],
+          concurrency: [slotOf()],
+          idempotency: idempotencyOf(),
+        };
         const request = requestOf(whole);
         expect((await store.admit(request)).kind).toBe("admitted");
         await store.finish(request, { kind: "forget" });
-        expect(await kindOf(store, { caller, concurrency: [placeOf()], idempotency: claimOf() })).toBe(
+        expect(await kindOf(store, { caller, concurrency: [slotOf()], idempotency: idempotencyOf() })).toBe(
           "admitted",
         );
       }

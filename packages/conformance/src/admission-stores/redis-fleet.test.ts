@@ -4,13 +4,13 @@ import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { compareStores } from "../admission-suite/compare-stores.js";
 import {
-  claimOf,
   countAdmitted,
+  idempotencyOf,
   kindOf,
   LEASE_MS,
-  placeOf,
   RESPONSE,
   requestOf,
+  slotOf,
   windowOf,
 } from "../admission-suite/requests.js";
 import { describeWithService } from "../support/needs-service.js";
@@ -45,46 +45,48 @@ await describeWithService(REDIS, (url) => {
       }),
     );
     const [store] = stores;
-    if (store === undefined) throw new Error("There are four.");
+    if (store === undefined) throw new Error("There are four stores.");
     return { own, stores, store };
   };
 
   describe("four gateways", () => {
-    it("together let exactly as many of a thousand pass as may", async () => {
+    it("admit together exactly as many of a thousand requests as the limit", async () => {
       const { stores } = open();
-      const limits = { windows: [windowOf({ limit: 137 })], concurrency: [placeOf({ limit: 200 })] };
+      const limits = { windows: [windowOf({ limit: 137 })], concurrency: [slotOf({ limit: 200 })] };
       const counts = await Promise.all(stores.map((store) => countAdmitted(store, 250, () => limits)));
       expect(counts.reduce((sum, count) => sum + count)).toBe(137);
     });
 
-    it("tell one another of cooldowns, and take over how another's request ended", async () => {
+    it("share cooldowns and the outcomes of requests", async () => {
       const { stores } = open();
       const [first, second, third] = stores;
-      const request = requestOf({ idempotency: claimOf(), concurrency: [placeOf()] });
+      const request = requestOf({ idempotency: idempotencyOf(), concurrency: [slotOf()] });
       await first?.admit(request);
       await second?.setCooldown("ark", { until: Date.now() + LEASE_MS, reason: "rate" });
       expect(await third?.admit(requestOf({ channels: ["ark"] }))).toMatchObject({
         cooldowns: { ark: { reason: "rate" } },
       });
       await second?.finish(request, { kind: "keep", response: RESPONSE, ttlMs: LEASE_MS });
-      expect(await third?.admit(requestOf({ idempotency: claimOf() }))).toMatchObject({ kind: "replay" });
-      expect(third && (await kindOf(third, { concurrency: [placeOf()] }))).toBe("admitted");
+      expect(await third?.admit(requestOf({ idempotency: idempotencyOf() }))).toMatchObject({
+        kind: "replay",
+      });
+      expect(third && (await kindOf(third, { concurrency: [slotOf()] }))).toBe("admitted");
     });
 
-    it("with other prefixes are another fleet", async () => {
+    it("share nothing if their prefixes differ", async () => {
       const [one, other] = [open().store, open().store];
       expect(await kindOf(one, { windows: [windowOf()] })).toBe("admitted");
       expect(await kindOf(other, { windows: [windowOf()] })).toBe("admitted");
     });
   });
 
-  describe("what is stored", () => {
-    it("expires by itself, all of it, and what is over is gone at once", async () => {
+  describe("stored values", () => {
+    it("expire, and are removed when they are over", async () => {
       const { own, store } = open();
       const whole = {
         windows: [windowOf(), windowOf({ key: "images", cost: 1 })],
-        concurrency: [placeOf()],
-        idempotency: claimOf(),
+        concurrency: [slotOf()],
+        idempotency: idempotencyOf(),
       };
       const request = requestOf(whole);
       await store.admit(request);
@@ -100,13 +102,13 @@ await describeWithService(REDIS, (url) => {
       expect(await findKeys(clientOf(0), own)).toHaveLength(2);
     });
 
-    it("is no answer larger than may be kept: a mark stands for it", async () => {
+    it("contain no response above maxResponseBytes", async () => {
       const { store } = open({ maxResponseBytes: 1_000 });
       for (const [size, kind] of [
         [500, "replay"],
         [1_001, "not_replayable"],
       ] as const) {
-        const idempotency = claimOf({ key: kind });
+        const idempotency = idempotencyOf({ key: kind });
         const request = requestOf({ idempotency });
         await store.admit(request);
         const response = { ...RESPONSE, body: "x".repeat(size) };
@@ -115,7 +117,7 @@ await describeWithService(REDIS, (url) => {
       }
     });
 
-    it("is each caller's own, whatever callers are called", async () => {
+    it("are separate for callers with any id", async () => {
       const { store } = open();
       const callers = [
         "",
@@ -134,14 +136,14 @@ await describeWithService(REDIS, (url) => {
         "🐈",
       ];
       const take = (caller: string) => {
-        const idempotency = claimOf({ key: JSON.stringify(caller) });
-        return kindOf(store, { caller, windows: [windowOf()], concurrency: [placeOf()], idempotency });
+        const idempotency = idempotencyOf({ key: JSON.stringify(caller) });
+        return kindOf(store, { caller, windows: [windowOf()], concurrency: [slotOf()], idempotency });
       };
       for (const caller of callers) expect([caller, await take(caller)]).toEqual([caller, "admitted"]);
       for (const caller of callers) expect([caller, await take(caller)]).toEqual([caller, "running"]);
     });
 
-    it("costs a request with 500 channels that cool one round trip", async () => {
+    it("return 500 cooldowns in one round trip", async () => {
       const { store } = open();
       const channels = Array.from({ length: 500 }, (_, index) => `channel ${index}`);
       const until = Date.now() + LEASE_MS;
@@ -151,7 +153,7 @@ await describeWithService(REDIS, (url) => {
     });
   });
 
-  it("decides as the store in memory does, whatever is asked", { timeout: 60_000 }, async () => {
+  it("decides like the memory store on random requests", { timeout: 60_000 }, async () => {
     const kinds = await compareStores(
       () => createMemoryAdmissionStore(),
       () => open().store,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createRedisAdmissionStore } from "@calotype/redis";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { claimOf, kindOf, placeOf, requestOf } from "../admission-suite/requests.js";
+import { idempotencyOf, kindOf, requestOf, slotOf } from "../admission-suite/requests.js";
 import { describeWithService } from "../support/needs-service.js";
 import { REDIS_SERVER, type RedisServer, startRedisServer } from "../support/redis-server.js";
 import { PATIENT_SECONDS } from "../support/redis-service.js";
@@ -11,7 +11,7 @@ const LEASE_SECONDS = 1;
 const LEASE_MS = 1_000 * LEASE_SECONDS;
 
 await describeWithService(REDIS_SERVER, (program) => {
-  describe("a gateway on Redis that renews what its requests took", () => {
+  describe("a gateway that renews the leases of its requests", () => {
     let server: RedisServer | undefined;
     let count = 0;
     const clients: Redis[] = [];
@@ -27,7 +27,7 @@ await describeWithService(REDIS_SERVER, (program) => {
       return server;
     };
 
-    /** Two gateways, the calls of the first of which can be held back. */
+    /** Opens two gateways. The calls of the first one can be held back. */
     function open(deadlineSeconds = PATIENT_SECONDS) {
       const prefix = `${count++}:`;
       const lines: string[] = [];
@@ -36,7 +36,7 @@ await describeWithService(REDIS_SERVER, (program) => {
         error: (_fields: object, message: string) => void lines.push(message),
       };
       const [client, otherClient] = [new Redis(started().url), new Redis(started().url)];
-      for (const one of [client, otherClient]) one.on("error", () => undefined); // the store tells it
+      for (const one of [client, otherClient]) one.on("error", () => undefined); // the store reports it
       clients.push(client, otherClient);
       const held: (() => void)[] = [];
       const gate = { isClosed: false };
@@ -64,17 +64,17 @@ await describeWithService(REDIS_SERVER, (program) => {
       };
     }
 
-    const place = { concurrency: [placeOf()] };
-    const claim = { idempotency: claimOf() };
+    const slot = { concurrency: [slotOf()] };
+    const key = { idempotency: idempotencyOf() };
     const free = ["admitted", "admitted"];
     const taken = ["crowded", "running"];
     type Opened = ReturnType<typeof open>;
-    const askOther = async ({ other }: Opened) => [await kindOf(other, place), await kindOf(other, claim)];
+    const askOther = async ({ other }: Opened) => [await kindOf(other, slot), await kindOf(other, key)];
 
-    it("has it for several leases, and loses it one lease after its connection is gone", async () => {
+    it("keeps them for several leases, and loses them one lease after its connection broke", async () => {
       const opened = open();
       const { store, client } = opened;
-      await store.admit(requestOf({ ...place, ...claim }));
+      await store.admit(requestOf({ ...slot, ...key }));
       for (let times = 0; times < 4; times++) {
         await sleep(LEASE_MS / 2);
         expect(await askOther(opened)).toEqual(taken);
@@ -84,10 +84,10 @@ await describeWithService(REDIS_SERVER, (program) => {
       expect(await askOther(opened)).toEqual(free);
     });
 
-    it("gives it back though the renewal reaches Redis after the end", async () => {
+    it("releases them even if a renewal reaches Redis after the end", async () => {
       const opened = open();
       const { store, gate, held } = opened;
-      const request = requestOf({ ...place, ...claim });
+      const request = requestOf({ ...slot, ...key });
       await store.admit(request);
       gate.isClosed = true;
       await expect.poll(() => held).toHaveLength(1);
@@ -98,14 +98,14 @@ await describeWithService(REDIS_SERVER, (program) => {
       expect(await askOther(opened)).toEqual(free);
     });
 
-    it("takes no key from who has it meanwhile, and nobody's place", async () => {
+    it("takes no key and no slot from another request", async () => {
       const opened = open();
       const { store, other, gate, held } = opened;
-      const late = requestOf({ ...place, ...claim });
+      const late = requestOf({ ...slot, ...key });
       await store.admit(late);
       gate.isClosed = true;
       await sleep(LEASE_MS + 50);
-      const second = requestOf({ ...place, ...claim });
+      const second = requestOf({ ...slot, ...key });
       expect((await other.admit(second)).kind).toBe("admitted");
       gate.isClosed = false;
       for (const go of held) go();
@@ -120,10 +120,10 @@ await describeWithService(REDIS_SERVER, (program) => {
       expect(await askOther(opened)).toEqual(free);
     });
 
-    it("takes it back from a Redis that was away for longer, and lost it", async () => {
+    it("takes them again after Redis was away for longer and lost them", async () => {
       const opened = open(0.3);
       const { store, lines } = opened;
-      const request = requestOf({ ...place, ...claim });
+      const request = requestOf({ ...slot, ...key });
       await store.admit(request);
       await started().stop();
       await sleep(LEASE_MS);

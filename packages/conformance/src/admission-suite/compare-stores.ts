@@ -11,16 +11,24 @@ const window = record({
   windowMs: constantFrom(WINDOW_MS),
   cost: integer({ min: 1, max: 3 }),
 });
-const place = record({ key: name, limit: integer({ min: 1, max: 3 }), leaseMs: constantFrom(LEASE_MS) });
-const claim = record({ key: name, fingerprint: constantFrom("x", "y"), leaseMs: constantFrom(LEASE_MS) });
+const concurrency = record({
+  key: name,
+  limit: integer({ min: 1, max: 3 }),
+  leaseMs: constantFrom(LEASE_MS),
+});
+const idempotency = record({
+  key: name,
+  fingerprint: constantFrom("x", "y"),
+  leaseMs: constantFrom(LEASE_MS),
+});
 const outcome = constantFrom<IdempotencyOutcome["kind"][]>("keep", "mark", "forget");
 const step = oneof(
   record({
     kind: constantFrom("admit" as const),
     windows: array(window, { maxLength: 2 }),
-    concurrency: array(place, { maxLength: 2 }),
-    claim,
-    hasClaim: boolean(),
+    concurrency: array(concurrency, { maxLength: 2 }),
+    idempotency,
+    isKeyed: boolean(),
   }),
   record({ kind: constantFrom("finish" as const), index: integer({ min: 0, max: 9 }), outcome }),
   record({ kind: constantFrom("cool" as const), channel: name, isWell: boolean() }),
@@ -28,8 +36,8 @@ const step = oneof(
 type Step = typeof step extends { generate(...args: never[]): { value: infer Value } } ? Value : never;
 
 /**
- * Random steps have the same outcomes on both, or it throws. Times are long, so that none runs out and clocks may be
- * real. Gives the kinds of decisions that came.
+ * Runs random steps on two stores, and throws if the decisions differ. All times are long, so that the clocks may be
+ * real. Returns the kinds of the decisions.
  */
 export async function compareStores(
   openOne: () => AdmissionStore,
@@ -49,7 +57,7 @@ export async function compareStores(
   return kinds;
 }
 
-/** What the store decides, but for the time that is left. */
+/** Returns the decisions of the store, without exact times. */
 async function take(
   steps: readonly Step[],
   store: AdmissionStore,
@@ -82,17 +90,17 @@ function toRequest(id: string, made: Extract<Step, { kind: "admit" }>): Admissio
     id,
     windows: dropRepeats(made.windows),
     concurrency: dropRepeats(made.concurrency),
-    idempotency: made.hasClaim ? made.claim : undefined,
+    idempotency: made.isKeyed ? made.idempotency : undefined,
     channels: ["a", "b", "__proto__"],
   });
 }
 
-/** A request names a key once. */
+/** A request has each key once. */
 function dropRepeats<Limit extends { readonly key: string }>(limits: readonly Limit[]): Limit[] {
   return limits.filter(({ key }, index) => limits.findIndex((other) => other.key === key) === index);
 }
 
-/** A window that has begun ends within its length, and one that has not ends now. */
+/** A window that has begun ends within its length. Another window has no time left. */
 function withoutTimes(decision: AdmissionDecision): AdmissionDecision {
   if (!("windows" in decision)) return decision;
   const windows = decision.windows.map(({ remaining, resetMs }) => {

@@ -2,25 +2,25 @@ import type { AdmissionRequest } from "@calotype/core";
 import { describe, expect, it } from "vitest";
 import { type OpenStore, useStore } from "./open-store.js";
 import {
-  claimOf,
   countAdmitted,
+  idempotencyOf,
   kindOf,
-  placeOf,
   RESPONSE,
   requestOf,
+  slotOf,
   WINDOW_MS,
   windowOf,
 } from "./requests.js";
 
-/** All that a request names is taken, or nothing. */
+/** A request gets everything that it needs, or nothing. */
 export function describeAtomicity(open: OpenStore): void {
   describe("a request with several limits", () => {
     const opened = useStore(open);
 
-    it("is admitted as one, with what is left in its order", async () => {
+    it("is admitted with the states of its windows in order", async () => {
       const { store } = opened();
       const windows = [windowOf({ key: "b", limit: 3 }), windowOf({ key: "a", limit: 9, cost: 4 })];
-      expect(await store.admit(requestOf({ windows, concurrency: [placeOf()] }))).toMatchObject({
+      expect(await store.admit(requestOf({ windows, concurrency: [slotOf()] }))).toMatchObject({
         kind: "admitted",
         windows: [{ remaining: 2 }, { remaining: 5 }],
         cooldowns: {},
@@ -30,13 +30,13 @@ export function describeAtomicity(open: OpenStore): void {
     it.each<[string, Partial<AdmissionRequest>, string]>([
       ["its first window", { windows: [windowOf({ key: "full" }), windowOf({ limit: 1 })] }, "limited"],
       ["its last window", { windows: [windowOf({ limit: 1 }), windowOf({ key: "full" })] }, "limited"],
-      ["its places", { concurrency: [placeOf(), placeOf({ key: "full" })] }, "crowded"],
-    ])("takes nothing when %s is full", async (_what, limits, kind) => {
+      ["its concurrency limit", { concurrency: [slotOf(), slotOf({ key: "full" })] }, "crowded"],
+    ])("takes nothing if %s is full", async (_what, limits, kind) => {
       const { store } = opened();
       await store.admit(
-        requestOf({ windows: [windowOf({ key: "full" })], concurrency: [placeOf({ key: "full" })] }),
+        requestOf({ windows: [windowOf({ key: "full" })], concurrency: [slotOf({ key: "full" })] }),
       );
-      const whole = { windows: [windowOf()], concurrency: [placeOf()], idempotency: claimOf() };
+      const whole = { windows: [windowOf()], concurrency: [slotOf()], idempotency: idempotencyOf() };
 
       expect(await kindOf(store, { ...whole, ...limits })).toBe(kind);
 
@@ -46,10 +46,10 @@ export function describeAtomicity(open: OpenStore): void {
       });
     });
 
-    it("names the first limit that is reached, and windows before places", async () => {
+    it("names the first limit that is reached, and windows before slots", async () => {
       const { store } = opened();
       const [first, second] = [windowOf({ key: "first" }), windowOf({ key: "second" })];
-      const concurrency = [placeOf()];
+      const concurrency = [slotOf()];
       await store.admit(requestOf({ windows: [first, second], concurrency }));
       expect(await store.admit(requestOf({ windows: [second, first], concurrency }))).toMatchObject({
         kind: "limited",
@@ -62,18 +62,18 @@ export function describeAtomicity(open: OpenStore): void {
       });
     });
 
-    it("takes nothing for a repeat, though every limit is reached", async () => {
+    it("takes nothing for a repeat, even if every limit is reached", async () => {
       const { store } = opened();
-      const whole = { windows: [windowOf()], concurrency: [placeOf()], idempotency: claimOf() };
+      const whole = { windows: [windowOf()], concurrency: [slotOf()], idempotency: idempotencyOf() };
       const first = requestOf(whole);
       await store.admit(first);
       expect(await kindOf(store, whole)).toBe("running");
       await store.finish(first, { kind: "keep", response: RESPONSE, ttlMs: WINDOW_MS });
       expect(await store.admit(requestOf(whole))).toEqual({ kind: "replay", response: RESPONSE });
-      expect(await kindOf(store, { concurrency: [placeOf()] })).toBe("admitted");
+      expect(await kindOf(store, { concurrency: [slotOf()] })).toBe("admitted");
     });
 
-    it("is exact among a thousand at once", async () => {
+    it("is counted exactly among a thousand requests", async () => {
       const { store } = opened();
       const [wide, narrow] = [windowOf({ key: "wide", limit: 100 }), windowOf({ key: "narrow", limit: 60 })];
       expect(await countAdmitted(store, 1_000, () => ({ windows: [wide, narrow] }))).toBe(60);

@@ -1,20 +1,20 @@
 import { describe, expect, it } from "vitest";
 import { type OpenStore, useStore } from "./open-store.js";
-import { countAdmitted, kindOf, placeOf, requestOf, SHORT_MS } from "./requests.js";
+import { countAdmitted, kindOf, requestOf, SHORT_MS, slotOf } from "./requests.js";
 
-/** Requests at once. */
+/** Limits on concurrent requests. */
 export function describeConcurrency(open: OpenStore): void {
-  describe("places", () => {
+  describe("slots", () => {
     const opened = useStore(open);
 
-    it("are taken by exactly as many of a thousand at once as there are", async () => {
+    it("are taken by exactly as many of a thousand requests as there are slots", async () => {
       const { store } = opened();
-      expect(await countAdmitted(store, 1_000, () => ({ concurrency: [placeOf({ limit: 137 })] }))).toBe(137);
+      expect(await countAdmitted(store, 1_000, () => ({ concurrency: [slotOf({ limit: 137 })] }))).toBe(137);
     });
 
-    it("are given back when a request is over, each once", async () => {
+    it("are released when a request is over, each once", async () => {
       const { store } = opened();
-      const concurrency = [placeOf({ limit: 2 })];
+      const concurrency = [slotOf({ limit: 2 })];
       const first = requestOf({ concurrency });
       await store.admit(first);
       await store.admit(requestOf({ concurrency }));
@@ -26,9 +26,9 @@ export function describeConcurrency(open: OpenStore): void {
       expect(await kindOf(store, { concurrency })).toBe("crowded");
     });
 
-    it("stay taken when a request is over that was refused", async () => {
+    it("stay taken when a refused request is over", async () => {
       const { store } = opened();
-      const concurrency = [placeOf()];
+      const concurrency = [slotOf()];
       await store.admit(requestOf({ concurrency }));
       const refused = requestOf({ concurrency });
       await store.admit(refused);
@@ -36,10 +36,10 @@ export function describeConcurrency(open: OpenStore): void {
       expect(await kindOf(store, { concurrency })).toBe("crowded");
     });
 
-    it("are free again when a lease ends, and only those whose lease it was", async () => {
+    it("are free again when their own lease ends", async () => {
       const { store, advance, slackMs } = opened();
-      const dead = placeOf({ limit: 2, leaseMs: SHORT_MS });
-      const alive = placeOf({ limit: 2 });
+      const dead = slotOf({ limit: 2, leaseMs: SHORT_MS });
+      const alive = slotOf({ limit: 2 });
       await store.admit(requestOf({ concurrency: [alive] }));
       await store.admit(requestOf({ concurrency: [dead] }));
       await advance(SHORT_MS - 1 - slackMs);
@@ -49,20 +49,20 @@ export function describeConcurrency(open: OpenStore): void {
       expect(await kindOf(store, { concurrency: [alive] })).toBe("crowded");
     });
 
-    it("are not freed by who comes back late, when another has the place", async () => {
+    it("are not released by a late request if another request has the slot", async () => {
       const { store, advance, slackMs } = opened();
-      const late = requestOf({ concurrency: [placeOf({ leaseMs: SHORT_MS })] });
+      const late = requestOf({ concurrency: [slotOf({ leaseMs: SHORT_MS })] });
       await store.admit(late);
       await advance(SHORT_MS + slackMs);
-      expect(await kindOf(store, { concurrency: [placeOf()] })).toBe("admitted");
+      expect(await kindOf(store, { concurrency: [slotOf()] })).toBe("admitted");
       await store.finish(late, { kind: "forget" });
-      expect(await kindOf(store, { concurrency: [placeOf()] })).toBe("crowded");
+      expect(await kindOf(store, { concurrency: [slotOf()] })).toBe("crowded");
     });
 
-    it("are counted by their key", async () => {
+    it("are counted for each key", async () => {
       const { store } = opened();
-      await store.admit(requestOf({ concurrency: [placeOf()] }));
-      expect(await kindOf(store, { concurrency: [placeOf({ key: "other" })] })).toBe("admitted");
+      await store.admit(requestOf({ concurrency: [slotOf()] }));
+      expect(await kindOf(store, { concurrency: [slotOf({ key: "other" })] })).toBe("admitted");
     });
   });
 }

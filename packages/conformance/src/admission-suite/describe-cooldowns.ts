@@ -2,12 +2,12 @@ import { describe, expect, it } from "vitest";
 import { type OpenStore, useStore } from "./open-store.js";
 import { LEASE_MS, requestOf, SHORT_MS } from "./requests.js";
 
-/** Channels that are left alone. */
+/** Cooldowns of channels. */
 export function describeCooldowns(open: OpenStore): void {
   describe("a cooldown", () => {
     const opened = useStore(open);
 
-    it("is told to who asks for its channel, and to nobody else", async () => {
+    it("is returned only to requests for its channel", async () => {
       const { store, now } = opened();
       const cooldown = { until: now() + LEASE_MS, reason: "rate" };
       await store.setCooldown("ark-1", cooldown);
@@ -19,7 +19,7 @@ export function describeCooldowns(open: OpenStore): void {
       expect(await store.admit(requestOf())).toEqual({ kind: "admitted", windows: [], cooldowns: {} });
     });
 
-    it("is replaced by the next, the shorter one too", async () => {
+    it("is replaced by the next one, even by a shorter one", async () => {
       const { store, now } = opened();
       const next = { until: now() + LEASE_MS, reason: "credential" };
       await store.setCooldown("ark-1", { until: now() + 2 * LEASE_MS, reason: "rate" });
@@ -29,7 +29,7 @@ export function describeCooldowns(open: OpenStore): void {
       });
     });
 
-    it("is over when the channel is well", async () => {
+    it("is over when it is set to undefined", async () => {
       const { store, now } = opened();
       await store.setCooldown("ark-1", { until: now() + LEASE_MS, reason: "rate" });
       await store.setCooldown("ark-1", undefined);
@@ -38,7 +38,7 @@ export function describeCooldowns(open: OpenStore): void {
       expect(decision).toEqual({ kind: "admitted", windows: [], cooldowns: {} });
     });
 
-    it("is over on time", async () => {
+    it("is over at its end", async () => {
       const { store, now, advance, slackMs } = opened();
       const cooldown = { until: now() + SHORT_MS, reason: "rate" };
       await store.setCooldown("ark-1", cooldown);
@@ -51,7 +51,7 @@ export function describeCooldowns(open: OpenStore): void {
       expect(decision).toEqual({ kind: "admitted", windows: [], cooldowns: {} });
     });
 
-    it("that is over already cools nothing", async () => {
+    it("is not returned if its end is in the past", async () => {
       const { store, now } = opened();
       await store.setCooldown("ark-1", { until: now() - 1, reason: "rate" });
       const decision = await store.admit(requestOf({ channels: ["ark-1"] }));

@@ -2,17 +2,17 @@ import { describe, expect, it } from "vitest";
 import { type OpenStore, useStore } from "./open-store.js";
 import { countAdmitted, kindOf, requestOf, SHORT_MS, WINDOW_MS, windowOf } from "./requests.js";
 
-/** Counts in windows of time. */
+/** Limits in windows of time. */
 export function describeWindows(open: OpenStore): void {
   describe("a window", () => {
     const opened = useStore(open);
 
-    it("lets exactly as many of a thousand at once pass as may", async () => {
+    it("admits exactly as many of a thousand requests as its limit", async () => {
       const { store } = opened();
       expect(await countAdmitted(store, 1_000, () => ({ windows: [windowOf({ limit: 137 })] }))).toBe(137);
     });
 
-    it("counts costs to the limit and never past it, and a smaller one still fits", async () => {
+    it("counts costs up to the limit, and admits a smaller cost after a refusal", async () => {
       const { store } = opened();
       const take = (cost: number) => kindOf(store, { windows: [windowOf({ limit: 10, cost })] });
       expect([await take(6), await take(5), await take(4), await take(1)]).toEqual([
@@ -23,7 +23,7 @@ export function describeWindows(open: OpenStore): void {
       ]);
     });
 
-    it("tells what is left after the request, and until when it lasts", async () => {
+    it("returns what is left and the time until its end", async () => {
       const { store, advance, slackMs } = opened();
       const windows = [windowOf({ limit: 5, cost: 2 })];
       const first = await store.admit(requestOf({ windows }));
@@ -40,7 +40,7 @@ export function describeWindows(open: OpenStore): void {
       }
     });
 
-    it("begins with the first count in it, ends on time, and the next is whole", async () => {
+    it("begins with its first count and ends after its length", async () => {
       const { store, advance, slackMs } = opened();
       const windows = [windowOf({ limit: 2, windowMs: SHORT_MS })];
       await advance(SHORT_MS / 2);
@@ -57,7 +57,7 @@ export function describeWindows(open: OpenStore): void {
       });
     });
 
-    it("is not begun by a request that is refused", async () => {
+    it("does not begin with a refused request", async () => {
       const { store } = opened();
       const windows = [windowOf({ limit: 10, cost: 11 })];
       const refusal = { kind: "limited", limit: windows[0], windows: [{ remaining: 10, resetMs: 0 }] };
@@ -65,7 +65,7 @@ export function describeWindows(open: OpenStore): void {
       expect(await store.admit(requestOf({ windows }))).toEqual(refusal);
     });
 
-    it("keeps its count when a request is over", async () => {
+    it("keeps its count when a request has finished", async () => {
       const { store } = opened();
       const request = requestOf({ windows: [windowOf()] });
       await store.admit(request);
@@ -73,7 +73,7 @@ export function describeWindows(open: OpenStore): void {
       expect(await kindOf(store, { windows: [windowOf()] })).toBe("limited");
     });
 
-    it("is counted by its key: another has its own, and a limit that is raised or lowered counts on", async () => {
+    it("has a count for each key, which stays when the limit changes", async () => {
       const { store } = opened();
       await store.admit(requestOf({ windows: [windowOf({ limit: 3, cost: 3 })] }));
       expect(await kindOf(store, { windows: [windowOf({ key: "other" })] })).toBe("admitted");

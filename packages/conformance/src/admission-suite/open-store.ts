@@ -1,23 +1,23 @@
 import type { AdmissionStore } from "@calotype/core";
 import { afterEach, beforeEach } from "vitest";
 
-/** A store under test, and its time. */
+/** A store under test, and its clock. */
 export interface OpenedStore {
   readonly store: AdmissionStore;
   /** The store's time, milliseconds since 1970. */
   readonly now: () => number;
-  /** Lets so much of the store's time pass: by a clock of the test's, or by waiting. */
+  /** Advances the clock of the store, or waits if the clock is real. */
   readonly advance: (milliseconds: number) => Promise<void>;
-  /** So much time may pass beside that; 0 for a clock that only the test moves. */
+  /** The time that may pass in addition. 0 for a clock that only the test moves. */
   readonly slackMs: number;
-  /** Ends whatever is open, and removes what was stored. */
+  /** Closes connections, and removes stored values. */
   readonly close?: (() => Promise<void>) | undefined;
 }
 
-/** Opens a fresh, empty store. */
+/** Opens a new, empty store. */
 export type OpenStore = () => OpenedStore | Promise<OpenedStore>;
 
-/** A fresh store for each test of the `describe` that calls it. */
+/** Opens a new store for each test of the `describe` that calls this. */
 export function useStore(open: OpenStore): () => OpenedStore {
   let opened: OpenedStore | undefined;
   beforeEach(async () => {

@@ -7,11 +7,11 @@ import type {
   WindowLimit,
 } from "@calotype/core";
 
-/** Windows of the tests, where time does not matter to them. Long, since a store's clock may be a real one. */
+/** For tests in which time does not matter. Long, because the clock of a store may be real. */
 export const WINDOW_MS = 60_000;
-/** Leases of the tests, where time does not matter to them. */
+/** For tests in which time does not matter. */
 export const LEASE_MS = 60_000;
-/** A time that passes in a test. Short, since a store's clock may be a real one. */
+/** A time that passes in a test. Short, because the clock of a store may be real. */
 export const SHORT_MS = 600;
 
 export const RESPONSE: StoredResponse = {
@@ -22,7 +22,7 @@ export const RESPONSE: StoredResponse = {
 
 let count = 0;
 
-/** A request of its own request, of which a test says what matters to it. */
+/** Creates a request with its own id. */
 export function requestOf(rest: Partial<AdmissionRequest> = {}): AdmissionRequest {
   count++;
   return { id: `req_${count}`, caller: "me", windows: [], concurrency: [], channels: [], ...rest };
@@ -32,20 +32,20 @@ export function windowOf(rest: Partial<WindowLimit> = {}): WindowLimit {
   return { name: "requests", key: "window", limit: 1, windowMs: WINDOW_MS, cost: 1, ...rest };
 }
 
-export function placeOf(rest: Partial<ConcurrencyLimit> = {}): ConcurrencyLimit {
-  return { key: "place", limit: 1, leaseMs: LEASE_MS, ...rest };
+export function slotOf(rest: Partial<ConcurrencyLimit> = {}): ConcurrencyLimit {
+  return { key: "slot", limit: 1, leaseMs: LEASE_MS, ...rest };
 }
 
-export function claimOf(rest: Partial<IdempotencyRequest> = {}): IdempotencyRequest {
-  return { key: "claim", fingerprint: "same", leaseMs: LEASE_MS, ...rest };
+export function idempotencyOf(rest: Partial<IdempotencyRequest> = {}): IdempotencyRequest {
+  return { key: "key", fingerprint: "same", leaseMs: LEASE_MS, ...rest };
 }
 
-/** What becomes of a request of its own. */
+/** Returns the kind of the decision on a new request. */
 export async function kindOf(store: AdmissionStore, rest: Partial<AdmissionRequest>): Promise<string> {
   return (await store.admit(requestOf(rest))).kind;
 }
 
-/** How many of so many requests at once are admitted. */
+/** Sends requests at the same time, and returns how many are admitted. */
 export async function countAdmitted(
   store: AdmissionStore,
   requests: number,
