@@ -43,7 +43,7 @@ describe.each([
     return { url: `http://127.0.0.1:${port}`, errors };
   };
 
-  it("answers below a path of koa-mount and hands on what is not its own", async () => {
+  it("responds below a path of koa-mount, and passes on other paths", async () => {
     const { gateway } = startGateway();
     const app = await serve(mount("/ai", toKoaMiddleware(gateway)), (ctx) => {
       ctx.body = `own ${ctx.path}`;
@@ -54,20 +54,20 @@ describe.each([
     expect(await post(app.url, ONE, { path: "/ai/other" })).toMatchObject({ text: "own /ai/other" });
   });
 
-  it("keeps the headers that others set before it", async () => {
+  it("keeps the headers that were set before it", async () => {
     const { gateway } = startGateway();
     const app = await serve(cors({ origin: "https://a.test" }), toKoaMiddleware(gateway));
 
-    const answers = [await post(app.url, ONE), await post(app.url, STREAM), await post(app.url, {})];
+    const responses = [await post(app.url, ONE), await post(app.url, STREAM), await post(app.url, {})];
 
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 400]);
-    for (const { headers } of answers) {
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 400]);
+    for (const { headers } of responses) {
       expect(headers).toMatchObject({ "access-control-allow-origin": "https://a.test", vary: "Origin" });
       expect(headers["x-request-id"]).toMatch(/^req_/);
     }
   });
 
-  it("takes what a body parser before it has read, as strictly as it came", async () => {
+  it("accepts the result of a body parser before it, and checks it as strictly", async () => {
     const { gateway } = startGateway();
     const app = await serve(bodyParser(), toKoaMiddleware(gateway));
 
@@ -77,7 +77,7 @@ describe.each([
     expect(twice.text).toContain("model");
   });
 
-  it("shows a stream's first event before its last, and ends before the middleware around it goes on", async () => {
+  it("sends a stream's first event before its last, and ends before the outer middleware continues", async () => {
     const { gateway, records } = startGateway();
     const seen: unknown[] = [];
     const app = await serve(async (ctx, next) => {
@@ -85,20 +85,20 @@ describe.each([
       seen.push(ctx.status, ctx.res.writableEnded);
     }, toKoaMiddleware(gateway));
 
-    const answer = await answerTo(open(app.url, STREAM));
-    expect(answer.headers["content-type"]).toContain("text/event-stream");
+    const response = await responseTo(open(app.url, STREAM));
+    expect(response.headers["content-type"]).toContain("text/event-stream");
     expect(seen).toEqual([]);
     expect(records).toEqual([]);
-    expect(await text(answer)).toContain("image_generation.completed");
+    expect(await text(response)).toContain("image_generation.completed");
     await vi.waitFor(() => expect(seen).toEqual([200, true]));
   });
 
-  it("settles a stream whose client left, once", async () => {
+  it("settles a stream once if its client left", async () => {
     const { gateway, records } = startGateway();
     const app = await serve(toKoaMiddleware(gateway));
 
     const client = open(app.url, STREAM);
-    await once(await answerTo(client), "data");
+    await once(await responseTo(client), "data");
     client.destroy();
 
     await vi.waitFor(() => expect(records).toHaveLength(1));
@@ -109,7 +109,7 @@ describe.each([
     { what: "sets a body", after: (ctx: Koa3.Context) => void (ctx.body = "mine") },
     { what: "throws", after: (ctx: Koa3.Context) => ctx.throw(418, "too late") },
     { what: "redirects", after: (ctx: Koa3.Context) => ctx.redirect("/elsewhere") },
-  ])("keeps its answer when a middleware around it $what afterwards", async ({ after }) => {
+  ])("keeps its response if an outer middleware $what afterwards", async ({ after }) => {
     const { gateway } = startGateway();
     const app = await serve(async (ctx, next) => {
       await next();
@@ -127,7 +127,7 @@ describe.each([
     expect(stream).toMatchObject({ status: 200, text: expect.stringMatching(/DONE\]\s+$/) });
   });
 
-  it("lets an error of a middleware around it answer first, and writes no second answer", async () => {
+  it("writes no second response if an outer middleware has failed", async () => {
     const { gateway, records } = startGateway();
     const app = await serve(async (ctx, next) => {
       await Promise.race([next(), new Promise((resolve) => setTimeout(resolve, 20))]);
@@ -168,12 +168,12 @@ function open(url: string, body: unknown, { path = PATH } = {}): ClientRequest {
   return client.end(typeof body === "string" ? body : JSON.stringify(body));
 }
 
-async function answerTo(client: ClientRequest): Promise<IncomingMessage> {
-  const [answer] = (await once(client, "response")) as [IncomingMessage];
-  return answer;
+async function responseTo(client: ClientRequest): Promise<IncomingMessage> {
+  const [response] = (await once(client, "response")) as [IncomingMessage];
+  return response;
 }
 
 async function post(url: string, body: unknown, options?: { path: string }) {
-  const answer = await answerTo(open(url, body, options));
-  return { status: answer.statusCode, headers: answer.headers, text: await text(answer) };
+  const response = await responseTo(open(url, body, options));
+  return { status: response.statusCode, headers: response.headers, text: await text(response) };
 }

@@ -33,13 +33,13 @@ export function toKoaMiddleware(gateway: Gateway): Middleware {
       parsedBody: readParsedBody(ctx.request),
     });
     if (handled === null) return next();
-    // Koa keeps a stream's headers back until its first chunk, and version 2 never ends one that breaks.
+    // Koa would hold back a stream's headers until its first chunk, and version 2 never ends a stream that fails.
     ctx.respond = false;
     await handled;
   };
 }
 
-/** What a body parser left: the text as it came where it kept that, else what it made of it. */
+/** The result of a body parser: the text of the body if the parser kept it, else the parsed value. */
 function readParsedBody(request: Pick<Request, "req"> & { body?: unknown; rawBody?: unknown }): unknown {
   return request.rawBody ?? request.body;
 }

@@ -1,7 +1,7 @@
 import type { Gateway } from "@calotype/core";
 import { after } from "next/server.js";
 
-/** What Next.js hands to a route handler beside the request. */
+/** The second argument of a route handler. */
 export interface RouteContext {
   readonly params?: Promise<Readonly<Record<string, string | string[] | undefined>>>;
 }
@@ -9,7 +9,7 @@ export interface RouteContext {
 /** A route handler of Next.js. */
 export type RouteHandler = (request: Request, context: RouteContext) => Promise<Response>;
 
-/** What a route file exports: a handler for each method. */
+/** The exports of a route file: a handler for each method. */
 export type RouteHandlers = Readonly<
   Record<"GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS", RouteHandler>
 >;
@@ -19,8 +19,8 @@ export type RouteHandlers = Readonly<
  * `app/ai/[...path]/route.ts` serves `/ai/v1/images/generations`, `app/v1/[...path]/route.ts` serves
  * `/v1/images/generations`.
  *
- * @param gateway or a function that makes it with the first request: `next build` loads the route,
- * too, and mostly without the keys that a gateway needs
+ * @param gateway the gateway, or a function that creates it at the first request. `next build` also loads the route,
+ * usually without the keys that a gateway needs.
  * @example
  * ```ts
  * // app/ai/[...path]/route.ts
@@ -37,13 +37,13 @@ export type RouteHandlers = Readonly<
  * ```
  */
 export function toNextHandlers(gateway: Gateway | (() => Gateway)): RouteHandlers {
-  let made: Gateway | undefined;
+  let created: Gateway | undefined;
   const handle: RouteHandler = async (request, { params }) => {
-    made ??= typeof gateway === "function" ? gateway() : gateway;
+    created ??= typeof gateway === "function" ? gateway() : gateway;
     const mountPath = readMountPath(new URL(request.url).pathname, await params);
     // Work that continues after the response, such as a stream whose client has disconnected, must outlive the
     // request.
-    return made.fetch(request, { waitUntil: after, mountPath });
+    return created.fetch(request, { waitUntil: after, mountPath });
   };
   return { GET: handle, POST: handle, PUT: handle, PATCH: handle, DELETE: handle, OPTIONS: handle };
 }

@@ -1,11 +1,12 @@
 const WHITE_SPACE = /[\t\n\r ]*/y;
-/** All but quotes, backslashes and what comes before the space in Unicode. */
+/** A string of any characters except control characters, with escaped quotes and backslashes. */
 const STRING = /"[ !#-[\]-\uFFFF]*(?:\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4})[ !#-[\]-\uFFFF]*)*"/y;
 const SCALAR = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[Ee][+-]?\d+)?/y;
 
 /**
- * Where a text stops being JSON: an index, the text's length when it ends too early, or `undefined` when it
- * is JSON. The runtime's own messages tell a place for some errors only, and quote the text, keys and all.
+ * Returns the index of the first character that is not valid JSON, the length of the text if it ends too early, or
+ * `undefined` if the text is JSON. The runtime's own messages contain a position for some errors only, and they quote the
+ * text, which may contain keys.
  */
 export function findJsonError(text: string): number | undefined {
   const closers: string[] = [];
@@ -26,7 +27,7 @@ export function findJsonError(text: string): number | undefined {
     take(WHITE_SPACE);
     return take(STRING) && takeSign(":");
   };
-  /** A value, or the beginning of one that goes on; `undefined` when there is none. */
+  /** Reads a value, or the beginning of an object or array. Returns `undefined` if there is none. */
   const takeValue = (): "whole" | "begun" | undefined => {
     const closer = takeSign("{") ? "}" : takeSign("[") ? "]" : undefined;
     if (closer === undefined) return take(STRING) || take(SCALAR) ? "whole" : undefined;

@@ -17,8 +17,8 @@ import { handleNodeRequest } from "./handle-node-request.js";
 
 const encoder = new TextEncoder();
 
-describe("an answer that is produced as it is read", () => {
-  it("shows its headers before its first chunk exists, and its first before the second", async () => {
+describe("a streamed response", () => {
+  it("sends its headers before its first chunk exists, and its first chunk before the second", async () => {
     const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     async function* body() {
       await first.promise;
@@ -26,11 +26,11 @@ describe("an answer that is produced as it is read", () => {
       await second.promise;
       yield encoder.encode("two");
     }
-    const client = connect(await serve(answering(() => ok(body()))));
+    const client = connect(await serve(createGatewayWith(() => ok(body()))));
 
-    const answer = await answerTo(client);
-    expect(answer.headers).toMatchObject({ "content-type": "text/event-stream" });
-    const chunks = answer.setEncoding("utf8").iterator();
+    const response = await responseTo(client);
+    expect(response.headers).toMatchObject({ "content-type": "text/event-stream" });
+    const chunks = response.setEncoding("utf8").iterator();
     first.resolve();
     expect(await chunks.next()).toEqual({ done: false, value: "one" });
     second.resolve();
@@ -38,28 +38,28 @@ describe("an answer that is produced as it is read", () => {
     expect(await chunks.next()).toEqual({ done: true, value: undefined });
   });
 
-  it("is produced no faster than the client reads", async () => {
+  it("is not produced faster than the client reads", async () => {
     const source = produceEndlessly(64 * 1024);
-    const client = connect(await serve(answering(() => ok(source.body))));
-    const answer = await answerTo(client);
+    const client = connect(await serve(createGatewayWith(() => ok(source.body))));
+    const response = await responseTo(client);
 
     // Nothing is read: what is produced fills the buffers of both sockets, and no more.
     const stuckAt = await settled(() => source.state.produced);
     expect(stuckAt).toBeLessThan(1000);
     expect(await settled(() => source.state.produced)).toBe(stuckAt);
 
-    answer.resume();
+    response.resume();
     await vi.waitFor(() => expect(source.state.produced).toBeGreaterThan(stuckAt + 100));
     client.destroy();
     await vi.waitFor(() => expect(source.state.ended).toBe(true));
   });
 
-  it("is stopped when the client leaves between two chunks", async () => {
+  it("stops when the client leaves between two chunks", async () => {
     const source = produceEndlessly(1024, 5);
-    const gateway = answering(() => ok(source.body));
+    const gateway = createGatewayWith(() => ok(source.body));
     const client = connect(await serve(gateway));
-    const answer = await answerTo(client);
-    await once(answer, "data");
+    const response = await responseTo(client);
+    await once(response, "data");
     const { signal } = gateway.first();
     expect(signal.aborted).toBe(false);
 
@@ -69,12 +69,12 @@ describe("an answer that is produced as it is read", () => {
     expect(signal.aborted).toBe(true);
   });
 
-  it("is stopped when the client leaves while the next chunk is minutes away", async () => {
+  it("stops when the client leaves while the next chunk takes minutes", async () => {
     const minutes = Promise.withResolvers<IteratorResult<Uint8Array, undefined>>();
     const body = createBody(() => minutes.promise);
-    const host = await serve(answering(() => ok(body)));
+    const host = await serve(createGatewayWith(() => ok(body)));
     const client = connect(host);
-    await answerTo(client);
+    await responseTo(client);
 
     client.destroy();
     await vi.waitFor(() => expect(body.iterator.return).toHaveBeenCalled());
@@ -84,7 +84,7 @@ describe("an answer that is produced as it is read", () => {
     expect(body.iterator.next).toHaveBeenCalledTimes(1);
   });
 
-  it("may fail while it is stopped, without harm", async () => {
+  it("may fail while it stops, without effect", async () => {
     const minutes = Promise.withResolvers<IteratorResult<Uint8Array, undefined>>();
     const asked = Promise.withResolvers<void>();
     const stop = () => {
@@ -92,9 +92,9 @@ describe("an answer that is produced as it is read", () => {
       return Promise.reject(new Error("cannot stop"));
     };
     const body = { [Symbol.asyncIterator]: () => ({ next: () => minutes.promise, return: stop }) };
-    const host = await serve(answering(() => ok(body)));
+    const host = await serve(createGatewayWith(() => ok(body)));
     const client = connect(host);
-    await answerTo(client);
+    await responseTo(client);
 
     client.destroy();
     await asked.promise;
@@ -103,23 +103,23 @@ describe("an answer that is produced as it is read", () => {
     await expect(host.handled()).resolves.toBeDefined();
   });
 
-  it("resets the connection when it fails, so that nobody takes the part for the whole", async () => {
-    const host = await serve(answering(() => ok(yieldOnceAndFail())));
+  it("resets the connection when it fails, so that no client takes it for complete", async () => {
+    const host = await serve(createGatewayWith(() => ok(yieldOnceAndFail())));
     const client = connect(host);
-    const answer = await answerTo(client);
+    const response = await responseTo(client);
 
-    expect(String(await once(answer, "data"))).toBe("one");
-    await expect(once(answer, "end")).rejects.toMatchObject({ code: "ECONNRESET" });
+    expect(String(await once(response, "data"))).toBe("one");
+    await expect(once(response, "end")).rejects.toMatchObject({ code: "ECONNRESET" });
     await host.handled();
   });
 
   it("leaves the connection ready for the next request", async () => {
-    const host = await serve(answering(() => ok(yieldOnce())));
+    const host = await serve(createGatewayWith(() => ok(yieldOnce())));
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     onTestFinished(() => agent.destroy());
     const exchange = async () => {
       const client = connect(host, { agent });
-      return { text: await text(await answerTo(client)), reused: client.reusedSocket };
+      return { text: await text(await responseTo(client)), reused: client.reusedSocket };
     };
 
     expect(await exchange()).toEqual({ text: "one", reused: false });
@@ -127,11 +127,11 @@ describe("an answer that is produced as it is read", () => {
   });
 });
 
-describe("a client that left before the answer", () => {
-  it.each(["complete", "produced"])("is not written to: a %s body", async (kind) => {
+describe("a client that left before the response", () => {
+  it.each(["complete", "produced"])("gets no bytes: a %s body", async (kind) => {
     const body = createBody(async () => ({ done: false, value: encoder.encode("late") }));
     const release = Promise.withResolvers<void>();
-    const gateway = answering(async () => {
+    const gateway = createGatewayWith(async () => {
       await release.promise;
       return ok(kind === "complete" ? "late" : body);
     });
@@ -149,9 +149,9 @@ describe("a client that left before the answer", () => {
     expect(body.iterator.return).toHaveBeenCalledTimes(kind === "complete" ? 0 : 1);
   });
 
-  it("has an aborted signal also for a gateway that asks late", async () => {
+  it("has an aborted signal even if the gateway checks it late", async () => {
     const gone = Promise.withResolvers<void>();
-    const gateway = answering(async () => {
+    const gateway = createGatewayWith(async () => {
       await gone.promise;
       return ok("late");
     });
@@ -168,39 +168,39 @@ describe("a client that left before the answer", () => {
 
 describe("a client that stays", () => {
   it("has a signal that is never aborted", async () => {
-    const gateway = answering(({ signal }) => ok(String(signal.aborted)));
+    const gateway = createGatewayWith(({ signal }) => ok(String(signal.aborted)));
     const host = await serve(gateway);
     const ended = Promise.withResolvers<void>();
     const client = connect(host);
 
-    expect(await text(await answerTo(client))).toBe("false");
+    expect(await text(await responseTo(client))).toBe("false");
     client.once("close", () => ended.resolve());
     await ended.promise;
     expect(gateway.first().signal.aborted).toBe(false);
   });
 });
 
-describe("a host that has answered already", () => {
-  it.each(["complete", "produced"])("keeps its own answer: a %s body", async (kind) => {
+describe("a host that has already responded", () => {
+  it.each(["complete", "produced"])("keeps its own response: a %s body", async (kind) => {
     const body = createBody(async () => ({ done: false, value: encoder.encode("late") }));
     const host = await serve(
-      answering(() => ok(kind === "complete" ? "late" : body)),
+      createGatewayWith(() => ok(kind === "complete" ? "late" : body)),
       (_req, res) => void res.end("the host's"),
     );
 
-    expect(await text(await answerTo(connect(host)))).toBe("the host's");
+    expect(await text(await responseTo(connect(host)))).toBe("the host's");
     await host.handled();
     expect(body.iterator.next).not.toHaveBeenCalled();
     expect(body.iterator.return).toHaveBeenCalledTimes(kind === "complete" ? 0 : 1);
   });
 });
 
-describe("the request that a gateway reads", () => {
+describe("the request that the gateway gets", () => {
   it("has the method, path and headers of the socket", async () => {
-    const gateway = answering(() => ok("x"));
+    const gateway = createGatewayWith(() => ok("x"));
     const host = await serve(gateway);
     const headers = { Accept: ["text/html", "text/plain"], "X-Single": "1" };
-    await answerTo(connect(host, { path: "/v1/images?x=1", method: "PUT", headers }));
+    await responseTo(connect(host, { path: "/v1/images?x=1", method: "PUT", headers }));
 
     const asked = gateway.first();
     expect(asked).toMatchObject({ method: "PUT", url: "/v1/images?x=1", bodyConsumed: false });
@@ -209,13 +209,13 @@ describe("the request that a gateway reads", () => {
     expect(asked.headers.get("absent")).toBeNull();
   });
 
-  it("is left alone, with nothing read and nothing written, when the path is not the gateway's", async () => {
+  it("is neither read nor written to if the path is not the gateway's", async () => {
     const host = await serve({ handle: () => null }, (req, res) => {
       setTimeout(() => void text(req).then((body) => res.end(body)), 10);
     });
 
-    const answer = await answerTo(connect(host, { method: "POST" }, "for somebody else"));
-    expect(await text(answer)).toBe("for somebody else");
+    const response = await responseTo(connect(host, { method: "POST" }, "for somebody else"));
+    expect(await text(response)).toBe("for somebody else");
   });
 });
 
@@ -248,21 +248,21 @@ function connect({ url }: Host, options: RequestOptions = {}, body?: string): Cl
   return client.end(body);
 }
 
-async function answerTo(client: ClientRequest): Promise<IncomingMessage> {
-  const [answer] = (await once(client, "response")) as [IncomingMessage];
-  return answer;
+async function responseTo(client: ClientRequest): Promise<IncomingMessage> {
+  const [response] = (await once(client, "response")) as [IncomingMessage];
+  return response;
 }
 
 function ok(body: GatewayResponseBody): GatewayResponse {
   return { status: 200, headers: { "content-type": "text/event-stream" }, body };
 }
 
-/** A gateway that answers so, and remembers what it was asked. */
-function answering(answer: (asked: GatewayRequest) => GatewayResponse | Promise<GatewayResponse>) {
+/** A gateway with this response, which records its requests. */
+function createGatewayWith(response: (asked: GatewayRequest) => GatewayResponse | Promise<GatewayResponse>) {
   const requests: GatewayRequest[] = [];
   const handle: Gateway["handle"] = async (asked) => {
     requests.push(asked);
-    return answer(asked);
+    return response(asked);
   };
   const first = (): GatewayRequest => {
     if (requests[0] === undefined) throw new Error("The gateway was not asked.");

@@ -36,7 +36,7 @@ describe("jsonFile", () => {
     expect(await jsonFile(path)()).toEqual([1]);
   });
 
-  it("fits where options may be read anew", () => {
+  it("has the type of options that can be reloaded", () => {
     const options: Partial<GatewayOptions> = {
       models: jsonFile(file),
       channels: jsonFile(file),
@@ -47,9 +47,9 @@ describe("jsonFile", () => {
 
   it.each([
     ["a byte order mark", "\uFEFF{}", {}],
-    ["lines of Windows", '{\r\n"a": 1\r\n}\r\n', { a: 1 }],
-    ["null, which the gateway judges", "null", null],
-    ["a text, which the gateway judges", '"models"', "models"],
+    ["Windows line ends", '{\r\n"a": 1\r\n}\r\n', { a: 1 }],
+    ["null, which the gateway checks", "null", null],
+    ["a string, which the gateway checks", '"models"', "models"],
   ])("takes %s", async (_what, content, value) => {
     expect(await read(content)).toEqual(value);
   });
@@ -58,9 +58,9 @@ describe("jsonFile", () => {
     ["an empty file", "", "is empty"],
     ["a file of white space", " \n", "is empty"],
     ["a byte order mark alone", "\uFEFF", "is empty"],
-    ["a file that is cut", '{"a": [1,', "is not JSON: it ends too early."],
-    ["a comma too many", '{\n  "a": 1,\n}\n', "is not JSON: see line 3, column 1."],
-    ["a sign that is missing", '{\r\n  "a": 1\r\n  "b": 2\r\n}', "is not JSON: see line 3, column 3."],
+    ["an incomplete file", '{"a": [1,', "is not JSON: it ends too early."],
+    ["an extra comma", '{\n  "a": 1,\n}\n', "is not JSON: see line 3, column 1."],
+    ["a missing comma", '{\r\n  "a": 1\r\n  "b": 2\r\n}', "is not JSON: see line 3, column 3."],
     ["a comment", "// models\n{}", "is not JSON: see line 1, column 1."],
     ["UTF-16", Buffer.from("\uFEFF{}", "utf16le"), "is not UTF-8."],
   ])("names the file and what is wrong for %s", async (_what, content, problem) => {
@@ -68,7 +68,7 @@ describe("jsonFile", () => {
   });
 
   it.each([
-    ["a file that is not there", join(folder, "none.json"), "cannot be read: there is no such file."],
+    ["a file that does not exist", join(folder, "none.json"), "cannot be read: there is no such file."],
     ["a folder", folder, "cannot be read: it is a folder."],
   ])("says so of %s", async (_what, path, problem) => {
     await expect(jsonFile(path)()).rejects.toThrow(`${path} ${problem}`);
@@ -82,10 +82,10 @@ describe("jsonFile", () => {
   });
 
   it.each([
-    ["beside a slip", `[{"key": "${KEY}" x}]`],
+    ["beside a mistake", `[{"key": "${KEY}" x}]`],
     ["without quotes", `[{"key": ${KEY}}]`],
-    ["in a text that never ends", `[{"key": "${KEY}`],
-    ["as all that is there", KEY],
+    ["in a string without an end", `[{"key": "${KEY}`],
+    ["as the whole content", KEY],
   ])("shows no key that stands %s", async (_where, content) => {
     const error: unknown = await read(content).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(Error);

@@ -3,16 +3,16 @@ import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findJsonError } from "./find-json-error.js";
 
-/** Options are small; what is larger was named by mistake. */
+/** Options are small. A larger file was named by mistake. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /**
- * A JSON file as an option of the gateway that may change: it is read when the gateway starts, and again at
- * each `gateway.reload()`. What stands in it is checked by the gateway, as if it stood in the options.
+ * A JSON file as an option of the gateway that can be reloaded. It is read when the gateway starts, and again at each
+ * `gateway.reload()`. The gateway checks its content in the same way as the options.
  *
- * @param path a path, or a `file:` URL; a relative one begins at the working directory of this moment
- * @returns a function that reads the file anew at each call, and rejects with an `Error` that names the file
- * when it is not there, too large (64 MiB), no UTF-8, empty or no JSON; content of the file is in no message
+ * @param path a path, or a `file:` URL; a relative path starts at the current working directory
+ * @returns a function that reads the file at each call. It rejects with an `Error` that names the file if the file does
+ * not exist, has more than 64 MiB, or is empty, not UTF-8 or not JSON. No message contains content of the file.
  * @example
  * ```ts
  * import { createGateway } from "@calotype/core";
@@ -29,12 +29,12 @@ export function jsonFile<T>(path: string | URL): () => Promise<T> {
   const file = typeof path === "string" ? resolve(path) : fileURLToPath(path);
   return async () => {
     const text = await readText(file);
-    if (text.trim() === "") throw new Error(`${file} is empty: it must hold JSON.`);
+    if (text.trim() === "") throw new Error(`${file} is empty: it must contain JSON.`);
     try {
       const value: T = JSON.parse(text);
       return value;
     } catch {
-      // Without the cause: it quotes the file, in which keys may stand.
+      // Without the cause: it quotes the file, which may contain keys.
       throw new Error(`${file} is not JSON: ${describePlace(text, findJsonError(text) ?? 0)}.`);
     }
   };

@@ -69,14 +69,14 @@ it.each([7_919, 65_536, 100_003, 10_000_000])(
     });
     const socket = connect(port, "127.0.0.1").setNoDelay(true);
     onTestFinished(() => void socket.destroy());
-    let answers = "";
-    socket.setEncoding("latin1").on("data", (text: string) => (answers += text));
+    let responses = "";
+    socket.setEncoding("latin1").on("data", (text: string) => (responses += text));
     const wire = Buffer.concat(sent.map(({ bytes }) => bytes));
     for (let start = 0; start < wire.length; start += pieceBytes) {
       if (!socket.write(wire.subarray(start, start + pieceBytes))) await once(socket, "drain");
     }
     const told = (): (string | undefined)[] =>
-      [...answers.matchAll(/x\.test\/([^"]+)/g)].map(([, link]) => link);
+      [...responses.matchAll(/x\.test\/([^"]+)/g)].map(([, link]) => link);
     await vi.waitFor(() => expect(told()).toHaveLength(sent.length), 4_000);
     expect(told()).toEqual(sent.map(({ byte, length }) => `p${byte}/${length}/${byte}`));
   },

@@ -20,28 +20,28 @@ const HEADERS = {
 describe("a client that stops reading without closing", () => {
   it("is disconnected after the limit, and the provider's stream is read to its end and settled", async () => {
     const host = await serve({ idleMs: IDLE_MS }, produce(LARGE, LARGE));
-    const answer = await ask(host);
+    const response = await ask(host);
 
     await vi.waitFor(() => expect(host.records).toHaveLength(1), 5_000);
-    await expect(readAtPace(answer, Infinity)).rejects.toMatchObject({ code: "ECONNRESET" });
+    await expect(readAtPace(response, Infinity)).rejects.toMatchObject({ code: "ECONNRESET" });
     await host.closeGateway();
   });
 
-  it("is disconnected also after it has read for a while", async () => {
+  it("is disconnected even after it has read for some time", async () => {
     const silence = pause(2 * IDLE_MS, undefined);
     const host = await serve({ idleMs: IDLE_MS }, produce(LARGE, silence, LARGE, LARGE));
-    const answer = await ask(host);
-    answer.resume();
+    const response = await ask(host);
+    response.resume();
     await pause(IDLE_MS);
     expect(host.records).toEqual([]);
 
-    answer.pause();
+    response.pause();
 
     await vi.waitFor(() => expect(host.records).toHaveLength(1), 5_000);
-    await expect(readAtPace(answer, Infinity)).rejects.toMatchObject({ code: "ECONNRESET" });
+    await expect(readAtPace(response, Infinity)).rejects.toMatchObject({ code: "ECONNRESET" });
   });
 
-  it("is not blamed while a pipelined response waits for the one before it", async () => {
+  it("is not disconnected while a pipelined response waits for the one before it", async () => {
     const first = Promise.withResolvers<undefined>();
     const second = produce(LARGE, LARGE);
     const host = await serve({ idleMs: IDLE_MS }, produce(first.promise), second);
@@ -58,14 +58,14 @@ describe("a client that stops reading without closing", () => {
   });
 });
 
-describe("a client that reads on", () => {
-  it("is not cut, though one chunk of the provider takes it many times the limit", async () => {
+describe("a client that keeps reading", () => {
+  it("is not disconnected, although it needs many times the limit for one chunk of the provider", async () => {
     const idleMs = 1_000;
     const host = await serve({ idleMs }, produce(LARGE));
-    const answer = await ask(host);
+    const response = await ask(host);
     const start = performance.now();
 
-    expect(await readAtPace(answer, LARGE.length / (4 * idleMs))).toBe(LARGE.length);
+    expect(await readAtPace(response, LARGE.length / (4 * idleMs))).toBe(LARGE.length);
 
     expect(performance.now() - start).toBeGreaterThan(3 * idleMs);
   });
@@ -73,15 +73,15 @@ describe("a client that reads on", () => {
   // Over TLS the progress within one write cannot be seen.
   it("gets a large chunk in small writes", async () => {
     const host = await serve({ idleMs: 10_000 }, produce(LARGE));
-    const answer = await ask(host);
+    const response = await ask(host);
 
     await vi.waitFor(() => expect(host.buffered()).toBeGreaterThan(0), 5_000);
     expect(host.buffered()).toBeLessThan(256 * 1024);
 
-    expect(await readAtPace(answer, Infinity)).toBe(LARGE.length);
+    expect(await readAtPace(response, Infinity)).toBe(LARGE.length);
   });
 
-  it("is not cut while the provider is silent for longer than the limit", async () => {
+  it("is not disconnected while the provider is silent for longer than the limit", async () => {
     const silence = pause(3_000, undefined);
     const host = await serve({ idleMs: 1_000 }, produce(LARGE, silence, LARGE));
 
@@ -97,7 +97,7 @@ interface Host {
   readonly closeGateway: () => Promise<void>;
 }
 
-/** A gateway whose provider answers each request with one of these streams, on a free port until the test ends. */
+/** Starts a gateway whose provider responds to each request with one of these streams, until the test ends. */
 async function serve(
   { idleMs }: { readonly idleMs: number },
   ...bodies: AsyncIterable<Uint8Array>[]
@@ -141,16 +141,16 @@ async function ask({ url }: Host): Promise<IncomingMessage> {
   const client = request(`${url}/v1/images/generations`, { method: "POST", agent: false, headers: HEADERS });
   client.end(BODY);
   client.on("error", () => {});
-  const [answer] = (await once(client, "response")) as [IncomingMessage];
+  const [response] = (await once(client, "response")) as [IncomingMessage];
   // The test ends by breaking the connection of a response that it leaves unread.
-  answer.on("error", () => {});
-  return answer;
+  response.on("error", () => {});
+  return response;
 }
 
 /** Reads to the end, no faster than so; gives the number of bytes. */
-async function readAtPace(answer: IncomingMessage, bytesPerMs: number): Promise<number> {
+async function readAtPace(response: IncomingMessage, bytesPerMs: number): Promise<number> {
   let bytes = 0;
-  for await (const part of answer as AsyncIterable<Uint8Array>) {
+  for await (const part of response as AsyncIterable<Uint8Array>) {
     bytes += part.length;
     if (bytesPerMs < Infinity) await pause(part.length / bytesPerMs);
   }

@@ -36,7 +36,7 @@ async function postTo(listener: RequestListener): Promise<Response> {
   });
 }
 
-describe("a body that another one reads, too,", () => {
+describe("a body that other code also reads", () => {
   it.each<[string, (req: IncomingMessage, take: (chunk: Buffer) => void) => unknown]>([
     ["listens", (req, take) => req.on("data", take)],
     ["pipes it", (req, take) => req.pipe(new PassThrough()).on("data", take)],
@@ -44,27 +44,27 @@ describe("a body that another one reads, too,", () => {
   ])("is whole for both where that one %s after the gateway was given it", async (_does, read) => {
     const gateway = openGateway();
     const taken: Buffer[] = [];
-    const answer = await postTo((req, res) => {
+    const response = await postTo((req, res) => {
       void handleNodeRequest(gateway, req, res);
       read(req, (chunk) => taken.push(chunk));
     });
-    expect(await answer.json()).toMatchObject({ data: [{ url: "https://x.test/1" }] });
+    expect(await response.json()).toMatchObject({ data: [{ url: "https://x.test/1" }] });
     expect(Buffer.concat(taken).toString()).toBe(BODY);
   });
 
-  it("is whole for the gateway where that one throws it away", async () => {
+  it("is complete for the gateway if the other code discards it", async () => {
     const gateway = openGateway();
-    const answer = await postTo((req, res) => {
+    const response = await postTo((req, res) => {
       void handleNodeRequest(gateway, req, res);
       req.resume();
     });
-    expect(answer.status).toBe(200);
+    expect(response.status).toBe(200);
   });
 
-  it("is whole for both where that one reads it when it is told to, from before", async () => {
+  it("is complete for both if the other code was set up before and reads it later", async () => {
     const gateway = openGateway();
     const taken: Buffer[] = [];
-    const answer = await postTo((req, res) => {
+    const response = await postTo((req, res) => {
       req.on("readable", () => {
         for (let chunk = req.read() as Buffer | null; chunk !== null; chunk = req.read() as Buffer | null) {
           taken.push(chunk);
@@ -72,7 +72,7 @@ describe("a body that another one reads, too,", () => {
       });
       void handleNodeRequest(gateway, req, res);
     });
-    expect(answer.status).toBe(200);
+    expect(response.status).toBe(200);
     expect(Buffer.concat(taken).toString()).toBe(BODY);
   });
 });
@@ -82,7 +82,7 @@ it.each([
   ["some time after", (done: (error: Error) => void) => void pause(20).then(() => done(new Error("Late.")))],
 ])("a body with which fault is found %s its last byte is refused", async (_when, check) => {
   const gateway = openGateway();
-  const answer = await postTo((req, res) => {
+  const response = await postTo((req, res) => {
     const checked = new Transform({
       transform: (chunk, _encoding, done) => done(null, chunk),
       flush: check,
@@ -92,7 +92,7 @@ it.each([
     // As middleware does that checks what passes.
     void handleNodeRequest(gateway, request as unknown as IncomingMessage, res);
   });
-  expect(answer.status).toBe(499);
+  expect(response.status).toBe(499);
 });
 
 async function takeAll(req: IncomingMessage, take: (chunk: Buffer) => void): Promise<void> {

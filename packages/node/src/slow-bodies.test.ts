@@ -64,7 +64,7 @@ it.each([
   },
 );
 
-it("bytes that come after the 408 are no second request", async () => {
+it("bytes that arrive after the 408 are not a second request", async () => {
   const { gateway, socket } = await open();
   const late = head("/v1/images/generations", JSON_TYPE, "content-length: 2");
   socket.write(head("/v1/images/generations", JSON_TYPE, `content-length: ${late.length}`));
@@ -74,7 +74,7 @@ it("bytes that come after the 408 are no second request", async () => {
   await gateway.close();
 });
 
-it("a stream of HTTP/2 whose body does not come gets a 408 and ends", async () => {
+it("an HTTP/2 stream whose body does not arrive gets a 408 and ends", async () => {
   const gateway = openGateway();
   const handler = toNodeHandler(gateway);
   const server = createHttp2Server((req, res) => handler(req as never, res as never));

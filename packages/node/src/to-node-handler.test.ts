@@ -17,7 +17,7 @@ const NOT_FOUND: GatewayResponse = { status: 404, headers: { "x-from": "gateway"
 const UNWRITABLE: GatewayResponse = { status: 200, headers: { "x-broken": "line\nbreak" }, body: "" };
 
 describe("a path that is not the gateway's", () => {
-  it("is answered with the gateway's 404 where there is no next handler", async () => {
+  it("gets the gateway's 404 if there is no next handler", async () => {
     const url = await serve(toNodeHandler(createGateway(() => null)));
 
     const response = await fetch(url);
@@ -27,7 +27,7 @@ describe("a path that is not the gateway's", () => {
     expect(await response.text()).toBe("no such path");
   });
 
-  it("goes to the next handler where there is one", async () => {
+  it("goes to the next handler if there is one", async () => {
     const handler = toNodeHandler(createGateway(() => null));
     const url = await serve((req, res) => handler(req, res, (error) => res.end(`next: ${String(error)}`)));
 
@@ -35,7 +35,7 @@ describe("a path that is not the gateway's", () => {
   });
 });
 
-describe("the connection after a 404 that is given at once", () => {
+describe("the connection after an immediate 404", () => {
   it.each([
     { method: "GET", headers: {} },
     { method: "POST", headers: { "content-length": "0" } },
@@ -45,8 +45,8 @@ describe("the connection after a 404 that is given at once", () => {
     onTestFinished(() => agent.destroy());
     const exchange = async () => {
       const client = request(url, { agent, method, headers }).end();
-      const [answer] = (await once(client, "response")) as [IncomingMessage];
-      return { text: await text(answer), reused: client.reusedSocket };
+      const [response] = (await once(client, "response")) as [IncomingMessage];
+      return { text: await text(response), reused: client.reusedSocket };
     };
 
     expect(await exchange()).toEqual({ text: "no such path", reused: false });
@@ -61,8 +61,8 @@ describe("the connection after a 404 that is given at once", () => {
       onTestFinished(() => agent.destroy());
       const exchange = async () => {
         const client = request(url, { agent, method: "POST" }).end(body);
-        const [answer] = (await once(client, "response")) as [IncomingMessage];
-        return { text: await text(answer), reused: client.reusedSocket };
+        const [response] = (await once(client, "response")) as [IncomingMessage];
+        return { text: await text(response), reused: client.reusedSocket };
       };
 
       expect(await exchange()).toEqual({ text: "no such path", reused: false });
@@ -77,15 +77,15 @@ describe("the connection after a 404 that is given at once", () => {
       const client = request(url, { agent: false, method: "POST", headers });
       client.flushHeaders();
 
-      const [answer] = (await once(client, "response")) as [IncomingMessage];
-      expect(answer.headers).toMatchObject({ connection: "close" });
+      const [response] = (await once(client, "response")) as [IncomingMessage];
+      expect(response.headers).toMatchObject({ connection: "close" });
       client.end("abc");
-      expect(await text(answer)).toBe("no such path");
+      expect(await text(response)).toBe("no such path");
     },
   );
 });
 
-describe("an answer that cannot be written", () => {
+describe("a response that cannot be written", () => {
   it("goes to the next handler as an error", async () => {
     const handler = toNodeHandler(createGateway(async () => UNWRITABLE));
     const url = await serve((req, res) => handler(req, res, (error) => res.end(`next: ${String(error)}`)));
@@ -93,7 +93,7 @@ describe("an answer that cannot be written", () => {
     expect(await (await fetch(url)).text()).toMatch(/^next: TypeError.*x-broken/);
   });
 
-  it("ends the connection where there is no next handler", async () => {
+  it("ends the connection if there is no next handler", async () => {
     const url = await serve(toNodeHandler(createGateway(async () => UNWRITABLE)));
 
     await expect(fetch(url)).rejects.toThrow("fetch failed");

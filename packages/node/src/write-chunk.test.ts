@@ -19,7 +19,7 @@ import { sendResponse } from "./send-response.js";
 import { toNodeHandler } from "./to-node-handler.js";
 
 const KEY = "caller-canary-58b1c0de";
-/** Begins like much of base64: a chunk that ends with its first letters is the beginning of a key to be masked. */
+/** Begins with letters that are frequent in base64. A chunk that ends with them may be the beginning of a key. */
 const CHANNEL_KEY = "A9-canary-51d7e4f0";
 const SIZES = [40_000, 90_000, 400_000, 1_500_000];
 
@@ -34,10 +34,10 @@ async function listen(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${port}`;
 }
 
-/** A provider whose every picture is another one, written in pieces of any length. */
+/** Starts a provider that makes a different image for each request, and writes it in pieces of any length. */
 async function startProvider(pictures: Map<string, string>): Promise<string> {
   return listen((req, res) => {
-    const answer = async (): Promise<void> => {
+    const respond = async (): Promise<void> => {
       const { prompt }: { prompt: string } = JSON.parse(await text(req));
       const picture = randomBytes(SIZES[pictures.size % SIZES.length] ?? 0).toString("base64");
       pictures.set(prompt, picture);
@@ -58,7 +58,7 @@ async function startProvider(pictures: Map<string, string>): Promise<string> {
       }
       res.end();
     };
-    void answer();
+    void respond();
   });
 }
 
@@ -76,14 +76,14 @@ async function startGateway(provider: string, before?: RequestListener): Promise
   });
 }
 
-/** Asks for a picture, reads slowly now and then, and gives what came. */
+/** Requests an image, reads it, sometimes slowly, and returns it. */
 async function ask(url: string, prompt: string, path: string, readMs: number): Promise<string | undefined> {
   const headers = { authorization: `Bearer ${KEY}`, "content-type": "application/json" };
   const outgoing = request(url + path, { method: "POST", headers });
   outgoing.end(JSON.stringify({ model: "doodle", prompt, response_format: "b64_json" }));
-  const [answer]: IncomingMessage[] = (await once(outgoing, "response")) as [IncomingMessage];
+  const [incoming]: IncomingMessage[] = (await once(outgoing, "response")) as [IncomingMessage];
   const chunks: Buffer[] = [];
-  for await (const chunk of answer ?? []) {
+  for await (const chunk of incoming ?? []) {
     chunks.push(chunk as Buffer);
     if (readMs > 0) await pause(readMs);
   }
@@ -93,7 +93,7 @@ async function ask(url: string, prompt: string, path: string, readMs: number): P
 
 const PATHS = ["/v1/images/generations", "/api/v3/images/generations"];
 
-/** Many at once, each its own. */
+/** Sends many requests at once, and expects the right image for each. */
 async function expectOwnPictures(url: string, pictures: Map<string, string>, count: number): Promise<void> {
   const prompts = Array.from({ length: count }, (_, index) => `picture ${index}`);
   const came = await Promise.all(
@@ -104,7 +104,7 @@ async function expectOwnPictures(url: string, pictures: Map<string, string>, cou
   );
 }
 
-it("answers of many at once are each their own, though their chunks are freed once they are written", async () => {
+it("simultaneous responses have the right bytes, although their chunks are freed when they are written", async () => {
   const pictures = new Map<string, string>();
   const free = vi.spyOn(ArrayBuffer.prototype, "transfer");
   const url = await startGateway(await startProvider(pictures));
@@ -112,7 +112,7 @@ it("answers of many at once are each their own, though their chunks are freed on
   expect(free.mock.calls.length).toBeGreaterThan(100);
 });
 
-it("whoever watches undici keeps the chunks that it was given", async () => {
+it("a subscriber of undici can keep the chunks that it got", async () => {
   const watched: Uint8Array[] = [];
   const watch = (message: unknown): void => void watched.push((message as { chunk: Uint8Array }).chunk);
   const chunkReceived = channel("undici:request:bodyChunkReceived");
@@ -144,11 +144,11 @@ function recordWrites(target: { write: unknown }, kept: Uint8Array[]): void {
   });
 }
 
-describe("a recorder keeps the chunks that it was given", () => {
+describe("a recorder can keep the chunks that it got", () => {
   it.each<[string, (kept: Uint8Array[]) => RequestListener | undefined]>([
     ["of a response", (kept) => (_req, res) => recordWrites(res, kept)],
     [
-      "of a response, in front of which it steps when the response has begun",
+      "of a response, which it wraps after the response has begun",
       (kept) => (_req, res) => {
         const begin = res.writeHead.bind(res) as (...given: unknown[]) => ServerResponse;
         res.writeHead = (...given: unknown[]) => {
@@ -206,7 +206,7 @@ it("a chunk whose write failed is not freed", async () => {
   outgoing.on("error", () => {});
   const [incoming] = (await once(outgoing, "response")) as [IncomingMessage];
   incoming.on("error", () => {});
-  // Its sockets are full, and the last write waits.
+  // The sockets are full, and the last write is pending.
   await vi.waitFor(async () => {
     const before = made.length;
     await pause(50);

@@ -9,7 +9,7 @@ const EVENT = "event: greeting\ndata: hello\n\n";
 const HALF = "event: greeting\ndata: hel";
 const BROKEN = new Error("The provider hung up.");
 
-/** A relay over a scripted source, with everything that it told. */
+/** A relay over a scripted source, with its events and its end. */
 function relay(source: ScriptedSource, options: RelayOptions = {}) {
   const events: string[] = [];
   const ends: RelayEnd[] = [];
@@ -34,7 +34,7 @@ async function readAll(stream: AsyncIterable<Uint8Array>): Promise<string> {
 const renderFailure = (error: unknown): string => `event: error\ndata: ${String(error)}\n\n`;
 
 describe("a stream that is relayed", () => {
-  it("has the very bytes of its source, whatever they are", async () => {
+  it("has exactly the bytes of its source", async () => {
     const bytes = Uint8Array.from({ length: 5_000 }, (_, index) => (index * 89) % 256);
     const source = endedSource();
     source.send(bytes);
@@ -67,7 +67,7 @@ describe("a stream that is relayed", () => {
     expect(ends).toEqual([{ reason: "complete" }]);
   });
 
-  it("asks its source for nothing that nobody reads", async () => {
+  it("requests a chunk only when the reader does", async () => {
     const source = createScriptedSource(EVENT, EVENT, EVENT);
     const { next } = relay(source);
     await pause(2);
@@ -80,7 +80,7 @@ describe("a stream that is relayed", () => {
     expect(source.asked()).toBe(2);
   });
 
-  it("has told an event before its bytes go out", async () => {
+  it("reports an event before its bytes are read", async () => {
     const order: string[] = [];
     const source = endedSource(EVENT);
     for await (const chunk of relaySse(source.body, { onEvent: () => void order.push("event") }))
@@ -98,7 +98,7 @@ describe("a stream that is relayed", () => {
     expect(await text).toBe(EVENT);
   });
 
-  it("gives two that ask at once a chunk each", async () => {
+  it("gives two simultaneous reads one chunk each", async () => {
     const { next } = relay(endedSource("data: 1\n\n", "data: 2\n\n"));
     expect(await Promise.all([next(), next(), next(), next()])).toEqual([
       "data: 1\n\n",
@@ -108,7 +108,7 @@ describe("a stream that is relayed", () => {
     ]);
   });
 
-  it("ends for good", async () => {
+  it("stays at its end", async () => {
     const { stream, next, ends } = relay(endedSource(EVENT));
     await readAll(stream);
     expect(await next()).toBeUndefined();
@@ -130,8 +130,8 @@ function relayLast(source: ScriptedSource, options: RelayOptions = {}) {
   });
 }
 
-describe("what is last", () => {
-  it("is kept back until onEnd has resolved, with what comes after it", async () => {
+describe("the last event", () => {
+  it("is held back until onEnd has resolved, with everything after it", async () => {
     const committed = Promise.withResolvers<void>();
     const source = endedSource(EVENT, LAST, "data: [DONE]\n\n");
     const { next } = relayLast(source, { onEnd: () => committed.promise });
@@ -142,7 +142,7 @@ describe("what is last", () => {
     expect([await last, await next(), await next()]).toEqual([LAST, "data: [DONE]\n\n", undefined]);
   });
 
-  it("is kept back for a second only where the source does not end", async () => {
+  it("is held back for only a second if the source does not end", async () => {
     vi.useFakeTimers();
     const source = createScriptedSource(LAST);
     const { next, ends } = relayLast(source);
@@ -157,7 +157,7 @@ describe("what is last", () => {
     vi.useRealTimers();
   });
 
-  it("is kept back for a second only where the source does not end and is never silent", async () => {
+  it("is held back for only a second if the source sends more bytes and does not end", async () => {
     vi.useFakeTimers();
     const source = createScriptedSource(LAST);
     const last = relayLast(source).next();
@@ -169,7 +169,7 @@ describe("what is last", () => {
     vi.useRealTimers();
   });
 
-  it("is kept back for as long as onEnd takes where the source has ended", async () => {
+  it("is held back until onEnd has resolved, however long that takes, if the source has ended", async () => {
     vi.useFakeTimers();
     const committed = Promise.withResolvers<void>();
     const last = relayLast(endedSource(LAST), { onEnd: () => committed.promise }).next();
@@ -180,7 +180,7 @@ describe("what is last", () => {
     vi.useRealTimers();
   });
 
-  it("goes out before the failure of a source that breaks off behind it", async () => {
+  it("is sent before the failure of a source that breaks off after it", async () => {
     const source = createScriptedSource(LAST);
     const { next, ends } = relayLast(source);
     const last = next();
@@ -192,7 +192,7 @@ describe("what is last", () => {
     expect(ends).toEqual([{ reason: "failed", error: BROKEN }]);
   });
 
-  it("goes nowhere where the reader has left, and the end is told", async () => {
+  it("is not sent if the reader has left, and onEnd is called", async () => {
     const abandoned: AbandonedStream[] = [];
     const source = createScriptedSource(EVENT, LAST);
     const { stream, next, ends } = relayLast(source, { onAbandoned: (rest) => void abandoned.push(rest) });
@@ -214,7 +214,7 @@ describe("a source that breaks off", () => {
     ["between events", [EVENT]],
     ["after a comment", [EVENT, ": waiting\n"]],
     ["after a CRLF whose LF was to come", ["data: hello\r\n\r"]],
-  ])("%s ends with the event that renderFailure makes", async (_when, pieces) => {
+  ])("%s ends with the event of renderFailure", async (_when, pieces) => {
     const source = createScriptedSource(...pieces);
     source.fail(BROKEN);
     const { stream, next, ends } = relay(source, { renderFailure });
@@ -230,7 +230,7 @@ describe("a source that breaks off", () => {
     ["inside a character", new Uint8Array([0xe9])],
     ["in a comment", ": wait"],
     ["in a name, after an event", `${EVENT}ev`],
-  ])("%s throws, so that no half event is completed", async (_when, piece) => {
+  ])("%s throws, so that no incomplete event is completed", async (_when, piece) => {
     const source = createScriptedSource();
     source.send(piece);
     source.fail(BROKEN);
@@ -241,7 +241,7 @@ describe("a source that breaks off", () => {
     expect(ends).toEqual([{ reason: "failed", error: BROKEN }]);
   });
 
-  it("throws without renderFailure also between events", async () => {
+  it("throws between events too if there is no renderFailure", async () => {
     const source = createScriptedSource(EVENT);
     source.fail(BROKEN);
     const { stream, ends } = relay(source);
@@ -249,7 +249,7 @@ describe("a source that breaks off", () => {
     expect(ends).toEqual([{ reason: "failed", error: BROKEN }]);
   });
 
-  it("inside an event by ending is passed on as it is", async () => {
+  it("by ending inside an event is relayed unchanged", async () => {
     const { stream, events, ends } = relay(endedSource(HALF), { renderFailure });
     expect(await readAll(stream)).toBe(HALF);
     expect(events).toEqual([]);
@@ -261,7 +261,7 @@ describe("a reader that leaves", () => {
   it.each([
     ["before the first chunk", 0],
     ["in mid-stream", 1],
-  ])("%s ends the source, and onEnd hears of it once", async (_when, chunks) => {
+  ])("%s ends the source and calls onEnd once", async (_when, chunks) => {
     const source = createScriptedSource(EVENT, EVENT, EVENT);
     const cancel = vi.fn<() => void>();
     const { stream, next, ends } = relay(source, { cancel });
@@ -274,7 +274,7 @@ describe("a reader that leaves", () => {
     expect(source.asked()).toBe(chunks);
   });
 
-  it("ends a source that knows no cancel", async () => {
+  it("ends a source that has no cancel", async () => {
     const source = createScriptedSource(EVENT, EVENT);
     for await (const chunk of relaySse(source.body)) {
       expect(chunk).toHaveLength(EVENT.length);
@@ -283,7 +283,7 @@ describe("a reader that leaves", () => {
     await vi.waitFor(() => expect(source.isEnded()).toBe(true));
   });
 
-  it("while a chunk is awaited ends at once where the source can be cancelled", async () => {
+  it("while a read is pending ends at once if the source can be cancelled", async () => {
     const source = createScriptedSource();
     const { stream, next, ends } = relay(source, { cancel: () => source.fail(BROKEN) });
     const pending = next();
@@ -293,7 +293,7 @@ describe("a reader that leaves", () => {
     expect(await pending).toBeUndefined();
   });
 
-  it("while a chunk is awaited that never comes does not wait for it", async () => {
+  it("does not wait for a pending read that never ends", async () => {
     const { stream, ends } = relay(createScriptedSource());
     void stream.next();
     await pause(2);
@@ -301,7 +301,7 @@ describe("a reader that leaves", () => {
     expect(ends).toEqual([{ reason: "abandoned" }]);
   });
 
-  it("leaves its stream to onAbandoned, which may read it to its end", async () => {
+  it("passes its stream to onAbandoned, which may read it to its end", async () => {
     const source = createScriptedSource(EVENT);
     const abandoned: AbandonedStream[] = [];
     const { stream, next, events, ends } = relay(source, {
@@ -324,7 +324,7 @@ describe("a reader that leaves", () => {
     expect(await next()).toBeUndefined();
   });
 
-  it("while a chunk is awaited loses no event to the one that reads on", async () => {
+  it("while a read is pending loses no event for readToEnd", async () => {
     const source = createScriptedSource();
     const abandoned: AbandonedStream[] = [];
     const { stream, events, ends } = relay(source, { onAbandoned: (rest) => void abandoned.push(rest) });
@@ -340,7 +340,7 @@ describe("a reader that leaves", () => {
     expect(ends).toEqual([{ reason: "complete" }]);
   });
 
-  it("is told of a failure in the rest, which readToEnd swallows", async () => {
+  it("has a failure in the rest reported to onEnd, and readToEnd does not throw", async () => {
     const source = createScriptedSource(EVENT);
     const abandoned: AbandonedStream[] = [];
     const { stream, ends } = relay(source, { onAbandoned: (rest) => void abandoned.push(rest) });
@@ -350,7 +350,7 @@ describe("a reader that leaves", () => {
     expect(ends).toEqual([{ reason: "failed", error: BROKEN }]);
   });
 
-  it("has a stream that is given up while it is read to its end", async () => {
+  it("may have its stream given up while it is read to its end", async () => {
     const source = createScriptedSource(EVENT);
     const abandoned: AbandonedStream[] = [];
     const { stream, events, ends } = relay(source, {
@@ -368,8 +368,8 @@ describe("a reader that leaves", () => {
   });
 });
 
-describe("a function of the caller's that fails", () => {
-  it("stops no byte when it is onEvent, and onEnd hears of it", async () => {
+describe("an option that throws", () => {
+  it("stops no byte if it is onEvent, and onEnd gets the error", async () => {
     const onEvent = (): void => {
       throw BROKEN;
     };
@@ -386,7 +386,7 @@ describe("a function of the caller's that fails", () => {
       },
     ],
     ["later", () => Promise.reject(BROKEN)],
-  ])("is asked only once when it is onEnd and fails %s", async (_when, fail) => {
+  ])("is called only once if it is onEnd and fails %s", async (_when, fail) => {
     const onEnd = vi.fn<(end: RelayEnd) => void | Promise<void>>(fail);
     const { stream } = relay(endedSource(EVENT), { onEnd });
     await expect(readAll(stream)).rejects.toBe(BROKEN);
@@ -403,7 +403,7 @@ describe("a heartbeat", () => {
     return () => vi.useRealTimers();
   });
 
-  it("goes out after each silence between events, and no byte is lost", async () => {
+  it("is sent after each silence between events, and no byte is lost", async () => {
     const source = createScriptedSource(EVENT);
     const { next, events } = relay(source, { heartbeatMs: 1_000 });
     expect(await next()).toBe(EVENT);
@@ -420,7 +420,7 @@ describe("a heartbeat", () => {
     expect(events).toEqual(["hello", "late"]);
   });
 
-  it("goes out before the first event", async () => {
+  it("is sent before the first event", async () => {
     const { next } = relay(createScriptedSource(), { heartbeatMs: 1_000 });
     const beat = next();
     await vi.advanceTimersByTimeAsync(1_000);
@@ -440,7 +440,7 @@ describe("a heartbeat", () => {
     },
   );
 
-  it("survives a reader that takes its memory away", async () => {
+  it("works if the reader takes its memory away", async () => {
     const { stream } = relay(createScriptedSource(), { heartbeatMs: 1_000 });
     for (let beats = 0; beats < 2; beats++) {
       const beat = stream.next();
@@ -457,7 +457,7 @@ describe("a heartbeat", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("leaves a failure to nobody when the reader leaves after it", async () => {
+  it("causes no unhandled rejection if the reader leaves after it", async () => {
     const source = createScriptedSource();
     const { stream, next, ends } = relay(source, { heartbeatMs: 1_000, cancel: () => source.fail(BROKEN) });
     const beat = next();
@@ -471,7 +471,7 @@ describe("a heartbeat", () => {
     expect(ends).toEqual([{ reason: "abandoned" }]);
   });
 
-  it("is followed by the failure that came while it was sent", async () => {
+  it("is followed by a failure that came while it was sent", async () => {
     const source = createScriptedSource(EVENT);
     const { next } = relay(source, { heartbeatMs: 1_000, renderFailure: () => "data: failed\n\n" });
     await next();
@@ -484,7 +484,7 @@ describe("a heartbeat", () => {
   });
 });
 
-/** Gives one piece and is quiet then, and holds nothing itself: a generator might hold what it gave last. */
+/** Sends one piece, and then nothing. It holds no chunk itself; a generator might hold the last one. */
 function createQuietSource(piece: string): AsyncIterable<Uint8Array> {
   let isGiven = false;
   const next = (): Promise<IteratorResult<Uint8Array>> => {
@@ -495,7 +495,7 @@ function createQuietSource(piece: string): AsyncIterable<Uint8Array> {
   return { [Symbol.asyncIterator]: () => ({ next }) };
 }
 
-/** What each of many open streams holds when its source has given a piece, which was taken, and is quiet. */
+/** The bytes that each of many open streams holds after one piece was read. */
 async function holdStreams(piece: string): Promise<{ bytesEach: number; timers: number }> {
   const count = 1_000;
   const setTimer = vi.spyOn(globalThis, "setTimeout");
@@ -512,13 +512,13 @@ async function holdStreams(piece: string): Promise<{ bytesEach: number; timers: 
 }
 
 describe("many open streams", () => {
-  it("have no timers, and hold nothing of what was taken", async () => {
+  it("have no timers and hold no chunk that was read", async () => {
     const { bytesEach, timers } = await holdStreams(`: ${"x".repeat(64 * 1024)}\n\n`);
     expect(timers).toBe(0);
     expect(bytesEach).toBeLessThan(4 * 1024);
   });
 
-  it("hold of a line that has begun what has come, and not the chunk it came in", async () => {
+  it("hold only the beginning of an incomplete line, and not its chunk", async () => {
     const { bytesEach } = await holdStreams(`: ${"x".repeat(64 * 1024)}\n\ndata: begun`);
     expect(bytesEach).toBeLessThan(6 * 1024);
   });

@@ -13,7 +13,7 @@ function shorten(chunks: readonly Uint8Array[], maxStringBytes?: number): string
 }
 
 describe("shortened JSON text", () => {
-  it("is JSON, and the same however it is cut", () => {
+  it("is JSON, and the same split at any bytes", () => {
     const places = array(integer({ min: 0, max: 3_000 }), { maxLength: 20 });
     assert(
       property(anyObjectText(tuple(anyStringText, anyJsonText)), places, (text, cuts) => {
@@ -43,7 +43,7 @@ describe("shortened JSON text", () => {
     expect(shorten([encoder.encode(text)], 3)).toBe(expected);
   });
 
-  it("tells of a long string as soon as it is longer than the limit", () => {
+  it("reports a string as soon as it is longer than the limit", () => {
     const told: string[] = [];
     const shortener = createJsonShortener({
       maxStringBytes: 3,

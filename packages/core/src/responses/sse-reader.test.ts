@@ -39,7 +39,7 @@ function join(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Buffer.concat(chunks));
 }
 
-/** Events as the cases write them: `message` where no type is given, and no id where it is empty. */
+/** Reads events in the format of the cases: type `message` by default, and no empty id. */
 function readEvents(chunks: readonly Uint8Array[]): readonly SseEvent[] {
   const events: SseEvent[] = [];
   const reader = createSseReader((event) => events.push(event));
@@ -51,7 +51,7 @@ function toContractEvent({ event = "message", data, id }: SseEvent): SseEvent {
   return { event, data, ...(id !== undefined && id !== "" && { id }) };
 }
 
-/** Cuts bytes at the given places, which need no order. */
+/** Splits bytes at the given positions, in any order. */
 function cutAt(bytes: Uint8Array, places: readonly number[]): readonly Uint8Array[] {
   const cuts = [...new Set(places.map((place) => place % (bytes.length + 1)))].toSorted((a, b) => a - b);
   return [...cuts, bytes.length].map((end, index) => bytes.subarray(cuts[index - 1] ?? 0, end));
@@ -76,7 +76,7 @@ describe.each(CASES)("the contract case $name", (sample) => {
     expect(readEvents(pieces)).toEqual(expected);
   });
 
-  it("gives its events however it is cut, and the same bytes", async () => {
+  it("gives its events split at any bytes, and the same bytes", async () => {
     await assert(
       asyncProperty(array(integer({ min: 0, max: whole.length }), { maxLength: 12 }), async (places) => {
         const pieces = cutAt(whole, places);
@@ -109,13 +109,13 @@ const line = oneof(
   { weight: 3, arbitrary: constant("") },
   { weight: 1, arbitrary: constant("data") },
 );
-/** Text of a stream: whatever stands between line ends, a byte order mark before it or not. */
+/** The text of a stream: lines of any kind, with or without a byte order mark. */
 const stream = tuple(constantFrom("", "\uFEFF"), array(tuple(line, lineEnd), { maxLength: 30 })).map(
   ([mark, lines]) => mark + lines.flat().join(""),
 );
 
 describe("createSseReader", () => {
-  it("gives the events that eventsource-parser finds in the whole text, however the bytes are cut", () => {
+  it("gives the events that eventsource-parser finds in the whole text, split at any bytes", () => {
     assert(
       property(stream, array(integer({ min: 0, max: 2_000 }), { maxLength: 20 }), (text, places) => {
         const expected: SseEvent[] = [];
@@ -128,7 +128,7 @@ describe("createSseReader", () => {
           },
         });
         const bytes = encoder.encode(text);
-        // The oracle holds back what follows a last CR; a comment after it changes nothing else.
+        // The oracle may wait for the byte after a last CR. A comment resolves that and has no other effect.
         oracle.feed(`${new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes)}:`);
         const events: SseEvent[] = [];
         const reader = createSseReader((event) => events.push(event));
@@ -143,20 +143,20 @@ describe("createSseReader", () => {
     ["LF", "\n"],
     ["CRLF", "\r\n"],
     ["CR", "\r"],
-  ])("gives an event with its last byte where lines end in %s", (_name, end) => {
+  ])("gives an event with its last byte if lines end in %s", (_name, end) => {
     const seen: string[] = [];
     const reader = createSseReader(({ data }) => seen.push(data));
     const push = (text: string): void => reader.push(encoder.encode(text));
     push(`data: one${end}`);
     expect(seen).toEqual([]);
-    // Of a CRLF the CR ends the line already.
+    // The CR of a CRLF ends the line already.
     push(end.slice(0, 1));
     expect(seen).toEqual(["one"]);
     push(`${end.slice(1)}data: two${end}${end}data: th`);
     expect(seen).toEqual(["one", "two"]);
   });
 
-  it("keeps no memory of a chunk that the client takes away", () => {
+  it("keeps no reference to the memory of a chunk", () => {
     const seen: string[] = [];
     const reader = createSseReader(({ data }) => seen.push(data));
     for (const text of ["data: he", "llo", " world", "\n", "\n"]) {
@@ -167,13 +167,13 @@ describe("createSseReader", () => {
     expect(seen).toEqual(["hello world"]);
   });
 
-  it("survives an empty chunk in a CRLF", () => {
+  it("accepts an empty chunk inside a CRLF", () => {
     expect(readEvents(["data: a\r", "", "\n\r", "", "\n"].map((text) => encoder.encode(text)))).toEqual([
       { event: "message", data: "a" },
     ]);
   });
 
-  it("says whether an event is under way", () => {
+  it("tells whether an event has begun and not ended", () => {
     const reader = createSseReader(() => {});
     const after = (text: string): boolean => {
       reader.push(encoder.encode(text));
@@ -192,7 +192,7 @@ describe("createSseReader", () => {
   });
 });
 
-/** An event of Ark whose picture is so many bytes of base64. */
+/** An event of Ark whose image has this number of bytes of base64. */
 function pictureEvent(bytes: number, base64 = "iVBORw0KGgo"): string {
   const picture = base64.repeat(Math.ceil(bytes / base64.length)).slice(0, bytes);
   const data = `{"type":"image_generation.partial_succeeded","image_index":3,"b64_json":"${picture}","size":"2048x1536"}`;
@@ -212,11 +212,11 @@ describe("a line of 30 MB", () => {
     ["in chunks of 64 KiB", 64 * 1024],
     ["in chunks of 1,400 bytes", 1_400],
     ["in one chunk", 64 * MIB],
-  ])("%s is read for what stands around its picture, in no time", (_how, size) => {
+  ])("%s is read except for its image, in little time", (_how, size) => {
     const pieces = inPieces(pictureEvent(30 * MIB) + SHORT, size);
     const events: SseEvent[] = [];
     const reader = createSseReader((event) => events.push(event));
-    // Not the clock's time: other tests run beside this one.
+    // CPU time, because other tests run at the same time.
     const before = process.cpuUsage();
     for (const piece of pieces) reader.push(piece);
     const { user, system } = process.cpuUsage(before);
@@ -233,7 +233,7 @@ describe("a line of 30 MB", () => {
     expect((user + system) / 1_000).toBeLessThan(2_000);
   });
 
-  it("holds next to nothing of it", () => {
+  it("takes little memory", () => {
     const piece = encoder.encode("A".repeat(64 * 1024));
     const reader = createSseReader(() => {});
     reader.push(encoder.encode('data: {"b64_json":"'));
@@ -245,33 +245,30 @@ describe("a line of 30 MB", () => {
     expect(held).toBeLessThan(20 * MIB);
   });
 
-  it.each(["AB\\/C", "\\/\\/", "\\u002f", "雪é😀"])(
-    "of %j is read wherever its middle is left out",
-    (unit) => {
-      for (let shift = 0; shift < 12; shift++) {
-        const text = pictureEvent(10_000 * unit.length, unit).replace("{", `{"pad":"${"x".repeat(shift)}",`);
-        const events: SseEvent[] = [];
-        createSseReader((event) => events.push(event)).push(encoder.encode(text));
-        expect(events[0]?.data.length).toBeLessThan(17_000);
-        expect(JSON.parse(events[0]?.data ?? "")).toMatchObject({ size: "2048x1536" });
-      }
-    },
-  );
+  it.each(["AB\\/C", "\\/\\/", "\\u002f", "雪é😀"])("of %j is read wherever it is shortened", (unit) => {
+    for (let shift = 0; shift < 12; shift++) {
+      const text = pictureEvent(10_000 * unit.length, unit).replace("{", `{"pad":"${"x".repeat(shift)}",`);
+      const events: SseEvent[] = [];
+      createSseReader((event) => events.push(event)).push(encoder.encode(text));
+      expect(events[0]?.data.length).toBeLessThan(17_000);
+      expect(JSON.parse(events[0]?.data ?? "")).toMatchObject({ size: "2048x1536" });
+    }
+  });
 });
 
-describe("a line past 16 KiB", () => {
+describe("a line above 16 KiB", () => {
   const usage = { generated_images: 4, output_tokens: 65_536, total_tokens: 65_536 };
   const around = "n".repeat(30_000);
 
   it.each([
-    ["in its middle", { type: "image_generation.completed", before: around, usage, after: around }],
+    ["in the middle", { type: "image_generation.completed", before: around, usage, after: around }],
     ["behind a nested image", { data: [{ b64_json: around, size: "1x1" }, { b64_json: around }], usage }],
     [
       "behind escapes and other languages",
       { before: '\\"雪\n'.repeat(9_000), usage, after: "\\".repeat(9_000) },
     ],
     ["among many short strings", { list: Array.from({ length: 2_000 }, () => "0123456789"), usage }],
-  ])("is read for the usage %s, however it is cut", (_where, data) => {
+  ])("gives the usage %s, split at any bytes", (_where, data) => {
     const text = `event: image_generation.completed\ndata: ${JSON.stringify(data)}\n\n`;
     for (const size of [1, 7, 4_096, 16_384, MIB]) {
       const [event] = readEvents(inPieces(text, size));
@@ -280,7 +277,7 @@ describe("a line past 16 KiB", () => {
     }
   });
 
-  it("is read when the JSON has several lines", () => {
+  it("gives the usage if the JSON has several lines", () => {
     const json = JSON.stringify({ before: around, usage, after: around }, null, 2);
     const text = `${json.replaceAll(/^/gm, "data: ")}\n\n`;
     for (const size of [1, 1_000, MIB]) {
@@ -289,7 +286,7 @@ describe("a line past 16 KiB", () => {
   });
 });
 
-describe("an event that is too large to be read", () => {
+describe("an event that is too large", () => {
   const huge = "A".repeat(700);
 
   it.each([
@@ -299,7 +296,7 @@ describe("an event that is too large to be read", () => {
       `data: ${huge}\n`.repeat(2_000) + `data: ${"x".repeat(MIB)}\n`,
     ],
     ["of CRLF lines", `data: ${huge}\r\n`.repeat(2_000)],
-  ])("%s is relayed whole; the events after it are read again", async (_what, lines) => {
+  ])("%s is relayed and skipped; the events after it are read", async (_what, lines) => {
     const text = `${SHORT}id: 7\nevent: huge\n${lines}\n${SHORT}event: x\ndata: 1\ndata: 2\n\n`;
     const events: SseEvent[] = [];
     const relayed: Uint8Array[] = [];
@@ -314,7 +311,7 @@ describe("an event that is too large to be read", () => {
     expect(join(relayed)).toEqual(join(pieces));
   });
 
-  it("takes no more memory however long it goes on", () => {
+  it("takes bounded memory", () => {
     const reader = createSseReader(() => {});
     const piece = encoder.encode(`data: ${huge}\n`.repeat(90));
     for (let index = 0; index < 50; index++) reader.push(piece);
@@ -325,14 +322,14 @@ describe("an event that is too large to be read", () => {
   });
 });
 
-describe("a line past the limit that is no JSON", () => {
-  it("is given without its end, and the next event is read", () => {
+describe("a line above the limit that is not JSON", () => {
+  it("is shortened, and the next event is read", () => {
     const [first, second] = readEvents([encoder.encode(`data: ${"a".repeat(80_000)}\n\n${SHORT}`)]);
     expect(first?.data).toMatch(/^a{65530}$/);
     expect(second?.event).toBe("image_generation.completed");
   });
 
-  it("keeps every byte of a line of up to 16 KiB, in whatever pieces it comes", () => {
+  it("is complete if it has at most 16 KiB, split at any bytes", () => {
     const numbers = Array.from({ length: 4_000 }, (_, index) => index % 1_000).join("-");
     for (const length of [8_190, 8_192, 8_193, 12_000, 16_370]) {
       const data = numbers.slice(0, length);

@@ -13,7 +13,7 @@ function read(text: string, size: number): { events: readonly string[]; json: st
     onJson: (chunk) => void (json += new TextDecoder("utf-8", { ignoreBOM: true }).decode(chunk)),
   });
   for (const chunk of cutEvery(encoder.encode(text), size)) {
-    // As undici gives it: a Buffer that is all of its memory, which is freed once the chunk was written.
+    // A Buffer with its own memory, as undici provides it, which is freed when it has been written.
     const own = Buffer.from(new Uint8Array(chunk).buffer);
     reader.push(own);
     freeMemory(own);

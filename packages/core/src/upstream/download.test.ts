@@ -12,7 +12,7 @@ interface TestTransport {
   readonly cancelled: () => number;
 }
 
-/** A transport that answers each download with the source's bytes. */
+/** A transport that responds to each download with the source's bytes. */
 function serve(source: ScriptedSource, status = 200): TestTransport {
   const requests: DownloadRequest[] = [];
   let cancelled = 0;
@@ -35,8 +35,8 @@ const refused = (message: string): Partial<DownloadError> => ({ name: "DownloadE
 const NOT_HTTPS = refused("The image's link is not an https link.");
 const NOT_PUBLIC = refused("The image's link leads to an address that is not public.");
 
-describe("the bytes behind a link", () => {
-  it("come as they are, from public addresses only, with nothing but the link sent", async () => {
+describe("the image behind a link", () => {
+  it("is downloaded unchanged, from public addresses only, with a request that contains only the link", async () => {
     const source = createScriptedSource("one", "two");
     source.end();
     const { transport, requests } = serve(source);
@@ -57,7 +57,7 @@ describe("the bytes behind a link", () => {
     ["plain http", "http://dashscope.test/1.png"],
     ["plain http on loopback", "http://127.0.0.1/1.png"],
     ["plain http on loopback", "http://localhost/1.png"],
-  ])("are not asked for where the link is %s: %s", async (_what, link) => {
+  ])("is not requested if the link is %s: %s", async (_what, link) => {
     const { transport, requests } = serve(createScriptedSource());
     await expect(downloadImage(transport, link, SOURCE)).rejects.toMatchObject(NOT_HTTPS);
     expect(requests).toEqual([]);
@@ -86,7 +86,7 @@ describe("the bytes behind a link", () => {
     "https://0/1.png",
     "https://user:key@10.0.0.1/1.png",
     "https://10.0.0.1./1.png",
-  ])("are not asked for at %s", async (link) => {
+  ])("is not requested from %s", async (link) => {
     const { transport, requests } = serve(createScriptedSource());
     await expect(downloadImage(transport, link, SOURCE)).rejects.toMatchObject(NOT_PUBLIC);
     expect(requests).toEqual([]);
@@ -109,7 +109,7 @@ describe("the bytes behind a link", () => {
   it.each([
     ["http://emulator:4011/1.png", "http://emulator:4010/api/v1"],
     ["http://emulator/1.png", "https://emulator/api/v1"],
-  ])("are not asked for over plain http from another origin: %s", async (link, baseUrl) => {
+  ])("is not requested over plain http from another origin: %s", async (link, baseUrl) => {
     const { transport, requests } = serve(createScriptedSource());
     await expect(downloadImage(transport, link, { ...SOURCE, baseUrl })).rejects.toMatchObject(NOT_HTTPS);
     expect(requests).toEqual([]);
@@ -134,7 +134,7 @@ describe("the bytes behind a link", () => {
     },
   );
 
-  it("do not come over plain http from an allowed host", async () => {
+  it("is not requested over plain http from an allowed host", async () => {
     const { transport } = serve(createScriptedSource());
     const source = { ...SOURCE, resultHosts: ["images.internal"] };
     await expect(downloadImage(transport, "http://images.internal/1.png", source)).rejects.toMatchObject(
@@ -166,7 +166,7 @@ describe("the bytes behind a link", () => {
   });
 
   it.each([204, 206, 301, 302, 307, 403, 404, 500])(
-    "are none where the link answers %i, of which nothing is read",
+    "is an error if the link responds with %i, and no byte is read",
     async (status) => {
       const source = createScriptedSource("x");
       const { transport, cancelled } = serve(source, status);
@@ -178,7 +178,7 @@ describe("the bytes behind a link", () => {
     },
   );
 
-  it("are none where the link gives nothing", async () => {
+  it("is an error if the response is empty", async () => {
     const source = createScriptedSource();
     source.end();
     await expect(downloadImage(serve(source).transport, LINK, SOURCE)).rejects.toMatchObject(
@@ -186,7 +186,7 @@ describe("the bytes behind a link", () => {
     );
   });
 
-  it("are none where the download breaks off", async () => {
+  it("is an error if the download breaks off", async () => {
     const source = createScriptedSource("half");
     source.fail(new TransportError("broken", undefined));
     await expect(downloadImage(serve(source).transport, LINK, SOURCE)).rejects.toMatchObject(
@@ -208,7 +208,7 @@ describe("the bytes behind a link", () => {
     },
   );
 
-  it("are at most 64 MiB, of which nothing more is read", async () => {
+  it("has at most 64 MiB, and no more is read", async () => {
     const piece = new Uint8Array(1024 * 1024);
     const source = createScriptedSource();
     for (let index = 0; index < 64; index++) source.send(piece);
@@ -225,13 +225,13 @@ describe("the bytes behind a link", () => {
   });
 });
 
-describe("a download that goes on for ever", () => {
+describe("an endless download", () => {
   beforeEach(() => {
     vi.useFakeTimers();
     return () => vi.useRealTimers();
   });
 
-  it("is given up after a minute, however much still comes", async () => {
+  it("is ended after a minute", async () => {
     const source = createScriptedSource();
     const { transport, cancelled } = serve(source);
     const outcome = downloadImage(transport, LINK, SOURCE).catch((error: unknown) => error);
@@ -245,7 +245,7 @@ describe("a download that goes on for ever", () => {
     expect(await outcome).toMatchObject(refused("The download of the image broke off."));
   });
 
-  it("leaves no timer when it ends well", async () => {
+  it("leaves no timer when it ends", async () => {
     const source = createScriptedSource("x");
     source.end();
     await downloadImage(serve(source).transport, LINK, SOURCE);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { findErrorMessage, maySendAgain } from "./failure.js";
 
-describe("the message of an error response that is not in the family's shape", () => {
+describe("the message of an error response that is not in the family's format", () => {
   it.each([
     ["plain text", "maintenance until 5 pm", "maintenance until 5 pm"],
     ["text of several lines", "  size is wrong:\r\n\tuse 2K\n", "size is wrong: use 2K"],
@@ -37,7 +37,7 @@ describe("maySendAgain", () => {
     ["content", false, false],
     ["quota", true, true],
     ["model", true, true],
-  ] as const)("after %s: %s, where a duplicate image does not matter: %s", (kind, safely, unsafely) => {
+  ] as const)("after %s: %s; if a duplicate image is accepted: %s", (kind, safely, unsafely) => {
     expect(maySendAgain(kind, false)).toBe(safely);
     expect(maySendAgain(kind, true)).toBe(unsafely);
   });

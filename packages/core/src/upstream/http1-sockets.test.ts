@@ -22,7 +22,7 @@ describe("the start of a response without its 100 Continue", () => {
     ["101", `HTTP/1.1 101 Switching\r\n\r\n${CONTINUE}`, `HTTP/1.1 101 Switching\r\n\r\n${CONTINUE}`],
     ["something else", `SSH-2.0 hello\r\n\r\n${CONTINUE}`, `SSH-2.0 hello\r\n\r\n${CONTINUE}`],
     ["a head that is too long", `HTTP/1.1 100 ${"a".repeat(20_000)}`, `HTTP/1.1 100 ${"a".repeat(20_000)}`],
-  ])("is right for %s, wherever it is cut", (_what, text, expected) => {
+  ])("is correct for %s, split at any byte", (_what, text, expected) => {
     const bytes = Buffer.from(text);
     for (let cut = 0; cut <= Math.min(bytes.length, 200); cut++) {
       const first = removeContinue(bytes.subarray(0, cut));
@@ -32,7 +32,7 @@ describe("the start of a response without its 100 Continue", () => {
     }
   });
 
-  it("holds what may become one", () => {
+  it("is held while it may become one", () => {
     for (const text of [
       "H",
       "HTTP/1.",
@@ -59,8 +59,8 @@ interface RawServer {
   readonly connections: () => number;
 }
 
-/** A server that answers each request with these texts, one write each. */
-async function startRaw(...answers: readonly (readonly string[])[]): Promise<RawServer> {
+/** Starts a server that responds to each request with these strings, one write for each. */
+async function startRaw(...responses: readonly (readonly string[])[]): Promise<RawServer> {
   let connections = 0;
   let requests = 0;
   const sockets = new Set<Socket>();
@@ -73,7 +73,7 @@ async function startRaw(...answers: readonly (readonly string[])[]): Promise<Raw
       received += chunk.toString("latin1");
       if (!received.endsWith("done")) return;
       received = "";
-      void answer(socket, answers[requests++] ?? []);
+      void respond(socket, responses[requests++] ?? []);
     });
   });
   await new Promise<void>((resolve) => {
@@ -90,7 +90,7 @@ async function startRaw(...answers: readonly (readonly string[])[]): Promise<Raw
   return { url: `http://127.0.0.1:${port}/`, connections: () => connections };
 }
 
-async function answer(socket: Socket, texts: readonly string[]): Promise<void> {
+async function respond(socket: Socket, texts: readonly string[]): Promise<void> {
   for (const text of texts) {
     socket.write(text);
     await pause(5);

@@ -2,7 +2,7 @@ import type { LookupAddress, LookupOptions } from "node:dns";
 import { describe, expect, it } from "vitest";
 import { lookupPublic } from "./transport-node.js";
 
-/** What a resolver answers: its error, or what it found. */
+/** The result of a lookup, or its error. */
 function resolve(hostname: string, options: LookupOptions): Promise<unknown> {
   return new Promise((done) => {
     lookupPublic(hostname, options, (error, address: string | LookupAddress[], family) =>
@@ -19,7 +19,7 @@ describe("lookupPublic", () => {
   it.each([
     ["8.8.8.8", 4],
     ["2001:4860:4860::8888", 6],
-  ])("gives the public address %s, alone and in a list", async (address, family) => {
+  ])("returns the public address %s, alone and in a list", async (address, family) => {
     expect(await resolve(address, {})).toEqual({ address, family });
     expect(await resolve(address, { all: true })).toEqual({
       address: [{ address, family }],
@@ -36,7 +36,7 @@ describe("lookupPublic", () => {
     },
   );
 
-  it("fails for a name that does not exist as the resolver does", async () => {
+  it("fails with the resolver's error if the name does not exist", async () => {
     expect(await resolve("calotype.invalid", { all: true })).toMatchObject({ syscall: "getaddrinfo" });
   });
 });

@@ -46,7 +46,7 @@ describe("createByteMask", () => {
       `${"A".repeat(1_000_000)}${ARK}${"B".repeat(99)}`,
       `${"A".repeat(1_000_000)}***${"B".repeat(99)}`,
     ],
-  ])("takes out a secret %s", (_where, text, masked) => {
+  ])("masks a secret %s", (_where, text, masked) => {
     expect(run([ARK, DASHSCOPE], [text]).join("") === masked).toBe(true);
   });
 
@@ -68,7 +68,7 @@ describe("createByteMask", () => {
   it.each([
     ["abcdefgh", "abcdefghijkl"],
     ["abcdefghijkl", "abcdefgh"],
-  ])("leaves no rest of a secret that begins with another one (%s, %s)", (...secrets) => {
+  ])("leaves no byte of a secret that begins with another one (%s, %s)", (...secrets) => {
     const text = "x abcdefghijkl y abcdefgh z abcdefgh";
     for (let place = 0; place <= text.length; place++) {
       const shown = run(secrets, cut(text, place)).join("");
@@ -89,7 +89,7 @@ describe("createByteMask", () => {
     }
   });
 
-  it("gives the very chunk back when it holds no secret", () => {
+  it("returns the same chunk object if it has no secret", () => {
     const mask = createByteMask([ARK, DASHSCOPE]).open();
     for (const text of ["A".repeat(70_000), "ends like a key: sk-", "data: [DONE]\n\n", "s"]) {
       const chunk = encoder.encode(text);
@@ -101,12 +101,12 @@ describe("createByteMask", () => {
     expect(mask.end()).toEqual([]);
   });
 
-  it("holds nothing of a complete event back", () => {
+  it("holds back no byte of a complete event", () => {
     const event = `event: error\ndata: {"message":"${ARK}"}\n\n`;
     expect(run([ARK], [event, event])).toEqual([event.replace(ARK, "***"), event.replace(ARK, "***"), ""]);
   });
 
-  it("passes on what it held back, when no secret follows", () => {
+  it("passes on the bytes that it held back if no secret follows", () => {
     expect(run([ARK], ["a 5f4dcc3b-5aa7", "-65d", "7 b", ARK.slice(0, 20)])).toEqual([
       "a ",
       "",
@@ -116,7 +116,7 @@ describe("createByteMask", () => {
     ]);
   });
 
-  it("gives each mask memory of its own, which a host may free", () => {
+  it("gives each replacement its own memory, which a host may free", () => {
     const mask = createByteMask([ARK]).open();
     for (const { buffer } of mask.push(encoder.encode(ARK))) {
       if (buffer instanceof ArrayBuffer) structuredClone(buffer, { transfer: [buffer] });
@@ -147,7 +147,7 @@ describe("createByteMask", () => {
     },
   );
 
-  it("passes everything without secrets", () => {
+  it("passes all bytes if there are no secrets", () => {
     expect(run([], [ARK, "b"])).toEqual([ARK, "b", ""]);
   });
 
@@ -158,7 +158,7 @@ describe("createByteMask", () => {
       tuple(letters, constantFrom("-", "_"), letters).map((all) => all.join("")),
     ],
   ])(
-    "gives the same as a search in the whole text, however the bytes are cut: secrets of %s",
+    "gives the same result as a search in the whole text, split at any bytes: secrets of %s",
     (_what, secret) => {
       const parts = array(oneof(string({ unit: constantFrom("a", "b", "-", "x"), maxLength: 12 }), nat(3)));
       assert(

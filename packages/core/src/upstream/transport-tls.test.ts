@@ -7,7 +7,7 @@ import { isFreeable } from "../util/free-chunk.js";
 import type { Transport } from "./transport.js";
 import { createTransport } from "./transport-node.js";
 
-/** Of localhost, made for this test; good until 2126. */
+/** For localhost, made for this test, valid until 2126. */
 const CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBnDCCAUGgAwIBAgIUfzpWvwY/zGL98GoVvh/w3VK4W4gwCgYIKoZIzj0EAwIw
 FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMjAzNDMxOVoYDzIxMjYxMDI5
@@ -25,7 +25,7 @@ HNFzPlmpgCkxWgUSbQtge+fi5AahRANCAAT/ty26L158U3y7AJkxKN2KmgBTXfXY
 6AoabyecF7PV7Az4dS2eRTJIK94axEyVT6tef8eBfGHnsz35jplQuIdu
 -----END PRIVATE KEY-----`;
 
-/** What both servers' listeners have in common. */
+/** The common part of the listeners of both servers. */
 type RequestListener = (
   request: unknown,
   response: {
@@ -51,7 +51,7 @@ const speakHttp2 = (): Server =>
   createHttp2Server(TLS, ({ httpVersion }, response) => void response.end(httpVersion));
 const hangOverHttp2 = (): Server => createHttp2Server(TLS, () => {});
 
-/** A provider, behind something that can lose all connections that stand without a word. */
+/** A provider behind a proxy that can drop all open connections silently. */
 async function startProvider(create: () => Server) {
   const server = create();
   const sockets: Socket[] = [];
@@ -114,7 +114,7 @@ describe("the transport over undici", () => {
     expect(await ask(transport, origin, 5_000)).toBe("made");
   });
 
-  it("replaces a connection of HTTP/2 that has died without a word", async () => {
+  it("replaces an HTTP/2 connection that was dropped silently", async () => {
     const { origin, connections, loseConnections } = await startProvider(speakHttp2);
     const transport = open();
     expect(await ask(transport, origin, 5_000)).toBe("2.0");
@@ -124,7 +124,7 @@ describe("the transport over undici", () => {
     expect(connections()).toBe(2);
   });
 
-  it("fails what stalls on the first connection of HTTP/2", async () => {
+  it("times out a request on the first HTTP/2 connection", async () => {
     const { origin } = await startProvider(hangOverHttp2);
     await expect(ask(open(), origin, 300)).rejects.toThrow("timeout");
   });

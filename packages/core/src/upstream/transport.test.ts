@@ -55,7 +55,7 @@ describe.each([
       timeouts: { ...PATIENT, ...timeouts },
     });
 
-  it("posts the body with its headers and gives the answer", async () => {
+  it("posts the body with its headers and returns the response", async () => {
     const server = await serve((request, response) => {
       const chunks: Buffer[] = [];
       request.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -89,7 +89,7 @@ describe.each([
     });
   });
 
-  it("posts a body that is produced, with its length, and the same again", async () => {
+  it("posts a produced body with its length, and posts it again", async () => {
     const bodies: string[] = [];
     const server = await serve((request, response) => {
       const chunks: Buffer[] = [];
@@ -113,7 +113,7 @@ describe.each([
     expect(bodies).toEqual(["3000000 3000000 7", "3000000 3000000 7"]);
   });
 
-  it("fails as broken where a body that is produced breaks off", async () => {
+  it("fails as broken if a produced body fails", async () => {
     const server = await serve((request) => void request.resume().on("error", () => undefined));
     const body: ProducedBody = {
       byteLength: 3_000_000,
@@ -126,35 +126,35 @@ describe.each([
     await expect(sent).rejects.toEqual(failure("broken"));
   });
 
-  it("fails as unreachable where nothing listens", async () => {
+  it("fails as unreachable if no server listens", async () => {
     await expect(send(await findClosedUrl())).rejects.toEqual(failure("unreachable"));
   });
 
-  it("fails as unreachable where the name is none", async () => {
+  it("fails as unreachable if the name does not exist", async () => {
     await expect(send("http://calotype.invalid")).rejects.toEqual(failure("unreachable"));
   });
 
-  it("fails as broken when the connection is reset before an answer", async () => {
+  it("fails as broken when the connection is reset before a response", async () => {
     const server = await serve((request) => void request.socket.resetAndDestroy());
     await expect(send(server.url)).rejects.toEqual(failure("broken"));
   });
 
-  it("fails as broken when the server hangs up before an answer", async () => {
+  it("fails as broken when the server closes the connection before a response", async () => {
     const server = await serve((request) => void request.socket.end());
     await expect(send(server.url)).rejects.toEqual(failure("broken"));
   });
 
-  it("fails as broken when the answer is no HTTP", async () => {
+  it("fails as broken if the response is not HTTP", async () => {
     const server = await serve((request) => void request.socket.end("hello\r\n\r\n"));
     await expect(send(server.url)).rejects.toEqual(failure("broken"));
   });
 
-  it("fails as timed out when no answer begins", async () => {
+  it("times out if no response begins", async () => {
     const server = await serve(() => {});
     await expect(send(server.url, { connectMs: 100, firstByteMs: 100 })).rejects.toEqual(failure("timeout"));
   });
 
-  it("fails as broken in the body when it is cut", async () => {
+  it("fails as broken while the body is read, if the connection is cut", async () => {
     const server = await serve((_request, response) => {
       response.writeHead(200, { "content-length": "100" });
       response.write("half", () => setTimeout(() => response.destroy(), 20));
@@ -164,7 +164,7 @@ describe.each([
     await expect(readText(response)).rejects.toEqual(failure("broken"));
   });
 
-  it("fails as timed out in the body when it stalls", async () => {
+  it("times out while the body is read, if it stalls", async () => {
     const server = await serve((_request, response) => {
       response.writeHead(200);
       response.write("half");
@@ -182,7 +182,7 @@ describe.each([
     expect(paths).toEqual(["/path?x=1"]);
   });
 
-  it("sends one request after another over the connections that stand", async () => {
+  it("reuses connections", async () => {
     const server = await serve((request, response) => {
       request.on("end", () => response.end("ok")).resume();
     });
@@ -193,7 +193,7 @@ describe.each([
     expect(server.connections()).toBeLessThanOrEqual(2);
   });
 
-  it("gives the connection up when its reader leaves an endless answer", async () => {
+  it("closes the connection when the reader leaves an endless response", async () => {
     const closed = Promise.withResolvers<void>();
     const server = await serve((_request, response) => {
       response.on("close", () => closed.resolve());
@@ -206,7 +206,7 @@ describe.each([
     await expect(closed.promise).resolves.toBeUndefined();
   });
 
-  it("gives the connection up when it is cancelled", async () => {
+  it("closes the connection when the response is cancelled", async () => {
     const closed = Promise.withResolvers<void>();
     const server = await serve((_request, response) => {
       response.on("close", () => closed.resolve());
@@ -220,7 +220,7 @@ describe.each([
     await expect(closed.promise).resolves.toBeUndefined();
   });
 
-  it("gives the connection up when it is cancelled before its body is read", async () => {
+  it("closes the connection when the response is cancelled before its body is read", async () => {
     const closed = Promise.withResolvers<void>();
     const server = await serve((_request, response) => {
       response.on("close", () => closed.resolve());
@@ -251,17 +251,17 @@ function postByUndici(
 }
 
 describe("the transport over undici", () => {
-  it("waits for the answer that follows mere information", async () => {
+  it("waits for the response that follows interim responses", async () => {
     const { url } = await serve((_request, response) => {
       response.writeProcessing();
       response.writeEarlyHints({ link: "</style.css>; rel=preload" }, () => response.end("done"));
     });
-    const answer = await postByUndici(url);
-    expect(answer.status).toBe(200);
-    expect(await readText(answer)).toBe("done");
+    const upstreamResponse = await postByUndici(url);
+    expect(upstreamResponse.status).toBe(200);
+    expect(await readText(upstreamResponse)).toBe("done");
   });
 
-  it("makes a sender wait for a reader that is slow, and loses nothing", async () => {
+  it("makes the sender wait for a slow reader, and loses no byte", async () => {
     const CHUNK = Buffer.alloc(64 * 1024, "x");
     const COUNT = 1_000;
     let sent = 0;
@@ -275,17 +275,17 @@ describe("the transport over undici", () => {
       };
       write();
     });
-    const answer = await postByUndici(url);
+    const upstreamResponse = await postByUndici(url);
     let before = -1;
     while (before !== sent) {
       before = sent;
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     expect(sent).toBeLessThan(COUNT / 2);
-    expect(await readText(answer)).toHaveLength(COUNT * CHUNK.length);
+    expect(await readText(upstreamResponse)).toHaveLength(COUNT * CHUNK.length);
   });
 
-  it("closes the connection of an answer that does not begin in time, and not before", async () => {
+  it("closes the connection when a response does not begin in time, and not before", async () => {
     const closed = Promise.withResolvers<void>();
     const server = await serve((request) => void request.socket.on("close", () => closed.resolve()));
     const beganAt = performance.now();
@@ -296,7 +296,7 @@ describe("the transport over undici", () => {
     await expect(closed.promise).resolves.toBeUndefined();
   });
 
-  it("gives a provider that says that it works the time for its first byte anew", async () => {
+  it("restarts the timeout for the first byte at each interim response", async () => {
     const server = await serve((_request, response) => {
       let count = 0;
       const timer = setInterval(() => {
@@ -309,7 +309,7 @@ describe("the transport over undici", () => {
     expect(await readText(await postByUndici(server.url, { firstByteMs: 300 }))).toBe("done");
   });
 
-  it("waits for an answer that comes slowly for as long as it comes", async () => {
+  it("waits for a slow response as long as bytes arrive", async () => {
     const server = await serve((_request, response) => {
       let count = 0;
       const timer = setInterval(() => {
@@ -323,29 +323,29 @@ describe("the transport over undici", () => {
     expect(await readText(await postByUndici(server.url, { idleMs: 400 }))).toBe("xxxx");
   });
 
-  it("does not count the time in which the reader is behind", async () => {
+  it("does not count the time in which the reader is slower", async () => {
     const CHUNK = Buffer.alloc(64 * 1024, "x");
     const COUNT = 500;
     const server = await serve((_request, response) => {
       for (let count = 0; count < COUNT; count++) response.write(CHUNK);
       response.end();
     });
-    const answer = await postByUndici(server.url, { idleMs: 200 });
+    const upstreamResponse = await postByUndici(server.url, { idleMs: 200 });
     await wait(900);
-    expect(await readText(answer)).toHaveLength(COUNT * CHUNK.length);
+    expect(await readText(upstreamResponse)).toHaveLength(COUNT * CHUNK.length);
   });
 
-  it("fails an answer that stalls after its reader was behind", async () => {
+  it("times out a response that stalls after its reader was slower", async () => {
     const server = await serve((_request, response) => {
       response.writeHead(200, { "content-length": "100000000" });
       response.write(Buffer.alloc(8_000_000));
     });
-    const answer = await postByUndici(server.url, { idleMs: 200 });
+    const upstreamResponse = await postByUndici(server.url, { idleMs: 200 });
     await wait(300);
-    await expect(readText(answer)).rejects.toEqual(failure("timeout"));
+    await expect(readText(upstreamResponse)).rejects.toEqual(failure("timeout"));
   });
 
-  it("fails an upload that the provider stops reading", async () => {
+  it("times out an upload that the provider stops reading", async () => {
     const server = await serve(() => {});
     const left = Promise.withResolvers<void>();
     const body: ProducedBody = {
@@ -360,11 +360,11 @@ describe("the transport over undici", () => {
     };
     const sent = postByUndici(server.url, { connectMs: 1_000, firstByteMs: 300 }, body);
     await expect(sent).rejects.toEqual(failure("timeout"));
-    // As soon as the connection has closed: it waits for that or for room.
+    // The iterator ends when the connection has closed.
     await expect(left.promise).resolves.toBeUndefined();
   });
 
-  it("waits for an upload that goes on", async () => {
+  it("waits for an upload as long as it continues", async () => {
     const server = await serve((request, response) => {
       request.on("end", () => response.end("ok")).resume();
     });
@@ -381,7 +381,7 @@ describe("the transport over undici", () => {
   });
 });
 
-describe("a fetch that fails before a connection stood", () => {
+describe("a fetch that fails before there is a connection", () => {
   it.each([
     ["Node", new TypeError("fetch failed", { cause: withCode("ECONNREFUSED") })],
     ["Bun", withCode("ECONNREFUSED")],
@@ -393,7 +393,7 @@ describe("a fetch that fails before a connection stood", () => {
         ),
       }),
     ],
-  ])("is known as unreachable in the words of %s", async (_runtime, error) => {
+  ])("is recognized as unreachable by the error of %s", async (_runtime, error) => {
     const transport = createTransportOver(() => Promise.reject(error));
     const sent = transport.send({ url: "http://x/", headers: {}, body: "", timeouts: PATIENT });
     await expect(sent).rejects.toEqual(failure("unreachable"));
@@ -401,7 +401,7 @@ describe("a fetch that fails before a connection stood", () => {
 });
 
 describe("the global fetch", () => {
-  it("is given a body that Deno sends only once, and told not to count the minutes as Bun does", async () => {
+  it("gets a body that Deno does not send twice, and an option against the timeout of Bun", async () => {
     const fetch = vi.spyOn(globalThis, "fetch").mockResolvedValue(new Response());
     cleanUps.push(async () => fetch.mockRestore());
     await createFetchTransport().send({ url: "http://x/", headers: {}, body: "{}", timeouts: PATIENT });
@@ -416,7 +416,7 @@ function withCode(code: string): Error {
   return Object.assign(new TypeError(`${code}: unable to connect`), { code });
 }
 
-/** Writes for as long as somebody reads. */
+/** Writes until the reader leaves. */
 function pour(response: ServerResponse): void {
   const chunk = Buffer.alloc(64 * 1024);
   const more = (): void => {
@@ -426,8 +426,8 @@ function pour(response: ServerResponse): void {
   more();
 }
 
-describe("the transport over a fetch of the operator's", () => {
-  it("ends the wait for one that heeds no signal", async () => {
+describe("the transport over an operator's fetch", () => {
+  it("times out if the fetch ignores its signal", async () => {
     const transport = createTransportOver(() => new Promise(() => undefined));
     const request = {
       url: "http://localhost/",

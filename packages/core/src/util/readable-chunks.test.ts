@@ -5,7 +5,7 @@ import { toChunks } from "./readable-chunks.js";
 
 const CHUNK = 64 * 1024;
 
-/** A stream that makes so many chunks, one for each time it is asked. */
+/** A stream that makes this number of chunks, one for each read. */
 function createSource(count: number): Readable & { made: number } {
   const source = Object.assign(
     new Readable({
@@ -34,26 +34,26 @@ describe("the chunks of a stream", () => {
     expect(bytes.equals(Buffer.concat(made))).toBe(true);
   });
 
-  it("are none where it is empty or has ended", async () => {
+  it("are none if it is empty or has ended", async () => {
     const source = createSource(0);
     expect(await collect(toChunks(source))).toHaveLength(0);
     expect(await collect(toChunks(source))).toHaveLength(0);
   });
 
-  it("come also where the stream was paused before", async () => {
+  it("arrive also if the stream was paused before", async () => {
     const source = createSource(3);
     source.pause();
     expect(await collect(toChunks(source))).toHaveLength(3 * CHUNK);
   });
 
-  it("are each one's own where several ask at once", async () => {
+  it("go to one read each if several reads are pending", async () => {
     const source = new Readable({ read() {} });
     const chunks = toChunks(source)[Symbol.asyncIterator]();
     const asked = [chunks.next(), chunks.next(), chunks.next(), chunks.next()];
     for (const text of ["a", "b", "c"]) source.push(Buffer.from(text));
     source.push(null);
-    const answers = await Promise.all(asked);
-    expect(answers.map(({ value }) => value && Buffer.from(value).toString())).toEqual([
+    const results = await Promise.all(asked);
+    expect(results.map(({ value }) => value && Buffer.from(value).toString())).toEqual([
       "a",
       "b",
       "c",
@@ -61,7 +61,7 @@ describe("the chunks of a stream", () => {
     ]);
   });
 
-  it("fail for the first that waits, and have ended for the others", async () => {
+  it("fail for the first pending read, and have ended for the others", async () => {
     const source = new Readable({ read() {} });
     const chunks = toChunks(source)[Symbol.asyncIterator]();
     const asked = [chunks.next(), chunks.next()];
@@ -71,7 +71,7 @@ describe("the chunks of a stream", () => {
     expect(second).toMatchObject({ status: "fulfilled", value: { done: true } });
   });
 
-  it("wait in the stream while nobody takes them", async () => {
+  it("stay in the stream while nobody reads them", async () => {
     const source = createSource(1_000);
     const chunks = toChunks(source)[Symbol.asyncIterator]();
     await chunks.next();
@@ -95,7 +95,7 @@ describe("the chunks of a stream", () => {
     await expect(chunks.next()).rejects.toThrow("cut");
   });
 
-  it("end with an error where the stream is closed before its end, also before the first was asked for", async () => {
+  it("end with an error if the stream is closed before its end, even before the first read", async () => {
     const source = new Readable({ read() {} });
     source.destroy();
     await turn();
@@ -120,7 +120,7 @@ describe("a reader that leaves", () => {
     ]);
   });
 
-  it("is told of no failure that came while nobody waited", async () => {
+  it("gets no failure that came while no read was pending", async () => {
     const source = new Readable({ read() {} });
     const chunks = toChunks(source)[Symbol.asyncIterator]();
     const first = chunks.next();
@@ -132,7 +132,7 @@ describe("a reader that leaves", () => {
     expect(await chunks.next()).toEqual({ done: true, value: undefined });
   });
 
-  it("ends a wait that is under way", async () => {
+  it("ends a pending read", async () => {
     const chunks = toChunks(new Readable({ read() {} }))[Symbol.asyncIterator]();
     const waiting = chunks.next();
     await chunks.return?.();

@@ -17,7 +17,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Looks so many times, each `everyMs` after the one before. */
+/** Lets this number of looks happen, one every `everyMs`. */
 function look(times: number, everyMs = LOOK_MS): void {
   for (let count = 0; count < times; count++) {
     now += everyMs;
@@ -53,7 +53,7 @@ function countTimers(): number {
   return process.getActiveResourcesInfo().filter((resource) => resource === "Timeout").length;
 }
 
-describe("an exchange that stalls", () => {
+describe("an entry that stalls", () => {
   it.each(
     [1, 100, 249, 250, 251, 499, 500, 501, 1_000, 60_000, 900_000].flatMap((maxQuietMs) =>
       [0, 0.4, 1, 125, 249.5].map((heardMs) => [maxQuietMs, heardMs] as const),
@@ -72,7 +72,7 @@ describe("an exchange that stalls", () => {
     expect(quietMs).toBeLessThanOrEqual(maxQuietMs + 2 * LOOK_MS);
   });
 
-  it("is failed no later where each look comes late", () => {
+  it("times out no later if each look is late", () => {
     const beganAt = now;
     const exchange = begin(createStallWatch(), 900_000);
     look(3_200, 300.3);
@@ -80,7 +80,7 @@ describe("an exchange that stalls", () => {
     expect((exchange.timedOutAt() ?? Number.NaN) - beganAt).toBeLessThanOrEqual(900_000 + 2 * 301);
   });
 
-  it("is not failed for the time in which nobody could hear", () => {
+  it("does not time out while the event loop is blocked", () => {
     const exchange = begin(createStallWatch(), 1_000);
     look(2);
     look(1, 60_000);
@@ -92,7 +92,7 @@ describe("an exchange that stalls", () => {
     expect(exchange.timedOutAt()).toBeDefined();
   });
 
-  it("is failed beside others, which go on", () => {
+  it("times out alone, while others continue", () => {
     const watch = createStallWatch();
     const lively = begin(watch, 1_000);
     const stalled = [begin(watch, 1_000), begin(watch, 1_000), begin(watch, 1_000)];
@@ -106,8 +106,8 @@ describe("an exchange that stalls", () => {
   });
 });
 
-describe("an exchange", () => {
-  it("is not failed while nothing is waited for, and then has all its time", () => {
+describe("an entry", () => {
+  it("does not time out while no progress is expected, and then has the whole time", () => {
     const exchange = begin(createStallWatch(), 1_000);
     look(3);
     exchange.maxQuietMs = 0;
@@ -120,7 +120,7 @@ describe("an exchange", () => {
     expect(exchange.timedOutAt()).toBeDefined();
   });
 
-  it("is not failed once it has left", () => {
+  it("does not time out after it was deleted", () => {
     const watch = createStallWatch();
     const exchange = begin(watch, 1_000);
     begin(watch, 0);
@@ -131,7 +131,7 @@ describe("an exchange", () => {
 });
 
 describe("the timer of a watch", () => {
-  it("is one for all exchanges, and ends when they have", () => {
+  it("serves all entries, and ends with the last one", () => {
     const watch = createStallWatch();
     expect(vi.getTimerCount()).toBe(0);
     for (let round = 0; round < 2; round++) {
@@ -144,7 +144,7 @@ describe("the timer of a watch", () => {
     }
   });
 
-  it("is not made anew where one exchange follows the other", () => {
+  it("is not restarted if one entry follows the other", () => {
     const timers = vi.spyOn(globalThis, "setInterval");
     const watch = createStallWatch();
     for (let count = 0; count < 10; count++) begin(watch, 1_000).leave();
