@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Gateway } from "@calotype/core";
+import type { Gateway, GatewayResponse } from "@calotype/core";
 import { type HostRequest, toGatewayRequest } from "./node-request.js";
 import { sendResponse } from "./send-response.js";
 
@@ -13,6 +13,23 @@ export function handleNodeRequest(
   res: ServerResponse,
   host: HostRequest = {},
 ): Promise<void> | null {
-  const handled = gateway.handle(toGatewayRequest(req, res, host));
-  return handled && handled.then((response) => sendResponse(req, res, response));
+  const request = toGatewayRequest(req, res, host);
+  const handled = gateway.handle(request);
+  if (handled === null) return null;
+  // Listens before this function returns: if the host makes the request flow after that, its bytes would be lost.
+  const body = request.body?.[Symbol.asyncIterator]();
+  return sendHandled(handled, { req, res, body });
+}
+
+interface Exchange {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly body: AsyncIterator<Uint8Array> | undefined;
+}
+
+async function sendHandled(handled: Promise<GatewayResponse>, { req, res, body }: Exchange): Promise<void> {
+  const response = await handled;
+  // Stops listening. Bytes that the gateway has not read are discarded.
+  await body?.return?.();
+  return sendResponse(req, res, response);
 }

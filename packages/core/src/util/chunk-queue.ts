@@ -1,9 +1,10 @@
 /** Where the chunks of a {@link ChunkQueue} come from. */
 export interface ChunkSource {
-  /** Called once, when the queue is read for the first time. */
+  /** Called once, when the queue is iterated. No chunk needs to arrive before the first `resume`. */
   start?(): void;
   /** Stops the source, because the reader is slower. */
   pause(): void;
+  /** Called at the first read, and when the reader has read all chunks after a `pause`. */
   resume(): void;
   /** Called when the reader leaves before the end. */
   leave(): void;
@@ -22,7 +23,8 @@ export class ChunkQueue implements AsyncIterableIterator<Uint8Array, undefined> 
   readonly #queue: Uint8Array[] = [];
   #queuedBytes = 0;
   #isStarted = false;
-  #isPaused = false;
+  /** True before the first read, and while too many bytes are waiting. */
+  #isPaused = true;
   #isOver = false;
   #failure: { readonly error: unknown } | undefined;
   #waiter: PromiseWithResolvers<Result> | undefined;
@@ -39,7 +41,9 @@ export class ChunkQueue implements AsyncIterableIterator<Uint8Array, undefined> 
   next(): Promise<Result> {
     this.#start();
     const chunk = this.#queue.shift();
-    if (chunk !== undefined) return Promise.resolve({ done: false, value: this.#remove(chunk) });
+    if (chunk !== undefined) this.#queuedBytes -= chunk.length;
+    this.#resume();
+    if (chunk !== undefined) return Promise.resolve({ done: false, value: chunk });
     if (this.#failure !== undefined) return Promise.reject(this.#failure.error);
     if (this.#isOver) return Promise.resolve(DONE);
     if (this.#waiter !== undefined) {
@@ -69,7 +73,7 @@ export class ChunkQueue implements AsyncIterableIterator<Uint8Array, undefined> 
     if (waiter !== undefined) return waiter.resolve({ done: false, value: chunk });
     this.#queue.push(chunk);
     this.#queuedBytes += chunk.length;
-    if (this.#isPaused || this.#queuedBytes < MAX_QUEUED_BYTES) return;
+    if (this.#queuedBytes < MAX_QUEUED_BYTES) return;
     this.#isPaused = true;
     this.#source.pause();
   }
@@ -95,13 +99,10 @@ export class ChunkQueue implements AsyncIterableIterator<Uint8Array, undefined> 
     if (!this.#isOver) this.#source.start?.();
   }
 
-  #remove(chunk: Uint8Array): Uint8Array {
-    this.#queuedBytes -= chunk.length;
-    if (this.#isPaused && this.#queue.length === 0) {
-      this.#isPaused = false;
-      if (!this.#isOver) this.#source.resume();
-    }
-    return chunk;
+  #resume(): void {
+    if (!this.#isPaused || this.#isOver || this.#queue.length > 0) return;
+    this.#isPaused = false;
+    this.#source.resume();
   }
 
   #takeWaiter(): PromiseWithResolvers<Result> | undefined {

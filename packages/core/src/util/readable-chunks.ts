@@ -4,7 +4,6 @@ import { ChunkQueue } from "./chunk-queue.js";
 export interface ReadableLike {
   readonly destroyed: boolean;
   readonly readableEnded: boolean;
-  readonly readableFlowing?: boolean | null;
   readonly errored?: Error | null;
   on(event: "data", listener: (chunk: Uint8Array) => void): unknown;
   on(event: "error", listener: (error: Error) => void): unknown;
@@ -23,16 +22,15 @@ export interface ReadableLike {
  */
 export function toChunks(readable: ReadableLike): AsyncIterable<Uint8Array> {
   const chunks = new ChunkQueue({
-    /** Begins before the first read: other code that makes the stream flow would take the bytes otherwise. */
+    /** Listens without making the stream flow. If other code makes it flow before the first read, no byte is lost. */
     start() {
       if (readable.readableEnded) return chunks.end();
       if (readable.destroyed) return onClose();
+      readable.pause();
       readable.on("data", onData);
       readable.on("end", onEnd);
       readable.on("error", onError);
       readable.on("close", onClose);
-      // A new listener does not make a stream flow that was paused before.
-      if (readable.readableFlowing === false) readable.resume();
     },
     pause: () => readable.pause(),
     resume: () => readable.resume(),
