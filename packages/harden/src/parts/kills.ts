@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { chance, pick } from "../grammar/draw.ts";
 import type { Part, PartContext } from "../part.ts";
-import type { KillRound } from "./kills/kill-round.ts";
+import type { KillRound } from "./kills/run-round.ts";
 
 /** Kills on one ledger. The provider remembers the requests of this number of kills. */
 const KILLS_PER_ROUND = 6;
