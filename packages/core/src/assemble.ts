@@ -6,9 +6,10 @@ import { createSlots } from "./admission/slot.js";
 import { createAuthenticator, findByHash, findByOperator } from "./auth/authenticate.js";
 import { createDelivery } from "./billing/delivery.js";
 import { createHolds } from "./billing/hold.js";
-import type { Ledger, LostPolicy } from "./billing/ledger.js";
+import type { Ledger } from "./billing/ledger.js";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
 import { createPriceList } from "./billing/pricing.js";
+import type { LostPolicy } from "./billing/records.js";
 import {
   type Channel,
   type ChannelOptions,

@@ -1,6 +1,7 @@
 import { type Delivery, onceForEachId } from "./billing/delivery.js";
 import type { Holds } from "./billing/hold.js";
-import type { EntryFailure, Ledger, LostPolicy } from "./billing/ledger.js";
+import type { EntryFailure, Ledger } from "./billing/ledger.js";
+import type { LostPolicy } from "./billing/records.js";
 import type { Logger } from "./logger.js";
 import type { Transport } from "./upstream/transport.js";
 import { MAX_TIMER_MS, type Repeat, repeatByTimer, settlesWithin } from "./util/timers.js";

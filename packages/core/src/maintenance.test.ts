@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { createDelivery } from "./billing/delivery.js";
 import { createHolds } from "./billing/hold.js";
-import type { EntryFailure, HoldRecord, Ledger } from "./billing/ledger.js";
+import type { EntryFailure, Ledger } from "./billing/ledger.js";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
+import type { HoldRecord } from "./billing/records.js";
 import { createMaintenance } from "./lifecycle.js";
 
 const INTERVAL_MS = 10_000;

@@ -2,7 +2,8 @@ import { GatewayError } from "../errors.js";
 import type { Logger } from "../logger.js";
 import type { SentTo } from "../types.js";
 import { formatDecimal, toDecimal } from "./decimal.js";
-import type { Ledger, LostPolicy } from "./ledger.js";
+import type { Ledger } from "./ledger.js";
+import type { LostPolicy } from "./records.js";
 import {
   type BilledRequest,
   type Outcome,

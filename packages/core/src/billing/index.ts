@@ -12,10 +12,8 @@ export {
 export type {
   Balance,
   EntryFailure,
-  HoldRecord,
   HoldResult,
   Ledger,
-  LostPolicy,
   Outbox,
   RecordFilter,
   SweepOptions,
@@ -40,6 +38,8 @@ export {
   type RequestBounds,
 } from "./pricing.js";
 export {
+  type HoldRecord,
+  type LostPolicy,
   type ReleasedRecord,
   type SettledRecord,
   toReleasedRecord,

@@ -1,35 +1,4 @@
-import type { Operation } from "../types.js";
-import type { SettledRecord, UnresolvedRecord, UsageRecord } from "./records.js";
-
-/**
- * Money that is set aside before a request is sent, with what is known about the request at that time. `id`,
- * `caller`, `group` and `model` have at most 512 bytes of UTF-8 each.
- */
-export interface HoldRecord {
-  /** The id of the request and of its usage record. Each request has its own id. */
-  readonly id: string;
-  /** When the request arrived, by the clock of the gateway: ISO 8601 in UTC. */
-  readonly time: string;
-  readonly caller: string;
-  readonly group: string;
-  readonly model: string;
-  readonly operation: Operation;
-  /** The worst case, a decimal string; `null` without `billing`. */
-  readonly amount: string | null;
-  /** The caller's budget, a decimal string: the total that it may ever spend. Absent: no limit. */
-  readonly budget?: string | undefined;
-  /**
-   * The duration of the hold in milliseconds, by the clock of the ledger: from 0 to ten years. A hold that is still
-   * open after this time is lost, see {@link Ledger.sweep}.
-   */
-  readonly ttlMs: number;
-  /**
-   * The end of the hold in milliseconds since 1970, by the clock of the gateway, which may be wrong.
-   *
-   * @deprecated Add `ttlMs` to the time of your store. The gateway sends `expiresAt` until 1.0 for older ledgers.
-   */
-  readonly expiresAt?: number | undefined;
-}
+import type { HoldRecord, LostPolicy, SettledRecord, UnresolvedRecord, UsageRecord } from "./records.js";
 
 /** The account of a caller; decimal strings. */
 export interface Balance {
@@ -41,9 +10,6 @@ export interface Balance {
 
 /** The result of a hold. A refused hold changes nothing. */
 export type HoldResult = { readonly ok: true } | { readonly ok: false; readonly balance: Balance };
-
-/** What is charged for a request whose outcome will never be known: nothing, or its hold. */
-export type LostPolicy = "release" | "charge";
 
 /**
  * Selects records; an absent field selects all. The times are ISO 8601 with a zone, such as `2026-01-31T00:00:00Z`. A

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { HoldRecord, Ledger } from "./ledger.js";
+import type { Ledger } from "./ledger.js";
 import { createMemoryLedger } from "./memory-ledger.js";
-import type { SettledRecord, UsageRecord } from "./records.js";
+import type { HoldRecord, SettledRecord, UsageRecord } from "./records.js";
 
 // What every ledger does is tested in packages/conformance; here, what is this one's own.
 

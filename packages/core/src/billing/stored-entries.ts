@@ -1,7 +1,7 @@
 import { toInstant } from "../util/instant.js";
 import { isJsonObject } from "../util/json.js";
-import type { EntryFailure, HoldRecord } from "./ledger.js";
-import type { SettledRecord, UsageRecord } from "./records.js";
+import type { EntryFailure } from "./ledger.js";
+import type { HoldRecord, SettledRecord, UsageRecord } from "./records.js";
 
 /**
  * The maximum length of a name in bytes of UTF-8. Names are ids, callers, groups, models and channels. An index row

@@ -1,5 +1,4 @@
 import { Buffer } from "node:buffer";
-import type { ImageRequest } from "../types.js";
 import type { JsonObject } from "../util/json.js";
 import {
   asciiToString,
@@ -45,7 +44,9 @@ export function writeDataUrls(fields: JsonObject, write: DataUrlWriter = createD
 }
 
 /** Returns a request with strings in the place of images that came as data URLs, for hooks. */
-export function withDataUrlStrings(request: ImageRequest): ImageRequest {
+export function withDataUrlStrings<
+  Request extends { readonly images: readonly ReferenceImage[]; readonly upstreamFields: JsonObject },
+>(request: Request): Request {
   const write = createDataUrlWriter();
   const images = request.images.map((image) => (isUploadedImage(image) ? write(image) : image));
   return { ...request, images, upstreamFields: writeDataUrls(request.upstreamFields, write) };

@@ -1,0 +1,63 @@
+// `npm test` after its set-up: runs the checks one after another, and says before each one what it is.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { POSTGRES, REDIS, type Service, urlOf } from "./support/service.ts";
+
+interface Step {
+  readonly title: string;
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+const SUITE = fileURLToPath(new URL("run-suite.ts", import.meta.url));
+
+const STEPS: readonly Step[] = [
+  { title: "lint and formatting", command: "pnpm", args: ["run", "lint"] },
+  { title: "types of all packages", command: "pnpm", args: ["run", "typecheck"] },
+  { title: "unused files, exports and dependencies", command: "pnpm", args: ["run", "check:unused"] },
+  { title: "what would be published to npm", command: "pnpm", args: ["run", "check:packages"] },
+  {
+    title: "the tests of all packages and examples; 30 seconds of them are random inputs",
+    command: process.execPath,
+    args: [SUITE, "run"],
+  },
+];
+
+await printPlan();
+for (const [index, step] of STEPS.entries()) {
+  process.stdout.write(`\n[${index + 1}/${STEPS.length}] ${step.title}\n`);
+  const startedAt = performance.now();
+  const code = await run(step);
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
+  if (code !== 0) {
+    process.stderr.write(`\nFailed after ${seconds} s: ${step.title}\n`);
+    process.exitCode = code;
+    break;
+  }
+  process.stdout.write(`Passed after ${seconds} s.\n`);
+}
+
+async function printPlan(): Promise<void> {
+  const titles = STEPS.map(({ title }, index) => `  ${index + 1}. ${title}\n`).join("");
+  process.stdout.write(`This takes 5 to 9 minutes on two cores. It checks:\n${titles}`);
+  for (const service of [POSTGRES, REDIS]) process.stdout.write(`${await describeService(service)}\n`);
+}
+
+async function describeService(service: Service): Promise<string> {
+  const { name, variable, probe } = service;
+  try {
+    await probe(urlOf(service));
+    return `${name} was found: its tests run.`;
+  } catch {
+    return `${name} was not found (set ${variable} to its URL): its tests are skipped, or fail with CI=true.`;
+  }
+}
+
+async function run({ command, args }: Step): Promise<number> {
+  const child = spawn(command, args, { stdio: "inherit" });
+  // A terminal sends Ctrl+C to the child too; this process waits for the child's end.
+  process.on("SIGINT", () => undefined);
+  await once(child, "close");
+  return child.exitCode ?? 1;
+}
