@@ -66,7 +66,6 @@ export type {
   ResponseFormat,
   ResultError,
   ResultImage,
-  Timeouts,
   Usage,
 } from "./types.js";
 export type { ChannelProbe, ChannelProbeOptions, KeyProbe } from "./upstream/probe-channel.js";
