@@ -4,36 +4,36 @@ import { open, responseTo } from "../support/http-client.ts";
 import { GENERATIONS } from "../support/image-calls.ts";
 import { CALLERS, type CallerId, NOWHERE_SERIES, SEEDREAM_SERIES } from "./server-plan.ts";
 
-/** A request that a client is going to send. */
+/** A request of a client. */
 export interface PlannedCall {
-  /** Its own: names its model, hence its record, and stands in its prompt. */
+  /** Unique. It is part of the model name, so that the record can be found, and of the prompt. */
   readonly name: string;
   readonly caller: CallerId;
-  /** How many images it asks for at most. */
+  /** The maximum number of requested images. */
   readonly n: number;
   readonly stream: boolean;
-  /** To a model whose provider nobody reaches. */
+  /** True for a model whose provider cannot be reached. */
   readonly nowhere?: boolean;
-  /** The client goes away then, whatever it has. */
+  /** When the client disconnects. */
   readonly leaveAfterMs?: number | undefined;
 }
 
-/** What a client saw of its request. */
+/** The result of a request for its client. */
 export interface Sighting extends PlannedCall {
-  /** `x-request-id`, where an answer began. */
+  /** `x-request-id`, if a response began. */
   readonly id: string | undefined;
-  /** The answer, where the client saw the end of it. */
+  /** The response, if the client received it completely. */
   readonly end: { readonly status: number; readonly images: number } | undefined;
 }
 
-/** The model of a call, as its record has it. */
+/** The model of a request, as in its record. */
 export const modelOf = ({ name, nowhere = false }: PlannedCall): string =>
   (nowhere ? NOWHERE_SERIES : SEEDREAM_SERIES) + name;
 
-/** The prompt of a call, as the provider gets it; it asks for two images where there may be more than one. */
+/** The prompt of a request. It asks for two images if more than one is allowed. */
 export const promptOf = ({ name, n }: PlannedCall): string => `${n > 1 ? "2 images" : "an oak"}, ${name}`;
 
-/** Sends a request and reads its answer as far as it comes. Never rejects. */
+/** Sends a request and reads its response until it ends or breaks off. Never rejects. */
 export async function callServer(url: string, planned: PlannedCall, agent: Agent): Promise<Sighting> {
   const outgoing = openCall(url, planned, agent);
   const leaving =
@@ -64,7 +64,7 @@ function openCall(url: string, planned: PlannedCall, agent: Agent): ClientReques
   return outgoing.end(JSON.stringify(body));
 }
 
-/** Each image of an answer in JSON or in events has one link. */
+/** Counts the links of a response: each image has one, in JSON and in events. */
 function countImages(body: string): number {
   return [...body.matchAll(/"url":"http/g)].length;
 }

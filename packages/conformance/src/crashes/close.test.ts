@@ -10,7 +10,9 @@ import { byId, readBooks, readSink } from "./read-books.js";
 import { createRandom, SEED } from "./seeded-random.js";
 import { startLoad } from "./start-load.js";
 
-it("a server that is told to end under load finishes what it took", { timeout: 30_000 }, async () => {
+it("a server that gets SIGTERM under load finishes the requests that it accepted", {
+  timeout: 30_000,
+}, async () => {
   const site = await openTestSite("release", SEED);
   site.emulator.faults.add({ latencyMs: 60, probability: 0.5 });
   const server = await site.startServer();
@@ -39,7 +41,7 @@ it.each([
   { timeout: 30_000 },
   async (onLost, settled) => {
     const site = await openTestSite(onLost, SEED);
-    // Some before they answer, some in the middle of it.
+    // Some requests wait for their response, some are in the middle of it.
     site.emulator.faults.add({ hang: true, times: 3 }, { body: { chunkBytes: 100, pauseMs: 60_000 } });
     const server = await site.startServer({ deadlineSeconds: 0.3 });
     const calls = [1, 2, 3, 4, 5, 6].map((count) => callForImages(server, count, count % 2 === 0));
@@ -57,7 +59,7 @@ it.each([
   },
 );
 
-it("a client gets the whole of an answer only where it is settled, however long onUsage takes", {
+it("a client gets a complete response only if it is settled, even if onUsage is slow", {
   timeout: 30_000,
 }, async () => {
   const site = await openTestSite("release", SEED);
@@ -82,11 +84,11 @@ function callForImages({ url }: ServerProcess, count: number, stream = false): P
 
 async function untilReceived({ emulator }: Site, count: number): Promise<void> {
   await vi.waitFor(() => expect(emulator.requests.length).toBeGreaterThanOrEqual(count), 10_000);
-  // Some are somewhere on their way back.
+  // Some responses are still in transfer.
   await sleep(30);
 }
 
-/** How long it took to end with 0. */
+/** Ends the server, checks that its exit code is 0, and returns the time that it took. */
 async function msOf(stopped: Promise<number | null>): Promise<number> {
   const startedAt = performance.now();
   expect(await stopped).toBe(0);

@@ -1,14 +1,14 @@
 import type { Ledger } from "@calotype/core/billing";
 import type { Death } from "./server-plan.ts";
 
-/** A ledger at one of whose writes the process dies. */
+/** A ledger that kills the process at one of its writes. */
 export interface MortalLedger {
   readonly ledger: Ledger;
-  /** From now on writes are counted. */
+  /** Starts to count writes. */
   arm(): void;
 }
 
-/** Wraps a ledger so that this process is killed at one of its writes, or at none. */
+/** Wraps a ledger so that this process is killed at the planned write, if there is one. */
 export function dieAtWrite(ledger: Ledger, death: Death | undefined): MortalLedger {
   let left = Infinity;
   const watch = async <T>(method: Death["method"], write: () => Promise<T>): Promise<T> => {

@@ -3,7 +3,7 @@ import type { Site } from "./open-site.ts";
 import { byId, readBooks, readSink } from "./read-books.ts";
 import { recover } from "./recover.ts";
 
-/** Starts one more server, which ends as it should: then the operator has every record as the ledger has it. */
+/** Starts one more server and shuts it down, so that `onUsage` has got every record of the ledger. */
 export async function endOrderly(site: Site, name: string): Promise<readonly string[]> {
   const server = await site.startServer();
   const problems = await recover(site, server, name);

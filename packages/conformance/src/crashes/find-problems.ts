@@ -5,10 +5,12 @@ import type { Site } from "./open-site.ts";
 import type { Books } from "./read-books.ts";
 import { CALLERS, PRICE } from "./server-plan.ts";
 
-/** What books are held against: what clients saw, and what the provider got. */
+/**
+ * The facts that the ledger is compared with: the results of the clients, and the requests of the provider.
+ */
 export type Evidence = Pick<Site, "emulator" | "sightings" | "onLost">;
 
-/** Where the books are wrong, once nothing is under way. */
+/** Returns the errors in the ledger. No request may be in progress. */
 export function findProblems(site: Evidence, books: Books): string[] {
   const { sightings, onLost } = site;
   const prompts = readPrompts(site);
@@ -28,9 +30,9 @@ export function findProblems(site: Evidence, books: Books): string[] {
   ];
 }
 
-/** What the provider got. */
+/** The requests that the provider got. */
 export function readPrompts({ emulator: { requests } }: Pick<Evidence, "emulator">): ReadonlySet<unknown> {
-  // It forgets the oldest.
+  // The emulator forgets the oldest requests.
   if (requests.length >= 1000) throw new Error("More requests than the emulator remembers.");
   return new Set(
     requests.map(({ bodyText }) => {
@@ -48,7 +50,7 @@ interface Facts {
   readonly onLost: LostPolicy;
 }
 
-/** What is wrong with one request. */
+/** Returns the errors about one request. */
 function judge({ sighting: { id, end, n }, record, isReceived, onLost }: Facts): string | undefined {
   if (record === undefined) return isReceived ? "reached its provider and left no record" : undefined;
   if (id !== undefined && record.id !== id) return "has another id than its client was told";

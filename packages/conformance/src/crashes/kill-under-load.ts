@@ -7,7 +7,7 @@ import { CALLERS } from "./server-plan.ts";
 import { startLoad } from "./start-load.ts";
 import { watchBudget } from "./watch-budget.ts";
 
-/** A provider as providers are. */
+/** The delays and faults of the provider. */
 export const FAULTS: readonly Fault[] = [
   { latencyMs: 25, probability: 0.5 },
   { latencyMs: 50, probability: 0.4 },
@@ -18,9 +18,9 @@ export const FAULTS: readonly Fault[] = [
 ];
 
 /**
- * Starts a server, checks what the one before it left, and kills it at a moment that chance decides.
+ * Starts a server, checks the ledger after the previous server, and kills the server at a random moment.
  *
- * @returns where the books are wrong
+ * @returns the errors in the ledger
  */
 export async function killUnderLoad(
   site: Site,
@@ -38,7 +38,7 @@ export async function killUnderLoad(
     await ledger.close();
     return overdrawn;
   };
-  // Where nobody else has the file open, the next process finds it as the death left it.
+  // If no other process has the file open, the next server finds it exactly as the killed process left it.
   if (random() < 0.5) await stopWatching();
   await server.kill();
   site.sightings.push(...(await load.stop()));

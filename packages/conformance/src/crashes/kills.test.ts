@@ -7,7 +7,7 @@ import { createRandom, SEED } from "./seeded-random.js";
 const KILLS = 13;
 
 describe.each(["release", "charge"] as const)("a server that is killed (onLost: %s)", (onLost) => {
-  it("at any moment has charged every answer that ended once, and leaves no hold", {
+  it("at a random moment has charged every complete response once and leaves no hold", {
     timeout: 90_000,
   }, async () => {
     const random = createRandom(SEED + onLost.length);

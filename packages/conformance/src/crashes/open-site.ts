@@ -7,26 +7,29 @@ import { type NextServer, type ServerProcess, spawnServer } from "../support/spa
 import type { Sighting } from "./call-server.ts";
 import type { ServerPlan } from "./server-plan.ts";
 
-/** A ledger's file and a provider, which outlive the servers that use them, and what clients saw. */
+/**
+ * A ledger file and a provider, which several servers use one after another, and the results of their
+ * clients.
+ */
 export interface Site {
   readonly emulator: Emulator;
   readonly ledgerPath: string;
   readonly sinkPath: string;
   readonly onLost: LostPolicy;
-  /** What the clients of all servers saw. */
+  /** The results of the clients of all servers. */
   readonly sightings: Sighting[];
-  /** The next server, as if a minute later. */
+  /** Starts the next server, with a clock that is a minute ahead. */
   startServer(changes?: Changes): Promise<ServerProcess>;
-  /** Ends the servers and the provider, and removes the files. */
+  /** Stops the servers and the provider, and removes the files. */
   close(): Promise<void>;
 }
 
-/** What is not as with other servers. */
+/** The differences from the default plan. */
 type Changes = Partial<Pick<ServerPlan, "death" | "deadlineSeconds" | "sinkMs" | "aheadMs">>;
 
 const PROGRAM = new URL("server-process.ts", import.meta.url);
 
-/** More than any lease. */
+/** Longer than any lease. */
 const PAUSE_MS = 60_000;
 
 export async function openSite(onLost: LostPolicy, seed: number): Promise<Site> {
@@ -52,7 +55,7 @@ export async function openSite(onLost: LostPolicy, seed: number): Promise<Site> 
       const { arkBaseUrl } = provider;
       const aheadMs = starts * PAUSE_MS;
       const server = next.start({ ...paths, arkBaseUrl, onLost, aheadMs, deadlineSeconds: 20, ...changes });
-      // Loads its code meanwhile, and touches nothing.
+      // Only loads its code until it gets its plan.
       next = prepareServer();
       return server;
     },

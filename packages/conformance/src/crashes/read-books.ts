@@ -4,14 +4,14 @@ import { createSqliteLedger } from "@calotype/sqlite";
 import { readRecords } from "../ledger-suite/read-ledger.ts";
 import { CALLERS } from "./server-plan.ts";
 
-/** What a ledger's file holds. */
+/** The content of a ledger file. */
 export interface Books {
   readonly records: readonly UsageRecord[];
   /** By the caller's id. */
   readonly balances: Readonly<Record<string, Balance>>;
 }
 
-/** Opens the ledger's file, reads it, and closes it. */
+/** Reads a ledger file. */
 export async function readBooks(ledgerPath: string): Promise<Books> {
   const ledger = createSqliteLedger({ path: ledgerPath });
   try {
@@ -24,7 +24,7 @@ export async function readBooks(ledgerPath: string): Promise<Books> {
   }
 }
 
-/** The records that the operator's function got, each in its last version, by their ids. */
+/** The records that `onUsage` got, by id, each in its last version. */
 export function readSink(sinkPath: string): ReadonlyMap<string, UsageRecord> {
   const lines = readFileSync(sinkPath, "utf8").trimEnd().split("\n");
   return byId(

@@ -6,12 +6,13 @@ import { findProblems } from "./find-problems.ts";
 import type { Site } from "./open-site.ts";
 import { type Books, readBooks } from "./read-books.ts";
 
-/** A sweep is done in a moment; a machine that has much to do may take longer. */
+/** The time limit for a sweep on a busy machine. */
 const PATIENCE_MS = 10_000;
 
 /**
- * Lets a server that was just started do its first request, with which it sweeps the holds of the one before it, and
- * tells where the books do not agree with all that clients saw and the provider got so far.
+ * Sends the first request to a new server, so that it sweeps the holds of the previous server. Returns the
+ * differences
+ * between the ledger and the facts of clients and provider.
  */
 export async function recover(site: Site, server: ServerProcess, name: string): Promise<readonly string[]> {
   const agent = new Agent();
@@ -20,7 +21,7 @@ export async function recover(site: Site, server: ServerProcess, name: string): 
   return findProblems(site, await readQuietBooks(site));
 }
 
-/** The books when nothing is held any more, or as they are when something is held for ever. */
+/** Reads the ledger when nothing is held. If something stays held, reads it after the time limit. */
 async function readQuietBooks({ ledgerPath }: Site): Promise<Books> {
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {

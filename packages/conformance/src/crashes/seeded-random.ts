@@ -1,7 +1,7 @@
-/** Of the moments of death and the load; a failure names it, and the variable sets it again. */
+/** The seed of the kills and of the load. A failure prints the seed, and the environment variable sets it. */
 export const SEED = Number(process.env["CRASH_SEED"] ?? 20_260_214);
 
-/** Numbers from 0 to below 1, the same for each seed (mulberry32). */
+/** Random numbers from 0 to below 1 with this seed (mulberry32). */
 export function createRandom(seed: number): () => number {
   let state = seed;
   return () => {

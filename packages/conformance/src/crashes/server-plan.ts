@@ -1,43 +1,43 @@
 import type { LostPolicy } from "@calotype/core/billing";
 
-/** What the program of `server-process.ts` is told. */
+/** The input of the program `server-process.ts`. */
 export interface ServerPlan {
   readonly ledgerPath: string;
-  /** The operator's own books: `onUsage` appends each record as a line. */
+  /** The file to which `onUsage` appends each record as a line. */
   readonly sinkPath: string;
   readonly arkBaseUrl: string;
   readonly onLost: LostPolicy;
-  /** How far its clock is ahead: the leases of the processes before it have run out. */
+  /** How far the clock of the server is ahead, so that the leases of earlier processes have expired. */
   readonly aheadMs: number;
-  /** How long it may take to close when it is told to. */
+  /** The deadline of the shutdown. */
   readonly deadlineSeconds: number;
-  /** How long `onUsage` takes with each record. Default: no longer than the disk. */
+  /** How long `onUsage` takes for each record. Default: only the time of the disk. */
   readonly sinkMs?: number | undefined;
-  /** At which write of the ledger it kills itself, counted from when it is armed. */
+  /** The write of the ledger at which the process kills itself, counted from `/arm`. */
   readonly death?: Death | undefined;
 }
 
 /** One write of a ledger. */
 export interface Death {
   readonly method: "hold" | "settle" | "release" | "markDelivered";
-  /** `after`: when the ledger has it, and before anyone knows. */
+  /** `after`: when the ledger has stored the write, but has not returned. */
   readonly moment: "before" | "after";
   /** From 1. */
   readonly call: number;
 }
 
-/** Every request has a model of its own of a series, by which its record is known. */
+/** Each request uses a different model name of this series, so that its record can be found. */
 export const SEEDREAM_SERIES = "seedream-4-0-250828-";
-/** A series whose provider nobody reaches. */
+/** A series whose provider cannot be reached. */
 export const NOWHERE_SERIES = "nowhere-";
 
-/** Of one image. */
+/** The price of one image. */
 export const PRICE = "0.03";
 
-/** Who calls, and with which key. */
+/** The callers and their keys. */
 export const CALLERS = {
   shop: { key: "caller-canary-5b0e93d1" },
-  /** Its budget is spent before the test ends. */
+  /** A caller whose budget is used up before the test ends. */
   trial: { key: "caller-canary-c7712f04", budget: "1.5" },
 } as const;
 

@@ -10,8 +10,9 @@ import { dieAtWrite } from "./die-at-write.ts";
 import { CALLERS, NOWHERE_SERIES, PRICE, SEEDREAM_SERIES, type ServerPlan } from "./server-plan.ts";
 
 /*
- * A server as an operator writes it. Waits for its plan, prints its address, and ends as `docs/shutdown.md` has it
- * when it is told to, or is killed. With `/arm` the writes up to its own death, if one is planned, begin to count.
+ * A server as in `docs/shutdown.md`. It reads its plan and prints its address. It ends on SIGTERM, or is
+ * killed. After a request
+ * to `/arm`, it counts the writes of the ledger until the planned kill, if there is one.
  */
 const plan: ServerPlan = JSON.parse(await text(process.stdin));
 
@@ -54,7 +55,7 @@ const gateway = createGateway(
       writeSync(sink, `${JSON.stringify(record)}\n`);
       fsyncSync(sink);
     },
-    // Channels fail on purpose here; what is an error is one.
+    // Channels fail on purpose here. Only errors are logged.
     logger: {
       warn: () => undefined,
       error: (fields, message) => process.stderr.write(`${message} ${inspect(fields)}\n`),
@@ -74,7 +75,7 @@ server.listen(0, "127.0.0.1", () => {
   if (typeof address === "object") process.stdout.write(`http://127.0.0.1:${address?.port}\n`);
 });
 
-// Without a deadline of the plan there is none.
+// There is a deadline only if the plan has one.
 closeOnSignals(server, gateway, {
   deadlineSeconds: plan.deadlineSeconds ?? Number.POSITIVE_INFINITY,
   onClosed: () => ledger.close(),

@@ -2,15 +2,15 @@ import { Agent } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { callServer, type PlannedCall, type Sighting } from "./call-server.ts";
 
-/** Clients that call one after another, all at once. */
+/** Parallel clients, each of which sends one request after another. */
 export interface Load {
-  /** What they saw, when each has come to the end of its call. */
+  /** Stops the load. Resolves with the results when all requests have ended. */
   stop(): Promise<readonly Sighting[]>;
 }
 
 const CLIENTS = 8;
 
-/** Calls a server, or several in turn, until it is stopped; also when nobody is there any more. */
+/** Calls a server, or several in turn, until it is stopped. It continues when the server is dead. */
 export function startLoad(nextUrl: string | (() => string), name: string, random: () => number): Load {
   const agent = new Agent({ keepAlive: true });
   const sightings: Sighting[] = [];

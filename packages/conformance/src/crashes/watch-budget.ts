@@ -2,13 +2,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Ledger } from "@calotype/core/billing";
 import { toUnits } from "../ledger-suite/units.ts";
 
-/** Somebody else who has the ledger open. */
+/** A second process that has the ledger open. */
 export interface BudgetWatch {
-  /** Tells when there was more in the balance than in the budget. */
+  /** Returns the moments at which the balance exceeded the budget. */
   stop(): Promise<readonly string[]>;
 }
 
-/** Reads the balance of a caller that has a budget over and over. */
+/** Reads the balance of a caller with a budget repeatedly. */
 export function watchBudget(
   ledger: Pick<Ledger, "balance">,
   { id, budget }: { readonly id: string; readonly budget: string },

@@ -9,7 +9,7 @@ import { recover } from "./recover.js";
 import { SEED } from "./seeded-random.js";
 import type { Death } from "./server-plan.js";
 
-/** Every one of these writes happens, for the calls below are made in any case. */
+/** The requests below cause each of these writes. */
 const WRITES: readonly Omit<Death, "moment">[] = [
   ...[1, 2, 4, 6].map((call) => ({ method: "hold", call }) as const),
   ...[1, 2, 3, 4].map((call) => ({ method: "settle", call }) as const),
@@ -19,7 +19,7 @@ const WRITES: readonly Omit<Death, "moment">[] = [
 
 type Kind = Pick<PlannedCall, "n" | "stream" | "nowhere">;
 
-/** What two clients ask for, one call after another. */
+/** The requests of two clients. */
 const CALLS: readonly (readonly Kind[])[] = [
   [
     { n: 1, stream: false },
@@ -37,7 +37,7 @@ describe.each([
   ["before", "charge"],
   ["after", "release"],
 ] as const)("a server that is killed %s a write of its ledger (onLost: %s)", (moment, onLost) => {
-  it("has charged every answer that ended once, and leaves no hold", { timeout: 90_000 }, async () => {
+  it("has charged every complete response once and leaves no hold", { timeout: 90_000 }, async () => {
     const site = await openTestSite(onLost, SEED);
     const problems: string[] = [];
     for (const write of WRITES) problems.push(...(await dieAt(site, { ...write, moment })));

@@ -7,7 +7,7 @@ import { FLEET_CALLERS, type FleetCaller } from "./gateway-plan.ts";
 export interface FleetCall {
   readonly caller: FleetCaller;
   readonly model: string;
-  /** How many images it asks for at most. Default 1. */
+  /** The maximum number of requested images. Default 1. */
   readonly n?: number;
   readonly prompt?: string;
   readonly idempotencyKey?: string;
@@ -15,7 +15,7 @@ export interface FleetCall {
 
 const agent = new Agent({ keepAlive: true });
 
-/** Sends a request to one gateway and reads its answer. */
+/** Sends a request to one gateway and reads its response. */
 export function call(url: string, { caller, idempotencyKey, ...fields }: FleetCall): Promise<Answer> {
   const headers = {
     authorization: `Bearer ${FLEET_CALLERS[caller].key}`,
@@ -28,7 +28,7 @@ export function call(url: string, { caller, idempotencyKey, ...fields }: FleetCa
   return answered;
 }
 
-/** The same, by so many clients at once, who take turns with the gateways. */
+/** Sends requests of this number of parallel clients, to the gateways in turn. */
 export function callAtOnce(
   count: number,
   { nextUrl }: { readonly nextUrl: () => string },
@@ -37,13 +37,15 @@ export function callAtOnce(
   return Promise.all(Array.from({ length: count }, () => call(nextUrl(), planned)));
 }
 
-/** How many answers are of each kind: `200`, or status and code of the error such as `429 rate_limit_exceeded`. */
+/**
+ * Counts the responses by kind: `200`, or the status and code of an error such as `429 rate_limit_exceeded`.
+ */
 export function tally(answers: readonly Answer[]): Readonly<Record<string, number>> {
   const kinds = Map.groupBy(answers, kindOf);
   return Object.fromEntries([...kinds].map(([kind, of]) => [kind, of.length]));
 }
 
-/** The kind of an answer; what is neither an image's nor an error's is told as it is. */
+/** The kind of a response. Unknown responses are returned as they are. */
 export function kindOf({ status, text }: Answer): string {
   const body: { data?: unknown; error?: { code: string } } = JSON.parse(text);
   if (status === 200 && Array.isArray(body.data)) return "200";

@@ -1,14 +1,14 @@
 import type { ServerResponse } from "node:http";
 import { listen } from "../support/listen.ts";
 
-/** A provider that answers as Ark, and to no call before it is let go. */
+/** A provider that responds like Ark, but only when the test allows it. */
 export interface GatedProvider {
   readonly baseUrl: string;
-  /** Calls that wait now. */
+  /** The number of waiting calls. */
   readonly waiting: () => number;
-  /** Calls in all. */
+  /** The number of all calls. */
   readonly received: () => number;
-  /** Answers those that wait, each with another picture. */
+  /** Responds to the waiting calls, each with another image. */
   readonly letGo: () => void;
   readonly close: () => Promise<void>;
 }

@@ -2,35 +2,35 @@ import type { LostPolicy } from "@calotype/core/billing";
 import type { AwayPolicy } from "@calotype/redis";
 import { CALLERS } from "../crashes/server-plan.ts";
 
-/** What the program of `gateway-process.ts` is told. Those of one fleet are told the same. */
+/** The input of the program `gateway-process.ts`. All gateways of a fleet get the same. */
 export interface GatewayPlan {
   readonly redisUrl: string;
-  /** Begins every key in Redis. */
+  /** The prefix of every key in Redis. */
   readonly prefix: string;
   readonly whenAway: AwayPolicy;
   readonly postgresUrl: string;
   readonly schema: string;
-  /** So long after its last sign of life a gateway's holds are lost. */
+  /** The lease of holds in the ledger. */
   readonly leaseSeconds: number;
-  /** The same for its places and idempotency keys. */
+  /** The lease of slots and idempotency keys in Redis. */
   readonly admissionLeaseSeconds: number;
   readonly onLost: LostPolicy;
   readonly arkBaseUrl: string;
   readonly gatedBaseUrl: string;
 }
 
-/** So long a request waits for Redis. */
+/** How long a request waits for Redis. */
 export const REDIS_DEADLINE_MS = 500;
 
-/** A model whose provider answers when the test lets it. */
+/** A model whose provider responds when the test allows it. */
 export const GATED = "gated";
-/** A model with two channels, of which the first is better. */
+/** A model with two channels. The first one has a higher priority. */
 export const TWICE = "twice";
-/** What the channels call that model. */
+/** The provider's names of that model on its channels. */
 export const FIRST_UPSTREAM = "doubao-seedream-4-5-251128";
 export const SECOND_UPSTREAM = "doubao-seedream-5-0-lite-260128";
 
-/** Who calls, and what each may do. */
+/** The callers and their limits. */
 export const FLEET_CALLERS = {
   ...CALLERS,
   "by-requests": { key: "caller-canary-2a9d4c17", limits: { requestsPerMinute: 37 } },

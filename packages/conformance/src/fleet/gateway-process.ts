@@ -19,9 +19,11 @@ import {
 } from "./gateway-plan.ts";
 
 /*
- * One gateway of a fleet, as an operator writes it. Waits for its plan, prints its address, and ends as
- * `docs/shutdown.md` has it when it is told to, or is killed. It sweeps with its first request, and then when
- * `/sweep` tells it to; `/test` makes a picture with the first channel of the model that has two.
+ * One gateway of a fleet as in `docs/shutdown.md`. It reads its plan and prints its address. It ends on
+ * SIGTERM, or is killed. It
+ * sweeps with its first request, and after that only at a request to `/sweep`. `/test` makes an image with
+ * the first channel of
+ * the model that has two.
  */
 const plan: GatewayPlan = JSON.parse(await text(process.stdin));
 
@@ -48,7 +50,7 @@ const toChannel = (
   modelMapping,
   priority,
 });
-// Channels and stores fail on purpose here; what is an error is one.
+// Channels and stores fail on purpose here. Only errors are logged.
 const logger = {
   warn: () => undefined,
   error: (fields: object, message: string) => void process.stderr.write(`${message} ${inspect(fields)}\n`),

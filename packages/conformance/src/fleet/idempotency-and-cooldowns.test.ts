@@ -9,13 +9,16 @@ import type { Fleet } from "./open-fleet.js";
 import { readAccount } from "./read-account.js";
 import { useFleet } from "./use-fleet.js";
 
-/** Its place is given back over the connection by which a cooldown is told: others know it once this is answered. */
+/**
+ * A request whose slot is freed over the same connection as the cooldown. After its response, other processes
+ * know the cooldown.
+ */
 const TO_TWO_CHANNELS = { caller: "by-places", model: TWICE } as const;
 
 await describeWithServices([REDIS, POSTGRES], (redisUrl, postgresUrl) => {
   const fleet = useFleet(4, { redisUrl, postgresUrl });
 
-  it("an idempotency key runs once in a fleet, and every process repeats its answer to the byte", async () => {
+  it("a request with an idempotency key runs once in a fleet, and every process repeats its response byte for byte", async () => {
     const { gated, servers, nextUrl } = fleet();
     const planned = { caller: "shop", model: GATED, idempotencyKey: "one-order" } as const;
     let answered = 0;
@@ -48,8 +51,8 @@ await describeWithServices([REDIS, POSTGRES], (redisUrl, postgresUrl) => {
     expect(await readAccount(fleet(), "shop")).toMatchObject({ records: 1, settled: "0.03", held: "0" });
   });
 
-  describe("a channel that cools in one process", () => {
-    it("is left alone by all, until one of them finds it well", async () => {
+  describe("a channel that cools down in one process", () => {
+    it("is used by no process until one of them has probed it successfully", async () => {
       const { servers } = fleet();
       await coolFirstChannel(fleet(), 500);
       expect(await findUpstreams(fleet())).toEqual(Array(8).fill(SECOND_UPSTREAM));
@@ -59,7 +62,7 @@ await describeWithServices([REDIS, POSTGRES], (redisUrl, postgresUrl) => {
       expect(await findUpstreams(fleet())).toEqual(Array(8).fill(FIRST_UPSTREAM));
     });
 
-    it("is used by all again when its time is over", async () => {
+    it("is used by all processes again when the cooldown is over", async () => {
       await coolFirstChannel(fleet(), 1);
       await sleep(1_100);
       expect(await findUpstreams(fleet())).toEqual(Array(8).fill(FIRST_UPSTREAM));
@@ -67,14 +70,14 @@ await describeWithServices([REDIS, POSTGRES], (redisUrl, postgresUrl) => {
   });
 });
 
-/** Lets the better channel refuse the first process once, for so many seconds. */
+/** Lets the first channel refuse the first process once, with this number of seconds. */
 async function coolFirstChannel({ emulator, servers }: Fleet, seconds: number): Promise<void> {
   emulator.faults.add({ model: FIRST_UPSTREAM, status: 429, retryAfterSeconds: seconds, times: 1 });
   expect(kindOf(await call(servers[0]?.url ?? "", TO_TWO_CHANNELS))).toBe("200");
   expect(readUpstreams(emulator)).toEqual([FIRST_UPSTREAM, SECOND_UPSTREAM]);
 }
 
-/** The provider's models that each process asks for, twice, one after another. */
+/** The provider's models that each process requests, twice one after another. */
 async function findUpstreams({ emulator, servers }: Fleet): Promise<string[]> {
   emulator.reset();
   for (const { url } of [...servers, ...servers]) await call(url, TO_TWO_CHANNELS);

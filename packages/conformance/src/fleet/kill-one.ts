@@ -5,7 +5,7 @@ import { CALLERS } from "../crashes/server-plan.ts";
 import { startLoad } from "../crashes/start-load.ts";
 import type { Fleet } from "./open-fleet.ts";
 
-/** A provider that takes its time. */
+/** The delays of a slow provider. */
 export const FAULTS: readonly Fault[] = [
   { latencyMs: 25, probability: 0.5 },
   { latencyMs: 60, probability: 0.4 },
@@ -13,7 +13,7 @@ export const FAULTS: readonly Fault[] = [
   { provider: "ark", hangUp: true, probability: 0.05 },
 ];
 
-/** Kills one gateway in the middle of it while the others go on, then puts another in its place. Gives the place. */
+/** Kills one gateway under load while the others continue, and replaces it. Returns its index. */
 export async function killOne(fleet: Fleet, name: string, random: () => number): Promise<number> {
   const load = startLoad(fleet.nextUrl, name, random);
   const next = fleet.prepare();
@@ -26,12 +26,13 @@ export async function killOne(fleet: Fleet, name: string, random: () => number):
   return place;
 }
 
-/** For a sweep on a busy machine. */
+/** The time limit for a sweep on a busy machine. */
 const PATIENCE_MS = 10_000;
 
 /**
- * Lets one gateway sweep, and waits until nothing is held any more, or for long enough. Before, nothing may be under
- * way, and the dead must have been silent for their lease.
+ * Lets one gateway sweep, and waits until nothing is held or the time limit has passed. Before that, all
+ * requests must have
+ * ended, and the leases of killed gateways must have expired.
  */
 export async function sweepOnce({ servers, ledger }: Fleet, place: number): Promise<void> {
   await fetch(`${servers[place]?.url}/sweep`);
@@ -43,7 +44,7 @@ export async function sweepOnce({ servers, ledger }: Fleet, place: number): Prom
   }
 }
 
-/** Prompts that a provider got twice. */
+/** The prompts that a provider got twice. */
 export function findDoubled({ emulator, sightings }: Fleet): string[] {
   const prompts = emulator.requests.map(({ bodyText }) => {
     const { prompt }: { prompt: string } = JSON.parse(bodyText);

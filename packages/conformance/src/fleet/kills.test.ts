@@ -41,13 +41,13 @@ await describeWithServices([REDIS, POSTGRES], (redisUrl, postgresUrl) => {
       const lost = books.records.filter(({ state }) => state === "unresolved").length;
       const counted = { ...tallySightings(fleet.sightings), records: books.records.length, lost };
       expect({ counted, problems }).toEqual({ counted, problems: [] });
-      // The deaths came in the middle of something.
+      // Requests were in progress when the gateways were killed.
       expect({ counted, isSomethingLost: lost > 0 }).toEqual({ counted, isSomethingLost: true });
       expect(fleet.servers.flatMap((server) => server.errors())).toEqual([]);
     },
   );
 
-  it("an idempotency key of a gateway that is killed runs nowhere else within its lease, and what it answered is repeated", {
+  it("an idempotency key of a killed gateway runs on no other gateway before its lease ends, and stored responses are repeated", {
     timeout: 40_000,
   }, async () => {
     const fleet = await openBriefFleet({ redisUrl, postgresUrl });
@@ -74,7 +74,7 @@ await describeWithServices([REDIS, POSTGRES], (redisUrl, postgresUrl) => {
     expect(await again).toMatchObject({ status: 200 });
   });
 
-  it("places of a gateway that is killed are free after its lease, and of one that lives taken for longer", {
+  it("slots of a killed gateway are free after its lease, and slots of a living gateway stay taken", {
     timeout: 40_000,
   }, async () => {
     const fleet = await openBriefFleet({ redisUrl, postgresUrl });
@@ -103,12 +103,12 @@ function callWith(url: string | undefined, idempotencyKey: string): Promise<Answ
   return call(url ?? "", { caller: "shop", model: GATED, idempotencyKey });
 }
 
-/** Two gateways whose places and keys are free soon after they died. */
+/** Two gateways with short leases. */
 function openBriefFleet(place: Place): Promise<Fleet> {
   return openFleet(2, place, { admissionLeaseSeconds: ADMISSION_LEASE_SECONDS });
 }
 
-/** Requests at once of a caller that has seven places; of each what it gets at last. */
+/** Sends parallel requests of a caller with seven slots. Returns the final result of each. */
 function takePlaces(url: string | undefined, count: number): Promise<string>[] {
   return Array.from({ length: count }, () =>
     call(url ?? "", { caller: "by-places", model: GATED }).then(kindOf, () => "cut"),

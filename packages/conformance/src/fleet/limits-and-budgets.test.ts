@@ -17,7 +17,7 @@ await describeWithServices([REDIS, POSTGRES], (redisUrl, postgresUrl) => {
   const fleet = useFleet(4, { redisUrl, postgresUrl });
 
   describe("the limits of four processes", () => {
-    it("let exactly as many requests a minute pass as those of one", async () => {
+    it("let exactly as many requests per minute pass as those of one process", async () => {
       const planned = { caller: "by-requests", model: `${SEEDREAM_SERIES}requests` } as const;
       expect(tally(await callAtOnce(160, fleet(), planned))).toEqual({
         "200": 37,
@@ -26,7 +26,7 @@ await describeWithServices([REDIS, POSTGRES], (redisUrl, postgresUrl) => {
       expect(fleet().emulator.requests).toHaveLength(37);
     });
 
-    it("let exactly as many images a minute pass, by the most that each request may make", async () => {
+    it("let exactly as many images per minute pass, counted by the maximum of each request", async () => {
       const planned = { caller: "by-images", model: `${SEEDREAM_SERIES}images` } as const;
       const threes = await callAtOnce(60, fleet(), { ...planned, n: 3 });
       const ones = await callAtOnce(20, fleet(), planned);
@@ -36,11 +36,11 @@ await describeWithServices([REDIS, POSTGRES], (redisUrl, postgresUrl) => {
       ]);
     });
 
-    it.each(["first", "second"])("let exactly as many run at once, in the %s wave", async () => {
+    it.each(["first", "second"])("let exactly as many requests run in parallel, in the %s wave", async () => {
       const { gated } = fleet();
       const answers = callAtOnce(80, fleet(), { caller: "by-places", model: GATED });
       await vi.waitFor(() => expect(gated.waiting()).toBeGreaterThanOrEqual(7), 10_000);
-      // One too many would be there by then.
+      // Enough time for a request too many to arrive.
       await sleep(300);
       expect(gated.waiting()).toBe(7);
       gated.letGo();
@@ -49,7 +49,7 @@ await describeWithServices([REDIS, POSTGRES], (redisUrl, postgresUrl) => {
   });
 
   describe("a budget of four processes", () => {
-    it("is used to its last hold and no further by thirty clients at once", async () => {
+    it("is used up exactly by thirty parallel clients", async () => {
       const planned = { caller: "by-budget", model: `${SEEDREAM_SERIES}budget` } as const;
       const paid = 50; // 1.5 at 0.03
       expect(tally(await callByThirty(fleet(), 4, planned))).toEqual({
@@ -61,11 +61,11 @@ await describeWithServices([REDIS, POSTGRES], (redisUrl, postgresUrl) => {
       expect(await readAccount(fleet(), "by-budget")).toEqual(account);
     });
 
-    it("is overdrawn at no moment where less is charged than was held", async () => {
+    it("is never exceeded if less is charged than was held", async () => {
       const { ledger } = fleet();
       const watch = watchBudget(ledger, { id: "trial", budget: FLEET_CALLERS.trial.budget });
       const model = `${SEEDREAM_SERIES}mixed`;
-      // Holds three and makes two: what is left of each hold is free for others.
+      // Holds three images and makes two. The rest of each hold becomes free for others.
       const answers = await callByThirty(fleet(), 3, {
         caller: "trial",
         model,
@@ -78,7 +78,7 @@ await describeWithServices([REDIS, POSTGRES], (redisUrl, postgresUrl) => {
         overdrawn: [],
         refused: { "403 insufficient_quota": 90 - paid },
       });
-      // Sixteen holds fit at once.
+      // The budget covers sixteen holds.
       expect(paid).toBeGreaterThanOrEqual(16);
       const spent = fromUnits(toUnits(PRICE) * 2n * BigInt(paid));
       const account = { records: paid, charges: spent, settled: spent, held: "0" };
@@ -87,7 +87,7 @@ await describeWithServices([REDIS, POSTGRES], (redisUrl, postgresUrl) => {
   });
 });
 
-/** Thirty clients at once, each with so many calls one after another. */
+/** Thirty parallel clients, each of which sends this number of requests one after another. */
 async function callByThirty(fleet: Fleet, count: number, planned: FleetCall): Promise<Answer[]> {
   const callInTurn = async (): Promise<Answer[]> => {
     const answers: Answer[] = [];

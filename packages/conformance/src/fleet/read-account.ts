@@ -2,13 +2,13 @@ import { fromUnits, toUnits } from "../ledger-suite/units.js";
 import type { FleetCaller } from "./gateway-plan.js";
 import type { Fleet } from "./open-fleet.js";
 
-/** What stands in the books of a caller. */
+/** The account of a caller in the ledger. */
 export interface Account {
-  /** How many records. */
+  /** The number of records. */
   readonly records: number;
-  /** Their sum. */
+  /** The sum of their charges. */
   readonly charges: string;
-  /** The same by the balance. */
+  /** The settled amount of the balance. */
   readonly settled: string | undefined;
   readonly held: string | undefined;
 }

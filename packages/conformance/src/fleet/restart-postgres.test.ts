@@ -10,13 +10,13 @@ import { openFleet } from "./open-fleet.js";
 import { tallySightings } from "./tally-sightings.js";
 
 await describeWithServices([REDIS, POSTGRES_PROGRAMS], (redisUrl, programs) => {
-  it("PostgreSQL that is restarted, and one that crashes, under load: no request is lost in the books, and none doubled", {
+  it("no request is lost or recorded twice if PostgreSQL is restarted, or crashes, under load", {
     timeout: 60_000,
   }, async () => {
     const postgres = await startPostgresServer(programs);
     onTestFinished(() => postgres.remove());
     const fleet = await openFleet(4, { redisUrl, postgresUrl: postgres.url });
-    // First this, then the server.
+    // Closed before the server.
     onTestFinished(() => fleet.close());
     fleet.emulator.faults.add({ latencyMs: 60, probability: 0.5 });
     const load = startLoad(fleet.nextUrl, "restart", createRandom(SEED));
@@ -28,14 +28,14 @@ await describeWithServices([REDIS, POSTGRES_PROGRAMS], (redisUrl, programs) => {
     }
     await sleep(500);
     fleet.sightings.push(...(await load.stop()));
-    // What the ledger did not take in time it takes now.
+    // The ledger now accepts the late writes.
     expect(await Promise.all(fleet.servers.map((server) => server.stop()))).toEqual([0, 0, 0, 0]);
 
     const books = await fleet.readBooks();
     const counted = tallySightings(fleet.sightings);
     expect({ counted, problems: findProblems(fleet, books) }).toEqual({ counted, problems: [] });
     expect(books.records.filter(({ state }) => state === "unresolved")).toEqual([]);
-    // Some were refused meanwhile, and others served before and after.
+    // Some requests were refused during the outage, others were served before and after it.
     expect(counted).toMatchObject({ "200": expect.any(Number), "503": expect.any(Number) });
   });
 });

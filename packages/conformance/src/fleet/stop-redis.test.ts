@@ -11,14 +11,14 @@ import { type Fleet, openFleet } from "./open-fleet.js";
 
 const CLIENTS = 12;
 const PROCESSES = 2;
-/** What a busy machine may add to the deadline and a picture. */
+/** The additional time of a busy machine. */
 const PATIENCE_MS = 4_000;
 const PLANNED = { caller: "shop", model: `${SEEDREAM_SERIES}away` } as const;
 
-/** What a client may see of it all. */
+/** The statuses that a client may get. */
 const USUAL = new Set(["200", "429 rate_limit_exceeded", "503 gateway_unavailable"]);
 
-/** An answer under load. */
+/** A response under load. */
 interface Timed {
   readonly answer: Answer;
   readonly ms: number;
@@ -38,7 +38,7 @@ await describeWithServices([REDIS_SERVER, POSTGRES], (program, postgresUrl) => {
     return { redis, fleet };
   }
 
-  /** Stops Redis under load, and starts it again; ends when all processes serve again. */
+  /** Stops Redis under load and starts it again. Resolves when all processes serve requests again. */
   async function stopUnderLoad({ redis, fleet }: Awaited<ReturnType<typeof open>>): Promise<Timed[]> {
     const timed: Timed[] = [];
     const end = new AbortController();
@@ -87,14 +87,16 @@ await describeWithServices([REDIS_SERVER, POSTGRES], (program, postgresUrl) => {
         expect(Object.values(balances).map(({ held }) => held)).toEqual(
           Object.values(balances).map(() => "0"),
         );
-        // Their places are counted together again; those of requests that ended meanwhile are free, too.
+        // Slots are counted together again. Slots of requests that ended during the outage are free.
         await vi.waitFor(async () => expect(await countPlaces(fleet)).toBe(7), 15_000);
         expect(fleet.servers.flatMap((server) => server.errors())).toEqual([]);
       },
     );
   });
 
-  it("open: while Redis is away each process keeps the limits by itself", { timeout: 40_000 }, async () => {
+  it("open: while Redis is away, each process applies the limits separately", {
+    timeout: 40_000,
+  }, async () => {
     const { redis, fleet } = await open("open");
     await redis.stop();
     const planned = { caller: "by-requests", model: `${SEEDREAM_SERIES}alone` } as const;
@@ -102,18 +104,18 @@ await describeWithServices([REDIS_SERVER, POSTGRES], (program, postgresUrl) => {
       "200": 37 * PROCESSES,
       "429 rate_limit_exceeded": 120 - 37 * PROCESSES,
     });
-    // The fleet removes its keys as it closes.
+    // The fleet removes its keys when it closes.
     await redis.start();
   });
 });
 
-/** How many of twenty that come at once run at once; then they end. */
+/** Sends twenty parallel requests and returns how many run in parallel. Then they end. */
 async function countPlaces(fleet: Fleet): Promise<number> {
   const { gated } = fleet;
   const answers = callAtOnce(20, fleet, { caller: "by-places", model: GATED });
   await sleep(300);
   const count = gated.waiting();
-  // Those that came late are let go as well.
+  // Late requests end too.
   const timer = setInterval(() => gated.letGo(), 50);
   await answers.finally(() => clearInterval(timer));
   return count;

@@ -1,7 +1,10 @@
 import { afterAll, afterEach, beforeAll } from "vitest";
 import { type Fleet, openFleet, type Place } from "./open-fleet.js";
 
-/** The fleet of a group of tests, started before the first; its provider is emptied after each. */
+/**
+ * The fleet of a group of tests. It is started before the first test, and its provider is reset after each
+ * test.
+ */
 export function useFleet(count: number, place: Place): () => Fleet {
   let fleet: Fleet | undefined;
   beforeAll(async () => {

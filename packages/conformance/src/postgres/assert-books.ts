@@ -2,7 +2,7 @@ import type { Ledger } from "@calotype/core/billing";
 import { expect } from "vitest";
 import { readRecords } from "../ledger-suite/read-ledger.js";
 
-/** Whether the records, one of each id, and nothing else are what the balances say. */
+/** Asserts that the balances are the sums of the records, and that each id has one record. */
 export async function assertBalanced(ledger: Ledger): Promise<void> {
   const records = await readRecords(ledger);
   expect(new Set(records.map(({ id }) => id)).size).toBe(records.length);
@@ -12,9 +12,9 @@ export async function assertBalanced(ledger: Ledger): Promise<void> {
 }
 
 /**
- * Holds the books against the lines that processes wrote before they died. Their holds were swept.
+ * Compares the ledger with the lines that processes printed before they were killed. Their holds were swept.
  *
- * @param lines such as `settled <id> <charge>`, in any order
+ * @param lines for example `settled <id> <charge>`, in any order
  */
 export async function assertTold(ledger: Ledger, lines: readonly string[]): Promise<void> {
   const told = lines.map((line) => line.split(" "));
@@ -26,7 +26,7 @@ export async function assertTold(ledger: Ledger, lines: readonly string[]): Prom
     if (word === "settled") expect(byId.get(id)).toMatchObject({ state: "settled", charge });
     else expect(byId.get(id)).toBeUndefined();
   }
-  // One that was only held is settled or unresolved; gone only where a release was under way.
+  // A hold without a later line is settled or unresolved. It is gone only if a release was in progress.
   const gone = told.flatMap(([, id = ""]) => (ended.has(id) || byId.has(id) ? [] : [id]));
   expect(gone.filter((id) => Number(id.split("-").at(-1)) % 3 !== 1)).toEqual([]);
   await assertBalanced(ledger);

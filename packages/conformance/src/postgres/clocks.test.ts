@@ -13,7 +13,7 @@ const RESPONSE = {
   usage: { generated_images: 1, output_tokens: 16_384, total_tokens: 16_384 },
 };
 
-/** A provider that responds when a test says so. */
+/** A provider that responds when the test allows it. */
 function createProvider() {
   const waiting: (() => void)[] = [];
   return {
@@ -97,7 +97,7 @@ await describeWithService(POSTGRES, (url) => {
         time: new Date().toISOString(),
         amount: "1",
         ttlMs: HOUR_MS,
-        // As the gateway still sends it: an instant of its own clock.
+        // The gateway still sends this: a time of its own clock.
         expiresAt: Date.now() + HOUR_MS,
       });
       await right.hold(holdAt("req_1"));

@@ -1,6 +1,6 @@
 import type { HoldRecord, SettledRecord } from "@calotype/core/billing";
 
-/** Facts of the requests of these tests. Imported by programs, too, which Node runs as they are. */
+/** Facts of the requests in these tests. Programs that Node runs without a build import this file too. */
 const FACTS = {
   time: "2026-01-31T12:00:00.000Z",
   group: "default",
@@ -8,7 +8,7 @@ const FACTS = {
   operation: "generate",
 } as const;
 
-/** A hold of an hour. */
+/** A hold with a duration of one hour. */
 export function holdOf(rest: Pick<HoldRecord, "id" | "caller" | "amount"> & Partial<HoldRecord>): HoldRecord {
   return { ...FACTS, ttlMs: 3_600_000, ...rest };
 }

@@ -5,8 +5,9 @@ import { Pool } from "pg";
 import { holdOf, recordOf } from "./entries.ts";
 
 /*
- * One process of a fleet: waits for the others, asks twenty times for money of a budget that all share, settles every
- * other hold that it gets, delivers what it finds, tells what it did, and ends without a word to its ledger.
+ * One process of a fleet. It waits for the others, requests twenty holds from a shared budget, settles every
+ * other hold, delivers
+ * records, prints what it did, and ends without closing its ledger.
  */
 const [url = "", schema = "", name = "", budget = ""] = process.argv.slice(2);
 const pool = new Pool({ connectionString: url, max: 1 });

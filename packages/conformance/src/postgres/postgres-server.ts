@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Service } from "../support/needs-service.ts";
 
-/** The folder of the programs, for tests that stop and start a server. */
+/** The folder of the PostgreSQL programs, for tests that stop and start a server. */
 export const POSTGRES_PROGRAMS: Service = {
   name: "the programs of a PostgreSQL server",
   variable: "POSTGRES_PROGRAMS",
@@ -14,17 +14,17 @@ export const POSTGRES_PROGRAMS: Service = {
   probe: async (folder) => void execFileSync(join(folder, "initdb"), ["--version"], { stdio: "pipe" }),
 };
 
-/** A PostgreSQL of a test. What it acknowledged is on the disk. */
+/** A PostgreSQL server of a test. Acknowledged writes are on the disk. */
 export interface PostgresServer {
   readonly url: string;
   readonly start: () => Promise<void>;
-  /** `fast` ends the connections and then itself, `immediate` is as a crash. */
+  /** `fast` closes the connections and stops the server. `immediate` is like a crash. */
   readonly stop: (how: "fast" | "immediate") => Promise<void>;
-  /** Ends it and removes its folder. */
+  /** Stops the server and removes its folder. */
   readonly remove: () => Promise<void>;
 }
 
-/** Makes a database in a folder of its own and starts the server on it. */
+/** Creates a database in a new folder and starts a server. */
 export async function startPostgresServer(programs: string): Promise<PostgresServer> {
   const port = await findPort();
   const folder = mkdtempSync(join(tmpdir(), "calotype-postgres-"));
@@ -51,13 +51,13 @@ export async function startPostgresServer(programs: string): Promise<PostgresSer
 
 type Run = (program: string, args: readonly string[]) => Promise<void>;
 
-/** PostgreSQL refuses to run as root: then it runs as the user that its package made. */
+/** PostgreSQL refuses to run as root. In this case it runs as the user that its package created. */
 function createRunner(folder: string): Run {
   const user = process.getuid?.() === 0 ? { uid: readId("-u"), gid: readId("-g") } : {};
   if (user.uid !== undefined) chownSync(folder, user.uid, user.gid);
   return async (program, args) => {
     await new Promise<void>((resolve, reject) => {
-      // No pipes: the server that pg_ctl leaves behind would keep them open.
+      // No pipes, because the server that pg_ctl starts would keep them open.
       const child = spawn(program, args, { stdio: "ignore", cwd: folder, ...user });
       child.once("error", reject);
       child.once("exit", (code) => (code === 0 ? resolve() : reject(new Error(`${program} failed.`))));

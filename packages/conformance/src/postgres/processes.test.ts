@@ -16,17 +16,17 @@ const DAY_MS = 86_400_000;
 await describeWithService(POSTGRES, (url) => {
   const { pool, schema, empty } = useTestSchema(url);
   afterEach(empty);
-  /** A ledger tomorrow, when everybody's lease has run out and every hold is past its time. */
+  /** A ledger with the clock of tomorrow, when all leases and holds have expired. */
   const openTomorrow = () => createPostgresLedger({ pool, schema, now: () => Date.now() + DAY_MS });
 
-  /** The server ends what it was told last, though nobody is there to hear of it. */
+  /** Waits until the server has finished the statements of killed processes. */
   const untilDisconnected = async (): Promise<void> => {
     const count = "SELECT FROM pg_stat_activity WHERE application_name = $1";
     while ((await pool.query(count, [schema])).rowCount !== 0) await sleep(10);
   };
 
-  it("thirty processes fill a budget to its last hold, deliver each record once, and ten sweeps end each hold once", async () => {
-    // They ask 600 times for 0.1.
+  it("thirty processes use a budget up exactly and deliver each record once, and ten sweeps end each hold once", async () => {
+    // 600 holds of 0.1 are requested.
     const programs = Array.from({ length: PROCESSES }, (_, at) =>
       spawnProgram(FLEET_PROCESS, [url, schema, `p${at}`, "40"]),
     );
@@ -48,7 +48,7 @@ await describeWithService(POSTGRES, (url) => {
     await Promise.all(sweepers.map((sweeper) => sweeper.close()));
   }, 60_000);
 
-  it(`a process that is killed loses and doubles nothing that it acknowledged (seed ${SEED})`, async () => {
+  it(`no acknowledged write of a killed process is lost or stored twice (seed ${SEED})`, async () => {
     const random = createRandom(SEED);
     const lines: string[] = [];
     for (let kill = 0; kill < 10; kill++) {

@@ -8,7 +8,7 @@ import { assertBalanced } from "./assert-books.js";
 import { holdOf, recordOf } from "./entries.js";
 import { POSTGRES_PROGRAMS, startPostgresServer } from "./postgres-server.js";
 
-/** As core does it: again and again, though nobody knows what became of the time before. */
+/** Repeats a write like the core, although the outcome of the previous attempt is unknown. */
 async function insist<T>(write: () => Promise<T>): Promise<{ result: T; failures: number }> {
   for (let failures = 0; ; failures++) {
     try {
@@ -20,7 +20,7 @@ async function insist<T>(write: () => Promise<T>): Promise<{ result: T; failures
 }
 
 await describeWithService(POSTGRES_PROGRAMS, (programs) => {
-  it("a server that is restarted, and one that crashes, in the middle of it cost no charge and double none", async () => {
+  it("no charge is lost or stored twice if the server is restarted or crashes", async () => {
     const server = await startPostgresServer(programs);
     const pool = new Pool({ connectionString: server.url });
     const ledger = createPostgresLedger({ pool });

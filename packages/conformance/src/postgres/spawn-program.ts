@@ -3,18 +3,18 @@ import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 
-/** A program in a process of its own. */
+/** A program in a separate process. */
 export interface Program {
   readonly child: ChildProcess;
-  /** Writes a line to it. */
+  /** Writes a line to its standard input. */
   readonly tell: (line: string) => void;
-  /** Resolves when it wrote something, or ended without. */
+  /** Resolves when the program has written something or has ended. */
   readonly started: Promise<unknown>;
-  /** What it wrote, when it has ended or was killed; rejects when it failed. */
+  /** Resolves with the output when the program has ended or was killed. Rejects if it failed. */
   readonly output: Promise<string>;
 }
 
-/** Starts a program that Node can run as it is. */
+/** Starts a program that Node can run without a build. */
 export function spawnProgram(program: URL, args: readonly string[]): Program {
   const path = fileURLToPath(program);
   const child = spawn(process.execPath, [path, ...args], { stdio: ["pipe", "pipe", "inherit"] });
@@ -23,7 +23,7 @@ export function spawnProgram(program: URL, args: readonly string[]): Program {
   const read = async (): Promise<string> => {
     const output = await text(child.stdout);
     await ended;
-    // One that is killed has no exit code.
+    // A killed process has no exit code.
     if (child.exitCode !== null && child.exitCode !== 0) throw new Error(`${path} failed.`);
     return output;
   };

@@ -19,17 +19,17 @@ const createCounts = (): Counts => ({
   handles: 0,
 });
 
-/** Counts the work of this process from when it is started. */
+/** Counts the work of this process from the start of the counter. */
 export interface WorkCounter {
   start(): void;
   stop(): Work;
 }
 
 /**
- * Puts counting functions in the place of the runtime's while it counts. What the runtime calls inside of itself is
- * not seen.
+ * Replaces functions of the runtime by counting functions while it counts. Calls inside the runtime are not
+ * counted.
  *
- * @param isClient tells the sockets of clients
+ * @param isClient whether a socket belongs to a client
  */
 export function createWorkCounter(isClient: (socket: Socket) => boolean): WorkCounter {
   let counts = createCounts();
@@ -56,7 +56,7 @@ function countResource(counts: Counts, type: string): void {
   else if (/^(?:TCP|FS|CRYPTO|HASH|PIPE|GETADDR|ZLIB|WORKER)/i.test(type)) counts.handles++;
 }
 
-/** Each function calls the one whose place it took, and counts what went in or came out. */
+/** Each function calls the replaced function and counts its input or output. */
 function replaceAll(counts: Counts, isClient: (socket: Socket) => boolean): (() => void)[] {
   const decoded = (bytes: unknown): void => void (counts.decodedBytes += sizeOf(bytes));
   const encoded = (bytes: unknown): void => void (counts.encodedBytes += sizeOf(bytes));
@@ -91,7 +91,7 @@ function replaceAll(counts: Counts, isClient: (socket: Socket) => boolean): (() 
     replace(TextEncoder.prototype, "encode", (_self, _values, bytes) => encoded(bytes)),
     replace(Object.getPrototypeOf(Uint8Array.prototype), "set", (_self, [bytes]) => copied(bytes)),
     replace(Object.getPrototypeOf(Uint8Array.prototype), "slice", (_self, _values, made) => copied(made)),
-    // Requests are parsed without passing here.
+    // Node parses requests without these functions.
     replace(Readable.prototype, "push", (self, [bytes]) => {
       if (self instanceof Socket && ArrayBuffer.isView(bytes)) counts.moreWritesThanReads--;
     }),
@@ -104,7 +104,7 @@ function sizeOf(bytes: unknown): number {
   return ArrayBuffer.isView(bytes) ? bytes.byteLength : 0;
 }
 
-/** Puts a counted function in the place of a method. What it gives puts the method back. */
+/** Replaces a method by a counting function. The returned function restores the method. */
 function replace(
   owner: object,
   name: string,

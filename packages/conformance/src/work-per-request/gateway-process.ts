@@ -6,19 +6,19 @@ import type { Order, Work } from "./work.js";
 
 const PROGRAM = fileURLToPath(new URL("server-process.ts", import.meta.url));
 
-/** A gateway in a process of its own, and what it tells of its work. */
+/** A gateway in a separate process that reports its work. */
 export interface GatewayProcess {
   readonly url: string;
-  /** What it does until this work is done. */
+  /** The work of the gateway during this action. */
   countWork(work: () => Promise<void>): Promise<Work>;
-  /** How many bytes of its heap it takes for this work; `undefined` where they cannot be told. */
+  /** The heap bytes that the gateway allocates during this action; `undefined` if they are unknown. */
   countAllocated(work: () => Promise<void>): Promise<number | undefined>;
-  /** The bytes that it holds. */
+  /** The bytes that the gateway holds. */
   countHeld(): Promise<number>;
   stop(): Promise<void>;
 }
 
-/** Starts a gateway in front of the provider at this address, on a runtime with these flags. */
+/** Starts a gateway that calls the provider at this address, with these command-line flags. */
 export async function startGateway(providerUrl: string, flags: readonly string[]): Promise<GatewayProcess> {
   const child = fork(PROGRAM, [providerUrl], { execArgv: ["--expose-gc", ...flags] });
   const ended = once(child, "exit");

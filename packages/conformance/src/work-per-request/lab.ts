@@ -7,21 +7,22 @@ import { type GatewayProcess, startGateway } from "./gateway-process.js";
 import { SCENARIOS, type Scenario } from "./scenarios.js";
 import type { Work } from "./work.js";
 
-/** A provider, a gateway in a process of its own and a client, of which only the gateway is looked at. */
+/** A provider, a client and a gateway in a separate process. Only the gateway is measured. */
 export interface Lab {
-  /** What the gateway does for one request, as the mean of several that come one after another. */
+  /** The work of the gateway for one request: the mean of several sequential requests. */
   countWork(scenario: Scenario, requests: number): Promise<Work>;
-  /** How many bytes of its heap it takes for one request, as the mean of several. */
+  /** The heap bytes that the gateway allocates for one request: the mean of several. */
   countAllocated(scenario: Scenario, requests: number): Promise<number>;
   /**
-   * The bytes that it holds for one request when half of its answer has passed, or nothing of one that is small: more
-   * than when it had answered small ones only, so that what it keeps for the next request counts.
+   * The bytes that the gateway holds for one request after half of the response (for a small response: before
+   * it). They are
+   * compared with the memory after small requests only, so memory that is kept for the next request counts.
    */
   countHeld(scenario: Scenario): Promise<number>;
   close(): Promise<void>;
 }
 
-/** @param flags of the runtime of the gateway */
+/** @param flags command-line flags for the runtime of the gateway */
 export async function openLab(flags: readonly string[] = []): Promise<Lab> {
   const provider = await startProvider();
   const gateway = await startGateway(provider.url, flags);
@@ -70,7 +71,7 @@ function divide(work: Work, requests: number): Work {
   return { ...work, ...Object.fromEntries(means) };
 }
 
-/** One request, and how much has come of the body of its answer. */
+/** One request, and the number of bytes of its response body that have arrived. */
 function exchange(
   { url }: GatewayProcess,
   { path, contentType, body }: Scenario,
@@ -96,7 +97,10 @@ function exchange(
 interface Provider {
   readonly url: string;
   answerWith(scenario: Scenario): void;
-  /** Stops once in the middle of the next answer. `paused` gives the bytes of its body that were sent. */
+  /**
+   * Pauses once in the middle of the next response. `paused` resolves with the number of body bytes that were
+   * sent.
+   */
   pauseIn(scenario: Scenario): { paused: Promise<number>; goOn: () => void };
   close(): Promise<void>;
 }
@@ -138,7 +142,7 @@ async function startProvider(): Promise<Provider> {
   };
 }
 
-/** The pieces of an answer up to its middle, and those after; of a short answer all comes after. */
+/** The pieces of a response before and after its middle. All pieces of a short response come after. */
 function halve(pieces: readonly Buffer[]): [readonly Buffer[], readonly Buffer[]] {
   const middle = Math.floor(pieces.length / 2);
   if (pieces.length > 1) return [pieces.slice(0, middle), pieces.slice(middle)];
@@ -147,7 +151,7 @@ function halve(pieces: readonly Buffer[]): [readonly Buffer[], readonly Buffer[]
   return half === 0 ? [[], [whole]] : [[whole.subarray(0, half)], [whole.subarray(half)]];
 }
 
-/** Each piece in a packet of its own, as far as that can be had. */
+/** Writes each piece in a separate packet if possible. */
 async function write(res: ServerResponse, piece: Buffer): Promise<void> {
   await new Promise((resolve) => {
     res.write(piece, resolve);

@@ -1,14 +1,15 @@
 import type { ScenarioName } from "./scenarios.js";
 import type { Work } from "./work.js";
 
-/** What one request costs, and how many bytes are held in the middle of its answer, with what is kept for the next. */
+/** The work of one request, and the bytes that are held in the middle of its response. */
 export interface WorkOfRequest extends Work {
   readonly heldBytes: number;
 }
 
 /**
- * What one request of each kind costs at present. If you make a request cheaper, write the new number here. If a change
- * makes it dearer and is worth that, write the new number and the reason.
+ * The present cost of one request of each kind. If you make a request cheaper, write the new number here. If
+ * a change makes it
+ * more expensive for a good reason, write the new number and the reason.
  */
 export const PRESENT_WORK: Readonly<Record<ScenarioName, WorkOfRequest>> = {
   small: {
@@ -94,7 +95,8 @@ export const PRESENT_WORK: Readonly<Record<ScenarioName, WorkOfRequest>> = {
     jsonStringifiedChars: 876,
     decodedBytes: 1_279,
     encodedBytes: 217,
-    // Memory for a body is taken as it arrives and not as it is declared, so up to a third is moved once more.
+    // Memory for a body is taken as it arrives and not as it is declared, so up to a third is moved once
+    // more.
     copiedBytes: 16_319_000,
     promises: 863,
     // The pace of the body, the watch over the response, and one of undici.
@@ -105,18 +107,19 @@ export const PRESENT_WORK: Readonly<Record<ScenarioName, WorkOfRequest>> = {
 };
 
 /**
- * Bytes of the heap that a small request takes, by code that is interpreted. 12,000 of them came with the record of
+ * Bytes of the heap that a small request takes, by code that is interpreted. 12,000 of them came with the
+ * record of
  * attempts, the masking of keys, the body that counts as it arrives, and the cooldowns of models.
  */
 export const PRESENT_HEAP_BYTES = 80_000;
 
-/** How much more than at present there may be. */
+/** The allowed increase. */
 const HEAD_ROOM = 1.12;
 
-/** What differs from run to run beside that: timers of connections, what the runtime keeps for itself. */
+/** Additional differences between runs: timers of connections, memory of the runtime. */
 const NOISE = { timers: 3, heldBytes: 256 * 1024 };
 
-/** What has become dearer than at present, or so much cheaper that nobody would see it rise again; in words. */
+/** Messages about costs that rose, or that fell so far that a later increase would not be noticed. */
 export function compareWork(work: WorkOfRequest, present: WorkOfRequest): string[] {
   const counts: Readonly<Record<string, number>> = { ...work };
   const noises: Readonly<Record<string, number>> = NOISE;

@@ -2,13 +2,13 @@ const MIB = 1024 * 1024;
 const USAGE = { generated_images: 1, output_tokens: 16_384, total_tokens: 16_384 };
 const PROMPT = "An oak on a hill in the first light of an autumn morning";
 
-/** A kind of request, the bytes that go in, and those that come back. */
+/** A kind of request, with the bytes of the request and of the upstream response. */
 export interface Scenario {
   readonly path: string;
   readonly contentType: string;
   readonly body: Buffer;
   readonly answerType: string;
-  /** The provider's answer, in the pieces in which it is written. */
+  /** The pieces in which the provider writes its response. */
   readonly answer: readonly Buffer[];
 }
 

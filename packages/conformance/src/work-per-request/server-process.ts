@@ -10,14 +10,18 @@ import { createWorkCounter } from "./count-work.ts";
 import type { Order } from "./work.ts";
 
 /*
- * A gateway with everything on, in a process of its own that tells what it does and holds. Its argument: the address
- * of the provider. Sends its port, and then the answer to each order.
+ * A gateway with all features, in a separate process that reports its work and memory. Argument: the address
+ * of the provider. It
+ * sends its port, and then the reply to each command.
  */
 const [baseUrl = ""] = process.argv.slice(2);
 const PLENTY = 1_000_000_000;
 const MODELS = "seedream-4-5-*";
 
-/** Nothing goes wrong with a request that is counted: a line in the log would be counted as work of every request. */
+/**
+ * Nothing goes wrong with a request that is counted: a line in the log would be counted as work of every
+ * request.
+ */
 const failRun = (fields: object, message: string): never => {
   process.stderr.write(`${message}\n${inspect(fields)}\n`);
   process.exit(1);
@@ -45,7 +49,7 @@ let heapBefore = 0;
 
 const readHeap = (): number => getHeapStatistics().used_heap_size;
 
-/** What goes on after an answer is over as well. */
+/** Waits for the work after a response too. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 10; turn++) await nextTurn();
 }
@@ -75,7 +79,7 @@ async function obey(order: Order): Promise<unknown> {
     }
     case "tell what is held": {
       collectGarbage();
-      // Buffers are given back by what runs after a collection.
+      // Buffers are freed by tasks that run after a garbage collection.
       await settle();
       collectGarbage();
       const { heapUsed, external } = process.memoryUsage();

@@ -3,7 +3,7 @@ import { type Lab, openLab } from "./lab.js";
 import { compareCount, compareWork, PRESENT_HEAP_BYTES, PRESENT_WORK } from "./present-work.js";
 import { SCENARIOS, type Scenario, type ScenarioName } from "./scenarios.js";
 
-/** As many as make a mean of small requests; of large ones each is like the other. */
+/** The number of requests for a mean. Small requests vary more than large ones. */
 const REQUESTS: Readonly<Record<ScenarioName, number>> = {
   small: 50,
   "4 MB of base64 in an answer": 2,
@@ -14,7 +14,7 @@ const REQUESTS: Readonly<Record<ScenarioName, number>> = {
 };
 const NAMES = Object.keys(SCENARIOS) as ScenarioName[];
 
-/** Far more than it takes; the machine may be busy. */
+/** Much longer than necessary, for a busy machine. */
 const TIMEOUT_MS = 60_000;
 
 async function open(flags?: readonly string[]): Promise<Lab> {
@@ -23,14 +23,14 @@ async function open(flags?: readonly string[]): Promise<Lab> {
   return lab;
 }
 
-/** The middle of three: the runtime keeps things for itself now and then, and gives them back late. */
+/** The median of three, because the runtime sometimes frees memory late. */
 async function countHeld(lab: Lab, scenario: Scenario): Promise<number> {
   const counts = [];
   for (let time = 0; time < 3; time++) counts.push(await lab.countHeld(scenario));
   return counts.toSorted((a, b) => a - b)[1] ?? 0;
 }
 
-describe("a request costs no more than it did", { timeout: TIMEOUT_MS }, () => {
+describe("a request costs no more work than before", { timeout: TIMEOUT_MS }, () => {
   it.each(NAMES)("%s", async (name) => {
     const lab = await open();
     const work = await lab.countWork(SCENARIOS[name], REQUESTS[name]);
@@ -39,8 +39,9 @@ describe("a request costs no more than it did", { timeout: TIMEOUT_MS }, () => {
   });
 
   it("in bytes of the heap", async () => {
-    // So that the same work takes the same bytes: nothing is collected while they are counted, and code is not
-    // compiled anew, with fewer objects, at a moment that depends on the machine.
+    // So that the same work allocates the same bytes: no garbage collection while counting, and no optimized
+    // code, which
+    // V8 compiles at a moment that depends on the machine.
     const lab = await open([
       "--min-semi-space-size=256",
       "--max-semi-space-size=256",
@@ -52,14 +53,14 @@ describe("a request costs no more than it did", { timeout: TIMEOUT_MS }, () => {
   });
 });
 
-describe("what a request costs", () => {
+describe("the comparison of work", () => {
   const present = PRESENT_WORK.small;
 
-  it("may rise by little", () => {
+  it("allows small increases", () => {
     expect(compareWork({ ...present, promises: present.promises * 1.1 }, present)).toEqual([]);
   });
 
-  it("is told where it rose by more, and where it fell by much", () => {
+  it("reports large increases and large decreases", () => {
     const work = { ...present, jsonParses: 3, promises: 8 };
     expect(compareWork(work, present)).toEqual([
       "jsonParses rose from 2 to 3 for one request; at most 2 are allowed",
