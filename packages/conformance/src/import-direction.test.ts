@@ -39,7 +39,7 @@ const RUNTIME_BOUND: Readonly<Record<string, readonly string[]>> = {
     "images/json-body.ts",
     "responses/base64.ts",
     "request/form-filter.ts",
-    "request/parse-json.ts",
+    "request/json.ts",
     "images/reference-image.ts",
   ],
   "node:crypto": ["util/sha256-node.ts"],

@@ -1,13 +1,13 @@
+import { GatewayError } from "../errors.js";
 import type { ByteCount } from "../util/held-bytes.js";
 import { BLOCK_BYTES, type BlockPool, createBlockPool, freshBlocks } from "./block-pool.js";
 import {
-  createSharedFile,
   createSpoolWriter,
   type OpenTemporaryFile,
   type OwnedWriter,
-  type SharedFile,
   type SpoolContext,
   type SpoolWriter,
+  type TemporaryFile,
 } from "./spooled-file.js";
 
 /**
@@ -52,7 +52,7 @@ export function createSpool({
     open(held) {
       const writers: OwnedWriter[] = [];
       let ownBytes = 0;
-      let file: SharedFile | undefined;
+      const file = createRequestFile(openFile, (bytes) => held.remove(bytes));
       let isClosed = false;
       const count = (more: number): void => {
         if (isClosed) return;
@@ -70,11 +70,8 @@ export function createSpool({
         },
         hasRoom: (more) => inUse + more <= maxBytes,
         count,
-        getFile() {
-          if (openFile === undefined) throw new Error("This runtime has no temporary files.");
-          file ??= createSharedFile(openFile, (bytes) => held.remove(bytes));
-          return file;
-        },
+        append: file.append,
+        getFile: file.get,
         isClosed: () => isClosed,
       };
       return {
@@ -89,11 +86,58 @@ export function createSpool({
           // Blocks that a reader still uses no longer count: the garbage collector gets them.
           inUse -= ownBytes;
           for (const writer of writers) writer.release();
-          file?.close();
+          file.close();
         },
       };
     },
   };
+}
+
+interface RequestFile extends Pick<SpoolContext, "append"> {
+  readonly get: SpoolContext["getFile"];
+  readonly close: () => void;
+}
+
+/**
+ * The temporary file of one request, opened at the first write. The files of its form stand in it one after another.
+ *
+ * @param onWritten called with the number of bytes that are no longer in memory
+ */
+function createRequestFile(open: OpenTemporaryFile, onWritten: (bytes: number) => void): RequestFile {
+  let opening: Promise<TemporaryFile> | undefined;
+  let opened: TemporaryFile | undefined;
+  let length = 0;
+  return {
+    async append(bytes) {
+      const range = { position: length, length: bytes.length };
+      length += range.length;
+      try {
+        opening ??= open?.();
+        opened = await opening;
+        await opened?.write(bytes, range.position);
+      } catch (cause) {
+        throw diskFull(cause);
+      }
+      onWritten(range.length);
+      return range;
+    },
+    get() {
+      if (opened === undefined) throw new Error("Nothing was written to the temporary file.");
+      return opened;
+    },
+    close() {
+      // The writer has already reported a file that could not be opened.
+      opening?.then((file) => file.close()).catch(() => undefined);
+    },
+  };
+}
+
+/** The disk is full, or its folder is not writable. The log shows the cause. */
+function diskFull(cause: unknown): GatewayError {
+  return new GatewayError("overloaded", "This server has no room for the form's files: try again soon.", {
+    retryAfterSeconds: 5,
+    cause,
+  });
 }
 
 const MIB = 1024 * 1024;

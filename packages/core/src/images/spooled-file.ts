@@ -1,4 +1,3 @@
-import { GatewayError } from "../errors.js";
 import { BLOCK_BYTES, type Block } from "./block-pool.js";
 import { setLender } from "./lend-chunks.js";
 import type { ImageBytes } from "./reference-image.js";
@@ -26,6 +25,12 @@ export interface OwnedWriter extends SpoolWriter {
   release(): void;
 }
 
+/** A part of a temporary file. */
+export interface FileRange {
+  readonly position: number;
+  readonly length: number;
+}
+
 /** What the files of one request share. */
 export interface SpoolContext {
   readonly takeBlock: () => Block;
@@ -34,7 +39,13 @@ export interface SpoolContext {
   readonly hasRoom: (more: number) => boolean;
   /** Counts bytes in memory that are not in blocks. */
   readonly count: (bytes: number) => void;
-  readonly getFile: () => SharedFile;
+  /**
+   * Adds bytes to the temporary file of the request. They must not change until the promise resolves.
+   * @throws GatewayError by the promise: `overloaded` if the disk is full
+   */
+  readonly append: (bytes: Uint8Array) => Promise<FileRange>;
+  /** The temporary file, after the first `append`. */
+  readonly getFile: () => TemporaryFile;
   readonly isClosed: () => boolean;
 }
 
@@ -67,11 +78,9 @@ export function createSpoolWriter(context: SpoolContext): OwnedWriter {
   };
 
   const writeToFile = async (bytes: Uint8Array): Promise<void> => {
-    const { range, written } = context.getFile().append(bytes);
-    stored.ranges.push(range);
     isWriting = true;
     try {
-      await written;
+      stored.ranges.push(await context.append(bytes));
     } finally {
       isWriting = false;
       if (isReleased) dropBlock();
@@ -138,11 +147,6 @@ interface StoredFile {
   readonly ranges: FileRange[];
   head: Uint8Array;
   byteLength: number;
-}
-
-interface FileRange {
-  readonly position: number;
-  readonly length: number;
 }
 
 function createSpooledFile(
@@ -221,60 +225,3 @@ export interface TemporaryFile {
 
 /** Creates a temporary file. `undefined` on runtimes that have none. */
 export type OpenTemporaryFile = (() => Promise<TemporaryFile>) | undefined;
-
-/** The temporary file of one request. The files of its form stand in it one after another. */
-export interface SharedFile {
-  /**
-   * Adds bytes, which must not change until `written`.
-   * @throws GatewayError by `written`: `overloaded` if the disk is full
-   */
-  append(bytes: Uint8Array): { readonly range: FileRange; readonly written: Promise<void> };
-  read(into: Uint8Array, position: number): Promise<void>;
-  readSync(into: Uint8Array, position: number): void;
-  close(): void;
-}
-
-/** @param onWritten called with the number of bytes that are no longer in memory */
-export function createSharedFile(
-  open: NonNullable<OpenTemporaryFile>,
-  onWritten: (bytes: number) => void,
-): SharedFile {
-  const opening = open();
-  let opened: TemporaryFile | undefined;
-  let length = 0;
-
-  const write = async (bytes: Uint8Array, { position }: FileRange): Promise<void> => {
-    try {
-      opened = await opening;
-      await opened.write(bytes, position);
-    } catch (cause) {
-      throw diskFull(cause);
-    }
-    onWritten(bytes.length);
-  };
-
-  return {
-    append(bytes) {
-      const range = { position: length, length: bytes.length };
-      length += range.length;
-      return { range, written: write(bytes, range) };
-    },
-    read: async (into, position) => (await opening).read(into, position),
-    readSync(into, position) {
-      if (opened === undefined) throw new Error("Nothing was written to the file.");
-      opened.readSync(into, position);
-    },
-    close() {
-      // The writer has already reported a file that could not be opened.
-      opening.then((file) => file.close()).catch(() => undefined);
-    },
-  };
-}
-
-/** The disk is full, or its folder is not writable. The log shows the cause. */
-function diskFull(cause: unknown): GatewayError {
-  return new GatewayError("overloaded", "This server has no room for the form's files: try again soon.", {
-    retryAfterSeconds: 5,
-    cause,
-  });
-}

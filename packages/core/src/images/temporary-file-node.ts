@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TemporaryFile } from "./spooled-file.js";
 
-/** Makes a file in the system's folder for temporary files; it has no name, so that a crash leaves nothing. */
+/** Creates a file in the system's temporary folder. It has no name, so a crash leaves nothing behind. */
 export async function openTemporaryFile(): Promise<TemporaryFile> {
   const path = join(tmpdir(), `calotype-upload-${crypto.randomUUID()}`);
-  // `x`: a file or link that is there already is never opened.
+  // `x`: an existing file or link is never opened.
   const handle = await open(path, "wx+", 0o600);
   await unlink(path).catch(async (error: unknown) => {
     await handle.close();
@@ -28,12 +28,12 @@ export async function openTemporaryFile(): Promise<TemporaryFile> {
         done = advance(done, readSync(handle.fd, into, done, into.length - done, position + done));
       }
     },
-    // Of a handle, unlike of a descriptor, this waits for reads that are under way.
+    // Closing a handle waits for reads in progress; closing a descriptor would not.
     close: () => handle.close(),
   };
 }
 
-/** A disk that is nearly full takes a part first, and says why with the next. */
+/** A nearly full disk writes a part of the bytes and reports the error at the next write. */
 async function writeAll(handle: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
   let done = 0;
   while (done < bytes.length) {

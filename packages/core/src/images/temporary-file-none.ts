@@ -1,4 +1,4 @@
 import type { OpenTemporaryFile } from "./spooled-file.js";
 
-/** Runtimes other than Node: all is kept in memory. */
+/** Other runtimes than Node keep all uploads in memory. */
 export const openTemporaryFile: OpenTemporaryFile = undefined;

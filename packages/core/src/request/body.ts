@@ -51,10 +51,6 @@ export function openBody({ body }: Pick<GatewayRequest, "body">, guard?: BodyGua
   /** Rejects the pending `next`. */
   let abandon: ((error: GatewayError) => void) | undefined;
 
-  const count = (length: number): void => {
-    received += length;
-    if (guard?.bytes.add(length) === false) throw overloaded();
-  };
   const start = (): void => {
     if (guard === undefined || stopClock !== undefined || isOver) return;
     guard.bytes.startReceiving();
@@ -69,36 +65,22 @@ export function openBody({ body }: Pick<GatewayRequest, "body">, guard?: BodyGua
     stopClock?.();
     guard?.bytes.finishReceiving();
   };
-  /** The result of `next`. */
-  const accept = ({ done, value }: IteratorResult<Uint8Array, unknown>): Uint8Array | undefined => {
-    abandon = undefined;
-    if (isOver) return undefined;
-    if (done === true) {
-      finish();
-      return undefined;
-    }
-    count(value.length);
-    return value;
-  };
-
   return {
-    next() {
+    async next() {
       start();
-      return new Promise((resolve, reject) => {
-        abandon = reject;
-        // Not an async function, which would create two promises for each chunk.
-        source.next().then(
-          // oxlint-disable-next-line promise/always-return -- It settles the promise around it.
-          (result) => {
-            try {
-              resolve(accept(result));
-            } catch (error) {
-              reject(error);
-            }
-          },
-          (cause: unknown) => reject(isGatewayError(cause) ? cause : cutOff(cause)),
-        );
-      });
+      const { promise, resolve, reject } = Promise.withResolvers<IteratorResult<Uint8Array, unknown>>();
+      abandon = reject;
+      source.next().then(resolve, (cause: unknown) => reject(isGatewayError(cause) ? cause : cutOff(cause)));
+      const { done, value } = await promise;
+      abandon = undefined;
+      if (isOver) return undefined;
+      if (done === true) {
+        finish();
+        return undefined;
+      }
+      received += value.length;
+      if (guard?.bytes.add(value.length) === false) throw overloaded();
+      return value;
     },
     cancel() {
       if (isOver) return;
@@ -107,6 +89,108 @@ export function openBody({ body }: Pick<GatewayRequest, "body">, guard?: BodyGua
       abandon?.(cutOff());
     },
   };
+}
+
+/**
+ * Reads all bytes of a request's body, at most `maxBytes`.
+ *
+ * @throws GatewayError `request_too_large`; `invalid_request_error` for a body shorter than its
+ * `content-length`, which a proxy may have cut; and what {@link IncomingBody.next} throws
+ */
+export async function readBody(
+  request: GatewayRequest,
+  maxBytes: number,
+  guard?: BodyGuard,
+): Promise<Uint8Array> {
+  const declared = Number(request.headers.get("content-length") ?? Number.NaN);
+  if (declared > maxBytes) throw tooLarge(maxBytes);
+  const body = openBody(request, guard);
+  const bytes = new BodyBytes(declared);
+  try {
+    for (let chunk = await body.next(); chunk !== undefined; chunk = await body.next()) {
+      if (bytes.length + chunk.length > maxBytes) throw tooLarge(maxBytes);
+      bytes.add(chunk);
+    }
+  } finally {
+    body.cancel();
+  }
+  if (bytes.length < declared) {
+    throw invalidRequest(`The body was cut on its way: ${bytes.length} of ${declared} bytes arrived.`);
+  }
+  return bytes.take();
+}
+
+/** The first allocation for a body that arrives in several chunks. */
+const FIRST_BYTES = 64 * 1024;
+/** When a body needs more memory, its allocation grows by this factor. Pages that are not written to take no memory. */
+const GROWTH = 4;
+/**
+ * Once this part of the declared bytes has arrived, the array gets its final size. So at most a third of a body is
+ * copied again as the array grows. With growth alone it may be nearly all of it, and the body is held twice meanwhile.
+ */
+const FINAL_SIZE_FROM = 1 / 16;
+
+/**
+ * Collects the bytes of a body. Chunks are copied into one array, so that many small chunks take no more memory than
+ * their bytes. The array grows with the bytes that have arrived. It grows to at most `declared`, or, if more bytes
+ * arrive, by as little as possible. So a client that declares many bytes and sends few of them uses little memory.
+ *
+ * What it gains: 8 bodies of 16 MB at once need half the memory. The simple version is a list of chunks and
+ * `Buffer.concat`, which has every body in memory twice.
+ */
+export class BodyBytes {
+  readonly #declared: number;
+  /** The first chunk, while it is the only one. It is not copied. */
+  #only: Uint8Array | undefined;
+  #whole: Uint8Array | undefined;
+  #length = 0;
+
+  /** @param declared the content-length; may be wrong or NaN */
+  constructor(declared: number) {
+    this.#declared = declared;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  add(chunk: Uint8Array): void {
+    if (chunk.length === 0) return;
+    if (this.#length === 0) this.#only = chunk;
+    else this.#copy(chunk);
+    this.#length += chunk.length;
+  }
+
+  /** All bytes as one array. */
+  take(): Uint8Array {
+    return this.#only ?? this.#whole?.subarray(0, this.#length) ?? new Uint8Array();
+  }
+
+  #copy(chunk: Uint8Array): void {
+    const whole = this.#reserve(this.#length + chunk.length);
+    whole.set(chunk, this.#length);
+  }
+
+  /** Returns the array with the bytes so far, and with room for `needed` bytes. */
+  #reserve(needed: number): Uint8Array {
+    const present = this.#only ?? this.#whole;
+    if (this.#whole !== undefined && this.#whole.length >= needed) return this.#whole;
+    const grown = new Uint8Array(this.#sizeFor(needed));
+    if (present !== undefined) grown.set(present.subarray(0, this.#length));
+    this.#only = undefined;
+    this.#whole = grown;
+    return grown;
+  }
+
+  /** How large the array becomes when it must hold `needed` bytes. */
+  #sizeFor(needed: number): number {
+    const wanted = Math.max(FIRST_BYTES, this.#length * GROWTH, needed);
+    // Also if nothing was declared.
+    if (!(needed <= this.#declared)) return wanted;
+    return this.#length >= this.#declared * FINAL_SIZE_FROM
+      ? this.#declared
+      : Math.min(this.#declared, wanted);
+  }
 }
 
 interface Source {
@@ -195,107 +279,8 @@ export function overloaded(): GatewayError {
   );
 }
 
-/**
- * All bytes of a request's body, at most `maxBytes`.
- *
- * @throws GatewayError `request_too_large`; `invalid_request_error` for a body shorter than its
- * `content-length`, which a proxy may have cut; and what {@link IncomingBody.next} throws
- */
-export async function readBody(
-  request: GatewayRequest,
-  maxBytes: number,
-  guard?: BodyGuard,
-): Promise<Uint8Array> {
-  const declared = Number(request.headers.get("content-length") ?? Number.NaN);
-  if (declared > maxBytes) throw tooLarge(maxBytes);
-  const body = openBody(request, guard);
-  const bytes = new BodyBytes(declared);
-  try {
-    for (let chunk = await body.next(); chunk !== undefined; chunk = await body.next()) {
-      if (bytes.length + chunk.length > maxBytes) throw tooLarge(maxBytes);
-      bytes.add(chunk);
-    }
-  } finally {
-    body.cancel();
-  }
-  if (bytes.length < declared) {
-    throw invalidRequest(`The body was cut on its way: ${bytes.length} of ${declared} bytes arrived.`);
-  }
-  return bytes.take();
-}
-
 function tooLarge(maxBytes: number): GatewayError {
   return new GatewayError("request_too_large", `The body is larger than ${maxBytes} bytes.`);
-}
-
-/** The first allocation for a body that arrives in several chunks. */
-const FIRST_BYTES = 64 * 1024;
-/** When a body needs more memory, its allocation grows by this factor. Pages that are not written to take no memory. */
-const GROWTH = 4;
-/**
- * Once this part of the declared bytes has arrived, the array gets its final size. So at most a third of a body is
- * copied again as the array grows. With growth alone it may be nearly all of it, and the body is held twice meanwhile.
- */
-const FINAL_SIZE_FROM = 1 / 16;
-
-/**
- * Collects the bytes of a body. Chunks are copied into one array, so that many small chunks take no more memory than
- * their bytes. The array grows with the bytes that have arrived. It grows to at most `declared`, or, if more bytes
- * arrive, by as little as possible. So a client that declares many bytes and sends few of them uses little memory.
- */
-export class BodyBytes {
-  readonly #declared: number;
-  /** The first chunk, while it is the only one. It is not copied. */
-  #only: Uint8Array | undefined;
-  #whole: Uint8Array | undefined;
-  #length = 0;
-
-  /** @param declared the content-length; may be wrong or NaN */
-  constructor(declared: number) {
-    this.#declared = declared;
-  }
-
-  get length(): number {
-    return this.#length;
-  }
-
-  add(chunk: Uint8Array): void {
-    if (chunk.length === 0) return;
-    if (this.#length === 0) this.#only = chunk;
-    else this.#copy(chunk);
-    this.#length += chunk.length;
-  }
-
-  /** All bytes as one array. */
-  take(): Uint8Array {
-    return this.#only ?? this.#whole?.subarray(0, this.#length) ?? new Uint8Array();
-  }
-
-  #copy(chunk: Uint8Array): void {
-    const whole = this.#reserve(this.#length + chunk.length);
-    whole.set(chunk, this.#length);
-  }
-
-  /** Returns the array with the bytes so far, and with room for `needed` bytes. */
-  #reserve(needed: number): Uint8Array {
-    const present = this.#only ?? this.#whole;
-    if (this.#whole !== undefined && this.#whole.length >= needed) return this.#whole;
-    const grown = new Uint8Array(this.#sizeFor(needed));
-    if (present !== undefined) grown.set(present.subarray(0, this.#length));
-    this.#only = undefined;
-    this.#whole = grown;
-    return grown;
-  }
-
-  /** How large the array becomes when it must hold `needed` bytes. */
-  #sizeFor(needed: number): number {
-    const wanted = Math.max(FIRST_BYTES, this.#length * GROWTH, needed);
-    // Also if nothing was declared.
-    if (!(needed <= this.#declared)) return wanted;
-    return this.#length >= this.#declared * FINAL_SIZE_FROM
-      ? this.#declared
-      : Math.min(this.#declared, wanted);
-  }
 }
 
 /** The error of a request whose body was read before the gateway got it. */

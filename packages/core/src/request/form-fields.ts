@@ -3,7 +3,7 @@ import type { FormFieldTypes } from "../families/family.js";
 import { createUploadedImage, detectMediaType, type ReferenceImage } from "../images/reference-image.js";
 import type { SpooledFile } from "../images/spooled-file.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
-import { parseJsonObject } from "./parse-json.js";
+import { parseJsonObject } from "./json.js";
 
 /** One part of a form. */
 export type FormPart =

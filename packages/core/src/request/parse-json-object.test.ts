@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { isUploadedImage } from "../images/reference-image.js";
 import { anyDocumentText } from "../testing/any-json-text.js";
 import type { JsonLimits, JsonObject } from "../util/json.js";
-import { parseJsonObject } from "./parse-json.js";
+import { parseJsonObject } from "./json.js";
 
 const MAX_DEPTH = 4;
 const LIMITS: JsonLimits = { maxDepth: MAX_DEPTH, maxValues: 1_000_000 };
