@@ -71,7 +71,9 @@ export async function runPipeline(
   let response: GatewayResponse;
   try {
     checkMethod(request.method);
-    const caller = await parts.authenticate(request.headers);
+    const found = parts.authenticate(request.headers);
+    // Awaited only if it is a promise, see `Authenticator`.
+    const caller = found instanceof Promise ? await found : found;
     report.setCaller(caller.id);
     const callerLimits = mergeLimits(caller.limits, parts.limits);
     slot = parts.takeSlot(request, { id: caller.id, concurrent: callerLimits.concurrent });

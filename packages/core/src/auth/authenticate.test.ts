@@ -1,11 +1,11 @@
 import { inspect } from "node:util";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { GatewayError } from "../errors.js";
+import type { HeaderReader } from "../http.js";
 import type { Caller } from "../types.js";
 import { hashApiKey } from "./api-key.js";
 import {
   type Authenticate,
-  type Authenticator,
   type CallerOptions,
   createAuthenticator,
   type FindCaller,
@@ -17,7 +17,10 @@ const KEY = "sk-canary-5c1f0e7a";
 const HASHED_KEY = "sk-canary-92b7d3e4";
 const NOW = Date.parse("2026-11-21T09:30:00Z");
 
-const authenticateBy = (find: FindCaller, now = () => NOW): Authenticator => createAuthenticator(find, now);
+const authenticateBy =
+  (find: FindCaller, now = () => NOW) =>
+  async (header: HeaderReader): Promise<Caller> =>
+    createAuthenticator(find, now)(header);
 
 const headers = (authorization?: string): Headers =>
   new Headers(authorization === undefined ? {} : { authorization });

@@ -21,22 +21,32 @@ export type Authenticate = (
 ) => Caller | null | undefined | Promise<Caller | null | undefined>;
 
 /** Looks up the caller that holds a key. */
-export type FindCaller = (apiKey: string, headers: HeaderReader) => Promise<Caller | undefined>;
+export type FindCaller = (
+  apiKey: string,
+  headers: HeaderReader,
+) => Caller | undefined | Promise<Caller | undefined>;
 
-/** Returns the caller of a request. @throws GatewayError `invalid_api_key` */
-export type Authenticator = (headers: HeaderReader) => Promise<Caller>;
+/**
+ * Returns the caller of a request. The result is a promise only if the operator checks keys: other code of the host may
+ * read the body as soon as the gateway waits, and the gateway must listen before.
+ * @throws GatewayError `invalid_api_key`
+ */
+export type Authenticator = (headers: HeaderReader) => Caller | Promise<Caller>;
 
 /** Creates an authenticator over {@link findByOperator} or {@link findByHash}. */
 export function createAuthenticator(find: FindCaller, now: () => number): Authenticator {
-  return async (headers) => {
+  const admit = (caller: Caller | undefined): Caller => {
+    if (caller === undefined) throw refused("Wrong API key.");
+    checkExpiry(caller, now());
+    return caller;
+  };
+  return (headers) => {
     const apiKey = readBearer(headers.get("authorization"));
     if (apiKey === undefined) {
       throw refused("No API key: send the header Authorization: Bearer <API_KEY>.");
     }
-    const caller = await find(apiKey, headers);
-    if (caller === undefined) throw refused("Wrong API key.");
-    checkExpiry(caller, now());
-    return caller;
+    const caller = find(apiKey, headers);
+    return caller instanceof Promise ? caller.then(admit) : admit(caller);
   };
 }
 
@@ -64,7 +74,7 @@ export function findByHash(callers: readonly CallerOptions[]): FindCaller {
   const byHash = new Map<string, Caller>(
     callers.map(({ key, hash, ...caller }) => [hash?.toLowerCase() ?? hashApiKey(key ?? ""), caller]),
   );
-  return async (apiKey) => byHash.get(hashApiKey(apiKey));
+  return (apiKey) => byHash.get(hashApiKey(apiKey));
 }
 
 function checkExpiry({ expiresAt }: Caller, now: number): void {
