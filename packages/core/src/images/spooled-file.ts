@@ -26,7 +26,7 @@ export interface OwnedWriter extends SpoolWriter {
 }
 
 /** A part of a temporary file. */
-export interface FileRange {
+interface FileRange {
   readonly position: number;
   readonly length: number;
 }
