@@ -152,6 +152,11 @@ export const CONNECTIONS: RowGroup = {
       (code) => ({ ways: WHOLE, sees: { status: code === timeout ? 504 : 502, code }, charges: NOTHING }),
     ),
     ...stopped(
+      ["The connection breaks between the report and the end of the JSON", "Silence between them"],
+      [`{"data":[{"url":"https://images.example/0.png"}],"usage":${report(1)}`],
+      (code) => ({ ways: WHOLE, sees: { status: code === timeout ? 504 : 502, code }, charges: NOTHING }),
+    ),
+    ...stopped(
       ["The connection breaks before the first event", "Silence before the first event"],
       [],
       (code) => ({

@@ -240,11 +240,14 @@ function findRefusal({ reader, success }: Reading): GatewayError | undefined {
   return findNoImageError(reader.facts.images, { ...reader.facts, upstreamRequestId });
 }
 
-/** Settles a response that cannot be sent to the client, and returns the error to respond with. */
+/**
+ * Settles a response that cannot be sent to the client, and returns the error to respond with. Nothing is charged for
+ * incomplete JSON, even if its usage has arrived.
+ */
 async function fail(reading: Reading, flaw: unknown): Promise<GatewayError> {
   reading.success.response.cancel();
   const error = toError(reading, flaw);
-  await settle(reading, { status: error.status, error, images: 0, isConclusive: false });
+  await settle(reading, { status: error.status, error, images: 0, isIncomplete: true, isConclusive: false });
   return error;
 }
 
@@ -284,16 +287,18 @@ interface Ended {
   readonly images: number;
   /** The usage if the provider reported none. */
   readonly usage?: { readonly generated_images: number } | undefined;
+  /** True if the usage that the provider reported does not count. */
+  readonly isIncomplete?: boolean;
   readonly isConclusive: boolean;
 }
 
 function settle({ call, success, reader }: Reading, ended: Ended): Promise<void> {
-  const { status, error, images, usage, isConclusive } = ended;
+  const { status, error, images, usage, isIncomplete = false, isConclusive } = ended;
   return call.hold.settle(success.sentTo, {
     status,
     errorCode: error && shownCodeOf(error),
     images,
-    usage: reader.facts.usage ?? usage,
+    usage: isIncomplete ? undefined : (reader.facts.usage ?? usage),
     isConclusive,
     upstreamRequestId: readRequestId(success.response) ?? reader.facts.upstreamRequestId,
   });
