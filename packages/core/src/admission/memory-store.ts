@@ -102,17 +102,8 @@ interface Window {
   endsAt: number;
 }
 
-interface WindowCounts {
-  /** True if the window has no room for the cost of the limit. */
-  isReached(limit: WindowLimit, now: number): boolean;
-  /** Returns the state of the window without the cost of the limit. */
-  read(limit: WindowLimit, now: number): WindowState;
-  /** Adds the cost of the limit, and returns the state after it. */
-  take(limit: WindowLimit, now: number): WindowState;
-}
-
 /** Counts in windows of time. A window begins with the first count in it. */
-function createWindowCounts(): WindowCounts {
+function createWindowCounts() {
   const windows = createExpiringMap<Window>(({ endsAt }, now) => endsAt <= now);
 
   const find = ({ key, windowMs }: WindowLimit, now: number): Window | undefined => {
@@ -127,9 +118,13 @@ function createWindowCounts(): WindowCounts {
     return window;
   };
   return {
-    isReached: (limit, now) => limit.cost > toState(limit, find(limit, now), now).remaining,
-    read: (limit, now) => toState(limit, find(limit, now), now),
-    take(limit, now) {
+    /** True if the window has no room for the cost of the limit. */
+    isReached: (limit: WindowLimit, now: number) =>
+      limit.cost > toState(limit, find(limit, now), now).remaining,
+    /** Returns the state of the window without the cost of the limit. */
+    read: (limit: WindowLimit, now: number) => toState(limit, find(limit, now), now),
+    /** Adds the cost of the limit, and returns the state after it. */
+    take(limit: WindowLimit, now: number) {
       const window = find(limit, now) ?? begin(limit, now);
       window.count += limit.cost;
       return toState(limit, window, now);
@@ -143,33 +138,27 @@ function toState({ limit }: WindowLimit, window: Window | undefined, now: number
   return { remaining: Math.max(0, limit - window.count), resetMs: window.endsAt - now };
 }
 
-interface SharedSlots {
-  isFull(limit: ConcurrencyLimit, now: number): boolean;
-  /** Takes a slot for the request with this id, whether or not one is free. */
-  take(limit: ConcurrencyLimit, id: string, now: number): void;
-  release(limit: ConcurrencyLimit, id: string, now: number): void;
-}
-
 /** Slots of running requests. A slot is free again when it is released or when its lease ends. */
-function createSharedSlots(): SharedSlots {
+function createSharedSlots() {
   /** For each limit: the requests that have a slot, and the ends of their leases. */
   const byKey = createExpiringMap<Map<string, number>>((leases, now) => {
     for (const endsAt of leases.values()) if (endsAt > now) return false;
     return true;
   });
   return {
-    isFull({ key, limit }, now) {
+    isFull({ key, limit }: ConcurrencyLimit, now: number) {
       const leases = byKey.get(key, now);
       if (leases === undefined || leases.size < limit) return false;
       for (const [id, endsAt] of leases) if (endsAt <= now) leases.delete(id);
       return leases.size >= limit;
     },
-    take({ key, leaseMs }, id, now) {
+    /** Takes a slot for the request with this id, whether or not one is free. */
+    take({ key, leaseMs }: ConcurrencyLimit, id: string, now: number) {
       const leases = byKey.get(key, now) ?? new Map<string, number>();
       leases.set(id, now + leaseMs);
       byKey.set(key, leases, now);
     },
-    release({ key }, id, now) {
+    release({ key }: ConcurrencyLimit, id: string, now: number) {
       byKey.get(key, now)?.delete(id);
     },
   };
@@ -177,25 +166,10 @@ function createSharedSlots(): SharedSlots {
 
 type Repeat = Extract<AdmissionDecision, { kind: "replay" | "not_replayable" | "conflict" | "running" }>;
 
-interface IdempotencyKeys {
-  /** Returns the decision for a request whose key is in use; `undefined` if the key is free. */
-  findRepeat(claim: IdempotencyRequest, now: number): Repeat | undefined;
-  /** Takes a free key for the request with this id. */
-  begin(claim: IdempotencyRequest, id: string, now: number): void;
-  /** A request whose lease has ended can still finish, unless another request has the key. */
-  finish(claim: IdempotencyRequest, end: KeyEnd): void;
-}
-
 interface KeyEnd {
   readonly id: string;
   readonly outcome: IdempotencyOutcome;
   readonly at: number;
-}
-
-interface RunningKey {
-  readonly id: string;
-  readonly fingerprint: string;
-  readonly until: number;
 }
 
 interface FinishedKey {
@@ -203,8 +177,12 @@ interface FinishedKey {
   readonly until: number;
 }
 
+interface RunningKey extends FinishedKey {
+  readonly id: string;
+}
+
 /** Idempotency keys and stored responses. The bounds apply to finished requests only. */
-function createIdempotencyKeys(maxResponses: number, maxResponseBytes: number): IdempotencyKeys {
+function createIdempotencyKeys(maxResponses: number, maxResponseBytes: number) {
   const running = createExpiringMap<RunningKey>(({ until }, now) => until <= now);
   /** The oldest first. */
   const finished = new Map<string, FinishedKey>();
@@ -245,7 +223,8 @@ function createIdempotencyKeys(maxResponses: number, maxResponseBytes: number): 
   };
 
   return {
-    findRepeat({ key, fingerprint }, now) {
+    /** Returns the decision for a request whose key is in use; `undefined` if the key is free. */
+    findRepeat({ key, fingerprint }: IdempotencyRequest, now: number): Repeat | undefined {
       const ended = findFinished(key, now);
       const found = ended ?? running.get(key, now);
       if (found === undefined) return undefined;
@@ -254,11 +233,13 @@ function createIdempotencyKeys(maxResponses: number, maxResponseBytes: number): 
       const response = responses.get(key);
       return response === undefined ? { kind: "not_replayable" } : { kind: "replay", response };
     },
-    begin({ key, fingerprint, leaseMs }, id, now) {
+    /** Takes a free key for the request with this id. */
+    begin({ key, fingerprint, leaseMs }: IdempotencyRequest, id: string, now: number) {
       forget(key);
       running.set(key, { id, fingerprint, until: now + leaseMs }, now);
     },
-    finish({ key, fingerprint }, { id, outcome, at }) {
+    /** A request whose lease has ended can still finish, unless another request has the key. */
+    finish({ key, fingerprint }: IdempotencyRequest, { id, outcome, at }: KeyEnd) {
       const owner = running.get(key, at)?.id ?? id;
       if (owner !== id || findFinished(key, at) !== undefined) return;
       running.delete(key);
