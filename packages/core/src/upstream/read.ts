@@ -1,7 +1,6 @@
 import { GatewayError, isGatewayError } from "../errors.js";
 import type { HeaderReader } from "../http.js";
 import type { Logger } from "../logger.js";
-
 import type { ByteCount } from "../util/held-bytes.js";
 import { checkJsonValue, isJsonObject, type JsonObject } from "../util/json.js";
 import { toUpstreamError } from "./failure.js";
