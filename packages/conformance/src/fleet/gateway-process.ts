@@ -56,6 +56,9 @@ const logger = {
   error: (fields: object, message: string) => void process.stderr.write(`${message} ${inspect(fields)}\n`),
 };
 
+/** The interval of the gateway's maintenance, which includes the sweep. */
+const MAINTENANCE_MS = 10_000;
+
 let sweep = (): void => {
   throw new Error("It sweeps from its first request on.");
 };
@@ -86,8 +89,9 @@ const gateway = createGateway(
     logger,
   },
   {
-    repeat: (work) => {
-      sweep = work;
+    repeat: (work, everyMs) => {
+      // Slow bodies are watched by a shorter interval, and must not replace the sweep.
+      if (everyMs === MAINTENANCE_MS) sweep = work;
       return () => undefined;
     },
   },
