@@ -261,8 +261,9 @@ function nest(random: Random, depth: number): string {
     : `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
 }
 
-/** Larger texts are drawn again: they take long, and the limits of the body readers do not let them pass. */
+/** The body readers refuse larger and deeper values, so the families never get them. */
 const MAX_FIELDS_LENGTH = 8_000;
+const MAX_FIELDS_DEPTH = 32;
 
 /** An object with a few changes after which it is still an object. */
 export function mutateFields(random: Random, fields: JsonFields): JsonFields {
@@ -270,11 +271,16 @@ export function mutateFields(random: Random, fields: JsonFields): JsonFields {
   if (text.length > MAX_FIELDS_LENGTH) return fields;
   try {
     const mutated: unknown = JSON.parse(text);
-    return isFields(mutated) ? mutated : fields;
+    return isFields(mutated) && !isDeeper(mutated, MAX_FIELDS_DEPTH) ? mutated : fields;
   } catch {
     // Some changes are not JSON.
     return fields;
   }
+}
+
+function isDeeper(value: unknown, depth: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return depth === 0 || Object.values(value).some((item) => isDeeper(item, depth - 1));
 }
 
 type JsonFields = Readonly<Record<string, unknown>>;
