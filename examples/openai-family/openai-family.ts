@@ -1,10 +1,10 @@
 // A family from outside the package: image models of OpenAI, or of any server that speaks OpenAI's API.
 import type {
+  Capabilities,
   Family,
   ImageRequest,
   ImageResult,
   JsonObject,
-  ModelLimits,
   NormalizeContext,
   ResponseFormat,
   ResultImage,
@@ -20,7 +20,7 @@ import {
   readText,
 } from "@calotype/core/families";
 
-const LIMITS: Readonly<Record<string, ModelLimits>> = { "dall-e-3": { maxImages: 1 } };
+const LIMITS: Readonly<Record<string, Capabilities>> = { "dall-e-3": { maxImages: 1 } };
 const MAX_IMAGES = 10;
 
 /**
@@ -38,7 +38,7 @@ export const openaiFamily: Family = {
   defaultBaseUrl: "https://api.openai.com/v1",
   operations: new Set(["generate"]),
   reportsTokens: true,
-  findLimits: (name) => LIMITS[name],
+  findCapabilities: (name) => LIMITS[name],
   normalize,
   toUpstream,
   fromUpstream,
@@ -50,7 +50,7 @@ function normalize(fields: JsonObject, context: NormalizeContext): ImageRequest 
   const { prompt, n = 1, stream = false } = fields;
   if (typeof prompt !== "string" || prompt === "") throw invalidRequest("prompt is required.", "prompt");
   if (stream !== false) throw invalidRequest("stream is not offered for this model: leave it out.", "stream");
-  const most = context.limits?.maxImages ?? MAX_IMAGES;
+  const most = context.capabilities?.maxImages ?? MAX_IMAGES;
   if (typeof n !== "number" || !Number.isInteger(n) || n < 1 || n > most) {
     throw invalidRequest(`n must be a whole number from 1 to ${most}.`, "n");
   }

@@ -25,18 +25,18 @@ import { createSpool, toSpoolBytes } from "./images/spool.js";
 import { createMaintenance, createTracker, type Maintenance, type Tracker } from "./lifecycle.js";
 import { consoleLogger, createSafeLogger } from "./logger.js";
 import { createModelResolver, type ModelTables } from "./models/resolve-model.js";
-import { checkFixedOptions, checkOptions } from "./options/check-options.js";
-import { type LoadedOptions, loadOptions } from "./options/load-options.js";
+import { type LoadedOptions, loadOptions } from "./options/load.js";
 import {
   DEFAULT_BODY_LIMITS,
   DEFAULT_IDEMPOTENCY,
-  DEFAULT_MAX_ANSWER_BYTES,
   DEFAULT_MAX_BYTES_IN_FLIGHT,
   DEFAULT_MAX_CALLER_SHARE,
+  DEFAULT_MAX_UPSTREAM_RESPONSE_BYTES,
   DEFAULT_RESPONSE_IDLE_SECONDS,
   DEFAULT_UPLOAD_MEMORY_BYTES,
   type GatewayOptions,
 } from "./options/options.js";
+import { checkFixedOptions, checkOptions } from "./options/validate.js";
 import type { PipelineParts } from "./pipeline.js";
 import { createKeyMask, createSecretMask } from "./redact.js";
 import { createReaderLimit } from "./responses/reader-limit.js";
@@ -175,7 +175,7 @@ function createPermanentParts(
     beforeSend: options.beforeSend,
     heartbeatMs: options.heartbeatSeconds && options.heartbeatSeconds * 1000,
     backgroundReads: createBackgroundReads(BACKGROUND_READS),
-    maxResponseBytes: options.maxResponseBytes ?? DEFAULT_MAX_ANSWER_BYTES,
+    maxResponseBytes: options.maxUpstreamResponseBytes ?? DEFAULT_MAX_UPSTREAM_RESPONSE_BYTES,
     health: createChannelHealth(
       now,
       DEFAULT_HEALTH_POLICY,

@@ -56,7 +56,7 @@ describe("requests at once", () => {
   it("of a model are its own", async () => {
     const slow = openSlowProvider();
     const models = {
-      doodle: { family: "seedream", callerLimits: { concurrent: 1 } },
+      doodle: { family: "seedream", limits: { concurrent: 1 } },
       "seedream-4-0-250828": { family: "seedream" },
     };
     const { post } = open(

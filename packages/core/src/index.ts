@@ -30,6 +30,7 @@ export {
 } from "./errors.js";
 export type { BeforeSend, FailureEvent, RequestEvent } from "./events.js";
 export type {
+  Capabilities,
   FailureScope,
   Family,
   NormalizeContext,
@@ -40,7 +41,6 @@ export type {
   UpstreamFailure,
   UpstreamFailureKind,
 } from "./families/family.js";
-export type { ModelLimits } from "./families/model-limits.js";
 export type { CloseOptions, Gateway, GatewayStatus } from "./gateway.js";
 export { createGateway } from "./gateway.js";
 export type { GatewayRequest, GatewayResponse, GatewayResponseBody, HeaderReader } from "./http.js";
@@ -49,10 +49,14 @@ export type { ReferenceImage, UploadedImage } from "./images/reference-image.js"
 export type { SizeLimits } from "./images/size.js";
 export { consoleLogger, type Logger } from "./logger.js";
 export type { ModelOptions } from "./models/resolve-model.js";
-export { GatewayOptionsError } from "./options/check-options.js";
-export type { Loadable } from "./options/loadable.js";
-export type { BillingOptions, GatewayOptions, IdempotencyOptions } from "./options/options.js";
-export type { OptionsProblem } from "./options/options-problem.js";
+export type {
+  BillingOptions,
+  GatewayOptions,
+  IdempotencyOptions,
+  Loadable,
+  OptionsProblem,
+} from "./options/options.js";
+export { GatewayOptionsError } from "./options/validate.js";
 export type { BodyLimits } from "./request/read-request.js";
 export type {
   AttemptRecord,

@@ -130,7 +130,7 @@ describe("whose limits count", () => {
 
   it("a model's beside the others, for each caller and that model alone", async () => {
     const models = {
-      doodle: { family: "seedream", callerLimits: { requestsPerMinute: 1 } },
+      doodle: { family: "seedream", limits: { requestsPerMinute: 1 } },
       "image-plus": { family: "qwen-image" },
     };
     const { post } = open({ requestsPerMinute: 10 }, undefined, { models });
@@ -146,10 +146,10 @@ describe("whose limits count", () => {
   });
 
   it("a series' for all of its endless names together, but for those that stand for themselves", async () => {
-    const callerLimits = { requestsPerMinute: 2 };
+    const limits = { requestsPerMinute: 2 };
     const models = {
-      "image-2.0*": { family: "qwen-image", callerLimits },
-      "image-2.0-pro": { family: "qwen-image", callerLimits },
+      "image-2.0*": { family: "qwen-image", limits },
+      "image-2.0-pro": { family: "qwen-image", limits },
     };
     const { post } = open({}, undefined, { models });
     const ask = (model: string): Promise<Answer> => post({ model, prompt: "x" });

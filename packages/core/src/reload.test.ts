@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { GatewayOptionsError } from "./options/check-options.js";
 import type { GatewayOptions } from "./options/options.js";
+import { GatewayOptionsError } from "./options/validate.js";
 import {
   ARK_ANSWER,
   CALLER_KEY,
@@ -187,9 +187,9 @@ describe("a reload", () => {
 describe("options that take time to read", () => {
   it("do not hide what is wrong with the others", () => {
     const sources = toSources({ ...createStore(), failure: new Error("the back office is down") });
-    const wrong = { ...sources, basePath: "ai", maxResponseBytes: -1 };
+    const wrong = { ...sources, basePath: "ai", maxUpstreamResponseBytes: -1 };
     expect(() => createTestGateway(undefined, wrong)).toThrow(
-      /basePath must begin.*\n.*maxResponseBytes must be/,
+      /basePath must begin.*\n.*maxUpstreamResponseBytes must be/,
     );
   });
 

@@ -28,7 +28,7 @@ async function startGateway(listener: Listener, options: Partial<GatewayOptions>
         family,
         apiKey: "k",
         baseUrl: server.url,
-        timeouts: { connectMs: 1_000, firstByteMs: 300, idleMs: 300 },
+        timeouts: { connectSeconds: 1, firstByteSeconds: 0.3, idleSeconds: 0.3 },
       })),
       billing: { model_details: { "*": { pricing_mode: "per-request", model_price: "0.1" } } },
       ...options,
@@ -98,7 +98,7 @@ describe("a provider that answers 200 with", () => {
         };
         more();
       },
-      { maxResponseBytes: 100_000 },
+      { maxUpstreamResponseBytes: 100_000 },
     );
     expect(await ask(gateway)).toMatchObject({
       ...invalid,
@@ -110,7 +110,7 @@ describe("a provider that answers 200 with", () => {
 
   it("exactly the bytes allowed is an answer", async () => {
     const text = JSON.stringify(ARK_ANSWER);
-    const options = { maxResponseBytes: text.length };
+    const options = { maxUpstreamResponseBytes: text.length };
     expect(
       await ask(await startGateway((_request, response) => void response.end(text), options)),
     ).toMatchObject({ status: 200 });

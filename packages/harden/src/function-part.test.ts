@@ -406,7 +406,8 @@ describe("the rules of the families", () => {
     [
       "a request that the interface allows is taken",
       change({
-        normalize: (fields, context) => seedream.normalize(fields, { ...context, limits: { maxImages: 14 } }),
+        normalize: (fields, context) =>
+          seedream.normalize(fields, { ...context, capabilities: { maxImages: 14 } }),
       }),
     ],
     [

@@ -136,7 +136,7 @@ function pricesOf(models: object): typeof PRICES {
 }
 
 /** Patience on one machine: what takes longer fails. */
-const TIMEOUTS = { connectMs: 2_000, firstByteMs: 10_000, idleMs: 10_000 };
+const TIMEOUTS = { connectSeconds: 2, firstByteSeconds: 10, idleSeconds: 10 };
 
 /** A channel of family A at a provider. */
 export function seedreamChannel(origin: string): ChannelOptions {

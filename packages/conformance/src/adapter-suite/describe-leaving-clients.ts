@@ -66,7 +66,7 @@ export function describeLeavingClients(host: AdapterHost, providers: () => Provi
     });
 
     it("leaves a record if the provider never responds, and the next request is served", async () => {
-      const timeouts = { connectMs: 1000, firstByteMs: 300, idleMs: 300 };
+      const timeouts = { connectSeconds: 1, firstByteSeconds: 0.3, idleSeconds: 0.3 };
       const { arkBaseUrl } = providers().server;
       const { gateway, records } = startGateway(providers(), {
         models: { [SEEDREAM_BODY.model]: { family: "seedream" } },

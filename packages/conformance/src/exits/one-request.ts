@@ -11,7 +11,7 @@ const gateway = createGateway({
       apiKey: "k",
       baseUrl,
       modelMapping: { m: "doubao-seedream-4-0-250828" },
-      timeouts: { connectMs: 5_000, firstByteMs: 300, idleMs: 300 },
+      timeouts: { connectSeconds: 5, firstByteSeconds: 0.3, idleSeconds: 0.3 },
     },
   ],
   callers: [{ id: "tester", key }],

@@ -145,9 +145,9 @@ export const CONNECTIONS: RowGroup = {
     "The request is not sent again: an image may have been made. In a stream, the images that came are charged. For incomplete JSON nothing is charged. The provider may bill you for images that no client received.",
   rows: [
     silentOrCut(cuts, "The connection breaks before the response", 502, invalid),
-    silentOrCut(hangs, "No response within `firstByteMs`", 504, timeout),
+    silentOrCut(hangs, "No response within `firstByteSeconds`", 504, timeout),
     ...stopped(
-      ["The connection breaks inside the JSON", "Silence inside the JSON for `idleMs`"],
+      ["The connection breaks inside the JSON", "Silence inside the JSON for `idleSeconds`"],
       ['{"data":[{"url":"https://images.example/0.png"}'],
       (code) => ({ ways: WHOLE, sees: { status: code === timeout ? 504 : 502, code }, charges: NOTHING }),
     ),

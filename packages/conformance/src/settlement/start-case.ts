@@ -101,7 +101,7 @@ function describeChannels(
     apiKey: CHANNEL_KEY,
     baseUrl: behind === "provider" ? providerUrl : NOBODY,
     priority: channels.length - index,
-    timeouts: { connectMs: 5_000, firstByteMs: silenceMs, idleMs: silenceMs },
+    timeouts: { connectSeconds: 5, firstByteSeconds: silenceMs / 1000, idleSeconds: silenceMs / 1000 },
     retryUnsafe,
   }));
 }

@@ -8,7 +8,7 @@ import type { AdmissionDecision } from "./store.js";
 
 const NOW = 1_800_000_000_000;
 const DAY_MS = 86_400_000;
-const SLOW = { connectMs: 1_000, firstByteMs: DAY_MS, idleMs: 2_000 };
+const SLOW = { connectSeconds: 1, firstByteSeconds: DAY_MS / 1000, idleSeconds: 2 };
 
 /** Returns the lifetime of the hold of a request to these channels. */
 async function findLeaseMs(channels: readonly Partial<ChannelOptions>[]): Promise<number> {

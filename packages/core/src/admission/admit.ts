@@ -67,7 +67,7 @@ export async function admit(parts: AdmissionParts, call: CallToAdmit): Promise<A
     callerId: caller.id,
     callerLimits: call.callerLimits,
     model: model.entry,
-    modelLimits: model.callerLimits,
+    modelLimits: model.limits,
     maxImages: call.request.maxImages,
     leaseMs: model.leaseMs,
   });

@@ -221,7 +221,7 @@ describe("the cost of a request", () => {
       ofMany.push(await measure(large, 10_000, round));
     }
 
-    // A scan of all records for each request would make it tens of times as slow.
-    expect(Math.min(...ofMany)).toBeLessThan(8 * Math.min(...ofOne));
+    // A scan of all records for each request would make it more than thirty times as slow.
+    expect(Math.min(...ofMany)).toBeLessThan(20 * Math.min(...ofOne));
   });
 });

@@ -59,7 +59,7 @@ describe("the models of a channel", () => {
 describe("the other options of a channel", () => {
   it("have separate defaults", () => {
     expect(create({}).timeouts).toEqual({ connectMs: 10_000, firstByteMs: 900_000, idleMs: 300_000 });
-    const timeouts = { idleMs: 5, connectMs: undefined } as object;
+    const timeouts = { idleSeconds: 0.005, connectSeconds: undefined } as object;
     expect(create({ timeouts }).timeouts).toEqual({ connectMs: 10_000, firstByteMs: 900_000, idleMs: 5 });
     expect(create({})).toMatchObject({ priority: 0, weight: 1, headers: {}, retryUnsafe: false });
   });
@@ -141,7 +141,7 @@ describe("the health ids of a channel", () => {
   it.each<[string, Partial<ChannelOptions>]>([
     ["weights", { weight: 7, priority: 3 }],
     ["mappings", { modelMapping: { a: "b" } }],
-    ["timeouts", { timeouts: { idleMs: 5 } }],
+    ["timeouts", { timeouts: { idleSeconds: 0.005 } }],
   ])("stay the same with other %s", (_what, options) => {
     expect(idsOf(options)).toEqual(idsOf({}));
   });

@@ -40,12 +40,21 @@ export interface ChannelOptions {
    * random.
    */
   headers?: Readonly<Record<string, string>> | undefined;
-  /** Milliseconds. Default: connect 10 s, first byte 900 s, idle 300 s. */
-  timeouts?: Partial<Timeouts> | undefined;
+  timeouts?: TimeoutOptions | undefined;
   /** Hosts of result links that may have an address in a private network. Default: none. */
   resultHosts?: readonly string[] | undefined;
   /** Send a request again on another channel even if an image may have been made. Default false. */
   retryUnsafe?: boolean | undefined;
+}
+
+/** How long a provider may take. */
+export interface TimeoutOptions {
+  /** Until the connection is accepted. Default 10. */
+  readonly connectSeconds?: number | undefined;
+  /** From the end of the request to the first byte of the response. An image takes a minute and more. Default 900. */
+  readonly firstByteSeconds?: number | undefined;
+  /** Between two chunks of the response. Default 300. */
+  readonly idleSeconds?: number | undefined;
 }
 
 /** How long a provider may take, in milliseconds. */
@@ -103,7 +112,7 @@ export interface Route {
   readonly upstreamModel: string;
 }
 
-const DEFAULT_TIMEOUTS: Timeouts = { connectMs: 10_000, firstByteMs: 900_000, idleMs: 300_000 };
+const DEFAULT_TIMEOUTS = { connectSeconds: 10, firstByteSeconds: 900, idleSeconds: 300 };
 
 /** Creates a channel from validated options. */
 export function createChannel(options: ChannelOptions, family: Family): Channel {
@@ -179,11 +188,11 @@ function toLowerCaseNames(headers: Readonly<Record<string, string>>): Record<str
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-function toTimeouts({ connectMs, firstByteMs, idleMs }: Partial<Timeouts>): Timeouts {
+function toTimeouts({ connectSeconds, firstByteSeconds, idleSeconds }: TimeoutOptions): Timeouts {
   return {
-    connectMs: connectMs ?? DEFAULT_TIMEOUTS.connectMs,
-    firstByteMs: firstByteMs ?? DEFAULT_TIMEOUTS.firstByteMs,
-    idleMs: idleMs ?? DEFAULT_TIMEOUTS.idleMs,
+    connectMs: (connectSeconds ?? DEFAULT_TIMEOUTS.connectSeconds) * 1000,
+    firstByteMs: (firstByteSeconds ?? DEFAULT_TIMEOUTS.firstByteSeconds) * 1000,
+    idleMs: (idleSeconds ?? DEFAULT_TIMEOUTS.idleSeconds) * 1000,
   };
 }
 

@@ -1,4 +1,5 @@
 import type { ProducedBody } from "../images/json-body.js";
+import type { SizeLimits } from "../images/size.js";
 import type {
   FailureReason,
   ImageRequest,
@@ -9,7 +10,24 @@ import type {
   Usage,
 } from "../types.js";
 import type { JsonObject } from "../util/json.js";
-import type { ModelLimits } from "./model-limits.js";
+
+/** What one model can do. Data, not code: `models[…].capabilities` can replace a row. */
+export interface Capabilities {
+  /** Sizes the model takes; `"none"` when it takes no size at all. Absent: not checked. */
+  readonly size?: SizeLimits | "none" | undefined;
+  /** How many reference images a request carries. */
+  readonly references?: { readonly min?: number | undefined; readonly max: number } | undefined;
+  /** Images that one request may make. */
+  readonly maxImages?: number | undefined;
+  /**
+   * The most layers that `layer_decomposition` makes beside the base image. Default for `seedream`: 99 for a model
+   * with `5-5` in its name or in its name at a channel, 16 for all others. Set it if an endpoint identifier (`ep-…`)
+   * hides the name.
+   */
+  readonly maxLayers?: number | undefined;
+  /** Reference images and images made, together. */
+  readonly maxReferencesAndImages?: number | undefined;
+}
 
 /** What a family is told of a request beside its fields. */
 export interface NormalizeContext {
@@ -18,8 +36,8 @@ export interface NormalizeContext {
   readonly model: string;
   /** The model's names at the channels that serve it. Absent: not known. */
   readonly upstreamModels?: readonly string[] | undefined;
-  /** The model's row of limits; absent: nothing is checked against it. */
-  readonly limits: ModelLimits | undefined;
+  /** The model's row of capabilities; absent: nothing is checked against it. */
+  readonly capabilities: Capabilities | undefined;
   /** The default response format of the caller, the model or the gateway. */
   readonly defaultResponseFormat: ResponseFormat | undefined;
 }
@@ -74,8 +92,8 @@ export interface Family {
   readonly operations: ReadonlySet<Operation>;
   /** False when the provider reports no tokens, so that `per-token` pricing is refused at start. */
   readonly reportsTokens: boolean;
-  /** The row of the family's table of limits that a name finds, where it has a table. */
-  findLimits?(name: string): ModelLimits | undefined;
+  /** The row of the family's table of capabilities that a name finds, where it has a table. */
+  findCapabilities?(name: string): Capabilities | undefined;
   /**
    * True where `normalize` takes an `UploadedImage` wherever a data URL may stand as `image`, or in a list that is
    * `image`, so that long ones stay the bytes that came. Absent: data URLs of JSON are texts.

@@ -10,8 +10,8 @@ export {
 } from "../images/reference-image.js";
 export { checkSize, type SizeLimits, type SizeStyle } from "../images/size.js";
 export { isJsonObject, type JsonObject } from "../util/json.js";
-export { failureKindOfStatus } from "./failure-kind.js";
 export type {
+  Capabilities,
   Family,
   FormFieldTypes,
   NormalizeContext,
@@ -20,9 +20,8 @@ export type {
   StreamResult,
   UpstreamCall,
 } from "./family.js";
-export type { ModelLimits } from "./model-limits.js";
 export { qwenImage } from "./qwen-image/qwen-image.js";
-export { readCount, readText } from "./read-values.js";
 export { seedream } from "./seedream/seedream.js";
 export type { SequentialFields } from "./seedream/sequential-images.js";
 export { applyImageCount } from "./seedream/sequential-images.js";
+export { failureKindOfStatus, readCount, readText } from "./shared.js";

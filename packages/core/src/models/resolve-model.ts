@@ -1,8 +1,7 @@
 import { isName } from "../billing/stored-entries.js";
 import { type Channel, findLeaseMs, healthIdsOf } from "../channels/channel.js";
 import { GatewayError, invalidRequest } from "../errors.js";
-import type { Family } from "../families/family.js";
-import type { ModelLimits } from "../families/model-limits.js";
+import type { Capabilities, Family } from "../families/family.js";
 import type { Caller, CallerLimits, Operation, ResponseFormat } from "../types.js";
 import { remember } from "../util/remember.js";
 import { createSeriesMap, includesName, isSeries } from "../util/series.js";
@@ -11,12 +10,15 @@ import { createSeriesMap, includesName, isSeries } from "../util/series.js";
 export interface ModelOptions {
   /** The wire format of the providers: `seedream`, `qwen-image`, or the name of your own family. */
   family: string;
-  /** The name of a row of the family's limits, or your own row. Default: the row of the service name, if there is one. */
-  limits?: string | ModelLimits | undefined;
+  /**
+   * What the model can do: the name of a row of the family's capabilities, or your own row. Default: the row of the
+   * service name, if there is one.
+   */
+  capabilities?: string | Capabilities | undefined;
   /** Response format for requests without one. The default of the caller has precedence. */
   responseFormat?: ResponseFormat | undefined;
   /** Limits of each caller for this model, or for all names of this series together, in addition to its other limits. */
-  callerLimits?: CallerLimits | undefined;
+  limits?: CallerLimits | undefined;
 }
 
 /** A model that a caller may use, and the channels that serve it. */
@@ -26,9 +28,10 @@ export interface ResolvedModel {
   /** Its key in `models`: its name, or the series that the name belongs to. */
   readonly entry: string;
   readonly family: Family;
-  readonly limits: ModelLimits | undefined;
+  readonly capabilities: Capabilities | undefined;
   readonly responseFormat: ResponseFormat | undefined;
-  readonly callerLimits: CallerLimits | undefined;
+  /** Limits of each caller for this model. */
+  readonly limits: CallerLimits | undefined;
   /** At least one. */
   readonly channels: readonly Channel[];
   /** The model's names at these channels. */
@@ -74,14 +77,14 @@ export function createModelResolver(
     if (match === undefined || family === undefined) return undefined;
     const serving = channels.filter((channel) => serves(channel, name));
     if (serving.length === 0) return undefined;
-    const { limits, responseFormat, callerLimits } = match.value;
+    const { capabilities, responseFormat, limits } = match.value;
     return {
       name,
       entry: match.key,
       family,
-      limits: findModelLimits(limits, name, family),
+      capabilities: findCapabilities(capabilities, name, family),
       responseFormat,
-      callerLimits,
+      limits,
       ...describeChannels({ name, entry: match.key }, serving),
     };
   };
@@ -92,10 +95,13 @@ export function createModelResolver(
     const found = isPlainName(name) && spell(name) === name ? findServing(name) : undefined;
     return found === undefined || isCaseInsensitive || !isOtherRow(found) ? found : undefined;
   });
-  /** True if another case of the name selects another row of limits: `image-2.0-PRO` would get the row of `image-2.0*`. */
+  /** True if another case of the name selects another row of capabilities: `image-2.0-PRO` would get the row of `image-2.0*`. */
   const isOtherRow = ({ name, entry, family }: ResolvedModel): boolean => {
-    const isByName = typeof models[entry]?.limits === "undefined";
-    return isByName && !isSameRow(family.findLimits?.(name), family.findLimits?.(foldRest(name, entry)));
+    const isByName = typeof models[entry]?.capabilities === "undefined";
+    return (
+      isByName &&
+      !isSameRow(family.findCapabilities?.(name), family.findCapabilities?.(foldRest(name, entry)))
+    );
   };
   const findByServiceName = (name: string): ResolvedModel | undefined =>
     exact.get(name) ?? findInSeries(name);
@@ -171,7 +177,7 @@ function foldRest(name: string, entry: string): string {
   return prefix + foldCase(name.slice(prefix.length));
 }
 
-function isSameRow(a: ModelLimits | undefined, b: ModelLimits | undefined): boolean {
+function isSameRow(a: Capabilities | undefined, b: Capabilities | undefined): boolean {
   return a === b || JSON.stringify(a) === JSON.stringify(b);
 }
 
@@ -221,15 +227,18 @@ function createNameIndex(
   return names;
 }
 
-/** Returns the row of limits of a model: the operator's own row, or the family's row with that name. */
-export function findModelLimits(
-  limits: ModelOptions["limits"],
+/** Returns the row of capabilities of a model: the operator's own row, or the family's row with that name. */
+export function findCapabilities(
+  capabilities: ModelOptions["capabilities"],
   name: string,
   family: Family,
-): ModelLimits | undefined {
-  if (typeof limits === "object") return limits;
+): Capabilities | undefined {
+  if (typeof capabilities === "object") return capabilities;
   // The names of rows are in lower case. An operator may write a model's name in another case.
-  return family.findLimits?.(limits ?? name) ?? family.findLimits?.(foldCase(limits ?? name));
+  return (
+    family.findCapabilities?.(capabilities ?? name) ??
+    family.findCapabilities?.(foldCase(capabilities ?? name))
+  );
 }
 
 /**

@@ -11,7 +11,6 @@ import type { ModelOptions } from "../models/resolve-model.js";
 import type { BodyLimits } from "../request/read-request.js";
 import type { CallerLimits, ResponseFormat } from "../types.js";
 import type { Fetch } from "../upstream/transport-fetch.js";
-import type { Loadable } from "./loadable.js";
 
 /** Everything that `createGateway` takes. Wrong options fail at start, every problem listed with its path. */
 export interface GatewayOptions {
@@ -57,8 +56,8 @@ export interface GatewayOptions {
    * temporary files, where the runtime is Node; elsewhere it stays in memory. Default 256 MiB.
    */
   uploadMemoryBytes?: number | undefined;
-  /** The largest JSON answer of a provider that is read, in bytes. Default 256 MiB. */
-  maxResponseBytes?: number | undefined;
+  /** The largest JSON response of a provider that is read, in bytes. Default 256 MiB. */
+  maxUpstreamResponseBytes?: number | undefined;
   /**
    * Sends a comment into a stream that was silent for so many seconds. The silence before the provider's answer
    * begins is not filled: until then it may still be an error. Default: none.
@@ -132,5 +131,15 @@ export const DEFAULT_IDEMPOTENCY: IdempotencyOptions = { seconds: 86_400, maxRes
 export const DEFAULT_MAX_BYTES_IN_FLIGHT = 1024 * MIB;
 export const DEFAULT_MAX_CALLER_SHARE = 0.5;
 export const DEFAULT_UPLOAD_MEMORY_BYTES = 256 * MIB;
-export const DEFAULT_MAX_ANSWER_BYTES = 256 * MIB;
+export const DEFAULT_MAX_UPSTREAM_RESPONSE_BYTES = 256 * MIB;
 export const DEFAULT_RESPONSE_IDLE_SECONDS = 60;
+
+/** A part of the options that may change: as it is, or a function that reads it, such as from a file or a back office. */
+export type Loadable<T> = T | (() => T | Promise<T>);
+
+/** One thing that is wrong with the options. */
+export interface OptionsProblem {
+  /** Where: `channels[0].apiKey`. */
+  readonly path: string;
+  readonly message: string;
+}

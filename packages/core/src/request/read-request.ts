@@ -90,7 +90,7 @@ export function normalizeRequest(fields: JsonObject, context: RequestContext): I
     operation,
     model: model.name,
     upstreamModels: model.upstreamModels,
-    limits: model.limits,
+    capabilities: model.capabilities,
     defaultResponseFormat: caller.responseFormat ?? model.responseFormat ?? context.responseFormat,
   });
 }

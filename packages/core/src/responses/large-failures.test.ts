@@ -89,7 +89,7 @@ describe("a large answer without an image", () => {
     const source = createScriptedSource(`{"trace":"${"t".repeat(100_000)}`, "t".repeat(100_000));
     const { ask, gateway, records } = openLarge({
       body: source.body,
-      options: { maxResponseBytes: 150_000 },
+      options: { maxUpstreamResponseBytes: 150_000 },
     });
     expect(await ask()).toMatchObject({
       ...upstreamError(INVALID),
@@ -159,7 +159,7 @@ describe.each(["/v1", "native"] as const)("a large answer that has begun, on %s,
     const source = createScriptedSource(TEXT.slice(0, 80_000), "A".repeat(100_000), "A".repeat(100_000));
     const { begin, gateway, records } = openLarge({
       body: source.body,
-      options: { maxResponseBytes: 150_000 },
+      options: { maxUpstreamResponseBytes: 150_000 },
     });
     const { brokeOff, text } = await readUntilBreak(await begin(path));
     expect(brokeOff).toBe(true);

@@ -10,7 +10,7 @@ import {
   tuple,
 } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { SEEDREAM_ANSWER } from "../families/seedream/answer-shape.js";
+import { SEEDREAM_ANSWER } from "../families/seedream/response.js";
 import { seedream } from "../families/seedream/seedream.js";
 import { anyJsonText, anyObjectText, anyStringText } from "../testing/any-json-text.js";
 import { cutBytes, cutEvery } from "../testing/cut-bytes.js";

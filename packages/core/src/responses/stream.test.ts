@@ -690,7 +690,7 @@ describe("a provider that stops in mid-stream, over fetch", () => {
       {
         ...pricedAt(BY_REQUEST),
         channels: [
-          { id: "ark", family: "seedream", apiKey: ARK_KEY, timeouts: { idleMs: 40 } },
+          { id: "ark", family: "seedream", apiKey: ARK_KEY, timeouts: { idleSeconds: 0.04 } },
           { id: "bailian", family: "qwen-image", apiKey: ARK_KEY },
         ],
       },
@@ -747,7 +747,7 @@ describe("a stream over sockets", () => {
       family: "seedream",
       apiKey: ARK_KEY,
       baseUrl: `${server.url}/api/v3`,
-      timeouts: { idleMs },
+      timeouts: { idleSeconds: idleMs / 1000 },
     };
     const test = createTestGateway(
       undefined,

@@ -74,7 +74,7 @@ export function openLarge({ body, options }: LargeSource): LargeGateway {
         id: family,
         family,
         apiKey: ARK_KEY,
-        timeouts: { idleMs: 200 },
+        timeouts: { idleSeconds: 0.2 },
       })),
       billing: { model_details: { "*": PRICE } },
       ...options,

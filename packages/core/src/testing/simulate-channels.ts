@@ -185,7 +185,7 @@ export function simulateChannels(options: SimulationOptions): Simulation {
 
 const REQUEST = seedream.normalize(
   { prompt: "x" },
-  { operation: "generate", model: "m", limits: undefined, defaultResponseFormat: undefined },
+  { operation: "generate", model: "m", capabilities: undefined, defaultResponseFormat: undefined },
 );
 
 const SILENT = { warn: () => {}, error: () => {} };
@@ -195,9 +195,9 @@ function modelOf(channels: readonly Channel[]): ResolvedModel {
     name: "m",
     entry: "m",
     family: seedream,
-    limits: undefined,
+    capabilities: undefined,
     responseFormat: undefined,
-    callerLimits: undefined,
+    limits: undefined,
     channels,
     upstreamModels: [],
     healthIds: healthIdsOf(channels, { name: "m", entry: "m" }),

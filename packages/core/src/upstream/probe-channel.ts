@@ -1,9 +1,9 @@
 import type { Channel, Route } from "../channels/channel.js";
 import type { ChannelHealth } from "../channels/health.js";
 import { GatewayError, invalidRequest, isGatewayError } from "../errors.js";
-import type { AttemptFailure } from "../families/family.js";
+import type { AttemptFailure, Capabilities } from "../families/family.js";
 import type { Logger } from "../logger.js";
-import { findModelLimits, type ModelOptions } from "../models/resolve-model.js";
+import { findCapabilities, type ModelOptions } from "../models/resolve-model.js";
 import type { SecretMask } from "../redact.js";
 import type { ImageRequest, ImageResult, Usage } from "../types.js";
 import type { JsonObject } from "../util/json.js";
@@ -166,10 +166,11 @@ function createProbeRequest(
   const table = createSeriesMap(models);
   const isServed = (name: string): boolean =>
     table.find(name)?.value.family === family.name && channel.toUpstreamModel(name) !== undefined;
-  const limitsOf = (name: string): Limits => findModelLimits(table.find(name)?.value.limits, name, family);
+  const capabilitiesOf = (name: string): Capabilities | undefined =>
+    findCapabilities(table.find(name)?.value.capabilities, name, family);
 
   const served = Object.keys(models).filter((name) => !isSeries(name) && isServed(name));
-  const name = model ?? served.find((other) => !needsImage(limitsOf(other))) ?? served[0];
+  const name = model ?? served.find((other) => !needsImage(capabilitiesOf(other))) ?? served[0];
   if (name === undefined) {
     throw invalidRequest(`Name the model: the channel ${channel.id} serves series only.`, "model");
   }
@@ -178,21 +179,19 @@ function createProbeRequest(
       param: "model",
     });
   }
-  const limits = limitsOf(name);
-  const image = needsImage(limits) ? { image: TEST_IMAGE } : {};
+  const capabilities = capabilitiesOf(name);
+  const image = needsImage(capabilities) ? { image: TEST_IMAGE } : {};
   const [operation = "generate"] = family.operations.has("generate") ? [] : family.operations;
   return family.normalize(fields ?? { prompt: PROMPT, ...image }, {
     operation,
     model: name,
-    limits,
+    capabilities,
     defaultResponseFormat: undefined,
   });
 }
 
-type Limits = ReturnType<typeof findModelLimits>;
-
-function needsImage(limits: Limits): boolean {
-  return (limits?.references?.min ?? 0) > 0;
+function needsImage(capabilities: Capabilities | undefined): boolean {
+  return (capabilities?.references?.min ?? 0) > 0;
 }
 
 /** A white PNG of 384 x 384 pixels. Every provider accepts it as a reference image. */

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod/mini";
 import { invalidRequest } from "../errors.js";
 import type { JsonObject } from "./json.js";
 
@@ -8,7 +8,10 @@ import type { JsonObject } from "./json.js";
  *
  * @throws GatewayError `invalid_request_error` that names the first wrong field
  */
-export function parseFields<Schema extends z.ZodType>(schema: Schema, fields: JsonObject): z.output<Schema> {
+export function parseFields<Schema extends z.ZodMiniType>(
+  schema: Schema,
+  fields: JsonObject,
+): z.output<Schema> {
   const parsed = schema.safeParse(fields);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;

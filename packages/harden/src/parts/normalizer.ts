@@ -206,7 +206,7 @@ function expectRequest({ path }: JsonBody, bytes: Uint8Array): Pick<Normalized, 
     operation,
     model,
     upstreamModels: [model],
-    limits: family.findLimits?.(model),
+    capabilities: family.findCapabilities?.(model),
     defaultResponseFormat: undefined,
   } as const;
   try {

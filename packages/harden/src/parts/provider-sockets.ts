@@ -80,7 +80,7 @@ async function openFixture(): Promise<Fixture> {
     });
   });
   const port = await listen(server);
-  const timeouts = { connectMs: 2_000, firstByteMs: SILENCE_MS, idleMs: SILENCE_MS };
+  const timeouts = { connectSeconds: 2, firstByteSeconds: SILENCE_MS / 1000, idleSeconds: SILENCE_MS / 1000 };
   const baseUrl = `http://127.0.0.1:${port}/api/v3`;
   const watched = openWatchedGateway(undefined, {
     models: { [SEEDREAM]: { family: "seedream" } },

@@ -6,7 +6,7 @@ import { expectMatch, waitFor } from "../expect.ts";
 
 const BODY = { model: SEEDREAM, prompt: "a fox", size: "1K" };
 const models = { [SEEDREAM]: { family: "seedream" } };
-const SHORT = { connectMs: 1_000, firstByteMs: 200, idleMs: 200 };
+const SHORT = { connectSeconds: 1, firstByteSeconds: 0.2, idleSeconds: 0.2 };
 
 /** Providers that fail. */
 export const failures: readonly Check[] = [
@@ -60,7 +60,7 @@ export const failures: readonly Check[] = [
   {
     name: "answers 504 when the provider's answer stalls",
     async run({ serve, fail, addresses }) {
-      const timeouts = { ...SHORT, firstByteMs: 5_000 };
+      const timeouts = { ...SHORT, firstByteSeconds: 5 };
       const { post } = serve({ models, channels: [{ ...seedreamChannel(addresses.emulator), timeouts }] });
       await fail({ body: { chunkBytes: 20, pauseMs: 3_000 }, times: 1 });
       expectNoRepeat(await post(BODY), 504, "upstream_timeout");

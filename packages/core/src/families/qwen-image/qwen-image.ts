@@ -1,9 +1,10 @@
-import type { Family } from "../family.js";
-import { toQwenImageFailure } from "./from-error.js";
-import { fromQwenImage } from "./from-upstream.js";
-import { findQwenImageLimits } from "./limits.js";
-import { normalizeQwenImage } from "./normalize.js";
-import { toQwenImage } from "./to-upstream.js";
+import { toJsonBody } from "../../images/json-body.js";
+import type { ImageRequest } from "../../types.js";
+import type { Family, UpstreamCall } from "../family.js";
+import { findQwenImageCapabilities } from "./capabilities.js";
+import { toQwenImageFailure } from "./failure.js";
+import { normalizeQwenImage } from "./request.js";
+import { fromQwenImage } from "./response.js";
 
 /** Family B of the interface: Qwen-Image models on Alibaba Cloud Model Studio (DashScope). */
 export const qwenImage: Family = {
@@ -12,9 +13,20 @@ export const qwenImage: Family = {
   operations: new Set(["generate"]),
   reportsTokens: false,
   takesImageBytes: true,
-  findLimits: findQwenImageLimits,
+  findCapabilities: findQwenImageCapabilities,
   normalize: normalizeQwenImage,
   toUpstream: toQwenImage,
   fromUpstream: fromQwenImage,
   toFailure: toQwenImageFailure,
 };
+
+const HEADERS: UpstreamCall["headers"] = { "content-type": "application/json" };
+
+/** The call of DashScope's multimodal generation operation. */
+function toQwenImage(request: ImageRequest, upstreamModel: string): UpstreamCall {
+  return {
+    path: "/services/aigc/multimodal-generation/generation",
+    headers: HEADERS,
+    body: toJsonBody({ model: upstreamModel, ...request.upstreamFields }),
+  };
+}

@@ -1,21 +1,24 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import type { ReferenceImage } from "../../images/reference-image.js";
+import type { ResponseFormat } from "../../types.js";
 import { toPlainNumber } from "../../util/json.js";
-import { imageList, isReferenceImage } from "../image-list.js";
+import { imageList, isReferenceImage } from "../shared.js";
 
 /**
  * For fields whose number the gateway reads, and fields that must be objects: a number may be a raw JSON object, see
  * `util/json.ts`.
  */
-const plain = <Schema extends z.ZodType>(schema: Schema) => z.preprocess(toPlainNumber, schema);
+const plain = <Schema extends z.ZodMiniType>(schema: Schema) => z.pipe(z.transform(toPlainNumber), schema);
 
-const text = z.string({ error: (issue) => (issue.input === undefined ? "is required" : "must be a string") });
-const filled = text.min(1, "must not be empty");
+const string = z.string({
+  error: (issue) => (issue.input === undefined ? "is required" : "must be a string"),
+});
+const filled = string.check(z.minLength(1, "must not be empty"));
 const integer = z.int("must be a whole number");
-const responseFormat = z.enum(["url", "b64_json"], 'must be "url" or "b64_json"').optional();
-const stream = z.boolean("must be true or false").optional();
+const responseFormat = z.optional(z.enum(["url", "b64_json"], 'must be "url" or "b64_json"'));
+const boolean = z.optional(z.boolean("must be true or false"));
 
-/** Items past these are not looked at; four make a full request. */
+/** Items after these are not checked. A complete request has four. */
 const MAX_CONTENT_ITEMS = 100;
 
 interface ListRules {
@@ -24,38 +27,45 @@ interface ListRules {
   readonly hasLength: string;
 }
 
-/** A list whose length is checked before its elements: a million wrong ones would become a million issues. */
-function listOf<Element extends z.ZodType>(element: Element, { isList, fits, hasLength }: ListRules) {
-  return z
-    .custom<z.input<Element>[]>(Array.isArray, { error: isList, abort: true })
-    .refine((list) => fits(list.length), hasLength)
-    .pipe(z.array(element));
+/** A list whose length is checked before its elements: a million wrong elements would become a million issues. */
+function listOf<Element extends z.ZodMiniType>(element: Element, { isList, fits, hasLength }: ListRules) {
+  return z.pipe(
+    z
+      .custom<z.input<Element>[]>(Array.isArray, { error: isList, abort: true })
+      .check(z.refine((list) => fits(list.length), hasLength)),
+    z.array(element),
+  );
 }
 
 /** Parameters that the shorthand takes at the top level, too. */
 const sharedParameters = {
-  watermark: z.boolean("must be true or false").optional(),
-  prompt_extend: z.boolean("must be true or false").optional(),
-  negative_prompt: text.optional(),
+  watermark: boolean,
+  prompt_extend: boolean,
+  negative_prompt: z.optional(string),
 };
 
 /** The parameters that are interpreted here; everything else in `parameters` is forwarded as it came. */
-const parameters = plain(
-  z.looseObject(
-    {
-      size: text.optional(),
-      n: plain(integer.min(1, "must be at least 1")).optional(),
-      ...sharedParameters,
-    },
-    'must be an object such as {"size": "1328*1328"}',
+const parameters = z.optional(
+  plain(
+    z.looseObject(
+      {
+        size: z.optional(string),
+        n: z.optional(plain(integer.check(z.minimum(1, "must be at least 1")))),
+        ...sharedParameters,
+      },
+      'must be an object such as {"size": "1328*1328"}',
+    ),
   ),
-).optional();
+);
 
 const image = z
   .custom<ReferenceImage>(isReferenceImage, { error: "must be a string", abort: true })
-  .refine((value) => value !== "", "must not be empty");
+  .check(z.refine((value) => value !== "", "must not be empty"));
 
-const contentItem = z.looseObject({ text: filled.optional(), image: image.optional() }, "must be an object");
+const contentItem = z.looseObject(
+  { text: z.optional(filled), image: z.optional(image) },
+  "must be an object",
+);
 
 const message = z.looseObject(
   {
@@ -73,7 +83,12 @@ const message = z.looseObject(
 export const messagesRequestSchema = z.object({
   prompt: z
     .string("must be a string; a placeholder is enough, the content stands in input.messages")
-    .min(1, "must not be empty: keep a placeholder text in it, the content stands in input.messages"),
+    .check(
+      z.minLength(
+        1,
+        "must not be empty: keep a placeholder text in it, the content stands in input.messages",
+      ),
+    ),
   input: z.looseObject(
     {
       messages: listOf(message, {
@@ -86,22 +101,37 @@ export const messagesRequestSchema = z.object({
   ),
   parameters,
   response_format: responseFormat,
-  stream,
+  stream: boolean,
 });
 
 /** The shorthand of OpenAI's clients: no `input`, everything at the top level. */
 export const shorthandRequestSchema = z.object({
   prompt: filled,
-  image: imageList.optional(),
-  n: plain(integer).optional(),
-  size: text.optional(),
+  image: z.optional(imageList),
+  n: z.optional(plain(integer)),
+  size: z.optional(string),
   ...sharedParameters,
   parameters,
   response_format: responseFormat,
-  stream,
+  stream: boolean,
 });
 
 /** The standard structure, checked. */
 export type MessagesFields = z.output<typeof messagesRequestSchema>;
 /** The interpreted parameters, checked. */
-export type QwenImageParameters = NonNullable<z.output<typeof parameters>>;
+type QwenImageParameters = NonNullable<z.output<typeof parameters>>;
+
+/** What both ways of writing a family B request come to, before the model's capabilities are checked. */
+export interface QwenImageContent {
+  readonly text: string;
+  /** Reference images in order, with the field that each came from. */
+  readonly images: readonly { readonly value: ReferenceImage; readonly param: string }[];
+  /** The client's `input`, when it sent one: its unknown fields are forwarded. */
+  readonly input?: MessagesFields["input"];
+  readonly parameters: QwenImageParameters;
+  /** The field that a parameter came from, for messages. */
+  readonly paramOf: (name: "n" | "size") => string;
+  readonly responseFormat: ResponseFormat | undefined;
+  readonly stream: boolean;
+  readonly ignored: readonly string[];
+}

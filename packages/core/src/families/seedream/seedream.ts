@@ -1,12 +1,11 @@
-import type { Family } from "../family.js";
-import { SEEDREAM_ANSWER } from "./answer-shape.js";
-import { toSeedreamFailure } from "./from-error.js";
-import { fromSeedream } from "./from-upstream.js";
-import { findSeedreamLimits } from "./limits.js";
-import { normalizeSeedream } from "./normalize.js";
-import { normalizeNative } from "./normalize-native.js";
-import { readSeedreamStream } from "./stream-events.js";
-import { toSeedream } from "./to-upstream.js";
+import { toJsonBody } from "../../images/json-body.js";
+import type { ImageRequest } from "../../types.js";
+import type { Family, UpstreamCall } from "../family.js";
+import { findSeedreamCapabilities } from "./capabilities.js";
+import { toSeedreamFailure } from "./failure.js";
+import { normalizeNative, normalizeSeedream } from "./request.js";
+import { fromSeedream, SEEDREAM_ANSWER } from "./response.js";
+import { readSeedreamStream } from "./stream.js";
 
 /** Family A of the interface: Seedream models on Volcengine Ark or BytePlus ModelArk. */
 export const seedream: Family = {
@@ -25,7 +24,7 @@ export const seedream: Family = {
     sequential_image_generation_options: "object",
     optimize_prompt_options: "object",
   },
-  findLimits: findSeedreamLimits,
+  findCapabilities: findSeedreamCapabilities,
   normalize: (fields, context) =>
     context.operation === "native" ? normalizeNative(fields, context) : normalizeSeedream(fields, context),
   toUpstream: toSeedream,
@@ -34,3 +33,14 @@ export const seedream: Family = {
   readStream: readSeedreamStream,
   toFailure: toSeedreamFailure,
 };
+
+const HEADERS: UpstreamCall["headers"] = { "content-type": "application/json" };
+
+/** The call of Ark's image operation. */
+function toSeedream(request: ImageRequest, upstreamModel: string): UpstreamCall {
+  return {
+    path: "/images/generations",
+    headers: HEADERS,
+    body: toJsonBody({ model: upstreamModel, ...request.upstreamFields }),
+  };
+}

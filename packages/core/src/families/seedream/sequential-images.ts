@@ -51,7 +51,7 @@ const IS_5_5 = /(?<!\d)5[-.]5(?!\d)/;
  */
 export function countImagesOfEach(isDecomposed: boolean, context: NormalizeContext): number {
   if (!isDecomposed) return 1;
-  const { model, upstreamModels = [], limits } = context;
+  const { model, upstreamModels = [], capabilities } = context;
   const isSeedream55 = [model, ...upstreamModels].some((name) => IS_5_5.test(name));
-  return 1 + (limits?.maxLayers ?? (isSeedream55 ? MAX_LAYERS_OF_5_5 : MAX_LAYERS));
+  return 1 + (capabilities?.maxLayers ?? (isSeedream55 ? MAX_LAYERS_OF_5_5 : MAX_LAYERS));
 }

@@ -1,4 +1,4 @@
-import type { ModelLimits } from "@calotype/core/families";
+import type { Capabilities } from "@calotype/core/families";
 import type { FieldsCase } from "../../grammar/fields.ts";
 import { toRecord } from "../../to-record.ts";
 import { expectReference, isAllowedSize } from "./expect-values.ts";
@@ -31,7 +31,7 @@ const OPENAI_ONLY = new Set([
 /** Family A of the interface, as docs/families/seedream.md describes it. `undefined`: the request is refused. */
 export function expectSeedream(
   input: FieldsCase,
-  limits: ModelLimits | undefined,
+  limits: Capabilities | undefined,
 ): ExpectedRequest | undefined {
   const { fields, operation } = input;
   if (operation === "native") return expectNative(input, limits);
@@ -68,7 +68,7 @@ export function expectSeedream(
 }
 
 /** The native endpoint forwards everything but `n` as it came. */
-function expectNative({ fields }: FieldsCase, limits: ModelLimits | undefined): ExpectedRequest | undefined {
+function expectNative({ fields }: FieldsCase, limits: Capabilities | undefined): ExpectedRequest | undefined {
   const { n, ...upstreamFields } = fields;
   const { prompt, sequential_image_generation: mode, sequential_image_generation_options: options } = fields;
   const max = toRecord(options)["max_images"];

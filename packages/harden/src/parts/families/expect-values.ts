@@ -1,4 +1,4 @@
-import type { ModelLimits } from "@calotype/core/families";
+import type { Capabilities } from "@calotype/core/families";
 
 /** The pixels of a size such as `1024x768`; `undefined` for any other text. */
 export function readPixels(size: string, separator: "x" | "*"): readonly [number, number] | undefined {
@@ -15,7 +15,7 @@ function readSide(text: string): number | undefined {
 /** Whether a model takes a size. Aspect ratios have at most one decimal place here, so that the comparison is exact. */
 export function isAllowedSize(
   size: string,
-  limits: NonNullable<ModelLimits["size"]>,
+  limits: NonNullable<Capabilities["size"]>,
   separator: "x" | "*",
 ): boolean {
   if (limits === "none") return false;

@@ -172,7 +172,7 @@ function normalize(families: Families, input: FieldsCase): Normalized {
     operation: input.operation,
     model: input.model,
     upstreamModels: [UPSTREAM_MODEL],
-    limits: family.findLimits?.(input.model),
+    capabilities: family.findCapabilities?.(input.model),
     defaultResponseFormat: input.defaultResponseFormat,
   };
   try {
@@ -206,7 +206,7 @@ function isRefusal(error: unknown): boolean {
 }
 
 function findBrokenSeedream(input: FieldsCase, request: ImageRequest | undefined): string | undefined {
-  const expected = expectSeedream(input, seedream.findLimits?.(input.model));
+  const expected = expectSeedream(input, seedream.findCapabilities?.(input.model));
   if (expected === undefined) return request && "a request that the interface does not allow is refused";
   if (request === undefined) return "a request that the interface allows is taken";
   const { upstreamFields, images, responseFormat, stream, ignored } = request;

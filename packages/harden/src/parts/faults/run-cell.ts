@@ -78,7 +78,11 @@ function createGatewayFor(cell: Cell, provider: FaultyProvider, options: Partial
         family: "seedream",
         apiKey: "channel-canary-77b1e0c4",
         baseUrl: cell.fault === "refuses the connection" ? CLOSED_PORT : provider.baseUrl,
-        timeouts: { connectMs: BOUND_MS, firstByteMs: silenceMs, idleMs: silenceMs },
+        timeouts: {
+          connectSeconds: BOUND_MS / 1000,
+          firstByteSeconds: silenceMs / 1000,
+          idleSeconds: silenceMs / 1000,
+        },
       },
     ],
     callers: [{ id: CALLER, key: KEY }],

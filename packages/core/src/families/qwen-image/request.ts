@@ -1,0 +1,210 @@
+import { invalidRequest } from "../../errors.js";
+import { type ReferenceImage, toReferenceImage } from "../../images/reference-image.js";
+import { checkSize } from "../../images/size.js";
+import type { ImageRequest } from "../../types.js";
+import { isJsonObject, type JsonObject } from "../../util/json.js";
+import { parseFields } from "../../util/parse-fields.js";
+import type { Capabilities, NormalizeContext } from "../family.js";
+import { splitOpenAiOnly } from "../shared.js";
+import { MAX_REFERENCES, REFERENCE_MEDIA_TYPES } from "./capabilities.js";
+import {
+  type MessagesFields,
+  messagesRequestSchema,
+  type QwenImageContent,
+  shorthandRequestSchema,
+} from "./request-schema.js";
+
+/** The body of a client, in the standard structure or in the shorthand, checked. */
+export function normalizeQwenImage(fields: JsonObject, context: NormalizeContext): ImageRequest {
+  const content = "input" in fields ? readMessages(fields) : readShorthand(fields);
+  if (content.stream) throw invalidRequest("stream is not offered for this model: leave it out.", "stream");
+  checkReferences(content, context.capabilities);
+  checkParameters(content, context.capabilities);
+  const images = content.images.map(({ value, param }) =>
+    toReferenceImage(value, param, REFERENCE_MEDIA_TYPES),
+  );
+  return {
+    operation: context.operation,
+    model: context.model,
+    prompt: content.text,
+    images,
+    maxImages: content.parameters.n ?? 1,
+    responseFormat: content.responseFormat ?? context.defaultResponseFormat ?? "url",
+    stream: false,
+    upstreamFields: { input: toInput(content, images), parameters: content.parameters },
+    ignored: content.ignored,
+  };
+}
+
+/** The client's own messages with the images checked, or one message made of the shorthand. */
+function toInput(content: QwenImageContent, images: readonly ReferenceImage[]): JsonObject {
+  if (content.input === undefined) {
+    return {
+      messages: [{ role: "user", content: [...images.map((image) => ({ image })), { text: content.text }] }],
+    };
+  }
+  const inOrder = images.values();
+  const messages = content.input.messages.map((message) => ({
+    ...message,
+    content: message.content.map((item) =>
+      item.image === undefined ? item : { ...item, image: inOrder.next().value },
+    ),
+  }));
+  return { ...content.input, messages };
+}
+
+function checkReferences(content: QwenImageContent, capabilities: Capabilities | undefined): void {
+  const { min = 0, max = MAX_REFERENCES } = capabilities?.references ?? {};
+  const count = content.images.length;
+  if (count < min || count > max) {
+    const param = content.input === undefined ? "image" : "input.messages[0].content";
+    throw invalidRequest(`This model takes ${min} to ${max} reference images, not ${count}.`, param);
+  }
+}
+
+function checkParameters(
+  { parameters: { n, size }, paramOf }: QwenImageContent,
+  capabilities: Capabilities | undefined,
+): void {
+  const most = capabilities?.maxImages;
+  if (n !== undefined && most !== undefined && n > most) {
+    const param = paramOf("n");
+    throw invalidRequest(`${param} asks for ${n} images; this model makes at most ${most}.`, param);
+  }
+  if (size === undefined) return;
+  const param = paramOf("size");
+  if (capabilities?.size === "none") throw invalidRequest(`${param} is not supported by this model.`, param);
+  // Without a row of capabilities any size goes, but in this form only.
+  checkSize(size, capabilities?.size ?? {}, { separator: "*", param });
+}
+
+/** Where the standard structure keeps what clients put elsewhere. */
+const MISPLACED: Readonly<Record<string, string>> = {
+  n: "parameters.n",
+  size: "parameters.size, as <width>*<height>",
+  image: "an image item of input.messages[0].content",
+  images: "image items of input.messages[0].content",
+  negative_prompt: "parameters.negative_prompt",
+};
+
+const FORWARDED: ReadonlySet<string> = new Set([
+  "prompt",
+  "input",
+  "parameters",
+  "response_format",
+  "stream",
+]);
+
+/** The standard structure of family B, strictly by the interface. */
+function readMessages(fields: JsonObject): QwenImageContent {
+  refuseLegacyInput(fields["input"]);
+  for (const [name, place] of Object.entries(MISPLACED)) {
+    if (name in fields) throw invalidRequest(`With input, ${name} has another place: send ${place}.`, name);
+  }
+  const parsed = parseFields(messagesRequestSchema, fields);
+  return {
+    ...readContent(parsed),
+    input: parsed.input,
+    parameters: parsed.parameters ?? {},
+    paramOf: (name) => `parameters.${name}`,
+    responseFormat: parsed.response_format,
+    stream: parsed.stream ?? false,
+    ignored: Object.keys(fields).filter((name) => !FORWARDED.has(name)),
+  };
+}
+
+/** The structure that was used before messages fails at the provider; say what to send instead. */
+function refuseLegacyInput(input: unknown): void {
+  if (!isJsonObject(input)) return;
+  const instead: Record<string, string> = {
+    prompt: 'send input.messages: [{"role": "user", "content": [{"text": "…"}]}]',
+    images: "send image items in input.messages[0].content",
+    negative_prompt: "send parameters.negative_prompt",
+  };
+  for (const [name, advice] of Object.entries(instead)) {
+    if (name in input) throw invalidRequest(`input.${name} must not be used: ${advice}.`, `input.${name}`);
+  }
+}
+
+function readContent({ input }: MessagesFields): { text: string; images: readonly QwenImageReference[] } {
+  const path = "input.messages[0].content";
+  const items = input.messages[0]?.content ?? [];
+  const texts = items.flatMap((item) => item.text ?? []);
+  items.forEach((item, index) => {
+    const kinds = ["text", "image"].filter((kind) => kind in item);
+    if ("images" in item || kinds.length !== 1) {
+      throw invalidRequest(`${path}[${index}] must hold either text or image.`, `${path}[${index}]`);
+    }
+  });
+  const [text] = texts;
+  if (text === undefined || texts.length !== 1) {
+    throw invalidRequest(`${path} must hold exactly one text item, not ${texts.length}.`, path);
+  }
+  const images = items.flatMap((item, index) =>
+    item.image === undefined ? [] : [{ value: item.image, param: `${path}[${index}].image` }],
+  );
+  return { text, images };
+}
+
+interface QwenImageReference {
+  readonly value: ReferenceImage;
+  readonly param: string;
+}
+
+/** Top-level fields of the shorthand that have their place in `parameters`. */
+const PARAMETERS = ["watermark", "prompt_extend", "negative_prompt", "seed"] as const;
+
+const UNDERSTOOD: ReadonlySet<string> = new Set([
+  "prompt",
+  "image",
+  "n",
+  "size",
+  "parameters",
+  "response_format",
+  "stream",
+  ...PARAMETERS,
+]);
+
+/**
+ * A family B request as OpenAI's clients write it: `prompt` and `image` become the message, `n`,
+ * `size` and the known parameters go into `parameters`, where what the client put there itself wins.
+ *
+ * @throws GatewayError that names the first wrong field
+ */
+function readShorthand(fields: JsonObject): QwenImageContent {
+  // Left out, it would make a picture of the text alone, and charge for it.
+  if ("images" in fields) {
+    throw invalidRequest(
+      "images is not supported: send image, one reference image or a list of them.",
+      "images",
+    );
+  }
+  const { known, ignored } = splitOpenAiOnly(fields);
+  const parsed = parseFields(shorthandRequestSchema, known);
+  const moved = Object.fromEntries(
+    PARAMETERS.filter((name) => name in known).map((name) => [name, known[name]]),
+  );
+  const images = parsed.image === undefined ? [] : [parsed.image].flat();
+  return {
+    text: parsed.prompt,
+    images: images.map((value, index) => ({
+      value,
+      param: Array.isArray(parsed.image) ? `image[${index}]` : "image",
+    })),
+    parameters: {
+      ...(parsed.n !== undefined && parsed.n > 1 && { n: parsed.n }),
+      ...readSize(parsed.size),
+      ...moved,
+      ...parsed.parameters,
+    },
+    paramOf: (name) => (parsed.parameters?.[name] === undefined ? name : `parameters.${name}`),
+    responseFormat: parsed.response_format,
+    stream: parsed.stream ?? false,
+    ignored: [...ignored, ...Object.keys(known).filter((name) => !UNDERSTOOD.has(name))],
+  };
+}
+
+function readSize(size: string | undefined): { size?: string } {
+  if (size === undefined || size === "auto" || size === "adaptive") return {};
+  return { size: size.replace(/^(\d+)x(\d+)$/, "$1*$2") };
+}

@@ -1,0 +1,81 @@
+import { parsePixels } from "../../images/size.js";
+import { createSeriesMap } from "../../util/series.js";
+import type { Capabilities } from "../family.js";
+
+/** Ark's rules for every model: at most 14 references, and 15 images with the references. */
+export const MAX_REFERENCES = 14;
+export const MAX_IMAGES = 15;
+
+/** Media types that Ark takes as reference images. */
+export const REFERENCE_MEDIA_TYPES: ReadonlySet<string> = new Set(
+  ["jpeg", "jpg", "png", "webp", "bmp", "tiff", "gif", "heic", "heif"].map((format) => `image/${format}`),
+);
+
+const ALL_MODELS = {
+  references: { max: MAX_REFERENCES },
+  maxImages: MAX_IMAGES,
+  maxReferencesAndImages: MAX_IMAGES,
+};
+
+const MAX_PIXELS = 16_777_216;
+
+/** Presets and pixels by model, from Ark's image generation reference (November 2026). */
+const ROWS = createSeriesMap<Capabilities>({
+  "seedream-5-0*": {
+    ...ALL_MODELS,
+    size: {
+      presets: ["2K", "3K", "4K"],
+      totalPixels: { min: 3_686_400, max: MAX_PIXELS },
+      maxAspectRatio: 16,
+    },
+  },
+  "seedream-4-5*": {
+    ...ALL_MODELS,
+    size: { presets: ["2K", "4K"], totalPixels: { min: 3_686_400, max: MAX_PIXELS }, maxAspectRatio: 16 },
+  },
+  "seedream-4-0*": {
+    ...ALL_MODELS,
+    size: { presets: ["1K", "2K", "4K"], totalPixels: { min: 921_600, max: MAX_PIXELS }, maxAspectRatio: 16 },
+  },
+});
+
+/** The limits of a model by its name, with or without the `doubao-` of the Chinese site. */
+export function findSeedreamCapabilities(name: string): Capabilities | undefined {
+  return ROWS.find(name.replace(/^doubao-/, ""))?.value;
+}
+
+/**
+ * The largest image that each preset can mean, of the sizes that Ark's image generation reference lists for it
+ * (November 2026). The model picks one of them by the ratio that suits the prompt.
+ */
+const PRESET_PIXELS: ReadonlyMap<string, number> = new Map([
+  ["1K", 1024 * 1024],
+  ["2K", 2848 * 1600],
+  ["3K", 4704 * 2016],
+  ["4K", 4096 * 4096],
+]);
+
+/**
+ * Returns the number of pixels of the requested size. For a preset, this is its largest image. Returns `undefined` if
+ * no size was requested, or if the size is not known in this file.
+ */
+export function countRequestedPixels(size: unknown): number | undefined {
+  if (typeof size !== "string") return undefined;
+  const sides = parsePixels(size, "x");
+  return sides ? sides[0] * sides[1] : PRESET_PIXELS.get(size.toUpperCase());
+}
+
+/**
+ * The most pixels that an image of this size can have: width times height, or what the preset can mean where the
+ * row has it. Of any other size, and of none, it is what the row allows; `undefined` where it does not say.
+ */
+export function countMaxPixels(size: unknown, capabilities: Capabilities | undefined): number | undefined {
+  const rules = capabilities?.size === "none" ? undefined : capabilities?.size;
+  const most = rules?.totalPixels?.max;
+  if (typeof size !== "string") return most;
+  const pixels = parsePixels(size, "x");
+  if (pixels !== undefined) return pixels[0] * pixels[1];
+  const preset = size.toUpperCase();
+  const isListed = rules?.presets?.some((name) => name.toUpperCase() === preset) ?? false;
+  return (isListed ? PRESET_PIXELS.get(preset) : undefined) ?? most;
+}

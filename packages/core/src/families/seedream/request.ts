@@ -1,0 +1,204 @@
+import * as z from "zod/mini";
+import { invalidRequest } from "../../errors.js";
+import { type ReferenceImage, toReferenceImage } from "../../images/reference-image.js";
+import { checkSize, type SizeStyle } from "../../images/size.js";
+import type { ImageRequest } from "../../types.js";
+import { type JsonObject, toPlainNumber } from "../../util/json.js";
+import { parseFields } from "../../util/parse-fields.js";
+import type { Capabilities, NormalizeContext } from "../family.js";
+import { imageList, isReferenceImage, splitOpenAiOnly } from "../shared.js";
+import { countMaxPixels, MAX_IMAGES, MAX_REFERENCES, REFERENCE_MEDIA_TYPES } from "./capabilities.js";
+import { applyImageCount, countImagesOfEach, countMaxImages } from "./sequential-images.js";
+
+/** Sizes by which clients ask for the provider's default. */
+const DEFAULT_SIZES: ReadonlySet<unknown> = new Set(["auto", "adaptive"]);
+
+const SIZE_STYLE: SizeStyle = { separator: "x", param: "size" };
+
+/** The body of a client of `/v1`, checked and with the rule for `n` applied. */
+export function normalizeSeedream(fields: JsonObject, context: NormalizeContext): ImageRequest {
+  const { known, ignored } = splitOpenAiOnly(fields);
+  const parsed = parseFields(seedreamRequestSchema, known);
+  if (parsed.stream === true && context.operation === "edit") {
+    throw invalidRequest(
+      "stream is not offered for forms: send JSON with image to /v1/images/generations.",
+      "stream",
+    );
+  }
+  checkReferences([parsed.image ?? []].flat().length, context.capabilities);
+  const images = readImages(parsed.image);
+  const sequential = applyImageCount(parsed.n, parsed);
+  const batch = countMaxImages(sequential, images.length, totalOf(context.capabilities));
+  checkCounts(images.length, batch, parsed, context.capabilities);
+  const responseFormat = parsed.response_format ?? context.defaultResponseFormat;
+  const { n: _n, size: _size, ...upstreamFields } = known;
+  put(upstreamFields, "size", readSize(parsed.size, context.capabilities));
+  put(upstreamFields, "sequential_image_generation", sequential.sequential_image_generation);
+  put(upstreamFields, "sequential_image_generation_options", sequential.sequential_image_generation_options);
+  put(upstreamFields, "image", Array.isArray(parsed.image) ? images : images[0]);
+  put(upstreamFields, "response_format", responseFormat);
+  return {
+    operation: context.operation,
+    model: context.model,
+    prompt: parsed.prompt,
+    images,
+    maxImages: batch * countImagesOfEach(parsed.layer_decomposition === true, context),
+    maxPixels: countMaxPixels(parsed.size, context.capabilities),
+    responseFormat: responseFormat ?? "url",
+    stream: parsed.stream ?? false,
+    upstreamFields,
+    ignored,
+  };
+}
+
+function readImages(image: SeedreamFields["image"]): readonly ReferenceImage[] {
+  if (image === undefined) return [];
+  if (!Array.isArray(image)) return [toReferenceImage(image, "image", REFERENCE_MEDIA_TYPES)];
+  return image.map((value, index) => toReferenceImage(value, `image[${index}]`, REFERENCE_MEDIA_TYPES));
+}
+
+/** The size to ask for, if any. */
+function readSize(size: string | undefined, capabilities: Capabilities | undefined): string | undefined {
+  if (size === undefined || DEFAULT_SIZES.has(size)) return undefined;
+  if (capabilities?.size === "none")
+    throw invalidRequest("size is not supported by this model: leave it out.", "size");
+  if (capabilities?.size !== undefined) checkSize(size, capabilities.size, SIZE_STYLE);
+  return size;
+}
+
+/** Checked before the images are read: a request may have tens of thousands. */
+function checkReferences(references: number, capabilities: Capabilities | undefined): void {
+  const maxReferences = capabilities?.references?.max ?? MAX_REFERENCES;
+  const minReferences = capabilities?.references?.min ?? 0;
+  if (references < minReferences) {
+    throw invalidRequest(
+      `image holds ${references} reference images; this model needs ${minReferences}.`,
+      "image",
+    );
+  }
+  if (references > maxReferences) {
+    throw invalidRequest(
+      `image holds ${references} reference images; at most ${maxReferences} are allowed.`,
+      "image",
+    );
+  }
+}
+
+function checkCounts(
+  references: number,
+  maxImages: number,
+  fields: SeedreamFields,
+  capabilities: Capabilities | undefined,
+): void {
+  const explicit = fields.sequential_image_generation_options?.max_images !== undefined;
+  const param = explicit ? "sequential_image_generation_options.max_images" : "n";
+  const most = capabilities?.maxImages ?? MAX_IMAGES;
+  if (maxImages > most)
+    throw invalidRequest(`${param} asks for ${maxImages} images; at most ${most} are allowed.`, param);
+  const total = totalOf(capabilities);
+  if (references + maxImages > total) {
+    throw invalidRequest(
+      `${references} reference images and ${maxImages} images to make are more than the ${total} allowed together.`,
+      param,
+    );
+  }
+}
+
+function totalOf(capabilities: Capabilities | undefined): number {
+  return capabilities?.maxReferencesAndImages ?? MAX_IMAGES;
+}
+
+/** Sets what there is. */
+function put(fields: JsonObject, name: string, value: unknown): void {
+  if (value !== undefined) fields[name] = value;
+}
+
+/** A body of the native endpoint: what is charged by is checked, all else is the provider's to judge. */
+export function normalizeNative(fields: JsonObject, context: NormalizeContext): ImageRequest {
+  const parsed = parseFields(nativeRequestSchema, fields);
+  const images = [parsed.image].flat().filter(isReferenceImage);
+  const most = context.capabilities?.maxImages ?? MAX_IMAGES;
+  const batch = countMaxImages(
+    {
+      sequential_image_generation: parsed.sequential_image_generation ?? undefined,
+      sequential_image_generation_options: {
+        max_images: parsed.sequential_image_generation_options?.max_images ?? undefined,
+      },
+    },
+    images.length,
+    context.capabilities?.maxReferencesAndImages ?? MAX_IMAGES,
+  );
+  if (batch > most) {
+    const param = "sequential_image_generation_options.max_images";
+    throw invalidRequest(`${param} asks for ${batch} images; at most ${most} are allowed.`, param);
+  }
+  const { n, ...upstreamFields } = fields;
+  return {
+    operation: "native",
+    model: context.model,
+    prompt: parsed.prompt,
+    images,
+    maxImages: batch * countImagesOfEach(parsed.layer_decomposition === true, context),
+    maxPixels: countMaxPixels(fields["size"], context.capabilities),
+    responseFormat: parsed.response_format === "b64_json" ? "b64_json" : "url",
+    stream: parsed.stream ?? false,
+    upstreamFields,
+    ignored: n === undefined ? [] : ["n"],
+  };
+}
+
+/**
+ * For fields whose number the gateway reads, and fields that must be objects: a number may be a raw JSON object, see
+ * `util/json.ts`.
+ */
+const plain = <Schema extends z.ZodMiniType>(schema: Schema) => z.pipe(z.transform(toPlainNumber), schema);
+
+const string = z.string({
+  error: (issue) => (issue.input === undefined ? "is required" : "must be a string"),
+});
+const integer = z.int("must be a whole number");
+const wholeNumber = plain(integer);
+const atLeastOne = plain(integer.check(z.minimum(1, "must be at least 1")));
+const prompt = string.check(z.minLength(1, "must not be empty"));
+const boolean = z.boolean("must be true or false");
+const sequential = z.enum(["auto", "disabled"], 'must be "auto" or "disabled"');
+const MAX_IMAGES_EXAMPLE = 'must be an object such as {"max_images": 4}';
+
+/**
+ * The fields of family A that are interpreted here; everything else is forwarded as it came, and is not in what this
+ * gives. Messages continue the field's name.
+ */
+const seedreamRequestSchema = z.object({
+  prompt,
+  n: z.optional(wholeNumber),
+  size: z.optional(string),
+  response_format: z.optional(z.enum(["url", "b64_json"], 'must be "url" or "b64_json"')),
+  output_format: z.optional(string),
+  watermark: z.optional(boolean),
+  image: z.optional(imageList),
+  seed: z.optional(wholeNumber),
+  guidance_scale: z.optional(plain(z.number("must be a number"))),
+  sequential_image_generation: z.optional(sequential),
+  sequential_image_generation_options: z.optional(
+    plain(z.looseObject({ max_images: z.optional(atLeastOne) }, MAX_IMAGES_EXAMPLE)),
+  ),
+  stream: z.optional(boolean),
+  layer_decomposition: z.optional(boolean),
+  optimize_prompt_options: z.optional(plain(z.looseObject({}, 'must be an object such as {"mode": "fast"}'))),
+});
+
+/** The fields that the native endpoint interprets; `null` is forwarded like any other value. */
+const nativeRequestSchema = z.object({
+  prompt,
+  image: z.optional(z.unknown()),
+  response_format: z.optional(z.unknown()),
+  sequential_image_generation: z.nullish(sequential),
+  sequential_image_generation_options: z.optional(
+    plain(z.nullish(z.looseObject({ max_images: z.nullish(atLeastOne) }, MAX_IMAGES_EXAMPLE))),
+  ),
+  stream: z.nullish(boolean),
+  layer_decomposition: z.nullish(boolean),
+});
+
+/** The interpreted fields of family A, checked. */
+type SeedreamFields = z.output<typeof seedreamRequestSchema>;

@@ -1,0 +1,73 @@
+import type { ImageRequest, ImageResult, ResultError, ResultImage, Usage } from "../../types.js";
+import { isJsonObject, type JsonObject } from "../../util/json.js";
+import type { ResponseShape } from "../family.js";
+import { readCount, readText } from "../shared.js";
+
+/** An answer of Ark: the items that failed are taken out of `data`, the model gets its service name. */
+export function fromSeedream(body: JsonObject, request: ImageRequest): ImageResult {
+  const { model: _upstreamModel, created, data, error, ...fields } = body;
+  const items: readonly unknown[] = Array.isArray(data) ? data : [];
+  const images = items.filter(isImage);
+  return {
+    images,
+    errors: images.length === items.length ? [] : readErrors(items),
+    fields: { model: request.model, ...fields },
+    failure: isJsonObject(error) ? readError(error) : undefined,
+    usage: readUsage(fields["usage"]),
+    created: readCount(created),
+  };
+}
+
+function readErrors(items: readonly unknown[]): ResultError[] {
+  return items.flatMap((item, index) => (isImage(item) ? [] : [toResultError(item, index)]));
+}
+
+/** An item of `data` that holds a picture. */
+function isImage(item: unknown): item is ResultImage {
+  return isJsonObject(item) && (readText(item["url"]) ?? readText(item["b64_json"])) !== undefined;
+}
+
+/** Why an item of `data` holds no picture. */
+function toResultError(item: unknown, index: number): ResultError {
+  const error = isJsonObject(item) && isJsonObject(item["error"]) ? item["error"] : {};
+  return { index, ...readError(error) };
+}
+
+/** An error of Ark, of an item or of the whole answer. */
+export function readError(error: JsonObject): { code: string; message: string } {
+  return {
+    code: readText(error["code"]) ?? "upstream_no_image",
+    message: readText(error["message"]) ?? "The provider made no image and gave no reason.",
+  };
+}
+
+/** `undefined` when the provider reported nothing that can be used. */
+function readUsage(reported: unknown): Usage | undefined {
+  const usage = isJsonObject(reported) ? readSeedreamUsage(reported) : {};
+  return Object.keys(usage).length === 0 ? undefined : usage;
+}
+
+/** An answer of Ark, read as its bytes go by by the same rules as {@link fromSeedream} reads a whole one. */
+export const SEEDREAM_ANSWER: ResponseShape = {
+  model: "model",
+  created: "created",
+  items: "data",
+  usage: "usage",
+  failure: "error",
+  readItem: (item, index) => (isImage(item) ? "image" : toResultError(item, index)),
+  readUsage,
+  readFailure: (failure) => (isJsonObject(failure) ? readError(failure) : undefined),
+  readCreated: readCount,
+};
+
+const COUNTS = ["generated_images", "output_tokens", "total_tokens"] as const;
+
+/** The counts that Ark reported; empty when it reported none that can be used. */
+export function readSeedreamUsage(reported: JsonObject): Usage {
+  const usage: { -readonly [Name in keyof Usage]: Usage[Name] } = {};
+  for (const name of COUNTS) {
+    const count = readCount(reported[name]);
+    if (count !== undefined) usage[name] = count;
+  }
+  return usage;
+}

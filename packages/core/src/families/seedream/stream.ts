@@ -1,0 +1,111 @@
+import { parsePixels } from "../../images/size.js";
+import type { ImageRequest, Usage } from "../../types.js";
+import { isJsonObject, type JsonObject } from "../../util/json.js";
+import type { StreamReader, StreamResult } from "../family.js";
+import { readCount, readText } from "../shared.js";
+import { countRequestedPixels } from "./capabilities.js";
+import { toSeedreamFailure } from "./failure.js";
+import { readError, readSeedreamUsage } from "./response.js";
+
+/** Pixels that make one token, by Ark's own formula. */
+const PIXELS_PER_TOKEN = 256;
+/** Far more than one request can make. Images beyond this are not counted, so that a stream cannot fill the memory. */
+const MAX_IMAGES = 1_000;
+
+/**
+ * Reads Ark's events. `completed` carries the usage of the whole stream. If it never comes, the images that came are
+ * counted, and their sizes give the tokens.
+ */
+export function readSeedreamStream({ upstreamFields }: Pick<ImageRequest, "upstreamFields">): StreamReader {
+  // The reader lives as long as the stream, so it keeps this number and not the request.
+  const requestedPixels = countRequestedPixels(upstreamFields["size"]);
+  /** The pixels of each image, by its `image_index`. An image that is reported twice counts once. */
+  const pixelsByImage = new Map<number | string, number | undefined>();
+  let imageFailure: StreamResult["imageFailure"];
+  let completed: Usage | undefined;
+  let failure: StreamResult["failure"];
+
+  const addImage = (body: JsonObject): void => {
+    const key = readCount(body["image_index"]) ?? `image ${pixelsByImage.size}`;
+    if (pixelsByImage.size >= MAX_IMAGES && !pixelsByImage.has(key)) return;
+    pixelsByImage.set(key, readPixels(body["size"]) ?? requestedPixels);
+  };
+
+  const reader = {
+    // Not a getter: an object with its own getter takes ten times the memory, and thousands of streams may be open.
+    isOver: false,
+    read({ event, data }: Parameters<StreamReader["read"]>[0]): void {
+      const body = parseData(data);
+      // Only the event's name is known: its data is `[DONE]`, or is damaged.
+      if (body === undefined) {
+        if (event === "error") failure = toFailure({});
+        return;
+      }
+      const type = readText(body["type"]) ?? event;
+      if (type === "image_generation.partial_succeeded") {
+        addImage(body);
+      } else if (type === "image_generation.completed") {
+        // If `completed` comes several times, the last one is used. A `completed` without a count does not remove the
+        // count of an earlier one.
+        completed = { ...completed, ...(isJsonObject(body["usage"]) && readSeedreamUsage(body["usage"])) };
+        reader.isOver = true;
+      } else if (type === "image_generation.partial_failed") {
+        imageFailure ??= readError(isJsonObject(body["error"]) ? body["error"] : {});
+      } else if (isFailure(type, body)) {
+        failure = toFailure(body);
+      }
+    },
+    result(): StreamResult {
+      const result = { images: pixelsByImage.size, imageFailure, failure };
+      if (completed !== undefined) return { ...result, usage: completed };
+      const sizes = [...pixelsByImage.values()];
+      return { ...result, usage: countUsage(sizes), hasUnknownTokens: sizes.includes(undefined) };
+    },
+  };
+  return reader;
+}
+
+/** `undefined` for data that is not a JSON object. */
+function parseData(data: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(data);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function readPixels(size: unknown): number | undefined {
+  const sides = parsePixels(readText(size) ?? "", "x");
+  return sides && sides[0] * sides[1];
+}
+
+/** Adds no tokens for an image of unknown size. */
+function countUsage(sizes: readonly (number | undefined)[]): Usage | undefined {
+  if (sizes.length === 0) return undefined;
+  const pixels = sizes.reduce<number>((sum, size = 0) => sum + size, 0);
+  const tokens = Math.floor(pixels / PIXELS_PER_TOKEN);
+  return {
+    generated_images: sizes.length,
+    ...(tokens > 0 && { output_tokens: tokens, total_tokens: tokens }),
+  };
+}
+
+function isFailure(type: string | undefined, body: JsonObject): boolean {
+  return type === "error" || Boolean(body["error"]);
+}
+
+/**
+ * Reads `{"error":{"code","message"}}`, or any other data of an error event. The error is classified like the same
+ * error with status 200.
+ */
+function toFailure(body: JsonObject): NonNullable<StreamResult["failure"]> {
+  const error = isJsonObject(body["error"]) ? body["error"] : body;
+  const { kind, scope } = toSeedreamFailure(200, body);
+  return {
+    kind,
+    scope,
+    code: readText(error["code"]) ?? "upstream_error",
+    message: readText(error["message"]) ?? readText(body["error"]) ?? "The provider failed.",
+  };
+}

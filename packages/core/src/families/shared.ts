@@ -1,0 +1,107 @@
+import * as z from "zod/mini";
+import { invalidRequest } from "../errors.js";
+import { isUploadedImage, type ReferenceImage } from "../images/reference-image.js";
+import type { JsonObject } from "../util/json.js";
+import type { FailureScope, UpstreamFailureKind } from "./family.js";
+
+/** Fields that OpenAI's clients send and no provider here knows. */
+const OPENAI_ONLY: ReadonlySet<string> = new Set([
+  "quality",
+  "style",
+  "user",
+  "background",
+  "moderation",
+  "input_fidelity",
+  "output_compression",
+  "partial_images",
+]);
+
+/**
+ * Splits the fields that only OpenAI knows from those to interpret or forward.
+ *
+ * @throws GatewayError for `mask`: no provider supports it, and without it the whole picture
+ * would be edited.
+ */
+export function splitOpenAiOnly(fields: JsonObject): { known: JsonObject; ignored: string[] } {
+  if ("mask" in fields) {
+    throw invalidRequest("mask is not supported: describe the area to change in the prompt instead.", "mask");
+  }
+  const ignored = Object.keys(fields).filter(isOpenAiOnly);
+  if (ignored.length === 0) return { known: fields, ignored };
+  return {
+    known: Object.fromEntries(Object.entries(fields).filter(([name]) => !isOpenAiOnly(name))),
+    ignored,
+  };
+}
+
+function isOpenAiOnly(name: string): boolean {
+  return OPENAI_ONLY.has(name);
+}
+
+/**
+ * One reference image or a list of them, as `image` takes it. Ends at the first wrong element: a list of a
+ * million wrong ones would become a million issues.
+ */
+export const imageList = z.custom<ReferenceImage | ReferenceImage[]>(
+  (value) =>
+    isReferenceImage(value) || (Array.isArray(value) && value.length > 0 && value.every(isReferenceImage)),
+  "must be a URL or data URL, or a list of at least one of them",
+);
+
+/** True for a text and for an image that came as bytes. */
+export function isReferenceImage(value: unknown): value is ReferenceImage {
+  return typeof value === "string" || isUploadedImage(value);
+}
+
+/** What an HTTP status means where the provider's code says nothing else. */
+export function failureKindOfStatus(status: number): UpstreamFailureKind {
+  if (status === 401 || status === 403) return "credential";
+  // The request path of a family is fixed, so a 404 means that the model or endpoint was not found.
+  if (status === 404 || status === 410) return "model";
+  if (status === 429) return "rate";
+  if (status === 503) return "overload";
+  // The provider gave up on a request it had taken; the client must not send it again.
+  if (status === 408) return "server";
+  // An error with status 2xx and an unknown code does not affect the channel's health.
+  if (status >= 200 && status < 300) return "content";
+  return status >= 400 && status < 500 ? "content" : "server";
+}
+
+/** What an error code of a provider means, whatever its HTTP status. */
+export interface CodeMeaning {
+  readonly kind: UpstreamFailureKind;
+  /** Default: the default of the kind. */
+  readonly scope?: FailureScope;
+}
+
+/** The kind and scope of an error: by its code where the family's table has it, else by its HTTP status. */
+export function classifyFailure(
+  codes: ReadonlyMap<string, CodeMeaning>,
+  status: number,
+  code: string | undefined,
+): CodeMeaning {
+  const meaning = code === undefined ? undefined : codes.get(code);
+  // "internal error" codes mean the same as their status. They are in the tables for errors that come with a 2xx.
+  const isByStatus = meaning === undefined || (meaning.kind === "server" && status >= 300);
+  if (isByStatus) return { kind: failureKindOfStatus(status) };
+  // A 429 always cools for its `retry-after`, even if the provider calls it an overload.
+  if (meaning.kind === "overload" && status === 429) return { kind: "rate", scope: "channel" };
+  return meaning;
+}
+
+/** Creates a table of codes from lists of codes with the same meaning. */
+export function createCodeTable(
+  ...rows: readonly (readonly [meaning: CodeMeaning, ...codes: readonly string[]])[]
+): ReadonlyMap<string, CodeMeaning> {
+  return new Map(rows.flatMap(([meaning, ...codes]) => codes.map((code) => [code, meaning])));
+}
+
+/** A count that a provider reported, or `undefined` when it is no whole number of at least 0. */
+export function readCount(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
+/** A text that a provider gave, or `undefined` when there is none. */
+export function readText(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}

@@ -1,0 +1,71 @@
+import type { PriceTables } from "../billing/pricing.js";
+import { isPromiseLike } from "../util/promise-like.js";
+import type { BillingOptions, GatewayOptions, Loadable } from "./options.js";
+
+/** The options with every part read that may be a function. */
+export interface LoadedOptions extends Omit<GatewayOptions, "models" | "channels" | "callers" | "billing"> {
+  models: Read<GatewayOptions["models"]>;
+  channels: Read<GatewayOptions["channels"]>;
+  callers?: Read<GatewayOptions["callers"]>;
+  billing?: LoadedBilling | undefined;
+}
+
+/** Prices and ratios as they were read. */
+export interface LoadedBilling extends PriceTables, Pick<BillingOptions, "onLost"> {}
+
+type Read<S> = Exclude<S, (...args: never[]) => unknown>;
+
+/**
+ * Reads the parts that may be functions; gives the options at once where none of them takes time, so
+ * that wrong ones fail in `createGateway`. Nothing is checked: what is no function is passed on.
+ */
+export function loadOptions(options: GatewayOptions): LoadedOptions | Promise<LoadedOptions> {
+  // Callers in plain JavaScript may give anything; the check that follows says what is wrong.
+  if (typeof options !== "object" || options === null) return options;
+  const models = read<LoadedOptions["models"]>(options.models);
+  const channels = read<LoadedOptions["channels"]>(options.channels);
+  const callers = read<LoadedOptions["callers"]>(options.callers);
+  const billing = loadBilling(options.billing);
+  const isReady = !isPromise(models) && !isPromise(channels) && !isPromise(callers) && !isPromise(billing);
+  if (isReady) return { ...options, models, channels, callers, billing };
+  return Promise.all([models, channels, callers, billing]).then(([m, c, a, b]) => ({
+    ...options,
+    models: m,
+    channels: c,
+    callers: a,
+    billing: b,
+  }));
+}
+
+function loadBilling(
+  billing: BillingOptions | undefined,
+): LoadedBilling | undefined | Promise<LoadedBilling> {
+  if (typeof billing !== "object" || billing === null) return billing;
+  const details = read<LoadedBilling["model_details"]>(billing.model_details);
+  const ratios = read<LoadedBilling["group_ratio"]>(billing.group_ratio);
+  if (!isPromise(details) && !isPromise(ratios)) {
+    return { ...billing, model_details: details, group_ratio: ratios };
+  }
+  return Promise.all([details, ratios]).then(([model_details, group_ratio]) => ({
+    ...billing,
+    model_details,
+    group_ratio,
+  }));
+}
+
+function read<T>(source: Loadable<T>): T | Promise<T> {
+  const value = isFunction(source) ? source() : source;
+  if (!isPromiseLike(value)) return value;
+  const promise = Promise.resolve(value);
+  // Whoever waits is told; nobody does where another source throws at once.
+  promise.catch(() => undefined);
+  return promise;
+}
+
+function isFunction<T>(source: Loadable<T>): source is () => T | Promise<T> {
+  return typeof source === "function";
+}
+
+function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
+  return value instanceof Promise;
+}

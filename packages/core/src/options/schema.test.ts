@@ -1,0 +1,188 @@
+import { describe, expect, it } from "vitest";
+import { createMemoryAdmissionStore } from "../admission/memory-store.js";
+import { createMemoryLedger } from "../billing/memory-ledger.js";
+import { createGateway } from "../gateway.js";
+import type { GatewayOptions } from "./options.js";
+import { GatewayOptionsError } from "./validate.js";
+
+const MODELS = { a: { family: "seedream" } };
+const CHANNELS = [{ id: "ark", family: "seedream", apiKey: "k1" }];
+const API_KEYS = [{ id: "me", key: "secret" }];
+const PRICES = { a: { pricing_mode: "per-request" as const, model_price: "1" } };
+const GOOD: GatewayOptions = { models: MODELS, channels: CHANNELS, callers: API_KEYS };
+
+/** What `createGateway` says of the options, as `path message`. */
+function problemsOf(changed: object): readonly string[] {
+  try {
+    createGateway({ ...GOOD, ...changed });
+    return [];
+  } catch (error) {
+    if (!(error instanceof GatewayOptionsError)) throw error;
+    return error.problems.map(({ path, message }) => `${path} ${message}`);
+  }
+}
+
+const withKey = (key: object): object => ({ callers: [{ ...API_KEYS[0], ...key }] });
+const price = (value: unknown): object => ({ billing: { model_details: () => value } });
+const without = (part: object, name: string): object => ({ ...part, [name]: undefined });
+
+describe("options are taken", () => {
+  it.each<[string, object]>([
+    [
+      "limits of every kind",
+      { limits: { requestsPerMinute: 1, imagesPerMinute: null, concurrent: undefined } },
+    ],
+    ["no limits at all", { limits: {} }],
+    ["limits of a key", withKey({ limits: { concurrent: null } })],
+    ["limits of a model", { models: { a: { family: "seedream", limits: { imagesPerMinute: 5 } } } }],
+    ["a budget as a string", { ...withKey({ budget: "12.50" }), billing: { model_details: PRICES } }],
+    ["a budget as a number", { ...withKey({ budget: 0 }), billing: { model_details: PRICES } }],
+    ["an end of a key as a time", withKey({ expiresAt: "2027-01-31T00:00:00+08:00" })],
+    ["an end of a key as a Date", withKey({ expiresAt: new Date(0) })],
+    ["a ledger", { ledger: createMemoryLedger() }],
+    ["an admission store", { admission: createMemoryAdmissionStore() }],
+    ["how long answers are kept", { idempotency: { seconds: 1 } }],
+    ["how large answers are kept", { idempotency: { maxResponseBytes: 1 } }],
+    ["bytes in flight", { maxBytesInFlight: 1 }],
+    ["a share for one caller", { maxCallerShare: 1 }],
+    ["limits of slow bodies", { bodyLimits: { minBytesPerSecond: 1, slowAfterSeconds: 3_600 } }],
+    ["hooks", { beforeSend() {}, onUsage() {}, onError() {}, onRequest() {} }],
+    ["what becomes of lost requests", { billing: { model_details: PRICES, onLost: "charge" } }],
+  ])("%s", (_what, changed) => {
+    expect(problemsOf(changed)).toEqual([]);
+  });
+});
+
+describe("a wrong option is named", () => {
+  const WHOLE = "must be a whole number";
+  const AT_LEAST_1 = "must be at least 1";
+  const FUNCTION = "must be a function";
+  const NAME = "a string of at most 512 bytes in UTF-8, without NUL and without an unpaired surrogate";
+  const END = "must be a Date, or a time with a zone such as 2027-01-31T00:00:00Z";
+  const LEDGER =
+    "must have the functions hold, settle, release, sweep, takeUndelivered, markDelivered, balance, records, totals";
+  const BILLING = { model_details: PRICES };
+
+  it.each<[string, object]>([
+    ["limits must be an object of limits", { limits: 60 }],
+    ["limits must be an object of limits", { limits: null }],
+    [`limits.requestsPerMinute ${WHOLE}`, { limits: { requestsPerMinute: "60" } }],
+    [`limits.requestsPerMinute ${WHOLE}`, { limits: { requestsPerMinute: Infinity } }],
+    [`limits.imagesPerMinute ${WHOLE}`, { limits: { imagesPerMinute: 1.5 } }],
+    [`limits.concurrent ${AT_LEAST_1}`, { limits: { concurrent: 0 } }],
+    ["limits.perMinute is not an option", { limits: { perMinute: 1 } }],
+    [`callers[0].limits.concurrent ${AT_LEAST_1}`, withKey({ limits: { concurrent: -1 } })],
+    ["callers[0].limits must be an object of limits", withKey({ limits: null })],
+    ['callers[0].budget must be a decimal of at least 0, such as "0.04"', withKey({ budget: "-1" })],
+    ['callers[0].budget must be a decimal of at least 0, such as "0.04"', withKey({ budget: "1e3" })],
+    ['callers[0].budget must be a decimal such as "0.04"', withKey({ budget: null })],
+    [`callers[0].id must be ${NAME}`, withKey({ id: "x".repeat(513) })],
+    [`callers[0].group must be ${NAME}`, withKey({ group: "图".repeat(171) })],
+    [`callers[0].expiresAt ${END}`, withKey({ expiresAt: "2027-01-31" })],
+    [`callers[0].expiresAt ${END}`, withKey({ expiresAt: 1_801_353_600_000 })],
+    [`callers[0].expiresAt ${END}`, withKey({ expiresAt: new Date(Number.NaN) })],
+    [
+      `models.a.limits.concurrent ${WHOLE}`,
+      { models: { a: { family: "seedream", limits: { concurrent: "2" } } } },
+    ],
+    [
+      "models.a.limits must be an object of limits; the row of what the model can do is now called capabilities",
+      { models: { a: { family: "seedream", limits: 2 } } },
+    ],
+    [`ledger ${LEDGER}`, { ledger: {} }],
+    [`ledger ${LEDGER}`, { ledger: without(createMemoryLedger(), "balance") }],
+    [`ledger ${LEDGER}`, { ledger: () => createMemoryLedger() }],
+    ["admission must have the functions admit, finish, setCooldown", { admission: null }],
+    [
+      "admission must have the functions admit, finish, setCooldown",
+      { admission: without(createMemoryAdmissionStore(), "finish") },
+    ],
+    ["idempotency must be an object with seconds or maxResponseBytes", { idempotency: 86_400 }],
+    ["idempotency.seconds must be a whole number of seconds", { idempotency: { seconds: "1" } }],
+    [`idempotency.seconds ${AT_LEAST_1}`, { idempotency: { seconds: 0 } }],
+    [
+      "idempotency.maxResponseBytes must be a whole number of bytes",
+      { idempotency: { maxResponseBytes: 0.5 } },
+    ],
+    ["idempotency.ttl is not an option", { idempotency: { ttl: 1 } }],
+    ["maxBytesInFlight must be a whole number of bytes", { maxBytesInFlight: "1GiB" }],
+    [`maxBytesInFlight ${AT_LEAST_1}`, { maxBytesInFlight: 0 }],
+    ["maxCallerShare must be a number", { maxCallerShare: "half" }],
+    ["maxCallerShare must be above 0", { maxCallerShare: 0 }],
+    ["maxCallerShare must be at most 1", { maxCallerShare: 1.5 }],
+    [
+      "bodyLimits.minBytesPerSecond must be a whole number of bytes",
+      { bodyLimits: { minBytesPerSecond: 0.5 } },
+    ],
+    [`bodyLimits.minBytesPerSecond ${AT_LEAST_1}`, { bodyLimits: { minBytesPerSecond: 0 } }],
+    [
+      "bodyLimits.slowAfterSeconds must be a whole number of seconds",
+      { bodyLimits: { slowAfterSeconds: 1.5 } },
+    ],
+    [`bodyLimits.slowAfterSeconds ${AT_LEAST_1}`, { bodyLimits: { slowAfterSeconds: 0 } }],
+    [
+      "bodyLimits.slowAfterSeconds must be at most 3600, an hour",
+      { bodyLimits: { slowAfterSeconds: 3_601 } },
+    ],
+    [`beforeSend ${FUNCTION}`, { beforeSend: "moderate" }],
+    [`onUsage ${FUNCTION}`, { onUsage: {} }],
+    [`onError ${FUNCTION}`, { onError: null }],
+    [`onRequest ${FUNCTION}`, { onRequest: true }],
+    ["logger must have the functions warn, error", { logger: { warn: true, error: true } }],
+    ['billing.onLost must be "release" or "charge"', { billing: { ...BILLING, onLost: "refund" } }],
+    ["onLost is not an option", { onLost: "charge" }],
+  ])("%s", (problem, changed) => {
+    expect(problemsOf(changed)).toEqual([problem]);
+  });
+});
+
+describe("what a function gives is named like what stands in the options", () => {
+  const SOURCES: readonly (readonly [string, object])[] = [
+    ["models is missing: names and what is behind them", { models: () => undefined }],
+    ["models.a must be an object with family", { models: () => ({ a: null }) }],
+    ["channels is missing: a list of channels", { channels: () => ({}) }],
+    [
+      "channels[0].apiKey is missing; is the environment variable set?",
+      { channels: () => [without(CHANNELS[0] ?? {}, "apiKey")] },
+    ],
+    ["callers must be a list of callers", { callers: () => "secret" }],
+    [
+      "callers[1] has the same key as another entry",
+      { callers: () => [...API_KEYS, { id: "you", key: "secret" }] },
+    ],
+    ["billing.model_details is missing: names and their prices", price(null)],
+    ["billing.model_details.a is missing: the model has no price", price({})],
+    [
+      'billing.group_ratio.vip must be a decimal of at least 0, such as "0.04"',
+      { billing: { model_details: PRICES, group_ratio: () => ({ default: "1", vip: "cheap" }) } },
+    ],
+  ];
+
+  it.each(SOURCES)("at once: %s", (problem, changed) => {
+    expect(problemsOf(changed)).toEqual([problem]);
+  });
+
+  it.each(SOURCES)("later: %s", async (problem, changed) => {
+    const gateway = createGateway({
+      ...GOOD,
+      models: async () => MODELS,
+      channels: async () => CHANNELS,
+      callers: async () => API_KEYS,
+      ...changed,
+      logger: { warn() {}, error() {} },
+    });
+    const [path = ""] = problem.split(" ");
+    await expect(gateway.reload()).rejects.toThrow(path);
+  });
+
+  it("a function that throws is told as it is", () => {
+    const error = new Error("no such file");
+    const options: GatewayOptions = {
+      ...GOOD,
+      channels: () => {
+        throw error;
+      },
+    };
+    expect(() => createGateway(options)).toThrow(error);
+  });
+});

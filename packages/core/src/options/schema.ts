@@ -1,0 +1,356 @@
+import * as z from "zod/mini";
+import type { CallerOptions } from "../auth/authenticate.js";
+import { parseDecimal } from "../billing/decimal.js";
+import type { UsageReports } from "../billing/ledger.js";
+import { isName, NAME_RULE } from "../billing/stored-entries.js";
+import type { ChannelOptions, TimeoutOptions } from "../channels/channel.js";
+import type { Capabilities } from "../families/family.js";
+import type { SizeLimits } from "../images/size.js";
+import type { ModelOptions } from "../models/resolve-model.js";
+import type { BodyLimits } from "../request/read-request.js";
+import type { CallerLimits } from "../types.js";
+import { parseInstant } from "../util/instant.js";
+import { isJsonObject } from "../util/json.js";
+import type { LoadedBilling, LoadedOptions } from "./load.js";
+import type { IdempotencyOptions } from "./options.js";
+
+/** The schema of an object has exactly the fields of its type. */
+type Fields<T> = Record<keyof T, z.ZodMiniType>;
+
+const TRUE_OR_FALSE = "must be true or false";
+/** A day. A timer that is set to more than 2^31 ms ends at once. */
+const MAX_SECONDS = 86_400;
+
+/** A name that every ledger can store. */
+const name = z
+  .string("must be a string")
+  .check(z.minLength(1, "must not be empty"), z.refine(isName, `must be ${NAME_RULE}`));
+/** Names or series. */
+const names = z.array(name, "must be a list of names");
+const responseFormat = z.optional(z.enum(["url", "b64_json"], 'must be "url" or "b64_json"'));
+const boolean = z.optional(z.boolean(TRUE_OR_FALSE));
+const asFunction = z.custom<never>((value) => typeof value === "function", "must be a function");
+const hook = z.optional(asFunction);
+const bytes = z.optional(z.int("must be a whole number of bytes").check(z.minimum(1, "must be at least 1")));
+const seconds = z.optional(
+  z
+    .number("must be a number of seconds")
+    .check(z.positive("must be above 0"), z.maximum(MAX_SECONDS, `must be at most ${MAX_SECONDS}, a day`)),
+);
+/** A price, a ratio or a budget. */
+const decimal = z
+  .union([z.string(), z.number()], 'must be a decimal such as "0.04"')
+  .check(
+    z.refine((value) => parseDecimal(value) !== undefined, 'must be a decimal of at least 0, such as "0.04"'),
+  );
+
+const IN_ORDER = "must have a min that is not above its max";
+const range = z
+  .strictObject({ min: whole(0), max: whole(0) }, "must be {min, max}")
+  .check(z.refine(isInOrder, IN_ORDER));
+
+const size = z.strictObject(
+  {
+    presets: z.optional(names),
+    list: z.optional(
+      z.array(z.tuple([whole(1), whole(1)], "must be [width, height]"), "must be a list of [width, height]"),
+    ),
+    totalPixels: z.optional(range),
+    side: z.optional(range),
+    maxAspectRatio: z.optional(z.number("must be a number").check(z.minimum(1, "must be at least 1"))),
+  } satisfies Fields<SizeLimits>,
+  'must be "none" or an object of sizes',
+);
+
+const capabilities = z.strictObject(
+  {
+    size: z.optional(z.union([z.literal("none"), size], 'must be "none" or an object of sizes')),
+    references: z.optional(
+      z
+        .strictObject({ min: z.optional(whole(0)), max: whole(0) }, "must be {min, max}")
+        .check(z.refine(isInOrder, IN_ORDER)),
+    ),
+    maxImages: z.optional(whole(1)),
+    maxLayers: z.optional(whole(0)),
+    maxReferencesAndImages: z.optional(whole(1)),
+  } satisfies Fields<Capabilities>,
+  "must be the name of a row of capabilities, or a row",
+);
+
+const limit = z.optional(z.nullable(whole(1)));
+const limits = z.optional(
+  z.strictObject(
+    { requestsPerMinute: limit, imagesPerMinute: limit, concurrent: limit } satisfies Fields<CallerLimits>,
+    "must be an object of limits",
+  ),
+);
+
+const model = z.strictObject(
+  {
+    family: name,
+    capabilities: z.optional(
+      z.union([name, capabilities], "must be the name of a row of capabilities, or a row"),
+    ),
+    responseFormat,
+    limits,
+  } satisfies Fields<ModelOptions>,
+  "must be an object with family",
+);
+
+const EXPIRES_AT = "must be a Date, or a time with a zone such as 2027-01-31T00:00:00Z";
+const SHA256 = "must be a SHA-256 of 64 hexadecimal digits";
+
+const caller = z
+  .strictObject(
+    {
+      id: name,
+      key: z.optional(
+        z
+          .string("must be a string")
+          .check(z.regex(/^[\x21-\x7e]+$/, "must be letters, digits and signs without spaces")),
+      ),
+      hash: z.optional(z.string(SHA256).check(z.regex(/^[\da-f]{64}$/i, SHA256))),
+      group: z.optional(name),
+      models: z.optional(names),
+      responseFormat,
+      expiresAt: z.optional(
+        z
+          .union([z.string(), z.date()], EXPIRES_AT)
+          .check(z.refine((value) => parseInstant(value) !== undefined, EXPIRES_AT)),
+      ),
+      budget: z.optional(decimal),
+      limits,
+    } satisfies Fields<CallerOptions>,
+    "must be an object with id and key or hash",
+  )
+  .check(
+    z.refine(
+      (value) => (value.key === undefined) !== (value.hash === undefined),
+      "needs either key or hash; is the environment variable set?",
+    ),
+  );
+
+const KEY_MISSING = "is missing; is the environment variable set?";
+const channelKey = z
+  .string(KEY_MISSING)
+  .check(z.regex(/^[\x21-\x7e]+$/, "must be a key: letters, digits and signs without spaces"));
+const channelKeys = z
+  .array(channelKey)
+  .check(z.minLength(1, "must hold at least one key"), ({ value, issues }) => {
+    for (const [index, channelKeyValue] of value.entries()) {
+      if (value.indexOf(channelKeyValue) === index) continue;
+      issues.push({ code: "custom", path: [index], message: "is given twice", input: undefined });
+    }
+  });
+
+const channel = z
+  .strictObject(
+    {
+      id: name,
+      family: name,
+      apiKey: z.union([channelKey, channelKeys], KEY_MISSING),
+      baseUrl: z.optional(
+        z
+          .string("must be a string")
+          .check(
+            z.refine(isBaseUrl, "must be an http or https address without query, fragment and credentials"),
+          ),
+      ),
+      modelMapping: z.optional(z.record(name, name, "must be an object of names")),
+      priority: z.optional(z.int("must be a whole number")),
+      weight: z.optional(z.number("must be a number").check(z.positive("must be above 0"))),
+      headers: z.optional(
+        z.record(
+          z.string().check(z.regex(/^[\w!#$%&'*+.^`|~-]+$/, "is not a valid header name")),
+          z
+            .string("must be a string")
+            .check(z.regex(/^[\t\x20-\x7e]*$/, "must be a string without line ends")),
+          "must be an object of headers",
+        ),
+      ),
+      timeouts: z.optional(
+        z.strictObject(
+          {
+            connectSeconds: seconds,
+            firstByteSeconds: seconds,
+            idleSeconds: seconds,
+          } satisfies Fields<TimeoutOptions>,
+          "must be an object of seconds",
+        ),
+      ),
+      resultHosts: z.optional(names),
+      retryUnsafe: boolean,
+      allowHttp: boolean,
+    } satisfies Fields<ChannelOptions>,
+    "must be an object with id, family and apiKey",
+  )
+  .check(
+    z.refine(isAllowedHttp, {
+      path: ["baseUrl"],
+      error:
+        "must be an https address: plain http is allowed on loopback, and with allowHttp: true in a private network",
+      // Checked also if another option of the channel is wrong: all problems are reported at once.
+      when: () => true,
+    }),
+  );
+
+const decimalPlaces = z.optional(
+  z
+    .int("must be a whole number")
+    .check(z.minimum(0, "must be at least 0"), z.maximum(30, "must be at most 30")),
+);
+
+const modelDetails = z.discriminatedUnion(
+  "pricing_mode",
+  [
+    z.strictObject({
+      pricing_mode: z.literal("per-request"),
+      model_price: decimal,
+      decimal_places: decimalPlaces,
+    }),
+    z.strictObject({
+      pricing_mode: z.literal("per-token"),
+      output_token_price: decimal,
+      input_token_price: z.optional(decimal),
+      decimal_places: decimalPlaces,
+    }),
+  ],
+  'needs pricing_mode: "per-request" or "per-token"',
+);
+
+const billing = z.strictObject(
+  {
+    model_details: z.record(name, modelDetails, "is missing: names and their prices"),
+    group_ratio: z.optional(z.record(name, decimal, "must be an object of groups and their ratios")),
+    onLost: z.optional(z.enum(["release", "charge"], 'must be "release" or "charge"')),
+  } satisfies Fields<LoadedBilling>,
+  "must be an object with model_details",
+);
+
+const family = z.looseObject(
+  {
+    name,
+    defaultBaseUrl: z.url("must be an address"),
+    operations: z.instanceof(Set, { error: "must be a Set of operations" }),
+    reportsTokens: z.boolean(TRUE_OR_FALSE),
+    normalize: asFunction,
+    toUpstream: asFunction,
+    fromUpstream: asFunction,
+    toFailure: asFunction,
+  },
+  "must be a family",
+);
+
+const BASE_PATH = "must begin with a slash and end without one, such as /ai";
+const REPORTS = ["balance", "records", "totals"] satisfies (keyof UsageReports)[];
+
+const shape = {
+  basePath: z.optional(z.string(BASE_PATH).check(z.regex(/^(?:\/[\w.~-]+)+$/, BASE_PATH))),
+  caseInsensitiveNames: boolean,
+  models: z.record(name, model, "is missing: names and what is behind them"),
+  channels: z
+    .array(channel, "is missing: a list of channels")
+    .check(z.minLength(1, "must hold at least one channel")),
+  callers: z.optional(z.array(caller, "must be a list of callers")),
+  authenticate: hook,
+  billing: z.optional(billing),
+  limits,
+  ledger: withMethods("hold", "settle", "release", "sweep", "takeUndelivered", "markDelivered", ...REPORTS),
+  admission: withMethods("admit", "finish", "setCooldown"),
+  idempotency: z.optional(
+    z.strictObject(
+      {
+        seconds: z.optional(
+          z.int("must be a whole number of seconds").check(z.minimum(1, "must be at least 1")),
+        ),
+        maxResponseBytes: bytes,
+      } satisfies Fields<IdempotencyOptions>,
+      "must be an object with seconds or maxResponseBytes",
+    ),
+  ),
+  responseFormat,
+  bodyLimits: z.optional(
+    z.strictObject(
+      {
+        json: bytes,
+        form: bytes,
+        file: bytes,
+        minBytesPerSecond: bytes,
+        slowAfterSeconds: z.optional(
+          z
+            .int("must be a whole number of seconds")
+            .check(z.minimum(1, "must be at least 1"), z.maximum(3_600, "must be at most 3600, an hour")),
+        ),
+      } satisfies Fields<BodyLimits>,
+      "must be an object of limits in bytes",
+    ),
+  ),
+  maxUpstreamResponseBytes: bytes,
+  maxBytesInFlight: bytes,
+  maxCallerShare: z.optional(
+    z.number("must be a number").check(z.positive("must be above 0"), z.maximum(1, "must be at most 1")),
+  ),
+  uploadMemoryBytes: z.optional(whole(0)),
+  heartbeatSeconds: seconds,
+  responseIdleSeconds: seconds,
+  families: z.optional(z.array(family, "must be a list of families")),
+  beforeSend: hook,
+  onUsage: hook,
+  onError: hook,
+  onRequest: hook,
+  logger: withMethods("warn", "error"),
+  fetch: hook,
+} satisfies Fields<LoadedOptions>;
+
+/** The shape of the options. `validate.ts` checks the rules that span several options. */
+export const gatewayOptionsSchema = z.strictObject(shape, "must be an object");
+
+const { models: _models, channels: _channels, callers: _callers, billing: _billing, ...fixedShape } = shape;
+
+/** The options that cannot be functions that load them. */
+export const fixedOptionsSchema = z.strictObject(fixedShape);
+
+/** A whole number of at least `min`. */
+function whole(min: number) {
+  return z.int("must be a whole number").check(z.minimum(min, `must be at least ${min}`));
+}
+
+function isInOrder({ min = 0, max }: { readonly min?: number | undefined; readonly max: number }): boolean {
+  return min <= max;
+}
+
+/** An object with methods, of which nothing else is known. */
+function withMethods(...methods: readonly string[]) {
+  return z.optional(
+    z.custom<never>(
+      (value) =>
+        typeof value === "object" &&
+        value !== null &&
+        methods.every((method) => typeof Reflect.get(value, method) === "function"),
+      `must have the functions ${methods.join(", ")}`,
+    ),
+  );
+}
+
+function isAllowedHttp(value: unknown): boolean {
+  if (!isJsonObject(value)) return true;
+  const { baseUrl: address, allowHttp } = value;
+  return (
+    typeof address !== "string" || !isBaseUrl(address) || allowHttp === true || isEncryptedOrLocal(address)
+  );
+}
+
+function isBaseUrl(value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const { protocol, search, hash, username } = new URL(value);
+  return /^https?:$/.test(protocol) && search === "" && hash === "" && username === "";
+}
+
+function isEncryptedOrLocal(address: string): boolean {
+  const { protocol, hostname } = new URL(address);
+  return protocol === "https:" || isLoopback(hostname);
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+}

@@ -1,0 +1,320 @@
+import { hashApiKey } from "../auth/api-key.js";
+import type { CallerOptions } from "../auth/authenticate.js";
+import { formatDecimal, parseDecimal } from "../billing/decimal.js";
+import { DEFAULT_GROUP, type PriceTables } from "../billing/pricing.js";
+import type { ChannelOptions } from "../channels/channel.js";
+import type { Family } from "../families/family.js";
+import { qwenImage } from "../families/qwen-image/qwen-image.js";
+import { seedream } from "../families/seedream/seedream.js";
+import { foldCase } from "../models/resolve-model.js";
+import type { Caller } from "../types.js";
+import { isJsonObject } from "../util/json.js";
+import { formatPath } from "../util/parse-fields.js";
+import { covers, createSeriesMap, isSeries, overlaps } from "../util/series.js";
+import type { LoadedOptions } from "./load.js";
+import { findOldName } from "./old-names.js";
+import type { GatewayOptions, OptionsProblem } from "./options.js";
+import { fixedOptionsSchema, gatewayOptionsSchema } from "./schema.js";
+
+const BUILT_IN_FAMILIES: readonly Family[] = [seedream, qwenImage];
+
+/** Thrown by `createGateway`: every problem of the options at once. */
+export class GatewayOptionsError extends Error {
+  override readonly name = "GatewayOptionsError";
+  readonly problems: readonly OptionsProblem[];
+
+  constructor(problems: readonly OptionsProblem[]) {
+    const lines = problems.map(({ path, message }) => `  ${path === "" ? "options" : path} ${message}`);
+    super(`The options of the gateway are wrong:\n${lines.join("\n")}`);
+    this.problems = problems;
+  }
+}
+
+/**
+ * Checks the options whole and gives the families they may name. What spans several options is
+ * checked where each of them has its shape, so that one run finds as much as can be found.
+ *
+ * @throws GatewayOptionsError
+ */
+export function checkOptions(options: LoadedOptions): ReadonlyMap<string, Family> {
+  const parsed = gatewayOptionsSchema.safeParse(options);
+  const issues = parsed.error?.issues ?? [];
+  const problems = issues.flatMap(toProblems);
+  if (!isJsonObject(options)) throw new GatewayOptionsError(problems);
+  const broken = new Set(issues.filter((issue) => !isLocal(issue)).map(({ path }) => path[0]));
+  const isSound = (...parts: (keyof GatewayOptions)[]): boolean => !parts.some((part) => broken.has(part));
+  const extra = isSound("families") ? (options.families ?? []) : [];
+  const families = new Map([...BUILT_IN_FAMILIES, ...extra].map((family) => [family.name, family]));
+  problems.push(...checkFamilyNames(extra), ...checkAccess(options));
+  if (isSound("callers", "billing")) problems.push(...checkCallers(options.callers ?? [], options.billing));
+  if (options.caseInsensitiveNames === true && isSound("models", "channels", "billing")) {
+    problems.push(...checkSpellings(options));
+  }
+  if (isSound("models", "channels", "families")) {
+    problems.push(...checkFamilies(options, families), ...checkChannels(options));
+    if (isSound("billing")) problems.push(...checkPrices(options, families));
+  }
+  if (problems.length > 0) throw new GatewayOptionsError(problems);
+  return families;
+}
+
+/**
+ * Checks the options that are no functions, where others take time to be read: what is wrong with them shows at once.
+ *
+ * @throws GatewayOptionsError
+ */
+export function checkFixedOptions(options: GatewayOptions): void {
+  const { models: _models, channels: _channels, callers: _callers, billing: _billing, ...fixed } = options;
+  const problems = (fixedOptionsSchema.safeParse(fixed).error?.issues ?? []).flatMap(toProblems);
+  if (problems.length > 0) throw new GatewayOptionsError(problems);
+}
+
+/** The options of a channel that other options are checked against. */
+const SPANNING: ReadonlySet<PropertyKey> = new Set<keyof ChannelOptions>(["id", "family", "modelMapping"]);
+
+/** True for an issue that no other option depends on, such as a missing key. */
+function isLocal({ path: [list, , option] }: Issue): boolean {
+  return list === "channels" && option !== undefined && !SPANNING.has(option);
+}
+
+interface Issue {
+  readonly code?: string;
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+  readonly keys?: readonly string[];
+  /** Of a key of a record: what is wrong with it. */
+  readonly issues?: readonly Issue[];
+  /** Of a union: what each of its alternatives found wrong. */
+  readonly errors?: readonly (readonly Issue[])[];
+}
+
+function toProblems(issue: Issue): OptionsProblem[] {
+  const meant = issue.issues ?? issue.errors?.find((issues) => !issues.some(isOfAnotherType));
+  if (meant !== undefined) {
+    return meant.flatMap((inner) => toProblems({ ...inner, path: [...issue.path, ...inner.path] }));
+  }
+  if (issue.code !== "unrecognized_keys") {
+    const message = (issue.code === "invalid_type" && findOldName(issue.path)) || issue.message;
+    return [{ path: formatPath(issue.path), message }];
+  }
+  return (issue.keys ?? []).map((key) => {
+    const path = [...issue.path, key];
+    return { path: formatPath(path), message: findOldName(path) ?? "is not an option" };
+  });
+}
+
+/** True when the value as a whole is not what the alternative of a union is for. */
+function isOfAnotherType({ path, code }: Issue): boolean {
+  return path.length === 0 && (code === "invalid_type" || code === "invalid_value");
+}
+
+function* checkFamilyNames(extra: readonly Family[]): Iterable<OptionsProblem> {
+  const names = new Set(BUILT_IN_FAMILIES.map(({ name }) => name));
+  for (const [index, { name }] of extra.entries()) {
+    if (names.has(name)) yield { path: `families[${index}].name`, message: `is taken: ${name}` };
+    names.add(name);
+  }
+}
+
+function* checkAccess({ callers, authenticate }: LoadedOptions): Iterable<OptionsProblem> {
+  if ((callers === undefined) === (authenticate === undefined)) {
+    yield { path: "callers", message: "or authenticate is needed, and only one of them" };
+  }
+}
+
+/** With `caseInsensitiveNames`, each name has one spelling, which all tables use. */
+function* checkSpellings({ models, billing, channels }: LoadedOptions): Iterable<OptionsProblem> {
+  const places: readonly (readonly (string | number)[])[] = [
+    ...Object.keys(models).map((name) => ["models", name]),
+    ...Object.keys(billing?.model_details ?? {}).map((name) => ["billing", "model_details", name]),
+    ...channels.flatMap(({ modelMapping = {} }, index) =>
+      Object.keys(modelMapping).map((name) => ["channels", index, "modelMapping", name]),
+    ),
+  ];
+  const named = places.map((path) => ({ path: formatPath(path), name: String(path.at(-1)) }));
+  for (const [index, { path, name }] of named.entries()) {
+    const folded = foldCase(name);
+    const other = named
+      .slice(0, index)
+      .find((earlier) => overlaps(foldCase(earlier.name), folded) && !overlaps(earlier.name, name));
+    if (other === undefined) continue;
+    yield {
+      path,
+      message: `is spelled in another case than ${other.path}: with caseInsensitiveNames use one spelling`,
+    };
+  }
+}
+
+function* checkFamilies(
+  options: LoadedOptions,
+  families: ReadonlyMap<string, Family>,
+): Iterable<OptionsProblem> {
+  const known = [...families.keys()].join(", ");
+  for (const [model, { family, capabilities }] of Object.entries(options.models)) {
+    const found = families.get(family);
+    const path = formatPath(["models", model]);
+    if (found === undefined) yield { path: `${path}.family`, message: `must be one of ${known}` };
+    else if (typeof capabilities === "string" && found.findCapabilities?.(capabilities) === undefined) {
+      yield {
+        path: `${path}.capabilities`,
+        message: `is not the name of a row of capabilities of ${family}`,
+      };
+    }
+  }
+  for (const [index, { family }] of options.channels.entries()) {
+    if (!families.has(family))
+      yield { path: `channels[${index}].family`, message: `must be one of ${known}` };
+  }
+}
+
+function* checkChannels({ channels, models }: LoadedOptions): Iterable<OptionsProblem> {
+  const ids = new Set<string>();
+  for (const [index, { id, modelMapping = {} }] of channels.entries()) {
+    if (ids.has(id)) yield { path: `channels[${index}].id`, message: `is used twice: ${id}` };
+    ids.add(id);
+    for (const [model, target] of Object.entries(modelMapping)) {
+      if (isSeries(target) && !isSeries(model)) {
+        yield {
+          path: formatPath(["channels", index, "modelMapping", model]),
+          message: "maps one name to a series",
+        };
+      }
+    }
+  }
+  for (const [model, { family }] of Object.entries(models)) {
+    const served = channels.some(
+      (channel) => channel.family === family && serves(channel.modelMapping, model),
+    );
+    if (!served) yield { path: formatPath(["models", model]), message: "is served by no channel" };
+  }
+}
+
+/** Whether a mapping can serve a name; a series is served when any of its names may be. */
+function serves(mapping: Readonly<Record<string, string>> | undefined, model: string): boolean {
+  return mapping === undefined || Object.keys(mapping).some((key) => overlaps(key, model));
+}
+
+function* checkPrices(
+  options: LoadedOptions,
+  families: ReadonlyMap<string, Family>,
+): Iterable<OptionsProblem> {
+  const { billing, models } = options;
+  if (billing === undefined) return;
+  const details = createSeriesMap(billing.model_details);
+  for (const model of Object.keys(models)) {
+    // The names of a series are priced at the call: some may have prices of their own.
+    if (!isSeries(model) && details.find(model) === undefined) {
+      const path = formatPath(["billing", "model_details", model]);
+      yield { path, message: "is missing: the model has no price" };
+    }
+  }
+  for (const price of Object.keys(billing.model_details)) {
+    if (Object.keys(models).some((model) => overlaps(price, model))) continue;
+    // A price under a misspelled name is worse than no price: its model would be charged by the price of a series.
+    const path = formatPath(["billing", "model_details", price]);
+    yield {
+      path,
+      message: "is a price without a model: no key of models has this name or belongs to this series",
+    };
+  }
+  yield* checkTokenPrices(billing, models, families);
+}
+
+/** Where no tokens are reported, a price by tokens would charge nothing for any image. */
+function* checkTokenPrices(
+  { model_details }: PriceTables,
+  models: LoadedOptions["models"],
+  families: ReadonlyMap<string, Family>,
+): Iterable<OptionsProblem> {
+  const prices = Object.keys(model_details);
+  const modelKeys = Object.keys(models);
+  for (const [price, { pricing_mode }] of Object.entries(model_details)) {
+    if (pricing_mode !== "per-token") continue;
+    const model = modelKeys.find(
+      (key) =>
+        families.get(models[key]?.family ?? "")?.reportsTokens === false &&
+        overlaps(price, key) &&
+        // The narrower key wins: a price that stands between the two, or a model that does, takes over.
+        !prices.some((other) => isBetween(other, price, key)) &&
+        !modelKeys.some((other) => isBetween(other, key, price)),
+    );
+    if (model === undefined) continue;
+    yield {
+      path: formatPath(["billing", "model_details", price]),
+      message: `must be per-request: it prices ${model}, and ${models[model]?.family} reports no tokens`,
+    };
+  }
+}
+
+/** Whether a key is narrower than `wide` and still covers all of `narrow`. */
+function isBetween(key: string, wide: string, narrow: string): boolean {
+  return key !== wide && covers(wide, key) && covers(key, narrow);
+}
+
+/**
+ * Checks the entries of `callers` against each other and against the prices. The types of each entry were checked
+ * before.
+ */
+function* checkCallers(
+  callers: readonly CallerOptions[],
+  billing: PriceTables | undefined,
+): Iterable<OptionsProblem> {
+  yield* checkKeys(callers);
+  yield* checkAgreement(callers);
+  const groups = billing && (billing.group_ratio ?? { [DEFAULT_GROUP]: "1" });
+  for (const [index, { group = DEFAULT_GROUP, budget }] of callers.entries()) {
+    if (groups !== undefined && !Object.hasOwn(groups, group)) {
+      yield { path: `callers[${index}].group`, message: `is not a group of billing.group_ratio: ${group}` };
+    }
+    if (billing === undefined && budget !== undefined) {
+      yield { path: `callers[${index}].budget`, message: BUDGET_NEEDS_BILLING };
+    }
+  }
+}
+
+const BUDGET_NEEDS_BILLING =
+  "needs billing: without prices nothing is charged, so the budget would have no effect";
+
+function* checkKeys(callers: readonly CallerOptions[]): Iterable<OptionsProblem> {
+  const hashes = new Set<string>();
+  for (const [index, { key, hash }] of callers.entries()) {
+    const own = hash?.toLowerCase() ?? hashApiKey(key ?? "");
+    if (hashes.has(own)) yield { path: `callers[${index}]`, message: "has the same key as another entry" };
+    hashes.add(own);
+  }
+}
+
+/** The fields that must be the same in entries with the same id, in a form in which equal values are equal strings. */
+const SHARED: Readonly<Record<Exclude<keyof Caller, "id" | "expiresAt">, (caller: Caller) => unknown>> = {
+  group: ({ group = DEFAULT_GROUP }) => group,
+  models: ({ models }) => models && [...new Set(models)].toSorted(),
+  responseFormat: ({ responseFormat }) => responseFormat,
+  budget: ({ budget }) => {
+    const decimal = parseDecimal(budget);
+    return decimal && formatDecimal(decimal);
+  },
+  limits: ({ limits = {} }) =>
+    Object.entries(limits)
+      .filter(([, limit]) => limit !== undefined)
+      .toSorted(([a], [b]) => a.localeCompare(b)),
+};
+
+/**
+ * Entries with the same id are several keys of one caller: its budget and limits are counted under the id. If one of
+ * the entries had no budget, its key could spend without a limit.
+ */
+function* checkAgreement(callers: readonly CallerOptions[]): Iterable<OptionsProblem> {
+  const firsts = new Map<string, number>();
+  for (const [index, entry] of callers.entries()) {
+    const first = firsts.get(entry.id) ?? index;
+    firsts.set(entry.id, first);
+    const other = callers[first] ?? entry;
+    for (const [field, read] of Object.entries(SHARED)) {
+      if (JSON.stringify(read(entry)) === JSON.stringify(read(other))) continue;
+      yield {
+        path: `callers[${index}].${field}`,
+        message: `must be the same as callers[${first}].${field}: both entries have the id ${entry.id}, and only key, hash and expiresAt may differ`,
+      };
+    }
+  }
+}

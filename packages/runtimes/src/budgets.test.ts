@@ -1,0 +1,78 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+import { expect, it } from "vitest";
+
+const coreFolder = new URL("../../core/", import.meta.url);
+const run = promisify(execFile);
+
+const bundle = async (source: string) =>
+  await build({
+    stdin: { contents: source, resolveDir: import.meta.dirname },
+    bundle: true,
+    write: false,
+    minify: true,
+    metafile: true,
+    format: "esm",
+    platform: "neutral",
+    conditions: ["workerd", "import", "default"],
+    mainFields: ["module", "main"],
+    external: ["node:*", "buffer", "stream"],
+    logLevel: "error",
+  });
+
+/** The packages of npm that a module of core loads on Node. */
+async function findPackages(specifier: string): Promise<readonly string[]> {
+  const source = `
+    const loaded = [];
+    const { registerHooks } = await import("node:module");
+    registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
+    await import(${JSON.stringify(specifier)});
+    console.log(JSON.stringify(loaded));`;
+  const { stdout } = await run(process.execPath, ["--input-type=module", "-e", source], { cwd: coreFolder });
+  const urls: readonly string[] = JSON.parse(stdout);
+  const names = urls.map((url) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1]);
+  return [...new Set(names.filter((name) => name !== undefined))];
+}
+
+/** Milliseconds that a new process takes to import a module. */
+async function timeImport(specifier: string): Promise<number> {
+  const source = `const begin = performance.now(); await import(${JSON.stringify(specifier)}); console.log(performance.now() - begin);`;
+  const { stdout } = await run(process.execPath, ["--input-type=module", "-e", source], { cwd: coreFolder });
+  return Number(stdout);
+}
+
+/**
+ * How long an import takes, as a multiple of `import "undici"`: the fastest of several runs of each, measured in turns,
+ * so that other work on the machine changes little.
+ */
+async function compareToUndici(specifier: string): Promise<number> {
+  const times: number[] = [];
+  const timesOfUndici: number[] = [];
+  for (let round = 0; round < 9; round++) {
+    times.push(await timeImport(specifier));
+    timesOfUndici.push(await timeImport("undici"));
+  }
+  return Math.min(...times) / Math.min(...timesOfUndici);
+}
+
+it("the bundle of a gateway for Workers has at most 88 kB after gzip", async () => {
+  const source = `import { createGateway } from "@calotype/core"; export default createGateway({});`;
+  const { outputFiles } = await bundle(source);
+  expect(gzipSync(outputFiles[0]?.contents ?? "").length).toBeLessThan(88_000);
+});
+
+it("the billing calculator loads neither undici nor busboy nor any other package", async () => {
+  expect(await findPackages("@calotype/core/billing")).toEqual([]);
+  const ofCore = await findPackages("@calotype/core");
+  expect(ofCore).toEqual(expect.arrayContaining(["undici", "busboy"]));
+});
+
+it("importing the core takes at most one and a half times as long as importing undici", async () => {
+  expect(await compareToUndici("@calotype/core")).toBeLessThan(1.5);
+}, 60_000);
+
+it("importing the billing calculator takes at most a quarter of the time of importing undici", async () => {
+  expect(await compareToUndici("@calotype/core/billing")).toBeLessThan(0.25);
+}, 60_000);
