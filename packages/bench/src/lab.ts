@@ -27,7 +27,7 @@ export interface Sample extends LoadResult {
   readonly peakBytes: number;
 }
 
-/** What is left to do when the last answer has come: records, timers, garbage. */
+/** Time for the work after the last response: records, timers, garbage collection. */
 const SETTLE_MS = 60;
 
 /** Starts the upstream and the load. */

@@ -31,7 +31,8 @@ interface Candidate {
 }
 
 /**
- * Measures a work on each target, round by round in changing order. Every target is a fresh process, compared once
+ * Measures a work on each target, round by round in changing order. Every target is a fresh process, compared
+ * once
  * byte by byte and warmed up before.
  */
 export async function measureWork(
@@ -77,7 +78,7 @@ async function prepare(
 }
 
 function toRequest({ id, concurrency, requests }: Work, maxSeconds: number): LoadRequest {
-  return { kind: "run", answer: id, concurrency, requests, maxSeconds };
+  return { kind: "run", response: id, concurrency, requests, maxSeconds };
 }
 
 /** Another one first in each round, and every other round backwards. */

@@ -6,7 +6,7 @@ const SMALL_EVENTS = 100;
 const LARGE_EVENTS = 10;
 const HELD_EVENTS = 10;
 
-/** The upstream's names of the models begin so; what follows is the answer that they give. */
+/** The prefix of the upstream's model names. The rest of a name is the id of the response. */
 export const UPSTREAM_PREFIX = "ep-";
 /** The names that clients send begin so. */
 export const SERVICE_PREFIX = "seedream-4-5-bench-";
@@ -24,17 +24,20 @@ export const PICTURES: { readonly [Id in "edits" | "json-images"]: Pictures } = 
   "json-images": { count: 3, bytes: 3 * MIB },
 };
 
-/** What the gateway may keep of uploads in memory: half of what the edits bring at once, so that the rest goes to a file. */
+/**
+ * What the gateway may keep of uploads in memory: half of what the edits bring at once, so that the rest goes
+ * to a file.
+ */
 export const UPLOAD_MEMORY_BYTES = 256 * MIB;
 
-/** What an answer must have brought when it ended well. */
+/** What a complete response must contain. */
 export interface Expectation {
   readonly minBytes: number;
   /** Stands within the first or the last half kilobyte. */
   readonly mark: string;
 }
 
-/** A whole answer of the upstream, in the pieces in which it is written. */
+/** A complete response of the upstream, in the pieces in which it is written. */
 export interface Answer {
   readonly contentType: string;
   readonly pieces: readonly Buffer[];
@@ -44,7 +47,8 @@ const USAGE = { generated_images: 1, output_tokens: 16_384, total_tokens: 16_384
 const created = 1_795_235_078;
 
 /**
- * Base64 that no compression or deduplication makes short; the same in every process. Standard base64, as providers
+ * Base64 that no compression or deduplication makes short; the same in every process. Standard base64, as
+ * providers
  * send it: the gateway passes over it faster than over other text when it looks for keys.
  */
 export function createBase64(length: number): string {
@@ -74,7 +78,7 @@ export function createResponse(id: ResponseId): Answer {
   }
 }
 
-/** What must have come of that answer, through whatever gateway. */
+/** What a client must get of this response through any gateway. */
 export function expectationOf(id: ResponseId): Expectation {
   const { contentType, pieces } = createResponse(id);
   const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);

@@ -1,8 +1,8 @@
 /** What is measured, in the order of the tables. */
 export const WORKS = [
   { id: "small", title: "small JSON, 32 connections", concurrency: 32, requests: 6_000, warmUp: 30_000 },
-  { id: "b64-4mb", title: "4 MB b64_json answer, 8 at once", concurrency: 8, requests: 96, warmUp: 24 },
-  { id: "b64-32mb", title: "32 MB b64_json answer, 4 at once", concurrency: 4, requests: 16, warmUp: 4 },
+  { id: "b64-4mb", title: "4 MB b64_json response, 8 at once", concurrency: 8, requests: 96, warmUp: 24 },
+  { id: "b64-32mb", title: "32 MB b64_json response, 4 at once", concurrency: 4, requests: 16, warmUp: 4 },
   {
     id: "sse-small",
     title: "SSE, 100 events of 500 B, 16 at once",

@@ -11,7 +11,7 @@ export function findNginxObstacle(): string | undefined {
   return spawnSync("nginx", ["-v"]).status === 0 ? undefined : "nginx is not installed";
 }
 
-/** nginx as a plain proxy of one worker, that holds no answer back. */
+/** nginx as a plain proxy with one worker and without buffering of responses. */
 export async function startNginx({ upstream, core }: StartContext): Promise<Target> {
   const folder = mkdtempSync(join(tmpdir(), "calotype-bench-nginx-"));
   const port = await findFreePort();

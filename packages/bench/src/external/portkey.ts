@@ -6,7 +6,7 @@ import { startChild } from "../system/child.ts";
 import type { StartContext, Target } from "../target.ts";
 import { findFreePort, waitForPort } from "./free-port.ts";
 
-/** As Portkey's own lock file has them: with newer ones it answers 500 to streams and edits. */
+/** The versions in Portkey's own lock file. With newer versions it responds with 500 to streams and edits. */
 const MANIFEST = {
   private: true,
   dependencies: { "@portkey-ai/gateway": "1.15.2", "@hono/node-server": "1.13.5", hono: "4.9.7" },

@@ -9,9 +9,9 @@ const CHUNK_BYTES = 64 * 1024;
 
 /** A request from end to end without a socket: the provider is a function. */
 export function createGatewayBenchmarks(): MicroBenchmark[] {
-  const answer = createResponse("small").pieces[0]?.toString() ?? "";
+  const upstreamResponse = createResponse("small").pieces[0]?.toString() ?? "";
   const stub: Fetch = () =>
-    Promise.resolve(new Response(answer, { headers: { "content-type": "application/json" } }));
+    Promise.resolve(new Response(upstreamResponse, { headers: { "content-type": "application/json" } }));
   const gateway = createCalotype({ upstream: ORIGIN, callers: 1, channels: 1 }, { fetch: stub });
   const plain = createGateway({
     models: { [`${SERVICE_PREFIX}*`]: { family: "seedream" } },
@@ -29,21 +29,24 @@ export function createGatewayBenchmarks(): MicroBenchmark[] {
   ];
 }
 
-/** A large answer through the whole gateway: the scanner, the relay and what becomes of them as a Web response. */
+/** A large response through the whole gateway: the scanner, the relay and the Web response. */
 export function createLargeResponseBenchmark(id: "b64-4mb" | "b64-32mb"): MicroBenchmark {
-  const answer = createResponse(id).pieces[0] ?? Buffer.alloc(0);
+  const upstreamResponse = createResponse(id).pieces[0] ?? Buffer.alloc(0);
   const stub: Fetch = () =>
-    Promise.resolve(new Response(toStream(answer), { headers: { "content-type": "application/json" } }));
+    Promise.resolve(
+      new Response(toStream(upstreamResponse), { headers: { "content-type": "application/json" } }),
+    );
   const gateway = createCalotype({ upstream: ORIGIN, callers: 1, channels: 1 }, { fetch: stub });
   const body = createClientRequest(id).body.toString();
   return {
-    title: `gateway.fetch, ${answer.length >> 20} MB b64_json`,
-    bytes: answer.length,
+    title: `gateway.fetch, ${upstreamResponse.length >> 20} MB b64_json`,
+    bytes: upstreamResponse.length,
     async run() {
       const response = await send(gateway, body);
       let read = 0;
       for await (const chunk of response.body ?? []) read += chunk.length;
-      if (response.status !== 200 || read < answer.length - 200) throw new Error("The answer lost bytes.");
+      if (response.status !== 200 || read < upstreamResponse.length - 200)
+        throw new Error("The response lost bytes.");
     },
   };
 }

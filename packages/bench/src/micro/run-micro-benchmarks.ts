@@ -5,7 +5,10 @@ import { createGatewayBenchmarks, createLargeResponseBenchmark } from "./gateway
 import { createRelayBenchmarks } from "./relay-benchmarks.ts";
 import { timeFunction } from "./time-function.ts";
 
-/** Parts of the gateway on their own. What no package exports, such as the scanner of large answers, is measured in a whole. */
+/**
+ * Measures parts of the gateway separately. Parts that no package exports, such as the JSON scanner, are
+ * measured through the gateway.
+ */
 export async function runMicroBenchmarks({ say }: Progress): Promise<void> {
   const rows = [["", "CPU µs per call", "calls/s", "MB/s"]];
   const benchmarks = [

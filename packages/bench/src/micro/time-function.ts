@@ -12,7 +12,9 @@ const WARM_UP_MS = 300;
 const SAMPLE_MS = 100;
 const SAMPLES = 9;
 
-/** CPU time of one call, the collection of its garbage included; the median of several samples. Microseconds. */
+/**
+ * CPU time of one call, the collection of its garbage included; the median of several samples. Microseconds.
+ */
 export async function timeFunction(run: () => unknown): Promise<number> {
   const times: number[] = [];
   await sample(run, WARM_UP_MS);
@@ -29,7 +31,7 @@ async function sample(run: () => unknown, ms: number): Promise<number> {
   for (let batch = 1; calls === 0 || performance.now() - began < ms; batch = Math.min(batch * 2, 64)) {
     for (let call = 0; call < batch; call++) {
       const result = run();
-      // What answers at once is not charged a turn of the queue.
+      // A synchronous result is not awaited, so that no microtask is measured.
       if (result instanceof Promise) await result;
     }
     calls += batch;

@@ -3,11 +3,11 @@ import type { Pool } from "undici";
 import type { ClientRequest } from "../client-request.ts";
 import type { Expectation } from "../payloads.ts";
 
-/** One request and its answer. */
+/** One request and its response. */
 export interface Exchange {
   readonly totalMs: number;
   readonly firstByteMs: number;
-  /** What was wrong with the answer, if anything was. */
+  /** What was wrong with the response, if anything was. */
   readonly problem: string | undefined;
   /** Empty unless it was to be kept. */
   readonly body: Buffer;
@@ -26,7 +26,7 @@ interface ExchangeOptions extends Expectation {
 
 const EDGE_BYTES = 512;
 
-/** Sends a request and reads its answer without holding it. */
+/** Sends a request and reads its response without keeping it in memory. */
 export function exchange(
   pool: Pool,
   { path, headers, body }: ClientRequest,
@@ -86,6 +86,6 @@ function findProblem(
 ): string | undefined {
   if (status !== 200) return `Status ${status}: ${edges.slice(0, EDGE_BYTES)}`;
   if (bytes < minBytes) return `${bytes} bytes came, fewer than ${minBytes}.`;
-  if (!edges.includes(mark)) return `Neither end of the answer holds ${mark}: ${edges}`;
+  if (!edges.includes(mark)) return `Neither end of the response contains ${mark}: ${edges}`;
   return undefined;
 }

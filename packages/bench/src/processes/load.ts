@@ -1,22 +1,23 @@
-// The clients: sends requests, times the answers, and fails when one is not whole.
+// The clients: sends requests, measures the times of the responses, and fails if a response is incomplete.
 import { Pool } from "undici";
 import { createClientRequest } from "../client-request.ts";
 import { expectationOf } from "../payloads.ts";
 import { percentileOf } from "../statistics.ts";
 import type { ResponseId } from "../works.ts";
-import { compareResponse } from "./compare-answer.ts";
+import { compareResponse } from "./compare-response.ts";
 import { type Exchange, exchange, type Opened } from "./exchange.ts";
-import { answerParent, endWithParent } from "./parent.ts";
+import { endWithParent, replyToParent } from "./parent.ts";
 
 /** What the clients are to do. */
 export interface LoadOrder {
   /**
-   * `run`: requests one after another on each connection. `compare`: one request whose answer is compared with what
+   * `run`: requests one after another on each connection. `compare`: one request whose response is compared
+   * with what
    * was sent. `open`: streams that stay open. `finish`: waits for their end.
    */
   readonly kind: "run" | "compare" | "open" | "finish";
   readonly origin: string;
-  readonly answer: ResponseId;
+  readonly response: ResponseId;
   readonly concurrency: number;
   /** The most requests. */
   readonly requests: number;
@@ -45,7 +46,7 @@ const pools = new Map<string, Pool>();
 let opened: Opened[] = [];
 
 endWithParent();
-answerParent((question) => {
+replyToParent((question) => {
   const order: LoadOrder = JSON.parse(question);
   switch (order.kind) {
     case "run":
@@ -71,8 +72,8 @@ function poolFor({ origin, concurrency }: LoadOrder): Pool {
 /** Prepares exchanges, each with the key of the next caller. */
 function createExchanges(order: LoadOrder, keepBody = false): () => Opened {
   const pool = poolFor(order);
-  const { path, headers, body } = createClientRequest(order.answer);
-  const expected = expectationOf(order.answer);
+  const { path, headers, body } = createClientRequest(order.response);
+  const expected = expectationOf(order.response);
   let caller = 0;
   return () => {
     const authorization = `Bearer sk-bench-${caller++ % order.callers}`;
@@ -96,7 +97,7 @@ async function run(order: LoadOrder): Promise<LoadResult> {
   return summarize(done, performance.now() - began);
 }
 
-/** Fails with the first problems when any answer had one. */
+/** Throws an error with the first problems, if a response had problems. */
 function summarize(done: readonly Exchange[], elapsedMs: number): LoadResult {
   const problems = done.flatMap(({ problem }) => problem ?? []);
   if (problems.length > 0 || done.length === 0) {
@@ -120,7 +121,7 @@ async function compare(order: LoadOrder): Promise<LoadResult> {
   const began = performance.now();
   const one = await createExchanges({ ...order, concurrency: 1 }, true)().ended;
   const result = summarize([one], performance.now() - began);
-  compareResponse(order.answer, one.body);
+  compareResponse(order.response, one.body);
   return result;
 }
 

@@ -4,11 +4,11 @@ export type ChildMessage =
   | { readonly kind: "reply"; readonly reply: unknown }
   | { readonly kind: "failure"; readonly error: string };
 
-/** Answers what the process asks that started this one. Questions are JSON. */
-export function answerParent(answer: (question: string) => unknown): void {
+/** Replies to the questions of the parent process. Questions are JSON. */
+export function replyToParent(respond: (question: string) => unknown): void {
   process.on("message", (question) => {
     Promise.resolve(String(question))
-      .then(answer)
+      .then(respond)
       .then(
         (reply) => tellParent({ kind: "reply", reply: reply ?? null }),
         (error: unknown) => tellParent({ kind: "failure", error: String(error) }),
@@ -16,7 +16,7 @@ export function answerParent(answer: (question: string) => unknown): void {
   });
 }
 
-/** Sends a message to the process that started this one. */
+/** Sends a message to the parent process. */
 export function tellParent(message: ChildMessage): void {
   process.send?.(JSON.stringify(message));
 }

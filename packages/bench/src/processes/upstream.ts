@@ -1,11 +1,11 @@
-// A provider as fast as Node can be one: every answer is prepared, and nothing of a request is read but its model.
+// The fastest possible provider on Node: every response is prepared, and only the model of a request is read.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { isDeepStrictEqual } from "node:util";
 import { createDataUrls } from "../client-request.ts";
 import { type Answer, createResponse, PICTURES, SERVICE_PREFIX, UPSTREAM_PREFIX } from "../payloads.ts";
 import { portOf } from "../system/port-of.ts";
 import { type ResponseId, WORKS } from "../works.ts";
-import { answerParent, endWithParent, tellParent } from "./parent.ts";
+import { endWithParent, replyToParent, tellParent } from "./parent.ts";
 
 /** What the upstream can be told. */
 export interface UpstreamOrder {
@@ -17,17 +17,17 @@ export interface UpstreamOrder {
 
 /** A larger request brings pictures; all others are small JSON. */
 const UPLOAD_FROM_BYTES = 1024 * 1024;
-const ANSWER_IDS: readonly ResponseId[] = ["sse-held", ...WORKS.map(({ id }) => id)];
+const RESPONSE_IDS: readonly ResponseId[] = ["sse-held", ...WORKS.map(({ id }) => id)];
 
 /** As clients name it, or as a gateway maps it. */
 const MODEL = new RegExp(`"(?:${SERVICE_PREFIX}|${UPSTREAM_PREFIX})([^"]+)"`);
 
-const answers = new Map<string, Answer>(ANSWER_IDS.map((id) => [id, createResponse(id)]));
+const responses = new Map<string, Answer>(RESPONSE_IDS.map((id) => [id, createResponse(id)]));
 const held: ((intervalMs: number) => void)[] = [];
 let compareUploads = false;
 
 endWithParent();
-answerParent((question) => {
+replyToParent((question) => {
   const { compareUploads: compare, releaseHeld }: UpstreamOrder = JSON.parse(question);
   compareUploads = compare ?? compareUploads;
   if (releaseHeld !== undefined) {
@@ -37,7 +37,7 @@ answerParent((question) => {
 
 const server = createServer((req, res) => {
   receive(req).then(
-    (received) => answer(received, res),
+    (received) => respond(received, res),
     () => res.destroy(),
   );
 });
@@ -70,12 +70,12 @@ function receive(req: IncomingMessage): Promise<Received> {
   });
 }
 
-function answer(received: Received, res: ServerResponse): void {
-  if (received.bytes >= UPLOAD_FROM_BYTES) return answerUpload(received, res);
+function respond(received: Received, res: ServerResponse): void {
+  if (received.bytes >= UPLOAD_FROM_BYTES) return respondToUpload(received, res);
   const text = received.kept.toString("latin1");
   const id = MODEL.exec(text)?.[1];
-  const found = answers.get(id ?? "");
-  if (found === undefined) return refuse(res, `No answer for ${text.slice(0, 200)}`);
+  const found = responses.get(id ?? "");
+  if (found === undefined) return refuse(res, `No response for ${text.slice(0, 200)}`);
   if (found.contentType === "application/json") return sendWhole(found, res);
   res.writeHead(200, { "content-type": found.contentType });
   if (id === "sse-held") hold(found, res);
@@ -110,9 +110,9 @@ function hold({ pieces }: Answer, res: ServerResponse): void {
   });
 }
 
-function answerUpload(received: Received, res: ServerResponse): void {
+function respondToUpload(received: Received, res: ServerResponse): void {
   const problem = findProblem(received);
-  const whole = answers.get("edits");
+  const whole = responses.get("edits");
   if (problem !== undefined || whole === undefined) return refuse(res, problem ?? "");
   sendWhole(whole, res);
 }

@@ -36,7 +36,7 @@ async function profile(lab: Lab, id: string, work: Work): Promise<string> {
     const target = await lab.start(kind, { nodeArguments });
     const request = {
       kind: "run",
-      answer: work.id,
+      response: work.id,
       concurrency: work.concurrency,
       maxSeconds: SECONDS,
     } as const;

@@ -15,7 +15,7 @@ const TITLE_HEIGHT = 34;
 const HEADER_HEIGHT = 80;
 const BAR_WIDTH = WIDTH - 2 * MARGIN - LABEL_WIDTH - VALUE_WIDTH;
 
-/** Not in the chart: they answer at once, and send nothing on. */
+/** Not in the chart, because they respond at once and call no upstream. */
 const BARE = new Set(["bare-node", "bare-express"]);
 const COLORS: Readonly<Record<string, string>> = {
   "calotype-node": "#b4532a",

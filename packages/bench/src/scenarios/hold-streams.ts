@@ -14,7 +14,8 @@ const MAX_SECONDS = 60;
 const MAX_ROUNDS = 3;
 
 /**
- * Opens streams, looks at the memory when all have begun, lets each go on to its end, and fails when one lost a byte.
+ * Opens streams, looks at the memory when all have begun, lets each go on to its end, and fails when one lost
+ * a byte.
  * Each time with a fresh process.
  */
 export async function holdStreams(lab: Lab, rounds: number): Promise<ScenarioResult> {
@@ -41,7 +42,7 @@ export async function holdStreams(lab: Lab, rounds: number): Promise<ScenarioRes
 async function holdOnce(lab: Lab, kind: TargetKind, count: number): Promise<number> {
   const target = await lab.start(kind);
   const request = {
-    answer: "sse-held",
+    response: "sse-held",
     concurrency: count,
     requests: count,
     maxSeconds: MAX_SECONDS,

@@ -4,7 +4,10 @@ import type { ScenarioResult } from "../results.ts";
 import { medianOf } from "../statistics.ts";
 import { TARGET_KINDS, type Target } from "../target.ts";
 
-/** What Express adds is a tenth of a request: many short rounds tell it, where a few long ones tell what else runs. */
+/**
+ * What Express adds is a tenth of a request: many short rounds tell it, where a few long ones tell what else
+ * runs.
+ */
 const ROUNDS = 12;
 const REQUESTS = 1_200;
 const WARM_UP = 30_000;
@@ -13,8 +16,10 @@ const IDS = ["bare-node", "bare-express", "calotype-node", "calotype-express"] a
 type Id = (typeof IDS)[number];
 
 /**
- * What Express adds to the CPU of a request, to ours and to a server that only answers. Each value is of processes of
- * its own: two of the same program differ by nearly as much, as V8 compiles in each what it sees at that moment.
+ * The CPU time that Express adds to a request, on our gateway and on a server that only responds. Each value
+ * is of processes of
+ * its own: two of the same program differ by nearly as much, as V8 compiles in each what it sees at that
+ * moment.
  */
 export async function measureExpress(lab: Lab, effort: Effort): Promise<ScenarioResult> {
   const bare: number[] = [];
@@ -42,7 +47,7 @@ async function measureProcesses(lab: Lab, effort: Effort): Promise<Record<Id, nu
   };
   const request = {
     kind: "run",
-    answer: "small",
+    response: "small",
     concurrency: 32,
     requests: REQUESTS,
     maxSeconds: effort.roundSeconds,

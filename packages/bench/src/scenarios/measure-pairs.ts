@@ -84,7 +84,7 @@ async function prepare(lab: Lab, { title, start, load }: Side, effort: Effort): 
   const target = await lab.start(kind, start);
   const request = {
     kind: "run",
-    answer: "small",
+    response: "small",
     requests: REQUESTS,
     maxSeconds: effort.roundSeconds,
     ...load,

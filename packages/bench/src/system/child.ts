@@ -8,7 +8,7 @@ export interface Child {
   readonly pid: number;
   /** Where it listens, once it does. @throws when it ends before, or takes too long */
   listening(): Promise<number>;
-  /** Sends a question and waits for the answer, which is JSON. @throws what the process answered as an error */
+  /** Sends a question and resolves with the JSON reply. @throws the error that the process replied with */
   ask(question: object): Promise<string>;
   /** What it wrote, the last of it. */
   output(): string;

@@ -1,7 +1,7 @@
 import express from "express";
-import { answerBare } from "./bare-answer.ts";
+import { respondBare } from "./bare-response.ts";
 import { serve } from "./serve.ts";
 
 const app = express();
-app.use(answerBare);
+app.use(respondBare);
 serve(app);

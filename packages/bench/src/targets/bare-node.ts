@@ -1,4 +1,4 @@
-import { answerBare } from "./bare-answer.ts";
+import { respondBare } from "./bare-response.ts";
 import { serve } from "./serve.ts";
 
-serve(answerBare);
+serve(respondBare);

@@ -22,9 +22,10 @@ serve((req, res) => {
     res.writeHead(401).end();
     return;
   }
-  const answered = req.url === "/v1/images/edits" ? streamEdit(req, { upstream, dispatcher }) : generate(req);
-  answered
-    .then((answer) => send(answer, res, key))
+  const responded =
+    req.url === "/v1/images/edits" ? streamEdit(req, { upstream, dispatcher }) : generate(req);
+  responded
+    .then((response) => send(response, res, key))
     .catch(() => {
       if (res.headersSent) res.destroy();
       else res.writeHead(502).end();
@@ -42,20 +43,20 @@ async function generate(req: IncomingMessage): Promise<Dispatcher.ResponseData> 
   });
 }
 
-async function send(answer: Dispatcher.ResponseData, res: ServerResponse, key: string): Promise<void> {
-  const length = Number(answer.headers["content-length"] ?? Number.POSITIVE_INFINITY);
+async function send(response: Dispatcher.ResponseData, res: ServerResponse, key: string): Promise<void> {
+  const length = Number(response.headers["content-length"] ?? Number.POSITIVE_INFINITY);
   if (length <= SMALL_BYTES) {
-    const text = await answer.body.text();
+    const text = await response.body.text();
     const { usage }: { usage?: { total_tokens?: number } } = JSON.parse(text);
     count(key, usage?.total_tokens ?? 0);
     res
-      .writeHead(answer.statusCode, { "content-type": "application/json", "content-length": length })
+      .writeHead(response.statusCode, { "content-type": "application/json", "content-length": length })
       .end(text);
     return;
   }
-  // The usage stands at the end, of a large answer and of a stream.
+  // The usage is at the end of large responses and of streams.
   let tail = Buffer.alloc(0);
-  await relay(answer, res, (chunk) => {
+  await relay(response, res, (chunk) => {
     tail = Buffer.from(
       chunk.length < TAIL_BYTES
         ? Buffer.concat([tail, chunk]).subarray(-TAIL_BYTES)

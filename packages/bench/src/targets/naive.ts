@@ -39,11 +39,11 @@ async function convert(req: IncomingMessage): Promise<string> {
 }
 
 async function send(body: string, res: ServerResponse): Promise<void> {
-  const answer = await request(`${upstream}/api/v3/images/generations`, {
+  const response = await request(`${upstream}/api/v3/images/generations`, {
     method: "POST",
     dispatcher,
     headers: { "content-type": "application/json", authorization: "Bearer upstream-key" },
     body,
   });
-  await relay(answer, res);
+  await relay(response, res);
 }

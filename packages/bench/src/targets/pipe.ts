@@ -1,4 +1,4 @@
-// The least that Node can do with undici: the request's stream in, the answer's stream out.
+// The minimum with undici: forwards the stream of the request and the stream of the response.
 import { pipeline } from "node:stream/promises";
 import { Agent, request } from "undici";
 import { serve } from "./serve.ts";

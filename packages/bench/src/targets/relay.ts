@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Dispatcher } from "undici";
 
-/** Writes an answer of undici's as it comes, no faster than it is read. `onChunk` sees each piece. */
+/** Relays a response of undici while it arrives, with backpressure. `onChunk` gets each piece. */
 export function relay(
   { statusCode, headers, body }: Dispatcher.ResponseData,
   res: ServerResponse,

@@ -3,15 +3,17 @@ import { sendTraffic } from "./send-traffic.ts";
 
 export const GATEWAYS = 8;
 export const OUTAGE_MS = 300_000;
-/** The channels that are in trouble. */
+/** The channels that fail. */
 export const DOWN = "down";
 export const LIMITED = "limited";
 
 const PER_SECOND = 20;
 
 /**
- * Eight gateways over four channels, which share a store or have one each: one channel answers every call with a 500 for
- * five minutes, which the client sees as a 502, and one makes 120 pictures a minute and refuses the rest with a 429.
+ * Runs eight gateways with four channels, with one shared store or separate stores. One channel responds to
+ * every call with a 500
+ * for five minutes, which the client gets as a 502. One makes 120 images per minute and refuses further calls
+ * with a 429.
  */
 export async function runCooldowns(seed: number, isShared: boolean): Promise<Fleet> {
   const channel = { medianLatencyMs: 12_000 };

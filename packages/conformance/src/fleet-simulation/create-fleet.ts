@@ -14,12 +14,12 @@ import { createVirtualClock, type VirtualClock } from "./create-virtual-clock.ts
 import type { BalanceChange, StoreDecision } from "./shared-state.ts";
 import type { SharedBackend, SimulatedChannel } from "./simulated-channel.ts";
 
-/** What is simulated. The same options give the same run, to the byte. */
+/** The options of a simulation. The same options always give exactly the same run. */
 export interface FleetOptions {
   readonly seed: number;
-  /** How many gateways. */
+  /** The number of gateways. */
   readonly gateways: number;
-  /** Whether they count limits and tell of cooldowns in one store, or each in its own. Default: in one. */
+  /** Whether all gateways share one admission store, or each has its own. Default: one store. */
   readonly isShared?: boolean;
   readonly channels: readonly SimulatedChannel[];
   readonly backend?: SharedBackend;
@@ -29,28 +29,28 @@ export interface FleetOptions {
   readonly retryBudget?: RetryBudgetPolicy | undefined;
 }
 
-/** What a client asks for. */
+/** A request of a client. */
 export interface ClientRequest {
   readonly caller: string;
-  /** Names the request; the same for a repeat. */
+  /** Identifies the request. A repeat has the same value. */
   readonly prompt: string;
   readonly images?: number;
   readonly idempotencyKey?: string;
 }
 
-/** What a client got. */
+/** The result of a request. */
 export interface ClientAnswer {
   readonly request: ClientRequest;
   /** Milliseconds from the start. */
   readonly beganMs: number;
   readonly endedMs: number;
-  /** 0: the connection broke, as its gateway died. */
+  /** 0 if the connection broke because its gateway died. */
   readonly status: number;
   readonly isReplay: boolean;
   readonly body: string;
 }
 
-/** Gateways, what they share, their providers and clients, on one clock. */
+/** Gateways with their stores, providers and clients, on one virtual clock. */
 export interface Fleet {
   readonly clock: VirtualClock;
   /** Milliseconds from the start. */
@@ -59,11 +59,11 @@ export interface Fleet {
   readonly calls: readonly ProviderCall[];
   readonly decisions: readonly StoreDecision[];
   readonly balances: readonly BalanceChange[];
-  /** In the order in which they ended. */
+  /** Results in the order in which the requests ended. */
   readonly answers: readonly ClientAnswer[];
-  /** To one of the gateways by chance, as a balancer without memory does. Resolves when it is answered. */
+  /** Sends a request to a random gateway. Resolves when the response has arrived. */
   post(request: ClientRequest): Promise<ClientAnswer>;
-  /** Ends a gateway as `kill -9` does. */
+  /** Kills a gateway like `kill -9`. */
   kill(gateway: number): void;
 }
 
@@ -100,7 +100,7 @@ export function createFleet(options: FleetOptions): Fleet {
     const member = alive[Math.floor(random() * alive.length)];
     const answered = member?.gateway.handle(toGatewayRequest(request));
     if (member === undefined || !answered) throw new Error("No gateway takes the request.");
-    // A key is hashed beside the event loop.
+    // Keys are hashed outside the event loop.
     if (request.idempotencyKey !== undefined) {
       clock.standStillFor(Promise.race([member.reachesStore(), answered]));
     }

@@ -22,15 +22,15 @@ import type { SimulatedChannel } from "./simulated-channel.ts";
 export interface Member {
   readonly gateway: Gateway;
   readonly isAlive: () => boolean;
-  /** Resolves when it dies. */
+  /** Resolves when the gateway dies. */
   readonly died: Promise<void>;
-  /** As `kill -9` does. */
+  /** Kills the gateway like `kill -9`. */
   readonly kill: () => void;
-  /** Resolves when the next request has come to the store. */
+  /** Resolves when the next request has reached the store. */
   readonly reachesStore: () => Promise<void>;
 }
 
-/** What the gateways of a fleet have in common. */
+/** The shared parts of the gateways of a fleet. */
 export interface MemberParts {
   readonly seed: number;
   readonly clock: VirtualClock;
@@ -46,11 +46,11 @@ export interface MemberParts {
   readonly onBalance: BalanceListener;
 }
 
-/** A picture's price. */
+/** The price of an image. */
 export const PRICE = "0.04";
 export const MODEL = "seedream-4-0-250828";
 
-/** In one zone. */
+/** Network delays within one zone. */
 const STORE_ROUND_TRIP_MS = 1;
 const LEDGER_ROUND_TRIP_MS = 4;
 
@@ -81,7 +81,7 @@ export function createMember(index: number, parts: MemberParts): Member {
           return store.admit(request);
         },
       },
-      // Failures are what is simulated here.
+      // Failures are simulated here, so they are not logged.
       logger: { warn: () => undefined, error: () => undefined },
     },
     {

@@ -8,16 +8,16 @@ import { createRandom } from "./create-random.ts";
 import type { VirtualClock } from "./create-virtual-clock.ts";
 import { createJudge, createWork, type SharedBackend, type SimulatedChannel } from "./simulated-channel.ts";
 
-/** One call, as the provider saw it. */
+/** One call at a provider. */
 export interface ProviderCall {
   readonly channel: string;
-  /** What the client asked for; names the request. */
+  /** The prompt, which identifies the request. */
   readonly prompt: string;
   /** Milliseconds from the start. */
   readonly beganMs: number;
   endedMs: number;
   readonly status: number;
-  /** Pictures that were made. */
+  /** The number of images that were made. */
   readonly images: number;
 }
 
@@ -27,7 +27,7 @@ export interface Providers {
   readonly calls: readonly ProviderCall[];
 }
 
-/** What the simulated providers are. */
+/** The options of the simulated providers. */
 export interface ProviderOptions {
   readonly seed: number;
   readonly clock: VirtualClock;
@@ -35,7 +35,7 @@ export interface ProviderOptions {
   readonly backend?: SharedBackend | undefined;
 }
 
-/** One of so many times that several pictures were asked for, the provider makes one less. */
+/** In one of this number of requests for several images, the provider makes one image less. */
 const ONE_LESS_SHARE = 0.1;
 
 export function createProviders({ seed, clock, channels, backend }: ProviderOptions): Providers {

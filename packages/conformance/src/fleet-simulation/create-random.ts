@@ -1,7 +1,10 @@
-/** Draws numbers from 0 up to, not including, 1. */
+/** Returns random numbers from 0 to below 1. */
 export type Random = () => number;
 
-/** Numbers by chance that are the same for one seed and name (mulberry32), so that what draws by one name disturbs no other. */
+/**
+ * Random numbers that depend only on the seed and the name (mulberry32), so that sequences with different
+ * names are independent.
+ */
 export function createRandom(seed: number, name: string): Random {
   let state = hashText(`${seed} ${name}`);
   return () => {
@@ -21,12 +24,12 @@ function hashText(text: string): number {
   return hash >>> 0;
 }
 
-/** The time to the next of events that come at this rate, independent of one another. */
+/** The time to the next of independent events with this rate. */
 export function drawGapMs(random: Random, perSecond: number): number {
   return (-Math.log(1 - random()) * 1000) / perSecond;
 }
 
-/** How long a job takes: half of them less than the median, a few several times as long (log-normal). */
+/** A random duration with this median (log-normal): a few durations are several times as long. */
 export function drawLatencyMs(random: Random, medianMs: number): number {
   const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
   return medianMs * Math.exp(SPREAD * normal);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createVirtualClock } from "./create-virtual-clock.ts";
 
 describe("a virtual clock", () => {
-  it("wakes sleepers in the order of their time, those of one time in the order in which they lay down", async () => {
+  it("resolves sleeps in the order of their time, and sleeps with the same time in the order of their start", async () => {
     const clock = createVirtualClock(0);
     const woken: [number, number][] = [];
     const sleep = async (ms: number): Promise<void> => {
@@ -18,7 +18,7 @@ describe("a virtual clock", () => {
     expect(clock.now()).toBe(90);
   });
 
-  it("lets all that can go on do so before time passes", async () => {
+  it("runs all pending work before the clock advances", async () => {
     const clock = createVirtualClock(0);
     const times: number[] = [];
     const walk = async (): Promise<void> => {
@@ -34,7 +34,7 @@ describe("a virtual clock", () => {
     expect(times).toEqual([10, 20, 30]);
   });
 
-  it("stands still for work beside the event loop", async () => {
+  it("does not advance during work outside the event loop", async () => {
     const clock = createVirtualClock(0);
     let hashedAt = -1;
     const hash = async (): Promise<void> => {
@@ -46,7 +46,7 @@ describe("a virtual clock", () => {
     expect(hashedAt).toBe(0);
   });
 
-  it("repeats work until it is told to end", async () => {
+  it("repeats work until it is stopped", async () => {
     const clock = createVirtualClock(0);
     const times: number[] = [];
     const end = clock.repeat(() => times.push(clock.now()), 10);

@@ -1,26 +1,26 @@
 import { setImmediate } from "node:timers/promises";
 
-/** A clock that jumps from one thing that waits for it to the next. */
+/** A clock that jumps to the time of the next timer. */
 export interface VirtualClock {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   sleep(ms: number): Promise<void>;
-  /** Calls `work` every so many milliseconds, until what it returned is called. */
+  /** Calls `work` at this interval until the returned function is called. */
   repeat(work: () => void, everyMs: number): () => void;
-  /** The time does not pass until this is settled: work that is done beside the event loop, such as a hash. */
+  /** Stops the clock until this promise is settled, for work outside the event loop such as hashing. */
   standStillFor(work: Promise<unknown>): void;
-  /** Lets so many milliseconds pass. */
+  /** Advances the clock by this number of milliseconds. */
   pass(ms: number): Promise<void>;
 }
 
 interface Event {
   readonly at: number;
-  /** Of two at one time the first that was asked for comes first. */
+  /** Events with the same time run in the order in which they were added. */
   readonly order: number;
   readonly begin: () => void;
 }
 
-/** It stands at the beginning of 2027 until time is let pass. */
+/** The clock starts at the beginning of 2027. */
 export function createVirtualClock(start = Date.UTC(2027, 0, 1)): VirtualClock {
   const events: Event[] = [];
   let now = start;
@@ -31,7 +31,7 @@ export function createVirtualClock(start = Date.UTC(2027, 0, 1)): VirtualClock {
     push(events, { at: now + Math.max(0, ms), order: order++, begin });
   };
 
-  /** All that can go on does so before time passes. */
+  /** Runs all pending work before the clock advances. */
   const settle = async (): Promise<void> => {
     await setImmediate();
     while (stopped !== undefined) {
@@ -78,7 +78,7 @@ function isBefore(one: Event, other: Event): boolean {
   return one.at === other.at ? one.order < other.order : one.at < other.at;
 }
 
-/** Into a binary heap: each event comes before the two at twice its place, plus one and plus two. */
+/** Adds an event to a binary heap. The children of index i are at 2i + 1 and 2i + 2. */
 function push(heap: Event[], event: Event): void {
   let place = heap.length;
   heap.push(event);
@@ -92,7 +92,7 @@ function push(heap: Event[], event: Event): void {
   heap[place] = event;
 }
 
-/** Takes the first one out. */
+/** Removes and returns the first event. */
 function pop(heap: Event[]): void {
   const last = heap.pop();
   if (last === undefined || heap.length === 0) return;

@@ -1,7 +1,10 @@
 import { createHash } from "node:crypto";
 import type { Fleet } from "./create-fleet.ts";
 
-/** The same for runs in which everything was the same: each call, decision, balance and answer, its time and its text. */
+/**
+ * A hash of a run: of each call, decision, balance and response, with times and texts. Equal runs have equal
+ * hashes.
+ */
 export function digestRun({ calls, decisions, balances, answers }: Fleet): string {
   return createHash("sha256").update(JSON.stringify({ calls, decisions, balances, answers })).digest("hex");
 }

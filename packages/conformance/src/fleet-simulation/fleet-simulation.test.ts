@@ -8,7 +8,7 @@ import { measureRecoveryMs, measureSpan } from "./measure-outage.ts";
 import { type Outage, RUN_MS, runOutage, TROUBLE_FROM_MS, TROUBLE_TO_MS } from "./outage-scenario.ts";
 
 const SEEDS = [1, 2, 3, 4];
-/** They compute, and take seconds where a machine has other work to do. */
+/** The simulations only compute, but take seconds on a busy machine. */
 const PATIENCE = { timeout: 60_000 };
 
 const callsPerRequest = (fleet: Fleet): number =>
@@ -18,7 +18,7 @@ const countFailed = ({ calls }: Fleet, channel: string): number =>
   calls.filter((call) => call.channel === channel && call.status !== 200).length;
 
 it(
-  "a simulated fleet does the same again, to the byte, and something else by another seed",
+  "a simulation with the same seed gives the same run, and with another seed a different run",
   PATIENCE,
   async () => {
     const digests = [];
@@ -28,35 +28,35 @@ it(
   },
 );
 
-describe.each(SEEDS)("five gateways, of which one is killed, by seed %i", async (seed) => {
+describe.each(SEEDS)("five gateways, one of which is killed, with seed %i", async (seed) => {
   const run = await runLimits(seed);
 
-  it("admit requests and images up to the limit in every window, and no more", () => {
+  it("admit exactly as many requests and images as the limit allows in every window", () => {
     expect(countWindows(run, "requests")).toEqual([REQUESTS_PER_MINUTE, REQUESTS_PER_MINUTE]);
     expect(countWindows(run, "images")).toEqual([IMAGES_PER_MINUTE, IMAGES_PER_MINUTE]);
   });
 
-  it("let as many run at once as may", () => {
+  it("run exactly as many requests in parallel as the limit allows", () => {
     expect(countAtOnce(run, "at-once")).toBe(CONCURRENT);
   });
 
-  it("run a request once, however often its idempotency key comes", () => {
+  it("run a request once, however often its idempotency key is repeated", () => {
     const { keys, mostRuns, mostBodies } = measureKeys(run);
     expect(keys).toBeGreaterThan(50);
     expect({ mostRuns, mostBodies }).toEqual({ mostRuns: 1, mostBodies: 1 });
   });
 
-  it("use a budget up and never overdraw it", () => {
+  it("use a budget up and never exceed it", () => {
     const { budget, highest } = measureBudget(run, "by-budget");
     expect(highest).toBe(budget);
   });
 
-  it("charge what they delivered, and hold nothing in the end", async () => {
+  it("charge the delivered images, and hold nothing at the end", async () => {
     const books = await measureBooks(run);
     expect(books.made - books.madeForLost).toBe(books.delivered);
     expect(books.charged).toBe(books.priceOfImages);
     expect(books.settledBalances).toBe(books.charged);
-    // The ledger may have got what the client did not.
+    // A charge may be settled although the client did not get the response.
     expect(books.chargedImages).toBeGreaterThanOrEqual(books.delivered);
     expect(books.chargedImages).toBeLessThanOrEqual(books.made);
     expect(books.held).toBe(0);
@@ -64,21 +64,17 @@ describe.each(SEEDS)("five gateways, of which one is killed, by seed %i", async 
   });
 });
 
-it(
-  "gateways that have a store each admit a multiple: it is the shared one that keeps the limits",
-  PATIENCE,
-  async () => {
-    const run = await runLimits(1, false);
-    expect(countWindows(run, "requests")[0]).toBeGreaterThan(2 * REQUESTS_PER_MINUTE);
-    expect(countAtOnce(run, "at-once")).toBeGreaterThan(2 * CONCURRENT);
-    expect(measureKeys(run).mostRuns).toBeGreaterThan(1);
-  },
-);
+it("gateways with separate stores admit a multiple of the limits", PATIENCE, async () => {
+  const run = await runLimits(1, false);
+  expect(countWindows(run, "requests")[0]).toBeGreaterThan(2 * REQUESTS_PER_MINUTE);
+  expect(countAtOnce(run, "at-once")).toBeGreaterThan(2 * CONCURRENT);
+  expect(measureKeys(run).mostRuns).toBeGreaterThan(1);
+});
 
 describe("the retry budget", PATIENCE, () => {
-  // A fifth of the requests; windows of the gateways begin with few of them, and each has three retries at least.
+  // A fifth of the requests, plus at least three retries of each gateway.
   it.each<Outage>(["six of six down", "brown-out of all"])(
-    "bounds the calls of an outage: %s",
+    "limits the attempts in an outage: %s",
     async (outage) => {
       const calls = callsPerRequest(await runOutage(outage, 1, true));
       expect(calls).toBeGreaterThan(1.15);
@@ -86,7 +82,7 @@ describe("the retry budget", PATIENCE, () => {
     },
   );
 
-  it("lets a provider recover at once that would never recover without it", async () => {
+  it("lets a provider recover at once that would not recover without the budget", async () => {
     const withBudget = await runOutage("weak backend", 2, true);
     expect(callsPerRequest(withBudget)).toBeLessThan(1.25);
     expect(measureRecoveryMs(withBudget, TROUBLE_TO_MS, RUN_MS)).toBeLessThanOrEqual(2_000);
@@ -95,7 +91,7 @@ describe("the retry budget", PATIENCE, () => {
     expect(measureRecoveryMs(without, TROUBLE_TO_MS, RUN_MS)).toBeNaN();
   });
 
-  it("fails few requests where other channels are well", async () => {
+  it("makes few requests fail if other channels work", async () => {
     const fleet = await runOutage("two of six down", 1, true);
     const { succeeded, requests } = measureSpan(fleet, TROUBLE_FROM_MS, TROUBLE_TO_MS);
     expect(callsPerRequest(fleet)).toBeLessThan(1.2);
@@ -103,7 +99,7 @@ describe("the retry budget", PATIENCE, () => {
   });
 });
 
-it("a cooldown that is told to all spares the calls in vain of all but one gateway", PATIENCE, async () => {
+it("a shared cooldown saves failed attempts of all gateways except one", PATIENCE, async () => {
   const shared = await runCooldowns(1, true);
   const apart = await runCooldowns(1, false);
   expect(countFailed(apart, DOWN)).toBeGreaterThan(3 * countFailed(shared, DOWN));

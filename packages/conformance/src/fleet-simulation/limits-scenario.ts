@@ -3,7 +3,7 @@ import { createFleet, type Fleet, type FleetOptions } from "./create-fleet.ts";
 import type { Random } from "./create-random.ts";
 import { sendTraffic, type Traffic } from "./send-traffic.ts";
 
-/** A fleet whose callers want more than they may, and what is left of it in the books. */
+/** A fleet whose callers exceed their limits, and its ledger. */
 export interface LimitsRun {
   readonly fleet: Fleet;
   readonly records: readonly UsageRecord[];
@@ -12,10 +12,13 @@ export interface LimitsRun {
 export const REQUESTS_PER_MINUTE = 60;
 export const IMAGES_PER_MINUTE = 120;
 export const CONCURRENT = 6;
-/** 200 pictures. */
+/** The price of 200 images. */
 export const BUDGET = "8";
 
-/** Each is above its limit: 150 requests, 300 images a minute, twelve at once, twice its budget. */
+/**
+ * Callers that exceed their limits: 150 requests and 300 images per minute, twelve in parallel, twice the
+ * budget.
+ */
 const CALLERS = [
   { id: "by-requests", limits: { requestsPerMinute: REQUESTS_PER_MINUTE } },
   { id: "by-images", limits: { imagesPerMinute: IMAGES_PER_MINUTE } },
@@ -26,7 +29,7 @@ const CALLERS = [
 
 const MINUTE = 60_000;
 export const TRAFFIC_MS = 3 * MINUTE;
-/** Past the leases of what a dead gateway held. */
+/** Longer than the leases of a dead gateway. */
 const AFTERWARDS_MS = 100 * MINUTE;
 
 const drawUpToFour = (random: Random): number => 1 + Math.floor(random() * 4);
@@ -36,11 +39,11 @@ const TRAFFIC: readonly Omit<Traffic, "seed" | "untilMs">[] = [
   { caller: "by-images", perSecond: 2, drawImages: drawUpToFour },
   { caller: "at-once", perSecond: 1 },
   { caller: "by-budget", perSecond: 1, drawImages: drawUpToFour },
-  // While the first one runs, and when it has long ended.
+  // Repeats while the first request runs, and long after it has ended.
   { caller: "repeating", perSecond: 0.5, repeatAfterMs: [0, 40, 90_000] },
 ];
 
-/** Five gateways for three minutes. Two channels fail for one of them, and a gateway is killed. */
+/** Runs five gateways for three minutes. Two channels fail for one minute, and a gateway is killed. */
 export async function runLimits(seed: number, isShared = true): Promise<LimitsRun> {
   const trouble = { fromMs: 60_000, toMs: 120_000, failingShare: 0.7, status: 503 } as const;
   const channel = { medianLatencyMs: 12_000 };

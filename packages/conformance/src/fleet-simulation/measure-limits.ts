@@ -6,7 +6,10 @@ const MINUTE = 60_000;
 /** All amounts are whole cents. */
 const toCents = (amount: string | null): number => Math.round(Number(amount ?? 0) * 100);
 
-/** What was admitted under a limit that one caller has, in each window that ended while it was sending. */
+/**
+ * The requests of a caller that were admitted under a limit, in each window that ended while the caller was
+ * sending.
+ */
 export function countWindows({ fleet }: LimitsRun, name: "requests" | "images"): number[] {
   const sendingEndsAt = fleet.clock.now() - fleet.elapsedMs() + TRAFFIC_MS;
   const counts: number[] = [];
@@ -28,7 +31,7 @@ const isFor = (caller: string): ((call: ProviderCall) => boolean) => {
   return ({ prompt }) => prompt.startsWith(`${caller}-`);
 };
 
-/** The most calls of a caller that the providers had under way at once. */
+/** The maximum number of parallel calls of a caller at the providers. */
 export function countAtOnce({ fleet }: LimitsRun, caller: string): number {
   const changes = fleet.calls.filter(isFor(caller)).flatMap(({ beganMs, endedMs }) => [
     { ms: beganMs, by: 1 },
@@ -43,7 +46,7 @@ export function countAtOnce({ fleet }: LimitsRun, caller: string): number {
   return most;
 }
 
-/** What became of idempotency keys that were each sent four times. */
+/** The results of idempotency keys that were each sent four times. */
 export function measureKeys({ fleet }: LimitsRun): { keys: number; mostRuns: number; mostBodies: number } {
   const runs = new Map<string, number>();
   const bodies = new Map<string, Set<string>>();
@@ -58,7 +61,7 @@ export function measureKeys({ fleet }: LimitsRun): { keys: number; mostRuns: num
   return { keys: runs.size, mostRuns: Math.max(...runs.values()), mostBodies };
 }
 
-/** How much of the budget was ever used and set aside, in cents. */
+/** The largest sum of settled and held amounts, in cents. */
 export function measureBudget({ fleet }: LimitsRun, caller: string): { budget: number; highest: number } {
   const sums = fleet.balances
     .filter((change) => change.caller === caller)
@@ -66,13 +69,13 @@ export function measureBudget({ fleet }: LimitsRun, caller: string): { budget: n
   return { budget: toCents(BUDGET), highest: Math.max(...sums) };
 }
 
-/** The books after the last sweep. */
+/** The ledger after the last sweep. */
 export interface Books {
-  /** Pictures that the providers made, … */
+  /** Images that the providers made. */
   readonly made: number;
-  /** … of them for clients whose gateway died, … */
+  /** Images that were made for clients whose gateway died. */
   readonly madeForLost: number;
-  /** … and those that clients got. */
+  /** Images that clients got. */
   readonly delivered: number;
   /** Cents. */
   readonly charged: number;

@@ -1,16 +1,16 @@
 import type { Fleet } from "./create-fleet.ts";
 
-/** Requests that came in one span of time, and what became of them. */
+/** The results of the requests that arrived in a period. */
 export interface Span {
-  /** Milliseconds from the start. */
+  /** The beginning of the period, in milliseconds from the start. */
   readonly fromMs: number;
   readonly requests: number;
   readonly succeeded: number;
-  /** Calls to providers for each request. */
+  /** Attempts per request. */
   readonly attemptsPerRequest: number;
 }
 
-/** What became of the requests of a span of time. */
+/** Computes the results of the requests that arrived in a period. */
 export function measureSpan(fleet: Fleet, fromMs: number, toMs: number): Span {
   const answers = fleet.answers.filter(({ beganMs }) => beganMs >= fromMs && beganMs < toMs);
   const prompts = new Set(answers.map(({ request }) => request.prompt));
@@ -22,7 +22,7 @@ export function measureSpan(fleet: Fleet, fromMs: number, toMs: number): Span {
   };
 }
 
-/** The same for spans of one length, one after another. */
+/** Computes the results of consecutive periods of the same length. */
 export function measureSpans(fleet: Fleet, toMs: number, spanMs: number): Span[] {
   return Array.from({ length: Math.floor(toMs / spanMs) }, (_, index) =>
     measureSpan(fleet, index * spanMs, (index + 1) * spanMs),
@@ -32,7 +32,9 @@ export function measureSpans(fleet: Fleet, toMs: number, spanMs: number): Span[]
 const GOOD_SHARE = 0.99;
 const STEP_MS = 1_000;
 
-/** From the end of the trouble until all but one in a hundred of those that came in a second succeeded, for good; NaN: never. */
+/**
+ * The time from the end of the outage until at least 99 % of the requests of each second succeed. NaN: never.
+ */
 export function measureRecoveryMs({ answers }: Fleet, troubleToMs: number, runMs: number): number {
   const steps = Array.from({ length: (runMs - troubleToMs) / STEP_MS }, () => ({
     requests: 0,

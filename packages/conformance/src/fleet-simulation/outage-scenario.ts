@@ -2,7 +2,7 @@ import { createFleet, type Fleet, type FleetOptions } from "./create-fleet.ts";
 import { sendTraffic } from "./send-traffic.ts";
 import type { SharedBackend, Trouble } from "./simulated-channel.ts";
 
-/** What goes wrong, from {@link TROUBLE_FROM_MS} to {@link TROUBLE_TO_MS}. */
+/** The outages, from {@link TROUBLE_FROM_MS} to {@link TROUBLE_TO_MS}. */
 export type Outage = "two of six down" | "six of six down" | "brown-out of all" | "weak backend";
 
 export const OUTAGES: readonly Outage[] = [
@@ -16,14 +16,17 @@ export const TROUBLE_FROM_MS = 30_000;
 export const TROUBLE_TO_MS = 90_000;
 export const RUN_MS = 150_000;
 
-/** Twenty requests a second. */
+/** Twenty requests per second. */
 const PER_SECOND = 20;
 const CHANNELS = ["one", "two", "three", "four", "five", "six"];
 
-/** So much that nothing is ever held back. */
+/** A retry budget that is never used up. */
 const NO_BUDGET = { windowMs: 10_000, ratio: 1_000, minimum: 1_000_000 };
 
-/** All six are one provider's. In the outage a third of its machines is left; to refuse a call costs three tenths of a picture. */
+/**
+ * All six channels belong to one provider. In the outage a third of its machines is left. A refusal costs
+ * three tenths of the work for an image.
+ */
 const WEAK_BACKEND: SharedBackend = {
   perSecond: 26,
   weakPerSecond: 9,
@@ -32,7 +35,10 @@ const WEAK_BACKEND: SharedBackend = {
   refusalCost: 0.3,
 };
 
-/** Four gateways over six channels, half a minute before an outage, the minute of it, and a minute after. */
+/**
+ * Runs four gateways with six channels: half a minute before an outage, the minute of the outage, and a
+ * minute after it.
+ */
 export async function runOutage(outage: Outage, seed: number, hasBudget: boolean): Promise<Fleet> {
   const fleet = createFleet({
     seed,

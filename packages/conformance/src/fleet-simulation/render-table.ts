@@ -1,4 +1,7 @@
-/** A table for a terminal, which is Markdown too: the first row is its head, and all columns but the first stand to the right. */
+/**
+ * Renders a Markdown table for a terminal. The first row is the head. All columns except the first are
+ * right-aligned.
+ */
 export function renderTable(title: string, rows: readonly (readonly (string | number)[])[]): string {
   const cells = rows.map((row) => row.map(String));
   const columns = Math.max(...cells.map(({ length }) => length));

@@ -1,19 +1,24 @@
 import type { ClientAnswer, ClientRequest, Fleet } from "./create-fleet.ts";
 import { createRandom, drawGapMs, type Random } from "./create-random.ts";
 
-/** One caller's requests. */
+/** The requests of one caller. */
 export interface Traffic {
   readonly seed: number;
   readonly caller: string;
   readonly perSecond: number;
   readonly untilMs: number;
-  /** How many pictures a request asks for. Default: one. */
+  /** The number of images per request. Default: one. */
   readonly drawImages?: (random: Random) => number;
-  /** Each request is sent with an idempotency key, and again after so many milliseconds each. Default: once, without. */
+  /**
+   * Each request has an idempotency key and is repeated after these times, in milliseconds. Default: sent
+   * once, without a key.
+   */
   readonly repeatAfterMs?: readonly number[];
 }
 
-/** Sends a caller's requests by chance in time, none waiting for another. Resolves when all are answered. */
+/**
+ * Sends the requests of a caller at random times, independent of one another. Resolves when all have ended.
+ */
 export async function sendTraffic(fleet: Fleet, traffic: Traffic): Promise<void> {
   const { seed, caller, perSecond, untilMs, drawImages = () => 1, repeatAfterMs } = traffic;
   const random = createRandom(seed, `traffic of ${caller}`);

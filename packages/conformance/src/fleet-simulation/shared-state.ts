@@ -1,7 +1,7 @@
 import type { AdmissionDecision, AdmissionRequest, AdmissionStore, Balance, Ledger } from "@calotype/core";
 import type { VirtualClock } from "./create-virtual-clock.ts";
 
-/** A request, and what the store decided of it. */
+/** A request and the decision of the store. */
 export interface StoreDecision {
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -9,7 +9,7 @@ export interface StoreDecision {
   readonly kind: AdmissionDecision["kind"];
 }
 
-/** What a caller had spent and under way after a change. */
+/** The balance of a caller after a change. */
 export interface BalanceChange extends Balance {
   readonly caller: string;
 }
@@ -17,16 +17,18 @@ export interface BalanceChange extends Balance {
 export type DecisionListener = (decision: StoreDecision) => void;
 export type BalanceListener = (change: BalanceChange) => void;
 
-/** How one gateway reaches what it shares with the others. */
+/** The connection of one gateway to the shared stores. */
 export interface Wire {
   readonly clock: VirtualClock;
-  /** Whether the gateway's process lives. One that is dead hears of nothing any more. */
+  /** Whether the gateway's process is alive. A dead process gets no reply. */
   readonly isAlive: () => boolean;
-  /** There and back. */
+  /** The time of a round trip. */
   readonly roundTripMs: number;
 }
 
-/** A call over the wire: it takes effect half-way, and not at all where the caller was dead before. */
+/**
+ * A call over the network. It takes effect after half of the round trip, unless the caller is dead by then.
+ */
 async function call<T>({ clock, isAlive, roundTripMs }: Wire, work: () => Promise<T>): Promise<T> {
   if (!isAlive()) return forever();
   await clock.sleep(roundTripMs / 2);
@@ -35,12 +37,12 @@ async function call<T>({ clock, isAlive, roundTripMs }: Wire, work: () => Promis
   return isAlive() ? result : forever();
 }
 
-/** What a dead process waits for. */
+/** A promise that never resolves, for dead processes. */
 export function forever<T>(): Promise<T> {
   return new Promise<T>(() => undefined);
 }
 
-/** A store as one gateway reaches it. */
+/** The admission store behind the connection of one gateway. */
 export function reachStore(store: AdmissionStore, wire: Wire, onDecision: DecisionListener): AdmissionStore {
   return {
     admit: (request) =>
@@ -54,7 +56,7 @@ export function reachStore(store: AdmissionStore, wire: Wire, onDecision: Decisi
   };
 }
 
-/** A ledger as one gateway reaches it. */
+/** The ledger behind the connection of one gateway. */
 export function reachLedger(ledger: Ledger, wire: Wire, onChange: BalanceListener): Ledger {
   const look = async (caller: string): Promise<void> =>
     onChange({ caller, ...(await ledger.balance(caller)) });

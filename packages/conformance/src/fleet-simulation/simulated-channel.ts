@@ -1,36 +1,36 @@
 import type { Random } from "./create-random.ts";
 import { drawLatencyMs } from "./create-random.ts";
 
-/** A time in which a channel is not well, in milliseconds from the start. */
+/** A period in which a channel fails, in milliseconds from the start. */
 export interface Trouble {
   readonly fromMs: number;
   readonly toMs: number;
-  /** So many of its calls fail; 1: all. */
+  /** The share of failing calls; 1: all. */
   readonly failingShare: number;
-  /** With 503 nothing was made, and the gateway may send again; with 500 it may not. */
+  /** After a 503 the gateway may send the request again, after a 500 it may not. */
   readonly status: 500 | 503;
-  /** The other calls take so many times as long. Default 1. */
+  /** The factor for the duration of the other calls. Default 1. */
   readonly slowness?: number;
 }
 
-/** What an account at a provider can do. */
+/** An account at a provider. */
 export interface SimulatedChannel {
   readonly id: string;
   readonly medianLatencyMs: number;
-  /** Past it calls get a 429. Default: no limit. */
+  /** Images per minute; further calls get a 429. Default: no limit. */
   readonly imagesPerMinute?: number;
   readonly trouble?: Trouble;
 }
 
-/** What several channels have in common: so much work a second, of which a refusal is a part. */
+/** The shared capacity of several channels. Refusals use a part of it. */
 export interface SharedBackend {
-  /** Images that can be made in a second. */
+  /** Images per second. */
   readonly perSecond: number;
-  /** In {@link weakFromMs} to {@link weakToMs}, in milliseconds from the start. */
+  /** Images per second from {@link weakFromMs} to {@link weakToMs}, in milliseconds from the start. */
   readonly weakPerSecond: number;
   readonly weakFromMs: number;
   readonly weakToMs: number;
-  /** To refuse a call is so much of the work of an image. */
+  /** The work of a refusal, as a share of the work for an image. */
   readonly refusalCost: number;
 }
 
@@ -43,7 +43,7 @@ export interface Verdict {
 /** A refusal comes at once. */
 const REFUSAL_MS = 50;
 
-/** Decides what a channel does with its calls, in the order in which they come. */
+/** Decides what a channel does with its calls, in the order of their arrival. */
 export function createJudge(
   { medianLatencyMs, imagesPerMinute, trouble }: SimulatedChannel,
   random: Random,
@@ -63,7 +63,7 @@ export function createJudge(
   };
   return (ms, images) => {
     const current = trouble && ms >= trouble.fromMs && ms < trouble.toMs ? trouble : undefined;
-    // Drawn whatever happens, so that one call more or less changes no other.
+    // Always drawn, so that one call more or less does not change the others.
     const [isUnlucky, latencyMs] = [
       random() < (current?.failingShare ?? 0),
       drawLatencyMs(random, medianLatencyMs),
@@ -75,7 +75,7 @@ export function createJudge(
   };
 }
 
-/** The work of a backend: what is left of it fills up with time, and refusals, too, use it up. */
+/** The free capacity of a backend. It grows with time; calls and refusals use it. */
 export function createWork(backend: SharedBackend | undefined): (ms: number) => boolean {
   if (backend === undefined) return () => true;
   let left = backend.perSecond;

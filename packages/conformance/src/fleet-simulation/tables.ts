@@ -12,7 +12,7 @@ import { measureRecoveryMs, measureSpan, measureSpans, type Span } from "./measu
 import { OUTAGES, RUN_MS, runOutage, TROUBLE_FROM_MS, TROUBLE_TO_MS } from "./outage-scenario.ts";
 import { percent, renderTable } from "./render-table.ts";
 
-/** Limits, keys, budgets, and the books after the last sweep, by seed. */
+/** A table of limits, idempotency keys, budgets, and the ledger after the last sweep, by seed. */
 export async function renderLimits(seeds: readonly number[]): Promise<string> {
   const limits: Row[] = [];
   const books: Row[] = [];
@@ -67,7 +67,7 @@ async function describeBooks(run: LimitsRun): Promise<Row> {
 
 const toDecimal = (cents: number): string => (cents / 100).toFixed(2);
 
-/** What the retry budget does in each outage. */
+/** A table of the effect of the retry budget in each outage. */
 export async function renderOutages(seed: number): Promise<string> {
   const rows: Row[] = [];
   for (const outage of OUTAGES) {
@@ -95,7 +95,7 @@ export async function renderOutages(seed: number): Promise<string> {
 
 const goodShare = ({ succeeded, requests }: Span): string => percent(succeeded / requests);
 
-/** Goodput over time, where the provider itself is short of machines. */
+/** A table of successful requests over time when the provider has too few machines. */
 export async function renderGoodput(seed: number): Promise<string> {
   const withBudget = measureSpans(await runOutage("weak backend", seed, true), RUN_MS, SPAN_MS);
   const without = measureSpans(await runOutage("weak backend", seed, false), RUN_MS, SPAN_MS);
@@ -117,7 +117,7 @@ export async function renderGoodput(seed: number): Promise<string> {
 
 const SPAN_MS = 10_000;
 
-/** What it is worth that a cooldown is told to all. */
+/** A table of the effect of shared cooldowns. */
 export async function renderCooldowns(seed: number): Promise<string> {
   const rows: Row[] = [];
   for (const isShared of [true, false]) {

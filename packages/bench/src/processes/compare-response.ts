@@ -3,7 +3,7 @@ import type { Buffer } from "node:buffer";
 import { createResponse } from "../payloads.ts";
 import type { ResponseId } from "../works.ts";
 
-/** Fails when the pictures or the usage of an answer are not those that the upstream sent. */
+/** Throws if the images or the usage of a response differ from those that the upstream sent. */
 export function compareResponse(id: ResponseId, body: Buffer): void {
   const { contentType, pieces } = createResponse(id);
   const sent = pieces.map(String).join("");
@@ -11,7 +11,9 @@ export function compareResponse(id: ResponseId, body: Buffer): void {
   try {
     deepStrictEqual(read(body.toString()), read(sent));
   } catch {
-    throw new Error(`The answer to ${id} is not what the upstream sent: ${body.subarray(0, 300).toString()}`);
+    throw new Error(
+      `The response to ${id} differs from what the upstream sent: ${body.subarray(0, 300).toString()}`,
+    );
   }
 }
 

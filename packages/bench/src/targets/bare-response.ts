@@ -4,7 +4,8 @@ import { createResponse } from "../payloads.ts";
 const [body] = createResponse("small").pieces;
 
 /**
- * As many headers as the gateway's answers have: where something was set before, as Express does, Node sets each of
+ * As many headers as the gateway's responses have. If a header was set before, as Express does, Node sets
+ * each of
  * them one by one, and that is the server's cost.
  */
 const HEADERS = {
@@ -23,8 +24,8 @@ const HEADERS = {
   "content-length": String(body?.length ?? 0),
 };
 
-/** Reads a request and answers at once: what the server alone costs. */
-export function answerBare(req: IncomingMessage, res: ServerResponse): void {
+/** Reads a request and responds at once, to measure the cost of the server alone. */
+export function respondBare(req: IncomingMessage, res: ServerResponse): void {
   req.resume();
   req.on("end", () => {
     res.writeHead(200, HEADERS).end(body);
