@@ -1,4 +1,5 @@
-import type { ChargeDerivation, SettledRecord } from "@calotype/core";
+import type { SettledRecord } from "@calotype/core";
+import type { ChargeDerivation } from "@calotype/core/billing";
 
 /** The charge and where it comes from: `0.25 × 4 images × 0.8 = 0.8`. */
 export function formatCharge({ charge, derivation }: SettledRecord): string {

@@ -4,7 +4,8 @@ import { createWriteStream } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import type { Balance, GatewayStatus, SettledRecord, UsageRecord, UsageTotal } from "@calotype/core";
+import type { GatewayStatus, SettledRecord, UsageRecord } from "@calotype/core";
+import type { Balance, UsageTotal } from "@calotype/core/billing";
 
 const APP = fileURLToPath(new URL("../express-app/server.ts", import.meta.url));
 const OPERATOR_KEY = "sk-operator";

@@ -1,23 +1,18 @@
 // A family from outside the package: image models of OpenAI, or of any server that speaks OpenAI's API.
-import type {
-  Capabilities,
-  Family,
-  ImageRequest,
-  ImageResult,
-  JsonObject,
-  NormalizeContext,
-  ResponseFormat,
-  ResultImage,
-  UpstreamCall,
-  UpstreamFailure,
-  UpstreamFailureKind,
-} from "@calotype/core";
+import type { Capabilities, ImageRequest, JsonObject, ResponseFormat } from "@calotype/core";
 import {
+  type Family,
   failureKindOfStatus,
+  type ImageResult,
   invalidRequest,
   isJsonObject,
+  type NormalizeContext,
+  type ResultImage,
   readCount,
   readText,
+  type UpstreamCall,
+  type UpstreamFailure,
+  type UpstreamFailureKind,
 } from "@calotype/core/families";
 
 const LIMITS: Readonly<Record<string, Capabilities>> = { "dall-e-3": { maxImages: 1 } };

@@ -3,9 +3,12 @@ import { defineConfig } from "tsup";
 export default defineConfig({
   entry: {
     index: "src/index.ts",
+    adapter: "src/adapter.ts",
     "billing/index": "src/billing/index.ts",
     "families/index": "src/families/index.ts",
     sse: "src/sse.ts",
+    stores: "src/stores.ts",
+    testing: "src/testing.ts",
     "node-version": "src/node-version.ts",
     "util/sha256-node": "src/util/sha256-node.ts",
     "util/sha256-portable": "src/util/sha256-portable.ts",

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "./errors.js";
-import type { FailureEvent, RequestEvent } from "./events.js";
-import { createEvents } from "./events.js";
+import { createEvents, type FailureEvent, type RequestEvent } from "./events.js";
 import { createLazyQuery } from "./testing/lazy-query.js";
 
 const TIME = "2026-11-21T03:04:05.006Z";

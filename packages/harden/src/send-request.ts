@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import type { GatewayRequest, GatewayResponse } from "@calotype/core";
+import type { GatewayRequest, GatewayResponse } from "@calotype/core/adapter";
 import type { SeenResponse } from "./check-response.ts";
 import { cutAt, fromBytes, insertKey } from "./grammar/bytes.ts";
 import type { RequestInput } from "./grammar/requests.ts";

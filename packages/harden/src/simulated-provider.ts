@@ -1,4 +1,4 @@
-import type { Transport, TransportRequest, TransportResponse } from "@calotype/core";
+import type { Transport, TransportRequest, TransportResponse } from "@calotype/core/testing";
 import { toRecord } from "./to-record.ts";
 
 /** A call of the gateway, as the provider received it. */

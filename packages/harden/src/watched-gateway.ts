@@ -5,8 +5,8 @@ import {
   type Gateway,
   type GatewayOptions,
   type SettledRecord,
-  type Transport,
 } from "@calotype/core";
+import type { Transport } from "@calotype/core/testing";
 import { QWEN_IMAGE, QWEN_IMAGE_EDIT, SEEDREAM, SEEDREAM_2 } from "./grammar/requests.ts";
 
 /** Keys with values that are easy to find in any output. The test suite searches its output for the same form. */

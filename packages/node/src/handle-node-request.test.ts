@@ -11,7 +11,8 @@ import {
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Gateway, GatewayRequest, GatewayResponse, GatewayResponseBody } from "@calotype/core";
+import type { Gateway } from "@calotype/core";
+import type { GatewayRequest, GatewayResponse, GatewayResponseBody } from "@calotype/core/adapter";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { handleNodeRequest } from "./handle-node-request.js";
 

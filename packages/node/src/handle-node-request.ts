@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Gateway, GatewayResponse } from "@calotype/core";
+import type { Gateway } from "@calotype/core";
+import type { GatewayResponse } from "@calotype/core/adapter";
 import { type HostRequest, toGatewayRequest } from "./node-request.js";
 import { sendResponse } from "./send-response.js";
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type GatewayRequest, toChunks } from "@calotype/core";
+import { type GatewayRequest, toChunks } from "@calotype/core/adapter";
 
 /** What a framework knows about a request in addition to `node:http`. */
 export interface HostRequest {

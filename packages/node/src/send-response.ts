@@ -1,5 +1,5 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
-import type { GatewayResponse } from "@calotype/core";
+import type { GatewayResponse } from "@calotype/core/adapter";
 import { writeChunk } from "./write-chunk.js";
 
 /**

@@ -9,7 +9,8 @@ import {
 } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import type { Gateway, GatewayResponse } from "@calotype/core";
+import type { Gateway } from "@calotype/core";
+import type { GatewayResponse } from "@calotype/core/adapter";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { toNodeHandler } from "./to-node-handler.js";
 

@@ -13,7 +13,8 @@ import {
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
-import { allowFreeing, createGateway, type GatewayResponse } from "@calotype/core";
+import { createGateway } from "@calotype/core";
+import { allowFreeing, type GatewayResponse } from "@calotype/core/adapter";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { sendResponse } from "./send-response.js";
 import { toNodeHandler } from "./to-node-handler.js";

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { freeChunk, isFreeable } from "@calotype/core";
+import { freeChunk, isFreeable } from "@calotype/core/adapter";
 
 /**
  * Writes a chunk, and frees its memory when the write has ended. See `free-chunk.ts` of the core for the gain. The simple

@@ -1,18 +1,14 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Ledger } from "@calotype/core/billing";
-import { createBooks } from "./books.js";
+import type { Ledger } from "@calotype/core/stores";
 import { createDatabase } from "./database.js";
-import { guardPool } from "./guard-pool.js";
 import { migrate } from "./migrate.js";
-import { once } from "./once.js";
 import { createOutbox } from "./outbox.js";
 import { createOwner, renewRegularly } from "./owner.js";
-import type { PostgresPool } from "./pool.js";
+import { guardPool, type PostgresPool } from "./pool.js";
 import { createReports } from "./reports.js";
 import { quoteSchema } from "./schema-name.js";
 import { createSweep } from "./sweep.js";
-import { createUnsureHolds } from "./unsure-holds.js";
-import { createWrites } from "./writes.js";
+import { createStatements, createUnsureHolds, createWrites } from "./writes.js";
 
 /** What {@link createPostgresLedger} takes. */
 export interface PostgresLedgerOptions {
@@ -73,7 +69,7 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
   const now = (): number | null => options.now?.() ?? null;
   const owner = createOwner(database, { schema, leaseMs, now });
   const unsureHolds = createUnsureHolds();
-  const books = createBooks(database, { schema, owner, unsureHolds });
+  const statements = createStatements(database, { schema, owner, unsureHolds });
   const sweep = createSweep(database, { schema, owner });
   const outbox = createOutbox(database, { schema, now });
   const reports = createReports(database, schema);
@@ -86,7 +82,7 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
     opening = open();
     await opening;
   };
-  const writes = createWrites({ books, unsureHolds, ready, timeoutMs });
+  const writes = createWrites({ statements, unsureHolds, ready, timeoutMs });
   const unguard = guardPool(pool);
   const stopRenewing = renewRegularly(leaseMs, async () => {
     if (opening !== undefined) await owner.renew();
@@ -148,4 +144,18 @@ function toMilliseconds(
     throw new RangeError(`${name} must be more than 0 and at most 86400, not ${seconds}`);
   }
   return seconds * 1000;
+}
+
+/** Does something once, also for those who ask meanwhile; where it fails the next one to ask tries again. */
+function once(work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  const attempt = async (): Promise<void> => {
+    try {
+      await work();
+    } catch (error) {
+      running = undefined;
+      throw error;
+    }
+  };
+  return async () => await (running ??= attempt());
 }

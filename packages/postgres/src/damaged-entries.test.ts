@@ -1,4 +1,4 @@
-import type { EntryFailure } from "@calotype/core/billing";
+import type { EntryFailure } from "@calotype/core/stores";
 import { expect, it } from "vitest";
 import { createPostgresLedger } from "./create-postgres-ledger.js";
 import { createDatabase } from "./database.js";

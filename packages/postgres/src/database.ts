@@ -1,8 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { guardClient } from "./guard-pool.js";
-import type { PostgresClient, PostgresPool } from "./pool.js";
+import { guardClient, type PostgresClient, type PostgresPool } from "./pool.js";
 import { isTransient } from "./postgres-error.js";
-import type { Row } from "./read-column.js";
 import { withDeadline } from "./with-deadline.js";
 
 /** A statement with the values of its `$1`, `$2`, …. */
@@ -113,4 +111,28 @@ const types = { getTypeParser: () => (text: string) => text };
 async function sendOver(client: PostgresClient, { sql, values }: SqlQuery): Promise<readonly Row[]> {
   const { rows } = await client.query({ text: sql, values: [...values], types });
   return rows;
+}
+
+/**
+ * The present time in SQL, from a parameter with milliseconds since 1970, or `null` for the clock of the database:
+ * the clocks of several machines differ, and leases are then cut short by those that are ahead.
+ */
+export const toClock = (parameter: string): string =>
+  `coalesce(to_timestamp(${parameter}::float8 / 1000), clock_timestamp())`;
+
+/** A row, every column as text; `undefined` when there is none. */
+export type Row = Readonly<Record<string, unknown>> | undefined;
+
+/** The text in a column that is always there. */
+export function readText(row: Row, column: string): string {
+  const value = row?.[column];
+  if (typeof value !== "string") {
+    throw new TypeError(`The ledger's tables are not as they should be: ${column} is ${typeof value}.`);
+  }
+  return value;
+}
+
+/** The number in a column that is always there. */
+export function readNumber(row: Row, column: string): number {
+  return Number(readText(row, column));
 }

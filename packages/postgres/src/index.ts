@@ -3,6 +3,6 @@ export {
   type PostgresLedger,
   type PostgresLedgerOptions,
 } from "./create-postgres-ledger.js";
-export { migratePostgresLedger } from "./migrate-postgres-ledger.js";
+export { migratePostgresLedger } from "./migrate.js";
 export type { PostgresClient, PostgresPool, PostgresQuery } from "./pool.js";
 export { type PruneOptions, prunePostgresLedger } from "./prune-postgres-ledger.js";

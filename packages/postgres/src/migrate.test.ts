@@ -2,8 +2,7 @@ import { Pool } from "pg";
 import { expect, it } from "vitest";
 import { createPostgresLedger } from "./create-postgres-ledger.js";
 import { createDatabase } from "./database.js";
-import { migrate } from "./migrate.js";
-import { migratePostgresLedger } from "./migrate-postgres-ledger.js";
+import { migrate, migratePostgresLedger } from "./migrate.js";
 import { describeWithPostgres } from "./testing/describe-with-postgres.js";
 import { holdOf, recordOf } from "./testing/entries.js";
 

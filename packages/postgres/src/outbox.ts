@@ -1,7 +1,5 @@
-import { type Outbox, parseRecord, type UsageRecord } from "@calotype/core/billing";
-import { toClock } from "./clock.js";
-import type { Database } from "./database.js";
-import { type Row, readText } from "./read-column.js";
+import { createTakenRecords, type Outbox, type UsageRecord } from "@calotype/core/stores";
+import { type Database, type Row, readText, toClock } from "./database.js";
 
 /** The dependencies of an outbox. */
 export interface OutboxOptions {
@@ -31,22 +29,15 @@ export function createOutbox(database: Database, { schema, now }: OutboxOptions)
 
   return {
     takeUndelivered: async (limit, leaseMs, onUnreadable) => {
-      const records: UsageRecord[] = [];
+      const taken = createTakenRecords(limit);
       let behind = "0";
-      for (;;) {
-        const wanted = limit - records.length;
-        const rows = await lease(behind, wanted, leaseMs);
-        for (const row of rows) {
-          try {
-            records.push(parseRecord(readText(row, "record")));
-          } catch (error) {
-            onUnreadable?.({ id: readText(row, "id"), error });
-          }
-        }
-        // More records are leased in place of those that cannot be read, so that readable records do not wait.
-        if (rows.length < wanted || records.length === limit) return records;
-        behind = readText(rows.at(-1), "sequence");
-      }
+      let rows: readonly Row[];
+      do {
+        rows = await lease(behind, taken.countWanted(), leaseMs);
+        behind = rows.length === 0 ? behind : readText(rows.at(-1), "sequence");
+      } while (taken.add(rows.map((row) => ({ id: readText(row, "id"), json: readText(row, "record") }))));
+      for (const failure of taken.failures) onUnreadable?.(failure);
+      return taken.records;
     },
     markDelivered: async (records) => {
       if (records.length === 0) return;

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { toClock } from "./clock.js";
-import type { Database } from "./database.js";
+import { type Database, toClock } from "./database.js";
 
 /** This ledger object, as the holds that it makes name it. The first of them makes it known to the others. */
 export interface Owner {

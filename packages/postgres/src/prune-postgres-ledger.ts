@@ -1,7 +1,6 @@
-import { toInstant } from "@calotype/core/billing";
+import { toInstant } from "@calotype/core/stores";
 import { createDatabase, type SqlQuery } from "./database.js";
-import { guardPool } from "./guard-pool.js";
-import type { PostgresPool } from "./pool.js";
+import { guardPool, type PostgresPool } from "./pool.js";
 import { quoteSchema } from "./schema-name.js";
 
 /** What {@link prunePostgresLedger} takes. */

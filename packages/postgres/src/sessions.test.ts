@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Pool } from "pg";
 import { expect, it, onTestFinished } from "vitest";
 import { createPostgresLedger } from "./create-postgres-ledger.js";
-import { migratePostgresLedger } from "./migrate-postgres-ledger.js";
+import { migratePostgresLedger } from "./migrate.js";
 import type { PostgresClient } from "./pool.js";
 import { prunePostgresLedger } from "./prune-postgres-ledger.js";
 import { describeWithPostgres } from "./testing/describe-with-postgres.js";

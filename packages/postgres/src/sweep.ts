@@ -7,12 +7,10 @@ import {
   reportFailures,
   toUnresolvedRecord,
   type UnresolvedRecord,
-} from "@calotype/core/billing";
-import { toClock } from "./clock.js";
-import type { Database } from "./database.js";
+} from "@calotype/core/stores";
+import { type Database, type Row, readText, toClock } from "./database.js";
 import type { Owner } from "./owner.js";
 import { isRefusal } from "./postgres-error.js";
-import { type Row, readText } from "./read-column.js";
 
 /** Bounds one transaction. */
 const BATCH = 500;

@@ -1,15 +1,17 @@
-import { type HoldResult, isName, type Ledger } from "@calotype/core/billing";
-import { createBatchQueue } from "./batch-queue.js";
-import type { Books } from "./books.js";
 import {
-  type HoldEntry,
-  type RecordEntry,
-  type ReleaseEntry,
-  toHoldEntry,
-  toRecordEntry,
-} from "./entries.js";
+  checkHold,
+  checkRecord,
+  type HoldRecord,
+  type HoldResult,
+  isName,
+  type Ledger,
+  type SettledRecord,
+  toInstant,
+} from "@calotype/core/stores";
+import { createBatchQueue } from "./batch-queue.js";
+import { type Database, type Row, readNumber, readText, type SqlQuery } from "./database.js";
+import type { Owner } from "./owner.js";
 import { isRefusal } from "./postgres-error.js";
-import type { UnsureHolds } from "./unsure-holds.js";
 
 /** Writes holds and their ends. Calls that are made at the same time are sent to the database together. */
 export interface Writes extends Pick<Ledger, "hold" | "settle" | "release"> {
@@ -19,7 +21,7 @@ export interface Writes extends Pick<Ledger, "hold" | "settle" | "release"> {
 
 /** What writes work with. */
 export interface WritesParts {
-  readonly books: Books;
+  readonly statements: Statements;
   readonly unsureHolds: UnsureHolds;
   /** Resolves when the tables can be written to. */
   readonly ready: () => Promise<void>;
@@ -27,13 +29,13 @@ export interface WritesParts {
 }
 
 /** One queue for each kind, because a statement does only one kind. */
-export function createWrites({ books, unsureHolds, ready, timeoutMs }: WritesParts): Writes {
+export function createWrites({ statements, unsureHolds, ready, timeoutMs }: WritesParts): Writes {
   const settlements = createBatchQueue(timeoutMs, async (entries: readonly RecordEntry[]) => {
-    await books.settle(entries);
+    await statements.settle(entries);
     return entries.map(() => undefined);
   });
   const releases = createBatchQueue(timeoutMs, async (entries: readonly ReleaseEntry[]) => {
-    await books.release(entries);
+    await statements.release(entries);
     return entries.map(() => undefined);
   });
   const release = async (id: string): Promise<void> => {
@@ -44,7 +46,7 @@ export function createWrites({ books, unsureHolds, ready, timeoutMs }: WritesPar
   const releaseLate = ({ id }: Pick<HoldEntry, "id">): void => void release(id).catch(() => undefined);
   const holds = createBatchQueue(
     timeoutMs,
-    (entries: readonly HoldEntry[]) => books.hold(entries),
+    (entries: readonly HoldEntry[]) => statements.hold(entries),
     (entry, { ok }) => {
       if (ok) releaseLate(entry);
     },
@@ -82,5 +84,151 @@ export function createWrites({ books, unsureHolds, ready, timeoutMs }: WritesPar
     settled: async () => {
       await Promise.all([holds.settled(), settlements.settled(), releases.settled()]);
     },
+  };
+}
+
+/** Holds and their ends, many in one transaction. No two of one call have the same id. */
+export interface Statements {
+  /** The results are in the order of the holds, which is the order in which the budgets are asked. */
+  hold(holds: readonly HoldEntry[]): Promise<readonly HoldResult[]>;
+  settle(records: readonly RecordEntry[]): Promise<void>;
+  release(releases: readonly ReleaseEntry[]): Promise<void>;
+}
+
+/** The dependencies of the statements. */
+export interface StatementsOptions {
+  readonly schema: string;
+  readonly owner: Owner;
+  /** Gets the holds whose statement was sent again. */
+  readonly unsureHolds: UnsureHolds;
+}
+
+/** The statements in a schema. They call the functions of the schema. */
+export function createStatements(
+  database: Database,
+  { schema, owner, unsureHolds }: StatementsOptions,
+): Statements {
+  return {
+    hold: async (holds) => {
+      const refused = await database.call(({ number, msLeft }) => {
+        // The first statement may still reach the server, although its connection was lost.
+        if (number > 0) for (const hold of holds) unsureHolds.add(hold);
+        return toHoldQuery(holds, msLeft);
+      });
+      const byPlace = new Map(refused.map((row) => [readNumber(row, "refused"), row]));
+      return holds.map((_, at) => toResult(byPlace.get(at + 1)));
+    },
+    settle: async (records) => {
+      await database.call(() => ({
+        sql: `SELECT ${schema}.settle($1, $2, $3, $4, $5, $6, $7, $8)`,
+        values: [
+          records.map(({ id }) => id),
+          records.map(({ instant }) => instant),
+          records.map(({ caller }) => caller),
+          records.map(({ model }) => model),
+          records.map(({ channel }) => channel),
+          records.map(({ images }) => images),
+          records.map(({ charge }) => charge),
+          records.map(({ text }) => text),
+        ],
+      }));
+    },
+    release: async (releases) => {
+      const sure = releases.filter(({ unsureCaller }) => unsureCaller === undefined);
+      if (sure.length > 0) {
+        const values = [sure.map(({ id }) => id)];
+        await database.call(() => ({ sql: `SELECT ${schema}.release($1)`, values }));
+      }
+      const unsure = releases.filter(({ unsureCaller }) => unsureCaller !== undefined);
+      if (unsure.length > 0) {
+        const values = [unsure.map(({ id }) => id), unsure.map(({ unsureCaller }) => unsureCaller)];
+        await database.call(() => ({ sql: `SELECT ${schema}.release_unsure($1, $2)`, values }));
+      }
+    },
+  };
+
+  function toHoldQuery(holds: readonly HoldEntry[], patienceMs: number): SqlQuery {
+    return {
+      sql: `SELECT refused, settled_then, held_then
+        FROM ${schema}.make_holds($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+      values: [
+        holds.map(({ id }) => id),
+        holds.map(({ caller }) => caller),
+        holds.map(({ amount }) => amount),
+        holds.map(({ budget }) => budget ?? null),
+        holds.map(({ ttlMs }) => ttlMs),
+        holds.map(({ text }) => text),
+        owner.id,
+        owner.leaseMs,
+        owner.now(),
+        patienceMs,
+      ],
+    };
+  }
+}
+
+function toResult(refusal: Row): HoldResult {
+  if (refusal === undefined) return { ok: true };
+  const balance = { settled: readText(refusal, "settled_then"), held: readText(refusal, "held_then") };
+  return { ok: false, balance };
+}
+
+/** A hold as it is written; a copy, so that nothing changes it meanwhile. */
+type HoldEntry = Pick<HoldRecord, "id" | "caller" | "amount" | "budget" | "ttlMs"> & {
+  readonly text: string;
+};
+
+/** A settled record as it is written. */
+type RecordEntry = Pick<SettledRecord, "id" | "caller" | "model" | "channel" | "images" | "charge"> & {
+  /** Milliseconds since 1970. */
+  readonly instant: number;
+  readonly text: string;
+};
+
+/** The input of a release. */
+interface ReleaseEntry {
+  readonly id: string;
+  /** The caller, if the hold may not have been made yet. */
+  readonly unsureCaller: string | undefined;
+}
+
+/** Throws a `RangeError` if a ledger cannot keep the hold. */
+function toHoldEntry(hold: HoldRecord): HoldEntry {
+  checkHold(hold);
+  const { id, caller, amount, budget, ttlMs } = hold;
+  return { id, caller, amount, budget, ttlMs, text: JSON.stringify(hold) };
+}
+
+/** Throws a `RangeError` if a ledger cannot keep the record. */
+function toRecordEntry(record: SettledRecord): RecordEntry {
+  checkRecord(record);
+  const { id, caller, model, channel, images, charge } = record;
+  const instant = toInstant(record.time, "time");
+  return { id, caller, model, channel, images, charge, instant, text: JSON.stringify(record) };
+}
+
+/** Holds for which it is unknown whether they were made or will be made: their statement failed, or was sent twice. */
+export interface UnsureHolds {
+  add(hold: { readonly id: string; readonly caller: string }): void;
+  /** The caller of the hold; `undefined` if the hold is not unsure. */
+  callerOf(id: string): string | undefined;
+  /** The hold was released or settled. */
+  forget(id: string): void;
+}
+
+/** The maximum number of unsure holds. Core releases each of them soon; beyond this number the oldest is forgotten. */
+const MOST = 10_000;
+
+/** Keeps the unsure holds in the memory of this process. */
+export function createUnsureHolds(): UnsureHolds {
+  const callers = new Map<string, string>();
+  return {
+    add: ({ id, caller }) => {
+      const [oldest] = callers.keys();
+      if (callers.size >= MOST && oldest !== undefined) callers.delete(oldest);
+      callers.set(id, caller);
+    },
+    callerOf: (id) => callers.get(id),
+    forget: (id) => void callers.delete(id),
   };
 }

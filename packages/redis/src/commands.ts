@@ -4,7 +4,7 @@ import type {
   Cooldown,
   IdempotencyOutcome,
   WindowState,
-} from "@calotype/core";
+} from "@calotype/core/stores";
 import { isReplyError, type RunScript } from "./client.js";
 import { type KeyNames, toSafeString } from "./keys.js";
 import type { RunningRequest } from "./renew-leases.js";

@@ -1,4 +1,4 @@
-import type { AdmissionRequest } from "@calotype/core";
+import type { AdmissionRequest } from "@calotype/core/stores";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createLeaseRenewal, type LeaseRenewalOptions } from "./renew-leases.js";
 

@@ -1,4 +1,4 @@
-import type { AdmissionRequest } from "@calotype/core";
+import type { AdmissionRequest } from "@calotype/core/stores";
 
 /** Renews the leases of running requests, because Redis keeps a lease for a short time only. */
 export interface LeaseRenewal {

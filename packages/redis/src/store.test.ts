@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { AdmissionRequest } from "@calotype/core";
+import type { AdmissionRequest } from "@calotype/core/stores";
 import { describe, expect, it } from "vitest";
 import type { IoredisClient } from "./client.js";
 import { ADMIT, FINISH, SET_COOLDOWN } from "./scripts.js";

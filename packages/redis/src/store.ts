@@ -1,13 +1,10 @@
-import {
-  type AdmissionDecision,
-  type AdmissionRequest,
-  type AdmissionStore,
-  consoleLogger,
-  createMemoryAdmissionStore,
-  GatewayError,
-  type IdempotencyOutcome,
-  type Logger,
-} from "@calotype/core";
+import { consoleLogger, createMemoryAdmissionStore, GatewayError, type Logger } from "@calotype/core";
+import type {
+  AdmissionDecision,
+  AdmissionRequest,
+  AdmissionStore,
+  IdempotencyOutcome,
+} from "@calotype/core/stores";
 import { AwayError, createAvailability } from "./availability.js";
 import { createRunScript } from "./client.js";
 import { type Commands, createCommands, UnreadableError } from "./commands.js";

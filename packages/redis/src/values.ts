@@ -4,7 +4,7 @@ import type {
   IdempotencyOutcome,
   IdempotencyRequest,
   StoredResponse,
-} from "@calotype/core";
+} from "@calotype/core/stores";
 import { toSafeString } from "./keys.js";
 
 /** The value of an idempotency key, as JSON. The words are those of version 0.1. */

@@ -69,10 +69,17 @@ it("the billing calculator loads neither undici nor busboy nor any other package
   expect(ofCore).toEqual(expect.arrayContaining(["undici", "busboy"]));
 });
 
-it("importing the core takes at most one and a half times as long as importing undici", async () => {
-  expect(await compareToUndici("@calotype/core")).toBeLessThan(1.5);
-}, 60_000);
+// On a busy machine a measurement may be wrong, so a test that fails is repeated.
+const PATIENT = { retry: 4, timeout: 60_000 };
 
-it("importing the billing calculator takes at most a quarter of the time of importing undici", async () => {
-  expect(await compareToUndici("@calotype/core/billing")).toBeLessThan(0.25);
-}, 60_000);
+it("importing the core takes at most one and a half times as long as importing undici", PATIENT, async () => {
+  expect(await compareToUndici("@calotype/core")).toBeLessThan(1.5);
+});
+
+it(
+  "importing the billing calculator takes at most a quarter of the time of importing undici",
+  PATIENT,
+  async () => {
+    expect(await compareToUndici("@calotype/core/billing")).toBeLessThan(0.25);
+  },
+);

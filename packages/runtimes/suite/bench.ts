@@ -3,9 +3,9 @@ import {
   createGateway,
   type Gateway,
   type GatewayOptions,
-  type ModelDetails,
   type UsageRecord,
 } from "@calotype/core";
+import type { ModelDetails } from "@calotype/core/billing";
 import type { Fault } from "@calotype/emulator";
 import { read } from "./expect.ts";
 import type { Host } from "./host.ts";

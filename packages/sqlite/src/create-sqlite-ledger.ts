@@ -1,14 +1,15 @@
-import { type Ledger, reportFailures } from "@calotype/core/billing";
-import { createBalances } from "./balances.js";
-import { createHolds } from "./holds.js";
+import { type Ledger, reportFailures } from "@calotype/core/stores";
+import {
+  createBalances,
+  createHolds,
+  createOutbox,
+  createRecords,
+  createSettlement,
+} from "./holds-and-records.js";
 import { openDatabase } from "./open-database.js";
-import { createOutbox } from "./outbox.js";
 import { createOwner, renewRegularly } from "./owner.js";
-import { createRecords } from "./records.js";
 import { createReports } from "./reports.js";
-import { retryWhileBusy } from "./retry-while-busy.js";
-import { createSettlement } from "./settlement.js";
-import { createWriteQueue } from "./write-queue.js";
+import { createWriteQueue, retryWhileBusy } from "./write-queue.js";
 
 /** What {@link createSqliteLedger} takes. */
 export interface SqliteLedgerOptions {

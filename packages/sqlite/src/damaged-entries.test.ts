@@ -1,5 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
-import type { EntryFailure } from "@calotype/core/billing";
+import type { EntryFailure } from "@calotype/core/stores";
 import { expect, it } from "vitest";
 import { createSqliteLedger } from "./create-sqlite-ledger.js";
 import { holdOf, recordOf, START } from "./testing/entries.js";

@@ -1,5 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
-import { assertOurFile, migrate } from "./migrate.js";
+import { assertOurFile, migrate } from "./migrations.js";
 import { readText } from "./read-column.js";
 import { isSqliteError } from "./sqlite-error.js";
 

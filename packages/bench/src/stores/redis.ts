@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { AdmissionRequest, AdmissionStore } from "@calotype/core";
+import type { AdmissionRequest, AdmissionStore } from "@calotype/core/stores";
 import { createRedisAdmissionStore, type RedisAdmissionStoreOptions } from "@calotype/redis";
 import { Redis } from "ioredis";
 import { createClient } from "redis";

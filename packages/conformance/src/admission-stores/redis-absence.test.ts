@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
-import { type AdmissionDecision, type AdmissionStore, createGateway, type Logger } from "@calotype/core";
+import { createGateway, type Logger } from "@calotype/core";
+import type { AdmissionDecision, AdmissionStore } from "@calotype/core/stores";
 import { createRedisAdmissionStore, type RedisAdmissionStoreOptions } from "@calotype/redis";
 import { Redis } from "ioredis";
 import { createClient } from "redis";

@@ -1,4 +1,9 @@
-import type { AdmissionDecision, AdmissionRequest, AdmissionStore, IdempotencyOutcome } from "@calotype/core";
+import type {
+  AdmissionDecision,
+  AdmissionRequest,
+  AdmissionStore,
+  IdempotencyOutcome,
+} from "@calotype/core/stores";
 import { array, assert, asyncProperty, boolean, constantFrom, integer, oneof, record } from "fast-check";
 import { expect } from "vitest";
 import { LEASE_MS, requestOf, WINDOW_MS } from "./requests.js";

@@ -1,4 +1,4 @@
-import type { AdmissionRequest } from "@calotype/core";
+import type { AdmissionRequest } from "@calotype/core/stores";
 import { describe, expect, it } from "vitest";
 import { type OpenStore, useStore } from "./open-store.js";
 import {

@@ -1,4 +1,4 @@
-import type { AdmissionRequest, AdmissionStore, IdempotencyOutcome } from "@calotype/core";
+import type { AdmissionRequest, AdmissionStore, IdempotencyOutcome } from "@calotype/core/stores";
 import { describe, expect, it } from "vitest";
 import { type OpenStore, useStore } from "./open-store.js";
 import { countAdmitted, idempotencyOf, kindOf, LEASE_MS, RESPONSE, requestOf, SHORT_MS } from "./requests.js";

@@ -1,4 +1,4 @@
-import type { AdmissionStore } from "@calotype/core";
+import type { AdmissionStore } from "@calotype/core/stores";
 import { afterEach, beforeEach } from "vitest";
 
 /** A store under test, and its clock. */

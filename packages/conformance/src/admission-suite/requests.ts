@@ -5,7 +5,7 @@ import type {
   IdempotencyRequest,
   StoredResponse,
   WindowLimit,
-} from "@calotype/core";
+} from "@calotype/core/stores";
 
 /** For tests in which time does not matter. Long, because the clock of a store may be real. */
 export const WINDOW_MS = 60_000;

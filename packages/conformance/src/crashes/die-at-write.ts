@@ -1,4 +1,4 @@
-import type { Ledger } from "@calotype/core/billing";
+import type { Ledger } from "@calotype/core/stores";
 import type { Death } from "./server-plan.ts";
 
 /** A ledger that kills the process at one of its writes. */

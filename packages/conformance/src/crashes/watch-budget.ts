@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Ledger } from "@calotype/core/billing";
+import type { Ledger } from "@calotype/core/stores";
 import { toUnits } from "../ledger-suite/units.ts";
 
 /** A second process that has the ledger open. */

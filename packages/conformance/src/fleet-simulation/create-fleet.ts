@@ -1,12 +1,7 @@
-import {
-  type CallerOptions,
-  createMemoryAdmissionStore,
-  createMemoryLedger,
-  type GatewayRequest,
-  type GatewayResponse,
-  type Ledger,
-  type RetryBudgetPolicy,
-} from "@calotype/core";
+import { type CallerOptions, createMemoryAdmissionStore, createMemoryLedger } from "@calotype/core";
+import type { GatewayRequest, GatewayResponse } from "@calotype/core/adapter";
+import type { Ledger } from "@calotype/core/stores";
+import type { RetryBudgetPolicy } from "@calotype/core/testing";
 import { createMember, MODEL } from "./create-member.ts";
 import { createProviders, type ProviderCall } from "./create-providers.ts";
 import { createRandom } from "./create-random.ts";

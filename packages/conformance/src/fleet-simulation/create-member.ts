@@ -1,12 +1,6 @@
-import {
-  type AdmissionStore,
-  type CallerOptions,
-  createGateway,
-  type Gateway,
-  type Ledger,
-  type RetryBudgetPolicy,
-  type Transport,
-} from "@calotype/core";
+import { type CallerOptions, createGateway, type Gateway } from "@calotype/core";
+import type { AdmissionStore, Ledger } from "@calotype/core/stores";
+import type { RetryBudgetPolicy, Transport } from "@calotype/core/testing";
 import { createRandom } from "./create-random.ts";
 import type { VirtualClock } from "./create-virtual-clock.ts";
 import {

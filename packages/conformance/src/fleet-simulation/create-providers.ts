@@ -3,7 +3,7 @@ import {
   TransportError,
   type TransportRequest,
   type TransportResponse,
-} from "@calotype/core";
+} from "@calotype/core/testing";
 import { createRandom } from "./create-random.ts";
 import type { VirtualClock } from "./create-virtual-clock.ts";
 import { createJudge, createWork, type SharedBackend, type SimulatedChannel } from "./simulated-channel.ts";

@@ -1,4 +1,10 @@
-import type { AdmissionDecision, AdmissionRequest, AdmissionStore, Balance, Ledger } from "@calotype/core";
+import type {
+  AdmissionDecision,
+  AdmissionRequest,
+  AdmissionStore,
+  Balance,
+  Ledger,
+} from "@calotype/core/stores";
 import type { VirtualClock } from "./create-virtual-clock.ts";
 
 /** A request and the decision of the store. */

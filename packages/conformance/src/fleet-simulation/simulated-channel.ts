@@ -1,5 +1,4 @@
-import type { Random } from "./create-random.ts";
-import { drawLatencyMs } from "./create-random.ts";
+import { drawLatencyMs, type Random } from "./create-random.ts";
 
 /** A period in which a channel fails, in milliseconds from the start. */
 export interface Trouble {

@@ -1,4 +1,4 @@
-import type { HoldRecord } from "@calotype/core/billing";
+import type { HoldRecord } from "@calotype/core/stores";
 import { describe, expect, it } from "vitest";
 import { holdOf, plainRecordOf, recordOf } from "./entries.js";
 import { type OpenLedger, useLedger } from "./open-ledger.js";

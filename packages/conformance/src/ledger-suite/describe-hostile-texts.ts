@@ -1,4 +1,5 @@
-import type { HoldRecord, SettledRecord } from "@calotype/core/billing";
+import type { SettledRecord } from "@calotype/core/billing";
+import type { HoldRecord } from "@calotype/core/stores";
 import { describe, expect, it } from "vitest";
 import { timeAfterStart } from "./clock.js";
 import { holdOf, recordOf, unresolvedOf } from "./entries.js";

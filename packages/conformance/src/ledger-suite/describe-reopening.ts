@@ -1,4 +1,4 @@
-import type { Ledger } from "@calotype/core/billing";
+import type { Ledger } from "@calotype/core/stores";
 import { describe, expect, it } from "vitest";
 import { timeAfterStart } from "./clock.js";
 import { HOLD_MS, holdOf, recordOf, unresolvedOf } from "./entries.js";

@@ -1,4 +1,4 @@
-import type { Ledger } from "@calotype/core/billing";
+import type { Ledger } from "@calotype/core/stores";
 import { describe, expect, it } from "vitest";
 import { HOLD_MS, holdOf, recordOf, releasedOf } from "./entries.js";
 import { type OpenLedger, useLedger } from "./open-ledger.js";

@@ -1,4 +1,5 @@
-import type { HoldRecord, ReleasedRecord, SettledRecord, UnresolvedRecord } from "@calotype/core/billing";
+import type { ReleasedRecord, SettledRecord, UnresolvedRecord } from "@calotype/core/billing";
+import type { HoldRecord } from "@calotype/core/stores";
 import { timeAfterStart } from "./clock.js";
 
 /** How long the holds of the tests last, unless a test says something else. */

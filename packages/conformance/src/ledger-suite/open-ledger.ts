@@ -1,4 +1,4 @@
-import type { Ledger } from "@calotype/core/billing";
+import type { Ledger } from "@calotype/core/stores";
 import { afterEach, beforeEach } from "vitest";
 import { type Clock, createClock } from "./clock.js";
 

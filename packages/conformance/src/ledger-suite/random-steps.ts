@@ -1,4 +1,5 @@
-import type { HoldRecord, LostPolicy, SettledRecord } from "@calotype/core/billing";
+import type { LostPolicy, SettledRecord } from "@calotype/core/billing";
+import type { HoldRecord } from "@calotype/core/stores";
 import * as fc from "fast-check";
 import { START } from "./clock.js";
 import { recordOf } from "./entries.js";

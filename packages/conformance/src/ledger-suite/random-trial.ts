@@ -1,4 +1,5 @@
-import type { Ledger, TotalsKey, UsageRecord } from "@calotype/core/billing";
+import type { TotalsKey, UsageRecord } from "@calotype/core/billing";
+import type { Ledger } from "@calotype/core/stores";
 import type { Clock } from "./clock.js";
 import { CALLERS, type Step } from "./random-steps.js";
 import { peekUndelivered, readRecords } from "./read-ledger.js";

@@ -1,4 +1,5 @@
-import type { Ledger, RecordFilter, UsageRecord } from "@calotype/core/billing";
+import type { RecordFilter, UsageRecord } from "@calotype/core/billing";
+import type { Ledger } from "@calotype/core/stores";
 
 /** All records that a filter means, in the order of the ledger. */
 export async function readRecords(

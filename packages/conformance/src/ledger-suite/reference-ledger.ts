@@ -1,7 +1,5 @@
 import type {
   Balance,
-  HoldRecord,
-  HoldResult,
   LostPolicy,
   SettledRecord,
   TotalsKey,
@@ -9,6 +7,7 @@ import type {
   UsageRecord,
   UsageTotal,
 } from "@calotype/core/billing";
+import type { HoldRecord, HoldResult } from "@calotype/core/stores";
 import { fromUnits, toUnits } from "./units.ts";
 
 interface Kept {

@@ -1,4 +1,4 @@
-import type { Ledger } from "@calotype/core/billing";
+import type { Ledger } from "@calotype/core/stores";
 import { expect } from "vitest";
 import { readRecords } from "../ledger-suite/read-ledger.js";
 

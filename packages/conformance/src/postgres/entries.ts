@@ -1,4 +1,5 @@
-import type { HoldRecord, SettledRecord } from "@calotype/core/billing";
+import type { SettledRecord } from "@calotype/core/billing";
+import type { HoldRecord } from "@calotype/core/stores";
 
 /** Facts of the requests in these tests. Programs that Node runs without a build import this file too. */
 const FACTS = {

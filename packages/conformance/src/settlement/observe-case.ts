@@ -1,5 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Balance, UsageRecord } from "@calotype/core";
+import type { UsageRecord } from "@calotype/core";
+import type { Balance } from "@calotype/core/stores";
 import { expect, vi } from "vitest";
 import { readRecords } from "../ledger-suite/read-ledger.js";
 import type { Call } from "../support/http-client.js";

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { createMemoryLedger, type GatewayOptions, type Ledger } from "@calotype/core";
+import { createMemoryLedger, type GatewayOptions } from "@calotype/core";
+import type { Ledger } from "@calotype/core/stores";
 import { report } from "./making.js";
 import { NOTHING, ONE, type Row, type RowGroup } from "./row.js";
 import { makes } from "./script.js";

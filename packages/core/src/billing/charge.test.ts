@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Usage } from "../types.js";
-import type { ModelDetails } from "./pricing.js";
-import { calculateCharge } from "./pricing.js";
+import { calculateCharge, type ModelDetails } from "./pricing.js";
 
 const perRequest = (model_price: string | number, decimal_places?: number): ModelDetails => ({
   pricing_mode: "per-request",

@@ -62,8 +62,12 @@ export function addDecimals(one: Decimal, other: Decimal): Decimal {
   return { units: unitsAt(one, places) + unitsAt(other, places), places };
 }
 
-export function subtractDecimal(from: Decimal, { units, places }: Decimal): Decimal {
-  return addDecimals(from, { units: -units, places });
+export function negateDecimal({ units, places }: Decimal): Decimal {
+  return { units: -units, places };
+}
+
+export function subtractDecimal(from: Decimal, decimal: Decimal): Decimal {
+  return addDecimals(from, negateDecimal(decimal));
 }
 
 /** The other factor may be a whole number, such as a count of images. */

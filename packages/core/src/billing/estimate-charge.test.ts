@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ModelDetails } from "./pricing.js";
-import { estimateCharge, type RequestBounds } from "./pricing.js";
+import { estimateCharge, type ModelDetails, type RequestBounds } from "./pricing.js";
 
 const perRequest: ModelDetails = { pricing_mode: "per-request", model_price: "0.04" };
 const perToken: ModelDetails = {

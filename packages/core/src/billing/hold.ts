@@ -3,9 +3,9 @@ import type { Logger } from "../logger.js";
 import type { SentTo } from "../types.js";
 import { formatDecimal, toDecimal } from "./decimal.js";
 import type { Ledger } from "./ledger.js";
-import type { LostPolicy } from "./records.js";
 import {
   type BilledRequest,
+  type LostPolicy,
   type Outcome,
   type SettledRecord,
   toSettledRecord,

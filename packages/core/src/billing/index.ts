@@ -1,26 +1,5 @@
-export type { DecimalInput } from "../types.js";
-export { toInstant } from "../util/instant.js";
-export {
-  addDecimals,
-  type Decimal,
-  formatDecimal,
-  isAtMost,
-  multiplyDecimal,
-  readDecimal,
-  subtractDecimal,
-} from "./decimal.js";
-export type {
-  Balance,
-  EntryFailure,
-  HoldResult,
-  Ledger,
-  Outbox,
-  RecordFilter,
-  SweepOptions,
-  TotalsKey,
-  UsageReports,
-  UsageTotal,
-} from "./ledger.js";
+export type { AttemptRecord, DecimalInput, Operation, Usage } from "../types.js";
+export type { Balance, RecordFilter, TotalsKey, UsageReports, UsageTotal } from "./ledger.js";
 export { createMemoryLedger, type MemoryLedgerOptions } from "./memory-ledger.js";
 export {
   type Charge,
@@ -37,24 +16,11 @@ export {
   type PriceTables,
   type RequestBounds,
 } from "./pricing.js";
-export {
-  type HoldRecord,
-  type LostPolicy,
-  type ReleasedRecord,
-  type SettledRecord,
-  toReleasedRecord,
-  toUnresolvedRecord,
-  type UnresolvedRecord,
-  type UsageRecord,
+export type {
+  LostPolicy,
+  ReleasedRecord,
+  SettledRecord,
+  UnresolvedRecord,
+  UsageRecord,
 } from "./records.js";
-export { compareAge, exportRecords } from "./reports.js";
-export {
-  checkHold,
-  checkRecord,
-  createTakenRecords,
-  isName,
-  parseHold,
-  parseRecord,
-  reportFailures,
-  type TakenRecords,
-} from "./stored-entries.js";
+export { exportRecords } from "./reports.js";

@@ -8,8 +8,13 @@ import {
   ZERO,
 } from "./decimal.js";
 import type { Balance, Ledger, RecordFilter } from "./ledger.js";
-import type { HoldRecord } from "./records.js";
-import { copyRecord, toReleasedRecord, toUnresolvedRecord, type UsageRecord } from "./records.js";
+import {
+  copyRecord,
+  type HoldRecord,
+  toReleasedRecord,
+  toUnresolvedRecord,
+  type UsageRecord,
+} from "./records.js";
 import { compareAge, createRecordMatcher, sumRecords } from "./reports.js";
 import { checkHold, checkRecord } from "./stored-entries.js";
 

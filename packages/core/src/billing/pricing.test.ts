@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ModelDetails } from "./pricing.js";
-import { createPriceList } from "./pricing.js";
+import { createPriceList, type ModelDetails } from "./pricing.js";
 
 const details = (model_price: string): ModelDetails => ({ pricing_mode: "per-request", model_price });
 

@@ -9,9 +9,20 @@ export {
   type UploadedImage,
 } from "../images/reference-image.js";
 export { checkSize, type SizeLimits, type SizeStyle } from "../images/size.js";
+export type {
+  FailureReason,
+  ImageRequest,
+  ImageResult,
+  Operation,
+  ResponseFormat,
+  ResultError,
+  ResultImage,
+  Usage,
+} from "../types.js";
 export { isJsonObject, type JsonObject } from "../util/json.js";
 export type {
   Capabilities,
+  FailureScope,
   Family,
   FormFieldTypes,
   NormalizeContext,
@@ -19,6 +30,8 @@ export type {
   StreamReader,
   StreamResult,
   UpstreamCall,
+  UpstreamFailure,
+  UpstreamFailureKind,
 } from "./family.js";
 export { qwenImage } from "./qwen-image/qwen-image.js";
 export { seedream } from "./seedream/seedream.js";

@@ -1,7 +1,6 @@
 import type { Dependencies } from "../assemble.js";
 import type { ReleasedRecord, SettledRecord, UnresolvedRecord } from "../billing/records.js";
-import type { Gateway } from "../gateway.js";
-import { createGateway } from "../gateway.js";
+import { createGateway, type Gateway } from "../gateway.js";
 import type { GatewayOptions } from "../options/options.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
 

@@ -1,5 +1,4 @@
-import type { JsonObject } from "../json.js";
-import { isJsonObject } from "../json.js";
+import { isJsonObject, type JsonObject } from "../json.js";
 import { integerIn, oneOf } from "./fields.js";
 import { invalidParameter } from "./refusals.js";
 

@@ -7,13 +7,13 @@ import {
   toReferenceImage,
 } from "@calotype/core/families";
 import { createFunctionPart, type FunctionCheck } from "../function-part.ts";
-import type { FamilyFunctions } from "./families/request-checks.ts";
 import {
   createCountCheck,
   createReferenceCheck,
   createRequestCheck,
   createSizeCheck,
   createUploadCheck,
+  type FamilyFunctions,
 } from "./families/request-checks.ts";
 import { createEventsCheck, createFailureCheck, createSuccessCheck } from "./families/response-checks.ts";
 

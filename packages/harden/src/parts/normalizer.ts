@@ -1,11 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import {
-  createGateway,
-  type Gateway,
-  GatewayError,
-  type GatewayRequest,
-  isGatewayError,
-} from "@calotype/core";
+import { createGateway, type Gateway, GatewayError, isGatewayError } from "@calotype/core";
+import type { GatewayRequest } from "@calotype/core/adapter";
 import { type Family, qwenImage, seedream } from "@calotype/core/families";
 import { findBrokenRule } from "../check-response.ts";
 import { type Broken, createFunctionPart, type FunctionCheck } from "../function-part.ts";

@@ -1,4 +1,4 @@
-import { TransportError } from "@calotype/core";
+import { TransportError } from "@calotype/core/testing";
 import { type BatchPlan, replayAlone, runBatches } from "../batches.ts";
 import { findBrokenRule, readCode, type SeenResponse } from "../check-response.ts";
 import { cutAt, fromBytes, insertKey, shrinkBytes, toBytes } from "../grammar/bytes.ts";

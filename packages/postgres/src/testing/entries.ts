@@ -1,4 +1,5 @@
-import type { HoldRecord, SettledRecord } from "@calotype/core/billing";
+import type { SettledRecord } from "@calotype/core/billing";
+import type { HoldRecord } from "@calotype/core/stores";
 
 /** When the clocks of the tests begin. */
 export const START = Date.parse("2026-01-31T12:00:00.000Z");

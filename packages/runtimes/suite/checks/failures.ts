@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import type { Answer } from "../bench.ts";
-import { SEEDREAM, seedreamChannel } from "../bench.ts";
+import { type Answer, SEEDREAM, seedreamChannel } from "../bench.ts";
 import type { Check } from "../check.ts";
 import { expectMatch, waitFor } from "../expect.ts";
 

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { AdmissionStore, Ledger } from "@calotype/core";
+import type { AdmissionStore, Ledger } from "@calotype/core/stores";
 import { createPostgresLedger } from "@calotype/postgres";
 import { createRedisAdmissionStore } from "@calotype/redis";
 import { Redis } from "ioredis";

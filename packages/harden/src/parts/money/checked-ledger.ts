@@ -1,6 +1,6 @@
 import { ReferenceLedger } from "@calotype/conformance/ledger-suite/reference-ledger";
 import { toUnits } from "@calotype/conformance/ledger-suite/units";
-import type { Ledger } from "@calotype/core";
+import type { Ledger } from "@calotype/core/stores";
 import type { Problem } from "./check-run.ts";
 import type { Scenario } from "./scenario.ts";
 

@@ -1,5 +1,5 @@
 import { createBitmap } from "@calotype/conformance/support/create-bitmap";
-import type { GatewayRequest } from "@calotype/core";
+import type { GatewayRequest } from "@calotype/core/adapter";
 import type { Kind, ScenarioRequest } from "./scenario.ts";
 
 /** Service models of both families. */

@@ -4,7 +4,7 @@ import {
   TransportError,
   type TransportRequest,
   type TransportResponse,
-} from "@calotype/core";
+} from "@calotype/core/testing";
 import type { Behaviour, Kind, ScenarioRequest } from "./scenario.ts";
 
 /** A call of a provider, as the provider received it. */

@@ -9,9 +9,9 @@ import {
   createMemoryAdmissionStore,
   createMemoryLedger,
   type Gateway,
-  type GatewayResponse,
   type UsageRecord,
 } from "@calotype/core";
+import type { GatewayResponse } from "@calotype/core/adapter";
 import { type CheckedLedger, checkLedger } from "./checked-ledger.ts";
 import { MODELS, toGatewayRequest } from "./client-request.ts";
 import { createProvider, type Served } from "./provider.ts";

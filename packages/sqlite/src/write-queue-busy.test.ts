@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
-import { retryWhileBusy } from "./retry-while-busy.js";
 import { temporaryFile } from "./testing/temporary-file.js";
+import { retryWhileBusy } from "./write-queue.js";
 
 it("a file that stays locked is an error in the end, and one that is freed is not", async () => {
   const path = temporaryFile();

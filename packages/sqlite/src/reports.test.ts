@@ -1,8 +1,8 @@
 import type { TotalsKey } from "@calotype/core/billing";
 import { describe, expect, it } from "vitest";
+import { SELECT_UNDELIVERED } from "./holds-and-records.js";
 import { openDatabase } from "./open-database.js";
-import { SELECT_UNDELIVERED } from "./outbox.js";
-import { type SqlQuery, toPageQuery, toTotalsQuery } from "./record-queries.js";
+import { type SqlQuery, toPageQuery, toTotalsQuery } from "./reports.js";
 
 const FROM = "2026-01-01T00:00:00Z";
 const TO = "2026-02-01T00:00:00Z";

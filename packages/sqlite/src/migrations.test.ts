@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
-import { assertOurFile, migrate } from "./migrate.js";
+import { assertOurFile, migrate } from "./migrations.js";
 import { temporaryFile } from "./testing/temporary-file.js";
 
 const FIRST = "CREATE TABLE a (id TEXT) STRICT; INSERT INTO a VALUES ('kept');";

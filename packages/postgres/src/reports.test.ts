@@ -1,8 +1,8 @@
-import type { TotalsKey } from "@calotype/core/billing";
+import type { TotalsKey } from "@calotype/core/stores";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { SqlQuery } from "./database.js";
-import { migratePostgresLedger } from "./migrate-postgres-ledger.js";
-import { toPageQuery, toTotalsQuery } from "./record-queries.js";
+import { migratePostgresLedger } from "./migrate.js";
+import { toPageQuery, toTotalsQuery } from "./reports.js";
 import { describeWithPostgres } from "./testing/describe-with-postgres.js";
 
 const FROM = "2026-01-02T00:00:00Z";
