@@ -221,7 +221,13 @@ export function toReleasedRecord(record: UnresolvedRecord): ReleasedRecord {
 
 /** Returns a copy that shares nothing with the record, so that a change of one does not change the other. */
 export function copyRecord<R extends UsageRecord>(record: R): R {
-  return structuredClone(record);
+  const copy: Record<string, unknown> = { ...record };
+  for (const [name, value] of Object.entries(record)) {
+    if (Array.isArray(value)) copy[name] = value.map((item: object) => ({ ...item }));
+    else if (typeof value === "object" && value !== null) copy[name] = { ...value };
+  }
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- It has the same members.
+  return copy as unknown as R;
 }
 
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };

@@ -86,7 +86,7 @@ export function createScanningReader(
   };
 }
 
-/** Creates a reader that holds the whole response, for families that can only read a whole one. */
+/** Creates a reader that holds the whole response: for a short one, and for families that can only read a whole one. */
 export function createWholeReader(
   family: Family,
   request: ImageRequest,

@@ -107,7 +107,7 @@ function createReading(parts: CallParts, call: Call, success: UpstreamSuccess): 
   };
   const shape = family.responseShape;
   const reader =
-    shape === undefined
+    shape === undefined || success.isWhole
       ? createWholeReader(family, request, options)
       : createScanningReader(shape, model.name, options);
   const maxHeldBytes = shape === undefined ? Infinity : Math.max(MAX_HELD_BYTES, call.keptBytes);

@@ -42,6 +42,8 @@ export interface UpstreamSuccess {
   readonly channel: Channel;
   readonly sentTo: SentTo;
   readonly response: TransportResponse;
+  /** True if the whole body has arrived, is short, and was parsed without an error. */
+  readonly isWhole: boolean;
   /**
    * Reports a response that broke off or cannot be used to the channel's health, the log and the record. Call it before
    * the call is settled.
@@ -81,10 +83,10 @@ export async function dispatch(
   while (route !== undefined) {
     const isRepeated = !isNothingMade;
     const attempt = await runAttempt(route, sent, parts);
-    const { failure, response, openProbe } = attempt;
+    const { failure, response, openProbe, isWhole = false } = attempt;
     attempts.push(toAttemptRecord(attempt));
     if (failure === undefined) {
-      return toSuccess({ route, attempts, isRepeated, response, openProbe }, sent, parts);
+      return toSuccess({ route, attempts, isRepeated, response, isWhole, openProbe }, sent, parts);
     }
     if (failure.kind !== "unreachable") hasReached = true;
     if (mayHaveMadeImage(failure.kind)) isNothingMade = false;
@@ -96,7 +98,7 @@ export async function dispatch(
       (isRetryFree(attempt) || parts.retryBudgets.take(model.entry));
     // An error with status 200 that is not retried: the client gets this response.
     if (!isAllowed && response !== undefined && worst.failure === failure) {
-      return toSuccess({ route, attempts, isRepeated, response }, sent, parts);
+      return toSuccess({ route, attempts, isRepeated, response, isWhole }, sent, parts);
     }
     route = isAllowed ? next : undefined;
   }
@@ -119,6 +121,7 @@ type Attempt = {
   | {
       readonly response: TransportResponse;
       readonly failure: undefined;
+      readonly isWhole: boolean;
       /** Set for a probe whose response has not ended. */
       readonly openProbe?: RouteAttempt;
     }
@@ -127,6 +130,7 @@ type Attempt = {
       readonly response?: TransportResponse | undefined;
       /** Keys are masked. */
       readonly failure: AttemptFailure;
+      readonly isWhole?: undefined;
       readonly openProbe?: undefined;
     }
 );
@@ -161,12 +165,13 @@ async function runAttempt(
         change: UNCHANGED,
         response,
         failure: undefined,
+        isWhole,
         openProbe: tried,
       };
     }
     const change = tried.succeeded();
     logRecovery(route, change, logger);
-    return { route, durationMs, isProbe, change, response, failure: undefined };
+    return { route, durationMs, isProbe, change, response, failure: undefined, isWhole };
   }
   const failure = hideModelIn(maskFailure(outcome.failure, mask), route, request);
   const change = tried.failed(outcome.failure);
@@ -252,12 +257,13 @@ interface LastAttempt {
   /** See {@link SentTo.isRepeated}. */
   readonly isRepeated: boolean;
   readonly response: TransportResponse;
+  readonly isWhole: boolean;
   readonly openProbe?: RouteAttempt | undefined;
 }
 
 /** Separate from `dispatch` so that its closures do not retain the request body while the response is read. */
 function toSuccess(
-  { route, attempts, isRepeated, response, openProbe }: LastAttempt,
+  { route, attempts, isRepeated, response, isWhole, openProbe }: LastAttempt,
   { model, logger }: DispatchRequest,
   { health, mask }: DispatchParts,
 ): UpstreamSuccess {
@@ -273,6 +279,7 @@ function toSuccess(
     channel: route.channel,
     sentTo: { ...toSentTo(route, attempts), isRepeated },
     response,
+    isWhole,
     fail(failure) {
       const change = (takeProbe() ?? health.begin(route, isConfigured)).failed(failure);
       const masked = maskFailure(failure, mask);
