@@ -1,6 +1,7 @@
 import { GatewayError } from "../errors.js";
 import type { Logger } from "../logger.js";
 import type { SentTo } from "../types.js";
+import { createLinkedList, type Link, type LinkedList } from "../util/linked-list.js";
 import { formatDecimal, toDecimal } from "./decimal.js";
 import type { Ledger } from "./ledger.js";
 import {
@@ -70,7 +71,7 @@ interface HoldParts {
 /** Creates the holds of a gateway. */
 export function createHolds(parts: HoldParts): Holds {
   const { ledger, logger, now } = parts;
-  const openHolds = new Set<Hold>();
+  const openHolds = createLinkedList<Hold>();
   const lateWrites = createLateWrites();
 
   /** The hold may have been made although the ledger failed. The request is not sent, so it must not be charged. */
@@ -127,13 +128,14 @@ function toHoldRecord(request: BilledRequest, ttlMs: number, now: number): Param
 }
 
 interface OpenHoldParts extends HoldParts {
-  readonly openHolds: Set<Hold>;
+  readonly openHolds: LinkedList<Hold>;
   readonly lateWrites: LateWrites;
 }
 
 class OpenHold implements Hold {
   readonly ended: Promise<HoldEnd>;
   readonly #parts: OpenHoldParts;
+  readonly #link: Link<Hold>;
   readonly #request: BilledRequest;
   readonly #resolveEnded: (end: HoldEnd) => void;
   /** Set by the first call that ends the hold. */
@@ -143,7 +145,7 @@ class OpenHold implements Hold {
     this.#parts = parts;
     this.#request = request;
     ({ promise: this.ended, resolve: this.#resolveEnded } = Promise.withResolvers());
-    parts.openHolds.add(this);
+    this.#link = parts.openHolds.add(this);
   }
 
   settle(sentTo: SentTo, outcome: Outcome): Promise<void> {
@@ -194,7 +196,7 @@ class OpenHold implements Hold {
   }
 
   #end(end: HoldEnd): void {
-    this.#parts.openHolds.delete(this);
+    this.#parts.openHolds.delete(this.#link);
     this.#resolveEnded(end);
   }
 }

@@ -212,15 +212,25 @@ function createRecordStore(now: () => number, maxRecords: number): RecordStore {
     for (const records of [waiting, leased, delivered]) records.delete(id);
   }
 
+  /** Goes on from call to call: a new iterator would pass over all deleted entries of the map again. */
+  let deliveredIds = delivered.keys();
+  function takeOldestDelivered(): string | undefined {
+    const { value } = deliveredIds.next();
+    if (value !== undefined) return value;
+    deliveredIds = delivered.keys();
+    return deliveredIds.next().value;
+  }
+
   /** Delivered records are safe elsewhere, and leased records are about to be. */
   function dropOne(): void {
-    for (const records of [delivered, leased, waiting]) {
-      const [oldest] = records.keys();
-      if (oldest !== undefined) {
-        records.delete(oldest);
-        return;
-      }
+    const oldest = takeOldestDelivered();
+    if (oldest !== undefined) {
+      delivered.delete(oldest);
+      return;
     }
+    const records = leased.size > 0 ? leased : waiting;
+    const [first] = records.keys();
+    if (first !== undefined) records.delete(first);
   }
 
   /** The records whose lease is over, in the order in which they were kept. */

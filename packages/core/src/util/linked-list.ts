@@ -1,0 +1,50 @@
+/** The entry of a value in a list, by which it is removed. */
+export interface Link<T> {
+  readonly value: T;
+  previous: Link<T> | undefined;
+  next: Link<T> | undefined;
+}
+
+/** Values in the order in which they were added. */
+export interface LinkedList<T> extends Iterable<T> {
+  add(value: T): Link<T>;
+  /** Call this once for each link. */
+  delete(link: Link<T>): void;
+}
+
+/**
+ * Creates a list for values that come and go with requests. A `Set` would do the same, but V8 copies its entries to new
+ * tables, and an old table that reached the old generation keeps finished requests alive until the next full garbage
+ * collection.
+ */
+export function createLinkedList<T>(): LinkedList<T> {
+  let first: Link<T> | undefined;
+  let last: Link<T> | undefined;
+  return {
+    add(value) {
+      const link: Link<T> = { value, previous: last, next: undefined };
+      if (last === undefined) first = link;
+      else last.next = link;
+      last = link;
+      return link;
+    },
+    delete(link) {
+      const { previous, next } = link;
+      if (previous === undefined) first = next;
+      else previous.next = next;
+      if (next === undefined) last = previous;
+      else next.previous = previous;
+      link.previous = undefined;
+      link.next = undefined;
+    },
+    *[Symbol.iterator]() {
+      let link = first;
+      while (link !== undefined) {
+        // The caller may remove it.
+        const { value, next } = link;
+        yield value;
+        link = next;
+      }
+    },
+  };
+}
