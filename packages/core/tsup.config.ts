@@ -23,7 +23,7 @@ export default defineConfig({
   platform: "neutral",
   sourcemap: true,
   clean: true,
-  noExternal: ["zod", "eventsource-parser", "@noble/hashes"], // their files take as long to import as all of core
+  noExternal: ["zod"], // its many files take as long to import as all of core
   external: ["#node-version", "#sha256", "#temporary-file", "#transport"], // chosen by the runtime, through `imports` of package.json
   dts: false, // tsc emits the declarations: tsup's own emitter fails under TypeScript 7
 });
