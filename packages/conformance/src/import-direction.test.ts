@@ -17,7 +17,6 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   sqlite: ["core"],
   postgres: ["core"],
   redis: ["core"],
-  studio: ["core"],
 };
 
 /**
@@ -37,7 +36,7 @@ const RUNTIME_BOUND: Readonly<Record<string, readonly string[]>> = {
   "node:buffer": [
     "images/data-url.ts",
     "images/json-body.ts",
-    "responses/base64.ts",
+    "responses/json.ts",
     "request/form-filter.ts",
     "request/json.ts",
     "images/reference-image.ts",

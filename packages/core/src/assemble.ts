@@ -20,7 +20,7 @@ import {
 import { createChannelHealth } from "./channels/health.js";
 import { DEFAULT_HEALTH_POLICY } from "./channels/health-record.js";
 import { createRetryBudgets, DEFAULT_RETRY_BUDGET, type RetryBudgetPolicy } from "./channels/retry-budget.js";
-import { createEvents } from "./events.js";
+import { createEvents, createRequestId } from "./events.js";
 import { createSpool, toSpoolBytes } from "./images/spool.js";
 import { createMaintenance, createTracker, type Maintenance, type Tracker } from "./lifecycle.js";
 import { consoleLogger, createSafeLogger } from "./logger.js";
@@ -46,8 +46,7 @@ import { createByteMask } from "./upstream/mask-bytes.js";
 import { maskTransport } from "./upstream/mask-transport.js";
 import type { Transport } from "./upstream/transport.js";
 import { createFetchTransport } from "./upstream/transport-fetch.js";
-import { createRequestId } from "./util/request-id.js";
-import { type Repeat, repeatByTimer } from "./util/timers.js";
+import { type Repeat, repeatByTimer } from "./util/async.js";
 
 /** The parts of a gateway. */
 export interface GatewayAssembly {

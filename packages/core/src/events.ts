@@ -162,3 +162,8 @@ function toInternalError(cause: unknown, requestId: string, logger: Logger): Gat
   logger.error({ requestId, err: cause }, "A request failed in the gateway or in a function of yours.");
   return new GatewayError("internal_error", "The gateway failed.", { cause });
 }
+
+/** Creates the id of a request: `req_` and 32 hexadecimal digits, of which 122 bits are random. */
+export function createRequestId(): string {
+  return `req_${crypto.randomUUID().replaceAll("-", "")}`;
+}

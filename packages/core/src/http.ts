@@ -27,7 +27,11 @@ export interface GatewayRequest {
   readonly parsedBody?: unknown;
   /** True if something before the gateway read the bytes and left no result. */
   readonly bodyConsumed?: boolean;
-  /** Tells whether the client has disconnected. A provider call that was sent continues. An `AbortSignal` has this shape. */
+  /**
+   * Tells whether the client has disconnected. It is read before each attempt; a provider call that was sent continues.
+   * While a body is sent, the host reports a disconnect by calling `return()` of the body. An `AbortSignal` has this
+   * shape.
+   */
   readonly signal: Pick<AbortSignal, "aborted">;
   /** Keeps the host alive for work that continues after the response, if the host needs that. */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;

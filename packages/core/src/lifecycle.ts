@@ -4,7 +4,7 @@ import type { EntryFailure, Ledger } from "./billing/ledger.js";
 import type { LostPolicy } from "./billing/records.js";
 import type { Logger } from "./logger.js";
 import type { Transport } from "./upstream/transport.js";
-import { MAX_TIMER_MS, type Repeat, repeatByTimer, settlesWithin } from "./util/timers.js";
+import { MAX_TIMER_MS, type Repeat, repeatByTimer, settlesWithin } from "./util/async.js";
 
 /** Knows whether work is in progress, so that a gateway can wait for it before it closes. */
 export interface Tracker {

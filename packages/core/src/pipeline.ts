@@ -24,7 +24,7 @@ import { respondWithStream } from "./responses/stream.js";
 import type { Caller, CallerLimits, Operation, ResponseFormat } from "./types.js";
 import { dispatch, type UpstreamRefusal, type UpstreamSuccess } from "./upstream/dispatch.js";
 import { isLabelledAsEvents, readContentCoding } from "./upstream/read.js";
-import type { Repeat } from "./util/timers.js";
+import type { Repeat } from "./util/async.js";
 
 /** What the pipeline needs of the gateway, with one set of options. */
 export interface PipelineParts extends CallParts, AdmissionParts, ReportParts {
@@ -125,7 +125,7 @@ export async function runPipeline(
         report,
       };
       const rendered = await runCall(parts, call, { caller, request }).catch((error: unknown) => {
-        // This has no effect if the hold was settled or released, as it was unless the gateway failed.
+        // The hold was settled or released before, unless the gateway itself failed. Then it is left to a sweep.
         call.hold.abandon();
         return refuse(error);
       });
@@ -163,7 +163,7 @@ interface CallContext {
 
 /**
  * Sends an admitted call to a provider, and responds with what comes back. If the call reached a provider it is
- * settled, otherwise its hold is released.
+ * settled, otherwise its hold is released. A relayed response is settled when it ends, after this function has returned.
  *
  * @throws GatewayError if there is no image
  */

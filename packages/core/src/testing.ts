@@ -6,4 +6,4 @@ export {
   type TransportRequest,
   type TransportResponse,
 } from "./upstream/transport.js";
-export type { Repeat } from "./util/timers.js";
+export type { Repeat } from "./util/async.js";

@@ -21,7 +21,7 @@ function midStream(happened: string, rest: Script, row: Pick<Row, "record" | "ch
 export const CLIENTS: RowGroup = {
   title: "The client disconnects",
   introduction:
-    "After a request was sent, it is charged as if the client had stayed: the gateway reads the rest of the upstream response in the background. The record has the status that the client would have seen.",
+    "After a request was sent, it is charged as if the client had stayed: the gateway reads the rest of the upstream response in the background, within [limits](streaming.md#clients-that-disconnect). The record has the status that the client would have seen.",
   rows: [
     {
       happened: "Before the request was sent",

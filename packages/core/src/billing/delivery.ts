@@ -1,6 +1,5 @@
 import type { Logger } from "../logger.js";
-import { isPromiseLike } from "../util/promise-like.js";
-import { settlesWithin } from "../util/timers.js";
+import { isPromiseLike, settlesWithin } from "../util/async.js";
 import type { EntryFailure, Ledger } from "./ledger.js";
 import type { UsageRecord } from "./records.js";
 

@@ -95,8 +95,8 @@ export interface Family {
   /** The row of the family's table of capabilities that a name finds, where it has a table. */
   findCapabilities?(name: string): Capabilities | undefined;
   /**
-   * True where `normalize` takes an `UploadedImage` wherever a data URL may stand as `image`, or in a list that is
-   * `image`, so that long ones stay the bytes that came. Absent: data URLs of JSON are texts.
+   * True if `normalize` accepts an `UploadedImage` in place of a data URL, in `image` or in a list in `image`. Long data
+   * URLs of JSON then stay bytes. Absent: data URLs of JSON are strings. Files of forms are always `UploadedImage`.
    */
   readonly takesImageBytes?: boolean;
   /** The types of form fields that are not strings. Default: every field of a form is a string, and `image` a list. */
@@ -158,7 +158,7 @@ export interface UpstreamCall {
   /** Appended to the channel's base URL. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Made by `toJsonBody`, or any text. */
+  /** A string, or bytes that are made while they are sent: by `toJsonBody`, or for example a form. */
   readonly body: string | ProducedBody;
 }
 

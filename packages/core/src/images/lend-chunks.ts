@@ -5,8 +5,9 @@ export type Chunks = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
  * Reading bytes without a copy. A reader inside this package takes chunks whose memory is used again when it asks for
  * the next chunk. Everyone else gets chunks of their own, from `chunks()` or by iteration.
  *
- * What it gains: it makes the block pool possible, which see. The simple version of {@link lendChunks} is
- * `source.chunks()`.
+ * What it gains: the block pool (block-pool.ts) can use the memory of a chunk again. The simple version of
+ * {@link lendChunks} is `source.chunks()`. A chunk that a socket may still hold must be copied before the next one is
+ * requested; `transport-node.ts` waits for large chunks only.
  */
 const lenders = new WeakMap<object, () => Chunks>();
 

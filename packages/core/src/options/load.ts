@@ -1,5 +1,5 @@
 import type { PriceTables } from "../billing/pricing.js";
-import { isPromiseLike } from "../util/promise-like.js";
+import { isPromiseLike } from "../util/async.js";
 import type { BillingOptions, GatewayOptions, Loadable } from "./options.js";
 
 /** The options with every part read that may be a function. */

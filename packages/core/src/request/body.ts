@@ -1,6 +1,6 @@
 import { GatewayError, invalidRequest, isGatewayError } from "../errors.js";
 import type { GatewayRequest } from "../http.js";
-import type { Repeat } from "../util/timers.js";
+import type { Repeat } from "../util/async.js";
 
 /** The body of one request while it arrives. */
 export interface IncomingBody {

@@ -8,7 +8,7 @@ import { type Answer, createTestGateway, DASHSCOPE_KEY, type TestGateway } from 
 import { createFetchTransport } from "../upstream/transport-fetch.js";
 import { createTransport } from "../upstream/transport-node.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
-import { fetchImages } from "./base64.js";
+import { fetchImages } from "./json.js";
 
 const MODEL = "image-2.0";
 const UNCOUNTED = { addAnyway: () => {}, remove: () => {} };

@@ -1,9 +1,11 @@
+import { Buffer } from "node:buffer";
 import { GatewayError, shownCodeOf } from "../errors.js";
 import type { GatewayResponse } from "../http.js";
-import type { ResultError } from "../types.js";
+import type { ResultError, ResultImage } from "../types.js";
 import { createReasonMask, replayResponse } from "../upstream/attempt.js";
 import { type BodyKind, detectBody } from "../upstream/body-kind.js";
 import type { UpstreamSuccess } from "../upstream/dispatch.js";
+import { DownloadError, downloadImage, type ResultSource } from "../upstream/download.js";
 import { findNoImageError } from "../upstream/failure.js";
 import {
   decodeText,
@@ -13,13 +15,13 @@ import {
   tooLargeError,
   toReadError,
 } from "../upstream/read.js";
-import { TransportError } from "../upstream/transport.js";
-import { fetchImages } from "./base64.js";
+import { type Transport, TransportError } from "../upstream/transport.js";
+import type { ByteCount } from "../util/held-bytes.js";
 import type { Call, CallParts } from "./call.js";
 import { toResponseHeaders } from "./envelope.js";
 import { createScanningReader, createWholeReader, type JsonReader, type Piece } from "./json-reader.js";
 import { Relay, type RelayEnding } from "./relay.js";
-import type { LinkedImage } from "./rewrite.js";
+import { isLink, type LinkedImage } from "./rewrite.js";
 import { respondWithStream } from "./stream.js";
 
 /** A longer response is relayed as it arrives, unless it is stored for a repeat of the request. */
@@ -217,7 +219,7 @@ function settleRelayed(reading: Reading, end: RelayEnding): Promise<void> {
     status: 200,
     error,
     images: end.reason === "failed" ? 0 : facts.images,
-    // The rest of an abandoned response is not read, so its usage is not known.
+    // The rest was given up, so the usage at its end is not known.
     usage: end.reason === "abandoned" ? { generated_images: facts.images } : undefined,
     isConclusive: end.reason === "complete",
   });
@@ -332,4 +334,54 @@ function isBytes(piece: Piece): piece is Uint8Array {
 
 function toContext({ id, request }: Call): { readonly id: string; readonly ignored: readonly string[] } {
   return { id, ignored: request.ignored };
+}
+
+/** What downloads need. */
+export interface DownloadParts {
+  readonly transport: Transport;
+  /** Counts the images that are held. */
+  readonly bytes: ByteCount;
+}
+
+/** Downloads images that are links, and leaves the others as they are. */
+export async function fetchImages(
+  images: readonly LinkedImage[],
+  source: ResultSource,
+  parts: DownloadParts,
+): Promise<readonly FetchedImage[]> {
+  const outcomes: FetchedImage[] = [];
+  for (let start = 0; start < images.length; start += MAX_DOWNLOADS_AT_ONCE) {
+    const group = images.slice(start, start + MAX_DOWNLOADS_AT_ONCE);
+    outcomes.push(...(await Promise.all(group.map((image) => fetchImage(image, source, parts)))));
+  }
+  return outcomes;
+}
+
+/** At most this many links of one response are downloaded; further images stay links. Layers may have more images. */
+const MAX_IMAGES = 15;
+/** Each has up to 64 MiB. */
+const MAX_DOWNLOADS_AT_ONCE = 4;
+
+/** An image with its base64, or a link with the reason why it was not converted. */
+export interface FetchedImage {
+  readonly image: ResultImage;
+  readonly error?: ResultError;
+}
+
+async function fetchImage(
+  { image, index }: LinkedImage,
+  source: ResultSource,
+  { transport, bytes }: DownloadParts,
+): Promise<FetchedImage> {
+  const { url, ...rest } = image;
+  if (url === undefined || !isLink(image)) return { image };
+  try {
+    if (index >= MAX_IMAGES) throw new DownloadError(`At most ${MAX_IMAGES} images are downloaded.`);
+    const b64_json = Buffer.concat(await downloadImage(transport, url, source)).toString("base64");
+    bytes.addAnyway(b64_json.length);
+    return { image: { ...rest, b64_json } };
+  } catch (error) {
+    if (!(error instanceof DownloadError)) throw error;
+    return { image, error: { index, code: "image_download_failed", message: error.message } };
+  }
 }

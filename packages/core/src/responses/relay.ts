@@ -1,5 +1,4 @@
-import { type Awaitable, isPromiseLike } from "../util/promise-like.js";
-import { settlesWithin } from "../util/timers.js";
+import { type Awaitable, isPromiseLike, settlesWithin } from "../util/async.js";
 
 /** How the upstream body of a relay ended. */
 export type RelayEnding =
@@ -7,7 +6,7 @@ export type RelayEnding =
   | { readonly reason: "complete" }
   /** It broke off, or is not complete. */
   | { readonly reason: "failed"; readonly error: unknown }
-  /** The client disconnected, and the rest was not read. */
+  /** The client disconnected and the rest was given up. If the rest is read after a disconnect, the end is `complete` or `failed`. */
   | { readonly reason: "abandoned" };
 
 /** A stream whose client has disconnected. */
@@ -38,7 +37,7 @@ export interface RelayParts {
   readonly checkEnd?: (() => void) | undefined;
   /** Called once. The end is sent only after it has resolved. */
   readonly onEnd?: ((end: RelayEnding) => Awaitable<void>) | undefined;
-  /** Called when the client disconnects. Without it, the rest is not read. */
+  /** Called when the client disconnects. It must call `readToEnd` or `giveUp`. Without it, the rest is given up. */
   readonly onAbandoned?: ((stream: AbandonedStream) => void) | undefined;
   /** Returns what is sent if the source fails. Without it, or if it returns `undefined`, the error is thrown. */
   readonly passFailure?: ((error: unknown) => Uint8Array | undefined) | undefined;

@@ -67,6 +67,7 @@ export async function respondWithStream(
         upstreamRequestId: upstreamRequestId ?? ended.requestId,
       });
     },
+    // Not tracked here: `cleanUp` in pipeline.ts waits until the hold has ended.
     onAbandoned: (stream) => void backgroundReads.start(stream),
     renderFailure: (error) => renderErrorEvent(toStreamError(error, upstreamRequestId), mask),
     heartbeatMs,

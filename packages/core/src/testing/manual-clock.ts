@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { Repeat } from "../util/timers.js";
+import type { Repeat } from "../util/async.js";
 
 /** Repeated work that runs when a test says so. */
 export interface ManualClock {

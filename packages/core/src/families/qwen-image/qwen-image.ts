@@ -2,9 +2,8 @@ import { toJsonBody } from "../../images/json-body.js";
 import type { ImageRequest } from "../../types.js";
 import type { Family, UpstreamCall } from "../family.js";
 import { findQwenImageCapabilities } from "./capabilities.js";
-import { toQwenImageFailure } from "./failure.js";
 import { normalizeQwenImage } from "./request.js";
-import { fromQwenImage } from "./response.js";
+import { fromQwenImage, toQwenImageFailure } from "./response.js";
 
 /** Family B of the interface: Qwen-Image models on Alibaba Cloud Model Studio (DashScope). */
 export const qwenImage: Family = {

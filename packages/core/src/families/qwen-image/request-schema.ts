@@ -79,7 +79,7 @@ const message = z.looseObject(
   "must be an object with role and content",
 );
 
-/** The standard structure of family B: the content stands in `input.messages`. */
+/** The structure with the content in `input.messages`. */
 export const messagesRequestSchema = z.object({
   prompt: z
     .string("must be a string; a placeholder is enough, the content stands in input.messages")
@@ -121,7 +121,7 @@ export type MessagesFields = z.output<typeof messagesRequestSchema>;
 /** The interpreted parameters, checked. */
 type QwenImageParameters = NonNullable<z.output<typeof parameters>>;
 
-/** What both ways of writing a family B request come to, before the model's capabilities are checked. */
+/** The content of a request in either structure, before the model's capabilities are checked. */
 export interface QwenImageContent {
   readonly text: string;
   /** Reference images in order, with the field that each came from. */

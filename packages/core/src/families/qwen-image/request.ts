@@ -95,7 +95,7 @@ const FORWARDED: ReadonlySet<string> = new Set([
   "stream",
 ]);
 
-/** The standard structure of family B, strictly by the interface. */
+/** The structure `input.messages`, checked strictly as the specification says. */
 function readMessages(fields: JsonObject): QwenImageContent {
   refuseLegacyInput(fields["input"]);
   for (const [name, place] of Object.entries(MISPLACED)) {
@@ -166,7 +166,7 @@ const UNDERSTOOD: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A family B request as OpenAI's clients write it: `prompt` and `image` become the message, `n`,
+ * A request as OpenAI's clients write it: `prompt` and `image` become the message, `n`,
  * `size` and the known parameters go into `parameters`, where what the client put there itself wins.
  *
  * @throws GatewayError that names the first wrong field

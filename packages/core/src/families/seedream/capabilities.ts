@@ -2,8 +2,9 @@ import { parsePixels } from "../../images/size.js";
 import { createSeriesMap } from "../../util/series.js";
 import type { Capabilities } from "../family.js";
 
-/** Ark's rules for every model: at most 14 references, and 15 images with the references. */
+/** Ark's limit of reference images, for all models. */
 export const MAX_REFERENCES = 14;
+/** Ark's limit of images in one request, for all models; also the limit of references and images together. */
 export const MAX_IMAGES = 15;
 
 /** Media types that Ark takes as reference images. */

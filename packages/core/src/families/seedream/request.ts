@@ -93,8 +93,9 @@ function checkCounts(
   const explicit = fields.sequential_image_generation_options?.max_images !== undefined;
   const param = explicit ? "sequential_image_generation_options.max_images" : "n";
   const most = capabilities?.maxImages ?? MAX_IMAGES;
-  if (maxImages > most)
+  if (maxImages > most) {
     throw invalidRequest(`${param} asks for ${maxImages} images; at most ${most} are allowed.`, param);
+  }
   const total = totalOf(capabilities);
   if (references + maxImages > total) {
     throw invalidRequest(
@@ -108,12 +109,12 @@ function totalOf(capabilities: Capabilities | undefined): number {
   return capabilities?.maxReferencesAndImages ?? MAX_IMAGES;
 }
 
-/** Sets what there is. */
+/** Sets a field unless the value is `undefined`. */
 function put(fields: JsonObject, name: string, value: unknown): void {
   if (value !== undefined) fields[name] = value;
 }
 
-/** A body of the native endpoint: what is charged by is checked, all else is the provider's to judge. */
+/** Normalizes a body of the native endpoint. Only the fields that decide the charge are checked; Ark checks the others. */
 export function normalizeNative(fields: JsonObject, context: NormalizeContext): ImageRequest {
   const parsed = parseFields(nativeRequestSchema, fields);
   const images = [parsed.image].flat().filter(isReferenceImage);
@@ -126,7 +127,7 @@ export function normalizeNative(fields: JsonObject, context: NormalizeContext): 
       },
     },
     images.length,
-    context.capabilities?.maxReferencesAndImages ?? MAX_IMAGES,
+    totalOf(context.capabilities),
   );
   if (batch > most) {
     const param = "sequential_image_generation_options.max_images";
@@ -165,7 +166,7 @@ const sequential = z.enum(["auto", "disabled"], 'must be "auto" or "disabled"');
 const MAX_IMAGES_EXAMPLE = 'must be an object such as {"max_images": 4}';
 
 /**
- * The fields of family A that are interpreted here; everything else is forwarded as it came, and is not in what this
+ * The fields that are interpreted here; everything else is forwarded as it came, and is not in what this
  * gives. Messages continue the field's name.
  */
 const seedreamRequestSchema = z.object({
@@ -200,5 +201,5 @@ const nativeRequestSchema = z.object({
   layer_decomposition: z.nullish(boolean),
 });
 
-/** The interpreted fields of family A, checked. */
+/** The interpreted fields after the check. */
 type SeedreamFields = z.output<typeof seedreamRequestSchema>;

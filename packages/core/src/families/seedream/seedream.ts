@@ -2,9 +2,8 @@ import { toJsonBody } from "../../images/json-body.js";
 import type { ImageRequest } from "../../types.js";
 import type { Family, UpstreamCall } from "../family.js";
 import { findSeedreamCapabilities } from "./capabilities.js";
-import { toSeedreamFailure } from "./failure.js";
 import { normalizeNative, normalizeSeedream } from "./request.js";
-import { fromSeedream, SEEDREAM_ANSWER } from "./response.js";
+import { fromSeedream, SEEDREAM_ANSWER, toSeedreamFailure } from "./response.js";
 import { readSeedreamStream } from "./stream.js";
 
 /** Family A of the interface: Seedream models on Volcengine Ark or BytePlus ModelArk. */

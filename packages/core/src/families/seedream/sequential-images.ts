@@ -9,9 +9,9 @@ export interface SequentialFields {
 }
 
 /**
- * The rule for `n` of family A: above 1 it sets `sequential_image_generation` to `auto` and
- * `max_images` to `n`, each only where the client did not set that field itself. The client's own
- * `disabled` stands, and then nothing is added.
+ * The rule for `n`: if it is above 1, sets `sequential_image_generation` to `auto` and `max_images` to `n`, each only if
+ * the client did not set that field. If the client sent `disabled`, nothing is added. `checkCounts` in request.ts checks
+ * the limits, which are in capabilities.ts.
  */
 export function applyImageCount(n: number | undefined, explicit: SequentialFields): SequentialFields {
   if (n === undefined || n <= 1 || explicit.sequential_image_generation === "disabled") return explicit;
@@ -23,8 +23,8 @@ export function applyImageCount(n: number | undefined, explicit: SequentialField
 }
 
 /**
- * The most images that a request may make: one unless batches are on, then `max_images`, and
- * without it whatever the references leave of `maxReferencesAndImages`.
+ * The largest number of images that a request can make. Without `auto` this is one. With `auto` it is `max_images`, or
+ * without that `maxReferencesAndImages` minus the references.
  */
 export function countMaxImages(
   fields: SequentialFields,

@@ -4,8 +4,7 @@ import { isJsonObject, type JsonObject } from "../../util/json.js";
 import type { StreamReader, StreamResult } from "../family.js";
 import { readCount, readText } from "../shared.js";
 import { countRequestedPixels } from "./capabilities.js";
-import { toSeedreamFailure } from "./failure.js";
-import { readError, readSeedreamUsage } from "./response.js";
+import { readError, readSeedreamUsage, toSeedreamFailure } from "./response.js";
 
 /** Pixels that make one token, by Ark's own formula. */
 const PIXELS_PER_TOKEN = 256;

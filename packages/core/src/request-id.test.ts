@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createRequestId } from "./request-id.js";
+import { createRequestId } from "./events.js";
 
 describe("a request id", () => {
   const ids = Array.from({ length: 10_000 }, createRequestId);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createExpiringMap, type ExpiringMap } from "./expiring-map.js";
+import { createExpiringMap, type ExpiringMap } from "./memory-store.js";
 
 const open = (): ExpiringMap<number> => createExpiringMap((endsAt, now) => endsAt <= now);
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { remember } from "./remember.js";
+import { remember } from "./resolve-model.js";
 
 function createCounting(): { find: (name: string) => { name: string } | undefined; asked: string[] } {
   const asked: string[] = [];

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createStallWatch, HEARD, type StallWatch, type Watched } from "./stall-watch.js";
+import { createStallWatch, HEARD, type StallWatch, type Watched } from "./reader-limit.js";
 
 const LOOK_MS = 250;
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { settlesWithin } from "./timers.js";
+import { settlesWithin } from "./async.js";
 
 beforeEach(() => {
   vi.useFakeTimers();
