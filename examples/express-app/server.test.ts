@@ -151,7 +151,7 @@ describe("the Express app", () => {
 
   it.each([
     ['{"channels": [', "is not JSON: it ends too early."],
-    ["", "is empty: it must hold JSON."],
+    ["", "is empty: it must contain JSON."],
     ["[]", "must hold an object with options of the gateway"],
     ["null", "must hold an object with options of the gateway"],
   ])("says in one line what is wrong with a CALOTYPE_CONFIG of %j", async (text, problem) => {

@@ -17,6 +17,9 @@ const NODE_ONLY = [
   "holds nothing of a Map whose entries came and went between its looks",
 ];
 
+/** Test files about connections of undici. */
+const NODE_FILES = ["http1-sockets", "lookup-public", "transport-tls"].map((name) => `**/${name}.test.ts`);
+
 /** The tests of `packages/core` on Bun, where the way to the providers is the global `fetch`. */
 export default defineConfig({
   resolve: {
@@ -31,8 +34,7 @@ export default defineConfig({
   },
   test: {
     root: core,
-    // Connections of undici's.
-    exclude: [...configDefaults.exclude, "**/http2-origins.test.ts"],
+    exclude: [...configDefaults.exclude, ...NODE_FILES],
     testNamePattern: new RegExp(`^(?!.*(?:${NODE_ONLY.join("|")}))`),
   },
 });

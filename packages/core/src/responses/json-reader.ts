@@ -1,13 +1,13 @@
 import type { Family, ResponseShape } from "../families/family.js";
 import { maskReason, type SecretMask } from "../redact.js";
 import type { ImageRequest, ImageResult, ResultError } from "../types.js";
-import { notJsonError, parseResponse } from "../upstream/read.js";
+import { type JsonResponse, notJsonError, parseResponse } from "../upstream/read.js";
 import type { TransportResponse } from "../upstream/transport.js";
 import type { JsonObject } from "../util/json.js";
 import { createResponseRewriter, isLink, type LinkedImage, type ResponseFacts } from "./rewrite.js";
 
-/** A part of the response to the client: bytes, or an image that is still a link and must be converted to base64. */
-export type Piece = Uint8Array | LinkedImage;
+/** A part of the response to the client: bytes, a string, or an image that is still a link and must be converted to base64. */
+export type Piece = Uint8Array | string | LinkedImage;
 
 /** Reads a provider's JSON response and makes the response to the client from it. */
 export interface JsonReader {
@@ -28,7 +28,7 @@ export interface JsonReader {
    */
   complete(): readonly Piece[];
   /** Returns the last bytes to send, without which the response is incomplete. */
-  end(linkErrors: readonly ResultError[]): readonly Uint8Array[];
+  end(linkErrors: readonly ResultError[]): readonly (Uint8Array | string)[];
   /** True if every byte so far was sent on, and none is missing. */
   readonly isSentWhole: boolean;
 }
@@ -46,8 +46,6 @@ export interface JsonReaderOptions {
   /** Masks keys in the provider's reasons for failures. */
   readonly mask: SecretMask;
 }
-
-const encoder = new TextEncoder();
 
 /**
  * Creates a reader that never holds a whole image. The family says where things are in its responses.
@@ -86,11 +84,22 @@ export function createScanningReader(
   };
 }
 
-/** Creates a reader that holds the whole response: for a short one, and for families that can only read a whole one. */
+/**
+ * Creates a reader that holds the whole response: for a short one, and for families that can only read a whole one.
+ *
+ * @param options.parsed the response, if it was parsed before. Then nothing has to be pushed.
+ */
 export function createWholeReader(
   family: Family,
   request: ImageRequest,
-  { response, now, isNative, convertsLinks, mask }: JsonReaderOptions,
+  {
+    response,
+    now,
+    isNative,
+    convertsLinks,
+    mask,
+    parsed,
+  }: JsonReaderOptions & { readonly parsed?: JsonResponse | undefined },
 ): JsonReader {
   const chunks: Uint8Array[] = [];
   let byteLength = 0;
@@ -109,9 +118,9 @@ export function createWholeReader(
       return [];
     },
     complete() {
-      const { text, value } = parseResponse(chunks, response);
+      const { text, value } = parsed ?? parseResponse(chunks, response);
       result = maskResult(family.fromUpstream(value, request), mask);
-      return isNative ? [encoder.encode(text)] : renderBeginning(result, { now, convertsLinks });
+      return isNative ? [text] : renderBeginning(result, { now, convertsLinks });
     },
     end: (linkErrors) => (isNative ? [] : [renderEnd(result, linkErrors)]),
     isSentWhole: false,
@@ -127,18 +136,18 @@ function renderBeginning(
   const indexes = findIndexes(result);
   const images = result.images.flatMap((image, at): Piece[] => {
     const separator = at === 0 ? "" : ",";
-    if (!convertsLinks || !isLink(image)) return [encoder.encode(separator + JSON.stringify(image))];
-    return [encoder.encode(separator), { image, index: indexes[at] ?? at }];
+    if (!convertsLinks || !isLink(image)) return [separator + JSON.stringify(image)];
+    return [separator, { image, index: indexes[at] ?? at }];
   });
-  return [encoder.encode(`${JSON.stringify(fields).slice(0, -1)},"data":[`), ...images];
+  return [`${JSON.stringify(fields).slice(0, -1)},"data":[`, ...images];
 }
 
 /** The rest of the response: the end of `data`, and `extra` with the images that failed. */
-function renderEnd({ extra, errors }: ImageResult, linkErrors: readonly ResultError[]): Uint8Array {
+function renderEnd({ extra, errors }: ImageResult, linkErrors: readonly ResultError[]): string {
   const allErrors = [...errors, ...linkErrors];
   const shown = { ...extra, ...(allErrors.length > 0 && { errors: allErrors }) };
   const isEmpty = Object.keys(shown).length === 0;
-  return encoder.encode(isEmpty ? "]}" : `],"extra":${JSON.stringify(shown)}}`);
+  return isEmpty ? "]}" : `],"extra":${JSON.stringify(shown)}}`;
 }
 
 /** The index of each image in the provider's batch, in which failed images have an index too. */

@@ -38,7 +38,14 @@ export async function respondWithJson(
   call: Call,
   success: UpstreamSuccess,
 ): Promise<GatewayResponse> {
-  const { response } = success;
+  const { response, parsed } = success;
+  if (parsed !== undefined && parsed.text.length <= parts.maxResponseBytes) {
+    call.bytes.addAnyway(parsed.text.length);
+    const reading = createReading(parts, call, success);
+    const { pieces, flaw } = readParsed(reading);
+    if (flaw !== undefined) throw await fail(reading, flaw);
+    return respondWithHeld(reading, pieces);
+  }
   const body = response.body[Symbol.asyncIterator]();
   const start = await readStart(body);
   for (const { length } of start.chunks) call.bytes.addAnyway(length);
@@ -109,8 +116,8 @@ function createReading(parts: CallParts, call: Call, success: UpstreamSuccess): 
   };
   const shape = family.responseShape;
   const reader =
-    shape === undefined || success.isWhole
-      ? createWholeReader(family, request, options)
+    shape === undefined || success.parsed !== undefined
+      ? createWholeReader(family, request, { ...options, parsed: success.parsed })
       : createScanningReader(shape, model.name, options);
   const maxHeldBytes = shape === undefined ? Infinity : Math.max(MAX_HELD_BYTES, call.keptBytes);
   return { parts, call, success, reader, isNative, maxHeldBytes, linkErrors: [] };
@@ -122,6 +129,14 @@ interface Held {
   readonly hasEnded: boolean;
   /** Why the response cannot be sent to the client. */
   readonly flaw?: unknown;
+}
+
+function readParsed({ reader }: Reading): Pick<Held, "pieces" | "flaw"> {
+  try {
+    return { pieces: reader.complete() };
+  } catch (flaw) {
+    return { pieces: [], flaw };
+  }
 }
 
 /**
@@ -173,8 +188,8 @@ async function respondWithHeld(reading: Reading, pieces: readonly Piece[]): Prom
   }
   if (refusal !== undefined) call.report.failed(refusal);
   await settle(reading, { status: 200, error: refusal, images: reader.facts.images, isConclusive: true });
-  const bytes = await toBytes(reading, pieces);
-  const text = decodeText([...bytes, ...reader.end(linkErrors)]);
+  const converted = pieces.every(isPlain) ? pieces : await convertLinks(reading, pieces);
+  const text = joinText([...converted, ...reader.end(linkErrors)]);
   const body = refusal === undefined ? text : parts.mask(text);
   return { status: 200, headers: toResponseHeaders("application/json", toContext(call)), body };
 }
@@ -193,7 +208,7 @@ async function relayRest(
     {
       first: await toBytes(reading, pieces),
       pass: (chunk) => toBytes(reading, push(reading, chunk)),
-      passEnd: () => reader.end(linkErrors),
+      passEnd: () => reader.end(linkErrors).map(encode),
       isLast: () => reader.isSentWhole,
       checkEnd() {
         reader.complete();
@@ -306,30 +321,44 @@ function settle({ call, success, reader }: Reading, ended: Ended): Promise<void>
   });
 }
 
-/** Converts images that are links to base64. Without links the result is not a promise. */
+/** Returns the bytes of the pieces, with links converted to base64. Without links the result is not a promise. */
 function toBytes(
   reading: Reading,
   pieces: readonly Piece[],
 ): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
-  return pieces.every(isBytes) ? pieces : convertLinks(reading, pieces);
+  if (pieces.every(isPlain)) return pieces.map(encode);
+  return convertLinks(reading, pieces).then((converted) => converted.map(encode));
 }
 
-const encoder = new TextEncoder();
+type PlainPiece = Exclude<Piece, LinkedImage>;
 
-async function convertLinks(reading: Reading, pieces: readonly Piece[]): Promise<readonly Uint8Array[]> {
+/** Converts images that are links to base64. */
+async function convertLinks(reading: Reading, pieces: readonly Piece[]): Promise<readonly PlainPiece[]> {
   const { parts, call, success, linkErrors } = reading;
-  const links = pieces.filter((piece): piece is LinkedImage => !isBytes(piece));
+  const links = pieces.filter((piece): piece is LinkedImage => !isPlain(piece));
   const options = { transport: parts.transport, bytes: call.bytes };
   const fetched = await fetchImages(links, success.channel, options);
   for (const { error } of fetched) if (error !== undefined) linkErrors.push(error);
   const images = fetched.values();
   return pieces.map((piece) =>
-    isBytes(piece) ? piece : encoder.encode(JSON.stringify(images.next().value?.image ?? piece.image)),
+    isPlain(piece) ? piece : JSON.stringify(images.next().value?.image ?? piece.image),
   );
 }
 
-function isBytes(piece: Piece): piece is Uint8Array {
-  return piece instanceof Uint8Array;
+function isPlain(piece: Piece): piece is PlainPiece {
+  return typeof piece === "string" || piece instanceof Uint8Array;
+}
+
+const encoder = new TextEncoder();
+
+function encode(piece: PlainPiece): Uint8Array {
+  return typeof piece === "string" ? encoder.encode(piece) : piece;
+}
+
+function joinText(pieces: readonly PlainPiece[]): string {
+  return pieces.every((piece) => typeof piece === "string")
+    ? pieces.join("")
+    : decodeText(pieces.map(encode));
 }
 
 function toContext({ id, request }: Call): { readonly id: string; readonly ignored: readonly string[] } {

@@ -85,7 +85,8 @@ function renderPlainly(text: string): { facts: object; body: unknown } {
     mask: String,
   });
   reader.push(encoder.encode(text));
-  const body = Buffer.concat([...bytesOf(reader.complete()), ...reader.end([])]).toString();
+  const pieces = [...reader.complete(), ...reader.end([])];
+  const body = pieces.map((piece) => (typeof piece === "string" ? piece : "")).join("");
   const { facts } = reader;
   const isResponse = facts.images > 0 && facts.failure === undefined;
   return { facts, body: isResponse ? JSON.parse(body) : undefined };

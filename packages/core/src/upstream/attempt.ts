@@ -5,7 +5,13 @@ import type { SecretMask } from "../redact.js";
 import type { ImageRequest, Usage } from "../types.js";
 import { detectBody } from "./body-kind.js";
 import { findErrorMessage } from "./failure.js";
-import { isLabelledAsEvents, parseResponse, readErrorBody, readRequestId } from "./read.js";
+import {
+  isLabelledAsEvents,
+  type JsonResponse,
+  parseResponse,
+  readErrorBody,
+  readRequestId,
+} from "./read.js";
 import { type Transport, TransportError, type TransportResponse } from "./transport.js";
 
 /** What an attempt needs of the gateway. */
@@ -19,8 +25,8 @@ export type AttemptOutcome =
   | {
       readonly response: TransportResponse;
       readonly failure: undefined;
-      /** True if the whole body was read and is not an error. */
-      readonly isWhole: boolean;
+      /** Set if the whole body was read, and is JSON and not an error. */
+      readonly parsed?: JsonResponse;
     }
   | { readonly response?: TransportResponse; readonly failure: AttemptFailure };
 
@@ -99,7 +105,7 @@ async function inspectSuccess(
   request: ImageRequest,
 ): Promise<AttemptOutcome> {
   if (request.stream && isLabelledAsEvents(response.headers)) {
-    return { response, failure: undefined, isWhole: false };
+    return { response, failure: undefined };
   }
   const rest = response.body[Symbol.asyncIterator]();
   const chunks: Uint8Array[] = [];
@@ -117,14 +123,11 @@ async function inspectSuccess(
   } catch (error) {
     // The reader of the body gets the error after the chunks before it.
     const broken = replayResponse(response, chunks, { next: () => Promise.reject(error) });
-    return { response: broken, failure: undefined, isWhole: false };
+    return { response: broken, failure: undefined };
   }
-  const failure = hasEnded ? findError(response, chunks, { family, request }) : "none";
   const replayed = replayResponse(response, chunks, rest);
-  if (failure === undefined || failure === "none") {
-    return { response: replayed, failure: undefined, isWhole: failure === undefined };
-  }
-  return { response: replayed, failure };
+  if (!hasEnded) return { response: replayed, failure: undefined };
+  return { response: replayed, ...readWhole(response, chunks, { family, request }) };
 }
 
 /**
@@ -136,18 +139,21 @@ function mayBeJson(chunks: readonly Uint8Array[]): boolean {
   return kind === "json" || kind === undefined;
 }
 
-/** Returns `undefined` if the body has images or reports something as made, and `"none"` if it cannot be read. */
-function findError(
+/** Parses a complete body. It is an error only if it has no image and reports nothing as made. */
+function readWhole(
   response: TransportResponse,
   chunks: readonly Uint8Array[],
   { family, request }: { readonly family: Family; readonly request: ImageRequest },
-): AttemptFailure | "none" | undefined {
+): { readonly failure: undefined; readonly parsed?: JsonResponse } | { readonly failure: AttemptFailure } {
   try {
-    const { text, value } = parseResponse(chunks, response);
+    const parsed = parseResponse(chunks, response);
+    const { text, value } = parsed;
     const { failure, images, usage } = family.fromUpstream(value, request);
-    if (failure === undefined || images.length > 0 || isAnythingReported(usage)) return undefined;
+    if (failure === undefined || images.length > 0 || isAnythingReported(usage)) {
+      return { failure: undefined, parsed };
+    }
     const read = family.toFailure(response.status, value);
-    return {
+    const known = {
       ...read,
       code: read.code ?? failure.code,
       message: read.message ?? failure.message,
@@ -155,9 +161,10 @@ function findError(
       status: response.status,
       requestId: readRequestId(response) ?? read.requestId,
     };
+    return { failure: known };
   } catch {
     // It is not a JSON object, or the family threw. The reader of the response finds that again and reports it.
-    return "none";
+    return { failure: undefined };
   }
 }
 

@@ -12,6 +12,7 @@ import type { SecretMask } from "../redact.js";
 import type { AttemptRecord, ImageRequest, SentTo } from "../types.js";
 import { hideUpstreamModel, sendAttempt } from "./attempt.js";
 import { maskFailure, mayHaveMadeImage, maySendAgain, toUpstreamError } from "./failure.js";
+import type { JsonResponse } from "./read.js";
 import type { Transport, TransportResponse } from "./transport.js";
 
 /** What dispatch needs of the gateway. */
@@ -42,8 +43,8 @@ export interface UpstreamSuccess {
   readonly channel: Channel;
   readonly sentTo: SentTo;
   readonly response: TransportResponse;
-  /** True if the whole body has arrived, is short, and was parsed without an error. */
-  readonly isWhole: boolean;
+  /** Set if the whole body has arrived, is short, and is JSON. Then the body need not be read. */
+  readonly parsed?: JsonResponse | undefined;
   /**
    * Reports a response that broke off or cannot be used to the channel's health, the log and the record. Call it before
    * the call is settled.
@@ -83,10 +84,10 @@ export async function dispatch(
   while (route !== undefined) {
     const isRepeated = !isNothingMade;
     const attempt = await runAttempt(route, sent, parts);
-    const { failure, response, openProbe, isWhole = false } = attempt;
+    const { failure, response, openProbe, parsed } = attempt;
     attempts.push(toAttemptRecord(attempt));
     if (failure === undefined) {
-      return toSuccess({ route, attempts, isRepeated, response, isWhole, openProbe }, sent, parts);
+      return toSuccess({ route, attempts, isRepeated, response, parsed, openProbe }, sent, parts);
     }
     if (failure.kind !== "unreachable") hasReached = true;
     if (mayHaveMadeImage(failure.kind)) isNothingMade = false;
@@ -98,7 +99,7 @@ export async function dispatch(
       (isRetryFree(attempt) || parts.retryBudgets.take(model.entry));
     // An error with status 200 that is not retried: the client gets this response.
     if (!isAllowed && response !== undefined && worst.failure === failure) {
-      return toSuccess({ route, attempts, isRepeated, response, isWhole }, sent, parts);
+      return toSuccess({ route, attempts, isRepeated, response, parsed }, sent, parts);
     }
     route = isAllowed ? next : undefined;
   }
@@ -121,7 +122,7 @@ type Attempt = {
   | {
       readonly response: TransportResponse;
       readonly failure: undefined;
-      readonly isWhole: boolean;
+      readonly parsed?: JsonResponse | undefined;
       /** Set for a probe whose response has not ended. */
       readonly openProbe?: RouteAttempt;
     }
@@ -130,7 +131,7 @@ type Attempt = {
       readonly response?: TransportResponse | undefined;
       /** Keys are masked. */
       readonly failure: AttemptFailure;
-      readonly isWhole?: undefined;
+      readonly parsed?: undefined;
       readonly openProbe?: undefined;
     }
 );
@@ -155,9 +156,9 @@ async function runAttempt(
   // The clock may be set back during the attempt.
   const durationMs = Math.max(0, now() - beganAt);
   if (outcome.failure === undefined) {
-    const { response, isWhole } = outcome;
+    const { response, parsed } = outcome;
     // The status 200 of a stream does not end a probe: the first event may be an error.
-    if (isProbe && !isWhole) {
+    if (isProbe && parsed === undefined) {
       return {
         route,
         durationMs,
@@ -165,13 +166,13 @@ async function runAttempt(
         change: UNCHANGED,
         response,
         failure: undefined,
-        isWhole,
+        parsed,
         openProbe: tried,
       };
     }
     const change = tried.succeeded();
     logRecovery(route, change, logger);
-    return { route, durationMs, isProbe, change, response, failure: undefined, isWhole };
+    return { route, durationMs, isProbe, change, response, failure: undefined, parsed };
   }
   const failure = hideModelIn(maskFailure(outcome.failure, mask), route, request);
   const change = tried.failed(outcome.failure);
@@ -257,13 +258,13 @@ interface LastAttempt {
   /** See {@link SentTo.isRepeated}. */
   readonly isRepeated: boolean;
   readonly response: TransportResponse;
-  readonly isWhole: boolean;
+  readonly parsed?: JsonResponse | undefined;
   readonly openProbe?: RouteAttempt | undefined;
 }
 
 /** Separate from `dispatch` so that its closures do not retain the request body while the response is read. */
 function toSuccess(
-  { route, attempts, isRepeated, response, isWhole, openProbe }: LastAttempt,
+  { route, attempts, isRepeated, response, parsed, openProbe }: LastAttempt,
   { model, logger }: DispatchRequest,
   { health, mask }: DispatchParts,
 ): UpstreamSuccess {
@@ -279,7 +280,7 @@ function toSuccess(
     channel: route.channel,
     sentTo: { ...toSentTo(route, attempts), isRepeated },
     response,
-    isWhole,
+    parsed,
     fail(failure) {
       const change = (takeProbe() ?? health.begin(route, isConfigured)).failed(failure);
       const masked = maskFailure(failure, mask);
