@@ -10,11 +10,9 @@ const NODE_ONLY = [
   "is looked for at a name of this machine only where the operator allows it",
   "that is cut between events ends with an error event",
   "that is cut inside an event breaks off",
-  "takes no more memory however long it goes on",
-  "have no timers, and hold nothing of what was taken",
-  "hold of a line that has begun what has come, and not the chunk it came in",
-  "the timer of the transport over undici",
-  "holds nothing of a Map whose entries came and went between its looks",
+  "takes bounded memory",
+  "have no timers and hold no chunk that was read",
+  "hold only the beginning of an incomplete line, and not its chunk",
 ];
 
 /** Test files about connections of undici. */
