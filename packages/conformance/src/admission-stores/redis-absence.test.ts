@@ -142,15 +142,14 @@ await describeWithService(REDIS_SERVER, (program) => {
 
       await comeBack(server);
       await untilBack(lines);
+      // The cooldown is sent after the outcome. A repeat that came before the outcome would take the key.
       await expect
-        .poll(async () => {
-          const repeat = requestOf({ idempotency: idempotencyOf() });
-          const decision = await store.admit(repeat);
-          // The outcome may not have been sent yet. Then the repeat must not keep the key.
-          if (decision.kind === "admitted") await store.finish(repeat, { kind: "forget" });
-          return decision;
-        })
-        .toEqual({ kind: "replay", response: RESPONSE });
+        .poll(() => store.admit(requestOf({ channels: ["ark"] })))
+        .toMatchObject({ kind: "admitted", cooldowns: { ark: { reason: "rate" } } });
+      expect(await store.admit(requestOf({ idempotency: idempotencyOf() }))).toEqual({
+        kind: "replay",
+        response: RESPONSE,
+      });
       expect(await store.admit(requestOf({ concurrency: [slotOf()], channels: ["ark"] }))).toMatchObject({
         kind: "admitted",
         cooldowns: { ark: { reason: "rate" } },
