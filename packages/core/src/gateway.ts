@@ -135,7 +135,7 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
     handle,
     notFound,
     async fetch(request, host = {}) {
-      const gatewayRequest = toGatewayRequest(request, host);
+      const gatewayRequest = new WebRequest(request, host);
       return toWebResponse(await (handle(gatewayRequest) ?? notFound(gatewayRequest)), request);
     },
     status: () => ({ channels: describeChannels(reloadable.current?.channels ?? [], permanent.health) }),
@@ -218,26 +218,36 @@ async function probeById(
   throw new GatewayError("channel_not_found", `There is no channel with the id ${id}.`);
 }
 
-/** A Web `Request` in the shape that hosts of all kinds give. */
-function toGatewayRequest(
-  request: Request,
-  host: Pick<GatewayRequest, "waitUntil" | "mountPath">,
-): GatewayRequest {
-  const { method, url, headers, body } = request;
-  return {
-    method,
-    url,
-    mountPath: host.mountPath ?? "/",
-    headers,
-    body,
-    bodyConsumed: request.bodyUsed,
-    // A getter, because a signal follows the client only while its Request is referenced.
-    get signal() {
-      return request.signal;
-    },
+/**
+ * A Web `Request` in the shape that hosts of all kinds give. A class: an object literal with a getter would give each
+ * request a hidden class of its own in V8.
+ */
+class WebRequest implements GatewayRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly mountPath: string;
+  readonly headers: Headers;
+  readonly body: ReadableStream<Uint8Array> | null;
+  readonly bodyConsumed: boolean;
+  readonly waitUntil: GatewayRequest["waitUntil"];
+  readonly #request: Request;
+
+  constructor(request: Request, host: Pick<GatewayRequest, "waitUntil" | "mountPath">) {
+    this.method = request.method;
+    this.url = request.url;
+    this.mountPath = host.mountPath ?? "/";
+    this.headers = request.headers;
+    this.body = request.body;
+    this.bodyConsumed = request.bodyUsed;
     // Called as a method of `host`, because the context of a Worker rejects a call on another object.
-    waitUntil: host.waitUntil && ((work) => host.waitUntil?.(work)),
-  };
+    this.waitUntil = host.waitUntil && ((work) => host.waitUntil?.(work));
+    this.#request = request;
+  }
+
+  /** Read from the Request each time, because a signal follows the client only while its Request is referenced. */
+  get signal(): AbortSignal {
+    return this.#request.signal;
+  }
 }
 
 /** Converts the gateway's response to a Web `Response`. */

@@ -24,7 +24,7 @@ import { respondWithStream } from "./responses/stream.js";
 import type { Caller, CallerLimits, Operation, ResponseFormat } from "./types.js";
 import { dispatch, type UpstreamRefusal, type UpstreamSuccess } from "./upstream/dispatch.js";
 import { isLabelledAsEvents, readContentCoding } from "./upstream/read.js";
-import type { Repeat } from "./util/async.js";
+import { isPromiseLike, type Repeat } from "./util/async.js";
 
 /** What the pipeline needs of the gateway, with one set of options. */
 export interface PipelineParts extends CallParts, AdmissionParts, ReportParts {
@@ -73,7 +73,7 @@ export async function runPipeline(
     checkMethod(request.method);
     const found = parts.authenticate(request.headers);
     // Awaited only if it is a promise, see `Authenticator`.
-    const caller = found instanceof Promise ? await found : found;
+    const caller = isPromiseLike(found) ? await found : found;
     report.setCaller(caller.id);
     const callerLimits = mergeLimits(caller.limits, parts.limits);
     slot = parts.takeSlot(request, { id: caller.id, concurrent: callerLimits.concurrent });
@@ -255,7 +255,7 @@ async function cleanUp(
   }
   const end = await hold.ended;
   await admission.finish(isRepeatable ? toIdempotencyOutcome(end, response, idempotency) : FORGET);
-  keepAlive(Promise.resolve(delivery.run()));
+  keepAlive(delivery.run());
   return releaseAfterBody(response, slot);
 }
 

@@ -38,12 +38,22 @@ export function toGatewayRequest(
     body: isRead ? null : toChunks(req),
     parsedBody: isRead ? host.parsedBody : undefined,
     bodyConsumed: isRead,
-    signal: {
-      get aborted() {
-        return res.destroyed && !res.writableFinished;
-      },
-    },
+    signal: new ClientSignal(res),
   };
+}
+
+/** A class: an object literal with a getter would give each request a hidden class of its own in V8. */
+class ClientSignal {
+  readonly #res: ServerResponse;
+
+  constructor(res: ServerResponse) {
+    this.#res = res;
+  }
+
+  /** True if the client left before its response was complete. */
+  get aborted(): boolean {
+    return this.#res.destroyed && !this.#res.writableFinished;
+  }
 }
 
 /**

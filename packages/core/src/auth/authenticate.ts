@@ -2,6 +2,7 @@ import { GatewayError, isGatewayError } from "../errors.js";
 import type { HeaderReader } from "../http.js";
 import { createKeyMask, toPlainError } from "../redact.js";
 import type { Caller } from "../types.js";
+import { isPromiseLike } from "../util/async.js";
 import { parseInstant } from "../util/instant.js";
 import { hashApiKey } from "./api-key.js";
 import { type CallerRules, checkCaller } from "./check-caller.js";
@@ -46,7 +47,7 @@ export function createAuthenticator(find: FindCaller, now: () => number): Authen
       throw refused("No API key: send the header Authorization: Bearer <API_KEY>.");
     }
     const caller = find(apiKey, headers);
-    return caller instanceof Promise ? caller.then(admit) : admit(caller);
+    return isPromiseLike(caller) ? caller.then(admit) : admit(caller);
   };
 }
 

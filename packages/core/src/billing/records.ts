@@ -221,13 +221,20 @@ export function toReleasedRecord(record: UnresolvedRecord): ReleasedRecord {
 
 /** Returns a copy that shares nothing with the record, so that a change of one does not change the other. */
 export function copyRecord<R extends UsageRecord>(record: R): R {
-  const copy: Record<string, unknown> = { ...record };
-  for (const [name, value] of Object.entries(record)) {
-    if (Array.isArray(value)) copy[name] = value.map((item: object) => ({ ...item }));
-    else if (typeof value === "object" && value !== null) copy[name] = { ...value };
-  }
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- It has the same members.
-  return copy as unknown as R;
+  const copy: R & NestedFields = { ...record };
+  // Written out, because each request does this: `structuredClone` takes ten times as long.
+  if (copy.usage !== undefined) copy.usage = { ...copy.usage };
+  if (copy.reportedUsage !== undefined) copy.reportedUsage = { ...copy.reportedUsage };
+  if (copy.derivation !== undefined) copy.derivation = { ...copy.derivation };
+  if (copy.attempts !== undefined) copy.attempts = copy.attempts.map((attempt) => ({ ...attempt }));
+  return copy;
+}
+
+interface NestedFields {
+  usage?: Usage;
+  reportedUsage?: Usage;
+  derivation?: ChargeDerivation;
+  attempts?: readonly AttemptRecord[];
 }
 
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };

@@ -185,7 +185,7 @@ function scanJson(bytes: Buffer, limits: JsonLimits, minDataUrl: number): Scanne
   return {
     outline: images.size === 0 ? bytes : Buffer.concat([...pieces, bytes.subarray(copied)]),
     images,
-    isComplete: walker.status === "complete",
+    isComplete: walker.status() === "complete",
     duplicate,
     hasInexactNumbers,
   };

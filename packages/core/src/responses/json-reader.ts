@@ -1,10 +1,17 @@
 import type { Family, ResponseShape } from "../families/family.js";
 import { maskReason, type SecretMask } from "../redact.js";
 import type { ImageRequest, ImageResult, ResultError } from "../types.js";
-import { type JsonResponse, notJsonError, parseResponse } from "../upstream/read.js";
+import type { ParsedResponse } from "../upstream/attempt.js";
+import { notJsonError, parseResponse } from "../upstream/read.js";
 import type { TransportResponse } from "../upstream/transport.js";
 import type { JsonObject } from "../util/json.js";
-import { createResponseRewriter, isLink, type LinkedImage, type ResponseFacts } from "./rewrite.js";
+import {
+  createResponseRewriter,
+  isLink,
+  type LinkedImage,
+  type ResponseFacts,
+  type ResponseRewriter,
+} from "./rewrite.js";
 
 /** A part of the response to the client: bytes, a string, or an image that is still a link and must be converted to base64. */
 export type Piece = Uint8Array | string | LinkedImage;
@@ -47,84 +54,88 @@ export interface JsonReaderOptions {
   readonly mask: SecretMask;
 }
 
-/**
- * Creates a reader that never holds a whole image. The family says where things are in its responses.
- *
- * @param model the service model name, which replaces the provider's
- */
-export function createScanningReader(
-  shape: ResponseShape,
-  model: string,
-  { response, mask, ...options }: JsonReaderOptions,
-): JsonReader {
-  const rewriter = createResponseRewriter({ ...options, shape: maskShape(shape, mask), model });
-  let byteLength = 0;
-  return {
-    facts: rewriter.facts,
-    get byteLength() {
-      return byteLength;
-    },
-    push(chunk) {
-      byteLength += chunk.length;
-      const pieces = rewriter.push(chunk);
-      if (rewriter.status === "broken") throw notJsonError(response);
-      return pieces;
-    },
-    complete() {
-      if (rewriter.status !== "complete") throw notJsonError(response);
-      return [];
-    },
-    end(linkErrors) {
-      for (const error of linkErrors) rewriter.addLinkError(error);
-      return rewriter.end();
-    },
-    get isSentWhole() {
-      return options.isNative && rewriter.status === "complete";
-    },
-  };
+/** A reader that never holds a whole image. The family says where things are in its responses. */
+export class ScanningReader implements JsonReader {
+  byteLength = 0;
+  readonly #rewriter: ResponseRewriter;
+  readonly #options: JsonReaderOptions;
+
+  /** @param model the service model name, which replaces the provider's */
+  constructor(shape: ResponseShape, model: string, options: JsonReaderOptions) {
+    this.#options = options;
+    this.#rewriter = createResponseRewriter({ ...options, shape: maskShape(shape, options.mask), model });
+  }
+
+  get facts(): ResponseFacts {
+    return this.#rewriter.facts;
+  }
+
+  get isSentWhole(): boolean {
+    return this.#options.isNative && this.#rewriter.status() === "complete";
+  }
+
+  push(chunk: Uint8Array): readonly Piece[] {
+    this.byteLength += chunk.length;
+    const pieces = this.#rewriter.push(chunk);
+    if (this.#rewriter.status() === "broken") throw notJsonError(this.#options.response);
+    return pieces;
+  }
+
+  complete(): readonly Piece[] {
+    if (this.#rewriter.status() !== "complete") throw notJsonError(this.#options.response);
+    return [];
+  }
+
+  end(linkErrors: readonly ResultError[]): readonly Uint8Array[] {
+    for (const error of linkErrors) this.#rewriter.addLinkError(error);
+    return this.#rewriter.end();
+  }
 }
 
-/**
- * Creates a reader that holds the whole response: for a short one, and for families that can only read a whole one.
- *
- * @param options.parsed the response, if it was parsed before. Then nothing has to be pushed.
- */
-export function createWholeReader(
-  family: Family,
-  request: ImageRequest,
-  {
-    response,
-    now,
-    isNative,
-    convertsLinks,
-    mask,
-    parsed,
-  }: JsonReaderOptions & { readonly parsed?: JsonResponse | undefined },
-): JsonReader {
-  const chunks: Uint8Array[] = [];
-  let byteLength = 0;
-  let result: ImageResult = { images: [], errors: [], fields: {} };
-  return {
-    get facts() {
-      const { images, errors, failure, usage, upstreamRequestId } = result;
-      return { images: images.length, errors, failure, usage, upstreamRequestId };
-    },
-    get byteLength() {
-      return byteLength;
-    },
-    push(chunk) {
-      byteLength += chunk.length;
-      chunks.push(chunk);
-      return [];
-    },
-    complete() {
-      const { text, value } = parsed ?? parseResponse(chunks, response);
-      result = maskResult(family.fromUpstream(value, request), mask);
-      return isNative ? [text] : renderBeginning(result, { now, convertsLinks });
-    },
-    end: (linkErrors) => (isNative ? [] : [renderEnd(result, linkErrors)]),
-    isSentWhole: false,
-  };
+/** A reader that holds the whole response: for a short one, and for families that can only read a whole one. */
+export class WholeReader implements JsonReader {
+  byteLength = 0;
+  readonly isSentWhole = false;
+  readonly #family: Family;
+  readonly #request: ImageRequest;
+  readonly #options: JsonReaderOptions;
+  readonly #parsed: ParsedResponse | undefined;
+  readonly #chunks: Uint8Array[] = [];
+  #result: ImageResult = { images: [], errors: [], fields: {} };
+
+  /** @param parsed the response, if it was parsed before. Then nothing has to be pushed, and `complete` does not throw. */
+  constructor(family: Family, request: ImageRequest, options: JsonReaderOptions, parsed?: ParsedResponse) {
+    this.#family = family;
+    this.#request = request;
+    this.#options = options;
+    this.#parsed = parsed;
+  }
+
+  get facts(): ResponseFacts {
+    const { images, errors, failure, usage, upstreamRequestId } = this.#result;
+    return { images: images.length, errors, failure, usage, upstreamRequestId };
+  }
+
+  push(chunk: Uint8Array): readonly Piece[] {
+    this.byteLength += chunk.length;
+    this.#chunks.push(chunk);
+    return [];
+  }
+
+  complete(): readonly Piece[] {
+    const { text, result } = this.#parsed ?? this.#parse();
+    this.#result = maskResult(result, this.#options.mask);
+    return this.#options.isNative ? [text] : renderBeginning(this.#result, this.#options);
+  }
+
+  end(linkErrors: readonly ResultError[]): readonly string[] {
+    return this.#options.isNative ? [] : [renderEnd(this.#result, linkErrors)];
+  }
+
+  #parse(): Pick<ParsedResponse, "text" | "result"> {
+    const { text, value } = parseResponse(this.#chunks, this.#options.response);
+    return { text, result: this.#family.fromUpstream(value, this.#request) };
+  }
 }
 
 /** The response of `/v1` up to its last image: the fields, `created` and `data`. */
@@ -133,7 +144,7 @@ function renderBeginning(
   { now, convertsLinks }: Pick<JsonReaderOptions, "now" | "convertsLinks">,
 ): Piece[] {
   const fields: JsonObject = { ...result.fields, created: result.created ?? now };
-  const indexes = findIndexes(result);
+  const indexes = convertsLinks ? findIndexes(result) : [];
   const images = result.images.flatMap((image, at): Piece[] => {
     const separator = at === 0 ? "" : ",";
     if (!convertsLinks || !isLink(image)) return [separator + JSON.stringify(image)];

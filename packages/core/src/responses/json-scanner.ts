@@ -30,9 +30,9 @@ export interface JsonScanOptions {
 /** Reads a JSON object that arrives in chunks. */
 export interface JsonScanner {
   push(chunk: Uint8Array): void;
-  /** Goes no further: the document is broken to whoever listens. */
+  /** Makes the document `broken`. */
   readonly giveUp: () => void;
-  readonly status: JsonStatus;
+  readonly status: () => JsonStatus;
 }
 
 /**
@@ -97,11 +97,9 @@ export function createJsonScanner(handler: JsonScanHandler, options: JsonScanOpt
     push(chunk) {
       openFrom = 0;
       walker.push(chunk);
-      if (walker.status === "open") open?.add(openFrom === 0 ? chunk : chunk.subarray(openFrom));
+      if (walker.status() === "open") open?.add(openFrom === 0 ? chunk : chunk.subarray(openFrom));
     },
-    get status() {
-      return walker.status;
-    },
+    status: walker.status,
   };
 }
 

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { GatewayError, shownCodeOf } from "../errors.js";
 import type { GatewayResponse } from "../http.js";
 import type { ResultError, ResultImage } from "../types.js";
-import { createReasonMask, replayResponse } from "../upstream/attempt.js";
+import { createReasonMask, type ParsedResponse, replayResponse } from "../upstream/attempt.js";
 import { type BodyKind, detectBody } from "../upstream/body-kind.js";
 import type { UpstreamSuccess } from "../upstream/dispatch.js";
 import { DownloadError, downloadImage, type ResultSource } from "../upstream/download.js";
@@ -19,7 +19,7 @@ import { type Transport, TransportError } from "../upstream/transport.js";
 import type { ByteCount } from "../util/held-bytes.js";
 import type { Call, CallParts } from "./call.js";
 import { toResponseHeaders } from "./envelope.js";
-import { createScanningReader, createWholeReader, type JsonReader, type Piece } from "./json-reader.js";
+import { type JsonReader, type Piece, ScanningReader, WholeReader } from "./json-reader.js";
 import { Relay, type RelayEnding } from "./relay.js";
 import { isLink, type LinkedImage } from "./rewrite.js";
 import { respondWithStream } from "./stream.js";
@@ -41,10 +41,8 @@ export async function respondWithJson(
   const { response, parsed } = success;
   if (parsed !== undefined && parsed.text.length <= parts.maxResponseBytes) {
     call.bytes.addAnyway(parsed.text.length);
-    const reading = createReading(parts, call, success);
-    const { pieces, flaw } = readParsed(reading);
-    if (flaw !== undefined) throw await fail(reading, flaw);
-    return respondWithHeld(reading, pieces);
+    const reading = createReading(parts, call, success, parsed);
+    return respondWithHeld(reading, reading.reader.complete());
   }
   const body = response.body[Symbol.asyncIterator]();
   const start = await readStart(body);
@@ -103,7 +101,13 @@ interface Reading {
   readonly linkErrors: ResultError[];
 }
 
-function createReading(parts: CallParts, call: Call, success: UpstreamSuccess): Reading {
+/** @param parsed the response, if it was parsed before */
+function createReading(
+  parts: CallParts,
+  call: Call,
+  success: UpstreamSuccess,
+  parsed?: ParsedResponse,
+): Reading {
   const { request, model } = call;
   const { family } = model;
   const isNative = request.operation === "native";
@@ -116,9 +120,9 @@ function createReading(parts: CallParts, call: Call, success: UpstreamSuccess): 
   };
   const shape = family.responseShape;
   const reader =
-    shape === undefined || success.parsed !== undefined
-      ? createWholeReader(family, request, { ...options, parsed: success.parsed })
-      : createScanningReader(shape, model.name, options);
+    shape === undefined || parsed !== undefined
+      ? new WholeReader(family, request, options, parsed)
+      : new ScanningReader(shape, model.name, options);
   const maxHeldBytes = shape === undefined ? Infinity : Math.max(MAX_HELD_BYTES, call.keptBytes);
   return { parts, call, success, reader, isNative, maxHeldBytes, linkErrors: [] };
 }
@@ -129,14 +133,6 @@ interface Held {
   readonly hasEnded: boolean;
   /** Why the response cannot be sent to the client. */
   readonly flaw?: unknown;
-}
-
-function readParsed({ reader }: Reading): Pick<Held, "pieces" | "flaw"> {
-  try {
-    return { pieces: reader.complete() };
-  } catch (flaw) {
-    return { pieces: [], flaw };
-  }
 }
 
 /**

@@ -16,7 +16,7 @@ import { anyJsonText, anyObjectText, anyStringText } from "../testing/any-json-t
 import { cutBytes, cutEvery } from "../testing/cut-bytes.js";
 import { endedSource } from "../testing/scripted-source.js";
 import type { ImageRequest } from "../types.js";
-import { createWholeReader } from "./json-reader.js";
+import { WholeReader } from "./json-reader.js";
 import {
   createResponseRewriter,
   type LinkedImage,
@@ -63,7 +63,7 @@ function rewrite(chunks: readonly Uint8Array[], options: RewriterOptions = {}): 
     own.fill(0x21);
   }
   send(rewriter.end());
-  return { text: Buffer.concat(sent).toString(), facts: rewriter.facts, status: rewriter.status };
+  return { text: Buffer.concat(sent).toString(), facts: rewriter.facts, status: rewriter.status() };
 }
 
 /** The pieces as bytes. A link shows its place in the batch and its URL. */
@@ -77,7 +77,7 @@ const rewriteText = (text: string, options = {}): Rewritten => rewrite([encoder.
 
 /** The response as the reader of whole responses makes it, or `undefined` if it is an error. */
 function renderPlainly(text: string): { facts: object; body: unknown } {
-  const reader = createWholeReader(seedream, REQUEST, {
+  const reader = new WholeReader(seedream, REQUEST, {
     response: { status: 200, headers: new Headers(), body: endedSource().body, cancel: () => {} },
     now: NOW,
     isNative: false,

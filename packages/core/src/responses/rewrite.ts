@@ -50,7 +50,7 @@ export interface ResponseRewriter {
   /** What the response has said so far. Always the same object. */
   readonly facts: ResponseFacts;
   /** Whether the upstream response is complete, or is not a JSON object. */
-  readonly status: JsonStatus;
+  readonly status: () => JsonStatus;
 }
 
 /**
@@ -59,7 +59,7 @@ export interface ResponseRewriter {
  * other values stay byte by byte; white space between them is dropped. Holds only short values, and of a large item at
  * most 256 KiB until it is known whether it is an image.
  *
- * So a response of any size takes about 2 MB of memory. The simple version is `createWholeReader` in json-reader.ts,
+ * So a response of any size takes about 2 MB of memory. The simple version is `WholeReader` in json-reader.ts,
  * which parses the whole response; the tests compare the two.
  */
 export function createResponseRewriter(options: RewriteOptions): ResponseRewriter {
@@ -197,16 +197,14 @@ export function createResponseRewriter(options: RewriteOptions): ResponseRewrite
 
   return {
     facts,
-    get status() {
-      return scanner.status;
-    },
+    status: scanner.status,
     push(chunk) {
       scanner.push(chunk);
       return isNative ? [chunk] : output.take();
     },
     addLinkError: (error) => void linkErrors.push(error),
     end() {
-      if (scanner.status !== "complete" || facts.images === 0 || facts.failure !== undefined) return [];
+      if (scanner.status() !== "complete" || facts.images === 0 || facts.failure !== undefined) return [];
       for (const [name, value] of missing) {
         writeKey(JSON.stringify(name));
         write(value);

@@ -11,7 +11,7 @@ import { TransportError } from "../upstream/transport.js";
 import { isJsonObject } from "../util/json.js";
 import type { Call, CallParts } from "./call.js";
 import { renderStream, toEnvelope } from "./envelope.js";
-import { createScanningReader, type JsonReader } from "./json-reader.js";
+import { type JsonReader, ScanningReader } from "./json-reader.js";
 import { createStreamBodyReader, type RelayEnd, type RelayOptions, relayBody } from "./sse.js";
 
 /**
@@ -180,7 +180,7 @@ function createMislabelledJson(
   let failureMember: unknown;
   const open = (): JsonReader | undefined =>
     shape &&
-    createScanningReader(
+    new ScanningReader(
       {
         ...shape,
         readFailure(member) {

@@ -2,7 +2,7 @@ import type { Channel, Route } from "../channels/channel.js";
 import type { AttemptFailure, Family, UpstreamCall } from "../families/family.js";
 import type { Logger } from "../logger.js";
 import type { SecretMask } from "../redact.js";
-import type { ImageRequest, Usage } from "../types.js";
+import type { ImageRequest, ImageResult, Usage } from "../types.js";
 import { detectBody } from "./body-kind.js";
 import { findErrorMessage } from "./failure.js";
 import {
@@ -20,13 +20,18 @@ export interface AttemptParts {
   readonly logger: Logger;
 }
 
+/** A short JSON response, and what its family read in it. */
+export interface ParsedResponse extends JsonResponse {
+  readonly result: ImageResult;
+}
+
 /** How one attempt ended: with a response, with a failure, or with both if the provider sent an error with status 200. */
 export type AttemptOutcome =
   | {
       readonly response: TransportResponse;
       readonly failure: undefined;
       /** Set if the whole body was read, and is JSON and not an error. */
-      readonly parsed?: JsonResponse;
+      readonly parsed?: ParsedResponse;
     }
   | { readonly response?: TransportResponse; readonly failure: AttemptFailure };
 
@@ -144,13 +149,13 @@ function readWhole(
   response: TransportResponse,
   chunks: readonly Uint8Array[],
   { family, request }: { readonly family: Family; readonly request: ImageRequest },
-): { readonly failure: undefined; readonly parsed?: JsonResponse } | { readonly failure: AttemptFailure } {
+): { readonly failure: undefined; readonly parsed?: ParsedResponse } | { readonly failure: AttemptFailure } {
   try {
-    const parsed = parseResponse(chunks, response);
-    const { text, value } = parsed;
-    const { failure, images, usage } = family.fromUpstream(value, request);
+    const { text, value } = parseResponse(chunks, response);
+    const result = family.fromUpstream(value, request);
+    const { failure, images, usage } = result;
     if (failure === undefined || images.length > 0 || isAnythingReported(usage)) {
-      return { failure: undefined, parsed };
+      return { failure: undefined, parsed: { text, value, result } };
     }
     const read = family.toFailure(response.status, value);
     const known = {

@@ -10,9 +10,8 @@ import type { Logger } from "../logger.js";
 import type { ResolvedModel } from "../models/resolve-model.js";
 import type { SecretMask } from "../redact.js";
 import type { AttemptRecord, ImageRequest, SentTo } from "../types.js";
-import { hideUpstreamModel, sendAttempt } from "./attempt.js";
+import { hideUpstreamModel, type ParsedResponse, sendAttempt } from "./attempt.js";
 import { maskFailure, mayHaveMadeImage, maySendAgain, toUpstreamError } from "./failure.js";
-import type { JsonResponse } from "./read.js";
 import type { Transport, TransportResponse } from "./transport.js";
 
 /** What dispatch needs of the gateway. */
@@ -44,7 +43,7 @@ export interface UpstreamSuccess {
   readonly sentTo: SentTo;
   readonly response: TransportResponse;
   /** Set if the whole body has arrived, is short, and is JSON. Then the body need not be read. */
-  readonly parsed?: JsonResponse | undefined;
+  readonly parsed?: ParsedResponse | undefined;
   /**
    * Reports a response that broke off or cannot be used to the channel's health, the log and the record. Call it before
    * the call is settled.
@@ -122,7 +121,7 @@ type Attempt = {
   | {
       readonly response: TransportResponse;
       readonly failure: undefined;
-      readonly parsed?: JsonResponse | undefined;
+      readonly parsed?: ParsedResponse | undefined;
       /** Set for a probe whose response has not ended. */
       readonly openProbe?: RouteAttempt;
     }
@@ -258,7 +257,7 @@ interface LastAttempt {
   /** See {@link SentTo.isRepeated}. */
   readonly isRepeated: boolean;
   readonly response: TransportResponse;
-  readonly parsed?: JsonResponse | undefined;
+  readonly parsed?: ParsedResponse | undefined;
   readonly openProbe?: RouteAttempt | undefined;
 }
 

@@ -1,7 +1,6 @@
 import { GatewayError, isGatewayError } from "../errors.js";
 import type { HeaderReader } from "../http.js";
 import type { Logger } from "../logger.js";
-import type { ByteCount } from "../util/held-bytes.js";
 import { checkJsonValue, isJsonObject, type JsonObject } from "../util/json.js";
 import { toUpstreamError } from "./failure.js";
 import { TransportError, type TransportResponse } from "./transport.js";
@@ -19,10 +18,6 @@ export interface JsonResponse {
 export interface ReadOptions {
   /** The maximum number of bytes that are held. */
   readonly maxBytes: number;
-  /** Counts the bytes that are held. */
-  readonly bytes?: ByteCount;
-  /** Returns true if no more than these first chunks have to be read now. Default: all chunks are read. */
-  readonly isEnough?: (chunks: readonly Uint8Array[]) => boolean;
 }
 
 /** The first chunks of an upstream response, or all of them if they are not larger than what may be held. */
@@ -33,14 +28,11 @@ interface ResponseHead {
 }
 
 /**
- * Reads an upstream response until it ends, until it is larger than what may be held, or until `isEnough`.
+ * Reads an upstream response until it ends, or until it is larger than what may be held.
  *
  * @throws TransportError if the connection breaks or stalls
  */
-async function readHead(
-  { body }: TransportResponse,
-  { maxBytes, bytes, isEnough }: ReadOptions,
-): Promise<ResponseHead> {
+async function readHead({ body }: TransportResponse, { maxBytes }: ReadOptions): Promise<ResponseHead> {
   const iterator = body[Symbol.asyncIterator]();
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -48,9 +40,7 @@ async function readHead(
     const { done, value } = await iterator.next();
     if (done === true) return { chunks, rest: undefined };
     length += value.length;
-    bytes?.addAnyway(value.length);
     chunks.push(value);
-    if (isEnough?.(chunks) === true) break;
   }
   return { chunks, rest: iterator };
 }
@@ -78,7 +68,6 @@ export async function readJsonResponse(
 
 /** @throws GatewayError `upstream_invalid_response` if the body is not a JSON object */
 export function parseResponse(chunks: readonly Uint8Array[], response: TransportResponse): JsonResponse {
-  if (response.parsed !== undefined) return response.parsed;
   const text = decodeText(chunks);
   const value = parseObject(text);
   if (value === undefined) throw notJsonError(response);

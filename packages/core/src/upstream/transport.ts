@@ -2,7 +2,6 @@ import type { Timeouts } from "../channels/channel.js";
 import type { HeaderReader } from "../http.js";
 import type { ProducedBody } from "../images/json-body.js";
 import { toPlainError } from "../redact.js";
-import type { JsonObject } from "../util/json.js";
 
 /** A POST to a provider. */
 export interface TransportRequest {
@@ -18,8 +17,6 @@ export interface TransportResponse {
   readonly headers: HeaderReader;
   /** Fails with a {@link TransportError} if the connection breaks or stalls. */
   readonly body: AsyncIterable<Uint8Array>;
-  /** The value of the body if it was already parsed, because parsing it again would cost as much as the first time. */
-  readonly parsed?: { readonly text: string; readonly value: JsonObject } | undefined;
   /** Ends the connection. A pending read fails. */
   cancel(): void;
 }

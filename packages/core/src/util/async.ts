@@ -30,7 +30,7 @@ export const repeatByTimer: Repeat = (work, everyMs) => {
   return () => clearInterval(timer);
 };
 
-/** A value, or the promise of it: what is known at once costs nobody a wait. To be awaited like any promise. */
+/** A `T` or a promise of a `T`. */
 export type Awaitable<T> = T | Promise<T>;
 
 /**

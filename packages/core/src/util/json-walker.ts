@@ -38,7 +38,7 @@ export interface JsonWalker {
   push(chunk: Uint8Array): void;
   /** Makes the document `broken`. */
   readonly giveUp: () => void;
-  readonly status: JsonStatus;
+  readonly status: () => JsonStatus;
 }
 
 /** What may come next, white space aside. */
@@ -171,7 +171,7 @@ export function createJsonWalker(handler: JsonWalkHandler): JsonWalker {
     return index;
   };
 
-  const readStatus = (): JsonStatus => {
+  const status = (): JsonStatus => {
     if (expected === "nothing") return "broken";
     return expected === "end" ? "complete" : "open";
   };
@@ -180,7 +180,7 @@ export function createJsonWalker(handler: JsonWalkHandler): JsonWalker {
     giveUp,
     push(chunk) {
       let index = markBytes < BYTE_ORDER_MARK.length ? skipMark(chunk) : 0;
-      while (index < chunk.length && readStatus() !== "broken") {
+      while (index < chunk.length && status() !== "broken") {
         const byte = chunk[index] ?? 0;
         if (expected === "rest of string" || expected === "rest of key") index = endString(chunk, index);
         else if (expected === "rest of scalar") index = endScalar(chunk, index);
@@ -190,9 +190,7 @@ export function createJsonWalker(handler: JsonWalkHandler): JsonWalker {
         }
       }
     },
-    get status() {
-      return readStatus();
-    },
+    status,
   };
 }
 
