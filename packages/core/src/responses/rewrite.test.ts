@@ -47,8 +47,9 @@ function createRewriter(options: RewriterOptions = {}): ResponseRewriter {
 
 type RewriterOptions = Partial<Pick<RewriteOptions, "isNative" | "maxHeldBytes" | "convertsLinks">>;
 
-interface Rewritten extends Pick<ResponseRewriter, "facts" | "status"> {
+interface Rewritten extends Pick<ResponseRewriter, "facts"> {
   readonly text: string;
+  readonly status: ReturnType<ResponseRewriter["status"]>;
 }
 
 function rewrite(chunks: readonly Uint8Array[], options: RewriterOptions = {}): Rewritten {
