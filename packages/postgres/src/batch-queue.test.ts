@@ -8,7 +8,7 @@ interface Item {
 
 const refusal = (): Error => Object.assign(new Error("value too long"), { code: "22001" });
 
-/** A queue whose batches are noted; what `fail` gives for one is thrown. */
+/** Creates a queue that records its batches. If `fail` returns an error for a batch, the batch fails with it. */
 function createBench(fail: (ids: readonly string[]) => Error | undefined = () => undefined) {
   const batches: string[][] = [];
   const queue = createBatchQueue(1000, async (items: readonly Item[]) => {
@@ -26,19 +26,19 @@ function createBench(fail: (ids: readonly string[]) => Error | undefined = () =>
   return { batches, queue, runAll };
 }
 
-it("what is asked for in one turn is done together, and each is told its own result", async () => {
+it("items that are added in one turn are processed together, and each promise gets its own result", async () => {
   const { batches, runAll } = createBench();
   expect(await runAll("abc")).toEqual(["done a", "done b", "done c"]);
   expect(batches).toEqual([["a", "b", "c"]]);
 });
 
-it("a second one of an id waits for a batch of its own", async () => {
+it("a second item with the same id is processed in another batch", async () => {
   const { batches, runAll } = createBench();
   expect(await runAll("aab")).toEqual(["done a", "done a", "done b"]);
   expect(batches.map((ids) => ids.join("")).toSorted()).toEqual(["a", "ab"]);
 });
 
-it("at most two batches are under way, and the next one gathers what comes meanwhile", async () => {
+it("at most two batches run at the same time, and items that are added meanwhile form the next one", async () => {
   const { batches, queue } = createBench();
   const first = queue.run({ id: "a" });
   await new Promise(setImmediate);
@@ -47,24 +47,24 @@ it("at most two batches are under way, and the next one gathers what comes meanw
   expect(batches).toEqual([["a"], ["b", "c", "d"]]);
 });
 
-it("more than a batch is done in several", async () => {
+it("more items than fit into one batch are processed in several", async () => {
   const { batches, queue } = createBench();
   await Promise.all(Array.from({ length: 600 }, (_, at) => queue.run({ id: String(at) })));
   expect(batches.map((ids) => ids.length)).toEqual([256, 256, 88]);
 });
 
-it("one whose data is refused fails alone", async () => {
+it("an item whose data the server rejects fails alone", async () => {
   const { runAll } = createBench((ids) => (ids.includes("c") ? refusal() : undefined));
   expect(await runAll("abcde")).toEqual(["done a", "done b", "Error: value too long", "done d", "done e"]);
 });
 
-it("where the database is away all are told, once", async () => {
+it("if the database is not available, all items fail after one attempt", async () => {
   const { batches, runAll } = createBench(() => new Error("Connection terminated"));
   expect(await runAll("ab")).toEqual(["Error: Connection terminated", "Error: Connection terminated"]);
   expect(batches).toHaveLength(1);
 });
 
-it("settled waits for all that was asked for", async () => {
+it("settled waits for all items", async () => {
   const { batches, queue } = createBench();
   const runs = ["a", "b"].map((id) => queue.run({ id }));
   await queue.settled();
@@ -72,7 +72,7 @@ it("settled waits for all that was asked for", async () => {
   await Promise.all(runs);
 });
 
-it("what waits too long is told so, and is not begun afterwards", async () => {
+it("an item that waits too long rejects, and is not started afterwards", async () => {
   const batches: string[] = [];
   const gate = Promise.withResolvers<void>();
   const queue = createBatchQueue(20, async (items: readonly Item[]) => {
@@ -80,20 +80,20 @@ it("what waits too long is told so, and is not begun afterwards", async () => {
     await gate.promise;
     return items.map(() => "done");
   });
-  // Both lanes are taken by what never ends.
+  // Both lanes run a batch that does not end.
   const first = queue.run({ id: "a" });
   await new Promise(setImmediate);
   const second = queue.run({ id: "b" });
   await new Promise(setImmediate);
   const waiting = queue.run({ id: "c" });
 
-  for (const run of [first, second, waiting]) await expect(run).rejects.toThrow("no answer in time");
+  for (const run of [first, second, waiting]) await expect(run).rejects.toThrow("did not respond in time");
   gate.resolve();
   await queue.settled();
   expect(batches).toEqual(["a", "b"]);
 });
 
-it("what is done after its time is told of, and what fails is not", async () => {
+it("onLate is called for an item that was committed after the timeout, but not for one that failed", async () => {
   const late: string[] = [];
   const queue = createBatchQueue(
     20,
@@ -104,7 +104,7 @@ it("what is done after its time is told of, and what fails is not", async () => 
     },
     ({ id }, result) => late.push(`${id}: ${result}`),
   );
-  for (const id of ["a", "b"]) await expect(queue.run({ id })).rejects.toThrow("no answer in time");
+  for (const id of ["a", "b"]) await expect(queue.run({ id })).rejects.toThrow("did not respond in time");
   await queue.settled();
   expect(late).toEqual(["a: done a"]);
 });

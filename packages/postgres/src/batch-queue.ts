@@ -2,21 +2,24 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { isRefusal } from "./postgres-error.js";
 import { withDeadline } from "./with-deadline.js";
 
-/** Bounds how long one transaction keeps the locks of its callers. */
+/** The maximum number of items in one transaction. It bounds how long the transaction keeps its locks. */
 const LARGEST_BATCH = 256;
 
-/** One is under way while the next one gathers, and one that waits for a lock does not stop all. */
+/** Transactions at the same time. With two, one that waits for a lock does not stop all writes. */
 const LANES = 2;
 
-/** Takes things one by one, and does them together. */
+/** Accepts items one by one and processes them in batches. */
 export interface BatchQueue<Item, Result> {
-  /** Resolves when it is done and durable; rejects when that takes too long, and is not begun afterwards. */
+  /**
+   * Resolves when the item is committed. Rejects after the timeout; an item that has not been started by then never
+   * is.
+   */
   run(item: Item): Promise<Result>;
-  /** Resolves when all that was asked for until now is done or has failed. */
+  /** Resolves when every item added so far has been processed or has failed. */
   settled(): Promise<void>;
 }
 
-/** Does some things, no two of one id, as one transaction; gives their results in their order. */
+/** Processes items with distinct ids in one transaction. Returns their results in the same order. */
 type DoTogether<Item, Result> = (items: readonly Item[]) => Promise<readonly Result[]>;
 
 interface Entry<Item, Result> {
@@ -26,11 +29,11 @@ interface Entry<Item, Result> {
 }
 
 /**
- * Puts all that is asked for in one turn of the event loop, and while the transaction before is under way, into one
- * transaction: what costs is the way to the server and its commit, and not the operations. One whose data the server
- * refuses fails alone.
+ * Puts items that are added in the same turn of the event loop, or while a transaction runs, into one transaction,
+ * because the round trip and the commit take longer than the operations. If the server rejects the data of one item,
+ * only that item fails.
  *
- * @param onLate told of what was done all the same after its promise had rejected for its time
+ * @param onLate called with the result of an item that was committed after its promise had rejected
  */
 export function createBatchQueue<Item extends { readonly id: string }, Result>(
   timeoutMs: number,
@@ -68,7 +71,7 @@ export function createBatchQueue<Item extends { readonly id: string }, Result>(
   };
 }
 
-/** The oldest entries, of each id the first; a second one waits for another batch. */
+/** Takes the oldest entries, at most one of each id. Others with the same id wait for the next batch. */
 function takeBatch<Item extends { readonly id: string }, Result>(
   pending: Iterable<Entry<Item, Result>>,
 ): Entry<Item, Result>[] {
@@ -80,7 +83,7 @@ function takeBatch<Item extends { readonly id: string }, Result>(
   return [...batch.values()];
 }
 
-/** Never rejects: tells each entry what became of it. */
+/** Resolves or rejects the promise of each entry. Never rejects itself. */
 async function finish<Item, Result>(
   batch: readonly Entry<Item, Result>[],
   doTogether: DoTogether<Item, Result>,

@@ -14,7 +14,7 @@ await describeWithPostgres("a ledger", ({ url, pool, nameSchema }) => {
     createPostgresLedger({ pool, schema: nameSchema(), ...options });
 
   it.each(["id", "caller", "group", "model"] as const)(
-    "refuses only the call whose %s has a NUL or an unpaired surrogate, of calls that are sent together",
+    "rejects only the call whose %s has a NUL or an unpaired surrogate, if several calls are sent together",
     async (name) => {
       const ledger = open();
       const results = await Promise.allSettled([
@@ -31,7 +31,7 @@ await describeWithPostgres("a ledger", ({ url, pool, nameSchema }) => {
     },
   );
 
-  it("keeps a NUL and half a surrogate pair in what else a record holds", async () => {
+  it("keeps a NUL and an unpaired surrogate in the other fields of a record", async () => {
     const ledger = open();
     const record = recordOf({ id: "req_1", upstreamRequestId: "a\0b\ud800", errorCode: "\udfff" });
     await ledger.settle(record);
@@ -41,7 +41,7 @@ await describeWithPostgres("a ledger", ({ url, pool, nameSchema }) => {
   });
 
   it.each(["-1", "1e3", "", "NaN", " 1", "9".repeat(1001)])(
-    "refuses money that is no plain decimal, and leaves nothing of it: %j",
+    "rejects money that is not a plain decimal, and stores nothing of the call: %j",
     async (bad) => {
       const ledger = open();
       const results = await Promise.allSettled([
@@ -56,7 +56,7 @@ await describeWithPostgres("a ledger", ({ url, pool, nameSchema }) => {
     },
   );
 
-  it.each(["a\0b", "\ud800"])("is asked for no name that it cannot have: %j", async (name) => {
+  it.each(["a\0b", "\ud800"])("rejects a report for a name that cannot be stored: %j", async (name) => {
     const ledger = open();
     for (const asked of [
       ledger.balance(name),
@@ -68,7 +68,7 @@ await describeWithPostgres("a ledger", ({ url, pool, nameSchema }) => {
     await ledger.close();
   });
 
-  it("takes what it asks for as text, whatever parsers the app's pool has", async () => {
+  it("reads columns as strings, whatever parsers the app's pool has", async () => {
     const odd = new Pool({
       connectionString: url,
       types: { getTypeParser: () => () => Number.NaN },
@@ -81,7 +81,7 @@ await describeWithPostgres("a ledger", ({ url, pool, nameSchema }) => {
     await odd.end();
   });
 
-  it("asks budgets in the order of the holds, also within one transaction", async () => {
+  it("checks budgets in the order of the holds, also within one transaction", async () => {
     const ledger = open();
     const ask = (id: string, amount: string, budget?: string, caller = "me") =>
       ledger.hold(holdOf({ id, amount, budget, caller }));
@@ -101,7 +101,7 @@ await describeWithPostgres("a ledger", ({ url, pool, nameSchema }) => {
     await ledger.close();
   });
 
-  it("survives ends that lock callers in a circle: requests that one hold names and another record", async () => {
+  it("survives deadlocks between settlements whose holds and records name different callers", async () => {
     const schema = nameSchema();
     const first = open({ schema });
     const ledgers = [first, open({ schema }), open({ schema })];
@@ -125,28 +125,28 @@ await describeWithPostgres("a ledger", ({ url, pool, nameSchema }) => {
     await Promise.all(ledgers.map((ledger) => ledger.close()));
   });
 
-  it("ends the holds of a process that gave no sign of life, and of one that closed", async () => {
+  it("sweeps the holds of a process whose lease has expired, and of one that closed its ledger", async () => {
     const schema = nameSchema();
     let now = START;
     const options = { schema, now: () => now, leaseSeconds: 10 };
     const [dead, living, closed] = [open(options), open(options), open(options)];
-    await dead.hold(holdOf({ id: "of the dead" }));
-    await closed.hold(holdOf({ id: "of the closed" }));
+    await dead.hold(holdOf({ id: "of the dead process" }));
+    await closed.hold(holdOf({ id: "of the closed ledger" }));
     await closed.close();
     now += 6000;
-    await living.hold(holdOf({ id: "of the living" }));
+    await living.hold(holdOf({ id: "of the running process" }));
     const swept = await living.sweep({ onLost: "charge" });
-    expect(swept.map(({ id }) => id)).toEqual(["of the closed"]);
+    expect(swept.map(({ id }) => id)).toEqual(["of the closed ledger"]);
     now += 4000;
-    expect((await living.sweep({ onLost: "charge" })).map(({ id }) => id)).toEqual(["of the dead"]);
-    // It had only stood still: its next hold is a sign of life.
-    await dead.hold(holdOf({ id: "of one risen" }));
+    expect((await living.sweep({ onLost: "charge" })).map(({ id }) => id)).toEqual(["of the dead process"]);
+    // The process was only paused: its next hold renews its lease.
+    await dead.hold(holdOf({ id: "after the pause" }));
     expect(await living.sweep({ onLost: "charge" })).toEqual([]);
     expect(await living.balance("me")).toEqual({ settled: "1", held: "1" });
     await Promise.all([dead.close(), living.close()]);
   });
 
-  it("sweeps no hold that ended, or was made anew, since it was found", async () => {
+  it("does not sweep a hold that was ended or made again after it was found", async () => {
     const schema = nameSchema();
     const ledger = open({ schema });
     const hold = holdOf({ id: "req_1" });
@@ -175,7 +175,7 @@ await describeWithPostgres("a ledger", ({ url, pool, nameSchema }) => {
     await ledger.close();
   });
 
-  it("renews its lease by itself, on the clock of the database", async () => {
+  it("renews its lease automatically, by the clock of the database", async () => {
     const schema = nameSchema();
     const [one, other] = [open({ schema, leaseSeconds: 0.6 }), open({ schema, leaseSeconds: 0.6 })];
     await one.hold(holdOf({ id: "req_1" }));
@@ -186,33 +186,33 @@ await describeWithPostgres("a ledger", ({ url, pool, nameSchema }) => {
     await other.close();
   });
 
-  it("rejects within its time where another transaction has the balance, and then goes on", async () => {
+  it("rejects at the timeout if another transaction locks the balance, and works afterwards", async () => {
     const schema = nameSchema();
     const ledger = open({ schema, timeoutSeconds: 0.4 });
     await ledger.settle(recordOf({ id: "req_1", charge: "0.1" }));
     const client = await pool.connect();
     await client.query(`BEGIN; SELECT FROM "${schema}".balances FOR UPDATE`);
     const start = performance.now();
-    await expect(ledger.settle(recordOf({ id: "req_2" }))).rejects.toThrow("no answer in time");
+    await expect(ledger.settle(recordOf({ id: "req_2" }))).rejects.toThrow("did not respond in time");
     expect(performance.now() - start).toBeLessThan(2000);
     await client.query("COMMIT");
     client.release();
-    // As core does: again, though nobody knows whether the first time came to something.
+    // Core does the same: it repeats a settlement whose outcome is unknown.
     await ledger.settle(recordOf({ id: "req_2", charge: "0.1" }));
     expect(await ledger.balance("me")).toMatchObject({ held: "0" });
     expect(await readAll(ledger)).toHaveLength(2);
     await ledger.close();
   });
 
-  it("makes no hold after its time, when nobody asks for it any more", async () => {
+  it("makes no hold after the timeout, when its caller has given up", async () => {
     const schema = nameSchema();
     const ledger = open({ schema, timeoutSeconds: 0.3 });
     await ledger.settle(recordOf({ id: "req_1", charge: "0.1" }));
     const client = await pool.connect();
     await client.query(`BEGIN; SELECT FROM "${schema}".balances FOR UPDATE`);
-    await expect(ledger.hold(holdOf({ id: "req_2" }))).rejects.toThrow("no answer in time");
-    // As core does. Nobody knows yet what becomes of the hold.
-    await expect(ledger.release("req_2")).rejects.toThrow("no answer in time");
+    await expect(ledger.hold(holdOf({ id: "req_2" }))).rejects.toThrow("did not respond in time");
+    // Core does the same. It is not known yet whether the hold will be made.
+    await expect(ledger.release("req_2")).rejects.toThrow("did not respond in time");
     await client.query("COMMIT");
     client.release();
     await ledger.release("req_2");
@@ -221,12 +221,12 @@ await describeWithPostgres("a ledger", ({ url, pool, nameSchema }) => {
     await ledger.close();
   });
 
-  it("rejects within its time where all connections of the pool are taken", async () => {
+  it("rejects at the timeout if all connections of the pool are in use", async () => {
     const small = new Pool({ connectionString: url, max: 1 });
     const ledger = open({ pool: small, timeoutSeconds: 0.5 });
     await ledger.ready();
     const client = await small.connect();
-    await expect(ledger.balance("me")).rejects.toThrow("no answer in time");
+    await expect(ledger.balance("me")).rejects.toThrow("did not respond in time");
     client.release();
     expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0" });
     await ledger.close();
@@ -238,7 +238,7 @@ await describeWithPostgres("a ledger", ({ url, pool, nameSchema }) => {
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'calotype-test-victim'",
     );
 
-  it("goes on after its connections were ended, idle or in use", async () => {
+  it("works after its connections were ended, idle or in use", async () => {
     const own = new Pool({ connectionString: url, application_name: "calotype-test-victim", max: 4 });
     const ledger = open({ pool: own });
     const settle = (from: number): Promise<unknown> =>
@@ -256,10 +256,10 @@ await describeWithPostgres("a ledger", ({ url, pool, nameSchema }) => {
     await own.end();
   });
 
-  it("closes when all is written, leaves the pool open, and rejects afterwards", async () => {
+  it("closes when everything is written, leaves the pool open, and rejects afterwards", async () => {
     const schema = nameSchema();
     const ledger = open({ schema });
-    // Though the tables are not even there yet.
+    // The tables do not exist yet.
     const pending = ledger.settle(recordOf({ id: "req_1", charge: "0.1" }));
     await Promise.all([ledger.close(), ledger.close(), pending]);
     await expect(ledger.balance("me")).rejects.toThrow("The ledger is closed.");
@@ -270,7 +270,7 @@ await describeWithPostgres("a ledger", ({ url, pool, nameSchema }) => {
     expect(pool.listenerCount("error")).toBe(0);
   });
 
-  it("loses old records to a prune, but those that wait for their delivery, and no balance", async () => {
+  it("loses old delivered records to a prune, but no balance and no undelivered record", async () => {
     const schema = nameSchema();
     const ledger = open({ schema });
     const times = ["2025-12-31T23:59:59.999Z", "2026-01-01T00:00:00.000Z"];
@@ -292,7 +292,7 @@ await describeWithPostgres("a ledger", ({ url, pool, nameSchema }) => {
 });
 
 it.each(["then", "1", "Jan 5", "2026-01-01", "2026-01-01T00:00:00", "2026-02-30T00:00Z"])(
-  "a prune before %j is refused, and asks the database for nothing",
+  "a prune before %j is rejected without a query",
   async (before) => {
     const pool = new Pool({ connectionString: "postgres://nobody@127.0.0.1:1/nothing" });
     await expect(prunePostgresLedger({ pool, before })).rejects.toThrow(
@@ -303,7 +303,7 @@ it.each(["then", "1", "Jan 5", "2026-01-01", "2026-01-01T00:00:00", "2026-02-30T
   },
 );
 
-it("where nothing listens a call rejects soon, and the next one tries again", async () => {
+it("if no server listens, a call rejects soon, and the next call tries again", async () => {
   const server = createServer((socket) => socket.destroy()).listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();
@@ -322,18 +322,18 @@ it("where nothing listens a call rejects soon, and the next one tries again", as
   await pool.end();
 });
 
-it("where the server is silent a call rejects in time", async () => {
+it("if the server does not respond, a call rejects at the timeout", async () => {
   const server = createServer(() => undefined).listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();
   const port = typeof address === "object" ? address?.port : undefined;
   const pool = new Pool({ connectionString: `postgres://nobody@127.0.0.1:${port}/nothing` });
   const ledger = createPostgresLedger({ pool, timeoutSeconds: 0.2 });
-  await expect(ledger.balance("me")).rejects.toThrow("no answer in time");
+  await expect(ledger.balance("me")).rejects.toThrow("did not respond in time");
   server.close();
 });
 
-it.each([0, -1, Number.NaN, Infinity])("%d seconds are refused", (seconds) => {
+it.each([0, -1, Number.NaN, Infinity])("%d seconds are rejected", (seconds) => {
   const pool = new Pool();
   expect(() => createPostgresLedger({ pool, leaseSeconds: seconds })).toThrow("leaseSeconds must be");
   expect(() => createPostgresLedger({ pool, timeoutSeconds: seconds })).toThrow("timeoutSeconds must be");

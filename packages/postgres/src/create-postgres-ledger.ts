@@ -10,45 +10,49 @@ import { quoteSchema } from "./schema-name.js";
 import { createSweep } from "./sweep.js";
 import { createStatements, createUnsureHolds, createWrites } from "./writes.js";
 
-/** What {@link createPostgresLedger} takes. */
+/** The options of {@link createPostgresLedger}. */
 export interface PostgresLedgerOptions {
-  /** A `Pool` of `pg`, yours to make and to end. The ledger uses up to four of its connections at once. */
+  /** A `Pool` of `pg`. You create and end it. The ledger uses up to four of its connections at the same time. */
   readonly pool: PostgresPool;
-  /** The schema with the tables of the ledger, of its own. Default `"calotype"`. */
+  /** The schema of the ledger's tables. Nothing else may use it. Default `"calotype"`. */
   readonly schema?: string | undefined;
   /**
-   * Whether the first use makes or changes the tables where they are not of this version. Default true; false where
-   * the pool's user may not, see {@link migratePostgresLedger}.
+   * Whether the first call creates the tables, or changes those of an older version. Default true. Set it to false if
+   * the pool's user may not do this, and call {@link migratePostgresLedger} as another user.
    */
   readonly migrate?: boolean | undefined;
   /**
-   * A process that gave no sign of life for so many seconds is dead, and its open holds are lost.
-   * Default 30; longer than any pause of the process that you expect.
+   * A process that has not renewed its lease for this time, in seconds, is considered dead, and its open holds are
+   * lost. More than 0, at most 86,400, default 30. Choose a time longer than any pause of the process that you
+   * expect.
    */
   readonly leaseSeconds?: number | undefined;
-  /** So long the ledger waits for PostgreSQL before a call rejects; `totals` for five minutes. Default 10 seconds. */
+  /**
+   * A call rejects if PostgreSQL takes longer than this time, in seconds. `totals` may take five minutes. More than
+   * 0, at most 86,400, default 10.
+   */
   readonly timeoutSeconds?: number | undefined;
-  /** The clock, milliseconds since 1970. Default the clock of the database, which is one for all machines. */
+  /** Returns the time in milliseconds since 1970. Default: the clock of the database, which all machines share. */
   readonly now?: (() => number) | undefined;
 }
 
 /** A ledger on PostgreSQL. */
 export interface PostgresLedger extends Ledger {
   /**
-   * Resolves when PostgreSQL can be reached and the tables are there; rejects with what is wrong. The first use does
-   * the same: call it at start to learn it earlier.
+   * Resolves when PostgreSQL can be reached and the tables exist. Rejects with the reason otherwise. Every other
+   * method does the same first; call this one at startup to notice problems early.
    */
   ready(): Promise<void>;
   /**
-   * Waits for what was asked for until now; later calls reject. The holds that are still open are lost at once and
-   * not only when the lease has run out: the next `sweep` of any process ends them. The pool stays open.
+   * Waits for the calls made so far; later calls reject. Holds that are still open are lost at once, not only when
+   * the lease expires: the next `sweep` of any process ends them. The pool stays open.
    */
   close(): Promise<void>;
 }
 
 /**
- * The durable ledger of any number of processes and machines, in one schema of a PostgreSQL database. Connects when
- * it is first used. Throws where an option is wrong.
+ * Creates a persistent ledger for any number of processes and machines, in one schema of a PostgreSQL database. It
+ * connects when it is first used.
  *
  * @example
  * ```ts
@@ -92,7 +96,7 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
     try {
       const [opened] = await Promise.allSettled([opening]);
       if (opening === undefined || opened.status === "rejected") return;
-      // What waited for the tables goes into the queues first.
+      // Calls that waited for the tables must enter the queues first.
       await nextTurn();
       await writes.settled();
       await owner.leave();
@@ -146,7 +150,7 @@ function toMilliseconds(
   return seconds * 1000;
 }
 
-/** Does something once, also for those who ask meanwhile; where it fails the next one to ask tries again. */
+/** Runs the work once. Calls during the run share its promise. After a failure, the next call runs it again. */
 function once(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;
   const attempt = async (): Promise<void> => {

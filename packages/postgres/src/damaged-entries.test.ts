@@ -12,12 +12,12 @@ import { readAll } from "./testing/read-all.js";
 const OLD_OWNER = "00000000-0000-4000-8000-000000000000";
 
 await describeWithPostgres("a schema of version 0.1.0", ({ pool, nameSchema }) => {
-  /** The schema as 0.1.0 made it, with some requests that it held and settled. */
+  /** A schema as version 0.1.0 created it, with some holds and records. */
   const openOld = async () => {
     const schema = nameSchema();
     const database = createDatabase(pool, 10_000);
     await migrate(database, { schema, steps: MIGRATIONS.slice(0, 1), mayChange: true });
-    /** As a process of 0.1.0 holds. */
+    /** Makes a hold as a process of version 0.1.0 does. */
     const holdAsBefore = async (id: string, model = "seedream"): Promise<void> => {
       const { ttlMs: _, ...hold } = holdOf({ id, model, expiresAt: START });
       await pool.query(`SELECT * FROM "${schema}".hold($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, [
@@ -47,7 +47,7 @@ await describeWithPostgres("a schema of version 0.1.0", ({ pool, nameSchema }) =
     return { schema, holdAsBefore, settled };
   };
 
-  it("opens with its records, holds and balances, and its holds end", async () => {
+  it("opens with its records, holds and balances, and its holds can be ended", async () => {
     const { schema, holdAsBefore, settled } = await openOld();
     for (const id of ["a", "b", "c"]) await holdAsBefore(id);
     const ledger = createPostgresLedger({ pool, schema });
@@ -63,7 +63,7 @@ await describeWithPostgres("a schema of version 0.1.0", ({ pool, nameSchema }) =
     await ledger.close();
   });
 
-  it("serves processes of 0.1.0 that still run after it was changed", async () => {
+  it("works for running processes of 0.1.0 after its migration", async () => {
     const { schema, holdAsBefore } = await openOld();
     const ledger = createPostgresLedger({ pool, schema });
     await ledger.ready();
@@ -80,10 +80,10 @@ await describeWithPostgres("a schema of version 0.1.0", ({ pool, nameSchema }) =
     await ledger.close();
   });
 
-  it("may have a hold whose names no record can have: the others are swept, dead owners removed, records delivered", async () => {
+  it("may have a hold that cannot become a record: the others are swept, dead owners removed, records delivered", async () => {
     const { schema, holdAsBefore } = await openOld();
     for (const [at, model] of ["a", noise(3000), "b", "c"].entries()) await holdAsBefore(`req_${at}`, model);
-    // And one that cannot even be read.
+    // One hold cannot be parsed.
     await pool.query(`UPDATE "${schema}".holds SET hold = '{"time":7}' WHERE id = 'req_3'`);
     await pool.query(`UPDATE "${schema}".owners SET alive_until = now() - interval '1 hour'`);
     const ledger = createPostgresLedger({ pool, schema });
@@ -114,7 +114,7 @@ await describeWithPostgres("a schema of version 0.1.0", ({ pool, nameSchema }) =
     await ledger.close();
   });
 
-  it("may have records that cannot be read: the others are delivered, as many as are asked for", async () => {
+  it("may have records that cannot be parsed: the others are delivered, up to the requested number", async () => {
     const schema = nameSchema();
     const ledger = createPostgresLedger({ pool, schema, now: () => START });
     for (let at = 1; at <= 6; at++) await ledger.settle(recordOf({ id: `req_${at}` }));

@@ -114,16 +114,16 @@ async function sendOver(client: PostgresClient, { sql, values }: SqlQuery): Prom
 }
 
 /**
- * The present time in SQL, from a parameter with milliseconds since 1970, or `null` for the clock of the database:
- * the clocks of several machines differ, and leases are then cut short by those that are ahead.
+ * The current time in SQL, from a parameter in milliseconds since 1970, or `null` for the clock of the database.
+ * Clocks of several machines differ, and one that is ahead would shorten the leases of the others.
  */
 export const toClock = (parameter: string): string =>
   `coalesce(to_timestamp(${parameter}::float8 / 1000), clock_timestamp())`;
 
-/** A row, every column as text; `undefined` when there is none. */
+/** A row with every column as a string, or `undefined` if there is no row. */
 export type Row = Readonly<Record<string, unknown>> | undefined;
 
-/** The text in a column that is always there. */
+/** Returns the string in a column that is never null. */
 export function readText(row: Row, column: string): string {
   const value = row?.[column];
   if (typeof value !== "string") {
@@ -132,7 +132,7 @@ export function readText(row: Row, column: string): string {
   return value;
 }
 
-/** The number in a column that is always there. */
+/** Returns the number in a column that is never null. */
 export function readNumber(row: Row, column: string): number {
   return Number(readText(row, column));
 }

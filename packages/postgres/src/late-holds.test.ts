@@ -6,7 +6,7 @@ import { describeWithPostgres } from "./testing/describe-with-postgres.js";
 import { holdOf, recordOf } from "./testing/entries.js";
 import { readAll } from "./testing/read-all.js";
 
-/** Stands in the statement of a hold only. */
+/** A string that only the statement of a hold contains. */
 const HOLD_STATEMENT = ".make_holds(";
 
 await describeWithPostgres("a hold that the network delays", ({ url, pool, nameSchema }) => {
@@ -32,7 +32,7 @@ await describeWithPostgres("a hold that the network delays", ({ url, pool, nameS
   it("is not made after its release", async () => {
     const { proxy, ledger, count, close } = await open(0.5);
     proxy.delay(HOLD_STATEMENT);
-    await expect(ledger.hold(holdOf({ id: "req_1" }))).rejects.toThrow("no answer in time");
+    await expect(ledger.hold(holdOf({ id: "req_1" }))).rejects.toThrow("did not respond in time");
     await ledger.release("req_1");
     expect(proxy.delayed()).toBe(1);
     await proxy.deliver();
@@ -43,7 +43,7 @@ await describeWithPostgres("a hold that the network delays", ({ url, pool, nameS
     await close();
   });
 
-  it("is not made after its release, though it was sent again and then held and released", async () => {
+  it("is not made after its release, if it was sent twice and the second statement made it", async () => {
     const { proxy, ledger, count, close } = await open(10);
     proxy.delay(HOLD_STATEMENT);
     const held = ledger.hold(holdOf({ id: "req_1" }));
@@ -59,7 +59,7 @@ await describeWithPostgres("a hold that the network delays", ({ url, pool, nameS
     await close();
   });
 
-  it("is not made after its request was refused for its budget, which has room by then", async () => {
+  it("is not made after its request was refused for its budget, even if the budget has room by then", async () => {
     const { proxy, ledger, count, close } = await open(10);
     await ledger.hold(holdOf({ id: "req_0", amount: "1" }));
     proxy.delay(HOLD_STATEMENT);
@@ -76,7 +76,7 @@ await describeWithPostgres("a hold that the network delays", ({ url, pool, nameS
     await close();
   });
 
-  it("does not hold twice what was settled meanwhile", async () => {
+  it("is not made after it was sent again and settled", async () => {
     const { proxy, ledger, close } = await open(10);
     proxy.delay(HOLD_STATEMENT);
     const held = ledger.hold(holdOf({ id: "req_1" }));
@@ -92,10 +92,10 @@ await describeWithPostgres("a hold that the network delays", ({ url, pool, nameS
     await close();
   });
 
-  it("fails alone of those that are sent with it", async () => {
+  it("fails alone if it is sent together with others", async () => {
     const { proxy, ledger, close } = await open(0.5);
     proxy.delay(HOLD_STATEMENT);
-    await expect(ledger.hold(holdOf({ id: "req_1" }))).rejects.toThrow("no answer in time");
+    await expect(ledger.hold(holdOf({ id: "req_1" }))).rejects.toThrow("did not respond in time");
     await ledger.release("req_1");
     await proxy.deliver();
     const results = await Promise.allSettled(
@@ -108,13 +108,13 @@ await describeWithPostgres("a hold that the network delays", ({ url, pool, nameS
     await close();
   });
 
-  it("leaves a marker for a day, and none if nothing was unsure", async () => {
+  it("leaves a marker for a day, and none if its outcome was known", async () => {
     const { proxy, ledger, count, query, close } = await open(0.5);
     await ledger.hold(holdOf({ id: "req_0" }));
     await ledger.release("req_0");
     expect(await count("released_holds")).toBe(0);
     proxy.delay(HOLD_STATEMENT);
-    await expect(ledger.hold(holdOf({ id: "req_1" }))).rejects.toThrow("no answer in time");
+    await expect(ledger.hold(holdOf({ id: "req_1" }))).rejects.toThrow("did not respond in time");
     await ledger.release("req_1");
     await proxy.deliver();
     await ledger.sweep({ onLost: "charge" });

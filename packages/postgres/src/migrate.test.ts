@@ -15,7 +15,7 @@ await describeWithPostgres("a schema", ({ url, pool, nameSchema }) => {
     await migrate(database, { schema, steps, mayChange });
   const read = async (sql: string): Promise<unknown[]> => (await pool.query(sql)).rows;
 
-  it("of an older format gets the steps that it lacks, and keeps what it has", async () => {
+  it("of an older format gets the missing steps, and keeps its data", async () => {
     const schema = nameSchema();
     await migrateTo(schema, [FIRST]);
     await migrateTo(schema, [FIRST, SECOND]);
@@ -24,7 +24,7 @@ await describeWithPostgres("a schema", ({ url, pool, nameSchema }) => {
     expect(await read(`SELECT * FROM "${schema}".format`)).toEqual([{ version: 2 }]);
   });
 
-  it("stays as it was where a step fails", async () => {
+  it("is unchanged if a step fails", async () => {
     const schema = nameSchema();
     await migrateTo(schema, [FIRST]);
     const broken = `${SECOND} INSERT INTO nowhere VALUES (1);`;
@@ -35,12 +35,12 @@ await describeWithPostgres("a schema", ({ url, pool, nameSchema }) => {
     expect(await read(`SELECT * FROM "${schema}".format`)).toEqual([{ version: 1 }]);
   });
 
-  it("tells why a step failed, also where the connection went with it", async () => {
+  it("reports why a step failed, also if the connection was lost", async () => {
     const suicide = "SELECT pg_terminate_backend(pg_backend_pid())";
     await expect(migrateTo(nameSchema(), [FIRST, suicide])).rejects.toThrow("terminating connection");
   });
 
-  it("of a newer format is refused", async () => {
+  it("of a newer format is rejected", async () => {
     const schema = nameSchema();
     await migrateTo(schema, [FIRST, SECOND]);
     await expect(migrateTo(schema, [FIRST])).rejects.toThrow(
@@ -48,7 +48,7 @@ await describeWithPostgres("a schema", ({ url, pool, nameSchema }) => {
     );
   });
 
-  it("that may not be changed must be of this format", async () => {
+  it("must have the current format if it may not be changed", async () => {
     const schema = nameSchema();
     await expect(migrateTo(schema, [FIRST], false)).rejects.toThrow("run migratePostgresLedger first");
     await migrateTo(schema, [FIRST]);
@@ -58,7 +58,7 @@ await describeWithPostgres("a schema", ({ url, pool, nameSchema }) => {
     );
   });
 
-  it("with another program's tables of the same names is refused, and stays as it was", async () => {
+  it("with another program's tables of the same names is rejected and not changed", async () => {
     const schema = nameSchema();
     await pool.query(`CREATE SCHEMA "${schema}"; CREATE TABLE "${schema}".records (mine text)`);
     const ledger = createPostgresLedger({ pool, schema });
@@ -69,7 +69,7 @@ await describeWithPostgres("a schema", ({ url, pool, nameSchema }) => {
     ).toEqual([{ table_name: "records" }]);
   });
 
-  it("is made by one of fifty that start at once", async () => {
+  it("is created once by fifty ledgers that start at the same time", async () => {
     const schema = nameSchema();
     const crowd = new Pool({ connectionString: url, max: 15 });
     const ledgers = Array.from({ length: 50 }, () => createPostgresLedger({ pool: crowd, schema }));
@@ -81,7 +81,7 @@ await describeWithPostgres("a schema", ({ url, pool, nameSchema }) => {
     await crowd.end();
   });
 
-  it("serves a user that may only read and write its tables", async () => {
+  it("works for a user that may only read and write its tables", async () => {
     const schema = nameSchema();
     const role = `${schema}_user`;
     await migratePostgresLedger({ pool, schema });

@@ -5,13 +5,13 @@ import { guardPool, type PostgresPool } from "./pool.js";
 import { codeOf } from "./postgres-error.js";
 import { quoteSchema } from "./schema-name.js";
 
-/** The changes wait for transactions that use the tables: 5 seconds for each lock, and two minutes in total. */
+/** A migration waits for transactions that use the tables: 5 seconds for each lock, and two minutes in total. */
 const TIMEOUT_MS = 120_000;
 
 /**
- * Makes the tables of a ledger, or brings them to the format of this version. For a step of a deployment whose user
- * may do it, where the gateway's own user may not; otherwise a ledger does it by itself. May run many times, and many
- * at once. Rejects with the reason where the schema cannot be used.
+ * Creates the tables of a ledger, or updates them to the format of this version. A ledger does this by itself, so you
+ * need this function only if the gateway's user may not create tables: call it during deployment as another user. It
+ * may be called any number of times, also in parallel. Rejects with the reason if the schema cannot be used.
  *
  * @example
  * ```ts
@@ -37,21 +37,21 @@ export async function migratePostgresLedger(options: {
   }
 }
 
-/** Where the tables are, and whether this process may make and change them. */
+/** Where the tables are, and whether this process may create and change them. */
 export interface MigrateOptions {
   /** The name of the schema. */
   readonly schema: string;
-  /** False: a schema that lacks steps is an error. */
+  /** If false, a schema with missing steps is an error. */
   readonly mayChange: boolean;
   readonly steps?: readonly string[];
 }
 
-/** The oldest version that has all that the ledger asks for. */
+/** The oldest supported version of PostgreSQL. */
 const OLDEST_SERVER = 13;
 
 /**
- * Brings the schema to the newest format, in one transaction: of many that start at once, one does it. Throws where
- * the schema cannot be used, with the reason.
+ * Updates the schema to the newest format in one transaction. If several processes start at the same time, one of
+ * them does it. Throws with the reason if the schema cannot be used.
  */
 export async function migrate(database: Database, options: MigrateOptions): Promise<void> {
   const { schema, steps = MIGRATIONS, mayChange } = options;
@@ -78,7 +78,7 @@ async function takeSteps(
 ): Promise<void> {
   const quoted = quoteSchema(schema);
   await send({ sql: "SELECT pg_advisory_xact_lock($1)", values: [lockKeyOf(schema)] });
-  // Again, now that nobody else is at it: another process may have been faster.
+  // Read it again under the lock: another process may have been faster.
   const format = await readFormat(send, { schema, steps });
   if (format === steps.length) return;
   if (format === undefined) await createFormat(send, schema);
@@ -92,19 +92,22 @@ async function takeSteps(
 async function createFormat(send: Send, schema: string): Promise<void> {
   const quoted = quoteSchema(schema);
   const known = await send({ sql: "SELECT FROM pg_namespace WHERE nspname = $1", values: [schema] });
-  // Not by IF NOT EXISTS: that asks for the right to make schemas though there is none to be made.
+  // Not CREATE SCHEMA IF NOT EXISTS, which needs the permission to create schemas even if the schema exists.
   if (known.length === 0) await send({ sql: `CREATE SCHEMA ${quoted}`, values: [] });
   await send({ sql: `CREATE TABLE ${quoted}.format (version integer NOT NULL)`, values: [] });
   await send({ sql: `INSERT INTO ${quoted}.format VALUES (0)`, values: [] });
 }
 
-/** How many steps the schema has seen; `undefined` of one that is not ours yet. Throws where there are too many. */
+/**
+ * Returns the number of steps that the schema has had; `undefined` if the ledger has no tables yet. Throws if the
+ * schema is of a newer version.
+ */
 async function readFormat(
   send: Send,
   { schema, steps = MIGRATIONS }: Pick<MigrateOptions, "schema" | "steps">,
 ): Promise<number | undefined> {
   const quoted = quoteSchema(schema);
-  // Not by to_regclass: that may answer out of what this connection knew before it waited for the lock.
+  // Not to_regclass, which may use what this connection cached before it waited for the lock.
   const found = await send({
     sql: `SELECT FROM pg_class WHERE relname = 'format'
       AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = $1)`,
@@ -135,13 +138,13 @@ async function assertServer(send: Send): Promise<void> {
   }
 }
 
-/** Where Node tried several addresses in vain, its error has a code and no message. */
+/** If Node could not connect to any of several addresses, its error has a code and no message. */
 function explain(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   return message === "" ? codeOf(error) : message;
 }
 
-/** Advisory locks have numbers, one space of them for a whole database. */
+/** An advisory lock is identified by a number, which all programs of a database share. */
 function lockKeyOf(schema: string): string {
   return createHash("sha256").update(`@calotype/postgres ${schema}`).digest().readBigInt64BE().toString();
 }

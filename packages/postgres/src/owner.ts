@@ -1,26 +1,26 @@
 import { randomUUID } from "node:crypto";
 import { type Database, toClock } from "./database.js";
 
-/** This ledger object, as the holds that it makes name it. The first of them makes it known to the others. */
+/** The owner of the holds that this ledger object makes. The first hold stores the owner in the database. */
 export interface Owner {
   readonly id: string;
   readonly leaseMs: number;
   /** Milliseconds since 1970, or `null` for the clock of the database. */
   now(): number | null;
-  /** Says that this process lives, for the length of the lease. */
+  /** Renews the lease of this process. */
   renew(): Promise<void>;
-  /** Says that this process ends. */
+  /** Ends the lease of this process, so that its holds are lost. */
   leave(): Promise<void>;
 }
 
-/** Where an owner is kept, and how long a sign of life of it counts. */
+/** Where an owner is stored, and how long its lease lasts. */
 export interface OwnerOptions {
   readonly schema: string;
   readonly leaseMs: number;
   readonly now: () => number | null;
 }
 
-/** An owner that nobody knows yet. */
+/** Creates an owner that is not stored yet. */
 export function createOwner(database: Database, { schema, leaseMs, now }: OwnerOptions): Owner {
   const id = randomUUID();
   return {

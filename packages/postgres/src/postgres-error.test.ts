@@ -10,7 +10,7 @@ it.each([
   ["too many connections", { code: "53300" }, "transient"],
   ["a replica", { code: "25006" }, "transient"],
   ["a reset", { code: "ECONNRESET" }, "transient"],
-  ["what pg says of a lost connection", { message: "Connection terminated unexpectedly" }, "transient"],
+  ["pg's message for a lost connection", { message: "Connection terminated unexpectedly" }, "transient"],
   ["a value too long", { code: "22001" }, "refusal"],
   ["a null", { code: "23502" }, "refusal"],
   ["a key too large for its index", { code: "54000" }, "refusal"],
@@ -18,7 +18,7 @@ it.each([
   ["a missing right", { code: "42501" }, "neither"],
   ["a wrong password", { code: "28P01" }, "neither"],
   ["a full disk", { code: "53100" }, "neither"],
-  ["a lock that was not had in time", { code: "55P03" }, "neither"],
+  ["a lock that was not available in time", { code: "55P03" }, "neither"],
   ["a statement that took too long", { code: "57014" }, "neither"],
   ["anything else", { message: "x is not a function" }, "neither"],
 ])("%s (%j) is %s", (_what, fields, kind) => {

@@ -1,26 +1,26 @@
-/** Two transactions waited for each other, or met; https://www.postgresql.org/docs/current/errcodes-appendix.html */
+/** Serialization failures and deadlocks; https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const COLLISIONS = new Set(["40P01", "40001"]);
 
 /**
- * The server ends or starts, is full, or is a replica since a failover; or the network failed: classes and codes of
- * PostgreSQL, and what Node and `pg` say.
+ * The server shuts down, starts, has too many connections, or is a replica since a failover; or the network failed.
+ * Classes and codes of PostgreSQL, and errors of Node and `pg`.
  */
 const LOST_CONNECTION =
   /^(?:08\w{3}|57P0[1-5]|53300|25006|ECONNRESET|ECONNREFUSED|ECONNABORTED|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|EPIPE|ENOENT|ETIMEDOUT)$|^Connection terminated|^Client was closed|not queryable/;
 
-/** The five letters of PostgreSQL, or the name of Node's error; `""` of anything else. */
+/** The five-character code of PostgreSQL, or the code of Node's error; `""` for any other value. */
 export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 }
 
-/** Whether the same statement may succeed when it is sent again. What is sent again must bear being done twice. */
+/** Whether the same statement may succeed if it is sent again. Only use it for statements that may run twice. */
 export function isTransient(error: unknown): boolean {
   return COLLISIONS.has(codeOf(error)) || isLostConnection(error);
 }
 
-/** Whether one of several things that were asked for together may be at fault, and the others not. */
+/** Whether the server rejected the data of one item in a batch, so that the others may succeed without it. */
 export function isRefusal(error: unknown): boolean {
-  // Of the classes of errors: 21 to 23, data and constraints, 54, a limit such as that of the size of a key.
+  // Classes 21 to 23: data and constraints. Class 54: a limit, such as the size of a key.
   return /^(?:2[123]|54)\w{3}$/.test(codeOf(error));
 }
 

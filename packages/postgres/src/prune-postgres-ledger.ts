@@ -3,7 +3,7 @@ import { createDatabase, type SqlQuery } from "./database.js";
 import { guardPool, type PostgresPool } from "./pool.js";
 import { quoteSchema } from "./schema-name.js";
 
-/** What {@link prunePostgresLedger} takes. */
+/** The options of {@link prunePostgresLedger}. */
 export interface PruneOptions {
   readonly pool: PostgresPool;
   /** Default `"calotype"`. */
@@ -13,17 +13,20 @@ export interface PruneOptions {
    * `2025-01-01T00:00:00Z`. A date without a time, or a time without a zone, is refused.
    */
   readonly before: string;
-  /** Whether those go, too, that `onUsage` was not given yet; for a gateway that has none. Default false. */
+  /**
+   * Whether records that were not delivered to `onUsage` yet are removed too. For gateways without `onUsage`. Default
+   * false.
+   */
   readonly undelivered?: boolean | undefined;
 }
 
-/** Bounds one transaction, so that nobody waits for it. */
+/** The maximum number of records that one transaction removes, so that it is short. */
 const BATCH = 5000;
 const TIMEOUT_MS = 120_000;
 
 /**
- * Removes old records, and gives their number. Balances stay as they are, so that budgets still count what was
- * spent. The ids are forgotten: leave those of the last days, whose settlement may come late.
+ * Removes old records and returns their number. Balances do not change, so budgets still count the removed charges.
+ * Keep the records of the last days: if a request is settled late and its record was removed, it is charged twice.
  *
  * @throws RangeError if `before` is not an ISO 8601 time with a zone. Then nothing is removed.
  * @example

@@ -15,7 +15,7 @@ await describeWithPostgres("with 20,000 records", ({ pool, nameSchema }) => {
 
   beforeAll(async () => {
     await migratePostgresLedger({ pool, schema: name });
-    // One a minute for two weeks, of 100 callers, 20 models and 50 channels.
+    // One record per minute for two weeks, of 100 callers, 20 models and 50 channels.
     await pool.query(`INSERT INTO ${schema}.records
       SELECT 'req_' || n, 'settled', timestamptz '2026-01-01Z' + n * interval '1 minute', 'caller-' || n * 7919 % 100,
         'model-' || n * 7907 % 20, 'channel-' || n * 7901 % 50, 1, 0.25, json_build_object('id', repeat('x', 500))
@@ -31,7 +31,7 @@ await describeWithPostgres("with 20,000 records", ({ pool, nameSchema }) => {
     return rows.map((row) => row["QUERY PLAN"]).join("\n");
   };
 
-  describe("a page is searched in an index", () => {
+  describe("a page of records is read from an index", () => {
     it.each([
       [{}, "records_by_time"],
       [{ from: FROM, to: TO }, "records_by_time"],
@@ -41,14 +41,14 @@ await describeWithPostgres("with 20,000 records", ({ pool, nameSchema }) => {
       [{ channel: "channel-7", from: FROM }, "records_by_channel"],
     ])("%j", async (filter, index) => {
       const plan = await planOf(toPageQuery(schema, { filter, size: 50, cursor: CURSOR }));
-      // Where a page is nearly all that there is, it may be sorted.
+      // If a page contains nearly all records, PostgreSQL may sort it.
       expect(plan).toMatch(new RegExp(`Index Scan (?:using|on) ${index}`));
       expect(plan).not.toContain("Seq Scan");
       expect(plan).toMatch(/Index Cond: .*ROW\("?time"?, id\) > ROW/);
     });
   });
 
-  describe("totals of a time read no record", () => {
+  describe("totals of a period read only the index", () => {
     it.each<TotalsKey>(["caller", "model", "channel", "day"])("by %s", async (by) => {
       expect(await planOf(toTotalsQuery(schema, by, { from: FROM, to: TO }))).toContain(
         "Index Only Scan using records_by_time on records",
@@ -56,7 +56,7 @@ await describeWithPostgres("with 20,000 records", ({ pool, nameSchema }) => {
     });
   });
 
-  describe("totals with a filter search an index", () => {
+  describe("totals with a filter use an index", () => {
     it.each(["caller", "model", "channel"] as const)("by %s", async (by) => {
       const plan = await planOf(toTotalsQuery(schema, "day", { [by]: `${by}-7`, from: FROM, to: TO }));
       expect(plan).toMatch(/Index (?:Only )?Scan (?:using|on) records_by_/);
@@ -65,7 +65,7 @@ await describeWithPostgres("with 20,000 records", ({ pool, nameSchema }) => {
   });
 });
 
-it.each(["from", "to"] as const)("a time that is none is refused by its name: %s", (name) => {
+it.each(["from", "to"] as const)("an invalid time is rejected by name: %s", (name) => {
   const filter = { [name]: "yesterday" };
   expect(() => toPageQuery("x", { filter, size: 500 })).toThrow(`${name} must be an ISO 8601 time`);
 });

@@ -8,10 +8,10 @@ import {
 import { type Database, readNumber, readText, type SqlQuery } from "./database.js";
 
 const PAGE_SIZE = 500;
-/** Totals read every record that they count. */
+/** The time limit of totals, which read every record that they count. */
 const TOTALS_TIMEOUT_MS = 300_000;
 
-/** Reads what was used out of a schema. */
+/** Creates the reports of a schema. */
 export function createReports(database: Database, schema: string): UsageReports {
   return {
     balance: async (caller) => {
@@ -23,7 +23,7 @@ export function createReports(database: Database, schema: string): UsageReports 
       if (row === undefined) return { settled: "0", held: "0" };
       return { settled: readText(row, "settled"), held: readText(row, "held") };
     },
-    // In pages: a cursor would keep a connection and an old snapshot for as long as the reader likes.
+    // In pages, because a cursor would occupy a connection and keep an old snapshot until the reader has finished.
     records: async function* (filter = {}) {
       checkFilter(filter);
       let rows = await database.run(toPageQuery(schema, { filter, size: PAGE_SIZE }));
@@ -51,26 +51,26 @@ export function createReports(database: Database, schema: string): UsageReports 
   };
 }
 
-/** Where a page begins: behind this record. */
+/** The last record of the previous page. */
 interface Cursor {
   readonly time: string;
   readonly id: string;
 }
 
-/** Which records a page holds. */
+/** Which records a page contains. */
 export interface Page {
   readonly filter: RecordFilter;
   readonly size: number;
   readonly cursor?: Cursor | undefined;
 }
 
-/** In the order of time, then id; from the first record, or from behind the last of the page before. */
+/** The statement of a page, ordered by time, then id. */
 export function toPageQuery(schema: string, { filter, size, cursor }: Page): SqlQuery {
   const { from, ...others } = filter;
   const { conditions, values } = toConditions(cursor === undefined ? filter : others);
   if (from !== undefined) toInstant(from, "from");
   if (cursor !== undefined) {
-    // Not toInstant: records of 0.1.0 may have a time that is refused today.
+    // Not toInstant, which rejects some times that records of 0.1.0 may have.
     const [time, id] = [values.push(Date.parse(cursor.time)), values.push(cursor.id)];
     conditions.push(`(time, id) > (to_timestamp($${time}::float8 / 1000), $${id})`);
   }
@@ -88,7 +88,7 @@ const KEYS: Readonly<Record<TotalsKey, string>> = {
   day: "to_char(time AT TIME ZONE 'UTC', 'YYYY-MM-DD') COLLATE \"C\"",
 };
 
-/** A row for each key. */
+/** The statement of totals, with one row per key. */
 export function toTotalsQuery(schema: string, by: TotalsKey, filter: RecordFilter): SqlQuery {
   const { conditions, values } = toConditions(filter);
   return {

@@ -26,7 +26,7 @@ function watchUncaught(): readonly Error[] {
   return uncaught;
 }
 
-it("a session that the server ends in the segment in which it began raises no uncaught error", async () => {
+it("a session that the server starts and ends in one TCP segment causes no uncaught error", async () => {
   const uncaught = watchUncaught();
   const server = await startTerminatingServer();
   const pool = new Pool({ connectionString: server.url });
@@ -53,7 +53,7 @@ await describeWithPostgres("sessions of a ledger", ({ url, pool, nameSchema }) =
     return rowCount ?? 0;
   };
 
-  it("may be ended again and again under load: nothing is uncaught, and every charge is kept once", async () => {
+  it("may be ended repeatedly under load: there is no uncaught error, and every charge counts once", async () => {
     const uncaught = watchUncaught();
     const application = nameApplication();
     const own = new Pool({ connectionString: url, application_name: application, max: 4, maxUses: 2 });
@@ -68,7 +68,7 @@ await describeWithPostgres("sessions of a ledger", ({ url, pool, nameSchema }) =
           await ledger.settle(recordOf({ id, charge: "1" }));
           kept.add(id);
         } catch {
-          // It met four ended sessions in a row. Core would ask again.
+          // Four attempts in a row lost their session. Core would try again.
           await ledger.release(id).catch(() => undefined);
         }
       }
@@ -92,7 +92,7 @@ await describeWithPostgres("sessions of a ledger", ({ url, pool, nameSchema }) =
     await own.end();
   });
 
-  it("leave one listener for each event of a shared pool, and none after the last ledger closed", async () => {
+  it("add one listener for each event to a shared pool, and remove it when the last ledger has closed", async () => {
     const shared = new Pool({ connectionString: url, max: 2 });
     const clients = new Set<PostgresClient & { listenerCount(event: string): number }>();
     shared.on("connect", (client) => clients.add(client));
@@ -110,12 +110,12 @@ await describeWithPostgres("sessions of a ledger", ({ url, pool, nameSchema }) =
     }
 
     expect(listeners()).toEqual(before);
-    // One is of pg-pool, for connections that nobody uses.
+    // One listener is pg-pool's own, for idle connections.
     for (const client of clients) expect(client.listenerCount("error")).toBeLessThanOrEqual(2);
     await shared.end();
   });
 
-  it("do not add up on the server while its tables are locked", async () => {
+  it("do not accumulate on the server while its tables are locked", async () => {
     const application = nameApplication();
     const schema = nameSchema();
     const own = new Pool({ connectionString: url, application_name: application, max: 3 });
@@ -131,7 +131,7 @@ await describeWithPostgres("sessions of a ledger", ({ url, pool, nameSchema }) =
     const patient = createPostgresLedger({ pool: other, schema, migrate: false });
     const slow = Promise.allSettled([migratePostgresLedger({ pool: other, schema }), patient.totals("day")]);
     const counts: number[] = [];
-    // Besides, the owner's renewal asks every 0.1 s.
+    // The renewal of the lease also sends a statement every 0.1 s.
     for (let round = 0; round < 12; round++) {
       const asked = await Promise.allSettled([
         ledger.sweep({ onLost: "release" }),
@@ -147,7 +147,7 @@ await describeWithPostgres("sessions of a ledger", ({ url, pool, nameSchema }) =
     await client.query("ROLLBACK");
     client.release();
 
-    // A session whose client is gone ends with its time limit, and not with the lock.
+    // A session without a client ends at its time limit, even if the table is still locked.
     expect(Math.max(...counts)).toBeLessThanOrEqual(2 * 3 + 2);
     expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0.5" });
     await Promise.all([ledger.close(), patient.close()]);

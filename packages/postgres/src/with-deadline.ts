@@ -1,4 +1,4 @@
-/** Waits for a promise so long and no longer. What comes of it later is given to `onLate`. */
+/** Waits for a promise until the deadline. A result after the deadline goes to `onLate`. */
 export async function withDeadline<T>(
   promise: Promise<T>,
   milliseconds: number,
@@ -8,7 +8,7 @@ export async function withDeadline<T>(
   const { promise: timeout, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
     isLate = true;
-    reject(new Error("PostgreSQL gave the ledger no answer in time."));
+    reject(new Error("PostgreSQL did not respond in time."));
   }, milliseconds);
   const watched = promise.then((value) => {
     if (isLate) onLate(value);

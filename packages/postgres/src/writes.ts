@@ -15,7 +15,7 @@ import { isRefusal } from "./postgres-error.js";
 
 /** Writes holds and their ends. Calls that are made at the same time are sent to the database together. */
 export interface Writes extends Pick<Ledger, "hold" | "settle" | "release"> {
-  /** Resolves when all that was asked for until now is done or has failed. */
+  /** Resolves when all calls so far are done or have failed. */
   settled(): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ export function createWrites({ statements, unsureHolds, ready, timeoutMs }: Writ
     await releases.run({ id, unsureCaller: unsureHolds.callerOf(id) });
     unsureHolds.forget(id);
   };
-  /** Not awaited by a caller. If it fails, the hold stays until its time is over. */
+  /** Not awaited. If it fails, the hold stays until its time is over. */
   const releaseLate = ({ id }: Pick<HoldEntry, "id">): void => void release(id).catch(() => undefined);
   const holds = createBatchQueue(
     timeoutMs,
@@ -89,7 +89,7 @@ export function createWrites({ statements, unsureHolds, ready, timeoutMs }: Writ
 
 /** Holds and their ends, many in one transaction. No two of one call have the same id. */
 export interface Statements {
-  /** The results are in the order of the holds, which is the order in which the budgets are asked. */
+  /** The results are in the order of the holds, which is the order in which the budgets are checked. */
   hold(holds: readonly HoldEntry[]): Promise<readonly HoldResult[]>;
   settle(records: readonly RecordEntry[]): Promise<void>;
   release(releases: readonly ReleaseEntry[]): Promise<void>;
@@ -173,7 +173,7 @@ function toResult(refusal: Row): HoldResult {
   return { ok: false, balance };
 }
 
-/** A hold as it is written; a copy, so that nothing changes it meanwhile. */
+/** A copy of a hold, so that its caller cannot change it before it is written. */
 type HoldEntry = Pick<HoldRecord, "id" | "caller" | "amount" | "budget" | "ttlMs"> & {
   readonly text: string;
 };

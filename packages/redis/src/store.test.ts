@@ -36,7 +36,7 @@ function requestOf(caller: string): AdmissionRequest {
   return { id: `req of ${caller}`, caller, windows: [], concurrency, channels: [] };
 }
 
-describe("a store whose Redis is away at times", () => {
+describe("a store whose Redis is sometimes away", () => {
   it("sends the end of a request again if it failed after Redis was back", async () => {
     // As on a cluster where one node replies and another hangs.
     const hanging = requestOf("the node that hangs");

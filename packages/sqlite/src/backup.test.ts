@@ -5,7 +5,7 @@ import { recordOf } from "./testing/entries.js";
 import { readAll } from "./testing/read-all.js";
 import { temporaryFile } from "./testing/temporary-file.js";
 
-it("a backup of a running ledger is a ledger with all that was acknowledged", async () => {
+it("a backup of an open ledger contains every write that was acknowledged", async () => {
   const path = temporaryFile();
   const ledger = createSqliteLedger({ path });
   await ledger.settle(recordOf({ id: "req_1", charge: "0.3" }));

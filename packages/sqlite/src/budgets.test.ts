@@ -45,12 +45,12 @@ it("two ledgers on one file end each lost hold once, and deliver each record onc
   await Promise.all(ledgers.map((ledger) => ledger.close()));
 });
 
-it("four processes fill a budget to its last hold and never overdraw it", { timeout: 60_000 }, async () => {
+it("four processes use up a budget exactly and never overdraw it", { timeout: 60_000 }, async () => {
   const path = temporaryFile();
   const processes = ["a", "b", "c", "d"].map((name) => spawnSource("spend-budget.ts", [path, name, "70"]));
   const granted = (await Promise.all(processes.map(({ lines }) => lines))).flat().map(Number);
 
-  // 1,000 asked for 0.1 each.
+  // 1,000 holds of 0.1 were tried.
   expect(granted).toHaveLength(4);
   expect(granted.reduce((sum, count) => sum + count, 0)).toBe(700);
   const ledger = createSqliteLedger({ path });
@@ -61,7 +61,7 @@ it("four processes fill a budget to its last hold and never overdraw it", { time
   await ledger.close();
 });
 
-it("an event loop that waits for another process's transaction goes on", async () => {
+it("the event loop is not blocked while a write waits for another process's transaction", async () => {
   const path = temporaryFile();
   const ledger = createSqliteLedger({ path });
   const other = spawnSource("keep-locked.ts", [path, 300]);

@@ -8,19 +8,19 @@ import { temporaryFile } from "./testing/temporary-file.js";
 
 const LEASE_MS = 30_000;
 
-/** A ledger that the end of the test closes. */
+/** Opens a ledger that is closed after the test. */
 function open(options: Partial<SqliteLedgerOptions> = {}): SqliteLedger {
   const ledger = createSqliteLedger({ path: ":memory:", now: () => START, ...options });
   onTestFinished(() => ledger.close());
   return ledger;
 }
 
-/** 700 at each moment, which is more than a page. */
+/** 700 records at each time, which is more than a page. */
 const timeOf = (at: number): string => new Date(START + Math.floor(at / 700)).toISOString();
 const idsOf = (records: readonly { readonly id: string }[]): string[] => records.map(({ id }) => id);
 
-describe("what outlives a process", () => {
-  it("is all of it: holds, records, balances, what was delivered", async () => {
+describe("after a process has ended", () => {
+  it("its holds, records, balances and undelivered records are still there", async () => {
     const path = temporaryFile();
     const first = open({ path });
     await first.settle(recordOf({ id: "req_1", charge: "0.1" }));
@@ -37,7 +37,7 @@ describe("what outlives a process", () => {
     expect(await second.balance("me")).toEqual({ settled: "0.7", held: "0" });
   });
 
-  it("is everything that was asked for before the ledger was closed", async () => {
+  it("every write that was started before the ledger was closed is still there", async () => {
     const path = temporaryFile();
     const first = open({ path });
     const settled = Array.from({ length: 600 }, (_, at) => first.settle(recordOf({ id: `req_${at}` })));
@@ -49,7 +49,7 @@ describe("what outlives a process", () => {
 });
 
 describe("holds of a process", () => {
-  it("that died are lost when its lease has run out, and not before", async () => {
+  it("that died are lost when its lease has expired, and not before", async () => {
     const path = temporaryFile();
     await spawnSource("hold-and-end.ts", [path, START]).lines;
     let now = START;
@@ -71,7 +71,7 @@ describe("holds of a process", () => {
     expect(idsOf(await open({ path }).sweep({ onLost: "release" }))).toEqual(["req_1"]);
   });
 
-  it("that lives are not lost to another one, not even to one that ends its own", async () => {
+  it("that runs are not ended by another process, not even by one that ends its own holds", async () => {
     const path = temporaryFile();
     const [one, other] = [open({ path }), open({ path })];
     await one.hold(holdOf({ id: "req_1" }));
@@ -81,7 +81,7 @@ describe("holds of a process", () => {
     expect(idsOf(await other.sweep({ onLost: "release", own: true }))).toEqual(["req_2"]);
   });
 
-  it("that lives and does nothing are not lost: it renews its lease", async () => {
+  it("that is idle are not lost, because it renews its lease", async () => {
     const path = temporaryFile();
     const options = { path, now: Date.now, leaseSeconds: 0.3 };
     const [quiet, other] = [open(options), open(options)];
@@ -91,7 +91,7 @@ describe("holds of a process", () => {
     expect(await other.sweep({ onLost: "release" })).toEqual([]);
   });
 
-  it("that slept past its lease are not lost when they were made after it", async () => {
+  it("that was paused past its lease are not lost if they were made afterwards", async () => {
     const path = temporaryFile();
     let now = START;
     const [sleeper, other] = [open({ path, now: () => now }), open({ path, now: () => now })];
@@ -114,7 +114,7 @@ describe("a closed ledger", () => {
     await expect(ledger.close()).resolves.toBeUndefined();
   });
 
-  it("says so to every later call", async () => {
+  it("rejects every later call", async () => {
     const ledger = open();
     await ledger.close();
     const calls = [
@@ -136,7 +136,7 @@ describe("a closed ledger", () => {
 });
 
 describe("records", () => {
-  it("come in their order however many there are, also those of one moment", async () => {
+  it("are read in order, also if many have the same time", async () => {
     const ledger = open();
     const ids = Array.from({ length: 1800 }, (_, at) => `req_${String(at).padStart(4, "0")}`);
     await Promise.all(ids.map((id, at) => ledger.settle(recordOf({ id, time: timeOf(at) }))).toReversed());
@@ -147,7 +147,7 @@ describe("records", () => {
     );
   });
 
-  it("that are being read do not keep others from being written", async () => {
+  it("can be written while others are being read", async () => {
     const ledger = open({ path: temporaryFile() });
     for (const id of ["a", "b"]) await ledger.settle(recordOf({ id }));
     const reader = ledger.records()[Symbol.asyncIterator]();
@@ -159,7 +159,7 @@ describe("records", () => {
 });
 
 describe("money", () => {
-  it("is summed exactly, however many places it has", async () => {
+  it("is summed exactly, with any number of decimal places", async () => {
     const ledger = open();
     const small = `0.${"0".repeat(40)}1`;
     await ledger.settle(recordOf({ id: "a", charge: "9007199254740993" }));
@@ -174,7 +174,7 @@ describe("money", () => {
   });
 
   it.each(["-1", "1e3", "", "NaN", " 1"])(
-    "that is not a plain decimal is refused and changes nothing: %j",
+    "that is not a plain decimal is rejected and changes nothing: %j",
     async (bad) => {
       const ledger = open();
       const results = await Promise.allSettled([
@@ -190,6 +190,6 @@ describe("money", () => {
   );
 });
 
-it.each([0, -1, Number.NaN, Infinity])("a lease of %d seconds is refused", (leaseSeconds) => {
+it.each([0, -1, Number.NaN, Infinity])("a lease of %d seconds is rejected", (leaseSeconds) => {
   expect(() => createSqliteLedger({ path: ":memory:", leaseSeconds })).toThrow("leaseSeconds must be");
 });

@@ -11,35 +11,40 @@ import { createOwner, renewRegularly } from "./owner.js";
 import { createReports } from "./reports.js";
 import { createWriteQueue, retryWhileBusy } from "./write-queue.js";
 
-/** What {@link createSqliteLedger} takes. */
+/** The options of {@link createSqliteLedger}. */
 export interface SqliteLedgerOptions {
-  /** The file, made where it is not there; its folder must exist. `":memory:"` keeps everything in this process. */
+  /**
+   * The path of the file. It is created if it does not exist; its folder must exist. `":memory:"` stores everything
+   * in the memory of this process.
+   */
   readonly path: string;
   /**
-   * The clock, in milliseconds since 1970. Default `Date.now`: the processes that share a file share the clock of
-   * their machine. Adjust that clock gradually, as NTP does. If it jumps ahead by more than a lease, holds of
-   * requests in progress count as lost; their records are corrected when the requests end.
+   * Returns the time in milliseconds since 1970. Default `Date.now`, because processes that share a file share the
+   * clock of their machine. Adjust that clock gradually, as NTP does. If it jumps ahead by more than a lease, holds
+   * of requests in progress count as lost; their records are corrected when the requests end.
    */
   readonly now?: (() => number) | undefined;
   /**
-   * A process that gave no sign of life for so many seconds is dead, and its open holds are lost.
-   * Default 30; longer than any pause of the process that you expect.
+   * A process that has not renewed its lease for this time, in seconds, is considered dead, and its open holds are
+   * lost. More than 0, at most 86,400, default 30. Choose a time longer than any pause of the process that you
+   * expect.
    */
   readonly leaseSeconds?: number | undefined;
 }
 
-/** A ledger in a file. */
+/** A ledger in an SQLite file. */
 export interface SqliteLedger extends Ledger {
   /**
-   * Writes what was asked for until now and closes the file; later calls reject. The holds that are still open
-   * are lost at once and not only when the lease has run out: the next `sweep` of any process ends them.
+   * Finishes the calls made so far and closes the file; later calls reject. Holds that are still open are lost at
+   * once, not only when the lease expires: the next `sweep` of any process ends them.
    */
   close(): Promise<void>;
 }
 
 /**
- * The durable ledger of one machine, in one file, which several processes may open at once. What was acknowledged
- * survives the death of the process and the loss of power. Throws where the file cannot be used.
+ * Creates a persistent ledger for one machine, in one file that several processes may open at the same time. A write
+ * whose promise has resolved survives a crash of the process and a power failure. Throws with the reason if the file
+ * cannot be used.
  *
  * @example
  * ```ts
@@ -81,7 +86,7 @@ export function createSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   const stopRenewing = renewRegularly(leaseSeconds, async () => await write(() => owner.renew()));
   const shutDown = async (): Promise<void> => {
     stopRenewing();
-    // The queue keeps the order, so that when this was written everything was.
+    // The queue is in order, so when this is written, everything before it is written too.
     await queue.run(() => owner.leave()).finally(() => database.close());
   };
 

@@ -6,7 +6,7 @@ import { holdOf, recordOf, START } from "./testing/entries.js";
 import { readAll } from "./testing/read-all.js";
 import { temporaryFile } from "./testing/temporary-file.js";
 
-/** Changes a file from outside. */
+/** Changes the file with another connection. */
 function change(path: string, sql: string): void {
   const database = new DatabaseSync(path);
   database.exec(sql);
@@ -20,7 +20,7 @@ function count(path: string, table: string): unknown {
   return row?.["count"];
 }
 
-it("of holds that cannot be read, the others are swept, dead owners removed, and each failure is reported", async () => {
+it("if some holds cannot be parsed, the others are swept, dead owners removed, and each failure is reported", async () => {
   const path = temporaryFile();
   let now = START;
   const open = () => createSqliteLedger({ path, now: () => now, leaseSeconds: 10 });
@@ -43,7 +43,7 @@ it("of holds that cannot be read, the others are swept, dead owners removed, and
   await Promise.all([ledger.close(), dead.close()]);
 });
 
-it("of records that cannot be read, the others are delivered, as many as are asked for", async () => {
+it("if some records cannot be parsed, the others are delivered, up to the requested number", async () => {
   const path = temporaryFile();
   const ledger = createSqliteLedger({ path, now: () => START });
   for (let at = 1; at <= 6; at++) await ledger.settle(recordOf({ id: `req_${at}` }));
@@ -60,11 +60,11 @@ it("of records that cannot be read, the others are delivered, as many as are ask
   await ledger.close();
 });
 
-it("a file of 0.1.0 keeps its holds, which end as all do", async () => {
+it("a file of 0.1.0 keeps its holds, and they can be ended", async () => {
   const path = temporaryFile();
   const older = createSqliteLedger({ path, now: () => START });
   for (const id of ["a", "b", "c"]) await older.hold(holdOf({ id }));
-  // 0.1.0 wrote the end of a hold, and not for how long it lasts.
+  // Version 0.1.0 stored the time at which a hold ends, not its duration.
   change(path, `UPDATE holds SET hold = json_set(json_remove(hold, '$.ttlMs'), '$.expiresAt', ${START})`);
   await older.close();
   const ledger = createSqliteLedger({ path, now: () => START });

@@ -40,7 +40,7 @@ interface Swept {
   readonly failures: readonly EntryFailure[];
 }
 
-/** What a settlement moves money between. */
+/** The parts of the database that a settlement changes. */
 export interface SettlementContext {
   readonly balances: Balances;
   readonly holds: Holds;
@@ -91,9 +91,9 @@ export function createSettlement({ balances, holds, records }: SettlementContext
 
 /** The open holds. Everything here runs inside a transaction. */
 export interface Holds {
-  /** Sets the money aside where the budget allows it; does nothing for an id that is known. */
+  /** Sets money aside if the budget allows it. Does nothing if the id has a hold or a record. */
   open(hold: HoldRecord): HoldResult;
-  /** Takes a hold away, and its money from what is held. False when there is none. */
+  /** Removes a hold and its amount from the balance. Returns false if there is no such hold. */
   end(id: string): boolean;
   /** The lost holds: holds whose time is over and holds of dead owners; with `own` also those of this owner. */
   findLost(options: { readonly own: boolean }): LostHolds;
@@ -105,7 +105,7 @@ interface LostHolds {
   readonly failures: readonly EntryFailure[];
 }
 
-/** What holds touch beside their own table. */
+/** What holds need besides their own table. */
 export interface HoldsContext {
   readonly balances: Balances;
   readonly owner: Owner;
@@ -172,11 +172,11 @@ function readHolds(rows: readonly Row[]): LostHolds {
   return { holds: holds.toSorted(compareAge), failures };
 }
 
-/** The usage records, one for each id. */
+/** The usage records, at most one for each id. */
 export interface Records {
   has(id: string): boolean;
   find(id: string): UsageRecord | undefined;
-  /** Keeps a record, in the place of one of the same id, to be delivered. */
+  /** Stores a record for delivery. It replaces a record with the same id. */
   put(record: UsageRecord): void;
 }
 
@@ -184,7 +184,7 @@ export interface Records {
 export function createRecords(database: DatabaseSync): Records {
   const selectId = database.prepare("SELECT 1 FROM records WHERE id = ?");
   const select = database.prepare("SELECT record FROM records WHERE id = ?");
-  // A replaced record gets a new sequence, so that it is delivered as what it is, the newest.
+  // A replaced record gets a new sequence, so that it is delivered as the newest.
   const replace = database.prepare(
     `INSERT OR REPLACE INTO records (id, state, time, caller, model, channel, images, charge, record, leased_until)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`,
@@ -205,17 +205,17 @@ export function createRecords(database: DatabaseSync): Records {
   };
 }
 
-/** How a balance changes; an amount below 0 lowers it. */
+/** A change of a balance. A negative amount lowers it. */
 interface BalanceChange {
   readonly settled?: Decimal;
   readonly held?: Decimal;
 }
 
-/** What each caller spent and has under way. */
+/** The settled and held amounts of each caller. */
 export interface Balances {
-  /** Zeros for a caller that was never seen. */
+  /** Returns zeros for an unknown caller. */
   read(caller: string): Balance;
-  /** Only inside a transaction, together with the hold or record that it is the sum of. */
+  /** Call it in the same transaction that changes the hold or record. */
   change(caller: string, change: BalanceChange): void;
 }
 

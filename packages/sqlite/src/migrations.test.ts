@@ -9,7 +9,7 @@ const SECOND = "ALTER TABLE a ADD COLUMN b TEXT DEFAULT 'added';";
 const versionOf = (database: DatabaseSync): unknown =>
   database.prepare("PRAGMA user_version").get()?.["user_version"];
 
-it("a file of an older format gets the steps that it lacks, and keeps what it has", () => {
+it("a file of an older format gets the missing steps, and keeps its data", () => {
   const path = temporaryFile();
   const older = new DatabaseSync(path);
   migrate(older, [FIRST]);
@@ -22,14 +22,14 @@ it("a file of an older format gets the steps that it lacks, and keeps what it ha
   newer.close();
 });
 
-it("a step that was taken is not taken again", () => {
+it("a step runs only once for a file", () => {
   const database = new DatabaseSync(":memory:");
   migrate(database, [FIRST]);
   migrate(database, [FIRST]);
   expect(database.prepare("SELECT id FROM a").all()).toHaveLength(1);
 });
 
-it("a step that fails leaves the file in the format that it had", () => {
+it("a step that fails leaves the file in its old format", () => {
   const database = new DatabaseSync(":memory:");
   migrate(database, [FIRST]);
   expect(() => migrate(database, [FIRST, `${SECOND} INSERT INTO nowhere VALUES (1);`])).toThrow("nowhere");
@@ -37,7 +37,7 @@ it("a step that fails leaves the file in the format that it had", () => {
   expect({ ...database.prepare("SELECT * FROM a").get() }).toEqual({ id: "kept" });
 });
 
-it("a file that another process makes ours meanwhile is not taken for another program's", () => {
+it("a file that another process creates at the same time is not mistaken for another program's", () => {
   const path = temporaryFile();
   const own = new DatabaseSync(path);
   const other = new DatabaseSync(path);
@@ -50,7 +50,7 @@ it("a file that another process makes ours meanwhile is not taken for another pr
       migrate(other);
       isMade = true;
     } catch {
-      // It has to wait for the look to end.
+      // It has to wait until the check has ended.
     }
     return statement;
   };

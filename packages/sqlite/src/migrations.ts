@@ -2,27 +2,27 @@ import type { DatabaseSync } from "node:sqlite";
 import { readNumber } from "./read-column.js";
 
 /**
- * The steps that lead from an empty file to the newest one. A file's `user_version` is the number of steps that it
- * has seen: a step that was published is never changed, new ones are put behind it.
+ * The steps from an empty file to the newest format. A file's `user_version` is the number of steps that it has had.
+ * Never change the effect of a published step; add new steps at the end.
  *
- * Money is exact decimal text, instants are milliseconds since 1970.
+ * Money is an exact decimal in a string. Times are milliseconds since 1970.
  */
 const MIGRATIONS: readonly string[] = [
   `
-  -- A row for each process, or ledger object, that may have holds; one without a row is dead.
+  -- A row for each ledger object that may have holds. An owner without a row is dead.
   CREATE TABLE owners (
     id TEXT PRIMARY KEY,
     alive_until INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
 
-  -- The sums over holds and records, so that a hold need not add them up.
+  -- The sums of holds and records, so that a new hold need not add them up.
   CREATE TABLE balances (
     caller TEXT PRIMARY KEY,
     settled TEXT NOT NULL,
     held TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
 
-  -- Only the open ones; hence few, and without indexes that every request would pay for.
+  -- Only open holds. They are few, so they need no index, which would make every request slower.
   CREATE TABLE holds (
     id TEXT PRIMARY KEY,
     owner TEXT NOT NULL,
@@ -44,7 +44,7 @@ const MIGRATIONS: readonly string[] = [
     leased_until INTEGER -- NULL when delivered; 0 when nobody was given it yet
   ) STRICT;
 
-  -- Holds all that totals need, which thus never read the JSON.
+  -- This index contains everything that totals need, so they do not read the JSON.
   CREATE INDEX records_by_time ON records (time, id, caller, model, channel, images, charge, state);
   CREATE INDEX records_by_caller ON records (caller, time, id);
   CREATE INDEX records_by_model ON records (model, time, id);
@@ -53,12 +53,12 @@ const MIGRATIONS: readonly string[] = [
   `,
 ];
 
-/** "CALO": marks the files of ours, so that no other program's tables are mixed with them. */
+/** "CALO": marks our files, so that we never write into another program's database. */
 const APPLICATION_ID = 0x43_41_4c_4f;
 
-/** Throws where the file is another program's, or of a newer version of this package. Changes nothing. */
+/** Throws if the file belongs to another program or to a newer version of this package. Changes nothing. */
 export function assertOurFile(database: DatabaseSync): void {
-  // In one transaction: another process may make the tables between two looks, and their file is not ours by half.
+  // In one transaction, because another process may create the tables between two reads.
   database.exec("BEGIN");
   try {
     assertOurFormat(database, MIGRATIONS.length);
@@ -81,15 +81,18 @@ function assertOurFormat(database: DatabaseSync, known: number): void {
   }
 }
 
-/** Brings the file to the newest format, in one transaction: of several openers, one does it. */
+/**
+ * Updates the file to the newest format in one transaction. If several processes open it at the same time, one of
+ * them does it.
+ */
 export function migrate(database: DatabaseSync, steps: readonly string[] = MIGRATIONS): void {
   database.exec("BEGIN IMMEDIATE");
   try {
-    // Again, now that nobody else can write: another process may have been faster.
+    // Read it again under the write lock: another process may have been faster.
     assertOurFormat(database, steps.length);
     const version = readPragma(database, "user_version");
     for (const step of steps.slice(version)) database.exec(step);
-    // Written even where nothing changes, so that a file that cannot be written is known at the start.
+    // Written even if nothing changes, so that a read-only file fails at startup.
     database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${steps.length}`);
     database.exec("COMMIT");
   } catch (error) {

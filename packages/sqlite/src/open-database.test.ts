@@ -8,7 +8,7 @@ import { recordOf } from "./testing/entries.js";
 import { spawnSource } from "./testing/spawn-source.js";
 import { temporaryFile } from "./testing/temporary-file.js";
 
-/** What opening says; the file must be as it was. */
+/** Returns the error of opening a file, and checks that the file has not changed. */
 function refusalOf(path: string): string {
   try {
     openDatabase(path).close();
@@ -18,32 +18,32 @@ function refusalOf(path: string): string {
   return "opened";
 }
 
-describe("a file that cannot be used is refused at the start", () => {
-  it("where its folder is missing", () => {
+describe("a file is rejected at startup if", () => {
+  it("its folder is missing", () => {
     const path = join(temporaryFile("missing"), "ledger.db");
     expect(refusalOf(path)).toBe(
-      `Error: The ledger's file ${path} cannot be used: its folder must exist and let files be made, and the path must not be a folder.`,
+      `Error: The ledger's file ${path} cannot be used: its folder must exist and be writable, and the path must not be a folder.`,
     );
   });
 
-  it("where the path is a folder", () => {
+  it("the path is a folder", () => {
     const path = temporaryFile("folder");
     mkdirSync(path);
     expect(refusalOf(path)).toContain("must not be a folder");
   });
 
-  it("where there is no path", () => {
+  it("the path is empty", () => {
     expect(refusalOf("")).toContain('path must name the file of the ledger, or be ":memory:"');
   });
 
-  it("where it is no database", () => {
+  it("it is not a database", () => {
     const path = temporaryFile();
     writeFileSync(path, "id,caller,charge\n".repeat(500));
-    expect(refusalOf(path)).toContain("it is no SQLite database");
+    expect(refusalOf(path)).toContain("it is not an SQLite database");
     expect(readFileSync(path, "utf8")).toBe("id,caller,charge\n".repeat(500));
   });
 
-  it("where its pages are damaged", async () => {
+  it("its pages are damaged", async () => {
     const path = temporaryFile();
     const ledger = createSqliteLedger({ path });
     await ledger.settle(recordOf({ id: "req_1" }));
@@ -53,7 +53,7 @@ describe("a file that cannot be used is refused at the start", () => {
     expect(refusalOf(path)).toContain("it is damaged");
   });
 
-  it("where it is the database of another program, which stays as it was", () => {
+  it("it is the database of another program, which is not changed", () => {
     const path = temporaryFile();
     const other = new DatabaseSync(path);
     other.exec("CREATE TABLE holds (id TEXT)");
@@ -63,7 +63,7 @@ describe("a file that cannot be used is refused at the start", () => {
     expect(readFileSync(path)).toEqual(before);
   });
 
-  it("where a newer version wrote it", () => {
+  it("a newer version wrote it", () => {
     const path = temporaryFile();
     const database = openDatabase(path);
     database.exec("PRAGMA user_version = 99");
@@ -73,14 +73,14 @@ describe("a file that cannot be used is refused at the start", () => {
     );
   });
 
-  it("where it is read-only", () => {
+  it("it is read-only", () => {
     const path = temporaryFile();
     openDatabase(path).close();
     expect(refusalOf(`file:${path}?mode=ro`)).toContain("it is read-only");
   });
 });
 
-it("a file waits for the disk with every commit, and lets readers read meanwhile", () => {
+it("every commit waits for the disk, and readers can read meanwhile", () => {
   const database = openDatabase(temporaryFile());
   const read = (pragma: string): unknown =>
     Object.values(database.prepare(`PRAGMA ${pragma}`).get() ?? {})[0];
@@ -90,10 +90,12 @@ it("a file waits for the disk with every commit, and lets readers read meanwhile
   database.close();
 });
 
-it("processes that start at once with a new file all get it", { timeout: 60_000 }, async () => {
+it("processes that start at the same time with a new file can all open it", { timeout: 60_000 }, async () => {
   const path = temporaryFile();
   const args = (name: string): string[] => [path, name, "1769860800000", "1", "2"];
-  const processes = ["a", "b", "c", "d", "e", "f"].map((name) => spawnSource("work-and-tell.ts", args(name)));
+  const processes = ["a", "b", "c", "d", "e", "f"].map((name) =>
+    spawnSource("work-and-print.ts", args(name)),
+  );
   const lines = await Promise.all(processes.map((process) => process.lines));
 
   expect(lines.map((told) => told.at(-1))).toEqual(Array.from({ length: 6 }, () => "closed"));

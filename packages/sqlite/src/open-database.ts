@@ -3,10 +3,10 @@ import { assertOurFile, migrate } from "./migrations.js";
 import { readText } from "./read-column.js";
 import { isSqliteError } from "./sqlite-error.js";
 
-/** How long the start waits for other processes that start, or end, with the same file. */
+/** How long startup waits for other processes that open or close the same file. */
 const PATIENCE_MS = 5000;
 
-/** The database in a file, in the newest format and ready to be written; throws an error that says why not. */
+/** Opens the database of a file in the newest format. Throws with the reason if the file cannot be used. */
 export function openDatabase(path: string): DatabaseSync {
   if (path === "") throw new Error('path must name the file of the ledger, or be ":memory:"');
   let database: DatabaseSync | undefined;
@@ -23,22 +23,22 @@ export function openDatabase(path: string): DatabaseSync {
 function prepareFile(database: DatabaseSync): void {
   assertOurFile(database);
   useWriteAheadLog(database);
-  // FULL: each commit waits for the disk. On macOS only `fullfsync` means the disk and not its cache.
+  // FULL: each commit waits for the disk. On macOS, only `fullfsync` waits for the disk itself and not for its cache.
   database.exec("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON");
   migrate(database);
-  // From here on waiting is not SQLite's, see `retryWhileBusy`.
+  // From now on `retryWhileBusy` waits for locks, not SQLite.
   database.exec("PRAGMA busy_timeout = 0");
 }
 
-/** Readers and a writer then do not wait for one another. The mode stays with the file. */
+/** With a write-ahead log, readers and a writer do not wait for each other. The file keeps the mode. */
 function useWriteAheadLog(database: DatabaseSync): void {
   const mode = retrySync(() => readText(database.prepare("PRAGMA journal_mode = WAL").get(), "journal_mode"));
   if (mode !== "wal" && mode !== "memory") {
-    throw new Error("its file system does not let processes share memory; take a local disk");
+    throw new Error("its file system does not let processes share memory; use a local disk");
   }
 }
 
-/** SQLite does not wait by itself where two processes switch the mode of a new file at once. */
+/** SQLite itself does not wait if two processes switch the mode of a new file at the same time. */
 function retrySync<T>(attempt: () => T): T {
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
@@ -53,9 +53,9 @@ function retrySync<T>(attempt: () => T): T {
 
 function explain(error: unknown): string {
   if (isSqliteError(error, "cantopen")) {
-    return "its folder must exist and let files be made, and the path must not be a folder";
+    return "its folder must exist and be writable, and the path must not be a folder";
   }
-  if (isSqliteError(error, "notadb")) return "it is no SQLite database";
+  if (isSqliteError(error, "notadb")) return "it is not an SQLite database";
   if (isSqliteError(error, "corrupt")) return "it is damaged";
   if (isSqliteError(error, "readonly")) return "it is read-only";
   if (isSqliteError(error, "busy")) return "another process keeps it locked";

@@ -2,24 +2,27 @@ import { randomUUID } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import { readNumber } from "./read-column.js";
 
-/** This ledger object, as the holds that it makes name it. */
+/** The owner of the holds that this ledger object makes. */
 export interface Owner {
   readonly id: string;
-  /** Says that this process lives, for the length of the lease. */
+  /** Renews the lease of this process. */
   renew(): void;
-  /** The same where it is due. A hold calls it: the process may have slept past its lease. */
+  /**
+   * Renews the lease if half of it has passed. Every hold calls this, because the process may have been paused for
+   * longer than its lease.
+   */
   renewWhenDue(): void;
-  /** Says that this process ends. */
+  /** Ends the lease of this process, so that its holds are lost. */
   leave(): void;
 }
 
-/** How long a sign of life counts. */
+/** The clock and the length of a lease. */
 export interface LeaseOptions {
   readonly now: () => number;
   readonly leaseMs: number;
 }
 
-/** Makes the owner known; it is alive from here. */
+/** Creates an owner. Its lease begins with the first `renew`. */
 export function createOwner(database: DatabaseSync, { now, leaseMs }: LeaseOptions): Owner {
   const id = randomUUID();
   const select = database.prepare("SELECT alive_until FROM owners WHERE id = ?");
@@ -31,18 +34,18 @@ export function createOwner(database: DatabaseSync, { now, leaseMs }: LeaseOptio
 
   const renew = (): void => void upsert.run(id, Math.ceil(now() + leaseMs));
   const renewWhenDue = (): void => {
-    // Read from the database and not kept beside it: a transaction that fails takes the renewal with it.
+    // Read from the database, not from a variable, because a transaction that fails also undoes the renewal.
     const row = select.get(id);
     if (row === undefined || readNumber(row, "alive_until") - now() < leaseMs / 2) renew();
   };
   return { id, renew, renewWhenDue, leave: () => void remove.run(id) };
 }
 
-/** Renews three times in a lease, without keeping the process alive. Gives what stops it. */
+/** Renews three times per lease, without keeping the process alive. Returns the function that stops this. */
 export function renewRegularly(leaseSeconds: number, renew: () => Promise<void>): () => void {
   const timer = setInterval(
     () => {
-      // A renewal that fails is made up for by the next one, or by the next hold.
+      // After a renewal that failed, the next renewal or the next hold renews the lease.
       renew().catch(() => undefined);
     },
     (leaseSeconds * 1000) / 3,

@@ -1,21 +1,21 @@
 import type { SQLOutputValue } from "node:sqlite";
 
-/** A row as SQLite gives it; `undefined` when there is none. */
+/** A row of SQLite, or `undefined` if there is no row. */
 export type Row = Readonly<Record<string, SQLOutputValue>> | undefined;
 
-/** The text in a column that is always one. */
+/** Returns the string in a column that is never null. */
 export function readText(row: Row, column: string): string {
   const value = row?.[column];
   if (typeof value !== "string") throw unexpected(column, value);
   return value;
 }
 
-/** The text in a column, or `null`. */
+/** Returns the string in a column, or `null`. */
 export function readTextOrNull(row: Row, column: string): string | null {
   return row?.[column] === null ? null : readText(row, column);
 }
 
-/** The whole number in a column that is always one. */
+/** Returns the integer in a column that is never null. */
 export function readNumber(row: Row, column: string): number {
   const value = row?.[column];
   if (typeof value !== "number") throw unexpected(column, value);

@@ -8,7 +8,7 @@ const FROM = "2026-01-01T00:00:00Z";
 const TO = "2026-02-01T00:00:00Z";
 const CURSOR = { time: Date.parse(FROM), id: "req_1" };
 
-/** How SQLite runs a query, in its words. */
+/** Returns SQLite's description of how it runs a query. */
 function planOf({ sql, values }: SqlQuery): string {
   const database = openDatabase(":memory:");
   const steps = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values);
@@ -16,7 +16,7 @@ function planOf({ sql, values }: SqlQuery): string {
   return steps.map(({ detail }) => String(detail)).join("; ");
 }
 
-describe("a page of records is searched in an index, in its order", () => {
+describe("a page of records is read from an index, in the order of the index", () => {
   it.each([
     [{}, "records_by_time ((time,id)>(?,?))"],
     [{ from: FROM, to: TO }, "records_by_time ((time,id)>(?,?) AND time<?)"],
@@ -29,7 +29,7 @@ describe("a page of records is searched in an index, in its order", () => {
   });
 });
 
-describe("totals read no record", () => {
+describe("totals read only the index", () => {
   it.each<TotalsKey>(["caller", "model", "channel", "day"])("by %s", (by) => {
     expect(planOf(toTotalsQuery(by, {}))).toMatch(/^SCAN records USING COVERING INDEX records_by_time;/);
     expect(planOf(toTotalsQuery(by, { from: FROM, to: TO }))).toMatch(
@@ -38,7 +38,7 @@ describe("totals read no record", () => {
   });
 });
 
-describe("totals with a filter search an index", () => {
+describe("totals with a filter use an index", () => {
   it.each(["caller", "model", "channel"] as const)("by %s", (by) => {
     expect(planOf(toTotalsQuery("day", { [by]: "x", from: FROM, to: TO }))).toMatch(
       new RegExp(`^SEARCH records USING INDEX records_by_${by} \\(${by}=\\? AND time>\\? AND time<\\?\\);`),
@@ -46,12 +46,12 @@ describe("totals with a filter search an index", () => {
   });
 });
 
-it("undelivered records are found without the delivered ones", () => {
+it("undelivered records are found without reading delivered ones", () => {
   expect(planOf({ sql: SELECT_UNDELIVERED, values: [0, 0, 1] })).toMatch(
     /^SEARCH records USING INDEX records_undelivered \(sequence>\?/,
   );
 });
 
-it.each(["from", "to"] as const)("a time that is none is refused by its name: %s", (name) => {
+it.each(["from", "to"] as const)("an invalid time is rejected by name: %s", (name) => {
   expect(() => toPageQuery({ [name]: "yesterday" }, 500)).toThrow(`${name} must be an ISO 8601 time`);
 });

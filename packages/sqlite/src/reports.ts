@@ -13,10 +13,10 @@ import {
 } from "@calotype/core/stores";
 import { type Row, readNumber, readText, readTextOrNull } from "./read-column.js";
 
-/** Runs a query as soon as the database lets it. */
+/** Runs a query as soon as the database is not locked. */
 export type Read = <T>(query: () => T) => Promise<T>;
 
-/** What was used. */
+/** The reports of a ledger. */
 export interface Reports {
   records(filter?: RecordFilter): AsyncIterable<UsageRecord>;
   totals(by: TotalsKey, filter?: RecordFilter): Promise<UsageTotal[]>;
@@ -24,13 +24,13 @@ export interface Reports {
 
 const PAGE_SIZE = 500;
 
-/** Reads the records of the database, with the queries that `read` lets through. */
+/** Creates the reports of a database. All queries run through `read`. */
 export function createReports(database: DatabaseSync, read: Read): Reports {
   const select = async ({ sql, values }: SqlQuery): Promise<Row[]> =>
     await read(() => database.prepare(sql).all(...values));
 
   return {
-    // In pages: a statement that stays open between two reads would keep the write-ahead log from being emptied.
+    // In pages, because a statement that stays open would prevent SQLite from emptying the write-ahead log.
     records: async function* (filter = {}) {
       let rows = await select(toPageQuery(filter, PAGE_SIZE));
       while (rows.length > 0) {
@@ -48,7 +48,7 @@ export function createReports(database: DatabaseSync, read: Read): Reports {
   };
 }
 
-/** One line of totals, from its rows of one charge each. */
+/** One line of totals, from rows that each count requests with the same charge. */
 function sumGroup(key: string, rows: readonly Row[]): UsageTotal {
   const sum = (column: string): number => rows.reduce((total, row) => total + readNumber(row, column), 0);
   const charge = rows.reduce(
@@ -68,23 +68,23 @@ function sumGroup(key: string, rows: readonly Row[]): UsageTotal {
   };
 }
 
-/** A statement with the values of its question marks. What a filter holds is only ever a value. */
+/** A statement with the values of its question marks. The contents of a filter are always values, never SQL. */
 export interface SqlQuery {
   readonly sql: string;
   readonly values: readonly (string | number)[];
 }
 
-/** Where a page begins: behind this record. */
+/** The last record of the previous page. */
 export interface Cursor {
   readonly time: number;
   readonly id: string;
 }
 
-/** In the order of time, then id; from the first record, or from behind the last of the page before. */
+/** The statement of a page, ordered by time, then id. */
 export function toPageQuery(filter: RecordFilter, size: number, cursor?: Cursor): SqlQuery {
   const { from, ...others } = filter;
-  // `from` is where the first page begins and no condition of its own: with two lower bounds, SQLite might
-  // search by the wrong one and walk through all earlier pages again.
+  // `from` is the cursor of the first page, not a second condition: with two lower bounds, SQLite might search by the
+  // wrong one and read all earlier pages again.
   const first = from === undefined ? Number.MIN_SAFE_INTEGER : toInstant(from, "from");
   const { time, id } = cursor ?? { time: first, id: "" };
   const { condition, values } = toCondition(others);
@@ -95,7 +95,9 @@ export function toPageQuery(filter: RecordFilter, size: number, cursor?: Cursor)
   };
 }
 
-/** The sign keeps SQLite from grouping by an index that lacks the charge, and looking up every row for it. */
+/**
+ * With the plus sign, SQLite does not group by an index without the charge, which would need a look-up of every row.
+ */
 const KEYS: Readonly<Record<TotalsKey, string>> = {
   caller: "+caller",
   model: "+model",
@@ -104,8 +106,8 @@ const KEYS: Readonly<Record<TotalsKey, string>> = {
 };
 
 /**
- * A row for each key and charge: equal charges are counted by SQLite, and what is left to multiply and add
- * exactly is little.
+ * The statement of totals, with one row per key and charge. SQLite counts equal charges, so few exact multiplications
+ * remain.
  */
 export function toTotalsQuery(by: TotalsKey, filter: RecordFilter): SqlQuery {
   const { condition, values } = toCondition(filter);

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { temporaryFile } from "./testing/temporary-file.js";
 import { retryWhileBusy } from "./write-queue.js";
 
-it("a file that stays locked is an error in the end, and one that is freed is not", async () => {
+it("a file that stays locked is an error after the time limit, and a file that is unlocked in time is not", async () => {
   const path = temporaryFile();
   const [holder, waiting] = [new DatabaseSync(path), new DatabaseSync(path, { timeout: 0 })];
   holder.exec("BEGIN IMMEDIATE");
@@ -19,7 +19,7 @@ it("a file that stays locked is an error in the end, and one that is freed is no
   waiting.close();
 });
 
-it("another error is not tried again", async () => {
+it("other errors are not retried", async () => {
   let attempts = 0;
   const attempt = (): void => {
     attempts++;

@@ -5,7 +5,7 @@ import { createWriteQueue, type WriteQueue } from "./write-queue.js";
 interface Bench {
   readonly database: DatabaseSync;
   readonly queue: WriteQueue;
-  /** Resolves with how many rows a reader saw when the row was acknowledged. */
+  /** Resolves with the number of rows that a reader saw when the row was acknowledged. */
   readonly insert: (value: number) => Promise<number>;
 }
 
@@ -25,18 +25,18 @@ function createBench(): Bench {
   };
 }
 
-it("what is asked for in one turn is written in one transaction", async () => {
+it("writes of one turn are in one transaction", async () => {
   const { insert } = createBench();
   expect(await Promise.all([insert(1), insert(2), insert(3)])).toEqual([3, 3, 3]);
 });
 
-it("what is asked for later is written in the next", async () => {
+it("later writes are in the next transaction", async () => {
   const { insert } = createBench();
   expect(await insert(1)).toBe(1);
   expect(await insert(2)).toBe(2);
 });
 
-it("one that fails is undone alone", async () => {
+it("an operation that fails is undone alone", async () => {
   const { database, queue, insert } = createBench();
   const halfDone = queue.run(() => {
     database.exec("INSERT INTO a VALUES (7)");
@@ -50,7 +50,7 @@ it("one that fails is undone alone", async () => {
   expect(database.prepare("SELECT value FROM a").all()).toMatchObject([{ value: 1 }, { value: 2 }]);
 });
 
-it("where the transaction fails all are told, and the next one works", async () => {
+it("if the transaction fails, all its writes reject, and the next transaction works", async () => {
   const { database, queue, insert } = createBench();
   const rolledBack = queue.run(() => {
     database.exec("ROLLBACK");
@@ -62,7 +62,7 @@ it("where the transaction fails all are told, and the next one works", async () 
   expect(await insert(3)).toBe(1);
 });
 
-it("where the commit fails nobody is told of success", async () => {
+it("if the commit fails, no write resolves", async () => {
   const { database, queue, insert } = createBench();
   database.exec("CREATE TABLE b (value INTEGER REFERENCES a (value) DEFERRABLE INITIALLY DEFERRED)");
   const orphan = queue.run(() => database.exec("INSERT INTO b VALUES (99)"));
@@ -72,7 +72,7 @@ it("where the commit fails nobody is told of success", async () => {
   expect(await insert(1)).toBe(1);
 });
 
-it("a full disk is told to those who needed the room, and is over when there is room again", async () => {
+it("a full disk rejects the writes that need space, and writes work again when there is space", async () => {
   const { database, queue, insert } = createBench();
   database.exec("CREATE TABLE large (text TEXT); PRAGMA max_page_count = 5");
   const tooLarge = queue.run(() => database.prepare("INSERT INTO large VALUES (?)").run("x".repeat(100_000)));
@@ -84,7 +84,7 @@ it("a full disk is told to those who needed the room, and is over when there is 
   expect(database.prepare("SELECT count(*) AS count FROM large").get()).toMatchObject({ count: 0 });
 });
 
-it("more than a batch is written in the order it was asked for", async () => {
+it("more writes than fit into one batch are written in order", async () => {
   const { database, insert } = createBench();
   await Promise.all(Array.from({ length: 1000 }, async (_, at) => await insert(at)));
   const rows = database.prepare("SELECT value FROM a ORDER BY rowid").all();

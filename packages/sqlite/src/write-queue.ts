@@ -2,27 +2,30 @@ import type { DatabaseSync } from "node:sqlite";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { isSqliteError } from "./sqlite-error.js";
 
-/** Bounds how long one transaction stops the process, and keeps the others out. */
+/**
+ * The maximum number of operations in one transaction. It bounds how long the transaction blocks this process and
+ * locks the file for others.
+ */
 const LARGEST_BATCH = 256;
 
-/** Writes, in the order they were asked for. */
+/** Runs writes in the order in which they were added. */
 export interface WriteQueue {
   /**
-   * Runs an operation inside a transaction and resolves with its result once that is on the disk. When it throws,
-   * what it changed is undone and the promise rejects; the others of the transaction are not touched.
+   * Runs an operation inside a transaction and resolves with its result after the commit. If the operation throws,
+   * its changes are undone and the promise rejects; other operations of the transaction are not affected.
    */
   run<T>(operation: () => T): Promise<T>;
 }
 
 interface Entry {
-  /** Does the work; what it gives tells the caller, and is called after the commit. */
+  /** Runs the operation. Returns a function that resolves its promise, to be called after the commit. */
   readonly execute: () => () => void;
   readonly reject: (error: unknown) => void;
 }
 
 /**
- * Puts all that is asked for in one turn of the event loop, which is all that the sockets brought, into one
- * transaction: what costs is the commit, which waits for the disk, and not the operations.
+ * Puts the operations that are added in the same turn of the event loop into one transaction, because the commit,
+ * which waits for the disk, takes longer than the operations.
  */
 export function createWriteQueue(database: DatabaseSync): WriteQueue {
   const commitTogether = createBatchWriter(database);
@@ -34,8 +37,8 @@ export function createWriteQueue(database: DatabaseSync): WriteQueue {
       await nextTurn();
       const batch = pending.splice(0, LARGEST_BATCH);
       try {
-        const tellAll = await retryWhileBusy(() => commitTogether(batch));
-        for (const tell of tellAll) tell();
+        const notifyAll = await retryWhileBusy(() => commitTogether(batch));
+        for (const notify of notifyAll) notify();
       } catch (error) {
         for (const { reject } of batch) reject(error);
       }
@@ -60,7 +63,7 @@ export function createWriteQueue(database: DatabaseSync): WriteQueue {
   };
 }
 
-/** One transaction for a batch; throws when nothing of it was written. */
+/** Runs a batch in one transaction. Throws if nothing of it was written. */
 function createBatchWriter(database: DatabaseSync): (batch: readonly Entry[]) => (() => void)[] {
   const begin = database.prepare("BEGIN IMMEDIATE");
   const commit = database.prepare("COMMIT");
@@ -68,9 +71,9 @@ function createBatchWriter(database: DatabaseSync): (batch: readonly Entry[]) =>
   return (batch) => {
     begin.run();
     try {
-      const tellAll = batch.map(executeAlone);
+      const notifyAll = batch.map(executeAlone);
       commit.run();
-      return tellAll;
+      return notifyAll;
     } catch (error) {
       if (database.isTransaction) database.exec("ROLLBACK");
       throw error;
@@ -78,7 +81,7 @@ function createBatchWriter(database: DatabaseSync): (batch: readonly Entry[]) =>
   };
 }
 
-/** Runs an entry so that its failure undoes only what it did itself. */
+/** Runs an entry so that its failure undoes only its own changes. */
 function createSavepoint(database: DatabaseSync): (entry: Entry) => () => void {
   const mark = database.prepare("SAVEPOINT operation");
   const keep = database.prepare("RELEASE operation");
@@ -86,11 +89,11 @@ function createSavepoint(database: DatabaseSync): (entry: Entry) => () => void {
   return ({ execute, reject }) => {
     mark.run();
     try {
-      const tell = execute();
+      const notify = execute();
       keep.run();
-      return tell;
+      return notify;
     } catch (error) {
-      // A full disk and the like end the whole transaction: then nobody's work is kept.
+      // Some errors, such as a full disk, end the whole transaction.
       if (!database.isTransaction) throw error;
       undo.run();
       keep.run();
@@ -103,8 +106,8 @@ const PATIENCE_MS = 10_000;
 const LONGEST_PAUSE_MS = 10;
 
 /**
- * Does what another process may be in the way of, again and again for ten seconds. SQLite's own waiting would
- * stop the whole process meanwhile; this stops the caller only.
+ * Retries for ten seconds while another process locks the file. SQLite's own waiting would block the whole process;
+ * this delays only the caller.
  */
 export async function retryWhileBusy<T>(attempt: () => T, patienceMs: number = PATIENCE_MS): Promise<T> {
   const deadline = performance.now() + patienceMs;
@@ -119,7 +122,7 @@ export async function retryWhileBusy<T>(attempt: () => T, patienceMs: number = P
         });
       }
     }
-    // Of random length, so that processes that wait for one another do not come back together.
+    // Of random length, so that waiting processes do not retry at the same time.
     await sleep(1 + Math.random() * LONGEST_PAUSE_MS);
   }
 }

@@ -3,15 +3,15 @@ import { connect, createServer, type Socket } from "node:net";
 
 /** A proxy in front of a server, on a loopback socket. */
 export interface DelayingProxy {
-  /** The URL of the server, by way of the proxy. */
+  /** The URL of the server through the proxy. */
   readonly url: string;
-  /** From now on, keeps what clients send back, from the chunk on that contains the word. */
+  /** From now on, withholds what a client sends, starting with the first chunk that contains the word. */
   readonly delay: (word: string) => void;
-  /** Ends the clients' side of the connections of which something is kept back. */
+  /** Closes the client side of each connection with withheld data. */
   readonly cutOff: () => void;
-  /** Delivers what was kept back, though its clients may be gone, and keeps nothing back any more. */
+  /** Delivers the withheld data, even if its client has disconnected, and withholds nothing more. */
   readonly deliver: () => Promise<void>;
-  /** How many connections have something kept back. */
+  /** The number of connections with withheld data. */
   readonly delayed: () => number;
   readonly close: () => Promise<void>;
 }
@@ -22,7 +22,7 @@ interface Connection {
   readonly kept: Buffer[];
 }
 
-/** Starts a proxy: a network that delays statements for as long as a test likes. */
+/** Starts a proxy that delays statements until the test delivers them. */
 export async function startDelayingProxy(url: string): Promise<DelayingProxy> {
   const { hostname, port } = new URL(url);
   const connections = new Set<Connection>();
@@ -69,7 +69,7 @@ export async function startDelayingProxy(url: string): Promise<DelayingProxy> {
         withKept().map(async ({ client, server, kept }) => {
           const closed = once(server, "close");
           server.write(Buffer.concat(kept.splice(0)));
-          // A client that is gone has no more to say.
+          // A client that has disconnected sends nothing more.
           if (client.destroyed) server.end();
           await closed;
         }),

@@ -4,17 +4,17 @@ import { afterAll, describe } from "vitest";
 
 const URL = process.env["CALOTYPE_TEST_POSTGRES"] ?? "postgres://postgres@127.0.0.1:5432/test";
 
-/** What tests that need a server are given. */
+/** What a test that needs a server can use. */
 export interface PostgresBench {
   readonly url: string;
   readonly pool: Pool;
-  /** The name of a schema that is not there yet, and that goes with the tests. */
+  /** Returns the name of a new schema, which is removed after the tests. */
   readonly nameSchema: () => string;
 }
 
 /**
- * Describes tests that need a PostgreSQL. Where there is none they are skipped, and a line says so; with `CI=true` this
- * rejects.
+ * Describes tests that need PostgreSQL. If it is not available, they are skipped, and a line on stderr says so. With
+ * `CI=true` this function rejects instead.
  */
 export async function describeWithPostgres(
   name: string,

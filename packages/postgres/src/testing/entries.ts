@@ -1,12 +1,12 @@
 import type { SettledRecord } from "@calotype/core/billing";
 import type { HoldRecord } from "@calotype/core/stores";
 
-/** When the clocks of the tests begin. */
+/** The start of the test clocks. */
 export const START = Date.parse("2026-01-31T12:00:00.000Z");
 
 const YEAR_MS = 365 * 86_400_000;
 
-/** The hold of a request, of which a test says what matters to it. */
+/** A hold with default fields. */
 export function holdOf(rest: Partial<HoldRecord> & Pick<HoldRecord, "id">): HoldRecord {
   return {
     time: new Date(START).toISOString(),
@@ -20,7 +20,7 @@ export function holdOf(rest: Partial<HoldRecord> & Pick<HoldRecord, "id">): Hold
   };
 }
 
-/** The record of a request, of which a test says what matters to it. */
+/** A settled record with default fields. */
 export function recordOf(rest: Partial<SettledRecord> & Pick<SettledRecord, "id">): SettledRecord {
   return {
     state: "settled",

@@ -11,7 +11,7 @@ function message(letter: string, body: Buffer): Buffer {
 
 const AUTHENTICATION_OK = message("R", Buffer.alloc(4));
 const READY_FOR_QUERY = message("Z", Buffer.from("I"));
-/** What `pg_terminate_backend` makes a server say. */
+/** The message that a server sends after `pg_terminate_backend`. */
 const TERMINATED = message(
   "E",
   Buffer.from("SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0"),
@@ -20,14 +20,14 @@ const TERMINATED = message(
 /** A server on a loopback socket. */
 export interface FakeServer {
   readonly url: string;
-  /** How many connections it accepted. */
+  /** The number of accepted connections. */
   readonly accepted: () => number;
   readonly close: () => Promise<void>;
 }
 
 /**
- * Starts a server that ends every session as soon as it has begun, and says both in one write, so that both arrive in
- * one TCP segment.
+ * Starts a server that ends every session as soon as it has begun. It sends both messages in one write, so that they
+ * arrive in one TCP segment.
  */
 export async function startTerminatingServer(): Promise<FakeServer> {
   const sockets = new Set<Socket>();

@@ -1,7 +1,7 @@
 import type { RecordFilter, UsageRecord } from "@calotype/core/billing";
 import type { Ledger } from "@calotype/core/stores";
 
-/** All records that a filter means. */
+/** Returns all records that match a filter. */
 export async function readAll(ledger: Ledger, filter?: RecordFilter): Promise<UsageRecord[]> {
   const records: UsageRecord[] = [];
   for await (const record of ledger.records(filter)) records.push(record);

@@ -1,9 +1,9 @@
 import { DatabaseSync, StatementSync } from "node:sqlite";
 
 /**
- * Kills this process when the statement of this number, from 1, was run and before anybody knows its result.
- * After a COMMIT that is before the world is told, after what follows a COMMIT it is when the world was told.
- * Statements that only read are not counted: after them the file is as it was before.
+ * Kills this process after the statement with this number (from 1), before its result is returned. If that is a
+ * COMMIT, the write is durable but not acknowledged; if it is the next statement, the write is acknowledged.
+ * Statements that only read are not counted, because they do not change the file.
  */
 export function dieAfterWrite(number: number): void {
   let count = 0;

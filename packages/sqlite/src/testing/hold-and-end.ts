@@ -1,7 +1,7 @@
 import { createSqliteLedger } from "../create-sqlite-ledger.js";
 import { holdOf } from "./entries.js";
 
-/* Makes a hold and ends without a word, as a program that forgot to close its ledger. */
+/* Makes a hold and ends without closing the ledger. */
 const [path = "", start = "0"] = process.argv.slice(2);
 const ledger = createSqliteLedger({ path, now: () => Number(start) });
 await ledger.hold(holdOf({ id: "req_1" }));

@@ -1,4 +1,4 @@
-/** Whether the program that works and tells releases the hold of this id; others it settles. */
+/** Whether `work-and-print.ts` releases the hold of this id. It settles the others. */
 export function isToBeReleased(id: string): boolean {
   return Number(id.split("-").at(-1)) % 3 === 1;
 }

@@ -2,7 +2,7 @@ import { writeSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/* Keeps the file for itself for a while. */
+/* Keeps the file locked for the given milliseconds. */
 const [path = "", milliseconds = "0"] = process.argv.slice(2);
 const database = new DatabaseSync(path);
 database.exec("BEGIN IMMEDIATE");

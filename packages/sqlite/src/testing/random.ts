@@ -1,4 +1,4 @@
-/** Numbers from 0 to below 1, the same for each seed (mulberry32). */
+/** Random numbers from 0 to below 1, always the same for a seed (mulberry32). */
 export function createRandom(seed: number): () => number {
   let state = seed;
   return () => {

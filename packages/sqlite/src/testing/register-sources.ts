@@ -1,6 +1,8 @@
 import { registerHooks } from "node:module";
 
-/** Lets a child process run the sources as they are: Node strips the types, but takes names of files literally. */
+/**
+ * Lets a child process run the TypeScript sources. Node strips the types, but does not map `.js` to `.ts` in imports.
+ */
 registerHooks({
   resolve: (specifier, context, nextResolve) => {
     const isOurs = specifier.startsWith(".") && context.parentURL?.endsWith(".ts") === true;

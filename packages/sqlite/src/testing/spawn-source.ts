@@ -5,12 +5,12 @@ import { fileURLToPath } from "node:url";
 
 const pathOf = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
-/** A program of this folder in a process of its own. */
+/** A program of this folder in a child process. */
 export interface SourceProcess {
   readonly child: ChildProcess;
-  /** Resolves when it wrote its first line, or ended without one. */
+  /** Resolves when the program has printed its first line or has ended. */
   readonly started: Promise<unknown>;
-  /** The lines that it wrote, when it has ended or was killed; rejects when it failed. */
+  /** The printed lines, when the program has ended or was killed. Rejects if it failed. */
   readonly lines: Promise<readonly string[]>;
 }
 
@@ -26,7 +26,7 @@ export function spawnSource(name: string, args: readonly (string | number)[]): S
   const readLines = async (): Promise<readonly string[]> => {
     const output = await text(child.stdout);
     await ended;
-    // One that is killed has no exit code.
+    // A killed process has no exit code.
     if (child.exitCode !== null && child.exitCode !== 0)
       throw new Error(`${name} failed:\n${await complaints}`);
     return output.split("\n").filter((line) => line !== "");

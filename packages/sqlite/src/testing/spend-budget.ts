@@ -2,7 +2,7 @@ import { writeSync } from "node:fs";
 import { createSqliteLedger } from "../create-sqlite-ledger.js";
 import { holdOf, recordOf } from "./entries.js";
 
-/* Asks for money 250 times, ten at once, settles every other hold for all of it, and tells how often it got some. */
+/* Makes 250 holds, ten at a time, settles every other one, and prints how many holds the budget allowed. */
 const [path = "", name = "", budget = ""] = process.argv.slice(2);
 const ledger = createSqliteLedger({ path });
 let granted = 0;

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
-/** The path of a file that is not there yet, in a folder that goes with the test. */
+/** Returns the path of a new file in a folder that is removed after the test. */
 export function temporaryFile(name = "ledger.db"): string {
   const folder = mkdtempSync(join(tmpdir(), "calotype-sqlite-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

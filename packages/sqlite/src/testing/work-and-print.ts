@@ -6,33 +6,33 @@ import { isToBeReleased } from "./is-to-be-released.js";
 import { createRandom } from "./random.js";
 
 /*
- * Holds, settles and releases until it is killed or has done its rounds. Every line tells what a client was
- * told: it is written when the ledger's promise has resolved, and not before.
+ * Holds, settles and releases until it is killed or has finished its rounds. It prints a line for each write after
+ * the ledger's promise has resolved, never before.
  */
 const [path = "", name = "", start = "0", workers = "1", rounds = "1", write = "0"] = process.argv.slice(2);
 
 if (write !== "0") dieAfterWrite(Number(write));
 const random = createRandom(Number(start));
 const ledger = createSqliteLedger({ path, now: () => Number(start) });
-const tell = (...words: string[]): void => void writeSync(1, `${words.join(" ")}\n`);
+const print = (...words: string[]): void => void writeSync(1, `${words.join(" ")}\n`);
 
 await Promise.all(Array.from({ length: Number(workers) }, async (_, worker) => await work(worker)));
 await ledger.close();
-tell("closed");
+print("closed");
 
 async function work(worker: number): Promise<void> {
   const caller = `caller-${worker % 3}`;
   for (let round = 0; round < Number(rounds); round++) {
     const id = `${name}-${worker}-${round}`;
     await ledger.hold(holdOf({ id, caller, amount: "0.5" }));
-    tell("held", id);
+    print("held", id);
     if (isToBeReleased(id)) {
       await ledger.release(id);
-      tell("released", id);
+      print("released", id);
     } else {
       const charge = String(Math.floor(random() * 500) / 1000);
       await ledger.settle(recordOf({ id, caller, charge }));
-      tell("settled", id, charge);
+      print("settled", id, charge);
     }
   }
 }

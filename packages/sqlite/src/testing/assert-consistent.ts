@@ -7,24 +7,24 @@ import { isToBeReleased } from "./is-to-be-released.js";
 import { readAll } from "./read-all.js";
 
 /**
- * Opens the file of a process that died, after its lease, sweeps once, and holds the books against the lines
- * that the process wrote.
+ * Opens the file of a killed process after its lease has expired, sweeps once, and compares records and balances with
+ * the lines that the process printed.
  */
-export async function assertBooks(path: string, now: number, lines: readonly string[]): Promise<void> {
+export async function assertConsistent(path: string, now: number, lines: readonly string[]): Promise<void> {
   const ledger = createSqliteLedger({ path, now: () => now });
   await ledger.sweep({ onLost: "release" });
   const records = await readAll(ledger);
-  const told = (word: string): string[][] =>
+  const printed = (word: string): string[][] =>
     lines.map((line) => line.split(" ")).flatMap(([first, ...rest]) => (first === word ? [rest] : []));
   const byId = new Map(records.map((record) => [record.id, record]));
 
   expect(byId.size).toBe(records.length);
-  for (const [id = "", charge] of told("settled")) {
+  for (const [id = "", charge] of printed("settled")) {
     expect(byId.get(id)).toMatchObject({ state: "settled", charge });
   }
-  for (const [id = ""] of told("released")) expect(byId.get(id)).toBeUndefined();
-  // What was held and not ended is settled or unresolved; gone only where a release was under way.
-  const held = told("held").flatMap(([id = ""]) => (isToBeReleased(id) ? [] : [id]));
+  for (const [id = ""] of printed("released")) expect(byId.get(id)).toBeUndefined();
+  // A hold without an end has a settled or unresolved record, unless a release was in progress.
+  const held = printed("held").flatMap(([id = ""]) => (isToBeReleased(id) ? [] : [id]));
   expect(held.filter((id) => !byId.has(id))).toEqual([]);
   const callers = new Set(records.map(({ caller }) => caller));
   for (const caller of ["caller-0", "caller-1", "caller-2", ...callers]) {
