@@ -36,7 +36,7 @@ describe("a file is rejected at startup if", () => {
     expect(refusalOf("")).toContain('path must name the file of the ledger, or be ":memory:"');
   });
 
-  it("it is not a database", () => {
+  it("its content is not a database", () => {
     const path = temporaryFile();
     writeFileSync(path, "id,caller,charge\n".repeat(500));
     expect(refusalOf(path)).toContain("it is not an SQLite database");
@@ -53,7 +53,7 @@ describe("a file is rejected at startup if", () => {
     expect(refusalOf(path)).toContain("it is damaged");
   });
 
-  it("it is the database of another program, which is not changed", () => {
+  it("another program uses it, and it stays unchanged", () => {
     const path = temporaryFile();
     const other = new DatabaseSync(path);
     other.exec("CREATE TABLE holds (id TEXT)");
@@ -73,7 +73,7 @@ describe("a file is rejected at startup if", () => {
     );
   });
 
-  it("it is read-only", () => {
+  it("the file is read-only", () => {
     const path = temporaryFile();
     openDatabase(path).close();
     expect(refusalOf(`file:${path}?mode=ro`)).toContain("it is read-only");
