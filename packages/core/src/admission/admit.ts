@@ -63,6 +63,7 @@ interface Admitted {
  */
 export async function admit(parts: AdmissionParts, call: CallToAdmit): Promise<Admission> {
   const { caller, model, billed, keepAlive } = call;
+  const idempotencyKey = readIdempotencyKey(call.headers);
   const limits = toCallLimits({
     callerId: caller.id,
     callerLimits: call.callerLimits,
@@ -76,7 +77,7 @@ export async function admit(parts: AdmissionParts, call: CallToAdmit): Promise<A
     caller: caller.id,
     windows: limits.windows,
     concurrency: limits.concurrency,
-    idempotency: await readIdempotency(call),
+    idempotency: idempotencyKey === undefined ? undefined : await readIdempotency(call, idempotencyKey),
     channels: model.healthIds,
   };
   const decision = await decide(parts, request);
@@ -93,15 +94,10 @@ export async function admit(parts: AdmissionParts, call: CallToAdmit): Promise<A
   }
 }
 
-async function readIdempotency({
-  headers,
-  caller,
-  billed,
-  fields,
-  model,
-}: CallToAdmit): Promise<AdmissionRequest["idempotency"]> {
-  const key = readIdempotencyKey(headers);
-  if (key === undefined) return undefined;
+function readIdempotency(
+  { caller, billed, fields, model }: CallToAdmit,
+  key: string,
+): Promise<AdmissionRequest["idempotency"]> {
   const { leaseMs } = model;
   return createIdempotencyRequest({ callerId: caller.id, path: billed.operation, key, fields, leaseMs });
 }

@@ -22,25 +22,34 @@ export function addRateLimits(
 ): Record<string, string> {
   const { windows, concurrency } = limits;
   if (windows.length === 0 && concurrency.length === 0) return headers;
-  headers["ratelimit-policy"] = [
-    ...windows.map(toWindowPolicy),
-    ...concurrency.map(toConcurrencyPolicy),
-  ].join(", ");
-  const standings = windows.flatMap((limit, index) => {
+  const policies: string[] = [];
+  const items: string[] = [];
+  const tightest: { requests?: Standing; images?: Standing } = {};
+  for (const [index, limit] of windows.entries()) {
+    policies.push(toWindowPolicy(limit));
     const state = states.windows[index];
-    return state === undefined ? [] : [{ limit, state }];
-  });
-  const crowded = states.crowded && concurrency.find(({ key }) => key === states.crowded?.key);
-  const items = standings.map(toWindowItem);
-  if (crowded !== undefined) items.push(`${toName("concurrent", crowded)};r=0`);
+    if (state === undefined) continue;
+    const standing = { limit, state };
+    items.push(toWindowItem(standing));
+    tightest[limit.name] = pickTighter(tightest[limit.name], standing);
+  }
+  for (const limit of concurrency) {
+    policies.push(toConcurrencyPolicy(limit));
+    if (limit.key === states.crowded?.key) items.push(`${toName("concurrent", limit)};r=0`);
+  }
+  headers["ratelimit-policy"] = policies.join(", ");
   if (items.length > 0) headers["ratelimit"] = items.join(", ");
-  for (const name of ["requests", "images"] as const) {
-    // OpenAI's clients know one limit of each kind, so they get the one that is closer to its end.
-    const tightest = standings.filter(({ limit }) => limit.name === name).reduce(pickTighter, undefined);
-    if (tightest === undefined) continue;
-    headers[`x-ratelimit-limit-${name}`] = String(tightest.limit.limit);
-    headers[`x-ratelimit-remaining-${name}`] = String(tightest.state.remaining);
-    headers[`x-ratelimit-reset-${name}`] = toDuration(tightest.state.resetMs);
+  // OpenAI's clients know one limit of each kind, so they get the one that is closer to its end.
+  const { requests, images } = tightest;
+  if (requests !== undefined) {
+    headers["x-ratelimit-limit-requests"] = String(requests.limit.limit);
+    headers["x-ratelimit-remaining-requests"] = String(requests.state.remaining);
+    headers["x-ratelimit-reset-requests"] = toDuration(requests.state.resetMs);
+  }
+  if (images !== undefined) {
+    headers["x-ratelimit-limit-images"] = String(images.limit.limit);
+    headers["x-ratelimit-remaining-images"] = String(images.state.remaining);
+    headers["x-ratelimit-reset-images"] = toDuration(images.state.resetMs);
   }
   return headers;
 }

@@ -46,30 +46,50 @@ export function mergeLimits(own: CallerLimits | undefined, gateway: CallerLimits
 /** Returns all limits of a call: first the caller's limits, then the caller's limits for the model. */
 export function toCallLimits(sources: LimitSources): CallLimits {
   const { callerId, callerLimits, model, modelLimits } = sources;
-  const own = toLimits(callerLimits, [callerId], sources);
-  if (modelLimits === undefined) return own;
-  const ofModel = toLimits(modelLimits, [callerId, model], sources);
-  return {
-    windows: [...own.windows, ...ofModel.windows.map((limit) => ({ ...limit, model }))],
-    concurrency: [...own.concurrency, ...ofModel.concurrency.map((limit) => ({ ...limit, model }))],
-  };
+  const limits: GrowingLimits = { windows: [], concurrency: [] };
+  addLimits(limits, callerLimits, { owner: [callerId], scope: {}, sources });
+  if (modelLimits !== undefined) {
+    addLimits(limits, modelLimits, { owner: [callerId, model], scope: { model }, sources });
+  }
+  return limits;
 }
 
-function toLimits(
+interface GrowingLimits extends CallLimits {
+  readonly windows: (WindowLimit & LimitScope)[];
+  readonly concurrency: (ConcurrencyLimit & LimitScope)[];
+}
+
+interface LimitOwner {
+  readonly owner: readonly string[];
+  readonly scope: LimitScope;
+  readonly sources: LimitSources;
+}
+
+function addLimits(
+  { windows, concurrency }: GrowingLimits,
   { requestsPerMinute, imagesPerMinute, concurrent }: CallerLimits,
-  owner: readonly string[],
-  { maxImages, leaseMs }: LimitSources,
-): { readonly windows: readonly WindowLimit[]; readonly concurrency: readonly ConcurrencyLimit[] } {
+  { owner, scope, sources }: LimitOwner,
+): void {
   // JSON keeps the names apart whatever they contain, and writes lone surrogates in a form that every store keeps.
-  const toKey = (name: string): string => JSON.stringify([name, ...owner]);
-  const toWindows = (name: WindowLimit["name"], limit: number | null | undefined, cost: number) =>
-    typeof limit === "number" ? [{ name, key: toKey(name), limit, windowMs: MINUTE_MS, cost }] : [];
-  return {
-    windows: [
-      ...toWindows("requests", requestsPerMinute, 1),
-      ...toWindows("images", imagesPerMinute, maxImages),
-    ],
-    concurrency:
-      typeof concurrent === "number" ? [{ key: toKey("concurrent"), limit: concurrent, leaseMs }] : [],
-  };
+  const endOfKey = JSON.stringify(owner).slice(1);
+  const windowMs = MINUTE_MS;
+  if (typeof requestsPerMinute === "number") {
+    const key = `["requests",${endOfKey}`;
+    windows.push({ name: "requests", key, limit: requestsPerMinute, windowMs, cost: 1, ...scope });
+  }
+  if (typeof imagesPerMinute === "number") {
+    const key = `["images",${endOfKey}`;
+    windows.push({
+      name: "images",
+      key,
+      limit: imagesPerMinute,
+      windowMs,
+      cost: sources.maxImages,
+      ...scope,
+    });
+  }
+  if (typeof concurrent === "number") {
+    const key = `["concurrent",${endOfKey}`;
+    concurrency.push({ key, limit: concurrent, leaseMs: sources.leaseMs, ...scope });
+  }
 }

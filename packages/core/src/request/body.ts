@@ -66,21 +66,25 @@ export function openBody({ body }: Pick<GatewayRequest, "body">, guard?: BodyGua
     guard?.bytes.finishReceiving();
   };
   return {
-    async next() {
+    next() {
       start();
-      const { promise, resolve, reject } = Promise.withResolvers<IteratorResult<Uint8Array, unknown>>();
-      abandon = reject;
-      source.next().then(resolve, (cause: unknown) => reject(isGatewayError(cause) ? cause : cutOff(cause)));
-      const { done, value } = await promise;
-      abandon = undefined;
-      if (isOver) return undefined;
-      if (done === true) {
-        finish();
-        return undefined;
-      }
-      received += value.length;
-      if (guard?.bytes.add(value.length) === false) throw overloaded();
-      return value;
+      return new Promise((resolve, reject) => {
+        abandon = reject;
+        source.next().then(
+          ({ done, value }) => {
+            abandon = undefined;
+            if (isOver) return resolve(undefined);
+            if (done === true) {
+              finish();
+              return resolve(undefined);
+            }
+            received += value.length;
+            if (guard?.bytes.add(value.length) === false) return reject(overloaded());
+            resolve(value);
+          },
+          (cause: unknown) => reject(isGatewayError(cause) ? cause : cutOff(cause)),
+        );
+      });
     },
     cancel() {
       if (isOver) return;

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { GatewayError, invalidRequest } from "../errors.js";
 import type { GatewayRequest } from "../http.js";
 import { createDataUrlImage, LONG_DATA_URL } from "../images/data-url.js";
-import { asciiToString, type UploadedImage } from "../images/reference-image.js";
+import type { UploadedImage } from "../images/reference-image.js";
 import {
   checkJsonValue,
   isExactNumber,
@@ -14,7 +14,7 @@ import {
   tooManyFields,
   tooManyValues,
 } from "../util/json.js";
-import { createJsonWalker, type JsonPart } from "../util/json-walker.js";
+import { type JsonPart, JsonWalker, type JsonWalkHandler } from "../util/json-walker.js";
 import { type BodyGuard, bodyAlreadyRead, readBody } from "./body.js";
 
 /** The limits of a JSON body, far above what any request needs. */
@@ -107,6 +107,7 @@ export function parseJsonObject(
   return value;
 }
 
+/** What one pass over bytes found. */
 interface ScannedJson {
   /** The document with a placeholder string for each image. */
   readonly outline: Uint8Array;
@@ -120,80 +121,103 @@ interface ScannedJson {
 
 /** One pass over bytes that may be a JSON object. */
 function scanJson(bytes: Buffer, limits: JsonLimits, minDataUrl: number): ScannedJson {
-  const keys = new Set<string>();
-  const images = new Map<string, UploadedImage>();
-  const pieces: Uint8Array[] = [];
-  /** By depth: whether strings there are values of `image`. */
-  const isImageAt: boolean[] = [];
-  let copied = 0;
-  let values = 0;
-  let part: JsonPart | undefined;
-  let start = 0;
-  let duplicate: string | undefined;
-  let hasInexactNumbers = false;
-
-  const readKey = (literal: Uint8Array, depth: number): void => {
-    isImageAt[depth] = asciiToString(literal) === '"image"';
-    if (depth !== 1) return;
-    const key = decodeKey(literal);
-    if (keys.has(key)) duplicate ??= key;
-    keys.add(key);
-    if (keys.size > (limits.maxFields ?? Infinity)) throw tooManyFields(limits);
+  const scan = new BodyScan(bytes, limits, minDataUrl);
+  const walker = new JsonWalker(scan);
+  walker.push(bytes);
+  return {
+    outline: scan.readOutline(),
+    images: scan.images,
+    isComplete: walker.status() === "complete",
+    duplicate: scan.duplicate,
+    hasInexactNumbers: scan.hasInexactNumbers,
   };
+}
 
-  const readScalar = (literal: string): void => {
+class BodyScan implements JsonWalkHandler {
+  readonly images = new Map<string, UploadedImage>();
+  duplicate: string | undefined;
+  hasInexactNumbers = false;
+  readonly #bytes: Buffer;
+  readonly #limits: JsonLimits;
+  readonly #minDataUrl: number;
+  readonly #keys = new Set<string>();
+  /** By depth: whether strings there are values of `image`. */
+  readonly #isImageAt: boolean[] = [];
+  /** The document up to `copied`, with placeholders. */
+  readonly #pieces: Uint8Array[] = [];
+  #copied = 0;
+  #values = 0;
+  /** What has begun and not ended, and where. */
+  #part: JsonPart | undefined;
+  #start = 0;
+
+  constructor(bytes: Buffer, limits: JsonLimits, minDataUrl: number) {
+    this.#bytes = bytes;
+    this.#limits = limits;
+    this.#minDataUrl = minDataUrl;
+  }
+
+  /** The document with a placeholder string for each image. */
+  readOutline(): Uint8Array {
+    if (this.images.size === 0) return this.#bytes;
+    return Buffer.concat([...this.#pieces, this.#bytes.subarray(this.#copied)]);
+  }
+
+  onBegin(part: JsonPart, depth: number, index: number): void {
+    this.#part = part;
+    this.#start = index;
+    if (part === "key") return;
+    this.#values++;
+    if (this.#values > this.#limits.maxValues) throw tooManyValues(this.#limits);
+    if (part !== "object" && part !== "array") return;
+    if (depth >= this.#limits.maxDepth) throw tooDeep(this.#limits);
+    this.#isImageAt[depth + 1] = part === "array" && this.#isImageAt[depth] === true;
+  }
+
+  onEnd(_chunk: Uint8Array, depth: number, end: number): void {
+    if (this.#part === "key") this.#readKey(depth, end);
+    else if (this.#part === "scalar") this.#readScalar(end);
+    else if (this.#part === "string" && this.#isImageAt[depth] === true) this.#readImage(end);
+    // The next end may be that of an object or a list.
+    this.#part = undefined;
+  }
+
+  #readKey(depth: number, end: number): void {
+    const { maxFields = Infinity } = this.#limits;
+    const key = parseKey(this.#bytes.toString("utf8", this.#start, end));
+    this.#isImageAt[depth] = key === "image";
+    if (depth !== 1) return;
+    if (this.#keys.has(key)) this.duplicate ??= key;
+    this.#keys.add(key);
+    if (this.#keys.size > maxFields) throw tooManyFields(this.#limits);
+  }
+
+  #readScalar(end: number): void {
+    const literal = this.#bytes.toString("latin1", this.#start, end);
     if (!/^[-\d]/.test(literal)) return;
     if (literal.length > MAX_NUMBER_LENGTH) {
       throw invalidRequest(`The body holds a number of more than ${MAX_NUMBER_LENGTH} characters.`);
     }
-    hasInexactNumbers ||= !isExactNumber(literal);
-  };
+    this.hasInexactNumbers ||= !isExactNumber(literal);
+  }
 
-  const readString = (end: number): void => {
-    if (end - start - 2 <= minDataUrl) return;
+  #readImage(end: number): void {
+    const length = end - this.#start - 2;
+    if (length <= this.#minDataUrl) return;
     const image = createDataUrlImage(
-      new Uint8Array(bytes.buffer, bytes.byteOffset + start + 1, end - start - 2),
+      new Uint8Array(this.#bytes.buffer, this.#bytes.byteOffset + this.#start + 1, length),
     );
     if (image === undefined) return;
     // A client cannot know this value, so it cannot send a string that would be taken for an image.
     const placeholder = crypto.randomUUID();
-    images.set(placeholder, image);
-    pieces.push(bytes.subarray(copied, start + 1), Buffer.from(placeholder));
-    copied = end - 1;
-  };
-
-  const walker = createJsonWalker({
-    onBegin(begun, depth, index) {
-      part = begun;
-      start = index;
-      if (part === "key") return;
-      values++;
-      if (values > limits.maxValues) throw tooManyValues(limits);
-      if (part !== "object" && part !== "array") return;
-      if (depth >= limits.maxDepth) throw tooDeep(limits);
-      isImageAt[depth + 1] = part === "array" && isImageAt[depth] === true;
-    },
-    onEnd(_chunk, depth, end) {
-      if (part === "key") readKey(bytes.subarray(start, end), depth);
-      else if (part === "scalar") readScalar(asciiToString(bytes.subarray(start, end)));
-      else if (part === "string" && isImageAt[depth] === true) readString(end);
-      // The next end may be that of an object or a list.
-      part = undefined;
-    },
-  });
-  walker.push(bytes);
-  return {
-    outline: images.size === 0 ? bytes : Buffer.concat([...pieces, bytes.subarray(copied)]),
-    images,
-    isComplete: walker.status() === "complete",
-    duplicate,
-    hasInexactNumbers,
-  };
+    this.images.set(placeholder, image);
+    this.#pieces.push(this.#bytes.subarray(this.#copied, this.#start + 1), Buffer.from(placeholder));
+    this.#copied = end - 1;
+  }
 }
 
-/** Decodes a key: the same key may be written with and without escapes. */
-function decodeKey(literal: Uint8Array): string {
-  const json = decodeUtf8(literal);
+/** Parses a key: the same key may be written with and without escapes. */
+function parseKey(json: string): string {
   if (!json.includes("\\")) return json.slice(1, -1);
   try {
     return String(JSON.parse(json));

@@ -39,7 +39,7 @@ export interface ReadFieldsContext {
  * Reads the fields of a request from JSON or, at the edits endpoint, from a form whose files become images. The bytes
  * count as they arrive.
  */
-export async function readFields(
+export function readFields(
   request: GatewayRequest,
   { operation, limits, slot, repeat }: ReadFieldsContext,
 ): Promise<JsonObject> {

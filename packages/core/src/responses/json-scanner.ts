@@ -1,5 +1,5 @@
 import { createHeldBytes } from "../util/held-bytes.js";
-import { createJsonWalker, type JsonPart, type JsonStatus } from "../util/json-walker.js";
+import { type JsonPart, type JsonStatus, JsonWalker } from "../util/json-walker.js";
 
 const DEFAULT_HELD_BYTES = 16 * 1024;
 /** The maximum number of keys, values and items that are reported. A response of 15 images has far fewer. */
@@ -55,8 +55,8 @@ export function createJsonScanner(handler: JsonScanHandler, options: JsonScanOpt
   let openDepth = 0;
   let reported = 0;
 
-  const walker = createJsonWalker({ onBegin, onEnd });
-  const { giveUp } = walker;
+  const walker = new JsonWalker({ onBegin, onEnd });
+  const giveUp = (): void => walker.giveUp();
   const values = createValueCollector(handler, maxHeldBytes);
   const keys = createValueCollector({ onValue: readKey, onPart: giveUp, onPartsEnd: giveUp }, maxHeldBytes);
 
@@ -99,7 +99,7 @@ export function createJsonScanner(handler: JsonScanHandler, options: JsonScanOpt
       walker.push(chunk);
       if (walker.status() === "open") open?.add(openFrom === 0 ? chunk : chunk.subarray(openFrom));
     },
-    status: walker.status,
+    status: () => walker.status(),
   };
 }
 

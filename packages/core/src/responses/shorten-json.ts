@@ -1,5 +1,5 @@
 import { createHeldBytes } from "../util/held-bytes.js";
-import { createStringScanner } from "../util/json-walker.js";
+import { StringScanner } from "../util/json-walker.js";
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -31,7 +31,7 @@ export interface JsonShortener {
  */
 export function createJsonShortener(options: ShortenerOptions = {}): JsonShortener {
   const { maxStringBytes = DEFAULT_STRING_BYTES, onLongString } = options;
-  const strings = createStringScanner();
+  const strings = new StringScanner();
   const kept = createHeldBytes();
   let isInString = false;
   /** Bytes of the current string so far, without its quotes. */

@@ -12,11 +12,18 @@ export function parseInstant(value: unknown): number | undefined {
 }
 
 function parseString(value: unknown): number {
+  if (typeof value === "string" && isCanonical(value)) return Date.parse(value);
   const [string, date, day] = (typeof value === "string" && INSTANT.exec(value)) || [];
   if (string === undefined) return Number.NaN;
   // Some runtimes read 30 February as 2 March.
   const midnight = new Date(`${date}T00:00:00Z`);
   return midnight.getUTCDate() === Number(day) ? Date.parse(string) : Number.NaN;
+}
+
+/** Whether a string is written as `toISOString` writes it. The ledgers check the times of records, which are. */
+function isCanonical(value: string): boolean {
+  const milliseconds = Date.parse(value);
+  return !Number.isNaN(milliseconds) && new Date(milliseconds).toISOString() === value;
 }
 
 /**

@@ -33,14 +33,6 @@ export interface JsonWalkHandler {
 /** `open`: the end of the document is still to come. `broken`: the bytes are not a JSON object. */
 export type JsonStatus = "open" | "complete" | "broken";
 
-/** Walks through one JSON object. */
-export interface JsonWalker {
-  push(chunk: Uint8Array): void;
-  /** Makes the document `broken`. */
-  readonly giveUp: () => void;
-  readonly status: () => JsonStatus;
-}
-
 /** What may come next, white space aside. */
 type Expected =
   | "object"
@@ -57,141 +49,148 @@ type Expected =
   | "nothing";
 
 /**
- * Creates a walker. It keeps the open brackets of the document and none of its bytes, wherever the chunks are cut.
+ * Walks through one JSON object. It keeps the open brackets of the document and none of its bytes, wherever the chunks
+ * are cut.
  *
  * It does not detect misspelled numbers and literals (`01`, `trve`), nor wrong escapes, control characters and invalid
  * UTF-8 in strings. `JSON.parse` refuses every document that the walker calls `broken`, except documents of more than
  * 64 levels or a million values.
  */
-export function createJsonWalker(handler: JsonWalkHandler): JsonWalker {
+export class JsonWalker {
+  readonly #handler: JsonWalkHandler;
   /** The closing brackets that are still to come, the innermost last. */
-  const closers: number[] = [];
-  const strings = createStringScanner();
-  let expected: Expected = "object";
-  let values = 0;
+  readonly #closers: number[] = [];
+  readonly #strings = new StringScanner();
+  #expected: Expected = "object";
+  #values = 0;
   /** The bytes of a byte order mark that have arrived so far. */
-  let markBytes = 0;
+  #markBytes = 0;
 
-  const giveUp = (): void => {
-    expected = "nothing";
-  };
+  constructor(handler: JsonWalkHandler) {
+    this.#handler = handler;
+  }
 
-  const isValueExpected = (): boolean => expected === "value" || expected === "first value";
-
-  const endValue = (chunk: Uint8Array, index: number): void => {
-    values++;
-    if (values > MAX_VALUES) return giveUp();
-    expected = closers.length === 0 ? "end" : "comma";
-    handler.onEnd(chunk, closers.length, index);
-  };
-
-  const beginString = (index: number): void => {
-    const isKey = expected === "key" || expected === "first key";
-    if (!isKey && !isValueExpected()) return giveUp();
-    expected = isKey ? "rest of key" : "rest of string";
-    strings.begin();
-    handler.onBegin(isKey ? "key" : "string", closers.length, index);
-  };
-
-  const endString = (chunk: Uint8Array, from: number): number => {
-    const index = strings.findEnd(chunk, from);
-    if (index === -1) return chunk.length;
-    if (expected === "rest of key") {
-      expected = "colon";
-      handler.onEnd(chunk, closers.length, index);
-    } else endValue(chunk, index);
-    return index;
-  };
-
-  const beginScalar = (byte: number, index: number): void => {
-    if (!isScalarByte(byte) || !isValueExpected()) return giveUp();
-    expected = "rest of scalar";
-    handler.onBegin("scalar", closers.length, index);
-  };
-
-  /** A number has no end of its own: the next byte ends it. */
-  const endScalar = (chunk: Uint8Array, from: number): number => {
-    let index = from;
-    while (index < chunk.length && isScalarByte(chunk[index] ?? 0)) index++;
-    if (index < chunk.length) endValue(chunk, index);
-    return index;
-  };
-
-  const openBracket = (byte: number, index: number): void => {
-    const isTop = expected === "object" && byte === OPEN_BRACE;
-    if ((!isTop && !isValueExpected()) || closers.length === MAX_DEPTH) return giveUp();
-    expected = byte === OPEN_BRACE ? "first key" : "first value";
-    closers.push(byte === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET);
-    handler.onBegin(byte === OPEN_BRACE ? "object" : "array", closers.length - 1, index);
-  };
-
-  const closeBracket = (byte: number, chunk: Uint8Array, index: number): void => {
-    const ifEmpty = byte === CLOSE_BRACE ? "first key" : "first value";
-    if (closers.at(-1) !== byte || (expected !== "comma" && expected !== ifEmpty)) return giveUp();
-    closers.pop();
-    endValue(chunk, index + 1);
-  };
-
-  const readSeparator = (separator: "comma" | "colon"): void => {
-    if (expected !== separator) return giveUp();
-    expected = separator === "comma" && closers.at(-1) === CLOSE_BRACE ? "key" : "value";
-  };
-
-  const readByte = (byte: number, chunk: Uint8Array, index: number): void => {
-    switch (byte) {
-      case QUOTE:
-        return beginString(index);
-      case COMMA:
-        return readSeparator("comma");
-      case COLON:
-        return readSeparator("colon");
-      case OPEN_BRACE:
-      case OPEN_BRACKET:
-        return openBracket(byte, index);
-      case CLOSE_BRACE:
-      case CLOSE_BRACKET:
-        return closeBracket(byte, chunk, index);
-      default:
-        return beginScalar(byte, index);
+  push(chunk: Uint8Array): void {
+    let index = this.#markBytes < BYTE_ORDER_MARK.length ? this.#skipMark(chunk) : 0;
+    while (index < chunk.length && this.#expected !== "nothing") {
+      if (this.#expected === "rest of string" || this.#expected === "rest of key") {
+        index = this.#endString(chunk, index);
+      } else if (this.#expected === "rest of scalar") index = this.#endScalar(chunk, index);
+      else {
+        const byte = chunk[index] ?? 0;
+        if (!isSpace(byte)) this.#readByte(byte, chunk, index);
+        index++;
+      }
     }
-  };
+  }
+
+  /** Makes the document `broken`. */
+  giveUp(): void {
+    this.#expected = "nothing";
+  }
+
+  status(): JsonStatus {
+    if (this.#expected === "nothing") return "broken";
+    return this.#expected === "end" ? "complete" : "open";
+  }
 
   /** JSON may begin with a byte order mark, which `JSON.parse` does not see because decoding removes it. */
-  const skipMark = (chunk: Uint8Array): number => {
+  #skipMark(chunk: Uint8Array): number {
     let index = 0;
-    while (markBytes < BYTE_ORDER_MARK.length && chunk[index] === BYTE_ORDER_MARK[markBytes]) {
-      markBytes++;
+    while (this.#markBytes < BYTE_ORDER_MARK.length && chunk[index] === BYTE_ORDER_MARK[this.#markBytes]) {
+      this.#markBytes++;
       index++;
     }
     // The next byte is not part of a byte order mark, and an incomplete mark is not JSON.
     if (index < chunk.length) {
-      if (markBytes > 0 && markBytes < BYTE_ORDER_MARK.length) giveUp();
-      markBytes = BYTE_ORDER_MARK.length;
+      if (this.#markBytes > 0 && this.#markBytes < BYTE_ORDER_MARK.length) this.giveUp();
+      this.#markBytes = BYTE_ORDER_MARK.length;
     }
     return index;
-  };
+  }
 
-  const status = (): JsonStatus => {
-    if (expected === "nothing") return "broken";
-    return expected === "end" ? "complete" : "open";
-  };
+  #readByte(byte: number, chunk: Uint8Array, index: number): void {
+    switch (byte) {
+      case QUOTE:
+        return this.#beginString(index);
+      case COMMA:
+        return this.#readSeparator("comma");
+      case COLON:
+        return this.#readSeparator("colon");
+      case OPEN_BRACE:
+      case OPEN_BRACKET:
+        return this.#openBracket(byte, index);
+      case CLOSE_BRACE:
+      case CLOSE_BRACKET:
+        return this.#closeBracket(byte, chunk, index);
+      default:
+        return this.#beginScalar(byte, index);
+    }
+  }
 
-  return {
-    giveUp,
-    push(chunk) {
-      let index = markBytes < BYTE_ORDER_MARK.length ? skipMark(chunk) : 0;
-      while (index < chunk.length && status() !== "broken") {
-        const byte = chunk[index] ?? 0;
-        if (expected === "rest of string" || expected === "rest of key") index = endString(chunk, index);
-        else if (expected === "rest of scalar") index = endScalar(chunk, index);
-        else {
-          if (!isSpace(byte)) readByte(byte, chunk, index);
-          index++;
-        }
-      }
-    },
-    status,
-  };
+  #beginString(index: number): void {
+    const isKey = this.#expected === "key" || this.#expected === "first key";
+    if (!isKey && !this.#isValueExpected()) return this.giveUp();
+    this.#expected = isKey ? "rest of key" : "rest of string";
+    this.#strings.begin();
+    this.#handler.onBegin(isKey ? "key" : "string", this.#closers.length, index);
+  }
+
+  #endString(chunk: Uint8Array, from: number): number {
+    const index = this.#strings.findEnd(chunk, from);
+    if (index === -1) return chunk.length;
+    if (this.#expected === "rest of key") {
+      this.#expected = "colon";
+      this.#handler.onEnd(chunk, this.#closers.length, index);
+    } else this.#endValue(chunk, index);
+    return index;
+  }
+
+  #beginScalar(byte: number, index: number): void {
+    if (!isScalarByte(byte) || !this.#isValueExpected()) return this.giveUp();
+    this.#expected = "rest of scalar";
+    this.#handler.onBegin("scalar", this.#closers.length, index);
+  }
+
+  /** A number has no end of its own: the next byte ends it. */
+  #endScalar(chunk: Uint8Array, from: number): number {
+    let index = from;
+    while (index < chunk.length && isScalarByte(chunk[index] ?? 0)) index++;
+    if (index < chunk.length) this.#endValue(chunk, index);
+    return index;
+  }
+
+  #openBracket(byte: number, index: number): void {
+    const isTop = this.#expected === "object" && byte === OPEN_BRACE;
+    if ((!isTop && !this.#isValueExpected()) || this.#closers.length === MAX_DEPTH) return this.giveUp();
+    this.#expected = byte === OPEN_BRACE ? "first key" : "first value";
+    this.#closers.push(byte === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET);
+    this.#handler.onBegin(byte === OPEN_BRACE ? "object" : "array", this.#closers.length - 1, index);
+  }
+
+  #closeBracket(byte: number, chunk: Uint8Array, index: number): void {
+    const ifEmpty = byte === CLOSE_BRACE ? "first key" : "first value";
+    const mayEnd = this.#expected === "comma" || this.#expected === ifEmpty;
+    if (this.#closers.at(-1) !== byte || !mayEnd) return this.giveUp();
+    this.#closers.pop();
+    this.#endValue(chunk, index + 1);
+  }
+
+  #readSeparator(separator: "comma" | "colon"): void {
+    if (this.#expected !== separator) return this.giveUp();
+    this.#expected = separator === "comma" && this.#closers.at(-1) === CLOSE_BRACE ? "key" : "value";
+  }
+
+  #isValueExpected(): boolean {
+    return this.#expected === "value" || this.#expected === "first value";
+  }
+
+  #endValue(chunk: Uint8Array, index: number): void {
+    this.#values++;
+    if (this.#values > MAX_VALUES) return this.giveUp();
+    this.#expected = this.#closers.length === 0 ? "end" : "comma";
+    this.#handler.onEnd(chunk, this.#closers.length, index);
+  }
 }
 
 function isSpace(byte: number): boolean {
@@ -210,57 +209,53 @@ function isScalarByte(byte: number): boolean {
   );
 }
 
-/** Finds the ends of JSON strings, one after another, wherever the chunks are cut. */
-export interface StringScanner {
-  /** Begins a string. The next scanned byte follows the first quote. */
-  begin(): void;
-  /** Returns the index after the last quote of the string, or -1 if the string does not end in this chunk. */
-  findEnd(chunk: Uint8Array, from: number): number;
-}
-
 /**
  * After this many escaped quotes in one string, the string is read byte by byte: each jump costs as much as about 100
  * bytes.
  */
 const MAX_JUMPS = 16;
 
-/** Creates a scanner that jumps from quote to quote and counts the backslashes before each. */
-export function createStringScanner(): StringScanner {
+/**
+ * Finds the ends of JSON strings, one after another, wherever the chunks are cut. It jumps from quote to quote and
+ * counts the backslashes before each.
+ */
+export class StringScanner {
   /** True if the last chunk ended with a backslash that escapes the next byte. */
-  let isEscaped = false;
+  #isEscaped = false;
+
+  /** Begins a string. The next scanned byte follows the first quote. */
+  begin(): void {
+    this.#isEscaped = false;
+  }
+
+  /** Returns the index after the last quote of the string, or -1 if the string does not end in this chunk. */
+  findEnd(chunk: Uint8Array, from: number): number {
+    let quote = chunk.indexOf(QUOTE, from);
+    for (let jumps = 0; quote !== -1 && this.#isEscapedAt(chunk, from, quote); jumps++) {
+      if (jumps === MAX_JUMPS) return this.#findByBytes(chunk, quote + 1);
+      quote = chunk.indexOf(QUOTE, quote + 1);
+    }
+    if (quote === -1) this.#isEscaped = this.#isEscapedAt(chunk, from, chunk.length);
+    return quote === -1 ? -1 : quote + 1;
+  }
 
   /** Whether the byte at `at` is escaped, in a string whose bytes in this chunk begin at `from`. */
-  const isEscapedAt = (chunk: Uint8Array, from: number, at: number): boolean => {
+  #isEscapedAt(chunk: Uint8Array, from: number, at: number): boolean {
     let start = at;
     while (start > from && chunk[start - 1] === BACKSLASH) start--;
     const isOddRun = (at - start) % 2 === 1;
-    return start === from ? isOddRun !== isEscaped : isOddRun;
-  };
+    return start === from ? isOddRun !== this.#isEscaped : isOddRun;
+  }
 
   /** Reads byte by byte from a byte that is not escaped. */
-  const findByBytes = (chunk: Uint8Array, from: number): number => {
+  #findByBytes(chunk: Uint8Array, from: number): number {
     let at = from;
     for (; at < chunk.length; at++) {
       if (chunk[at] === BACKSLASH) at++;
       else if (chunk[at] === QUOTE) return at + 1;
     }
     // The backslash was the last byte, so it escapes the first byte of the next chunk.
-    isEscaped = at > chunk.length;
+    this.#isEscaped = at > chunk.length;
     return -1;
-  };
-
-  return {
-    begin() {
-      isEscaped = false;
-    },
-    findEnd(chunk, from) {
-      let quote = chunk.indexOf(QUOTE, from);
-      for (let jumps = 0; quote !== -1 && isEscapedAt(chunk, from, quote); jumps++) {
-        if (jumps === MAX_JUMPS) return findByBytes(chunk, quote + 1);
-        quote = chunk.indexOf(QUOTE, quote + 1);
-      }
-      if (quote === -1) isEscaped = isEscapedAt(chunk, from, chunk.length);
-      return quote === -1 ? -1 : quote + 1;
-    },
-  };
+  }
 }
