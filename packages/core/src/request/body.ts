@@ -80,7 +80,7 @@ export function openBody({ body }: Pick<GatewayRequest, "body">, guard?: BodyGua
             }
             received += value.length;
             if (guard?.bytes.add(value.length) === false) return reject(overloaded());
-            resolve(value);
+            return resolve(value);
           },
           (cause: unknown) => reject(isGatewayError(cause) ? cause : cutOff(cause)),
         );

@@ -20,8 +20,11 @@ function parseString(value: unknown): number {
   return midnight.getUTCDate() === Number(day) ? Date.parse(string) : Number.NaN;
 }
 
+const ISO_LENGTH = "2026-01-31T00:00:00.000Z".length;
+
 /** Whether a string is written as `toISOString` writes it. The ledgers check the times of records, which are. */
 function isCanonical(value: string): boolean {
+  if (value.length !== ISO_LENGTH) return false;
   const milliseconds = Date.parse(value);
   return !Number.isNaN(milliseconds) && new Date(milliseconds).toISOString() === value;
 }
