@@ -15,7 +15,7 @@ import {
   type UpstreamFailureKind,
 } from "@calotype/core/families";
 
-const LIMITS: Readonly<Record<string, Capabilities>> = { "dall-e-3": { maxImages: 1 } };
+const LIMITS: Readonly<Record<string, Capabilities>> = { "dall-e-3": { imagesPerCall: 1 } };
 const MAX_IMAGES = 10;
 
 /**
@@ -45,7 +45,7 @@ function normalize(fields: JsonObject, context: NormalizeContext): ImageRequest 
   const { prompt, n = 1, stream = false } = fields;
   if (typeof prompt !== "string" || prompt === "") throw invalidRequest("prompt is required.", "prompt");
   if (stream !== false) throw invalidRequest("stream is not offered for this model: leave it out.", "stream");
-  const most = context.capabilities?.maxImages ?? MAX_IMAGES;
+  const most = context.capabilities?.imagesPerCall ?? MAX_IMAGES;
   if (typeof n !== "number" || !Number.isInteger(n) || n < 1 || n > most) {
     throw invalidRequest(`n must be a whole number from 1 to ${most}.`, "n");
   }

@@ -41,9 +41,9 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
     RecordFilter ReleasedRecord RequestBounds SettledRecord TotalsKey UnresolvedRecord Usage UsageRecord
     UsageReports UsageTotal`,
   "./families/index.ts": `
-    applyImageCount Capabilities checkSize createUploadedImage failureKindOfStatus FailureReason
+    applyImageCount BackgroundRules Capabilities checkSize createUploadedImage failureKindOfStatus FailureReason
     FailureScope Family FormFieldTypes ImageBytes ImageRequest ImageResult invalidRequest isJsonObject
-    isUploadedImage JsonObject NormalizeContext Operation ProducedBody qwenImage readCount readText
+    isUploadedImage JsonObject LayerRules NormalizeContext Operation ProducedBody qwenImage readCount readText
     ReferenceImage ResponseFormat ResponseShape ResultError ResultImage seedream SequentialFields
     SizeLimits SizeStyle StreamReader StreamResult toJsonBody toReferenceImage UploadedImage
     UpstreamCall UpstreamFailure UpstreamFailureKind Usage`,

@@ -407,7 +407,7 @@ describe("the rules of the families", () => {
       "a request that the interface allows is taken",
       change({
         normalize: (fields, context) =>
-          seedream.normalize(fields, { ...context, capabilities: { maxImages: 14 } }),
+          seedream.normalize(fields, { ...context, capabilities: { imagesPerCall: 14 } }),
       }),
     ],
     [

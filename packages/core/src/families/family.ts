@@ -11,22 +11,66 @@ import type {
 } from "../types.js";
 import type { JsonObject } from "../util/json.js";
 
-/** What one model can do. Data, not code: `models[…].capabilities` can replace a row. */
+/**
+ * What one model can do. Data, not code: rows of a family, of the option `capabilities`, or of one model in
+ * `models[…].capabilities`. What a row does not state is not checked.
+ */
 export interface Capabilities {
-  /** Sizes the model takes; `"none"` when it takes no size at all. Absent: not checked. */
+  /** The sizes that the model accepts; `"none"` if it accepts no `size` at all. */
   readonly size?: SizeLimits | "none" | undefined;
-  /** How many reference images a request carries. */
+  /** The number of reference images of a request. Default: the limits of the family. */
   readonly references?: { readonly min?: number | undefined; readonly max: number } | undefined;
-  /** Images that one request may make. */
-  readonly maxImages?: number | undefined;
   /**
-   * The most layers that `layer_decomposition` makes beside the base image. Default for `seedream`: 99 for a model
-   * with `5-5` in its name or in its name at a channel, 16 for all others. Set it if an endpoint identifier (`ep-…`)
-   * hides the name.
+   * The largest number of images that the provider makes in one call, without layers. A whole number of at least 1.
+   * Default: the limit of the family.
    */
-  readonly maxLayers?: number | undefined;
-  /** Reference images and images made, together. */
+  readonly imagesPerCall?: number | undefined;
+  /** The largest number of reference images and images made by one call, together. Default: the limit of the family. */
   readonly maxReferencesAndImages?: number | undefined;
+  /** False if the provider refuses the field `stream` for this model. */
+  readonly streaming?: boolean | undefined;
+  /** False if the provider refuses the field `sequential_image_generation` for this model. */
+  readonly sequentialImages?: boolean | undefined;
+  /** What the model accepts as `background`. If absent, the field is not sent. */
+  readonly background?: BackgroundRules | undefined;
+  /**
+   * What `layer_decomposition` makes; `"none"` if the model makes no layers. If absent, requests with layers are not
+   * checked, and the hold counts the most layers of any model of the family.
+   */
+  readonly layers?: LayerRules | "none" | undefined;
+  /** The values of `output_format`. If absent, any value is sent. */
+  readonly outputFormats?: readonly string[] | undefined;
+  /** The document that states these facts, for people. */
+  readonly source?: string | undefined;
+  /** When the facts were last compared with the source, such as `2026-11`. For people. */
+  readonly checked?: string | undefined;
+}
+
+/** What a model accepts as `background`. */
+export interface BackgroundRules {
+  readonly values: readonly string[];
+  /** True if `transparent` requires a reference image that is a PNG with an alpha channel. Default false. */
+  readonly transparentNeedsPng?: boolean | undefined;
+}
+
+/** What a model makes with `layer_decomposition`. */
+export interface LayerRules {
+  /** The largest number of layers beside the base image. */
+  readonly max: number;
+  /** The values of `size` with layers, in any letter case. If absent, the rules for `size` apply. */
+  readonly sizes?: readonly string[] | undefined;
+}
+
+/** A row of a family's table of models: the names of one model, what it can do, and where that is stated. */
+export interface ModelRow extends Capabilities {
+  /** The model's names without the provider's prefix and without the date of a build. */
+  readonly names: readonly string[];
+  /** The model's names at the provider as far as they are known, for the documentation. */
+  readonly upstreamNames?: readonly string[] | undefined;
+  /** Facts that the gateway does not check, for the documentation. Plain sentences. */
+  readonly note?: string | undefined;
+  readonly source: string;
+  readonly checked: string;
 }
 
 /** What a family is told of a request beside its fields. */
@@ -92,7 +136,7 @@ export interface Family {
   readonly operations: ReadonlySet<Operation>;
   /** False when the provider reports no tokens, so that `per-token` pricing is refused at start. */
   readonly reportsTokens: boolean;
-  /** The row of the family's table of capabilities that a name finds, where it has a table. */
+  /** Returns what a model can do by its name. Absent: the family has no table of models. */
   findCapabilities?(name: string): Capabilities | undefined;
   /**
    * True if `normalize` accepts an `UploadedImage` in place of a data URL, in `image` or in a list in `image`. Long data

@@ -21,10 +21,12 @@ export type {
 } from "../types.js";
 export { isJsonObject, type JsonObject } from "../util/json.js";
 export type {
+  BackgroundRules,
   Capabilities,
   FailureScope,
   Family,
   FormFieldTypes,
+  LayerRules,
   NormalizeContext,
   ResponseShape,
   StreamReader,

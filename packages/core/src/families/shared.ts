@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { invalidRequest } from "../errors.js";
 import { isUploadedImage, type ReferenceImage } from "../images/reference-image.js";
 import type { JsonObject } from "../util/json.js";
-import type { FailureScope, UpstreamFailureKind } from "./family.js";
+import type { FailureScope, ModelRow, UpstreamFailureKind } from "./family.js";
 
 /** Fields that OpenAI's clients send and no provider here knows. */
 const OPENAI_ONLY: ReadonlySet<string> = new Set([
@@ -104,4 +104,27 @@ export function readCount(value: unknown): number | undefined {
 /** A text that a provider gave, or `undefined` when there is none. */
 export function readText(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** How names of models become names of rows. */
+interface RowNames {
+  /** Removes the provider's prefix, such as `doubao-`. */
+  readonly toRowName: (name: string) => string;
+  /** Matches the date of a build at the end of a name. */
+  readonly buildDate: RegExp;
+}
+
+/**
+ * Creates a function that finds the row of a model. A row names its models exactly: a name finds a row only if it is one
+ * of the row's names, with or without the provider's prefix and with or without the date of a build.
+ */
+export function createRowFinder(
+  rows: readonly ModelRow[],
+  { toRowName, buildDate }: RowNames,
+): (name: string) => ModelRow | undefined {
+  const byName = new Map(rows.flatMap((row) => row.names.map((name) => [name, row])));
+  return (name) => {
+    const rowName = toRowName(name);
+    return byName.get(rowName) ?? byName.get(rowName.replace(buildDate, ""));
+  };
 }

@@ -4,7 +4,7 @@ import { parseDecimal } from "../billing/decimal.js";
 import type { UsageReports } from "../billing/ledger.js";
 import { isName, NAME_RULE } from "../billing/stored-entries.js";
 import type { ChannelOptions, TimeoutOptions } from "../channels/channel.js";
-import type { Capabilities } from "../families/family.js";
+import type { BackgroundRules, Capabilities, LayerRules } from "../families/family.js";
 import type { SizeLimits } from "../images/size.js";
 import type { ModelOptions } from "../models/resolve-model.js";
 import type { BodyLimits } from "../request/read-request.js";
@@ -62,6 +62,9 @@ const size = z.strictObject(
   'must be "none" or an object of sizes',
 );
 
+const filledNames = names.check(z.minLength(1, "must not be empty"));
+const LAYERS = 'must be "none" or an object with max';
+
 const capabilities = z.strictObject(
   {
     size: z.optional(z.union([z.literal("none"), size], 'must be "none" or an object of sizes')),
@@ -70,9 +73,31 @@ const capabilities = z.strictObject(
         .strictObject({ min: z.optional(whole(0)), max: whole(0) }, "must be {min, max}")
         .check(z.refine(isInOrder, IN_ORDER)),
     ),
-    maxImages: z.optional(whole(1)),
-    maxLayers: z.optional(whole(0)),
+    imagesPerCall: z.optional(whole(1)),
     maxReferencesAndImages: z.optional(whole(1)),
+    streaming: boolean,
+    sequentialImages: boolean,
+    background: z.optional(
+      z.strictObject(
+        { values: filledNames, transparentNeedsPng: boolean } satisfies Fields<BackgroundRules>,
+        "must be an object with values",
+      ),
+    ),
+    layers: z.optional(
+      z.union(
+        [
+          z.literal("none"),
+          z.strictObject(
+            { max: whole(1), sizes: z.optional(filledNames) } satisfies Fields<LayerRules>,
+            LAYERS,
+          ),
+        ],
+        LAYERS,
+      ),
+    ),
+    outputFormats: z.optional(filledNames),
+    source: z.optional(name),
+    checked: z.optional(name),
   } satisfies Fields<Capabilities>,
   "must be the name of a row of capabilities, or a row",
 );

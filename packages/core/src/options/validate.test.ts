@@ -78,7 +78,7 @@ describe("options are taken", () => {
             family: "seedream",
             capabilities: {
               size: { presets: ["S"], list: [[1, 2]], totalPixels: { min: 1, max: 2 } },
-              maxImages: 1,
+              imagesPerCall: 1,
             },
           },
         },
@@ -360,8 +360,8 @@ describe("options are refused", () => {
     ["capabilities", withCapabilities(1), ROW, "must be the name of a row of capabilities, or a row"],
     ["an empty row", withCapabilities(""), ROW, "must not be empty"],
     ["a strange limit", withCapabilities({ maxPictures: 1 }), `${ROW}.maxPictures`, "is not an option"],
-    ["no images", withCapabilities({ maxImages: 0 }), `${ROW}.maxImages`, "must be at least 1"],
-    ["images", withCapabilities({ maxImages: "2" }), `${ROW}.maxImages`, "must be a whole number"],
+    ["no images", withCapabilities({ imagesPerCall: 0 }), `${ROW}.imagesPerCall`, "must be at least 1"],
+    ["images", withCapabilities({ imagesPerCall: "2" }), `${ROW}.imagesPerCall`, "must be a whole number"],
     ["references", withCapabilities({ references: 3 }), `${ROW}.references`, "must be {min, max}"],
     [
       "references in the wrong order",

@@ -329,6 +329,8 @@ export const OLD_NAMES: Readonly<Record<string, string>> = {
   maxResponseBytes: "is now called maxUpstreamResponseBytes",
   "idempotency.maxAnswerBytes": "is now called maxResponseBytes",
   "models.*.callerLimits": "is now called limits",
+  "models.*.capabilities.maxImages": "is now called imagesPerCall",
+  "models.*.capabilities.maxLayers": "is now called layers: { max }",
   "models.*.limits":
     "must be an object of limits; the row of what the model can do is now called capabilities",
   "models.*.limits.size": "is now set in capabilities: models[…].limits holds rates",

@@ -66,7 +66,7 @@ function checkParameters(
   { parameters: { n, size }, paramOf }: QwenImageContent,
   capabilities: Capabilities | undefined,
 ): void {
-  const most = capabilities?.maxImages;
+  const most = capabilities?.imagesPerCall;
   if (n !== undefined && most !== undefined && n > most) {
     const param = paramOf("n");
     throw invalidRequest(`${param} asks for ${n} images; this model makes at most ${most}.`, param);

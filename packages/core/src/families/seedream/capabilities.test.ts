@@ -6,6 +6,7 @@ import { normalizeNative, normalizeSeedream } from "./request.js";
 const VERSION_4_0 = findSeedreamCapabilities("seedream-4-0-250828");
 const VERSION_4_5 = findSeedreamCapabilities("seedream-4-5-251128");
 const VERSION_5_0 = findSeedreamCapabilities("seedream-5-0-lite-260128");
+const VERSION_5_5 = findSeedreamCapabilities("seedream-5-5-261028");
 const MOST = 4096 * 4096;
 
 describe("the most pixels of an image", () => {
@@ -20,6 +21,11 @@ describe("the most pixels of an image", () => {
     ["2k", "4.5", VERSION_4_5, 2848 * 1600],
     ["3K", "5.0", VERSION_5_0, 4704 * 2016],
     ["4K", "5.0", VERSION_5_0, MOST],
+    ["1K", "5.5", VERSION_5_5, 1024 * 1024],
+    ["1.5K", "5.5", VERSION_5_5, 2848 * 1600],
+    ["1.5k", "5.5", VERSION_5_5, 2848 * 1600],
+    ["2K", "5.5", VERSION_5_5, 2848 * 1600],
+    ["auto", "5.5", VERSION_5_5, 4_624_220],
     ["3K", "4.5, which has no such preset", VERSION_4_5, MOST],
     ["2K", "no row", undefined, undefined],
     ["2K", "a row without sizes", { size: "none" }, undefined],
@@ -28,7 +34,7 @@ describe("the most pixels of an image", () => {
     ["S", "such a row with pixels", { size: { presets: ["S"], totalPixels: { min: 1, max: 9 } } }, 9],
     [undefined, "4.5", VERSION_4_5, MOST],
     [undefined, "no row", undefined, undefined],
-    [undefined, "a row without rules for sizes", { maxImages: 2 }, undefined],
+    [undefined, "a row without rules for sizes", { imagesPerCall: 2 }, undefined],
     ["auto", "4.5", VERSION_4_5, MOST],
     ["0x5", "4.5", VERSION_4_5, MOST],
     ["05x5", "4.5", VERSION_4_5, MOST],

@@ -1,6 +1,7 @@
 import { parsePixels } from "../../images/size.js";
-import { createSeriesMap } from "../../util/series.js";
 import type { Capabilities } from "../family.js";
+import { createRowFinder } from "../shared.js";
+import { SEEDREAM_MODELS } from "./models.js";
 
 /** Ark's limit of reference images, for all models. */
 export const MAX_REFERENCES = 14;
@@ -12,38 +13,16 @@ export const REFERENCE_MEDIA_TYPES: ReadonlySet<string> = new Set(
   ["jpeg", "jpg", "png", "webp", "bmp", "tiff", "gif", "heic", "heif"].map((format) => `image/${format}`),
 );
 
-const ALL_MODELS = {
-  references: { max: MAX_REFERENCES },
-  maxImages: MAX_IMAGES,
-  maxReferencesAndImages: MAX_IMAGES,
-};
-
-const MAX_PIXELS = 16_777_216;
-
-/** Presets and pixels by model, from Ark's image generation reference (November 2026). */
-const ROWS = createSeriesMap<Capabilities>({
-  "seedream-5-0*": {
-    ...ALL_MODELS,
-    size: {
-      presets: ["2K", "3K", "4K"],
-      totalPixels: { min: 3_686_400, max: MAX_PIXELS },
-      maxAspectRatio: 16,
-    },
-  },
-  "seedream-4-5*": {
-    ...ALL_MODELS,
-    size: { presets: ["2K", "4K"], totalPixels: { min: 3_686_400, max: MAX_PIXELS }, maxAspectRatio: 16 },
-  },
-  "seedream-4-0*": {
-    ...ALL_MODELS,
-    size: { presets: ["1K", "2K", "4K"], totalPixels: { min: 921_600, max: MAX_PIXELS }, maxAspectRatio: 16 },
-  },
-});
-
-/** The limits of a model by its name, with or without the `doubao-` of the Chinese site. */
-export function findSeedreamCapabilities(name: string): Capabilities | undefined {
-  return ROWS.find(name.replace(/^doubao-/, ""))?.value;
+/** Removes the prefix of Volcengine Ark (`doubao-`) or BytePlus ModelArk (`dola-`). */
+export function toSeedreamRowName(name: string): string {
+  return name.replace(/^(?:doubao|dola)-/, "");
 }
+
+/** Finds what a model can do by its name, with or without a date: `doubao-seedream-5-0-pro-260628`. */
+export const findSeedreamCapabilities = createRowFinder(SEEDREAM_MODELS, {
+  toRowName: toSeedreamRowName,
+  buildDate: /-\d{6}$/,
+});
 
 /**
  * The largest image that each preset can mean, of the sizes that Ark's image generation reference lists for it
@@ -51,6 +30,8 @@ export function findSeedreamCapabilities(name: string): Capabilities | undefined
  */
 const PRESET_PIXELS: ReadonlyMap<string, number> = new Map([
   ["1K", 1024 * 1024],
+  // The reference lists no sizes for 1.5K. They are smaller than those of 2K.
+  ["1.5K", 2848 * 1600],
   ["2K", 2848 * 1600],
   ["3K", 4704 * 2016],
   ["4K", 4096 * 4096],

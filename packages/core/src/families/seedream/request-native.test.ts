@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../util/json.js";
 import type { NormalizeContext } from "../family.js";
+import { findSeedreamCapabilities } from "./capabilities.js";
 import { normalizeNative } from "./request.js";
 
 const CONTEXT: NormalizeContext = {
@@ -35,27 +36,35 @@ describe("a native body", () => {
     [{ sequential_image_generation: "auto", image: Array.from({ length: 40 }, () => "a") }, 1],
     [{ sequential_image_generation: "auto", image: { a: 1 } }, 15],
     [{ sequential_image_generation: "auto", sequential_image_generation_options: { max_images: 4 } }, 4],
-    [{ layer_decomposition: true }, 17],
+    [{ layer_decomposition: true }, 100],
     [{ layer_decomposition: false }, 1],
     [{ layer_decomposition: null }, 1],
-    [{ layer_decomposition: true, sequential_image_generation: "auto", image: ["a", "b"] }, 13 * 17],
+    [{ layer_decomposition: true, sequential_image_generation: "auto", image: ["a", "b"] }, 13 * 100],
   ])("of %j makes at most %i images", (fields, maxImages) => {
     expect(normalize(fields).maxImages).toBe(maxImages);
   });
 
   it.each<[string, Partial<NormalizeContext>, number]>([
-    ["a model without a row", { model: "poster" }, 17],
-    ["5.5", { model: "seedream-5-5-261028" }, 100],
-    ["5.5 under a name of the operator's", { model: "poster-5.5" }, 100],
+    ["any model, if its row is not known", {}, 100],
     [
-      "5.5 by its name at a channel",
-      { model: "poster", upstreamModels: ["ep-1", "doubao-seedream-5-5-261028"] },
+      "any model, if a channel hides the name",
+      { upstreamModels: ["doubao-seedream-5-0-pro-260628", "ep-1"] },
       100,
     ],
-    ["5.0 Pro", { model: "seedream-5-0-pro-260628" }, 17],
-    ["4.5, which is not 5.5", { model: "seedream-4-5-51128" }, 17],
-    ["15.5, which is not 5.5", { model: "poster-15-5" }, 17],
-    ["a row that says how many", { model: "seedream-5-5-261028", capabilities: { maxLayers: 3 } }, 4],
+    ["5.5 by its name at a channel", { upstreamModels: ["doubao-seedream-5-5-261028"] }, 100],
+    ["5.0 Pro by its name at a channel", { upstreamModels: ["dola-seedream-5-0-pro-260628"] }, 17],
+    ["the channels' names", { upstreamModels: ["seedream-4-5-251128", "doubao-seedream-5-0-flash"] }, 17],
+    [
+      "its own row, whatever the channels' names",
+      { capabilities: { layers: { max: 3 } }, upstreamModels: ["ep-1"] },
+      4,
+    ],
+    ["a row that says none", { capabilities: { layers: "none" }, upstreamModels: ["ep-1"] }, 1],
+    [
+      "the channels' names, if its own row does not say",
+      { capabilities: {}, upstreamModels: ["seedream-5-0-pro"] },
+      17,
+    ],
   ])("with layers counts the base image and the most layers of %s", (_what, context, maxImages) => {
     expect(normalize({ layer_decomposition: true }, context).maxImages).toBe(maxImages);
   });
@@ -65,7 +74,7 @@ describe("a native body", () => {
   });
 
   it("is held to the operator's own row of capabilities", () => {
-    const capabilities = { maxImages: 4, maxReferencesAndImages: 6 };
+    const capabilities = { imagesPerCall: 4, maxReferencesAndImages: 6 };
     const auto = { sequential_image_generation: "auto" };
     expect(
       normalize({ ...auto, sequential_image_generation_options: { max_images: 4 } }, { capabilities })
@@ -75,6 +84,16 @@ describe("a native body", () => {
     expect(() =>
       normalize({ ...auto, sequential_image_generation_options: { max_images: 5 } }, { capabilities }),
     ).toThrow("asks for 5 images; at most 4 are allowed.");
+  });
+
+  it("that a model of one image refuses goes to the provider, which says so", () => {
+    const capabilities = findSeedreamCapabilities("seedream-5-5");
+    const fields = { sequential_image_generation: "auto", stream: true };
+    expect(normalize(fields, { capabilities })).toMatchObject({ upstreamFields: fields, maxImages: 15 });
+    const options = { max_images: 16 };
+    expect(() =>
+      normalize({ ...fields, sequential_image_generation_options: options }, { capabilities }),
+    ).toThrow("asks for 16 images; at most 15 are allowed.");
   });
 
   it.each<[JsonObject, string]>([

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createTestGateway, refusal } from "../../testing/test-gateway.js";
 import type { ResponseFormat } from "../../types.js";
-import { findSeedreamCapabilities } from "./capabilities.js";
 import { applyImageCount, countMaxImages, type SequentialFields } from "./sequential-images.js";
 
 const MODEL = "seedream-4-0-250828";
@@ -379,7 +378,7 @@ describe("sizes", () => {
       mine: { family: "seedream", capabilities: "doubao-seedream-4-5-251128" },
       tiny: {
         family: "seedream",
-        capabilities: { size: { presets: ["S"] }, maxImages: 2, references: { max: 1 } },
+        capabilities: { size: { presets: ["S"] }, imagesPerCall: 2, references: { max: 1 } },
       },
       plain: { family: "seedream", capabilities: { size: "none" as const } },
     };
@@ -394,17 +393,6 @@ describe("sizes", () => {
     expect(await statusOf({ model: "tiny", image: [URL_OF_IMAGE, URL_OF_IMAGE] })).toBe(400);
     expect(await statusOf({ model: "plain", size: "2K" })).toBe(400);
     expect(await statusOf({ model: "plain" })).toBe(200);
-  });
-
-  it.each([
-    ["seedream-4-0-250828", true],
-    ["doubao-seedream-4-0-250828", true],
-    ["doubao-seedream-5-0-lite-260128", true],
-    ["my-seedream-4-0", false],
-    ["seedream-3-0", false],
-    ["constructor", false],
-  ])("have a row for %s: %s", (name, expected) => {
-    expect(findSeedreamCapabilities(name) !== undefined).toBe(expected);
   });
 });
 

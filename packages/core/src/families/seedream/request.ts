@@ -92,7 +92,7 @@ function checkCounts(
 ): void {
   const explicit = fields.sequential_image_generation_options?.max_images !== undefined;
   const param = explicit ? "sequential_image_generation_options.max_images" : "n";
-  const most = capabilities?.maxImages ?? MAX_IMAGES;
+  const most = capabilities?.imagesPerCall ?? MAX_IMAGES;
   if (maxImages > most) {
     throw invalidRequest(`${param} asks for ${maxImages} images; at most ${most} are allowed.`, param);
   }
@@ -118,7 +118,9 @@ function put(fields: JsonObject, name: string, value: unknown): void {
 export function normalizeNative(fields: JsonObject, context: NormalizeContext): ImageRequest {
   const parsed = parseFields(nativeRequestSchema, fields);
   const images = [parsed.image].flat().filter(isReferenceImage);
-  const most = context.capabilities?.maxImages ?? MAX_IMAGES;
+  // A model without this field refuses it; the client gets the provider's own words.
+  const isRefused = context.capabilities?.sequentialImages === false;
+  const most = (isRefused ? undefined : context.capabilities?.imagesPerCall) ?? MAX_IMAGES;
   const batch = countMaxImages(
     {
       sequential_image_generation: parsed.sequential_image_generation ?? undefined,

@@ -1,4 +1,6 @@
-import type { NormalizeContext } from "../family.js";
+import type { Capabilities, NormalizeContext } from "../family.js";
+import { findSeedreamCapabilities } from "./capabilities.js";
+import { SEEDREAM_MODELS } from "./models.js";
 
 /** Ark's fields for several images from one request. Other options of the client are kept. */
 export interface SequentialFields {
@@ -37,21 +39,27 @@ export function countMaxImages(
   );
 }
 
-/** Seedream 5.5 makes up to 99 layers; 5.0 Pro and Flash make up to 16 (Ark's reference, November 2026). */
-const MAX_LAYERS = 16;
-const MAX_LAYERS_OF_5_5 = 99;
-
-/** Matches `seedream-5-5-261028`, and operators' own names such as `poster-5.5`. */
-const IS_5_5 = /(?<!\d)5[-.]5(?!\d)/;
+/** The most layers that any model makes. */
+const MOST_LAYERS = Math.max(...SEEDREAM_MODELS.map((row) => readMaxLayers(row) ?? 0));
 
 /**
  * How many images each image of a request becomes: one, or with `layer_decomposition` the base image and its layers.
- * The hold and the limit of images per minute count the most layers that the model may make. A model without a row
- * counts 16, as most models that know layers do, unless one of its names says that it is Seedream 5.5.
+ * The hold and the limit of images per minute count the most layers that the model may make. If the model's row does
+ * not say how many, the rows of its names at the channels do. If a channel's name has no row either, such as an
+ * endpoint identifier, the most layers of any model count.
  */
 export function countImagesOfEach(isDecomposed: boolean, context: NormalizeContext): number {
   if (!isDecomposed) return 1;
-  const { model, upstreamModels = [], capabilities } = context;
-  const isSeedream55 = [model, ...upstreamModels].some((name) => IS_5_5.test(name));
-  return 1 + (capabilities?.maxLayers ?? (isSeedream55 ? MAX_LAYERS_OF_5_5 : MAX_LAYERS));
+  const own = readMaxLayers(context.capabilities);
+  if (own !== undefined) return 1 + own;
+  const { upstreamModels = [] } = context;
+  const ofChannels = upstreamModels.map(
+    (name) => readMaxLayers(findSeedreamCapabilities(name)) ?? MOST_LAYERS,
+  );
+  return 1 + (ofChannels.length === 0 ? MOST_LAYERS : Math.max(...ofChannels));
+}
+
+/** `undefined` if the row does not say how many layers the model makes. */
+function readMaxLayers(capabilities: Capabilities | undefined): number | undefined {
+  return capabilities?.layers === "none" ? 0 : capabilities?.layers?.max;
 }

@@ -82,7 +82,7 @@ function expectNative({ fields }: FieldsCase, limits: Capabilities | undefined):
   if (!isUsable) return undefined;
   const images = [fields["image"]].flat().filter((image) => typeof image === "string");
   const maxImages = mode === "auto" ? (max ?? Math.max(1, MAX_IMAGES - images.length)) : 1;
-  if (maxImages > (limits?.maxImages ?? MAX_IMAGES)) return undefined;
+  if (maxImages > (limits?.imagesPerCall ?? MAX_IMAGES)) return undefined;
   return {
     upstreamFields,
     images,

@@ -1,0 +1,115 @@
+import type { ModelRow } from "../family.js";
+
+const SOURCE = "the image generation references of Volcengine Ark and BytePlus ModelArk";
+
+/** The sizes of models that make one image per call. */
+const SINGLE_IMAGE_SIZES = {
+  presets: ["1K", "1.5K", "2K"],
+  totalPixels: { min: 921_600, max: 4_624_220 },
+  maxAspectRatio: 16,
+};
+const SIZES_WITH_LAYERS = ["1K", "1.5K", "2K", "auto"];
+const BACKGROUNDS = ["auto", "transparent", "opaque"];
+
+/** The models of the family. Only data: `capabilities.ts` finds the rows, `request.ts` applies them. */
+export const SEEDREAM_MODELS: readonly ModelRow[] = [
+  {
+    names: ["seedream-5-5"],
+    upstreamNames: ["doubao-seedream-5-5-261028", "dola-seedream-5-5-261028"],
+    source: SOURCE,
+    checked: "2026-11",
+    size: SINGLE_IMAGE_SIZES,
+    references: { max: 10 },
+    imagesPerCall: 1,
+    maxReferencesAndImages: 15,
+    streaming: false,
+    sequentialImages: false,
+    background: { values: BACKGROUNDS },
+    layers: { max: 99, sizes: SIZES_WITH_LAYERS },
+    outputFormats: ["png", "jpeg"],
+  },
+  {
+    names: ["seedream-5-0-pro"],
+    upstreamNames: ["doubao-seedream-5-0-pro-260628", "dola-seedream-5-0-pro-260628"],
+    source: SOURCE,
+    checked: "2026-11",
+    note: "The default of `background` is `opaque`.",
+    size: SINGLE_IMAGE_SIZES,
+    references: { max: 10 },
+    imagesPerCall: 1,
+    maxReferencesAndImages: 15,
+    streaming: false,
+    sequentialImages: false,
+    background: { values: BACKGROUNDS, transparentNeedsPng: true },
+    layers: { max: 16, sizes: SIZES_WITH_LAYERS },
+    outputFormats: ["png", "jpeg"],
+  },
+  {
+    names: ["seedream-5-0-flash"],
+    upstreamNames: ["doubao-seedream-5-0-flash-260915", "dola-seedream-5-0-flash-260915"],
+    source: SOURCE,
+    checked: "2026-11",
+    size: SINGLE_IMAGE_SIZES,
+    references: { max: 10 },
+    imagesPerCall: 1,
+    maxReferencesAndImages: 15,
+    streaming: false,
+    sequentialImages: false,
+    background: { values: BACKGROUNDS },
+    layers: { max: 16, sizes: SIZES_WITH_LAYERS },
+    outputFormats: ["png", "jpeg"],
+  },
+  {
+    // The first build has names without "lite".
+    names: ["seedream-5-0-lite", "seedream-5-0"],
+    upstreamNames: [
+      "doubao-seedream-5-0-lite-260128",
+      "doubao-seedream-5-0-260128",
+      "seedream-5-0-lite-260128",
+      "seedream-5-0-260128",
+    ],
+    source: SOURCE,
+    checked: "2026-11",
+    note: 'Accepts `tools: [{"type": "web_search"}]`.',
+    size: {
+      presets: ["2K", "3K", "4K"],
+      totalPixels: { min: 3_686_400, max: 16_777_216 },
+      maxAspectRatio: 16,
+    },
+    references: { max: 14 },
+    imagesPerCall: 15,
+    maxReferencesAndImages: 15,
+    streaming: true,
+    sequentialImages: true,
+    layers: "none",
+    outputFormats: ["png", "jpeg"],
+  },
+  {
+    names: ["seedream-4-5"],
+    upstreamNames: ["doubao-seedream-4-5-251128", "seedream-4-5-251128"],
+    source: SOURCE,
+    checked: "2026-11",
+    note: "`output_format` has no effect: images are JPEG.",
+    size: { presets: ["2K", "4K"], totalPixels: { min: 3_686_400, max: 16_777_216 }, maxAspectRatio: 16 },
+    references: { max: 14 },
+    imagesPerCall: 15,
+    maxReferencesAndImages: 15,
+    streaming: true,
+    sequentialImages: true,
+    layers: "none",
+  },
+  {
+    names: ["seedream-4-0"],
+    upstreamNames: ["doubao-seedream-4-0-250828", "seedream-4-0-250828"],
+    source: SOURCE,
+    checked: "2026-11",
+    note: '`output_format` has no effect: images are JPEG. Accepts `optimize_prompt_options: {"mode": "fast"}`.',
+    size: { presets: ["1K", "2K", "4K"], totalPixels: { min: 921_600, max: 16_777_216 }, maxAspectRatio: 16 },
+    references: { max: 14 },
+    imagesPerCall: 15,
+    maxReferencesAndImages: 15,
+    streaming: true,
+    sequentialImages: true,
+    layers: "none",
+  },
+];
