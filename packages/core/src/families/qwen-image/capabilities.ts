@@ -10,7 +10,7 @@ export const REFERENCE_MEDIA_TYPES: ReadonlySet<string> = new Set(
 );
 
 /** Reads the interface's `image-…` as `qwen-image-…`. */
-export function toQwenImageRowName(name: string): string {
+function toQwenImageRowName(name: string): string {
   return name.replace(/^image-/, "qwen-image-");
 }
 

@@ -14,7 +14,7 @@ export const REFERENCE_MEDIA_TYPES: ReadonlySet<string> = new Set(
 );
 
 /** Removes the prefix of Volcengine Ark (`doubao-`) or BytePlus ModelArk (`dola-`). */
-export function toSeedreamRowName(name: string): string {
+function toSeedreamRowName(name: string): string {
   return name.replace(/^(?:doubao|dola)-/, "");
 }
 
