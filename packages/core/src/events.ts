@@ -94,23 +94,6 @@ export function createArrival(
   return { id: createId(), receivedAt, time: new Date(receivedAt).toISOString(), operation };
 }
 
-/** Collects what becomes known of a request, and reports it to the operator. */
-export interface RequestReport {
-  setCaller(id: string): void;
-  setModel(name: string): void;
-  /** Sets the attempts of the request. The last one may still change until the call is settled. */
-  setAttempts(attempts: readonly AttemptRecord[]): void;
-  /**
-   * Reports why the request failed before its response began, and returns the error to respond with. Anything but a
-   * {@link GatewayError} is a failure of the gateway, and is logged.
-   */
-  refused(cause: unknown): GatewayError;
-  /** Reports a failure after the response began. */
-  failed(error: GatewayError): void;
-  /** Reports the response. */
-  responded(response: GatewayResponse): void;
-}
-
 /** What reports need of the gateway. */
 export interface ReportParts {
   readonly events: Events;
@@ -118,49 +101,70 @@ export interface ReportParts {
   readonly now: () => number;
 }
 
-/** Creates the report of a request. */
-export function createRequestReport({ events, logger, now }: ReportParts, arrival: Arrival): RequestReport {
-  const { id, time, operation, receivedAt } = arrival;
-  let subject: EventSubject = { id, time, operation };
-  let attempts: readonly AttemptRecord[] | undefined;
-  let errorCode: string | undefined;
-  const failed = (error: GatewayError): void => {
-    const copies = attempts?.map((attempt) => ({ ...attempt }));
-    events.error?.({ ...subject, error, ...(copies && { attempts: copies }) });
-  };
-  return {
-    setCaller(caller) {
-      subject = { ...subject, caller };
-    },
-    setModel(model) {
-      subject = { ...subject, model };
-    },
-    setAttempts(tried) {
-      attempts = tried;
-    },
-    refused(cause) {
-      const error = isGatewayError(cause) ? cause : toInternalError(cause, id, logger);
-      errorCode = shownCodeOf(error);
-      failed(error);
-      return error;
-    },
-    failed,
-    responded({ status, headers }) {
-      events.request?.({
-        ...subject,
-        status,
-        ...(errorCode !== undefined && { errorCode }),
-        stream: headers["content-type"]?.startsWith("text/event-stream") === true,
-        // The clock may be set back during the request.
-        durationMs: Math.max(0, now() - receivedAt),
-      });
-    },
-  };
-}
+/** Collects what becomes known of a request, and reports it to the operator. */
+export class RequestReport {
+  readonly #parts: ReportParts;
+  readonly #receivedAt: number;
+  #subject: EventSubject;
+  #attempts: readonly AttemptRecord[] | undefined;
+  #errorCode: string | undefined;
 
-function toInternalError(cause: unknown, requestId: string, logger: Logger): GatewayError {
-  logger.error({ requestId, err: cause }, "A request failed in the gateway or in a function of yours.");
-  return new GatewayError("internal_error", "The gateway failed.", { cause });
+  constructor(parts: ReportParts, { id, time, operation, receivedAt }: Arrival) {
+    this.#parts = parts;
+    this.#receivedAt = receivedAt;
+    this.#subject = { id, time, operation };
+  }
+
+  setCaller(caller: string): void {
+    this.#subject = { ...this.#subject, caller };
+  }
+
+  setModel(model: string): void {
+    this.#subject = { ...this.#subject, model };
+  }
+
+  /** Sets the attempts of the request. The last one may still change until the call is settled. */
+  setAttempts(attempts: readonly AttemptRecord[]): void {
+    this.#attempts = attempts;
+  }
+
+  /**
+   * Reports why the request failed before its response began, and returns the error to respond with. Anything but a
+   * {@link GatewayError} is a failure of the gateway, and is logged.
+   */
+  refused(cause: unknown): GatewayError {
+    const error = isGatewayError(cause) ? cause : this.#toInternalError(cause);
+    this.#errorCode = shownCodeOf(error);
+    this.failed(error);
+    return error;
+  }
+
+  /** Reports a failure after the response began. */
+  failed(error: GatewayError): void {
+    const attempts = this.#attempts?.map((attempt) => ({ ...attempt }));
+    this.#parts.events.error?.({ ...this.#subject, error, ...(attempts && { attempts }) });
+  }
+
+  /** Reports the response. */
+  responded({ status, headers }: GatewayResponse): void {
+    const { events, now } = this.#parts;
+    events.request?.({
+      ...this.#subject,
+      status,
+      ...(this.#errorCode !== undefined && { errorCode: this.#errorCode }),
+      stream: headers["content-type"]?.startsWith("text/event-stream") === true,
+      // The clock may be set back during the request.
+      durationMs: Math.max(0, now() - this.#receivedAt),
+    });
+  }
+
+  #toInternalError(cause: unknown): GatewayError {
+    this.#parts.logger.error(
+      { requestId: this.#subject.id, err: cause },
+      "A request failed in the gateway or in a function of yours.",
+    );
+    return new GatewayError("internal_error", "The gateway failed.", { cause });
+  }
 }
 
 /** Creates the id of a request: `req_` and 32 hexadecimal digits, of which 122 bits are random. */

@@ -2,7 +2,7 @@ import { assembleGateway, type Dependencies, type GatewayAssembly } from "./asse
 import type { UsageReports } from "./billing/ledger.js";
 import { type ChannelStatus, describeChannels } from "./channels/status.js";
 import { GatewayError } from "./errors.js";
-import { type Arrival, createArrival, createRequestReport } from "./events.js";
+import { type Arrival, createArrival, RequestReport } from "./events.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
 import { shutDown } from "./lifecycle.js";
 import type { GatewayOptions } from "./options/options.js";
@@ -176,7 +176,7 @@ async function runWhenLoaded(
 
 /** Responds to a request that does not enter the pipeline. */
 function refuse(assembly: GatewayAssembly, error: GatewayError, arrival: Arrival): GatewayResponse {
-  const report = createRequestReport(assembly.permanent, arrival);
+  const report = new RequestReport(assembly.permanent, arrival);
   const { id, operation } = arrival;
   const context = { id, mask: currentMask(assembly), native: operation === "native" };
   const response = renderError(report.refused(error), context);

@@ -31,12 +31,23 @@ export function createSafeLogger(logger: Logger): Logger {
   };
 }
 
-/** Adds fields to each line. */
-export function withFields(logger: Logger, fields: object): Logger {
-  return {
-    warn: (more, message) => logger.warn({ ...fields, ...more }, message),
-    error: (more, message) => logger.error({ ...fields, ...more }, message),
-  };
+/** Adds the id of a request to each line. A class, because each of thousands of open streams has one. */
+export class RequestLogger implements Logger {
+  readonly #logger: Logger;
+  readonly #requestId: string;
+
+  constructor(logger: Logger, requestId: string) {
+    this.#logger = logger;
+    this.#requestId = requestId;
+  }
+
+  warn(fields: object, message: string): void {
+    this.#logger.warn({ requestId: this.#requestId, ...fields }, message);
+  }
+
+  error(fields: object, message: string): void {
+    this.#logger.error({ requestId: this.#requestId, ...fields }, message);
+  }
 }
 
 function attempt(write: () => void): void {

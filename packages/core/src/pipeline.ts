@@ -8,10 +8,10 @@ import type { Delivery } from "./billing/delivery.js";
 import type { Hold, HoldEnd } from "./billing/hold.js";
 import { DEFAULT_GROUP, type PriceList } from "./billing/pricing.js";
 import { GatewayError, shownCodeOf } from "./errors.js";
-import { type BeforeSend, createArrival, createRequestReport, type ReportParts } from "./events.js";
+import { type BeforeSend, createArrival, type ReportParts, RequestReport } from "./events.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
 import { withDataUrlStrings } from "./images/data-url.js";
-import { type Logger, withFields } from "./logger.js";
+import { type Logger, RequestLogger } from "./logger.js";
 import type { ModelResolver } from "./models/resolve-model.js";
 import type { IdempotencyOptions } from "./options/options.js";
 import type { SecretMask } from "./redact.js";
@@ -58,8 +58,8 @@ export async function runPipeline(
 ): Promise<GatewayResponse> {
   const arrival = createArrival(parts, operation);
   const { id } = arrival;
-  const report = createRequestReport(parts, arrival);
-  const logger = withFields(parts.logger, { requestId: id });
+  const report = new RequestReport(parts, arrival);
+  const logger = new RequestLogger(parts.logger, id);
   const keepAlive = (work: Promise<unknown>): void => {
     parts.track(work);
     holdHost(request, work, logger);

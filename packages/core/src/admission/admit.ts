@@ -43,18 +43,6 @@ export interface CallToAdmit {
 /** The result of {@link admit}: the stored response of an earlier call, or the permission to run. */
 export type Admission = { readonly kind: "replay"; readonly response: StoredResponse } | Admitted;
 
-/** The permission to run. Call `finish` once, when the call is over. */
-interface Admitted {
-  readonly kind: "admitted";
-  readonly hold: Hold;
-  /** True if the call has an idempotency key. */
-  readonly isRepeatable: boolean;
-  /** Returns the headers with the state of the limits added. */
-  addLimits(headers: GatewayResponse["headers"]): GatewayResponse["headers"];
-  /** Releases what the call has in the store. Never rejects. */
-  finish(outcome: IdempotencyOutcome): Promise<void>;
-}
-
 /**
  * Does everything that needs shared state before a call is sent: checks the idempotency key and the limits and reads
  * cooldowns in one call of the store, then opens the hold in one call of the ledger.
@@ -86,7 +74,7 @@ export async function admit(parts: AdmissionParts, call: CallToAdmit): Promise<A
   parts.health.merge(decision.cooldowns, request.channels);
   try {
     const hold = await parts.holds.open(billed, { ttlMs: model.leaseMs, keepAlive });
-    return createAdmitted(parts, hold, { request, limits, windows: decision.windows });
+    return new Admitted(parts, hold, { request, limits, windows: decision.windows });
   } catch (error) {
     // Before the client gets the error, so that its next request finds the slot and the idempotency key free.
     await finish(parts, request, { kind: "forget" });
@@ -125,16 +113,37 @@ interface Granted extends Pick<Extract<AdmissionDecision, { kind: "admitted" }>,
   readonly limits: CallLimits;
 }
 
-/** Separate from `admit` so that its closures do not retain the request body while the response streams. */
-function createAdmitted(parts: AdmissionParts, hold: Hold, granted: Granted): Admitted {
-  const { request, limits, windows } = granted;
-  return {
-    kind: "admitted",
-    hold,
-    isRepeatable: request.idempotency !== undefined,
-    addLimits: (headers) => addRateLimits({ ...headers }, limits, { windows }),
-    finish: (outcome) => finish(parts, request, outcome),
-  };
+/**
+ * The permission to run. Call `finish` once, when the call is over. A class whose fields do not refer to the body of the
+ * request, because each of thousands of open streams has one.
+ */
+class Admitted {
+  readonly kind = "admitted";
+  readonly hold: Hold;
+  readonly #parts: AdmissionParts;
+  readonly #granted: Granted;
+
+  constructor(parts: AdmissionParts, hold: Hold, granted: Granted) {
+    this.#parts = parts;
+    this.hold = hold;
+    this.#granted = granted;
+  }
+
+  /** True if the call has an idempotency key. */
+  get isRepeatable(): boolean {
+    return this.#granted.request.idempotency !== undefined;
+  }
+
+  /** Returns the headers with the state of the limits added. */
+  addLimits(headers: GatewayResponse["headers"]): GatewayResponse["headers"] {
+    const { limits, windows } = this.#granted;
+    return addRateLimits({ ...headers }, limits, { windows });
+  }
+
+  /** Releases what the call has in the store. Never rejects. */
+  finish(outcome: IdempotencyOutcome): Promise<void> {
+    return finish(this.#parts, this.#granted.request, outcome);
+  }
 }
 
 async function finish(

@@ -73,6 +73,7 @@ export function createHolds(parts: HoldParts): Holds {
   const { ledger, logger, now } = parts;
   const openHolds = createLinkedList<Hold>();
   const lateWrites = createLateWrites();
+  const holdParts: OpenHoldParts = { ...parts, openHolds, lateWrites };
 
   /** The hold may have been made although the ledger failed. The request is not sent, so it must not be charged. */
   async function releaseUnsure(id: string): Promise<void> {
@@ -88,7 +89,7 @@ export function createHolds(parts: HoldParts): Holds {
     async open(request, { ttlMs, keepAlive }) {
       try {
         const { ok } = await ledger.hold(toHoldRecord(request, ttlMs, now()));
-        if (ok) return new OpenHold({ ...parts, openHolds, lateWrites }, request);
+        if (ok) return new OpenHold(holdParts, request);
       } catch (cause) {
         logger.error({ requestId: request.id, err: cause }, "The ledger failed; the request was not sent.");
         keepAlive(releaseUnsure(request.id));

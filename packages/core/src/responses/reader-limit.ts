@@ -1,5 +1,6 @@
 import type { GatewayResponse } from "../http.js";
 import type { Logger } from "../logger.js";
+import { createLinkedList, type Link } from "../util/linked-list.js";
 
 /** Ends responses whose client does not read them, on every host. */
 export interface ReaderLimit {
@@ -49,6 +50,7 @@ class WatchedBody implements AsyncIterableIterator<Uint8Array, undefined>, Watch
   maxQuietMs: number;
   readonly #chunks: AsyncIterator<Uint8Array>;
   readonly #parts: LimitParts;
+  readonly #link: Link<Watched>;
   /** The number of reads of the host that are pending. */
   #pending = 0;
   /** Pieces of a large chunk that the host has not read yet. */
@@ -60,7 +62,7 @@ class WatchedBody implements AsyncIterableIterator<Uint8Array, undefined>, Watch
     this.#chunks = body[Symbol.asyncIterator]();
     this.#parts = parts;
     this.maxQuietMs = parts.idleMs;
-    parts.watch.add(this);
+    this.#link = parts.watch.add(this);
   }
 
   [Symbol.asyncIterator](): this {
@@ -113,6 +115,10 @@ class WatchedBody implements AsyncIterableIterator<Uint8Array, undefined>, Watch
     }
   }
 
+  #leaveWatch(): void {
+    this.#parts.watch.delete(this.#link);
+  }
+
   readonly #receive = ({ done, value }: IteratorResult<Uint8Array, unknown>): Chunk => {
     this.#countAnswered();
     if (done !== true) this.#ready.push(...splitChunk(value));
@@ -133,10 +139,6 @@ class WatchedBody implements AsyncIterableIterator<Uint8Array, undefined>, Watch
     if (this.#pending > 0) return;
     this.quietSince = HEARD;
     this.maxQuietMs = this.#parts.idleMs;
-  }
-
-  #leaveWatch(): void {
-    this.#parts.watch.delete(this);
   }
 }
 
@@ -172,8 +174,9 @@ export const HEARD = -1;
 
 /** Times out entries that make no progress. One timer serves all entries. */
 export interface StallWatch {
-  add(entry: Watched): void;
-  delete(entry: Watched): void;
+  add(entry: Watched): Link<Watched>;
+  /** A second call with the same link does nothing. */
+  delete(link: Link<Watched>): void;
 }
 
 const LOOK_MS = 250;
@@ -193,7 +196,7 @@ const DEAD_MS = 5_000;
  * first look that finds an entry quiet. So an entry is timed out up to two looks late and never early.
  */
 export function createStallWatch(): StallWatch {
-  const entries = new Set<Watched>();
+  const entries = createLinkedList<Watched>();
   let timer: ReturnType<typeof setInterval> | undefined;
   /** A clock that stands still while the event loop is blocked. */
   let clock = 0;
@@ -231,12 +234,12 @@ export function createStallWatch(): StallWatch {
   return {
     add(entry) {
       if (timer === undefined || performance.now() - lookedAt > DEAD_MS) start();
-      entries.add(entry);
+      return entries.add(entry);
     },
     /**
      * The timer is stopped by the next look. Stopping it here would create a timer for each request if requests come
      * one after another.
      */
-    delete: (entry) => void entries.delete(entry),
+    delete: (link) => entries.delete(link),
   };
 }

@@ -33,7 +33,7 @@ interface Exchange extends Watched {
 
 function begin(watch: StallWatch, maxQuietMs: number): Exchange {
   let timedOutAt: number | undefined;
-  const leave = (): void => watch.delete(exchange);
+  const leave = (): void => watch.delete(link);
   const exchange = {
     quietSince: HEARD,
     maxQuietMs,
@@ -44,7 +44,7 @@ function begin(watch: StallWatch, maxQuietMs: number): Exchange {
       leave();
     },
   };
-  watch.add(exchange);
+  const link = watch.add(exchange);
   return exchange;
 }
 

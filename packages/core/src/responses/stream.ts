@@ -1,5 +1,11 @@
 import { GatewayError, isGatewayError, shownCodeOf } from "../errors.js";
-import type { AttemptFailure, Family, StreamReader, StreamResult } from "../families/family.js";
+import type {
+  AttemptFailure,
+  Family,
+  ResponseShape,
+  StreamReader,
+  StreamResult,
+} from "../families/family.js";
 import type { GatewayResponse } from "../http.js";
 import type { Logger } from "../logger.js";
 import { maskReason, type SecretMask } from "../redact.js";
@@ -7,7 +13,7 @@ import { isAnythingReported } from "../upstream/attempt.js";
 import type { UpstreamSuccess } from "../upstream/dispatch.js";
 import { findNoImageError, toUpstreamError } from "../upstream/failure.js";
 import { readRequestId } from "../upstream/read.js";
-import { TransportError } from "../upstream/transport.js";
+import { TransportError, type TransportResponse } from "../upstream/transport.js";
 import { isJsonObject } from "../util/json.js";
 import type { Call, CallParts } from "./call.js";
 import { renderStream, toEnvelope } from "./envelope.js";
@@ -40,7 +46,7 @@ export async function respondWithStream(
     await hold.settle(sentTo, { status: error.status, errorCode, images: 0, upstreamRequestId });
     throw error;
   }
-  const json = createMislabelledJson(family, success, { mask, logError: readerLogger });
+  let json: MislabelledJson | undefined;
   // The closures below must not refer to `call`: a stream can stay open for long, and would retain the request's body.
   let hasEvents = false;
   const options: RelayOptions = {
@@ -48,11 +54,9 @@ export async function respondWithStream(
       hasEvents = true;
       reader.read(event);
     },
-    isLast: () => reader.isOver === true || json.isComplete(),
+    isLast: () => reader.isOver === true || json?.isComplete === true,
     onEnd(end) {
-      const ended = json.hasBegun()
-        ? json.end(end)
-        : endEvents(reader, end, { logError: readerLogger, hasEvents });
+      const ended = json?.end(end) ?? endEvents(reader, end, { logError: readerLogger, hasEvents });
       if (ended.failure !== undefined) success.fail(ended.failure);
       const error = findError(end, ended, { mask, upstreamRequestId });
       if (error !== undefined) report.failed(error);
@@ -74,7 +78,13 @@ export async function respondWithStream(
     cancel: () => response.cancel(),
   };
   const body = relayBody(response.body, options, (onEvent) =>
-    createStreamBodyReader({ onEvent, onJson: (chunk) => json.push(chunk) }),
+    createStreamBodyReader({
+      onEvent,
+      onJson(chunk) {
+        json ??= new MislabelledJson(family, response, { mask, logError: readerLogger });
+        json.push(chunk);
+      },
+    }),
   );
   return renderStream(body, { id, ignored });
 }
@@ -162,87 +172,91 @@ function findStreamFailure(
 }
 
 /** Reads a body that is JSON although it is labelled as events. It is relayed unchanged, and charged like JSON. */
-interface MislabelledJson {
-  push(chunk: Uint8Array): void;
-  hasBegun(): boolean;
-  isComplete(): boolean;
-  end(end: RelayEnd): EndedStream;
-}
+class MislabelledJson {
+  readonly #family: Family;
+  readonly #status: number;
+  readonly #logError: LogError;
+  /** `undefined` if the family can only read a whole response. */
+  readonly #reader: JsonReader | undefined;
+  #flaw: unknown;
+  /** The member of the body that reports a failure. */
+  #failureMember: unknown;
 
-function createMislabelledJson(
-  family: Family,
-  { response }: Pick<UpstreamSuccess, "response">,
-  { mask, logError }: { readonly mask: SecretMask; readonly logError: LogError },
-): MislabelledJson {
-  const shape = family.responseShape;
-  let reader: JsonReader | undefined;
-  let flaw: unknown;
-  let failureMember: unknown;
-  const open = (): JsonReader | undefined =>
-    shape &&
-    new ScanningReader(
-      {
-        ...shape,
-        readFailure(member) {
-          failureMember = member;
-          return shape.readFailure(member);
-        },
+  constructor(
+    family: Family,
+    response: TransportResponse,
+    { mask, logError }: { readonly mask: SecretMask; readonly logError: LogError },
+  ) {
+    this.#family = family;
+    this.#status = response.status;
+    this.#logError = logError;
+    const { responseShape } = family;
+    if (responseShape === undefined) return;
+    const shape: ResponseShape = {
+      ...responseShape,
+      readFailure: (member) => {
+        this.#failureMember = member;
+        return responseShape.readFailure(member);
       },
-      "",
-      { response, now: 0, isNative: true, convertsLinks: false, mask },
-    );
-  /** The refusal in a body that holds only an error. */
-  const readRefusal = (): AttemptFailure | undefined => {
-    const facts = reader?.facts;
-    const isOnlyError =
-      facts?.failure !== undefined && facts.images === 0 && !isAnythingReported(facts.usage);
-    if (!isOnlyError || shape === undefined) return undefined;
+    };
+    const options = { response, now: 0, isNative: true, convertsLinks: false, mask };
+    this.#reader = new ScanningReader(shape, "", options);
+  }
+
+  get isComplete(): boolean {
+    return this.#reader?.isSentWhole === true;
+  }
+
+  push(chunk: Uint8Array): void {
+    if (this.#flaw !== undefined) return;
     try {
-      return family.toFailure(response.status, { [shape.failure]: failureMember });
+      this.#reader?.push(chunk);
     } catch (error) {
-      logError(error);
+      this.#flaw = error;
+    }
+  }
+
+  end(end: RelayEnd): EndedStream {
+    const { images = 0, usage, errors = [], failure, upstreamRequestId } = this.#reader?.facts ?? {};
+    const flaw = this.#findFlaw(end);
+    const isBroken = flaw !== undefined;
+    return {
+      images: isBroken ? 0 : images,
+      usage: usage ?? (end.reason === "abandoned" ? { generated_images: images } : undefined),
+      imageFailure: errors[0],
+      reported: failure,
+      flaw,
+      failure: isBroken ? { kind: kindOf(flaw), cause: flaw } : this.#readRefusal(),
+      isConclusive: end.reason === "complete" && !isBroken,
+      requestId: upstreamRequestId,
+    };
+  }
+
+  /** Why the body cannot be used. The rest of an abandoned body may be missing. */
+  #findFlaw(end: RelayEnd): unknown {
+    if (end.reason === "failed") return end.error;
+    if (end.reason === "abandoned") return undefined;
+    if (this.#flaw !== undefined) return this.#flaw;
+    try {
+      this.#reader?.complete();
+      return undefined;
+    } catch (error) {
+      return error;
+    }
+  }
+
+  /** The refusal in a body that holds only an error. */
+  #readRefusal(): AttemptFailure | undefined {
+    const facts = this.#reader?.facts;
+    const shape = this.#family.responseShape;
+    if (facts?.failure === undefined || shape === undefined) return undefined;
+    if (facts.images > 0 || isAnythingReported(facts.usage)) return undefined;
+    try {
+      return this.#family.toFailure(this.#status, { [shape.failure]: this.#failureMember });
+    } catch (error) {
+      this.#logError(error);
       return undefined;
     }
-  };
-  return {
-    push(chunk) {
-      reader ??= open();
-      if (flaw !== undefined) return;
-      try {
-        reader?.push(chunk);
-      } catch (error) {
-        flaw = error;
-      }
-    },
-    hasBegun: () => reader !== undefined,
-    isComplete: () => reader?.isSentWhole === true,
-    end({ reason, ...end }) {
-      if (reason === "complete" && flaw === undefined && reader?.isSentWhole === false) {
-        flaw = notComplete(reader);
-      }
-      const { images = 0, usage, errors = [], failure: reported, upstreamRequestId } = reader?.facts ?? {};
-      const isBroken = reason === "failed" || (reason === "complete" && flaw !== undefined);
-      const cause = reason === "failed" && "error" in end ? end.error : flaw;
-      return {
-        images: isBroken ? 0 : images,
-        usage: usage ?? (reason === "abandoned" ? { generated_images: images } : undefined),
-        imageFailure: errors[0],
-        reported,
-        flaw: isBroken ? cause : undefined,
-        failure: isBroken ? { kind: kindOf(cause), cause } : readRefusal(),
-        isConclusive: reason === "complete" && !isBroken,
-        requestId: upstreamRequestId,
-      };
-    },
-  };
-}
-
-function notComplete(reader: JsonReader): unknown {
-  try {
-    reader.complete();
-    return undefined;
-  } catch (error) {
-    return error;
   }
 }
 

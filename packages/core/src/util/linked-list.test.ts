@@ -6,7 +6,7 @@ describe("a linked list", () => {
     expect([...createLinkedList()]).toEqual([]);
   });
 
-  it("keeps the order in which values came, whoever leaves", () => {
+  it("keeps the order in which values were added, whichever are removed", () => {
     const list = createLinkedList<number>();
     const links = [0, 1, 2, 3, 4].map((value) => list.add(value));
     for (const [index, left] of [
@@ -37,12 +37,21 @@ describe("a linked list", () => {
     expect([...list]).toEqual([]);
   });
 
-  it("holds nobody by one who left", () => {
+  it("ignores a second removal", () => {
+    const list = createLinkedList<string>();
+    const first = list.add("first");
+    list.add("second");
+    list.delete(first);
+    list.delete(first);
+    expect([...list]).toEqual(["second"]);
+  });
+
+  it("keeps no other value alive by a removed one", () => {
     const list = createLinkedList<string>();
     const first = list.add("first");
     const second = list.add("second");
     list.delete(first);
-    expect(first).toEqual({ value: "first", previous: undefined, next: undefined });
+    expect(first).toEqual({ value: "first", previous: undefined, next: undefined, isDeleted: true });
     expect(second.previous).toBeUndefined();
   });
 });

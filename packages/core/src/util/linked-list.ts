@@ -3,12 +3,13 @@ export interface Link<T> {
   readonly value: T;
   previous: Link<T> | undefined;
   next: Link<T> | undefined;
+  isDeleted: boolean;
 }
 
 /** Values in the order in which they were added. */
 export interface LinkedList<T> extends Iterable<T> {
   add(value: T): Link<T>;
-  /** Call this once for each link. */
+  /** A second call with the same link does nothing. */
   delete(link: Link<T>): void;
 }
 
@@ -22,13 +23,15 @@ export function createLinkedList<T>(): LinkedList<T> {
   let last: Link<T> | undefined;
   return {
     add(value) {
-      const link: Link<T> = { value, previous: last, next: undefined };
+      const link: Link<T> = { value, previous: last, next: undefined, isDeleted: false };
       if (last === undefined) first = link;
       else last.next = link;
       last = link;
       return link;
     },
     delete(link) {
+      if (link.isDeleted) return;
+      link.isDeleted = true;
       const { previous, next } = link;
       if (previous === undefined) first = next;
       else previous.next = next;
