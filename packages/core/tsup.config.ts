@@ -10,8 +10,6 @@ export default defineConfig({
     stores: "src/stores.ts",
     testing: "src/testing.ts",
     "node-version": "src/node-version.ts",
-    "util/sha256-node": "src/util/sha256-node.ts",
-    "util/sha256-portable": "src/util/sha256-portable.ts",
     "command/calotype-key": "src/command/calotype-key.ts",
     "images/temporary-file-node": "src/images/temporary-file-node.ts",
     "images/temporary-file-none": "src/images/temporary-file-none.ts",
@@ -24,6 +22,8 @@ export default defineConfig({
   sourcemap: true,
   clean: true,
   noExternal: ["zod"], // its many files take as long to import as all of core
-  external: ["#node-version", "#sha256", "#temporary-file", "#transport"], // chosen by the runtime, through `imports` of package.json
+  // The names with # are chosen by the runtime, through `imports` of package.json.
+  external: [/^node:/, "#node-version", "#temporary-file", "#transport"],
+  removeNodeProtocol: false, // Deno and workerd know these modules by `node:…`
   dts: false, // tsc emits the declarations: tsup's own emitter fails under TypeScript 7
 });

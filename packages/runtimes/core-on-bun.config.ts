@@ -26,7 +26,6 @@ export default defineConfig({
         find: /^(?:#transport|\..*\/transport-node\.js)$/,
         replacement: `${core}/src/upstream/transport-fetch.ts`,
       },
-      { find: "#sha256", replacement: `${core}/src/util/sha256-portable.ts` },
       { find: "#temporary-file", replacement: `${core}/src/images/temporary-file-none.ts` },
     ],
   },

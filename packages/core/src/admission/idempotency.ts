@@ -1,11 +1,11 @@
-import { bytesToHex } from "@noble/hashes/utils.js";
-import { sha256 } from "#sha256";
+import { Buffer } from "node:buffer";
 import { invalidRequest } from "../errors.js";
 import type { GatewayResponse, GatewayResponseBody, HeaderReader } from "../http.js";
 import { LONG_DATA_URL } from "../images/data-url.js";
 import { lendChunks } from "../images/lend-chunks.js";
 import { stringifyUploads, type UploadedImage } from "../images/reference-image.js";
 import type { JsonObject } from "../util/json.js";
+import { sha256 } from "../util/sha256.js";
 import type { IdempotencyRequest, StoredResponse } from "./store.js";
 
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/;
@@ -113,7 +113,7 @@ function hash(value: string | Uint8Array): Promise<string> {
 }
 
 async function hashBytes(bytes: Uint8Array): Promise<string> {
-  return bytesToHex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
+  return Buffer.from(await crypto.subtle.digest("SHA-256", bytes)).toString("hex");
 }
 
 const ORIGINAL_ID = "x-calotype-original-request-id";

@@ -1,5 +1,5 @@
-import { bytesToHex } from "@noble/hashes/utils.js";
-import { sha256 } from "#sha256";
+import { Buffer } from "node:buffer";
+import { sha256 } from "../util/sha256.js";
 
 /** A new API key and its hash. */
 export interface GeneratedApiKey {
@@ -57,7 +57,7 @@ export function hashApiKey(apiKey: string): string {
 }
 
 function toBase62(bytes: Uint8Array): string {
-  let rest = BigInt(`0x${bytesToHex(bytes)}`);
+  let rest = BigInt(`0x${Buffer.from(bytes).toString("hex")}`);
   let digits = "";
   for (let count = 0; count < KEY_DIGITS; count++) {
     digits = (DIGITS[Number(rest % 62n)] ?? "") + digits;

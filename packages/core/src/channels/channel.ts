@@ -1,7 +1,7 @@
-import { sha256 } from "#sha256";
 import type { Family, UpstreamCall } from "../families/family.js";
 import { findSecrets } from "../redact.js";
 import { createSeriesMap, isSeries } from "../util/series.js";
+import { sha256 } from "../util/sha256.js";
 
 /** One configured account at a provider. */
 export interface ChannelOptions {
