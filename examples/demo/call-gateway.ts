@@ -4,7 +4,7 @@ import type { Image } from "openai/resources/images";
 import type { Step } from "./tour.ts";
 
 /** What a call gave: the pictures, and the id under which the gateway recorded it. */
-export interface Answer {
+export interface ReadResponse {
   readonly images: readonly Image[];
   readonly requestId: string;
 }
@@ -19,7 +19,7 @@ export interface CallContext {
 }
 
 /** Makes one call with the official client. */
-export async function callGateway(step: Step, context: CallContext): Promise<Answer> {
+export async function callGateway(step: Step, context: CallContext): Promise<ReadResponse> {
   const { client, findPicture } = context;
   switch (step.kind) {
     case "generate": {
@@ -41,7 +41,7 @@ export async function callGateway(step: Step, context: CallContext): Promise<Ans
 async function readStream(
   { request }: Step & { kind: "stream" },
   { client, onImage }: CallContext,
-): Promise<Answer> {
+): Promise<ReadResponse> {
   const { data: events, request_id: id } = await client.images
     .generate({ ...request, stream: true })
     .withResponse();

@@ -40,7 +40,7 @@ it("derives each charge: by image, by token, and rounded once", () => {
 });
 
 it("goes on with another channel while one fails, and shows how long that one is left alone", () => {
-  expect(shown.match(/200, made by dashscope-intl; dashscope answered 503$/gm)).toHaveLength(3);
+  expect(shown.match(/200, made by dashscope-intl; dashscope responded with 503$/gm)).toHaveLength(3);
   expect(shown).toMatch(/request 4: 200, made by dashscope-intl; dashscope was left alone$/m);
   expect(shown).toMatch(/dashscope +cooling +overload +in \d s$/m);
 });

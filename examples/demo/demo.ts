@@ -50,7 +50,7 @@ async function startGateway(): Promise<App> {
 }
 
 async function takeTour(stage: Stage): Promise<readonly StepResult[]> {
-  console.log(`The gateway answers at ${stage.app.baseUrl}, with the options of ${shown}/options.json.`);
+  console.log(`The gateway responds at ${stage.app.baseUrl}, with the options of ${shown}/options.json.`);
   console.log("Its providers, Ark and DashScope, are emulated: the pictures are placeholders.");
 
   console.log("\n1. Pictures: the official OpenAI client, two providers\n");
@@ -59,7 +59,7 @@ async function takeTour(stage: Stage): Promise<readonly StepResult[]> {
   console.log("\n2. What they cost web-shop: its group pays 0.8 of each price, exact to the last decimal\n");
   showCharges(results);
 
-  console.log("\n3. A provider fails: dashscope answers 503, dashscope-intl steps in\n");
+  console.log("\n3. A provider fails: dashscope responds with 503, dashscope-intl steps in\n");
   await showFailover(stage);
 
   console.log("\n4. A key with bounds: trial may spend 0.50 in all, and send 3 requests a minute\n");

@@ -41,7 +41,7 @@ export async function runStep(
 async function readPicture({ url, b64_json: base64 }: Image): Promise<Uint8Array> {
   if (base64 !== undefined) return Buffer.from(base64, "base64");
   const response = await fetch(url ?? "");
-  if (!response.ok) throw new Error(`A picture's link answered with ${response.status}.`);
+  if (!response.ok) throw new Error(`A picture's link responded with ${response.status}.`);
   return response.bytes();
 }
 

@@ -14,7 +14,8 @@ export async function showFailover(stage: Stage): Promise<void> {
       .generate({ model: "image-2.0-pro", prompt: "A paper lantern in the rain" })
       .withResponse();
     const { channel } = await app.findRecord(id ?? "");
-    const failed = providers.requests.length > asked ? "dashscope answered 503" : "dashscope was left alone";
+    const failed =
+      providers.requests.length > asked ? "dashscope responded with 503" : "dashscope was left alone";
     console.log(`  request ${request}: ${response.status}, made by ${channel}; ${failed}`);
   }
   providers.faults.clear();

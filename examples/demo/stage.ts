@@ -11,7 +11,7 @@ export interface Stage {
   readonly folder: string;
 }
 
-/** The official client; it repeats nothing, so that each answer of the gateway is seen. */
+/** The official client; it repeats nothing, so that each response of the gateway is seen. */
 export function openClient({ app }: Stage, apiKey: string): OpenAI {
   return new OpenAI({ baseURL: app.baseUrl, apiKey, maxRetries: 0 });
 }

@@ -66,7 +66,7 @@ function createApp(app: ChildProcess, baseUrl: string, records: ReadonlyMap<stri
       const response = await fetch(new URL("/operator", baseUrl), {
         headers: { authorization: `Bearer ${OPERATOR_KEY}` },
       });
-      if (!response.ok) throw new Error(`The operator's page answered with ${response.status}.`);
+      if (!response.ok) throw new Error(`The operator's page responded with ${response.status}.`);
       const books: Books = JSON.parse(await response.text());
       return books;
     },

@@ -4,7 +4,7 @@ import { Server as NetServer } from "node:net";
 /** How a server parts from a balancer that keeps connections. */
 export interface Parting {
   /**
-   * From now on each connection ends with its answer. Else the balancer goes on to send requests over those that it
+   * From now on each connection ends with its response. Else the balancer goes on to send requests over those that it
    * keeps, and each is refused.
    */
   endConnectionsAfterResponses(): void;
@@ -15,11 +15,11 @@ export interface Parting {
   stopListening(): void;
 }
 
-/** Follows the answers of a server, until it parts. */
+/** Follows the responses of a server, until it parts. */
 export function followConnections(server: Server): Parting {
   const underWay = new Set<ServerResponse>();
   let isParting = false;
-  // Before the server's own listener, which may answer at once.
+  // Before the server's own listener, which may respond at once.
   server.prependListener("request", (_req, res) => {
     if (isParting) return endConnectionAfter(res);
     underWay.add(res);

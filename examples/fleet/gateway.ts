@@ -32,16 +32,16 @@ const gateway = createGateway({
   ledger,
   admission: createRedisAdmissionStore({ client: redis }),
 });
-const answer = toNodeHandler(gateway);
+const respond = toNodeHandler(gateway);
 
 const LAST_REQUESTS_MS = 200;
 let isDraining = false;
 const server = createServer((req, res) => {
   // Whether the process lives, and whether it wants new requests. Neither asks for Redis or PostgreSQL: they would be
-  // away for all gateways at once, and a balancer without any answers worse than the gateways do.
+  // away for all gateways at once, and a balancer without any responses worse than the gateways do.
   if (req.url === "/healthz") res.end("ok\n");
   else if (req.url === "/readyz") res.writeHead(isDraining ? 503 : 200).end(isDraining ? "ending\n" : "ok\n");
-  else answer(req, res);
+  else respond(req, res);
 });
 // Longer than the balancer keeps connections: whoever ends them first must not be this side, which might end one on
 // which a request is on its way.
@@ -68,7 +68,7 @@ async function shutDown(): Promise<void> {
   redis.disconnect();
   await closeEmulator();
   server.closeIdleConnections();
-  // For a client that does not read its answer.
+  // For a client that does not read its response.
   setTimeout(() => process.exit(), 2_000).unref();
 }
 

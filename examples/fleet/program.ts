@@ -20,7 +20,7 @@ export interface ProgramOptions extends SpawnOptions {
 
 const PATIENCE_MS = 20_000;
 
-/** Starts a program and waits until its port answers; rejects where it ends before. */
+/** Starts a program and waits until its port accepts connections. Rejects if the program ends before. */
 export async function startProgram(
   command: string,
   args: readonly string[],

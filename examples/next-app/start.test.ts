@@ -46,7 +46,7 @@ it("charges a stream whose client left", async () => {
   expect(await app.findRecord(response.headers.get("x-request-id"))).toMatchObject({ charge: "0.75" });
 });
 
-it("answers what is not the gateway's with 404", async () => {
+it("responds to what is not the gateway's with 404", async () => {
   const response = await fetch(new URL("/v1/models", app.baseUrl));
 
   expect(response.status).toBe(404);

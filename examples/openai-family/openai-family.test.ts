@@ -8,12 +8,12 @@ import { openaiFamily } from "./openai-family.ts";
 const CALLER_KEY = "caller-canary-e82c3d50";
 const CHANNEL_KEY = "sk-canary-71a9f604";
 
-interface Answer {
+interface ReadResponse {
   readonly status: number;
   readonly body: object;
 }
 
-const TWO_IMAGES: Answer = {
+const TWO_IMAGES: ReadResponse = {
   status: 200,
   body: {
     created: 1763683200,
@@ -23,13 +23,13 @@ const TWO_IMAGES: Answer = {
 };
 
 /** The official client, to a gateway whose only channel leads to an upstream on loopback. */
-async function connect(answer: Answer) {
+async function connect(response: ReadResponse) {
   const sent: { url: string | undefined; authorization: string | undefined; body: unknown }[] = [];
   const respond = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     const { url, headers } = req;
     sent.push({ url, authorization: headers.authorization, body: await readJson(req) });
-    res.writeHead(answer.status, { "content-type": "application/json", "x-request-id": "req_upstream" });
-    res.end(JSON.stringify(answer.body));
+    res.writeHead(response.status, { "content-type": "application/json", "x-request-id": "req_upstream" });
+    res.end(JSON.stringify(response.body));
   };
   const upstream = createServer((req, res) => void respond(req, res));
   upstream.listen(0, "127.0.0.1");
@@ -136,15 +136,18 @@ describe("a family from outside the package", () => {
     },
     { status: 401, code: "invalid_api_key", seen: { status: 401, code: "upstream_authentication_failed" } },
     { status: 500, code: "server_error", seen: { status: 502, code: "server_error" } },
-  ])("answers the upstream's $status $code with $seen.status $seen.code", async ({ status, code, seen }) => {
-    const body = { error: { message: "No.", type: "upstream_type", param: null, code } };
-    const { client, records } = await connect({ status, body });
+  ])(
+    "responds to the upstream's $status $code with $seen.status $seen.code",
+    async ({ status, code, seen }) => {
+      const body = { error: { message: "No.", type: "upstream_type", param: null, code } };
+      const { client, records } = await connect({ status, body });
 
-    const error = await failureOf(client.images.generate({ model: "pictures-1", prompt: "a fox" }));
+      const error = await failureOf(client.images.generate({ model: "pictures-1", prompt: "a fox" }));
 
-    expect(error).toMatchObject(seen);
-    expect(records).toMatchObject([{ status: seen.status, images: 0, charge: "0" }]);
-  });
+      expect(error).toMatchObject(seen);
+      expect(records).toMatchObject([{ status: seen.status, images: 0, charge: "0" }]);
+    },
+  );
 });
 
 async function failureOf(call: PromiseLike<unknown>): Promise<APIError> {

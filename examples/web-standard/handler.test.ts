@@ -23,7 +23,7 @@ it("makes an image for the official client and prints its usage record", async (
   });
 });
 
-it("answers a path that is not the gateway's with 404", async () => {
+it("responds to a path that is not the gateway's with 404", async () => {
   const response = await fetch(new URL("/", app.baseUrl));
 
   expect(response.status).toBe(404);

@@ -6,7 +6,7 @@ import { readOptions } from "@calotype/example-options";
 
 const gateway = createGateway(readOptions(process.env));
 
-/** What Workers give as third argument: they stop with the answer whatever is not named there. */
+/** What Workers give as third argument: they stop with the response whatever is not named there. */
 interface WorkerContext {
   waitUntil(work: Promise<unknown>): void;
 }

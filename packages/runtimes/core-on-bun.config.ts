@@ -16,7 +16,9 @@ const NODE_ONLY = [
 ];
 
 /** Test files about connections of undici. */
-const NODE_FILES = ["http1-sockets", "lookup-public", "transport-tls"].map((name) => `**/${name}.test.ts`);
+const NODE_FILES = ["http1-sockets", "transport-node-lookup", "transport-node-tls"].map(
+  (name) => `**/${name}.test.ts`,
+);
 
 /** The tests of `packages/core` on Bun, where the way to the providers is the global `fetch`. */
 export default defineConfig({

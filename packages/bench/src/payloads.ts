@@ -38,7 +38,7 @@ export interface Expectation {
 }
 
 /** A complete response of the upstream, in the pieces in which it is written. */
-export interface Answer {
+export interface PreparedResponse {
   readonly contentType: string;
   readonly pieces: readonly Buffer[];
 }
@@ -59,7 +59,7 @@ export function createBase64(length: number): string {
 }
 
 /** What the upstream sends for a model of this name. */
-export function createResponse(id: ResponseId): Answer {
+export function createResponse(id: ResponseId): PreparedResponse {
   switch (id) {
     case "b64-4mb":
       return createJson({ b64_json: createBase64(4 * MIB), size: "2048x2048" });
@@ -91,12 +91,12 @@ function createUrl(length: number): string {
   return `https://images.example.com/${createBase64(length)}`;
 }
 
-function createJson(image: object): Answer {
+function createJson(image: object): PreparedResponse {
   const body = { model: "upstream-model", created, data: [image], usage: USAGE };
   return { contentType: "application/json", pieces: [Buffer.from(JSON.stringify(body))] };
 }
 
-function createStream(count: number, image: object): Answer {
+function createStream(count: number, image: object): PreparedResponse {
   const images = Array.from({ length: count }, (_, index) =>
     toEvent("image_generation.partial_succeeded", { image_index: index, ...image, size: "2048x2048" }),
   );

@@ -32,15 +32,15 @@ export interface TargetKind {
   start(context: StartContext): Promise<Target>;
 }
 
-const ANSWERS: readonly WorkId[] = ["small", "b64-4mb", "b64-32mb", "sse-small", "sse-large"];
+const RESPONSES: readonly WorkId[] = ["small", "b64-4mb", "b64-32mb", "sse-small", "sse-large"];
 
 /** The one that others are measured by. */
 export const REFERENCE = "minimal";
 
 /** All targets, in the order of the tables. */
 export const TARGET_KINDS: readonly TargetKind[] = [
-  { id: "nginx", title: "nginx", works: ANSWERS, findObstacle: findNginxObstacle, start: startNginx },
-  ours("pipe", "bare Node pipe (undici)", ANSWERS),
+  { id: "nginx", title: "nginx", works: RESPONSES, findObstacle: findNginxObstacle, start: startNginx },
+  ours("pipe", "bare Node pipe (undici)", RESPONSES),
   ours(REFERENCE, "minimal gateway by hand"),
   ours("naive", "naive edits by hand", ["edits"]),
   ours("calotype-node", "calotype on node"),

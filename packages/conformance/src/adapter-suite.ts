@@ -1,13 +1,13 @@
 import { describe } from "vitest";
 import type { AdapterHost } from "./adapter-suite/adapter-host.js";
-import { describeResponses } from "./adapter-suite/describe-answers.js";
 import { describeConnections } from "./adapter-suite/describe-connections.js";
-import { describeLargeResponses } from "./adapter-suite/describe-large-answers.js";
 import { describeLargeBodies } from "./adapter-suite/describe-large-bodies.js";
+import { describeLargeResponses } from "./adapter-suite/describe-large-responses.js";
 import { describeLeavingClients, describeUnreadResponses } from "./adapter-suite/describe-leaving-clients.js";
 import { describeMountPaths } from "./adapter-suite/describe-mount-paths.js";
 import { describeParsers } from "./adapter-suite/describe-parsers.js";
 import { describePaths } from "./adapter-suite/describe-paths.js";
+import { describeResponses } from "./adapter-suite/describe-responses.js";
 import { describeStreams } from "./adapter-suite/describe-streams.js";
 import { describeUploads } from "./adapter-suite/describe-uploads.js";
 import { useProviders } from "./support/use-providers.js";

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createGateway, type GatewayOptions } from "@calotype/core";
 import { toNodeHandler } from "@calotype/node";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Answer, open, readAnswer, send } from "./support/http-client.js";
+import { open, type ReadResponse, readResponse, send } from "./support/http-client.js";
 import { listen } from "./support/listen.js";
 import { openRaw } from "./support/raw-client.js";
 import { CALLER_KEY, CHANNEL_KEY, QWEN_IMAGE } from "./support/test-gateway.js";
@@ -43,7 +43,7 @@ async function serve(options: Partial<GatewayOptions> = {}): Promise<string> {
 }
 
 /** A body of this length that is not JSON. It is read completely and then refused with a 400. */
-const upload = (url: string, bytes: number): Promise<Answer> =>
+const upload = (url: string, bytes: number): Promise<ReadResponse> =>
   send(url, {
     path: PATH,
     headers: { ...HEADERS, "content-length": String(bytes) },
@@ -60,7 +60,7 @@ describe("uploads over sockets", () => {
     const url = await serve({ maxBytesInFlight: MAX_UPLOADED_BYTES });
     const length = 1.25 * MB;
     const first = open(url, { path: PATH, headers: { ...HEADERS, "content-length": String(length) } });
-    const answered = readAnswer(first);
+    const answered = readResponse(first);
     first.write("x".repeat(length - 1));
     // One byte more than the free space next to the first upload.
     await expect
@@ -75,8 +75,8 @@ describe("uploads over sockets", () => {
     const url = await serve({ maxBytesInFlight: MAX_UPLOADED_BYTES });
     const piece = "x".repeat(MB / 16);
     const pieces = Array.from({ length: 40 }, () => piece);
-    const answer = await send(url, { path: PATH, headers: HEADERS, body: pieces });
-    expect(answer).toMatchObject({ status: 503, text: OVERLOADED });
+    const response = await send(url, { path: PATH, headers: HEADERS, body: pieces });
+    expect(response).toMatchObject({ status: 503, text: OVERLOADED });
     expect(await fillBudget(url, MAX_UPLOADED_BYTES)).toBe(400);
   });
 
@@ -129,8 +129,8 @@ describe("a large response over a socket", { timeout: 40_000 }, () => {
   it("frees its caller's slot for the next request", async () => {
     const url = await serve({ limits: { concurrent: 1 } });
     for (const _ of [1, 2, 3]) {
-      const answer = await send(url, { path: PATH, headers: HEADERS, body: ASK });
-      expect(answer.status).toBe(200);
+      const response = await send(url, { path: PATH, headers: HEADERS, body: ASK });
+      expect(response.status).toBe(200);
     }
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { sentUpstream } from "./clients/support/sent-upstream.js";
 import { serve } from "./clients/support/serve.js";
-import type { Answer } from "./support/http-client.js";
+import type { ReadResponse } from "./support/http-client.js";
 import { openRaw } from "./support/raw-client.js";
 import { CALLER_KEY, SEEDREAM } from "./support/test-gateway.js";
 import { useProviders } from "./support/use-providers.js";
@@ -10,9 +10,9 @@ const providers = useProviders();
 const BODY = JSON.stringify({ model: SEEDREAM, prompt: "a fox" });
 
 /** Sends a request whose head ends with exactly these lines. */
-async function sendWith(url: string, lines: readonly string[]): Promise<Answer> {
+async function sendWith(url: string, lines: readonly string[]): Promise<ReadResponse> {
   const [first = "", ...rest] = lines;
-  const { socket, answer } = await openRaw(url, {
+  const { socket, response } = await openRaw(url, {
     path: "/v1/images/generations",
     headers: {
       authorization: `Bearer ${CALLER_KEY}`,
@@ -22,7 +22,7 @@ async function sendWith(url: string, lines: readonly string[]): Promise<Answer> 
     },
   });
   socket.write(BODY);
-  return answer();
+  return response();
 }
 
 describe("a head with an Idempotency-Key", () => {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Answer } from "./support/http-client.js";
+import type { ReadResponse } from "./support/http-client.js";
 import { CALLER_HEADERS, GENERATIONS } from "./support/image-calls.js";
 import { sendByFetch } from "./support/send-by-fetch.js";
 import { startGateway } from "./support/test-gateway.js";
@@ -20,21 +20,21 @@ const TRANSFORM = readCases("test_transform");
 describe("bodies of JSONTestSuite", () => {
   const providers = useProviders();
 
-  const answerTo = async ({ bytes }: Case): Promise<{ status: number; error: unknown }> => {
+  const responseTo = async ({ bytes }: Case): Promise<{ status: number; error: unknown }> => {
     const { gateway, logLines } = startGateway(providers());
-    const answer = await sendByFetch(gateway, { path: GENERATIONS, headers: CALLER_HEADERS, body: bytes });
+    const response = await sendByFetch(gateway, { path: GENERATIONS, headers: CALLER_HEADERS, body: bytes });
     expect(logLines).toEqual([]);
     expect(providers().emulator.requests).toEqual([]);
-    return readRefusal(answer);
+    return readRefusal(response);
   };
 
   it.each(PARSING.filter(({ file }) => file.startsWith("y_")))("accepts $file", async (sample) => {
-    expect(await answerTo(sample)).toMatchObject(refusal(explainValid(sample)));
+    expect(await responseTo(sample)).toMatchObject(refusal(explainValid(sample)));
   });
 
   it.each(PARSING.filter(({ file }) => file.startsWith("n_")))("refuses $file", async (sample) => {
     // A list or a number at the top is refused as such; the rest of it is not read.
-    expect(await answerTo(sample)).toMatchObject(
+    expect(await responseTo(sample)).toMatchObject(
       refusal(
         expect.stringMatching(
           /^The body (?:must be a JSON object|is (?:not valid JSON|not valid UTF-8|empty|nested deeper than))/,
@@ -46,14 +46,14 @@ describe("bodies of JSONTestSuite", () => {
   it.each(PARSING.filter(({ file }) => file.startsWith("i_")))(
     "judges $file without failing",
     async (sample) => {
-      expect(await answerTo(sample)).toMatchObject(
+      expect(await responseTo(sample)).toMatchObject(
         refusal(expect.stringMatching(/^(?:The body |model is required$)/)),
       );
     },
   );
 
   it.each(TRANSFORM)("judges $file without failing", async (sample) => {
-    expect(await answerTo(sample)).toMatchObject(
+    expect(await responseTo(sample)).toMatchObject(
       refusal(expect.stringMatching(/^(?:The body |The field .+ is given twice|model is required$)/)),
     );
   });
@@ -79,7 +79,7 @@ function refusal(message: unknown) {
   return { status: 400, error: { message, type: code, code } };
 }
 
-function readRefusal({ status, text }: Answer): { status: number; error: unknown } {
+function readRefusal({ status, text }: ReadResponse): { status: number; error: unknown } {
   const body = JSON.parse(text) as { error?: unknown };
   return { status, error: body.error };
 }

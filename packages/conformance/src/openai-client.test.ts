@@ -283,7 +283,7 @@ describe("the errors of the openai client", () => {
 
   it.each([
     { failure: "the provider failed", fault: { code: "InternalServiceError" }, status: 502 },
-    { failure: "the provider's answer is broken", fault: { malformedJson: true as const }, status: 502 },
+    { failure: "the provider's response is broken", fault: { malformedJson: true as const }, status: 502 },
     { failure: "the channel's key is refused", fault: { wrongKey: true as const }, status: 401 },
     { failure: "the provider account is used up", fault: { code: "QuotaExceeded" }, status: 429 },
   ])("are not repeated, and nothing is sent twice, if $failure", async ({ fault, status }) => {

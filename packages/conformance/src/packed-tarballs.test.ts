@@ -148,14 +148,14 @@ describe("a project with the tarballs", () => {
   it("serves an image from an Express app", async () => {
     const url = await startApp();
 
-    const answer = await fetch(`${url}/ai/v1/images/generations`, {
+    const response = await fetch(`${url}/ai/v1/images/generations`, {
       method: "POST",
       headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "seedream-4-0-250828", prompt: "a red fox", size: "1280x720" }),
     });
 
-    expect(answer.status).toBe(200);
-    const { data } = (await answer.json()) as { data: { url: string }[] };
+    expect(response.status).toBe(200);
+    const { data } = (await response.json()) as { data: { url: string }[] };
     const picture = await fetch(data[0]?.url ?? "");
     const { width, height, format } = await sharp(await picture.bytes()).metadata();
     expect({ width, height, format }).toEqual({ width: 1280, height: 720, format: "jpeg" });
@@ -230,7 +230,7 @@ export const charge: Charge = calculateCharge({
 export const emulator: Emulator = createEmulator({ pictures: "tiny" });
 export const ledger: SqliteLedger = createSqliteLedger({ path: ":memory:" });
 export const admission = createRedisAdmissionStore({ client: new Redis(), whenAway: { limits: "open" } });
-export const answer: Promise<Response> = gateway.fetch(new Request("http://localhost/"));
+export const response: Promise<Response> = gateway.fetch(new Request("http://localhost/"));
 export const app = express().use("/ai", toExpressHandler(gateway));
 export const server = createServer(toNodeHandler(gateway));
 export const raw = createServer((req, res) => void handleNodeRequest(gateway, req, res));

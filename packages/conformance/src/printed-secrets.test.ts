@@ -93,7 +93,7 @@ describe("the arguments of hooks and of the logger", () => {
     ["the provider refuses the key and quotes it", { status: 401, message: QUOTED }],
     ["the provider refuses the request and quotes the key", { status: 400, message: QUOTED }],
     ["the provider fails and quotes the key", { status: 500, message: QUOTED }],
-    ["the answer is broken", { malformedJson: true }],
+    ["the response is broken", { malformedJson: true }],
   ])("contain no key if %s", async (_what, fault) => {
     const { gateway, told } = startWatched(channelTo(providers().server.arkBaseUrl));
     providers().emulator.faults.add(fault);

@@ -1,6 +1,6 @@
 import type { Fault } from "@calotype/emulator";
 import { describe, expect, it } from "vitest";
-import type { Answer, Call } from "./support/http-client.js";
+import type { Call, ReadResponse } from "./support/http-client.js";
 import { jsonCall, QWEN_IMAGE_BODY, SEEDREAM_BODY } from "./support/image-calls.js";
 import { sendByFetch } from "./support/send-by-fetch.js";
 import { CALLER_KEY, CHANNEL_KEY, startGateway } from "./support/test-gateway.js";
@@ -29,8 +29,8 @@ const FAILURES: readonly { readonly failure: string; readonly fault: Fault }[] =
     failure: "an image fails and the reason quotes the key",
     fault: { failImages: [{ index: 0, message: QUOTED }] },
   },
-  { failure: "the answer is broken", fault: { malformedJson: true } },
-  { failure: "the answer is empty", fault: { emptyBody: true } },
+  { failure: "the response is broken", fault: { malformedJson: true } },
+  { failure: "the response is empty", fault: { emptyBody: true } },
 ];
 
 describe.each(CALLS)("$kind", ({ call }) => {
@@ -40,11 +40,11 @@ describe.each(CALLS)("$kind", ({ call }) => {
     const { gateway, records, logLines } = startGateway(providers());
     providers().emulator.faults.add(fault);
 
-    const answer = await sendByFetch(gateway, call);
+    const response = await sendByFetch(gateway, call);
 
     expect(providers().emulator.requests).toHaveLength(1);
-    expect(textOf(answer)).not.toContain(CHANNEL_KEY);
-    expect(textOf(answer)).not.toContain(CALLER_KEY);
+    expect(textOf(response)).not.toContain(CHANNEL_KEY);
+    expect(textOf(response)).not.toContain(CALLER_KEY);
     expect(`${JSON.stringify(records)}${logLines.join("\n")}`).not.toContain(CHANNEL_KEY);
     expect(`${JSON.stringify(records)}${logLines.join("\n")}`).not.toContain(CALLER_KEY);
     expect(JSON.stringify(providers().emulator.requests)).not.toContain(CALLER_KEY);
@@ -63,10 +63,10 @@ describe("a gateway that fails", () => {
   ])("shows neither the caller's key nor the images for $what", async ({ fields }) => {
     const { gateway, records, logLines } = startGateway(providers());
 
-    const answer = await sendByFetch(gateway, jsonCall({ ...SEEDREAM_BODY, ...fields }));
+    const response = await sendByFetch(gateway, jsonCall({ ...SEEDREAM_BODY, ...fields }));
 
-    expect(answer.status).toBeGreaterThanOrEqual(400);
-    const shown = [textOf(answer), JSON.stringify(records), ...logLines].join("\n");
+    expect(response.status).toBeGreaterThanOrEqual(400);
+    const shown = [textOf(response), JSON.stringify(records), ...logLines].join("\n");
     expect(shown).not.toContain(CALLER_KEY);
     expect(shown).not.toContain(PICTURE.slice(0, 20));
   });
@@ -79,15 +79,15 @@ describe("a gateway that fails", () => {
       },
     });
 
-    const answer = await sendByFetch(gateway, jsonCall(SEEDREAM_BODY));
+    const response = await sendByFetch(gateway, jsonCall(SEEDREAM_BODY));
 
-    expect(answer.status).toBe(500);
+    expect(response.status).toBe(500);
     expect(logLines).toHaveLength(1);
-    expect([textOf(answer), ...logLines].join("\n")).not.toContain(CALLER_KEY);
-    expect(textOf(answer)).not.toContain("database");
+    expect([textOf(response), ...logLines].join("\n")).not.toContain(CALLER_KEY);
+    expect(textOf(response)).not.toContain("database");
   });
 });
 
-function textOf({ headers, text }: Answer): string {
+function textOf({ headers, text }: ReadResponse): string {
   return JSON.stringify(headers) + text;
 }

@@ -28,7 +28,7 @@ function toRequest({ path = "/v1/images/edits", type = FORM_TYPE, bytes, ...rest
   };
 }
 
-/** The statuses of all that was sent; fails unless each is an answer, and all slots and bytes are given back. */
+/** The statuses of all that was sent; fails unless each is a response, and all slots and bytes are given back. */
 async function statusesOf(sent: readonly Sent[], test: TestGateway = open()): Promise<readonly number[]> {
   const responses = await Promise.all(sent.map(async (one) => test.gateway.handle(toRequest(one))));
   // The whole budget is free again, and so is each place.
@@ -109,7 +109,7 @@ describe("a form", () => {
     "\r",
     "\0",
     `\r\n${FORM}`,
-  ])("with %j inserted anywhere is answered, and leaves nothing behind", async (inserted) => {
+  ])("with %j inserted anywhere gets a response, and leaves nothing behind", async (inserted) => {
     const sent = Array.from({ length: FORM.length + 1 }, (_, at) => ({
       bytes: FORM.slice(0, at) + inserted + FORM.slice(at),
       chunkBytes: at % 3 === 0 ? 1 : 1_000_000,
@@ -120,7 +120,7 @@ describe("a form", () => {
   });
 
   it.each(["--b--", `\r\n--b--\r\n--b${OPEN_FILE}`, OPEN_FILE, "\r\n--b\r\n\r\n"])(
-    "that goes on with %j from any byte is answered, and leaves nothing behind",
+    "that goes on with %j from any byte gets a response, and leaves nothing behind",
     async (rest) => {
       const sent = Array.from({ length: FORM.length }, (_, at) => ({
         bytes: FORM.slice(0, at) + rest,
@@ -151,7 +151,7 @@ describe("JSON", () => {
     expect(new Set(await statusesOf(sent))).toEqual(new Set([400]));
   });
 
-  it("with a byte more anywhere is answered, and leaves nothing behind", async () => {
+  it("with a byte more anywhere gets a response, and leaves nothing behind", async () => {
     for (const added of ['"', "{", "}", "\\", "\0", "é", " "]) {
       const sent = Array.from({ length: JSON_BODY.length + 1 }, (_, at) =>
         json(JSON_BODY.slice(0, at) + added + JSON_BODY.slice(at)),

@@ -5,7 +5,7 @@ import { GatewayError } from "./errors.js";
 import type { GatewayOptions } from "./options/options.js";
 import { createOpenStreams } from "./testing/open-streams.js";
 import {
-  ARK_ANSWER,
+  ARK_RESPONSE,
   CALLER_KEY,
   createPost,
   createTestGateway,
@@ -28,11 +28,11 @@ describe("a budget", () => {
   it("for a hundred lets exactly a hundred of a thousand parallel requests pass", async () => {
     const { gateway, post, calls } = open("10", async () => {
       await tick();
-      return Response.json(ARK_ANSWER);
+      return Response.json(ARK_RESPONSE);
     });
-    const answers = await Promise.all(Array.from({ length: 1_000 }, () => post(BODY)));
-    const passed = answers.filter(({ status }) => status === 200);
-    const refused = answers.filter(({ status }) => status === 403);
+    const responses = await Promise.all(Array.from({ length: 1_000 }, () => post(BODY)));
+    const passed = responses.filter(({ status }) => status === 200);
+    const refused = responses.filter(({ status }) => status === 403);
     expect([passed.length, refused.length, calls.length]).toEqual([100, 900, 100]);
     expect(await gateway.usage.balance("me")).toEqual({ settled: "10", held: "0" });
     expect(await gateway.usage.totals("caller")).toEqual([
@@ -156,7 +156,7 @@ describe("a request that is refused after a sweep ended its hold, as in a proces
       {},
       () => Response.json({ error: { code: "InvalidParameter", message: "no" } }, { status: 400 }),
     ],
-  ])("is not charged: %s", async (_by, state, options, provider = () => Response.json(ARK_ANSWER)) => {
+  ])("is not charged: %s", async (_by, state, options, provider = () => Response.json(ARK_RESPONSE)) => {
     const ledger = createMemoryLedger();
     const delivered: UsageRecord[] = [];
     const sweep = async (): Promise<void> => {

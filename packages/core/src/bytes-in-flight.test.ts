@@ -4,25 +4,25 @@ import type { GatewayRequest } from "./http.js";
 import { FORM_TYPE, formBytes, inPieces, PNG } from "./testing/form-bytes.js";
 import { createOpenStreams } from "./testing/open-streams.js";
 import {
-  type Answer,
-  ARK_ANSWER,
   ARK_KEY,
+  ARK_RESPONSE,
   CALLER_KEY,
   createPost,
   createTestGateway,
   GENERATIONS,
   type Provider,
-  readAnswer,
+  type ReadResponse,
+  readResponse,
   type TestGateway,
 } from "./testing/test-gateway.js";
 
 const MAX_BYTES = 1_000_000;
 /** Larger than what counts as written at once. */
 const IMAGE = "A".repeat(400_000);
-const BASE64_ANSWER = { ...ARK_ANSWER, data: [{ b64_json: IMAGE }] };
+const BASE64_RESPONSE = { ...ARK_RESPONSE, data: [{ b64_json: IMAGE }] };
 const OVERLOADED = { error: { code: "overloaded", type: "server_error" } };
 
-/** A family that does not tell how its answers are read: they are held whole. */
+/** A family that does not tell how its responses are read: they are held whole. */
 const { responseShape: _shape, ...withoutShape } = seedream;
 const plain = { ...withoutShape, name: "plain" };
 
@@ -45,12 +45,12 @@ const SMALL = { model: "doodle", prompt: "a fox" };
 const declare = (body: string): Record<string, string> => ({ "content-length": String(body.length) });
 
 /** Passes only where nothing but so many bytes is held. */
-async function fillBudget({ post }: TestGateway, besides = 0): Promise<Answer> {
+async function fillBudget({ post }: TestGateway, besides = 0): Promise<ReadResponse> {
   const body = bodyOf(MAX_BYTES - besides);
   return post(body, declare(body));
 }
 
-const openLarge = (): TestGateway => open(() => Response.json(BASE64_ANSWER));
+const openLarge = (): TestGateway => open(() => Response.json(BASE64_RESPONSE));
 const isHeld = async (test: TestGateway): Promise<boolean> => (await fillBudget(test)).status === 503;
 
 /** A request whose body comes when the test wants. */
@@ -91,12 +91,12 @@ describe("uploads past what the gateway may hold", () => {
   it("in pieces get it when they have become too much, and pass once there is room", async () => {
     const test = open();
     const first = openUpload();
-    const answer = test.gateway.handle(first.request);
+    const response = test.gateway.handle(first.request);
     await first.write(bodyOf(700_000));
-    const refused = await readAnswer(await test.gateway.fetch(createPost(bodyOf(400_000))));
+    const refused = await readResponse(await test.gateway.fetch(createPost(bodyOf(400_000))));
     expect(refused).toMatchObject({ status: 503, body: OVERLOADED });
     await first.writer.close();
-    expect((await answer)?.status).toBe(200);
+    expect((await response)?.status).toBe(200);
     expect((await fillBudget(test)).status).toBe(200);
   });
 
@@ -109,23 +109,23 @@ describe("uploads past what the gateway may hold", () => {
         { name: "image", filename: "blob", content: Buffer.concat([PNG, new Uint8Array(size)]) },
       );
       const { request } = openUpload({ "content-type": FORM_TYPE });
-      const answer = test.gateway.handle({ ...request, url: "/v1/images/edits", body: inPieces(form) });
-      return (await answer)?.status;
+      const response = test.gateway.handle({ ...request, url: "/v1/images/edits", body: inPieces(form) });
+      return (await response)?.status;
     };
     const first = openUpload();
-    const answer = test.gateway.handle(first.request);
+    const response = test.gateway.handle(first.request);
     await first.write(bodyOf(700_000));
     expect(await edit(400_000)).toBe(503);
     await first.writer.close();
-    expect((await answer)?.status).toBe(200);
+    expect((await response)?.status).toBe(200);
     expect(await edit(400_000)).toBe(200);
     expect((await fillBudget(test)).status).toBe(200);
   });
 
   it("that no room will ever be enough for are a 413", async () => {
     const test = open();
-    const answer = await test.post(SMALL, { "content-length": String(MAX_BYTES + 1) });
-    expect(answer).toMatchObject({ status: 413, body: { error: { code: "request_too_large" } } });
+    const response = await test.post(SMALL, { "content-length": String(MAX_BYTES + 1) });
+    expect(response).toMatchObject({ status: 413, body: { error: { code: "request_too_large" } } });
   });
 
   it.each<[string, (test: TestGateway) => Promise<unknown>]>([
@@ -137,10 +137,10 @@ describe("uploads past what the gateway may hold", () => {
       "that break off",
       async ({ gateway }) => {
         const upload = openUpload({ "content-length": "900000" });
-        const answer = gateway.handle(upload.request);
+        const response = gateway.handle(upload.request);
         await upload.write("{");
         await upload.writer.abort(new Error("gone"));
-        expect(await answer).toMatchObject({ status: 499 });
+        expect(await response).toMatchObject({ status: 499 });
       },
     ],
   ])("are held no longer where they are refused: %s", async (_what, send) => {
@@ -150,7 +150,7 @@ describe("uploads past what the gateway may hold", () => {
   });
 });
 
-describe("a large answer that is relayed", () => {
+describe("a large response that is relayed", () => {
   it("is not held, whether it is read or not", async () => {
     const test = openLarge();
     const ask = { model: "seedream-4-5-251128", prompt: "a fox", response_format: "b64_json" };
@@ -161,12 +161,12 @@ describe("a large answer that is relayed", () => {
   });
 });
 
-describe("the body of a request that is answered with a stream", () => {
+describe("the body of a request that gets a stream", () => {
   it("is held until the stream has ended", async () => {
     const streams = createOpenStreams();
     let calls = 0;
-    const test = open((call) => (calls++ === 0 ? streams.provider(call) : Response.json(ARK_ANSWER)));
-    // Of a family without an answer shape, the head of a stream would come with its first bytes.
+    const test = open((call) => (calls++ === 0 ? streams.provider(call) : Response.json(ARK_RESPONSE)));
+    // Of a family without a response shape, the head of a stream would come with its first bytes.
     const ask = { model: "seedream-4-5-251128", prompt: "a fox", stream: true, user: "u".repeat(400_000) };
     const body = JSON.stringify(ask);
     const response = await test.gateway.fetch(createPost(body));
@@ -178,7 +178,7 @@ describe("the body of a request that is answered with a stream", () => {
   });
 });
 
-describe("a large answer that is held", () => {
+describe("a large response that is held", () => {
   const ask = { ...SMALL, response_format: "b64_json" };
 
   it("is held until it is read", async () => {
@@ -216,19 +216,19 @@ describe("a large answer that is held", () => {
     const test = open(async () => {
       asked.resolve();
       await waiting.promise;
-      return Response.json(BASE64_ANSWER);
+      return Response.json(BASE64_RESPONSE);
     });
     const leaving = new AbortController();
-    const answer = test.gateway.fetch(new Request(createPost(ask), { signal: leaving.signal }));
+    const response = test.gateway.fetch(new Request(createPost(ask), { signal: leaving.signal }));
     await asked.promise;
     leaving.abort();
     waiting.resolve();
-    await answer;
+    await response;
     expect(await isHeld(test)).toBe(false);
   });
 
   it("counts past the budget where it must, and refuses others until it is gone", async () => {
-    const test = open(() => Response.json({ ...ARK_ANSWER, data: [{ b64_json: "A".repeat(2_000_000) }] }));
+    const test = open(() => Response.json({ ...ARK_RESPONSE, data: [{ b64_json: "A".repeat(2_000_000) }] }));
     const response = await test.gateway.fetch(createPost(ask));
     expect((await test.post(SMALL)).status).toBe(503);
     await response.arrayBuffer();

@@ -1,26 +1,26 @@
 import { describe, expect, it } from "vitest";
 import type { RequestEvent } from "./events.js";
 import { createOpenStreams } from "./testing/open-streams.js";
-import { ARK_ANSWER, createPost, createTestGateway, type Provider } from "./testing/test-gateway.js";
+import { ARK_RESPONSE, createPost, createTestGateway, type Provider } from "./testing/test-gateway.js";
 
 const BODY = { model: "doodle", prompt: "a fox" };
 const PRICED = { model_details: { "*": { pricing_mode: "per-request" as const, model_price: "0.1" } } };
 
-/** A provider that answers when the test wants, and tells when it is asked. */
+/** A provider that responds when the test wants, and tells when it is asked. */
 function createWaitingProvider() {
   const asked = Promise.withResolvers<void>();
   const waiting = Promise.withResolvers<void>();
   const provider: Provider = async () => {
     asked.resolve();
     await waiting.promise;
-    return Response.json(ARK_ANSWER);
+    return Response.json(ARK_RESPONSE);
   };
-  return { provider, asked: asked.promise, answer: () => waiting.resolve() };
+  return { provider, asked: asked.promise, respond: () => waiting.resolve() };
 }
 
 describe("a gateway that closes", () => {
   it("refuses what is new, and is done when what is under way is answered and its record delivered", async () => {
-    const { provider, asked, answer } = createWaitingProvider();
+    const { provider, asked, respond } = createWaitingProvider();
     const told: RequestEvent[] = [];
     const { gateway, post, records } = createTestGateway(provider, {
       onRequest: (event) => told.push(event),
@@ -37,7 +37,7 @@ describe("a gateway that closes", () => {
     expect(told).toMatchObject([{ status: 503, errorCode: "gateway_closed" }]);
     await expect(gateway.probeChannel("ark")).rejects.toMatchObject({ code: "gateway_closed" });
     expect(records).toEqual([]);
-    answer();
+    respond();
     await closed;
     expect((await early).status).toBe(200);
     expect(records).toMatchObject([{ images: 1 }]);
@@ -86,7 +86,7 @@ describe("a gateway that closes", () => {
   });
 
   it("waits for a test of a channel", async () => {
-    const { provider, asked, answer } = createWaitingProvider();
+    const { provider, asked, respond } = createWaitingProvider();
     const { gateway } = createTestGateway(provider);
     const test = gateway.probeChannel("ark");
     await asked;
@@ -97,7 +97,7 @@ describe("a gateway that closes", () => {
     });
     await new Promise((resolve) => setTimeout(resolve));
     expect(isClosed).toBe(false);
-    answer();
+    respond();
     expect(await closed).toBe(true);
     expect((await test).ok).toBe(true);
   });
@@ -106,7 +106,7 @@ describe("a gateway that closes", () => {
     ["release", "0"],
     ["charge", "0.3"],
   ])("past its deadline books what is under way as the operator set: %s", async (onLost, charge) => {
-    const { provider, asked, answer } = createWaitingProvider();
+    const { provider, asked, respond } = createWaitingProvider();
     const { gateway, post, records, unresolved, logs } = createTestGateway(provider, {
       billing: { ...PRICED, onLost },
     });
@@ -116,7 +116,7 @@ describe("a gateway that closes", () => {
     expect(unresolved).toMatchObject([{ state: "unresolved", charge, held: "0.3", caller: "me" }]);
     expect(logs).toMatchObject([{ fields: { requestIds: [unresolved[0]?.id], onLost } }]);
     expect(await gateway.usage.balance("me")).toEqual({ settled: charge, held: "0" });
-    answer();
+    respond();
     await early;
     expect(records).toEqual([]);
   });
@@ -138,13 +138,13 @@ describe("a gateway that closes", () => {
 
 describe("gateway.usage", () => {
   it("reads records, totals and balances while requests are under way and after", async () => {
-    const { provider, asked, answer } = createWaitingProvider();
+    const { provider, asked, respond } = createWaitingProvider();
     const { gateway, post } = createTestGateway(provider, { billing: PRICED });
     const early = post({ ...BODY, n: 2 });
     await asked;
     expect(await gateway.usage.balance("me")).toEqual({ settled: "0", held: "0.2" });
     expect(await gateway.usage.totals("model")).toEqual([]);
-    answer();
+    respond();
     const id = (await early).headers.get("x-request-id");
     const records: object[] = [];
     for await (const record of gateway.usage.records({ caller: "me" })) records.push(record);

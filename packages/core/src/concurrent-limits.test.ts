@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { GatewayOptions } from "./options/options.js";
 import { headersOf, openLimited, statusesOf } from "./testing/limited-gateway.js";
 import { createOpenStreams } from "./testing/open-streams.js";
-import { ARK_ANSWER, createPost, type Provider } from "./testing/test-gateway.js";
+import { ARK_RESPONSE, createPost, type Provider } from "./testing/test-gateway.js";
 import type { CallerLimits } from "./types.js";
 
 const BODY = { model: "doodle", prompt: "a fox" };
@@ -15,17 +15,17 @@ const open = (
   provider?: Provider,
 ) => openLimited({ limits, own, options, provider });
 
-/** A provider that answers when the test wants. */
+/** A provider that responds when the test wants. */
 function openSlowProvider() {
   const waiting: (() => void)[] = [];
   const provider: Provider = async () => {
     await new Promise<void>((resolve) => waiting.push(resolve));
-    return Response.json(ARK_ANSWER);
+    return Response.json(ARK_RESPONSE);
   };
   return {
     provider,
-    /** Answers all that wait, once so many do. */
-    async answer(count: number): Promise<void> {
+    /** Responds to all requests as soon as this number of requests wait. */
+    async respond(count: number): Promise<void> {
       while (waiting.length < count) await new Promise((resolve) => setTimeout(resolve));
       for (const resolve of waiting.splice(0)) resolve();
     },
@@ -45,10 +45,10 @@ describe("requests at once", () => {
       ratelimit: '"concurrent";r=0',
       "ratelimit-policy": '"concurrent";q=2;qu="concurrent-requests"',
     });
-    await slow.answer(2);
+    await slow.respond(2);
     expect(statusesOf(await Promise.all(running))).toEqual([200, 200]);
     const next = post(BODY);
-    await slow.answer(1);
+    await slow.respond(1);
     expect((await next).status).toBe(200);
     expect(calls).toHaveLength(3);
   });
@@ -70,15 +70,15 @@ describe("requests at once", () => {
     expect(refused.body).toMatchObject({
       error: { message: expect.stringContaining("to the model doodle") },
     });
-    await slow.answer(2);
+    await slow.respond(2);
     expect(statusesOf(await Promise.all(running))).toEqual([200, 200]);
   });
 
   it.each<[string, object, Provider]>([
     ["fails", {}, () => new Response("no", { status: 500 })],
     ["breaks", {}, () => Promise.reject(new Error("broken"))],
-    ["is refused for its body", { prompt: 7 }, () => Response.json(ARK_ANSWER)],
-    ["is refused for its model", { model: "nothing" }, () => Response.json(ARK_ANSWER)],
+    ["is refused for its body", { prompt: 7 }, () => Response.json(ARK_RESPONSE)],
+    ["is refused for its model", { model: "nothing" }, () => Response.json(ARK_RESPONSE)],
   ])("a request that %s gives its place back", async (_what, changed, provider) => {
     const { post } = open({ concurrent: 1 }, undefined, {}, provider);
     const first = await post({ ...BODY, ...changed });
@@ -126,7 +126,7 @@ describe("requests at once", () => {
       most = Math.max(most, ++running);
       await new Promise((resolve) => setTimeout(resolve));
       running--;
-      return Response.json(ARK_ANSWER);
+      return Response.json(ARK_RESPONSE);
     });
     const statuses = statusesOf(await Promise.all(Array.from({ length: 1_000 }, () => post(BODY))));
     expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(7);

@@ -2,13 +2,13 @@ import { Buffer } from "node:buffer";
 import { describe, expect, it } from "vitest";
 import { seedream } from "./families/index.js";
 import {
-  ARK_ANSWER,
   ARK_KEY,
+  ARK_RESPONSE,
   createPost,
   createTestGateway,
   GENERATIONS,
   NATIVE,
-  readAnswer,
+  readResponse,
   type TestGateway,
 } from "./testing/test-gateway.js";
 import type { ImageRequest } from "./types.js";
@@ -33,7 +33,7 @@ const messages = (...content: readonly object[]): object => ({
 /** What the client gets, and what the provider got. */
 async function ask({ gateway, calls }: TestGateway, body: string, url = GENERATIONS): Promise<object> {
   const before = calls.length;
-  const { status, text } = await readAnswer(await gateway.fetch(new Request(url, createPost(body))));
+  const { status, text } = await readResponse(await gateway.fetch(new Request(url, createPost(body))));
   return {
     status,
     text: text.replace(/"created":\d+/, ""),
@@ -91,9 +91,9 @@ describe("long data URLs", () => {
     ["for an unknown model", { model: "none", prompt: "a fox", image: FIRST }, 404],
   ])("are the same to all as texts: %s", async (_what, body, status, url) => {
     const test = createTestGateway();
-    const answer = await ask(test, JSON.stringify(body), url);
-    expect(answer).toMatchObject({ status });
-    expect(answer).toEqual(await ask(test, withEscapes(body), url));
+    const response = await ask(test, JSON.stringify(body), url);
+    expect(response).toMatchObject({ status });
+    expect(response).toEqual(await ask(test, withEscapes(body), url));
   });
 
   it("go anew to the next channel", async () => {
@@ -105,7 +105,7 @@ describe("long data URLs", () => {
     }));
     let calls = 0;
     const refuseFirst = (): Response =>
-      calls++ === 0 ? Response.json({}, { status: 429 }) : Response.json(ARK_ANSWER);
+      calls++ === 0 ? Response.json({}, { status: 429 }) : Response.json(ARK_RESPONSE);
     const test = createTestGateway(refuseFirst, { models: { [MODEL]: { family: "seedream" } }, channels });
     const body = { model: MODEL, prompt: "a fox", image: [FIRST, SECOND] };
     expect((await test.post(body)).status).toBe(200);

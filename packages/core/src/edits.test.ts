@@ -12,10 +12,10 @@ import {
   PNG_URL,
 } from "./testing/form-bytes.js";
 import {
-  ARK_ANSWER,
+  ARK_RESPONSE,
   CALLER_KEY,
   createTestGateway,
-  readAnswer,
+  readResponse,
   type TestGateway,
 } from "./testing/test-gateway.js";
 
@@ -35,7 +35,7 @@ function edit({ gateway }: TestGateway, ...entries: readonly Entry[]) {
   }
   return gateway
     .fetch(new Request(EDITS, { method: "POST", headers: AUTHORIZATION, body: form }))
-    .then(readAnswer);
+    .then(readResponse);
 }
 
 /** A form as bytes, through the seam that hosts use. */
@@ -44,7 +44,7 @@ function sendBytes(
   body: AsyncIterable<Uint8Array> | null,
   rest: Partial<GatewayRequest> = {},
 ): Promise<GatewayResponse> {
-  const answer = gateway.handle({
+  const response = gateway.handle({
     method: "POST",
     url: "/v1/images/edits",
     headers: new Headers({ ...AUTHORIZATION, "content-type": FORM_TYPE }),
@@ -52,7 +52,7 @@ function sendBytes(
     signal: new AbortController().signal,
     ...rest,
   });
-  return answer ?? Promise.reject(new Error("The path is the gateway's."));
+  return response ?? Promise.reject(new Error("The path is the gateway's."));
 }
 
 function toJson({ body }: GatewayResponse): unknown {
@@ -76,7 +76,7 @@ afterAll(() => {
 describe("an edit", () => {
   it("goes to the provider as JSON, with its images in the order that counts and nothing added", async () => {
     const test = createTestGateway();
-    const answer = await edit(
+    const response = await edit(
       test,
       ["image", png()],
       ["image[]", new File([JPEG], "b")],
@@ -85,8 +85,8 @@ describe("an edit", () => {
       ["model", MODEL],
       PROMPT,
     );
-    expect(answer.status).toBe(200);
-    expect(answer.body).toMatchObject({ model: MODEL, data: [{ url: "https://ark.test/1.png" }] });
+    expect(response.status).toBe(200);
+    expect(response.body).toMatchObject({ model: MODEL, data: [{ url: "https://ark.test/1.png" }] });
     expect(test.calls.map(({ body }) => body)).toEqual([
       { model: MODEL, prompt: "make it red", image: [JPEG_URL, "https://x/1.png", PNG_URL, JPEG_URL] },
     ]);
@@ -95,7 +95,7 @@ describe("an edit", () => {
 
   it("has its fields typed, the rule for n applied, and names what has no effect", async () => {
     const test = createTestGateway();
-    const answer = await edit(
+    const response = await edit(
       test,
       ["model", MODEL],
       PROMPT,
@@ -110,8 +110,8 @@ describe("an edit", () => {
       ["quality", "high"],
       ["custom", "7"],
     );
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get("x-calotype-ignored")).toBe("quality");
+    expect(response.status).toBe(200);
+    expect(response.headers.get("x-calotype-ignored")).toBe("quality");
     expect(test.calls[0]?.body).toEqual({
       model: MODEL,
       prompt: "make it red",
@@ -208,7 +208,7 @@ describe("an edit", () => {
       fetch: (_url, { body }) => {
         const { image: images }: { image: string[] } = JSON.parse(Buffer.from(body as Uint8Array).toString());
         lengths.push(...images.map(({ length }) => length));
-        return Promise.resolve(Response.json(ARK_ANSWER));
+        return Promise.resolve(Response.json(ARK_RESPONSE));
       },
     });
     const form = formBytes(
@@ -432,9 +432,9 @@ describe("an edit is refused", () => {
     ],
   ])("%s", async (_what, entries, status, message, param) => {
     const test = createTestGateway();
-    const answer = await edit(test, ...entries);
-    expect(answer.status).toBe(status);
-    expect(answer.body).toMatchObject({
+    const response = await edit(test, ...entries);
+    expect(response.status).toBe(status);
+    expect(response.body).toMatchObject({
       error: {
         message,
         type: "invalid_request_error",
@@ -451,11 +451,11 @@ describe("an edit is refused", () => {
     const test = createTestGateway();
     const headers = { ...AUTHORIZATION, "content-type": "application/json" };
     const body = JSON.stringify({ model: MODEL, prompt: "x", image: "https://x/1.png" });
-    const answer = await readAnswer(
+    const response = await readResponse(
       await test.gateway.fetch(new Request(EDITS, { method: "POST", headers, body })),
     );
-    expect(answer.status).toBe(415);
-    expect(answer.body).toMatchObject({
+    expect(response.status).toBe(415);
+    expect(response.body).toMatchObject({
       error: {
         code: "unsupported_media_type",
         message: expect.stringContaining("use /v1/images/generations with image"),
@@ -470,8 +470,8 @@ describe("an edit is refused", () => {
       asked++;
       yield PNG;
     }
-    const answer = await sendBytes(test, body(), { headers: new Headers({ "content-type": FORM_TYPE }) });
-    expect(answer.status).toBe(401);
+    const response = await sendBytes(test, body(), { headers: new Headers({ "content-type": FORM_TYPE }) });
+    expect(response.status).toBe(401);
     expect(asked).toBe(0);
   });
 
@@ -481,16 +481,16 @@ describe("an edit is refused", () => {
   ])("past the operator's limit for %s", async (_what, bodyLimits, status, message) => {
     const test = createTestGateway(undefined, { bodyLimits });
     const large = { name: "image", filename: "a", content: Buffer.concat([PNG, Buffer.alloc(2_000)]) };
-    const answer = await sendBytes(test, inPieces(formBytes(large), 100));
-    expect(answer.status).toBe(status);
-    expect(toJson(answer)).toMatchObject({ error: { code: "request_too_large", message } });
+    const response = await sendBytes(test, inPieces(formBytes(large), 100));
+    expect(response.status).toBe(status);
+    expect(toJson(response)).toMatchObject({ error: { code: "request_too_large", message } });
   });
 
-  it("with an answer of the operator's own parser being in the way", async () => {
+  it("with a response of the operator's own parser being in the way", async () => {
     const test = createTestGateway();
-    const answer = await sendBytes(test, null, { bodyConsumed: true, parsedBody: {} });
-    expect(answer.status).toBe(500);
-    expect(toJson(answer)).toMatchObject({ error: { code: "body_already_read" } });
+    const response = await sendBytes(test, null, { bodyConsumed: true, parsedBody: {} });
+    expect(response.status).toBe(500);
+    expect(toJson(response)).toMatchObject({ error: { code: "body_already_read" } });
   });
 });
 
@@ -501,14 +501,14 @@ describe("an edit that is cut off", () => {
     { name: "prompt", content: "x" },
   );
 
-  it("anywhere is answered at once with 400, and costs nothing", async () => {
+  it("anywhere gets 400 at once, and costs nothing", async () => {
     const test = createTestGateway();
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: form.length - 2 }, (_, length) =>
         sendBytes(test, inPieces(form.subarray(0, length))),
       ),
     );
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([400]));
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([400]));
     expect(test.logs).toEqual([]);
     expect(test.calls).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "./errors.js";
-import { createEvents, type FailureEvent, type RequestEvent } from "./events.js";
+import { createEvents, createRequestId, type FailureEvent, type RequestEvent } from "./events.js";
 import { createLazyQuery } from "./testing/lazy-query.js";
 
 const TIME = "2026-11-21T03:04:05.006Z";
@@ -73,5 +73,17 @@ describe("events", () => {
         { requestId: "req_1", err, message: "onError failed." },
       ]),
     );
+  });
+});
+
+describe("a request id", () => {
+  const ids = Array.from({ length: 10_000 }, createRequestId);
+
+  it("is req_ and 32 hexadecimal digits", () => {
+    for (const id of ids) expect(id).toMatch(/^req_[0-9a-f]{32}$/);
+  });
+
+  it("is unique", () => {
+    expect(new Set(ids).size).toBe(ids.length);
   });
 });

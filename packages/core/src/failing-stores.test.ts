@@ -39,17 +39,17 @@ describe("an admission store", () => {
   it.each(FAILURES)("that cannot be asked is a 503, with nothing sent: it %s", async (_what, admit) => {
     const { post, calls, records, logs } = open({ admit });
     for (const _ of [1, 2]) {
-      const answer = await post(BODY);
-      expect(answer).toMatchObject(UNAVAILABLE);
-      expect(answer.headers.get("retry-after")).toBe("5");
-      expect(answer.text).not.toContain("store is down");
-      const requestId = answer.headers.get("x-request-id");
+      const response = await post(BODY);
+      expect(response).toMatchObject(UNAVAILABLE);
+      expect(response.headers.get("retry-after")).toBe("5");
+      expect(response.text).not.toContain("store is down");
+      const requestId = response.headers.get("x-request-id");
       expect(logs.at(-1)).toMatchObject({ level: "error", fields: { requestId, err: DOWN } });
     }
     expect([calls, records]).toEqual([[], []]);
   });
 
-  it("that chose the answer itself has told the operator: nothing is logged", async () => {
+  it("that chose the response itself has told the operator: nothing is logged", async () => {
     const { post, calls, logs } = open({
       admit: () => Promise.reject(new GatewayError("overloaded", "Come back at noon.")),
     });
@@ -62,9 +62,9 @@ describe("an admission store", () => {
 
   it.each(FAILURES)("that takes no end costs the client nothing: it %s", async (_what, finish) => {
     const { post, logs, records } = open({ finish });
-    const answer = await post(BODY, KEY);
-    expect(answer.status).toBe(200);
-    const requestId = answer.headers.get("x-request-id");
+    const response = await post(BODY, KEY);
+    expect(response.status).toBe(200);
+    const requestId = response.headers.get("x-request-id");
     expect(logs).toMatchObject([{ fields: { requestId, err: DOWN } }]);
     expect(records).toHaveLength(1);
   });
@@ -87,12 +87,12 @@ describe("an admission store", () => {
         billing: { model_details: { "*": { pricing_mode: "per-request", model_price: "0.1" } } },
       },
     );
-    const answers = [
+    const responses = [
       await post({ ...BODY, n: 3 }, KEY),
       await post(BODY, KEY),
       await post({ ...BODY, seed: 1 }),
     ];
-    expect(answers.map(({ status }) => status)).toEqual([403, 200, 200]);
+    expect(responses.map(({ status }) => status)).toEqual([403, 200, 200]);
   });
 });
 
@@ -163,10 +163,10 @@ describe("a ledger", () => {
       },
     );
     vi.useFakeTimers({ toFake: ["setTimeout"] });
-    const answer = post(BODY);
+    const response = post(BODY);
     while (write.mock.calls.length < 5) await vi.advanceTimersByTimeAsync(1_000);
     vi.useRealTimers();
-    expect(String((await answer).status)).toBe(status);
+    expect(String((await response).status)).toBe(status);
     expect(await gateway.usage.balance("me")).toEqual({ settled: "0", held: "0.1" });
     await gateway.close();
     await own.sweep({ onLost: "charge", own: true });

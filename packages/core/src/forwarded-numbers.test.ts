@@ -101,14 +101,14 @@ describe("a number in a field that is interpreted keeps its rules", () => {
     const { post, calls } = createTestGateway();
     const names = Object.keys(JSON.parse(`{${field}}`) as object);
     const rest = ['"model":"doodle"', '"prompt":"a fox"'].filter((text) => !text.startsWith(`"${names[0]}"`));
-    const answer = await post(`{${[...rest, field].join(",")}}`);
-    expect(answer).toMatchObject({ status: 400, body: { error: { param } } });
+    const response = await post(`{${[...rest, field].join(",")}}`);
+    expect(response).toMatchObject({ status: 400, body: { error: { param } } });
     expect(calls).toEqual([]);
   });
 
   it("for parameters of family B", async () => {
     const { post } = createTestGateway();
-    const answer = await post('{"model":"image-max","prompt":"a fox","parameters":1.0}');
-    expect(answer).toMatchObject({ status: 400, body: { error: { param: "parameters" } } });
+    const response = await post('{"model":"image-max","prompt":"a fox","parameters":1.0}');
+    expect(response).toMatchObject({ status: 400, body: { error: { param: "parameters" } } });
   });
 });

@@ -6,15 +6,15 @@ import { type ErrorCode, GatewayError, isGatewayError } from "./errors.js";
 import { createGateway } from "./gateway.js";
 import type { GatewayRequest } from "./http.js";
 import {
-  ARK_ANSWER,
   ARK_KEY,
+  ARK_RESPONSE,
   CALLER_KEY,
   createPost,
   createTestGateway,
-  DASHSCOPE_ANSWER,
   DASHSCOPE_KEY,
+  DASHSCOPE_RESPONSE,
   GENERATIONS,
-  readAnswer,
+  readResponse,
   refusedConnection,
 } from "./testing/test-gateway.js";
 
@@ -42,10 +42,10 @@ describe("paths and methods", () => {
     "%s is 404 from fetch, and the host's from handle",
     async (path) => {
       const { gateway } = createTestGateway();
-      const answer = await readAnswer(
+      const response = await readResponse(
         await gateway.fetch(new Request(`http://gateway.test${path}`, { method: "POST" })),
       );
-      expect(answer).toMatchObject({
+      expect(response).toMatchObject({
         status: 404,
         body: { error: { code: "not_found", type: "invalid_request_error" } },
       });
@@ -72,10 +72,10 @@ describe("paths and methods", () => {
   });
 });
 
-describe("every answer", () => {
+describe("every response", () => {
   it("has the request's id, is not stored, and names nothing of the provider", async () => {
     const { post, records } = createTestGateway(() =>
-      Response.json(ARK_ANSWER, {
+      Response.json(ARK_RESPONSE, {
         headers: { "x-request-id": "theirs", server: "ark", "set-cookie": "a=b", "cache-control": "public" },
       }),
     );
@@ -114,12 +114,12 @@ describe("every answer", () => {
         ),
       { bodyLimits: { json: 1_000 } },
     );
-    const answer = await post(sent, given);
-    expect(answer.status).toBe(status);
-    expect(answer.headers.get("cache-control")).toBe("no-store");
-    expect(answer.headers.get("x-request-id")).toMatch(/^req_/);
-    expect(answer.headers.get("content-type")).toBe("application/json");
-    expect(answer.body).toEqual({
+    const response = await post(sent, given);
+    expect(response.status).toBe(status);
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    expect(response.headers.get("x-request-id")).toMatch(/^req_/);
+    expect(response.headers.get("content-type")).toBe("application/json");
+    expect(response.body).toEqual({
       error: {
         message: expect.stringMatching(/./),
         type: expect.stringMatching(/_error$/),
@@ -177,8 +177,8 @@ describe("every answer", () => {
           throw error;
         },
       });
-      const answer = await post(body);
-      expect(answer).toMatchObject({
+      const response = await post(body);
+      expect(response).toMatchObject({
         status,
         body: {
           error: {
@@ -189,8 +189,8 @@ describe("every answer", () => {
           },
         },
       });
-      expect(answer.headers.get("retry-after")).toBe("3");
-      expect(answer.headers.get("x-should-retry")).toBe("false");
+      expect(response.headers.get("retry-after")).toBe("3");
+      expect(response.headers.get("x-should-retry")).toBe("false");
     }
   });
 });
@@ -216,11 +216,11 @@ describe("errors", () => {
         throw new Error("the database at 10.0.0.1 is down");
       },
     });
-    const answer = await post(body);
-    expect(answer.status).toBe(500);
-    expect(answer.text).not.toContain("10.0.0.1");
+    const response = await post(body);
+    expect(response.status).toBe(500);
+    expect(response.text).not.toContain("10.0.0.1");
     expect(logs).toMatchObject([
-      { level: "error", fields: { requestId: answer.headers.get("x-request-id"), err: expect.any(Error) } },
+      { level: "error", fields: { requestId: response.headers.get("x-request-id"), err: expect.any(Error) } },
     ]);
     expect(calls).toEqual([]);
   });
@@ -285,7 +285,7 @@ describe("a usage record", () => {
   const failed = { error: { code: "OutputImageSensitiveContentDetected", message: "No." } };
 
   it.each<[string, () => Response, object]>([
-    ["success", () => Response.json(ARK_ANSWER), { status: 200, images: 1, charge: "0.1" }],
+    ["success", () => Response.json(ARK_RESPONSE), { status: 200, images: 1, charge: "0.1" }],
     [
       "part of a batch",
       () => Response.json({ data: [{ url: "https://x" }, failed], usage: { generated_images: 1 } }),
@@ -317,23 +317,23 @@ describe("a usage record", () => {
       { status: 502, images: 0, charge: "0", errorCode: "upstream_invalid_response" },
     ],
     [
-      "an empty answer",
+      "an empty response",
       () => new Response(null, { status: 204 }),
       { status: 502, images: 0, charge: "0", errorCode: "upstream_invalid_response" },
     ],
   ])("tells of %s, once", async (_what, provider, expected) => {
     const { post, records } = createTestGateway(provider, priced);
-    const answer = await post(body);
+    const response = await post(body);
     expect(records).toEqual([
       expect.objectContaining({
         ...expected,
-        id: answer.headers.get("x-request-id"),
+        id: response.headers.get("x-request-id"),
         caller: "me",
         group: "default",
         channel: "ark",
       }),
     ]);
-    expect(records[0]?.status).toBe(answer.status);
+    expect(records[0]?.status).toBe(response.status);
   });
 
   it.each<[string, unknown, Record<string, string>]>([
@@ -387,7 +387,7 @@ describe("a usage record", () => {
     const { post, records } = createTestGateway(
       () => {
         time += 25_000;
-        return Response.json(ARK_ANSWER);
+        return Response.json(ARK_RESPONSE);
       },
       {},
       { now: () => time, createId: () => "req_fixed" },
@@ -461,10 +461,10 @@ describe("keys", () => {
       "failed image",
       echo(200, (text) => ({ data: [{ url: "https://x" }, { error: { code: text, message: text } }] })),
     ],
-  ])("in a provider's %s reach no answer, record or log", async (_where, provider) => {
+  ])("in a provider's %s reach no response, record or log", async (_where, provider) => {
     const { post, records, logs } = createTestGateway(provider, priced);
-    const answer = await post(body);
-    const seen = JSON.stringify([answer.text, [...answer.headers], records, logs]);
+    const response = await post(body);
+    const seen = JSON.stringify([response.text, [...response.headers], records, logs]);
     expect(seen).toContain("***");
     for (const key of [ARK_KEY, DASHSCOPE_KEY, CALLER_KEY, "sk-1234567890abcdef"])
       expect(seen).not.toContain(key);
@@ -522,7 +522,7 @@ describe("a body that somebody took", () => {
     const { gateway } = createTestGateway();
     const request = createPost(body);
     await request.text();
-    expect(await readAnswer(await gateway.fetch(request))).toMatchObject({
+    expect(await readResponse(await gateway.fetch(request))).toMatchObject({
       status: 500,
       body: { error: { code: "body_already_read" } },
     });
@@ -541,12 +541,12 @@ describe("close()", () => {
   it("refuses new requests with 503 and a time to come back", async () => {
     const { gateway, post } = createTestGateway();
     await gateway.close();
-    const answer = await post(body);
-    expect(answer).toMatchObject({
+    const response = await post(body);
+    expect(response).toMatchObject({
       status: 503,
       body: { error: { code: "gateway_closed", type: "server_error" } },
     });
-    expect(answer.headers.get("retry-after")).toBe("1");
+    expect(response.headers.get("retry-after")).toBe("1");
   });
 
   it("waits for requests under way and for their records", async () => {
@@ -558,10 +558,10 @@ describe("close()", () => {
       events.push(`stored ${id.slice(0, 3)}`);
     };
     const { gateway, post } = createTestGateway(() => answered.promise, { onUsage: store });
-    const answer = post(body);
+    const response = post(body);
     const closing = gateway.close().then(() => events.push("closed"));
-    answered.resolve(Response.json(ARK_ANSWER));
-    expect((await answer).status).toBe(200);
+    answered.resolve(Response.json(ARK_RESPONSE));
+    expect((await response).status).toBe(200);
     events.push("answered");
     stored.resolve();
     await closing;
@@ -591,8 +591,8 @@ describe("a Qwen-Image model", () => {
 
   it("is answered in the shape of the interface", async () => {
     const { post } = createTestGateway();
-    const { body: answer } = await post({ model: "image-max", prompt: "x" });
-    expect(Object.keys(answer)).toEqual(["created", "data", "extra"]);
-    expect(answer).toMatchObject({ extra: { request_id: DASHSCOPE_ANSWER.request_id } });
+    const { body: response } = await post({ model: "image-max", prompt: "x" });
+    expect(Object.keys(response)).toEqual(["created", "data", "extra"]);
+    expect(response).toMatchObject({ extra: { request_id: DASHSCOPE_RESPONSE.request_id } });
   });
 });

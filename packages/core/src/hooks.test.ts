@@ -159,8 +159,8 @@ describe("onRequest and onError", () => {
     ],
   ])("are told once each: %s", async (_what, provider, body, headers, expected) => {
     const { post, requests, errors } = open(provider);
-    const answer = await post(body, headers);
-    const id = answer.headers.get("x-request-id");
+    const response = await post(body, headers);
+    const id = response.headers.get("x-request-id");
     expect(requests).toHaveLength(1);
     expect(requests).toMatchObject([{ id, operation: "generate", ...expected }]);
     expect(requests[0]?.durationMs).toBeGreaterThanOrEqual(0);
@@ -175,8 +175,8 @@ describe("onRequest and onError", () => {
       callers: [{ id: "me", key: CALLER_KEY, budget: "0.1" }],
     });
     const key = { "idempotency-key": "one" };
-    const answers = [await post(BODY, key), await post(BODY, key), await post(BODY), await post(BODY)];
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 403, 429]);
+    const responses = [await post(BODY, key), await post(BODY, key), await post(BODY), await post(BODY)];
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 403, 429]);
     expect(requests.map(({ status, errorCode }) => errorCode ?? status)).toEqual([
       200,
       200,
@@ -220,7 +220,7 @@ describe("onRequest and onError", () => {
     expect(errors).toEqual([]);
   });
 
-  it("are told of an answer without an image that the native endpoint passes on", async () => {
+  it("are told of a response without an image that the native endpoint passes on", async () => {
     const { postNative, errors } = open(() => Response.json({ error: { code: "Broken", message: "no" } }));
     expect((await postNative(BODY)).status).toBe(200);
     expect(errors).toMatchObject([{ operation: "native", error: { upstreamCode: "Broken" } }]);

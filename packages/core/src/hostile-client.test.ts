@@ -72,14 +72,14 @@ describe("a hostile body", () => {
     ["toJSON for a field", () => `{${A},"toJSON":1,"x":{"toJSON":"x"}}`, 200],
     ["then for a field", () => `{${A},"then":1,"x":{"then":{}}}`, 200],
     ["bytes of every kind", () => Uint8Array.from({ length: 256 }, (_, index) => index), 400],
-  ])("with %s is answered with its status, soon", async (_what, build, status) => {
+  ])("with %s gets its status, soon", async (_what, build, status) => {
     const { post } = createTestGateway();
     const sent = build();
     const start = performance.now();
-    const answer = await post(sent);
-    expect(answer.status).toBe(status);
+    const response = await post(sent);
+    expect(response.status).toBe(status);
     expect(performance.now() - start).toBeLessThan(3_000);
-    expect(answer.text.length).toBeLessThan(5_000);
+    expect(response.text.length).toBeLessThan(5_000);
     expect({}).not.toHaveProperty("a");
   });
 
@@ -116,9 +116,9 @@ describe("a hostile body", () => {
     "in the field %s stays a field",
     async (name) => {
       const { post, calls } = createTestGateway();
-      const answer = await post({ model: "doodle", prompt: "x", [name]: "evil\r\nx: y" });
-      expect(answer.status).toBe(200);
-      expect(answer.headers.get("x-request-id")).toMatch(/^req_/);
+      const response = await post({ model: "doodle", prompt: "x", [name]: "evil\r\nx: y" });
+      expect(response.status).toBe(200);
+      expect(response.headers.get("x-request-id")).toMatch(/^req_/);
       expect(calls[0]?.headers.get(name)).toBeNull();
     },
   );
@@ -134,10 +134,10 @@ describe("hostile headers", () => {
     ["a charset of spaces", { "content-type": `application/json;charset=${repeat(" ", 100_000)}x` }, 200],
     ["a huge content-length", { "content-length": "1e999" }, 413],
     ["a negative content-length", { "content-length": "-1" }, 200],
-  ])("with %s are answered soon", async (_what, headers, status) => {
+  ])("with %s get a response soon", async (_what, headers, status) => {
     const { gateway } = createTestGateway();
     const start = performance.now();
-    const answer = await gateway.handle({
+    const response = await gateway.handle({
       method: "POST",
       url: "/v1/images/generations",
       headers: new Headers({
@@ -148,7 +148,7 @@ describe("hostile headers", () => {
       body: bytesOf('{"model":"doodle","prompt":"x"}'),
       signal: new AbortController().signal,
     });
-    expect(answer?.status).toBe(status);
+    expect(response?.status).toBe(status);
     expect(performance.now() - start).toBeLessThan(1_000);
   });
 });
@@ -277,16 +277,16 @@ describe("any body at all", () => {
     }));
 
   it.each(["post", "postNative"] as const)(
-    "is never answered with a failure by %s while the provider is well",
+    "never gets a failure by %s while the provider is well",
     async (door) => {
       const { [door]: post, calls, records } = createTestGateway();
       let taken = 0;
       await fc.assert(
         fc.asyncProperty(fc.oneof(modest, modest, request, value), async (body) => {
-          const answer = await post(body === undefined ? "" : JSON.stringify(body));
-          expect(answer.status).toBeLessThan(500);
-          if (answer.status === 200) taken++;
-          expect(Object.keys(answer.body)).toContain(answer.status === 200 ? "data" : "error");
+          const response = await post(body === undefined ? "" : JSON.stringify(body));
+          expect(response.status).toBeLessThan(500);
+          if (response.status === 200) taken++;
+          expect(Object.keys(response.body)).toContain(response.status === 200 ? "data" : "error");
         }),
         { numRuns: 1_000, seed: 20_261_121 },
       );
@@ -296,7 +296,7 @@ describe("any body at all", () => {
     },
   );
 
-  it("of random text is never answered with a failure", async () => {
+  it("of random text never gets a failure", async () => {
     const { post } = createTestGateway();
     const fragment = fc.constantFrom(
       "{",

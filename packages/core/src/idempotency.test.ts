@@ -4,13 +4,13 @@ import type { GatewayOptions } from "./options/options.js";
 import { PNG } from "./testing/form-bytes.js";
 import { createOpenStreams } from "./testing/open-streams.js";
 import {
-  type Answer,
-  ARK_ANSWER,
+  ARK_RESPONSE,
   CALLER_KEY,
   createPost,
   createTestGateway,
   type Provider,
-  readAnswer,
+  type ReadResponse,
+  readResponse,
   refusedConnection,
 } from "./testing/test-gateway.js";
 import { type Transport, TransportError } from "./upstream/transport.js";
@@ -34,7 +34,7 @@ const open = (provider?: Provider, options: Partial<GatewayOptions> = {}) =>
 /** Different images at each call. */
 function createCountingProvider(): Provider {
   let count = 0;
-  return () => Response.json({ ...ARK_ANSWER, data: [{ url: `https://ark.test/${++count}.png` }] });
+  return () => Response.json({ ...ARK_RESPONSE, data: [{ url: `https://ark.test/${++count}.png` }] });
 }
 
 const fail =
@@ -59,13 +59,13 @@ const COMPLETED = writeEvent("image_generation.completed", { usage: { generated_
 const COMPLETED_EMPTY = writeEvent("image_generation.completed", { usage: { generated_images: 0 } });
 const FAILED_STREAM = writeEvent("error", { error: { code: "InternalServiceError", message: "No." } });
 
-/** Answers with a stream of these events. */
+/** Responds with a stream of these events. */
 function events(...texts: readonly string[]): Provider {
   return () => new Response(texts.join(""), { headers: { "content-type": "text/event-stream" } });
 }
 
 describe("a repeat of an answered request", () => {
-  it("gets the same answer to the byte, is charged nothing, and names the first one", async () => {
+  it("gets the same response to the byte, is charged nothing, and names the first one", async () => {
     const { gateway, post, calls, records } = open(createCountingProvider());
     const first = await post(BODY, KEY);
     const second = await post(BODY, KEY);
@@ -87,7 +87,7 @@ describe("a repeat of an answered request", () => {
     expect((await post(BODY, keyed("another"))).status).toBe(429);
   });
 
-  it("runs once the time is over for which answers are kept", async () => {
+  it("runs once the time is over for which responses are kept", async () => {
     const clock = { now: 1_800_000_000_000 };
     const { post, calls } = createTestGateway(
       undefined,
@@ -103,7 +103,7 @@ describe("a repeat of an answered request", () => {
     expect(calls).toHaveLength(2);
   });
 
-  it("of which the answer is too large is a 409, and nothing is sent", async () => {
+  it("of which the response is too large is a 409, and nothing is sent", async () => {
     const { post, calls } = open(undefined, { idempotency: { maxResponseBytes: 10 } });
     expect((await post(BODY, KEY)).status).toBe(200);
     const repeat = await post(BODY, KEY);
@@ -112,7 +112,7 @@ describe("a repeat of an answered request", () => {
     expect(calls).toHaveLength(1);
   });
 
-  it("of which the answer is a stream is a 409 once it has ended, and while it runs", async () => {
+  it("of which the response is a stream is a 409 once it has ended, and while it runs", async () => {
     const streams = createOpenStreams();
     const { gateway, post } = open(streams.provider);
     const stream = { ...BODY, stream: true };
@@ -156,18 +156,18 @@ describe("another request under the same key", () => {
 });
 
 describe("requests of one key at once", () => {
-  it("run once: the others are a 409 that says when to come again, and then get the answer", async () => {
+  it("run once: the others are a 409 that says when to come again, and then get the response", async () => {
     const waiting = Promise.withResolvers<void>();
-    const refused: Answer[] = [];
+    const refused: ReadResponse[] = [];
     const { post, calls, records } = open(async () => {
       await waiting.promise;
-      return Response.json(ARK_ANSWER);
+      return Response.json(ARK_RESPONSE);
     });
     const all = Array.from({ length: 10 }, async () => {
-      const answer = await post(BODY, KEY);
-      if (answer.status === 409) refused.push(answer);
+      const response = await post(BODY, KEY);
+      if (response.status === 409) refused.push(response);
       if (refused.length === 9) waiting.resolve();
-      return answer;
+      return response;
     });
     const passed = (await Promise.all(all)).filter(({ status }) => status === 200);
     expect([passed.length, refused.length]).toEqual([1, 9]);
@@ -185,10 +185,10 @@ describe("a form", () => {
     const requests = [edit("at night"), edit("at night")] as const;
     const boundaries = requests.map(({ headers }) => headers.get("content-type"));
     expect(boundaries[0]).not.toBe(boundaries[1]);
-    const first = await readAnswer(await gateway.fetch(requests[0]));
-    const second = await readAnswer(await gateway.fetch(requests[1]));
+    const first = await readResponse(await gateway.fetch(requests[0]));
+    const second = await readResponse(await gateway.fetch(requests[1]));
     expect([first.status, second.status, second.text, calls.length]).toEqual([200, 200, first.text, 1]);
-    const third = await readAnswer(await gateway.fetch(edit("at day")));
+    const third = await readResponse(await gateway.fetch(edit("at day")));
     expect(third).toMatchObject({ status: 422, body: errorOf("idempotency_conflict") });
   });
 });
@@ -203,10 +203,10 @@ describe("a request that failed", () => {
     ["the provider refused its content", fail(400, "OutputImageSensitiveContentDetected"), {}],
     ["the provider does not know the model", fail(404, "InvalidEndpointOrModel.NotFound"), {}],
     ["the provider's quota is used up", fail(429, "QuotaExceeded"), {}],
-    ["its answer held no image", () => Response.json({ data: [] }), {}],
-    ["its answer held failed images only", () => Response.json({ data: [{ error: { code: "No" } }] }), {}],
+    ["its response held no image", () => Response.json({ data: [] }), {}],
+    ["its response held failed images only", () => Response.json({ data: [{ error: { code: "No" } }] }), {}],
     [
-      "its large answer held no image",
+      "its large response held no image",
       () => Response.json({ data: [], trace: "t".repeat(400_000), usage: { generated_images: 0 } }),
       {},
     ],
@@ -224,9 +224,9 @@ describe("a request that failed", () => {
   it.each<[string, Provider, number]>([
     ["the provider failed", fail(500, "InternalServiceError"), 502],
     ["its connection broke", () => Promise.reject(new Error("broken")), 502],
-    ["its answer was cut", () => new Response('{"data":['), 502],
+    ["its response was cut", () => new Response('{"data":['), 502],
     [
-      "its answer held no image and reported one",
+      "its response held no image and reported one",
       () => Response.json({ data: [], usage: { generated_images: 1 } }),
       502,
     ],
@@ -299,10 +299,10 @@ it("a request that timed out is not sent again by its repeat", async () => {
     close: async () => {},
   };
   const { post } = createTestGateway(undefined, {}, { transport });
-  const answers = [await post(BODY, KEY), await post(BODY, KEY)];
-  expect(answers.map(({ status }) => status)).toEqual([504, 504]);
-  expect(answers[1]?.text).toBe(answers[0]?.text);
-  expect(answers[1]?.headers.get("x-should-retry")).toBe("false");
+  const responses = [await post(BODY, KEY), await post(BODY, KEY)];
+  expect(responses.map(({ status }) => status)).toEqual([504, 504]);
+  expect(responses[1]?.text).toBe(responses[0]?.text);
+  expect(responses[1]?.headers.get("x-should-retry")).toBe("false");
   expect(sent).toBe(1);
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { GatewayOptions } from "./options/options.js";
 import { headersOf, OTHER_KEY, openLimited, statusesOf } from "./testing/limited-gateway.js";
-import type { Answer, Provider } from "./testing/test-gateway.js";
+import type { Provider, ReadResponse } from "./testing/test-gateway.js";
 import type { CallerLimits } from "./types.js";
 
 const BODY = { model: "doodle", prompt: "a fox" };
@@ -18,7 +18,7 @@ const sendAll = (post: (body: unknown) => Promise<{ readonly status: number }>) 
   Promise.all(Array.from({ length: 1_000 }, () => post(BODY)));
 
 describe("requests per minute", () => {
-  it("stand in every answer, and past them comes a 429 that says when to come again", async () => {
+  it("stand in every response, and past them comes a 429 that says when to come again", async () => {
     const { post, clock, calls, records } = open({ requestsPerMinute: 2 });
     const first = await post(BODY);
     expect(first.status).toBe(200);
@@ -56,7 +56,7 @@ describe("requests per minute", () => {
     expect((await post(BODY)).status).toBe(200);
   });
 
-  it("stand in answers of failures of the provider too", async () => {
+  it("stand in responses of failures of the provider too", async () => {
     const { post } = open({ requestsPerMinute: 5 }, {}, {}, () => new Response("no", { status: 500 }));
     const { status, headers } = await post(BODY);
     expect(status).toBe(502);
@@ -124,8 +124,8 @@ describe("whose limits count", () => {
     ["none where null lifts the gateway's", { requestsPerMinute: null }, 5],
   ])("%s", async (_what, own, passing) => {
     const { post } = open({ requestsPerMinute: 2 }, own);
-    const answers = await Promise.all([1, 2, 3, 4, 5].map(() => post(BODY)));
-    expect(statusesOf(answers).filter((status) => status === 200)).toHaveLength(passing);
+    const responses = await Promise.all([1, 2, 3, 4, 5].map(() => post(BODY)));
+    expect(statusesOf(responses).filter((status) => status === 200)).toHaveLength(passing);
   });
 
   it("a model's beside the others, for each caller and that model alone", async () => {
@@ -152,10 +152,10 @@ describe("whose limits count", () => {
       "image-2.0-pro": { family: "qwen-image", limits },
     };
     const { post } = open({}, undefined, { models });
-    const ask = (model: string): Promise<Answer> => post({ model, prompt: "x" });
-    const answers = [await ask("image-2.0-a"), await ask("image-2.0-b"), await ask("image-2.0-c")];
-    expect(statusesOf(answers)).toEqual([200, 200, 429]);
-    expect(answers[2]?.body).toMatchObject({
+    const ask = (model: string): Promise<ReadResponse> => post({ model, prompt: "x" });
+    const responses = [await ask("image-2.0-a"), await ask("image-2.0-b"), await ask("image-2.0-c")];
+    expect(statusesOf(responses)).toEqual([200, 200, 429]);
+    expect(responses[2]?.body).toMatchObject({
       error: { message: expect.stringContaining("2 requests per minute to the model image-2.0*") },
     });
     expect((await ask("image-2.0-pro")).status).toBe(200);

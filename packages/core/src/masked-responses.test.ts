@@ -2,16 +2,16 @@ import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import type { GatewayOptions } from "./options/options.js";
 import {
-  ARK_ANSWER,
   ARK_KEY,
+  ARK_RESPONSE,
   createPost,
   createTestGateway,
-  DASHSCOPE_ANSWER,
   DASHSCOPE_KEY,
+  DASHSCOPE_RESPONSE,
   GENERATIONS,
   NATIVE,
   type Provider,
-  readAnswer,
+  readResponse,
 } from "./testing/test-gateway.js";
 
 /** A key of another channel, and two that stand in headers. */
@@ -52,20 +52,20 @@ const STREAM = { ...ARK, stream: true };
 const QWEN = { model: "image-plus", prompt: "a kite" };
 
 const CASES: readonly (readonly [string, object, () => Response])[] = [
-  ["x-request-id of a response with an image", ARK, () => json(ARK_ANSWER, { "x-request-id": QUOTE })],
+  ["x-request-id of a response with an image", ARK, () => json(ARK_RESPONSE, { "x-request-id": QUOTE })],
   ["x-request-id of a response without an image", ARK, () => json({ data: [] }, { "x-request-id": QUOTE })],
   ["x-request-id of an error", ARK, () => errorWith({ "x-request-id": QUOTE })],
-  ["request_id of family B", QWEN, () => json({ ...DASHSCOPE_ANSWER, request_id: QUOTE })],
-  ["x-request-id of family B", QWEN, () => json(DASHSCOPE_ANSWER, { "x-request-id": QUOTE })],
-  ["an item that failed", ARK, () => json({ ...ARK_ANSWER, data: [IMAGE, FAILED_ITEM] })],
-  ["only items that failed", ARK, () => json({ ...ARK_ANSWER, data: [FAILED_ITEM] })],
-  ["any field of a small response", ARK, () => json({ ...ARK_ANSWER, note: QUOTE, [ARK_KEY]: [QUOTE] })],
+  ["request_id of family B", QWEN, () => json({ ...DASHSCOPE_RESPONSE, request_id: QUOTE })],
+  ["x-request-id of family B", QWEN, () => json(DASHSCOPE_RESPONSE, { "x-request-id": QUOTE })],
+  ["an item that failed", ARK, () => json({ ...ARK_RESPONSE, data: [IMAGE, FAILED_ITEM] })],
+  ["only items that failed", ARK, () => json({ ...ARK_RESPONSE, data: [FAILED_ITEM] })],
+  ["any field of a small response", ARK, () => json({ ...ARK_RESPONSE, note: QUOTE, [ARK_KEY]: [QUOTE] })],
   [
     "any field of a large response",
     { ...ARK, response_format: "b64_json" },
     () =>
       json(
-        { note: QUOTE, ...ARK_ANSWER, data: [{ b64_json: PICTURE, note: QUOTE }, FAILED_ITEM], end: QUOTE },
+        { note: QUOTE, ...ARK_RESPONSE, data: [{ b64_json: PICTURE, note: QUOTE }, FAILED_ITEM], end: QUOTE },
         { "x-request-id": QUOTE },
         997,
       ),
@@ -139,36 +139,39 @@ describe.each([
   ["/v1", GENERATIONS],
   ["/api/v3", NATIVE],
 ])("%s shows no key to anybody that the provider quotes in", (path, url) => {
-  it.each(CASES.filter(([, body]) => body !== QWEN || path === "/v1"))("%s", async (_where, body, answer) => {
-    const { gateway, told } = startWatched(() => answer());
+  it.each(CASES.filter(([, body]) => body !== QWEN || path === "/v1"))(
+    "%s",
+    async (_where, body, respond) => {
+      const { gateway, told } = startWatched(() => respond());
 
-    const response = await gateway.fetch(new Request(url, createPost(body)));
-    const { status, text, headers } = await readAnswer(response);
-    await gateway.close();
+      const response = await gateway.fetch(new Request(url, createPost(body)));
+      const { status, text, headers } = await readResponse(response);
+      await gateway.close();
 
-    expect(secretsIn(text, [...headers], told)).toEqual([]);
-    // The key was there, and is masked.
-    expect({ status, shown: `${text}${inspect(told, { depth: 20 })}` }).toMatchObject({
-      shown: expect.stringContaining("***"),
-    });
-    expect(inspect(gateway.status())).not.toContain("canary");
-  });
+      expect(secretsIn(text, [...headers], told)).toEqual([]);
+      // The key was there, and is masked.
+      expect({ status, shown: `${text}${inspect(told, { depth: 20 })}` }).toMatchObject({
+        shown: expect.stringContaining("***"),
+      });
+      expect(inspect(gateway.status())).not.toContain("canary");
+    },
+  );
 });
 
 describe("a masked response", () => {
   it("stays JSON, whose images and usage are those of the provider", async () => {
     const { post, records } = startedWith(() =>
-      json({ ...ARK_ANSWER, data: [{ ...IMAGE, note: QUOTE }] }, {}, 5_000),
+      json({ ...ARK_RESPONSE, data: [{ ...IMAGE, note: QUOTE }] }, {}, 5_000),
     );
     const { body } = await post(ARK);
     const masked = SECRETS.map(() => "***").join(" and ");
     expect(body["data"]).toEqual([{ ...IMAGE, note: masked }]);
-    expect(records).toMatchObject([{ images: 1, usage: ARK_ANSWER.usage }]);
+    expect(records).toMatchObject([{ images: 1, usage: ARK_RESPONSE.usage }]);
   });
 
   it("leaves a value of a header alone that is no secret", async () => {
     const { post } = startedWith(
-      () => json({ ...ARK_ANSWER, data: [{ url: "https://tos-cn-beijing.test/1.png" }] }),
+      () => json({ ...ARK_RESPONSE, data: [{ url: "https://tos-cn-beijing.test/1.png" }] }),
       {
         channels: [{ ...ARK_CHANNEL, headers: HARMLESS }, QWEN_CHANNEL],
       },
@@ -208,8 +211,8 @@ describe("gateway.test", () => {
         throw Object.assign(new Error(QUOTE), { request: QUOTE });
       },
     ],
-  ])("shows no key of %s", async (_what, answer) => {
-    const { gateway, told } = startWatched(() => answer());
+  ])("shows no key of %s", async (_what, respond) => {
+    const { gateway, told } = startWatched(() => respond());
     const result = await gateway.probeChannel("ark", { model: "seedream-4-5-251128" });
     expect(result.ok).toBe(false);
     expect(secretsIn(result, told)).toEqual([]);

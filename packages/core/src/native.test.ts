@@ -1,22 +1,22 @@
 import { describe, expect, it } from "vitest";
 import type { GatewayOptions } from "./options/options.js";
 import {
-  type Answer,
-  ARK_ANSWER,
   ARK_KEY,
+  ARK_RESPONSE,
   createPost,
   createTestGateway,
   DASHSCOPE_KEY,
   type Provider,
-  readAnswer,
+  type ReadResponse,
+  readResponse,
   type TestGateway,
 } from "./testing/test-gateway.js";
 
 const NATIVE = "http://gateway.test/api/v3/images/generations";
 const MODEL = "seedream-4-5-251128";
 
-async function ask({ gateway }: TestGateway, body: unknown): Promise<Answer> {
-  return readAnswer(await gateway.fetch(new Request(NATIVE, createPost(body))));
+async function ask({ gateway }: TestGateway, body: unknown): Promise<ReadResponse> {
+  return readResponse(await gateway.fetch(new Request(NATIVE, createPost(body))));
 }
 
 const channel = (id: string, modelMapping: Record<string, string>, more: object = {}) => ({
@@ -27,7 +27,7 @@ const channel = (id: string, modelMapping: Record<string, string>, more: object 
   ...more,
 });
 
-/** A provider that answers every call with this text. */
+/** A provider that responds to every call with this text. */
 const json =
   (text: string, status = 200): Provider =>
   () =>
@@ -65,8 +65,8 @@ describe("the model of a native request", () => {
     ["a service name of a series", "seedream-5-0-260128", "doubao-5-0-260128", "seedream-5-0-260128", "one"],
   ])("may be %s: %s", async (_what, model, upstreamModel, serviceModel, channelId) => {
     const test = createTestGateway(undefined, MAPPED);
-    const answer = await ask(test, { model, prompt: "x" });
-    expect(answer.status).toBe(200);
+    const response = await ask(test, { model, prompt: "x" });
+    expect(response.status).toBe(200);
     expect(test.calls.map(({ body }) => body["model"])).toEqual([upstreamModel]);
     expect(test.records).toMatchObject([
       { model: serviceModel, upstreamModel, channel: channelId, operation: "native" },
@@ -80,17 +80,17 @@ describe("the model of a native request", () => {
     ["nothing but a star", "*"],
   ])("is not found when it is %s", async (_what, model) => {
     const test = createTestGateway(undefined, MAPPED);
-    const answer = await ask(test, { model, prompt: "x" });
-    expect(answer.status).toBe(404);
-    expect(answer.body).toMatchObject({ error: { code: "model_not_found", param: "model" } });
+    const response = await ask(test, { model, prompt: "x" });
+    expect(response.status).toBe(404);
+    expect(response.body).toMatchObject({ error: { code: "model_not_found", param: "model" } });
     expect(test.calls).toEqual([]);
   });
 
   it("must be requested by its service name if several models are mapped to an identifier", async () => {
     const test = createTestGateway(undefined, MAPPED);
-    const answer = await ask(test, { model: "ep-shared", prompt: "x" });
-    expect(answer.status).toBe(400);
-    expect(answer.body).toMatchObject({
+    const response = await ask(test, { model: "ep-shared", prompt: "x" });
+    expect(response.status).toBe(400);
+    expect(response.body).toMatchObject({
       error: {
         message: "Several models are mapped to ep-shared: send the service model's name.",
         code: "invalid_request_error",
@@ -175,18 +175,18 @@ describe("the model of a native request", () => {
     "of family B, %s, is sent to the other endpoint",
     async (model) => {
       const test = createTestGateway(undefined, MAPPED);
-      const answer = await ask(test, { model, prompt: "x" });
-      expect(answer.status).toBe(400);
-      expect(answer.body).toMatchObject({
+      const response = await ask(test, { model, prompt: "x" });
+      expect(response.status).toBe(400);
+      expect(response.body).toMatchObject({
         error: { message: "The model image-max is served at /v1/images/generations only.", param: "model" },
       });
     },
   );
 
   it.each([undefined, null, ""])("is required, not %j", async (model) => {
-    const answer = await ask(createTestGateway(), { model, prompt: "x" });
-    expect(answer.status).toBe(400);
-    expect(answer.body).toEqual({
+    const response = await ask(createTestGateway(), { model, prompt: "x" });
+    expect(response.status).toBe(400);
+    expect(response.body).toEqual({
       error: {
         message: "model is required",
         type: "invalid_request_error",
@@ -221,10 +221,10 @@ describe("the fields of a native request", () => {
       constructor: "c",
     };
     const test = createTestGateway(undefined, { responseFormat: "b64_json" });
-    const answer = await ask(test, { model: MODEL, ...fields });
-    expect(answer.status).toBe(200);
+    const response = await ask(test, { model: MODEL, ...fields });
+    expect(response.status).toBe(200);
     expect(test.calls.map(({ body }) => body)).toEqual([{ model: MODEL, ...fields }]);
-    expect(answer.headers.get("x-calotype-ignored")).toBeNull();
+    expect(response.headers.get("x-calotype-ignored")).toBeNull();
   });
 
   it("have no default added", async () => {
@@ -239,9 +239,9 @@ describe("the fields of a native request", () => {
 
   it.each([1, 3, "3", null, { a: 1 }])("have no n: %j is dropped and named", async (n) => {
     const test = createTestGateway();
-    const answer = await ask(test, { model: MODEL, prompt: "x", n });
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get("x-calotype-ignored")).toBe("n");
+    const response = await ask(test, { model: MODEL, prompt: "x", n });
+    expect(response.status).toBe(200);
+    expect(response.headers.get("x-calotype-ignored")).toBe("n");
     expect(test.calls.map(({ body }) => body)).toEqual([{ model: MODEL, prompt: "x" }]);
   });
 
@@ -286,9 +286,9 @@ describe("the fields of a native request", () => {
   ])("that charges depend on are checked: %j", async (fields, message, param) => {
     const test = createTestGateway();
     const prompt = "prompt" in fields || Object.keys(fields).length === 0 ? {} : { prompt: "x" };
-    const answer = await ask(test, { model: MODEL, ...prompt, ...fields });
-    expect(answer.status).toBe(400);
-    expect(answer.body).toEqual({
+    const response = await ask(test, { model: MODEL, ...prompt, ...fields });
+    expect(response.status).toBe(400);
+    expect(response.body).toEqual({
       error: { message, type: "invalid_request_error", code: "invalid_request_error", param },
     });
     expect(test.calls).toEqual([]);
@@ -316,7 +316,7 @@ describe("the fields of a native request", () => {
   });
 });
 
-describe("the answer of a native request", () => {
+describe("the response of a native request", () => {
   const PRICED = {
     models: { [MODEL]: { family: "seedream" } },
     channels: [{ id: "ark", family: "seedream", apiKey: ARK_KEY }],
@@ -325,29 +325,29 @@ describe("the answer of a native request", () => {
   const BATCH = { model: MODEL, prompt: "x", sequential_image_generation: "auto" };
   const askPriced = async (provider: Provider) => {
     const test = createTestGateway(provider, PRICED);
-    return { answer: await ask(test, BATCH), records: test.records, logs: test.logs };
+    return { response: await ask(test, BATCH), records: test.records, logs: test.logs };
   };
 
   it("is the provider's own, byte by byte", async () => {
     const text = `{ "model":"ep-1",\n\t"created": 1763683200.0, "data":[ {"url":"https:\\/\\/x\\/1.png","size":"2048x2048","seed":12345678901234567890},
       {"error":{"code":"OutputImageSensitiveContentDetected","message":"No."}}, {"url":"https://x/雪.png"} ], "usage":{"generated_images":2}, "data2": 1e400 }\r\n`;
-    const { answer, records } = await askPriced(json(text));
-    expect(answer.text).toBe(text);
-    expect(answer.status).toBe(200);
+    const { response, records } = await askPriced(json(text));
+    expect(response.text).toBe(text);
+    expect(response.status).toBe(200);
     expect(records).toMatchObject([{ images: 2, charge: "0.08", operation: "native" }]);
   });
 
   it("has our headers, and of the provider's none", async () => {
-    const { answer } = await askPriced(json(JSON.stringify(ARK_ANSWER)));
-    const headers = Object.fromEntries(answer.headers);
+    const { response } = await askPriced(json(JSON.stringify(ARK_RESPONSE)));
+    const headers = Object.fromEntries(response.headers);
     expect(Object.keys(headers).toSorted()).toEqual(["cache-control", "content-type", "x-request-id"]);
     expect(headers).toMatchObject({ "cache-control": "no-store", "content-type": "application/json" });
   });
 
   it("has what the provider gave as b64_json, and nothing is downloaded", async () => {
     const test = createTestGateway(undefined, PRICED);
-    const answer = await ask(test, { model: MODEL, prompt: "x", response_format: "b64_json" });
-    expect(answer.text).toBe(JSON.stringify(ARK_ANSWER));
+    const response = await ask(test, { model: MODEL, prompt: "x", response_format: "b64_json" });
+    expect(response.text).toBe(JSON.stringify(ARK_RESPONSE));
     expect(test.calls).toHaveLength(1);
   });
 
@@ -368,9 +368,9 @@ describe("the answer of a native request", () => {
     ],
     ["no image and usage", { data: [], usage: { generated_images: 2 } }, "0.08", "upstream_no_image"],
   ])("without an image passes on, charged as reported: %s", async (_what, body, charge, errorCode) => {
-    const { answer, records } = await askPriced(json(JSON.stringify(body)));
-    expect(answer.status).toBe(200);
-    expect(answer.text).toBe(JSON.stringify(body));
+    const { response, records } = await askPriced(json(JSON.stringify(body)));
+    expect(response.status).toBe(200);
+    expect(response.text).toBe(JSON.stringify(body));
     expect(records).toMatchObject([{ images: 0, charge, errorCode, status: 200 }]);
   });
 
@@ -383,11 +383,11 @@ describe("the answer of a native request", () => {
     [429, 429, { error: { code: "ModelAccountRpmRateLimitExceeded", message: "No." } }],
     [500, 502, { error: { code: "InternalServiceError", message: "No." } }],
     [503, 502, { error: { code: "ServerOverloaded", message: "No." } }],
-  ])("keeps the body of a refusal of %i, answered with %i", async (status, answered, body) => {
-    const { answer, records } = await askPriced(json(JSON.stringify(body, undefined, 1), status));
-    expect(answer.status).toBe(answered);
-    expect(answer.text).toBe(JSON.stringify(body, undefined, 1));
-    expect(answer.headers.get("content-type")).toBe("application/json");
+  ])("keeps the body of a refusal of %i, gets %i", async (status, answered, body) => {
+    const { response, records } = await askPriced(json(JSON.stringify(body, undefined, 1), status));
+    expect(response.status).toBe(answered);
+    expect(response.text).toBe(JSON.stringify(body, undefined, 1));
+    expect(response.headers.get("content-type")).toBe("application/json");
     expect(records).toMatchObject([{ charge: "0" }]);
   });
 
@@ -397,10 +397,10 @@ describe("the answer of a native request", () => {
     [403, "AccountOverdueError", "No."],
     [404, "ModelNotOpen", "No."],
   ])("is our envelope for a refusal of our account with %i %s", async (status, code, message) => {
-    const { answer, logs } = await askPriced(json(JSON.stringify({ error: { code, message } }), status));
-    expect(answer.status).toBe(401);
-    expect(answer.headers.get("x-should-retry")).toBe("false");
-    expect(answer.body).toMatchObject({
+    const { response, logs } = await askPriced(json(JSON.stringify({ error: { code, message } }), status));
+    expect(response.status).toBe(401);
+    expect(response.headers.get("x-should-retry")).toBe("false");
+    expect(response.body).toMatchObject({
       error: {
         type: "authentication_error",
         code: "upstream_authentication_failed",
@@ -420,10 +420,10 @@ describe("the answer of a native request", () => {
     ["nothing that is a success", 200, "", 502],
     ["a list that is a success", 200, "[]", 502],
   ])("is our envelope where the provider's is %s with %i", async (_what, status, text, answered) => {
-    const { answer } = await askPriced(json(text, status));
-    expect(answer.status).toBe(answered);
-    expect(Object.keys(answer.body)).toEqual(["error"]);
-    expect(answer.body).toMatchObject({
+    const { response } = await askPriced(json(text, status));
+    expect(response.status).toBe(answered);
+    expect(Object.keys(response.body)).toEqual(["error"]);
+    expect(response.body).toMatchObject({
       error: { message: expect.any(String), type: expect.any(String), param: null },
     });
   });
@@ -433,9 +433,9 @@ describe("the answer of a native request", () => {
     ["a success without an image", 200],
   ])("hides our keys in the provider's own body of %s", async (_what, status) => {
     const body = { error: { code: "InvalidParameter", message: `Bearer ${ARK_KEY} was sent.` } };
-    const { answer, records } = await askPriced(json(JSON.stringify(body), status));
-    expect(answer.status).toBe(status);
-    expect(answer.text + JSON.stringify(records)).not.toContain(ARK_KEY);
-    expect(answer.body).toMatchObject({ error: { code: "InvalidParameter" } });
+    const { response, records } = await askPriced(json(JSON.stringify(body), status));
+    expect(response.status).toBe(status);
+    expect(response.text + JSON.stringify(records)).not.toContain(ARK_KEY);
+    expect(response.body).toMatchObject({ error: { code: "InvalidParameter" } });
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { GatewayOptions } from "./options/options.js";
 import { GatewayOptionsError } from "./options/validate.js";
 import {
-  ARK_ANSWER,
+  ARK_RESPONSE,
   CALLER_KEY,
   createTestGateway,
   type Provider,
@@ -105,7 +105,7 @@ describe("a reload", () => {
     const { gateway, post, store, records } = open(async () => {
       asked.resolve();
       await waiting.promise;
-      return Response.json(ARK_ANSWER);
+      return Response.json(ARK_RESPONSE);
     });
     const early = post(BODY);
     await asked.promise;
@@ -205,9 +205,9 @@ describe("options that take time to read", () => {
       }),
     );
     expect(gateway.status()).toEqual({ channels: [] });
-    const answers = Promise.all([1, 2, 3].map(() => post(BODY)));
+    const responses = Promise.all([1, 2, 3].map(() => post(BODY)));
     waiting.resolve();
-    expect((await answers).map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect((await responses).map(({ status }) => status)).toEqual([200, 200, 200]);
     expect(reads).toBe(4);
     expect(gateway.status().channels).toMatchObject([{ id: "ark" }]);
   });

@@ -3,7 +3,7 @@ import type { GatewayRequest } from "./http.js";
 import { BOUNDARY, FORM_TYPE } from "./testing/form-bytes.js";
 import { OTHER_KEY } from "./testing/limited-gateway.js";
 import { createManualClock } from "./testing/manual-clock.js";
-import { CALLER_KEY, createTestGateway, readAnswer, type TestGateway } from "./testing/test-gateway.js";
+import { CALLER_KEY, createTestGateway, readResponse, type TestGateway } from "./testing/test-gateway.js";
 
 const MAX_BYTES = 1_000_000;
 
@@ -73,15 +73,15 @@ describe("a client whose body does not come", () => {
   ])("gets a 408 after 20 seconds, and all it held is free: %s", async (_what, path, headers, sent) => {
     const test = open();
     const upload = openUpload(path, headers);
-    const response = test.gateway.fetch(upload.request);
+    const pending = test.gateway.fetch(upload.request);
     if (sent !== "") await upload.write(sent);
     await test.clock.tick(20);
-    const answer = await readAnswer(await response);
-    expect(answer).toMatchObject({
+    const response = await readResponse(await pending);
+    expect(response).toMatchObject({
       status: 408,
       body: { error: { code: "request_timeout", type: "invalid_request_error" } },
     });
-    expect(answer.headers.get("x-should-retry")).toBeNull();
+    expect(response.headers.get("x-should-retry")).toBeNull();
     expect(test.clock.running).toBe(0);
     await expectAllFree(test);
   });

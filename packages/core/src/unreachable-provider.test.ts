@@ -6,7 +6,7 @@ import {
   createTestGateway,
   GENERATIONS,
   NATIVE,
-  readAnswer,
+  readResponse,
 } from "./testing/test-gateway.js";
 
 const HOST = "ark-3.internal.test";
@@ -25,9 +25,9 @@ function connectionError(code: string): TypeError {
 const UNREACHABLE = { code: "upstream_unreachable", message: "The provider cannot be reached." };
 const BROKEN = { code: "upstream_invalid_response", message: "The provider's response broke off." };
 
-function openGateway(answer: () => Response) {
+function openGateway(respond: () => Response) {
   const told: unknown[] = [];
-  const test = createTestGateway(() => answer(), {
+  const test = createTestGateway(() => respond(), {
     models: { doodle: { family: "seedream" } },
     channels: [{ id: "ark", family: "seedream", apiKey: ARK_KEY, baseUrl: `https://${HOST}:8443/api/v3` }],
     onError: (event) => void told.push(event),
@@ -51,12 +51,12 @@ describe.each([
       throw connectionError(code);
     });
 
-    const answer = await readAnswer(await gateway.fetch(new Request(url, createPost(REQUEST))));
+    const response = await readResponse(await gateway.fetch(new Request(url, createPost(REQUEST))));
     await gateway.close();
 
-    expect(answer.status).toBe(502);
-    expect(answer.body).toEqual({ error: { ...error, type: "upstream_error", param: null } });
-    expect(inspect([...answer.headers])).not.toMatch(PLACE);
+    expect(response.status).toBe(502);
+    expect(response.body).toEqual({ error: { ...error, type: "upstream_error", param: null } });
+    expect(inspect([...response.headers])).not.toMatch(PLACE);
     expect(inspect(records, { depth: 9 })).not.toMatch(PLACE);
     expect(inspect(told, { depth: 9 })).toMatch(PLACE);
     expect(inspect(logs, { depth: 9 })).toMatch(PLACE);
@@ -68,7 +68,7 @@ describe.each([
         new Response(ReadableStream.from(breakOff()), { headers: { "content-type": "text/event-stream" } }),
     );
 
-    const { text } = await readAnswer(
+    const { text } = await readResponse(
       await gateway.fetch(new Request(url, createPost({ ...REQUEST, stream: true }))),
     );
 

@@ -2,10 +2,10 @@ import { setImmediate } from "node:timers/promises";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { GatewayOptions } from "./options/options.js";
 import {
-  ARK_ANSWER,
+  ARK_RESPONSE,
   createPost,
   createTestGateway,
-  DASHSCOPE_ANSWER,
+  DASHSCOPE_RESPONSE,
   NATIVE,
   type Provider,
   type TestGateway,
@@ -34,13 +34,13 @@ function inPieces(contentType: string, pieces: readonly string[]): Provider {
 }
 
 const streamOf = inPieces("text/event-stream", [...EVENTS, COMPLETED]);
-const largeJson = JSON.stringify({ ...ARK_ANSWER, data: [{ b64_json: PICTURE, size: "2048x2048" }] });
+const largeJson = JSON.stringify({ ...ARK_RESPONSE, data: [{ b64_json: PICTURE, size: "2048x2048" }] });
 const largeOf = inPieces("application/json", largeJson.match(/[^]{1,30000}/g) ?? []);
 
 /** Family B's links are downloaded and make one complete body of megabytes. */
 const dashscope: Provider = ({ url }) =>
   url.includes("multimodal-generation")
-    ? Response.json(DASHSCOPE_ANSWER)
+    ? Response.json(DASHSCOPE_RESPONSE)
     : new Response(Buffer.from(PICTURE, "base64"), { headers: { "content-type": "image/png" } });
 
 interface Kind {

@@ -9,7 +9,7 @@ import type { GatewayRequest, GatewayResponse } from "./http.js";
 import type { GatewayOptions } from "./options/options.js";
 import { FORM_TYPE, formBytes, inPieces, PNG } from "./testing/form-bytes.js";
 import { type LoopbackServer, startServer } from "./testing/start-server.js";
-import { ARK_ANSWER, CALLER_KEY } from "./testing/test-gateway.js";
+import { ARK_RESPONSE, CALLER_KEY } from "./testing/test-gateway.js";
 
 const MODEL = "seedream-4-5-251128";
 const HEADERS = { authorization: `Bearer ${CALLER_KEY}`, "content-type": FORM_TYPE };
@@ -31,15 +31,15 @@ const SENT = JSON.stringify({
   image: [IMAGE, PNG].map((bytes) => `data:image/png;base64,${Buffer.from(bytes).toString("base64")}`),
 });
 
-type Answer = (req: IncomingMessage, res: ServerResponse) => unknown;
+type ReadResponse = (req: IncomingMessage, res: ServerResponse) => unknown;
 
-const succeed: Answer = (_req, res) => {
+const succeed: ReadResponse = (_req, res) => {
   res.setHeader("content-type", "application/json");
-  res.end(JSON.stringify(ARK_ANSWER));
+  res.end(JSON.stringify(ARK_RESPONSE));
 };
 
 const refuse =
-  (status: number): Answer =>
+  (status: number): ReadResponse =>
   (_req, res) => {
     res.writeHead(status, { "content-type": "application/json" });
     res.end(JSON.stringify({ error: { code: "InternalServiceError", message: "no" } }));
@@ -53,19 +53,19 @@ interface Site {
 }
 
 /**
- * A gateway that keeps nothing in memory, with a channel for each answer, asked in that order.
+ * A gateway that keeps nothing in memory, with a channel for each response, asked in that order.
  * @param first a provider that is asked before those
  */
 async function open(
-  answers: readonly Answer[],
+  responses: readonly ReadResponse[],
   options: Partial<GatewayOptions> = {},
   first?: LoopbackServer,
 ): Promise<Site> {
   const bodies: string[] = [];
   const providers = await Promise.all(
-    answers.map((answer) =>
+    responses.map((respond) =>
       startServer((req, res) => {
-        req.on("end", () => answer(req, res));
+        req.on("end", () => respond(req, res));
         void buffer(req).then((body) => bodies.push(String(body)));
       }),
     ),
@@ -136,7 +136,7 @@ describe("an upload that waits in a file", () => {
     expect(site.bodies.map((body) => body === SENT)).toEqual([true, true, true]);
   });
 
-  it("is sent again where a channel answers before it has taken all", async () => {
+  it("is sent again where a channel responds before it has taken all", async () => {
     const hasty = await startServer(refuse(401));
     onTestFinished(hasty.close);
     const site = await open([succeed], {}, hasty);
@@ -243,8 +243,8 @@ describe("uploads of many at once", () => {
         return send(site, inPieces(formBytes(...texts, { name: "image", filename: "a", content }), 65_536));
       };
       for (const half of [pictures.slice(12), pictures.slice(0, 12)]) {
-        const answers = await Promise.all(half.map(sendPicture));
-        expect(answers.map(({ status }) => status)).toEqual(half.map(() => 200));
+        const responses = await Promise.all(half.map(sendPicture));
+        expect(responses.map(({ status }) => status)).toEqual(half.map(() => 200));
       }
       const sent = new Set(site.bodies.map((body) => /;base64,([^"]*)/.exec(body)?.[1]));
       const missing = pictures.filter((picture) => !sent.has(picture.toString("base64")));

@@ -259,11 +259,11 @@ function ok(body: GatewayResponseBody): GatewayResponse {
 }
 
 /** A gateway with this response, which records its requests. */
-function createGatewayWith(response: (asked: GatewayRequest) => GatewayResponse | Promise<GatewayResponse>) {
+function createGatewayWith(respond: (asked: GatewayRequest) => GatewayResponse | Promise<GatewayResponse>) {
   const requests: GatewayRequest[] = [];
   const handle: Gateway["handle"] = async (asked) => {
     requests.push(asked);
-    return response(asked);
+    return respond(asked);
   };
   const first = (): GatewayRequest => {
     if (requests[0] === undefined) throw new Error("The gateway was not asked.");

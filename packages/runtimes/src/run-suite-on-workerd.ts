@@ -102,6 +102,6 @@ async function readPort({ stdio: [, , , control] }: ChildProcess): Promise<strin
 
 async function askForSuite(origin: string, addresses: ProviderAddresses, timeoutMs: number): Promise<string> {
   const body = JSON.stringify(addresses);
-  const answer = await fetch(origin, { method: "POST", body, signal: AbortSignal.timeout(timeoutMs) });
-  return answer.text();
+  const response = await fetch(origin, { method: "POST", body, signal: AbortSignal.timeout(timeoutMs) });
+  return response.text();
 }

@@ -29,8 +29,8 @@ export const GENERATIONS = "/v1/images/generations";
 export const EDITS = "/v1/images/edits";
 export const NATIVE = "/api/v3/images/generations";
 
-/** A whole answer, as the runtime's own `fetch` got it. */
-export interface Answer {
+/** A whole response, as the runtime's own `fetch` got it. */
+export interface ReadResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -46,8 +46,8 @@ export interface ServedGateway {
   readonly records: readonly UsageRecord[];
   readonly logLines: readonly string[];
   /** Posts JSON, or a form, with the caller's key; by default to `/v1/images/generations`. */
-  readonly post: (body: object, path?: string) => Promise<Answer>;
-  /** Begins a request and gives the answer's head. */
+  readonly post: (body: object, path?: string) => Promise<ReadResponse>;
+  /** Begins a request and gives the response's head. */
   readonly send: (path: string, init: RequestInit) => Promise<Response>;
 }
 
@@ -68,9 +68,9 @@ export interface Bench {
 export function createBench(host: Host, addresses: ProviderAddresses): Bench {
   const control = async (method: string, what: string, body?: object): Promise<string> => {
     const url = `${addresses.emulator}/_emulator/${what}`;
-    const answer = await fetch(url, body ? { method, body: JSON.stringify(body) } : { method });
-    const text = await answer.text();
-    if (!answer.ok) throw new Error(`The emulator refused: ${text}`);
+    const response = await fetch(url, body ? { method, body: JSON.stringify(body) } : { method });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`The emulator refused: ${text}`);
     return text;
   };
   let count = 0;
@@ -126,7 +126,7 @@ function serveGateway(
     records,
     logLines,
     send,
-    post: async (body, path = GENERATIONS) => readAnswer(await send(path, toInit(body))),
+    post: async (body, path = GENERATIONS) => readResponse(await send(path, toInit(body))),
   };
 }
 
@@ -177,7 +177,7 @@ export function toInit(body: object): RequestInit {
   return { headers: { authorization, "content-type": "application/json" }, body: JSON.stringify(body) };
 }
 
-export async function readAnswer(response: Response): Promise<Answer> {
+export async function readResponse(response: Response): Promise<ReadResponse> {
   const text = await response.text();
   return { status: response.status, headers: response.headers, text, body: parse(text) };
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 
 /** Fails unless every field of `expected` stands in `actual` with the same value; a RegExp matches texts. */
-export function expectMatch(actual: unknown, expected: unknown, path = "answer"): void {
+export function expectMatch(actual: unknown, expected: unknown, path = "response"): void {
   if (expected instanceof RegExp) {
     assert.ok(expected.test(String(actual)), `${path} is ${print(actual)}, not like ${String(expected)}`);
   } else if (isObject(expected)) {

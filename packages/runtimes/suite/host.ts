@@ -14,7 +14,7 @@ export interface Host {
   readonly cannot: Readonly<Record<string, string>>;
 }
 
-/** The gateway that a path belongs to; without one, one that answers 404. */
+/** The gateway that a path belongs to; without one, one that responds with 404. */
 export function findGateway(gateways: ReadonlyMap<string, Gateway>, url: string): Gateway | undefined {
   const { pathname } = new URL(url, "http://localhost");
   return gateways.get(pathname.split("/")[1] ?? "") ?? gateways.values().next().value;

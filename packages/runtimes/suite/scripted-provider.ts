@@ -15,13 +15,13 @@ export interface ScriptedProvider {
 type Script = (request: IncomingMessage, response: ServerResponse) => unknown;
 
 /**
- * - `POST /link/<link>/…` answers as DashScope with that link as its one image.
- * - `POST /stream/…` answers as Ark with the first event of two, and with the second after `POST /go`.
- * - `POST /large/…` answers as Ark with a picture of 32 MB in base64, as fast as it is taken; `GET /large-sent` tells
+ * - `POST /link/<link>/…` responds as DashScope with that link as its one image.
+ * - `POST /stream/…` responds as Ark with the first event of two, and with the second after `POST /go`.
+ * - `POST /large/…` responds as Ark with a picture of 32 MB in base64, as fast as it is taken; `GET /large-sent` tells
  *   how many bytes were.
- * - `POST /keep/…` answers as Ark; `GET /kept` tells the body of the last such request.
- * - `POST /quote/…` answers as Ark with events that quote the `authorization` header, in pieces of a few bytes.
- * - `POST /gzip/…` answers as Ark with a compressed body.
+ * - `POST /keep/…` responds as Ark; `GET /kept` tells the body of the last such request.
+ * - `POST /quote/…` responds as Ark with events that quote the `authorization` header, in pieces of a few bytes.
+ * - `POST /gzip/…` responds as Ark with a compressed body.
  * - `GET /redirect` leads to `/elsewhere`; `GET /elsewhere` tells how often it was asked.
  * - `GET /caught` tells how many connections the trap got.
  */
@@ -51,7 +51,7 @@ function createScripts(caught: () => number): ReadonlyMap<string, Script> {
   return new Map<string, Script>([
     [
       "link",
-      ({ url = "" }, response) => response.end(answerWithLink(decodeURIComponent(url.split("/")[2] ?? ""))),
+      ({ url = "" }, response) => response.end(respondWithLink(decodeURIComponent(url.split("/")[2] ?? ""))),
     ],
     ["stream", (_request, response) => (waiting = startStream(response))],
     ["go", (_request, response) => [waiting?.end(COMPLETED), response.end()]],
@@ -61,7 +61,7 @@ function createScripts(caught: () => number): ReadonlyMap<string, Script> {
       "keep",
       async (request, response) => {
         kept = await text(request);
-        response.writeHead(200, JSON_TYPE).end(ANSWER);
+        response.writeHead(200, JSON_TYPE).end(RESPONSE);
       },
     ],
     ["kept", (_request, response) => response.end(kept)],
@@ -69,7 +69,7 @@ function createScripts(caught: () => number): ReadonlyMap<string, Script> {
     [
       "gzip",
       (_request, response) =>
-        response.writeHead(200, { ...JSON_TYPE, "content-encoding": "gzip" }).end(gzipSync(ANSWER)),
+        response.writeHead(200, { ...JSON_TYPE, "content-encoding": "gzip" }).end(gzipSync(RESPONSE)),
     ],
     ["redirect", (_request, response) => response.writeHead(302, { location: "/elsewhere" }).end("moved")],
     ["elsewhere", (_request, response) => response.end(String(elsewhere++))],
@@ -79,9 +79,9 @@ function createScripts(caught: () => number): ReadonlyMap<string, Script> {
 
 const JSON_TYPE = { "content-type": "application/json" };
 const IMAGE = { url: "https://ark.example/1.jpeg", size: "1024x1024" };
-const ANSWER = JSON.stringify({ created: 1_763_683_200, data: [IMAGE], usage: { generated_images: 1 } });
+const RESPONSE = JSON.stringify({ created: 1_763_683_200, data: [IMAGE], usage: { generated_images: 1 } });
 
-function answerWithLink(image: string): string {
+function respondWithLink(image: string): string {
   const message = { role: "assistant", content: [{ image }] };
   return JSON.stringify({
     output: { choices: [{ finish_reason: "stop", message }] },

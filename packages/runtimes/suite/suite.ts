@@ -1,13 +1,13 @@
 import { createBench } from "./bench.ts";
 import type { Check } from "./check.ts";
-import { answers } from "./checks/answers.ts";
 import { closing } from "./checks/closing.ts";
 import { downloads } from "./checks/downloads.ts";
 import { failures } from "./checks/failures.ts";
 import { forms } from "./checks/forms.ts";
-import { largeResponses } from "./checks/large-answers.ts";
+import { largeResponses } from "./checks/large-responses.ts";
 import { paths } from "./checks/paths.ts";
 import { refusals } from "./checks/refusals.ts";
+import { responses } from "./checks/responses.ts";
 import { slowClients } from "./checks/slow-clients.ts";
 import { streams } from "./checks/streams.ts";
 import type { Host } from "./host.ts";
@@ -15,7 +15,7 @@ import type { ProviderAddresses } from "./provider-addresses.ts";
 
 /** What a gateway does on every runtime, in the order it is checked. */
 export const CHECKS: readonly Check[] = [
-  ...answers,
+  ...responses,
   ...paths,
   ...downloads,
   ...forms,

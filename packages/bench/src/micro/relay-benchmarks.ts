@@ -1,5 +1,5 @@
 import { createSseReader, relaySse } from "@calotype/core/sse";
-import { type Answer, createResponse } from "../payloads.ts";
+import { createResponse, type PreparedResponse } from "../payloads.ts";
 import type { MicroBenchmark } from "./time-function.ts";
 
 /** As sockets hand it out. */
@@ -13,7 +13,7 @@ export function createRelayBenchmarks(): MicroBenchmark[] {
   ];
 }
 
-function createFor(title: string, { pieces }: Answer): MicroBenchmark[] {
+function createFor(title: string, { pieces }: PreparedResponse): MicroBenchmark[] {
   const chunks = pieces.flatMap(split);
   const bytes = chunks.reduce((sum, { length }) => sum + length, 0);
   let events = 0;

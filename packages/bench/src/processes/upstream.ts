@@ -2,7 +2,13 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { isDeepStrictEqual } from "node:util";
 import { createDataUrls } from "../client-request.ts";
-import { type Answer, createResponse, PICTURES, SERVICE_PREFIX, UPSTREAM_PREFIX } from "../payloads.ts";
+import {
+  createResponse,
+  PICTURES,
+  type PreparedResponse,
+  SERVICE_PREFIX,
+  UPSTREAM_PREFIX,
+} from "../payloads.ts";
 import { portOf } from "../system/port-of.ts";
 import { type ResponseId, WORKS } from "../works.ts";
 import { endWithParent, replyToParent, tellParent } from "./parent.ts";
@@ -22,7 +28,7 @@ const RESPONSE_IDS: readonly ResponseId[] = ["sse-held", ...WORKS.map(({ id }) =
 /** As clients name it, or as a gateway maps it. */
 const MODEL = new RegExp(`"(?:${SERVICE_PREFIX}|${UPSTREAM_PREFIX})([^"]+)"`);
 
-const responses = new Map<string, Answer>(RESPONSE_IDS.map((id) => [id, createResponse(id)]));
+const responses = new Map<string, PreparedResponse>(RESPONSE_IDS.map((id) => [id, createResponse(id)]));
 const held: ((intervalMs: number) => void)[] = [];
 let compareUploads = false;
 
@@ -82,12 +88,12 @@ function respond(received: Received, res: ServerResponse): void {
   else writeFrom(found, 0, res);
 }
 
-function sendWhole({ contentType, pieces: [body] }: Answer, res: ServerResponse): void {
+function sendWhole({ contentType, pieces: [body] }: PreparedResponse, res: ServerResponse): void {
   res.writeHead(200, { "content-type": contentType, "content-length": body?.length ?? 0 }).end(body);
 }
 
 /** Each event in a write of its own, no faster than it is taken. */
-function writeFrom(found: Answer, index: number, res: ServerResponse): void {
+function writeFrom(found: PreparedResponse, index: number, res: ServerResponse): void {
   const piece = found.pieces[index];
   if (piece === undefined) return void res.end();
   if (res.destroyed) return;
@@ -96,7 +102,7 @@ function writeFrom(found: Answer, index: number, res: ServerResponse): void {
 }
 
 /** The first event at once, the others when they are released. */
-function hold({ pieces }: Answer, res: ServerResponse): void {
+function hold({ pieces }: PreparedResponse, res: ServerResponse): void {
   res.write(pieces[0]);
   held.push((intervalMs) => {
     let index = 1;

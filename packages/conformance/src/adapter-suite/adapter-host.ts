@@ -1,5 +1,5 @@
 import type { Gateway } from "@calotype/core";
-import type { Answer, Call } from "../support/http-client.ts";
+import type { Call, ReadResponse } from "../support/http-client.ts";
 
 /**
  * Handlers of the host that may run before the gateway:
@@ -30,7 +30,7 @@ export interface Mounting {
 export interface Mounted {
   /** For example `http://127.0.0.1:40123`; empty if the host has no socket. */
   readonly url: string;
-  readonly send: (call: Call) => Promise<Answer>;
+  readonly send: (call: Call) => Promise<ReadResponse>;
   readonly close: () => Promise<void>;
 }
 
@@ -53,4 +53,4 @@ export interface AdapterHost {
 }
 
 /** The response of the host's own handler, see {@link AdapterHost.otherPaths}. */
-export const OWN_ANSWER = "the app's own";
+export const OWN_RESPONSE = "the app's own";

@@ -1,6 +1,6 @@
 import { Agent } from "node:http";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { open, readAnswer } from "../support/http-client.js";
+import { open, readResponse } from "../support/http-client.js";
 import { CALLER_HEADERS, GENERATIONS, SEEDREAM_BODY } from "../support/image-calls.js";
 import { CALLER_KEY, type Providers, startGateway } from "../support/test-gateway.js";
 import type { AdapterHost } from "./adapter-host.js";
@@ -13,15 +13,15 @@ export function describeConnections(host: AdapterHost, providers: () => Provider
       const { gateway } = startGateway(providers());
       const mounted = await mountFor(host, gateway);
 
-      const answer = await mounted.send({
+      const response = await mounted.send({
         method: "HEAD",
         path: GENERATIONS,
         headers: { authorization: `Bearer ${CALLER_KEY}` },
       });
 
-      expect(answer.status).toBe(405);
-      expect(answer.headers["allow"]).toBe("POST");
-      expect(answer.text).toBe("");
+      expect(response.status).toBe(405);
+      expect(response.headers["allow"]).toBe("POST");
+      expect(response.text).toBe("");
     });
 
     it("are reused after an image and after a refusal", async () => {
@@ -32,7 +32,7 @@ export function describeConnections(host: AdapterHost, providers: () => Provider
       const exchange = async (body: unknown) => {
         const outgoing = open(url, { path: GENERATIONS, headers: CALLER_HEADERS }, agent);
         outgoing.end(JSON.stringify(body));
-        const { status } = await readAnswer(outgoing);
+        const { status } = await readResponse(outgoing);
         return { status, reused: outgoing.reusedSocket };
       };
 

@@ -4,7 +4,7 @@ import { jsonCall, SEEDREAM_BODY } from "../support/image-calls.js";
 import { type Providers, startGateway } from "../support/test-gateway.js";
 import type { AdapterHost } from "./adapter-host.js";
 import { mountFor } from "./mount-for.js";
-import { countImages } from "./read-answer.js";
+import { countImages } from "./read-response.js";
 
 /** Bodies as large as reference images. */
 export function describeLargeBodies(host: AdapterHost, providers: () => Providers): void {
@@ -14,9 +14,9 @@ export function describeLargeBodies(host: AdapterHost, providers: () => Provider
     const image = `data:image/bmp;base64,${createBitmap(2800, 2800).toString("base64")}`;
     expect(image.length).toBeGreaterThan(30_000_000);
 
-    const answer = await send(jsonCall({ ...SEEDREAM_BODY, image }));
+    const response = await send(jsonCall({ ...SEEDREAM_BODY, image }));
 
-    expect(countImages(answer)).toBe(1);
+    expect(countImages(response)).toBe(1);
     const [request] = providers().emulator.requests;
     expect(request?.bodyText.includes(image)).toBe(true);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { jsonCall, SEEDREAM_BODY } from "../support/image-calls.js";
 import { type Providers, startGateway } from "../support/test-gateway.js";
-import { type AdapterHost, OWN_ANSWER } from "./adapter-host.js";
+import { type AdapterHost, OWN_RESPONSE } from "./adapter-host.js";
 import { mountFor } from "./mount-for.js";
 
 const CALL = jsonCall(SEEDREAM_BODY);
@@ -39,7 +39,7 @@ export function describeMountPaths(host: AdapterHost, providers: () => Providers
           message: expect.stringMatching(/^POST \/ai\/v1\/images\/variations is not served/),
         },
       });
-      expect(beside.text).toBe(OWN_ANSWER);
+      expect(beside.text).toBe(OWN_RESPONSE);
     });
 
     it.each([
@@ -52,7 +52,7 @@ export function describeMountPaths(host: AdapterHost, providers: () => Providers
         const { gateway } = startGateway(providers(), { basePath });
         const { send } = await mountFor(host, gateway, { at });
 
-        expect((await send({ ...CALL, path })).text).toBe(OWN_ANSWER);
+        expect((await send({ ...CALL, path })).text).toBe(OWN_RESPONSE);
         expect(providers().emulator.requests).toEqual([]);
       },
     );

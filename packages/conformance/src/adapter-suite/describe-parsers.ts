@@ -8,7 +8,7 @@ import { sendByFetch } from "../support/send-by-fetch.js";
 import { type Providers, startGateway } from "../support/test-gateway.js";
 import type { AdapterHost, Before } from "./adapter-host.js";
 import { mountFor } from "./mount-for.js";
-import { readErrorCode } from "./read-answer.js";
+import { readErrorCode } from "./read-response.js";
 
 const text = JSON.stringify(SEEDREAM_BODY);
 const CALLS: readonly { readonly what: string; readonly call: Call }[] = [
@@ -33,19 +33,19 @@ export function describeParsers(host: AdapterHost, providers: () => Providers): 
     it.each(CALLS)("gives the same response to $what", async ({ call }) => {
       const { gateway, mounted } = await mount(before);
 
-      const answer = await mounted.send(call);
+      const response = await mounted.send(call);
 
-      expect(toComparable(answer)).toEqual(toComparable(await sendByFetch(gateway, call)));
+      expect(toComparable(response)).toEqual(toComparable(await sendByFetch(gateway, call)));
     });
 
     it("refuses a body that is not declared as JSON", async () => {
       const { mounted } = await mount(before);
 
-      const answer = await mounted.send({
+      const response = await mounted.send({
         ...jsonCall(SEEDREAM_BODY, { "content-type": "text/plain" }),
       });
 
-      expect(answer.status).toBe(415);
+      expect(response.status).toBe(415);
     });
   });
 
@@ -55,10 +55,10 @@ export function describeParsers(host: AdapterHost, providers: () => Providers): 
       it("gives the same response to a form with files", async () => {
         const { gateway, mounted } = await mount(before);
 
-        const answer = await mounted.send(editCall());
+        const response = await mounted.send(editCall());
 
-        expect(answer.status).toBe(200);
-        expect(toComparable(answer)).toEqual(toComparable(await sendByFetch(gateway, editCall())));
+        expect(response.status).toBe(200);
+        expect(toComparable(response)).toEqual(toComparable(await sendByFetch(gateway, editCall())));
       });
     },
   );
@@ -67,10 +67,10 @@ export function describeParsers(host: AdapterHost, providers: () => Providers): 
     it("responds at once with an error if the files of a form were already read", async () => {
       const { mounted } = await mount(before);
 
-      const answer = await mounted.send(editCall());
+      const response = await mounted.send(editCall());
 
-      expect(answer.status).toBe(500);
-      expect(readErrorCode(answer)).toBe("body_already_read");
+      expect(response.status).toBe(500);
+      expect(readErrorCode(response)).toBe("body_already_read");
     });
   });
 
@@ -78,13 +78,13 @@ export function describeParsers(host: AdapterHost, providers: () => Providers): 
     it("uses a body that the host has decompressed", async () => {
       const { mounted } = await mount(before);
 
-      const answer = await mounted.send({
+      const response = await mounted.send({
         path: GENERATIONS,
         headers: { ...CALLER_HEADERS, "content-encoding": "gzip" },
         body: gzipSync(text),
       });
 
-      expect(answer.status).toBe(200);
+      expect(response.status).toBe(200);
     });
   });
 
@@ -94,11 +94,11 @@ export function describeParsers(host: AdapterHost, providers: () => Providers): 
       it.each(CALLS)("responds at once with an error instead of waiting for $what", async ({ call }) => {
         const { mounted } = await mount(before);
 
-        const answer = await mounted.send(call);
+        const response = await mounted.send(call);
 
-        expect(answer.status).toBe(500);
-        expect(readErrorCode(answer)).toBe("body_already_read");
-        expect(answer.headers["x-should-retry"]).toBe("false");
+        expect(response.status).toBe(500);
+        expect(readErrorCode(response)).toBe("body_already_read");
+        expect(response.headers["x-should-retry"]).toBe("false");
         expect(providers().emulator.requests).toEqual([]);
       });
     },
@@ -110,9 +110,9 @@ export function describeParsers(host: AdapterHost, providers: () => Providers): 
       it("keeps the host's header on the response", async () => {
         const { mounted } = await mount(before);
 
-        const answer = await mounted.send(jsonCall(SEEDREAM_BODY));
+        const response = await mounted.send(jsonCall(SEEDREAM_BODY));
 
-        expect(answer.headers).toMatchObject({ "x-host": "yes", "content-type": "application/json" });
+        expect(response.headers).toMatchObject({ "x-host": "yes", "content-type": "application/json" });
       });
     },
   );

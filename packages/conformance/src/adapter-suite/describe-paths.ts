@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { jsonCall, SEEDREAM_BODY } from "../support/image-calls.js";
 import { type Providers, startGateway } from "../support/test-gateway.js";
-import { type AdapterHost, OWN_ANSWER } from "./adapter-host.js";
+import { type AdapterHost, OWN_RESPONSE } from "./adapter-host.js";
 import { mountFor } from "./mount-for.js";
 
 const CALL = jsonCall(SEEDREAM_BODY);
 
 const ELSEWHERE = {
-  "own-handler": { status: 200, text: OWN_ANSWER },
+  "own-handler": { status: 200, text: OWN_RESPONSE },
   "gateway-404": { status: 404, text: expect.stringContaining('"code":"not_found"') },
 };
 
@@ -24,9 +24,9 @@ export function describePaths(host: AdapterHost, providers: () => Providers): vo
       const { gateway } = startGateway(providers());
       const { send } = await mountFor(host, gateway);
 
-      const answer = await send({ ...CALL, method, path, ...(method === "GET" && { body: undefined }) });
+      const response = await send({ ...CALL, method, path, ...(method === "GET" && { body: undefined }) });
 
-      expect(answer).toMatchObject(ELSEWHERE[host.otherPaths]);
+      expect(response).toMatchObject(ELSEWHERE[host.otherPaths]);
       expect(providers().emulator.requests).toEqual([]);
     });
 

@@ -7,7 +7,7 @@ import { openRaw, sendEndlessly, toChunk } from "../support/raw-client.js";
 import { type Providers, startGateway } from "../support/test-gateway.js";
 import type { AdapterHost } from "./adapter-host.js";
 import { mountFor } from "./mount-for.js";
-import { readErrorCode } from "./read-answer.js";
+import { readErrorCode } from "./read-response.js";
 
 const MEBIBYTE = 1024 * 1024;
 const LARGE_BODY = Buffer.alloc(6 * MEBIBYTE, 0x20);
@@ -32,14 +32,14 @@ export function describeUploads(host: AdapterHost, providers: () => Providers): 
       const closed = once(client.socket, "close");
 
       const { sentBytes } = sendEndlessly(client.socket);
-      const answer = await client.answer();
-      const answeredAfter = sentBytes();
+      const response = await client.response();
+      const respondedAfter = sentBytes();
       await closed.catch(ignoreReset);
 
-      expect(answer.status).toBe(status);
-      expect(readErrorCode(answer)).toBe(code);
-      expect(answer.headers["connection"]).toBe("close");
-      expect(answeredAfter).toBeLessThan(4 * MEBIBYTE);
+      expect(response.status).toBe(status);
+      expect(readErrorCode(response)).toBe(code);
+      expect(response.headers["connection"]).toBe("close");
+      expect(respondedAfter).toBeLessThan(4 * MEBIBYTE);
     });
 
     it.each([
@@ -56,7 +56,7 @@ export function describeUploads(host: AdapterHost, providers: () => Providers): 
         await new Promise((resolve) => client.socket.write(body, resolve));
         await pause(50);
 
-        expect((await client.answer()).status).toBe(status);
+        expect((await client.response()).status).toBe(status);
       },
     );
   });

@@ -78,7 +78,7 @@ const streams: readonly Exchange[] = [
     headers: streamed,
   },
   {
-    behaviour: "answers a failure before the first event as one without a stream",
+    behaviour: "reports a failure before the first event like that of a request without a stream",
     call: jsonCall(twoKites),
     fault: { code: "InputTextSensitiveContentDetected" },
     status: 400,
@@ -241,7 +241,7 @@ const providerFailures: readonly Exchange[] = [
     headers: { "x-should-retry": "false" },
   },
   {
-    behaviour: "answers for a provider whose answer is broken",
+    behaviour: "responds for a provider whose response is broken",
     call: jsonCall(SEEDREAM_BODY),
     fault: { malformedJson: true },
     status: 502,

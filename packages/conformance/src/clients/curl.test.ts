@@ -20,12 +20,12 @@ describe.skipIf(curlIsMissing && !isRequired)("curl", () => {
 
   const connect = () => openShellFor(providers());
 
-  it.each(CURL_COMMANDS)("sends $what", async ({ command, sent: expected, answer, record }) => {
+  it.each(CURL_COMMANDS)("sends $what", async ({ command, sent: expected, response, record }) => {
     const { shell, records, sent } = await connect();
 
     const { status, contentType, body } = await shell.run(command);
 
-    expect(JSON.parse(body)).toMatchObject(answer);
+    expect(JSON.parse(body)).toMatchObject(response);
     expect({ status, contentType }).toEqual({ status: 200, contentType: "application/json" });
     expect(sent()).toMatchObject([expected]);
     expect(records).toMatchObject([{ caller: "tester", status: 200, ...record }]);
@@ -34,11 +34,11 @@ describe.skipIf(curlIsMissing && !isRequired)("curl", () => {
   it.each(REFUSED_COMMANDS)("is told what is wrong with $what", async ({ command, status, error }) => {
     const { shell, records, sent } = await connect();
 
-    const answer = await shell.run(command);
+    const response = await shell.run(command);
 
-    expect(JSON.parse(answer.body)).toMatchObject({ error });
+    expect(JSON.parse(response.body)).toMatchObject({ error });
 
-    expect(answer).toMatchObject({ status, contentType: "application/json" });
+    expect(response).toMatchObject({ status, contentType: "application/json" });
     expect(sent()).toEqual([]);
     expect(records).toEqual([]);
   });

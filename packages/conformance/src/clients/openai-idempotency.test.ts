@@ -14,7 +14,7 @@ const keyed = (key: string) => ({ headers: { "Idempotency-Key": key } });
 /** The official client, and the status and body of each response that it got. */
 async function connect(options: Partial<GatewayOptions> = {}, maxRetries = 0) {
   const { url, records, gateway } = await serve(providers(), options);
-  const answers: (readonly [status: number, text: string])[] = [];
+  const responses: (readonly [status: number, text: string])[] = [];
   const client = new OpenAI({
     baseURL: `${url}/v1`,
     apiKey: CALLER_KEY,
@@ -22,22 +22,22 @@ async function connect(options: Partial<GatewayOptions> = {}, maxRetries = 0) {
     async fetch(input, init) {
       const response = await fetch(input, init);
       // Before its first form, the client tests the given `fetch` with a data URL.
-      if (response.url.startsWith(url)) answers.push([response.status, await response.clone().text()]);
+      if (response.url.startsWith(url)) responses.push([response.status, await response.clone().text()]);
       return response;
     },
   });
-  return { client, answers, records, gateway };
+  return { client, responses, records, gateway };
 }
 
 describe("the openai client with an Idempotency-Key", () => {
   it("gets the same response byte for byte, and is charged once", async () => {
-    const { client, answers, records, gateway } = await connect();
+    const { client, responses, records, gateway } = await connect();
 
     const first = await client.images.generate(PROMPT, keyed("one"));
     const { data: second, response } = await client.images.generate(PROMPT, keyed("one")).withResponse();
 
     expect(second).toEqual(first);
-    expect(answers[1]).toEqual(answers[0]);
+    expect(responses[1]).toEqual(responses[0]);
     expect(response.headers.get("idempotent-replayed")).toBe("true");
     expect(sentUpstream(providers())).toHaveLength(1);
     expect(records).toHaveLength(1);
@@ -55,25 +55,25 @@ describe("the openai client with an Idempotency-Key", () => {
   });
 
   it("gets an error for another request with the same key, and does not repeat that request", async () => {
-    const { client, answers } = await connect({}, 2);
+    const { client, responses } = await connect({}, 2);
     await client.images.generate(PROMPT, keyed("one"));
 
     const error = await failureOf(client.images.generate({ ...PROMPT, prompt: "a cat" }, keyed("one")));
 
     expect(error).toBeInstanceOf(UnprocessableEntityError);
     expect(error).toMatchObject({ code: "idempotency_conflict", type: "invalid_request_error" });
-    expect(answers.map(([status]) => status)).toEqual([200, 422]);
+    expect(responses.map(([status]) => status)).toEqual([200, 422]);
   });
 
   it("is charged once for a form that it uploads twice, although each upload has another boundary", async () => {
-    const { client, answers, records } = await connect();
+    const { client, responses, records } = await connect();
     const edit = async () =>
       client.images.edit({ ...PROMPT, image: await toFile(await drawPng(3), "fox.png") }, keyed("edit"));
 
     const results = [await edit(), await edit()];
 
     expect(results[1]).toEqual(results[0]);
-    expect(answers[1]).toEqual(answers[0]);
+    expect(responses[1]).toEqual(responses[0]);
     expect(sentUpstream(providers())).toHaveLength(1);
     expect(records).toHaveLength(1);
   });
@@ -90,7 +90,7 @@ describe("the openai client with an Idempotency-Key", () => {
   });
 
   it("causes no second request to the provider with its automatic repeats after the provider failed", async () => {
-    const { client, answers } = await connect({}, 2);
+    const { client, responses } = await connect({}, 2);
     providers().emulator.faults.add({ code: "InternalServiceError", times: 1 });
 
     const failures = [
@@ -99,8 +99,8 @@ describe("the openai client with an Idempotency-Key", () => {
     ];
 
     for (const failure of failures) expect(failure).toBeInstanceOf(InternalServerError);
-    expect(answers.map(([status]) => status)).toEqual([502, 502]);
-    expect(answers[1]).toEqual(answers[0]);
+    expect(responses.map(([status]) => status)).toEqual([502, 502]);
+    expect(responses[1]).toEqual(responses[0]);
     expect(sentUpstream(providers())).toHaveLength(1);
   });
 

@@ -64,9 +64,9 @@ const gateway = createGateway(
   { now },
 );
 
-const answer = toNodeHandler(gateway);
+const respond = toNodeHandler(gateway);
 const server = createServer((req, res) => {
-  if (req.url !== "/arm") return answer(req, res);
+  if (req.url !== "/arm") return respond(req, res);
   mortal.arm();
   res.end();
 });

@@ -34,7 +34,7 @@ export interface ClientRequest {
 }
 
 /** The result of a request. */
-export interface ClientAnswer {
+export interface ClientResponse {
   readonly request: ClientRequest;
   /** Milliseconds from the start. */
   readonly beganMs: number;
@@ -55,9 +55,9 @@ export interface Fleet {
   readonly decisions: readonly StoreDecision[];
   readonly balances: readonly BalanceChange[];
   /** Results in the order in which the requests ended. */
-  readonly answers: readonly ClientAnswer[];
+  readonly responses: readonly ClientResponse[];
   /** Sends a request to a random gateway. Resolves when the response has arrived. */
-  post(request: ClientRequest): Promise<ClientAnswer>;
+  post(request: ClientRequest): Promise<ClientResponse>;
   /** Kills a gateway like `kill -9`. */
   kill(gateway: number): void;
 }
@@ -72,7 +72,7 @@ export function createFleet(options: FleetOptions): Fleet {
   const oneStore = createMemoryAdmissionStore({ now: clock.now });
   const decisions: StoreDecision[] = [];
   const balances: BalanceChange[] = [];
-  const answers: ClientAnswer[] = [];
+  const responses: ClientResponse[] = [];
   const members = Array.from({ length: options.gateways }, (_, index) =>
     createMember(index, {
       seed,
@@ -89,7 +89,7 @@ export function createFleet(options: FleetOptions): Fleet {
   );
   const random = createRandom(seed, "balancer");
 
-  const exchange = async (request: ClientRequest): Promise<ClientAnswer> => {
+  const exchange = async (request: ClientRequest): Promise<ClientResponse> => {
     const beganMs = elapsedMs();
     const alive = members.filter((member) => member.isAlive());
     const member = alive[Math.floor(random() * alive.length)];
@@ -112,11 +112,11 @@ export function createFleet(options: FleetOptions): Fleet {
     calls,
     decisions,
     balances,
-    answers,
+    responses,
     async post(request) {
-      const answer = await exchange(request);
-      answers.push(answer);
-      return answer;
+      const response = await exchange(request);
+      responses.push(response);
+      return response;
     },
     kill(index) {
       const member = members[index];

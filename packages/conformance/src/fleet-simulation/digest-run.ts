@@ -5,6 +5,6 @@ import type { Fleet } from "./create-fleet.ts";
  * A hash of a run: of each call, decision, balance and response, with times and texts. Equal runs have equal
  * hashes.
  */
-export function digestRun({ calls, decisions, balances, answers }: Fleet): string {
-  return createHash("sha256").update(JSON.stringify({ calls, decisions, balances, answers })).digest("hex");
+export function digestRun({ calls, decisions, balances, responses }: Fleet): string {
+  return createHash("sha256").update(JSON.stringify({ calls, decisions, balances, responses })).digest("hex");
 }

@@ -53,7 +53,7 @@ export function measureKeys({ fleet }: LimitsRun): { keys: number; mostRuns: num
   for (const { prompt, images } of fleet.calls.filter(isFor("repeating"))) {
     if (images > 0) runs.set(prompt, (runs.get(prompt) ?? 0) + 1);
   }
-  for (const { request, status, body } of fleet.answers) {
+  for (const { request, status, body } of fleet.responses) {
     if (request.idempotencyKey === undefined || status !== 200) continue;
     bodies.set(request.prompt, (bodies.get(request.prompt) ?? new Set()).add(body));
   }
@@ -89,11 +89,11 @@ export interface Books {
 export async function measureBooks({ fleet, records }: LimitsRun): Promise<Books> {
   const answered = (...statuses: number[]): Set<string> =>
     new Set(
-      fleet.answers.filter(({ status }) => statuses.includes(status)).map(({ request }) => request.prompt),
+      fleet.responses.filter(({ status }) => statuses.includes(status)).map(({ request }) => request.prompt),
     );
-  const wellAnswered = answered(200);
-  const lost = new Set([...answered(0)].filter((prompt) => !wellAnswered.has(prompt)));
-  const callers = new Set(fleet.answers.map(({ request }) => request.caller));
+  const succeeded = answered(200);
+  const lost = new Set([...answered(0)].filter((prompt) => !succeeded.has(prompt)));
+  const callers = new Set(fleet.responses.map(({ request }) => request.caller));
   const balances = await Promise.all(Array.from(callers, (caller) => fleet.ledger.balance(caller)));
   const chargedImages = sum(records, (record) =>
     record.state === "settled" ? (record.usage?.generated_images ?? 0) : 0,
@@ -105,7 +105,7 @@ export async function measureBooks({ fleet, records }: LimitsRun): Promise<Books
       ({ images }) => images,
     ),
     delivered: sum(
-      fleet.answers.filter(({ status, isReplay }) => status === 200 && !isReplay),
+      fleet.responses.filter(({ status, isReplay }) => status === 200 && !isReplay),
       ({ body }) => readImages(body),
     ),
     charged: sum(records, ({ charge }) => toCents(charge)),

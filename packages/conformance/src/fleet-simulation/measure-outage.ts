@@ -12,13 +12,13 @@ export interface Span {
 
 /** Computes the results of the requests that arrived in a period. */
 export function measureSpan(fleet: Fleet, fromMs: number, toMs: number): Span {
-  const answers = fleet.answers.filter(({ beganMs }) => beganMs >= fromMs && beganMs < toMs);
-  const prompts = new Set(answers.map(({ request }) => request.prompt));
+  const responses = fleet.responses.filter(({ beganMs }) => beganMs >= fromMs && beganMs < toMs);
+  const prompts = new Set(responses.map(({ request }) => request.prompt));
   return {
     fromMs,
-    requests: answers.length,
-    succeeded: answers.filter(({ status }) => status === 200).length,
-    attemptsPerRequest: fleet.calls.filter(({ prompt }) => prompts.has(prompt)).length / answers.length,
+    requests: responses.length,
+    succeeded: responses.filter(({ status }) => status === 200).length,
+    attemptsPerRequest: fleet.calls.filter(({ prompt }) => prompts.has(prompt)).length / responses.length,
   };
 }
 
@@ -35,12 +35,12 @@ const STEP_MS = 1_000;
 /**
  * The time from the end of the outage until at least 99 % of the requests of each second succeed. NaN: never.
  */
-export function measureRecoveryMs({ answers }: Fleet, troubleToMs: number, runMs: number): number {
+export function measureRecoveryMs({ responses }: Fleet, troubleToMs: number, runMs: number): number {
   const steps = Array.from({ length: (runMs - troubleToMs) / STEP_MS }, () => ({
     requests: 0,
     succeeded: 0,
   }));
-  for (const { beganMs, status } of answers) {
+  for (const { beganMs, status } of responses) {
     const step = steps[Math.floor((beganMs - troubleToMs) / STEP_MS)];
     if (step === undefined) continue;
     step.requests++;

@@ -1,4 +1,4 @@
-import type { ClientAnswer, ClientRequest, Fleet } from "./create-fleet.ts";
+import type { ClientRequest, ClientResponse, Fleet } from "./create-fleet.ts";
 import { createRandom, drawGapMs, type Random } from "./create-random.ts";
 
 /** The requests of one caller. */
@@ -38,7 +38,7 @@ function sendRepeatedly(
   fleet: Fleet,
   request: ClientRequest,
   afterMs: readonly number[],
-): Promise<readonly ClientAnswer[]> {
+): Promise<readonly ClientResponse[]> {
   const repeats = afterMs.map(async (ms) => {
     await fleet.clock.sleep(ms);
     return fleet.post(request);

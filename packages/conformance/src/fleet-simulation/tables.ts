@@ -121,14 +121,14 @@ const SPAN_MS = 10_000;
 export async function renderCooldowns(seed: number): Promise<string> {
   const rows: Row[] = [];
   for (const isShared of [true, false]) {
-    const { calls, answers } = await runCooldowns(seed, isShared);
+    const { calls, responses } = await runCooldowns(seed, isShared);
     const failedAt = (channel: string): number =>
       calls.filter((call) => call.channel === channel && call.status !== 200 && call.beganMs < OUTAGE_MS)
         .length;
-    const failed = answers.filter(({ status }) => status !== 200).length;
+    const failed = responses.filter(({ status }) => status !== 200).length;
     rows.push([
       isShared ? "one store" : "a store each",
-      answers.length,
+      responses.length,
       failedAt(DOWN),
       failedAt(LIMITED),
       failed,

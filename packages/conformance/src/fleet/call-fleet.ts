@@ -1,5 +1,5 @@
 import { Agent } from "node:http";
-import { type Answer, open, readAnswer } from "../support/http-client.ts";
+import { open, type ReadResponse, readResponse } from "../support/http-client.ts";
 import { GENERATIONS } from "../support/image-calls.ts";
 import { FLEET_CALLERS, type FleetCaller } from "./gateway-plan.ts";
 
@@ -16,14 +16,14 @@ export interface FleetCall {
 const agent = new Agent({ keepAlive: true });
 
 /** Sends a request to one gateway and reads its response. */
-export function call(url: string, { caller, idempotencyKey, ...fields }: FleetCall): Promise<Answer> {
+export function call(url: string, { caller, idempotencyKey, ...fields }: FleetCall): Promise<ReadResponse> {
   const headers = {
     authorization: `Bearer ${FLEET_CALLERS[caller].key}`,
     "content-type": "application/json",
     ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
   };
   const outgoing = open(url, { path: GENERATIONS, headers }, agent);
-  const answered = readAnswer(outgoing);
+  const answered = readResponse(outgoing);
   outgoing.end(JSON.stringify({ prompt: "an oak", size: "2K", ...fields }));
   return answered;
 }
@@ -33,20 +33,20 @@ export function callAtOnce(
   count: number,
   { nextUrl }: { readonly nextUrl: () => string },
   planned: FleetCall,
-): Promise<Answer[]> {
+): Promise<ReadResponse[]> {
   return Promise.all(Array.from({ length: count }, () => call(nextUrl(), planned)));
 }
 
 /**
  * Counts the responses by kind: `200`, or the status and code of an error such as `429 rate_limit_exceeded`.
  */
-export function tally(answers: readonly Answer[]): Readonly<Record<string, number>> {
-  const kinds = Map.groupBy(answers, kindOf);
+export function tally(responses: readonly ReadResponse[]): Readonly<Record<string, number>> {
+  const kinds = Map.groupBy(responses, kindOf);
   return Object.fromEntries([...kinds].map(([kind, of]) => [kind, of.length]));
 }
 
 /** The kind of a response. Unknown responses are returned as they are. */
-export function kindOf({ status, text }: Answer): string {
+export function kindOf({ status, text }: ReadResponse): string {
   const body: { data?: unknown; error?: { code: string } } = JSON.parse(text);
   if (status === 200 && Array.isArray(body.data)) return "200";
   return body.error === undefined ? `${status} ${text}` : `${status} ${body.error.code}`;

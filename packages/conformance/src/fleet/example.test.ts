@@ -8,7 +8,7 @@ import { type RunningExample, startExample } from "@calotype/example-options/tes
 import OpenAI from "openai";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { POSTGRES_PROGRAMS } from "../postgres/postgres-server.js";
-import { open, readAnswer } from "../support/http-client.js";
+import { open, readResponse } from "../support/http-client.js";
 import { describeWithServices } from "../support/needs-service.js";
 import { REDIS_SERVER } from "../support/redis-server.js";
 import { useProviders } from "../support/use-providers.js";
@@ -59,18 +59,18 @@ await describeWithServices([REDIS_SERVER, POSTGRES_PROGRAMS], (redisServer, post
       expect(lines.join("\n")).toContain(nginx === "none" ? "round-robin.ts" : "nginx");
 
       // Whichever of them had it, both know it.
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         gateways.map((url) => {
           const own = new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 });
           return own.images.generate({ model: MODEL, prompt: "an oak" }, key);
         }),
       );
-      expect(answers[0]).toEqual(answers[1]);
+      expect(responses[0]).toEqual(responses[1]);
       const limits = await Promise.all(
         gateways.map(async (url) => {
           const own = new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 });
-          const answer = await own.images.generate({ model: MODEL, prompt: "an oak" }).withResponse();
-          return /"requests";r=(\d+)/.exec(answer.response.headers.get("ratelimit") ?? "")?.[1];
+          const result = await own.images.generate({ model: MODEL, prompt: "an oak" }).withResponse();
+          return /"requests";r=(\d+)/.exec(result.response.headers.get("ratelimit") ?? "")?.[1];
         }),
       );
       expect(new Set(limits)).toEqual(new Set(["597", "598"]));
@@ -84,7 +84,7 @@ await describeWithServices([REDIS_SERVER, POSTGRES_PROGRAMS], (redisServer, post
       const statuses = await load;
       const served = statuses["200"] ?? 0;
       expect({ statuses, isServed: served >= 238 }).toEqual({ statuses, isServed: true });
-      // What was not answered did not run; three ran before.
+      // What was not responded to did not run; three ran before.
       await vi.waitFor(() => expect(countRecords(lines)).toBe(3 + served), 5_000);
       const isThere = (): Promise<boolean> => fetch(`${gateways[0]}/healthz`).then(Boolean, () => false);
       await vi.waitFor(async () => expect(await isThere()).toBe(false), 5_000);
@@ -131,7 +131,7 @@ async function callInTurns(baseUrl: string, apiKey: string): Promise<Readonly<Re
     for (let count = 0; count < 30; count++) {
       const outgoing = open(baseUrl, { path: "/images/generations", headers }, agent);
       outgoing.end(JSON.stringify({ model: MODEL, prompt: "an oak", size: "1K" }));
-      statuses.push((await readAnswer(outgoing)).status);
+      statuses.push((await readResponse(outgoing)).status);
       await sleep(20);
     }
   };

@@ -97,14 +97,14 @@ const gateway = createGateway(
   },
 );
 
-const answer = toNodeHandler(gateway);
+const respond = toNodeHandler(gateway);
 const server = createServer((req, res) => {
   if (req.url === "/sweep") {
     sweep();
     res.end();
   } else if (req.url === "/test") {
     void gateway.probeChannel("first").then((test) => res.end(JSON.stringify(test)));
-  } else answer(req, res);
+  } else respond(req, res);
 });
 server.listen(0, "127.0.0.1", () => {
   const address = server.address();

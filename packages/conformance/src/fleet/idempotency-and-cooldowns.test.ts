@@ -23,19 +23,19 @@ await describeWithServices([REDIS, POSTGRES], (redisUrl, postgresUrl) => {
     const planned = { caller: "shop", model: GATED, idempotencyKey: "one-order" } as const;
     let answered = 0;
     const calls = Array.from({ length: 40 }, async () => {
-      const answer = await call(nextUrl(), planned);
+      const response = await call(nextUrl(), planned);
       answered++;
-      return answer;
+      return response;
     });
     await vi.waitFor(
       () => expect({ answered, waiting: gated.waiting() }).toEqual({ answered: 39, waiting: 1 }),
       10_000,
     );
     gated.letGo();
-    const answers = await Promise.all(calls);
-    expect(tally(answers)).toEqual({ "200": 1, "409 idempotency_in_progress": 39 });
+    const responses = await Promise.all(calls);
+    expect(tally(responses)).toEqual({ "200": 1, "409 idempotency_in_progress": 39 });
 
-    const first = answers.find((answer) => kindOf(answer) === "200");
+    const first = responses.find((response) => kindOf(response) === "200");
     for (const { url } of [...servers, ...servers]) {
       const { status, text, headers } = await call(url, planned);
       const type = first?.headers["content-type"];

@@ -4,7 +4,7 @@ import { findProblems } from "../crashes/find-problems.js";
 import { createRandom, SEED } from "../crashes/seeded-random.js";
 import { CALLERS } from "../crashes/server-plan.js";
 import { watchBudget } from "../crashes/watch-budget.js";
-import type { Answer } from "../support/http-client.js";
+import type { ReadResponse } from "../support/http-client.js";
 import { describeWithServices } from "../support/needs-service.js";
 import { POSTGRES } from "../support/postgres-service.js";
 import { REDIS } from "../support/redis-service.js";
@@ -99,7 +99,7 @@ await describeWithServices([REDIS, POSTGRES], (redisUrl, postgresUrl) => {
   });
 });
 
-function callWith(url: string | undefined, idempotencyKey: string): Promise<Answer> {
+function callWith(url: string | undefined, idempotencyKey: string): Promise<ReadResponse> {
   return call(url ?? "", { caller: "shop", model: GATED, idempotencyKey });
 }
 

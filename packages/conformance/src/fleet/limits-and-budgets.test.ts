@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import { PRICE, SEEDREAM_SERIES } from "../crashes/server-plan.js";
 import { watchBudget } from "../crashes/watch-budget.js";
 import { fromUnits, toUnits } from "../ledger-suite/units.js";
-import type { Answer } from "../support/http-client.js";
+import type { ReadResponse } from "../support/http-client.js";
 import { describeWithServices } from "../support/needs-service.js";
 import { POSTGRES } from "../support/postgres-service.js";
 import { REDIS } from "../support/redis-service.js";
@@ -38,13 +38,13 @@ await describeWithServices([REDIS, POSTGRES], (redisUrl, postgresUrl) => {
 
     it.each(["first", "second"])("let exactly as many requests run in parallel, in the %s wave", async () => {
       const { gated } = fleet();
-      const answers = callAtOnce(80, fleet(), { caller: "by-places", model: GATED });
+      const responses = callAtOnce(80, fleet(), { caller: "by-places", model: GATED });
       await vi.waitFor(() => expect(gated.waiting()).toBeGreaterThanOrEqual(7), 10_000);
       // Enough time for a request too many to arrive.
       await sleep(300);
       expect(gated.waiting()).toBe(7);
       gated.letGo();
-      expect(tally(await answers)).toEqual({ "200": 7, "429 rate_limit_exceeded": 73 });
+      expect(tally(await responses)).toEqual({ "200": 7, "429 rate_limit_exceeded": 73 });
     });
   });
 
@@ -66,14 +66,14 @@ await describeWithServices([REDIS, POSTGRES], (redisUrl, postgresUrl) => {
       const watch = watchBudget(ledger, { id: "trial", budget: FLEET_CALLERS.trial.budget });
       const model = `${SEEDREAM_SERIES}mixed`;
       // Holds three images and makes two. The rest of each hold becomes free for others.
-      const answers = await callByThirty(fleet(), 3, {
+      const responses = await callByThirty(fleet(), 3, {
         caller: "trial",
         model,
         n: 3,
         prompt: "2 images",
       });
       const overdrawn = await watch.stop();
-      const { "200": paid = 0, ...refused } = tally(answers);
+      const { "200": paid = 0, ...refused } = tally(responses);
       expect({ overdrawn, refused }).toEqual({
         overdrawn: [],
         refused: { "403 insufficient_quota": 90 - paid },
@@ -88,11 +88,11 @@ await describeWithServices([REDIS, POSTGRES], (redisUrl, postgresUrl) => {
 });
 
 /** Thirty parallel clients, each of which sends this number of requests one after another. */
-async function callByThirty(fleet: Fleet, count: number, planned: FleetCall): Promise<Answer[]> {
-  const callInTurn = async (): Promise<Answer[]> => {
-    const answers: Answer[] = [];
-    while (answers.length < count) answers.push(await call(fleet.nextUrl(), planned));
-    return answers;
+async function callByThirty(fleet: Fleet, count: number, planned: FleetCall): Promise<ReadResponse[]> {
+  const callInTurn = async (): Promise<ReadResponse[]> => {
+    const responses: ReadResponse[] = [];
+    while (responses.length < count) responses.push(await call(fleet.nextUrl(), planned));
+    return responses;
   };
   return (await Promise.all(Array.from({ length: 30 }, callInTurn))).flat();
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { SEEDREAM_SERIES } from "../crashes/server-plan.js";
-import type { Answer } from "../support/http-client.js";
+import type { ReadResponse } from "../support/http-client.js";
 import { describeWithServices } from "../support/needs-service.js";
 import { POSTGRES } from "../support/postgres-service.js";
 import { REDIS_SERVER, type RedisServer, startRedisServer } from "../support/redis-server.js";
@@ -20,7 +20,7 @@ const USUAL = new Set(["200", "429 rate_limit_exceeded", "503 gateway_unavailabl
 
 /** A response under load. */
 interface Timed {
-  readonly answer: Answer;
+  readonly response: ReadResponse;
   readonly ms: number;
 }
 
@@ -45,8 +45,8 @@ await describeWithServices([REDIS_SERVER, POSTGRES], (program, postgresUrl) => {
     const run = async (): Promise<void> => {
       while (!end.signal.aborted) {
         const startedAt = performance.now();
-        const answer = await call(fleet.nextUrl(), { ...PLANNED, caller: "by-places" });
-        timed.push({ answer, ms: performance.now() - startedAt });
+        const response = await call(fleet.nextUrl(), { ...PLANNED, caller: "by-places" });
+        timed.push({ response, ms: performance.now() - startedAt });
         await sleep(10);
       }
     };
@@ -56,8 +56,8 @@ await describeWithServices([REDIS_SERVER, POSTGRES], (program, postgresUrl) => {
     await sleep(700);
     await redis.start();
     await vi.waitFor(async () => {
-      const answers = await Promise.all(fleet.servers.map(({ url }) => call(url, PLANNED)));
-      expect(tally(answers)).toEqual({ "200": PROCESSES });
+      const responses = await Promise.all(fleet.servers.map(({ url }) => call(url, PLANNED)));
+      expect(tally(responses)).toEqual({ "200": PROCESSES });
     }, 10_000);
     await sleep(200);
     end.abort();
@@ -74,12 +74,12 @@ await describeWithServices([REDIS_SERVER, POSTGRES], (program, postgresUrl) => {
         const { fleet } = opened;
         const timed = await stopUnderLoad(opened);
         expect(Math.max(...timed.map(({ ms }) => ms))).toBeLessThan(REDIS_DEADLINE_MS + PATIENCE_MS);
-        const kinds = tally(timed.map(({ answer }) => answer));
+        const kinds = tally(timed.map(({ response }) => response));
         const { "200": served = 0, "503 gateway_unavailable": refused = 0 } = kinds;
         const others = Object.keys(kinds).filter((kind) => !USUAL.has(kind));
         expect({ kinds, others }).toEqual({ kinds, others: [] });
         expect({ kinds, isRefused: refused > 0 }).toEqual({ kinds, isRefused: whenAway === "closed" });
-        const refusals = timed.map(({ answer }) => answer).filter(({ status }) => status === 503);
+        const refusals = timed.map(({ response }) => response).filter(({ status }) => status === 503);
         expect(new Set(refusals.map(({ headers }) => headers["retry-after"])).size).toBe(refused > 0 ? 1 : 0);
         const { records, balances } = await fleet.readBooks();
         const places = records.filter(({ caller }) => caller === "by-places");
@@ -112,11 +112,11 @@ await describeWithServices([REDIS_SERVER, POSTGRES], (program, postgresUrl) => {
 /** Sends twenty parallel requests and returns how many run in parallel. Then they end. */
 async function countPlaces(fleet: Fleet): Promise<number> {
   const { gated } = fleet;
-  const answers = callAtOnce(20, fleet, { caller: "by-places", model: GATED });
+  const responses = callAtOnce(20, fleet, { caller: "by-places", model: GATED });
   await sleep(300);
   const count = gated.waiting();
   // Late requests end too.
   const timer = setInterval(() => gated.letGo(), 50);
-  await answers.finally(() => clearInterval(timer));
+  await responses.finally(() => clearInterval(timer));
   return count;
 }

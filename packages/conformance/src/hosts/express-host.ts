@@ -1,7 +1,7 @@
 import { toExpressHandler } from "@calotype/express";
 import type express from "express";
 import type { RequestHandler } from "express";
-import { type AdapterHost, type Before, OWN_ANSWER } from "../adapter-suite/adapter-host.ts";
+import { type AdapterHost, type Before, OWN_RESPONSE } from "../adapter-suite/adapter-host.ts";
 import { send } from "../support/http-client.ts";
 import { listen } from "../support/listen.ts";
 
@@ -43,7 +43,7 @@ export function createExpressHost(name: string, framework: typeof express): Adap
       const app = framework();
       if (before !== undefined) app.use(handlers[before]);
       app.use(at, toExpressHandler(gateway));
-      app.use((_req, res) => void res.send(OWN_ANSWER));
+      app.use((_req, res) => void res.send(OWN_RESPONSE));
       const { url, close } = await listen(app);
       return { url, close, send: (call) => send(url, call) };
     },

@@ -5,7 +5,7 @@ import { bodyParser } from "@koa/bodyparser";
 import type Koa from "koa";
 import type { Middleware } from "koa";
 import mount from "koa-mount";
-import { type AdapterHost, type Before, OWN_ANSWER } from "../adapter-suite/adapter-host.ts";
+import { type AdapterHost, type Before, OWN_RESPONSE } from "../adapter-suite/adapter-host.ts";
 import { send } from "../support/http-client.ts";
 import { listen } from "../support/listen.ts";
 
@@ -52,7 +52,7 @@ export function createKoaHost(name: string, Framework: typeof Koa): AdapterHost 
       if (before !== undefined) app.use(HANDLERS[before]);
       app.use(mount(at, toKoaMiddleware(gateway)));
       app.use((ctx) => {
-        ctx.body = OWN_ANSWER;
+        ctx.body = OWN_RESPONSE;
       });
       // Clients disconnect on purpose in these tests.
       app.silent = true;

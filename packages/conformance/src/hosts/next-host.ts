@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import type { Gateway } from "@calotype/core";
 import type NextModule from "next";
 import type { AdapterHost } from "../adapter-suite/adapter-host.ts";
-import { type Answer, type Call, send } from "../support/http-client.ts";
+import { type Call, type ReadResponse, send } from "../support/http-client.ts";
 import { type Listening, listen } from "../support/listen.ts";
 
 // The types declare the export `default`. At run time, the module itself is the function.
@@ -48,10 +48,10 @@ export function createNextHost(server: () => Listening): AdapterHost {
 }
 
 /** Next.js adds its own `vary` to every response. */
-async function sendToNext(url: string, call: Call): Promise<Answer> {
-  const { headers, ...answer } = await send(url, call);
+async function sendToNext(url: string, call: Call): Promise<ReadResponse> {
+  const { headers, ...response } = await send(url, call);
   return {
-    ...answer,
+    ...response,
     headers: Object.fromEntries(Object.entries(headers).filter(([name]) => name !== "vary")),
   };
 }

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { describeResponses } from "../adapter-suite/describe-answers.js";
 import { describeConnections } from "../adapter-suite/describe-connections.js";
-import { describeLargeResponses } from "../adapter-suite/describe-large-answers.js";
 import { describeLargeBodies } from "../adapter-suite/describe-large-bodies.js";
+import { describeLargeResponses } from "../adapter-suite/describe-large-responses.js";
 import { describeLeavingClients } from "../adapter-suite/describe-leaving-clients.js";
+import { describeResponses } from "../adapter-suite/describe-responses.js";
 import { describeStreams } from "../adapter-suite/describe-streams.js";
 import { mountFor } from "../adapter-suite/mount-for.js";
 import { jsonCall, SEEDREAM_BODY } from "../support/image-calls.js";
@@ -41,7 +41,7 @@ describe("a gateway in Next.js", () => {
     { basePath: "/art", path: "/ai/v1/images/generations", status: 404 },
     { basePath: undefined, path: "/exact/v1/images/generations", status: 200 },
     { basePath: "/exact", path: "/exact/v1/images/generations", status: 200 },
-  ])("answers $path with $status when its base path is $basePath", async ({ basePath, path, status }) => {
+  ])("responds to $path with $status when its base path is $basePath", async ({ basePath, path, status }) => {
     const { gateway } = startGateway(providers(), { basePath });
     const { send } = await mountFor(host, gateway);
 

@@ -14,7 +14,7 @@ import express4 from "express4";
 import Koa from "koa";
 import mount from "koa-mount";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Answer, send } from "../support/http-client.js";
+import { type ReadResponse, send } from "../support/http-client.js";
 import { jsonCall, SEEDREAM_BODY } from "../support/image-calls.js";
 import { listen } from "../support/listen.js";
 import { startGateway } from "../support/test-gateway.js";
@@ -151,7 +151,7 @@ const WAYS: readonly (readonly [name: string, path: string, mount: Mount])[] = [
 
 describe("a gateway that is mounted in different ways", () => {
   const providers = useProviders();
-  const post = async (mounted: Mount, path: string): Promise<Answer> => {
+  const post = async (mounted: Mount, path: string): Promise<ReadResponse> => {
     const { gateway } = startGateway(providers());
     const { url, close } = await listen(mounted(gateway));
     onTestFinished(close);

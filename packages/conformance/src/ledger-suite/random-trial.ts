@@ -13,8 +13,8 @@ export interface Trial {
   readonly taken: (readonly UsageRecord[])[];
 }
 
-/** What both said, to be compared. */
-export interface Answers {
+/** The results of both, to be compared. */
+export interface Results {
   readonly ledger: unknown;
   readonly reference: unknown;
 }
@@ -22,7 +22,7 @@ export interface Answers {
 const KEYS: readonly TotalsKey[] = ["caller", "model", "channel", "day"];
 
 /** Does the same to both. */
-export async function takeStep({ ledger, reference, clock, taken }: Trial, step: Step): Promise<Answers> {
+export async function takeStep({ ledger, reference, clock, taken }: Trial, step: Step): Promise<Results> {
   switch (step.kind) {
     case "hold":
       return { ledger: await ledger.hold(step.hold), reference: reference.hold(step.hold, clock.now()) };
@@ -62,7 +62,7 @@ export async function takeStep({ ledger, reference, clock, taken }: Trial, step:
 }
 
 /** All that can be asked of both. */
-export async function observe({ ledger, reference, clock }: Trial): Promise<Answers> {
+export async function observe({ ledger, reference, clock }: Trial): Promise<Results> {
   return {
     ledger: {
       balances: await Promise.all(CALLERS.map((caller) => ledger.balance(caller))),

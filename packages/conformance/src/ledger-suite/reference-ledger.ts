@@ -17,7 +17,7 @@ interface Kept {
 }
 
 /**
- * The rules of a ledger at their plainest: two arrays, and every answer computed from them. Shares nothing with
+ * The rules of a ledger at their plainest: two arrays, and every response computed from them. Shares nothing with
  * what it judges.
  */
 export class ReferenceLedger {

@@ -1,4 +1,4 @@
-import type { Answer } from "./http-client.js";
+import type { ReadResponse } from "./http-client.js";
 
 /** Headers that a server adds to every response. */
 const OF_THE_SERVER: ReadonlySet<string> = new Set([
@@ -14,7 +14,7 @@ const OF_THE_SERVER: ReadonlySet<string> = new Set([
  * The part of a response that is the same on every host: without the server's own headers, with ids, times
  * and links masked.
  */
-export function toComparable({ status, headers, text }: Answer): Answer {
+export function toComparable({ status, headers, text }: ReadResponse): ReadResponse {
   const ours = Object.entries(headers).filter(([name]) => !OF_THE_SERVER.has(name));
   return {
     status,

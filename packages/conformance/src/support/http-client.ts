@@ -12,7 +12,7 @@ export interface Call {
 }
 
 /** A complete response. */
-export interface Answer {
+export interface ReadResponse {
   readonly status: number;
   /** With names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -20,9 +20,9 @@ export interface Answer {
 }
 
 /** Sends a request on a new connection and reads the complete response. */
-export async function send(origin: string, call: Call): Promise<Answer> {
+export async function send(origin: string, call: Call): Promise<ReadResponse> {
   const outgoing = open(origin, call);
-  const answered = readAnswer(outgoing);
+  const answered = readResponse(outgoing);
   if (isList(call.body)) for (const chunk of call.body) outgoing.write(chunk);
   outgoing.end(isList(call.body) ? undefined : call.body);
   return answered;
@@ -38,7 +38,7 @@ export function open(
 }
 
 /** Reads the complete response to a request. Rejects if the connection breaks before its end. */
-export async function readAnswer(outgoing: ClientRequest): Promise<Answer> {
+export async function readResponse(outgoing: ClientRequest): Promise<ReadResponse> {
   const incoming = await responseTo(outgoing);
   return {
     status: incoming.statusCode ?? 0,

@@ -35,7 +35,7 @@ export async function startLargeProvider(
   const half = Math.floor(bytes.length / 2);
   let asked = 0;
   let sent = 0;
-  const answer = async (response: ServerResponse): Promise<void> => {
+  const respond = async (response: ServerResponse): Promise<void> => {
     response.writeHead(200, { "content-type": "application/json", "content-length": bytes.length });
     response.on("finish", () => sent++);
     if (inTheMiddle === "goes on") return void response.end(bytes);
@@ -49,7 +49,7 @@ export async function startLargeProvider(
   const { url, close } = await listen((request, response) => {
     asked++;
     request.resume();
-    void answer(response);
+    void respond(response);
   });
   onTestFinished(close);
   return {

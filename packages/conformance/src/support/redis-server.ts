@@ -88,7 +88,7 @@ async function untilReady(server: ChildProcess, url: string): Promise<void> {
     await Promise.race([
       client.ping(),
       once(server, "exit", { signal }).then(() => fail("ended")),
-      sleep(PATIENCE_MS, undefined, { signal }).then(() => fail("does not answer")),
+      sleep(PATIENCE_MS, undefined, { signal }).then(() => fail("does not respond")),
     ]);
   } finally {
     watch.abort();

@@ -1,8 +1,8 @@
 import type { Gateway } from "@calotype/core";
-import type { Answer, Call } from "./http-client.js";
+import type { Call, ReadResponse } from "./http-client.js";
 
 /** Sends a request to `gateway.fetch`, without a server. */
-export async function sendByFetch(gateway: Gateway, call: Call): Promise<Answer> {
+export async function sendByFetch(gateway: Gateway, call: Call): Promise<ReadResponse> {
   const response = await gateway.fetch(toRequest(call));
   return {
     status: response.status,

@@ -16,10 +16,10 @@ const gateway = createGateway({
   callers: [{ id: "tester", key: "caller-key" }],
   uploadMemoryBytes: Number(uploadMemoryBytes),
 });
-const answer = toNodeHandler(gateway);
+const respond = toNodeHandler(gateway);
 const server = createServer((req, res) => {
   if (req.url === "/memory") res.end(String(process.resourceUsage().maxRSS * 1024));
-  else answer(req, res);
+  else respond(req, res);
 });
 await once(server.listen(0, "127.0.0.1"), "listening");
 const address = server.address();

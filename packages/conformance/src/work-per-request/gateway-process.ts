@@ -27,8 +27,8 @@ export async function startGateway(providerUrl: string, flags: readonly string[]
 
   const hear = async <T>(): Promise<T> => {
     const [message] = await Promise.race([once(child, "message"), failed]);
-    const { answer }: { answer: T } = message;
-    return answer;
+    const { response }: { response: T } = message;
+    return response;
   };
   const tell = <T>(order: Order): Promise<T> => {
     const heard = hear<T>();

@@ -29,7 +29,7 @@ export async function openLab(flags: readonly string[] = []): Promise<Lab> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
   const run = async (scenario: Scenario, requests: number): Promise<void> => {
-    provider.answerWith(scenario);
+    provider.respondWith(scenario);
     for (let count = 0; count < requests; count++) await exchange(gateway, scenario, agent).ended;
   };
 
@@ -89,14 +89,14 @@ function exchange(
     const incoming = await responseTo(outgoing);
     incoming.on("data", (chunk: Buffer) => (received += chunk.length));
     await once(incoming, "end");
-    if (incoming.statusCode !== 200) throw new Error(`The gateway answered ${incoming.statusCode}.`);
+    if (incoming.statusCode !== 200) throw new Error(`The gateway responded with ${incoming.statusCode}.`);
   };
   return { received: () => received, ended: read() };
 }
 
 interface Provider {
   readonly url: string;
-  answerWith(scenario: Scenario): void;
+  respondWith(scenario: Scenario): void;
   /**
    * Pauses once in the middle of the next response. `paused` resolves with the number of body bytes that were
    * sent.
@@ -109,10 +109,10 @@ async function startProvider(): Promise<Provider> {
   let scenario: Scenario | undefined;
   let pause: { reached: (sent: number) => void; over: Promise<void> } | undefined;
 
-  const answer = async (res: ServerResponse): Promise<void> => {
-    const { answerType = "", answer: pieces = [] } = scenario ?? {};
+  const respond = async (res: ServerResponse): Promise<void> => {
+    const { responseType = "", response: pieces = [] } = scenario ?? {};
     const length = pieces.length === 1 ? { "content-length": pieces[0]?.length ?? 0 } : {};
-    res.writeHead(200, { "content-type": answerType, ...length });
+    res.writeHead(200, { "content-type": responseType, ...length });
     const [first, second] = halve(pieces);
     for (const piece of first) await write(res, piece);
     if (pause !== undefined) {
@@ -126,12 +126,12 @@ async function startProvider(): Promise<Provider> {
 
   const { url, close } = await listen((req, res) => {
     req.resume();
-    req.on("end", () => void answer(res));
+    req.on("end", () => void respond(res));
   });
   return {
     url,
     close,
-    answerWith: (next) => (scenario = next),
+    respondWith: (next) => (scenario = next),
     pauseIn(next) {
       scenario = next;
       const reached = Promise.withResolvers<number>();

@@ -27,7 +27,7 @@ export const PRESENT_WORK: Readonly<Record<ScenarioName, WorkOfRequest>> = {
     handles: 0,
     heldBytes: 290_000,
   },
-  "4 MB of base64 in an answer": {
+  "4 MB of base64 in a response": {
     moreWritesThanReads: 0,
     // The first 8 KiB of a long item are parsed once, for what the item says about a failure.
     jsonParses: 9,

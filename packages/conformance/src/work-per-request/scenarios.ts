@@ -7,14 +7,14 @@ export interface Scenario {
   readonly path: string;
   readonly contentType: string;
   readonly body: Buffer;
-  readonly answerType: string;
+  readonly responseType: string;
   /** The pieces in which the provider writes its response. */
-  readonly answer: readonly Buffer[];
+  readonly response: readonly Buffer[];
 }
 
 const GENERATIONS = "/v1/images/generations";
 const EDITS = "/v1/images/edits";
-const URL_ANSWER = createResponse({
+const URL_RESPONSE = createResponse({
   url: `https://images.example.com/${"a".repeat(400)}`,
   size: "2048x2048",
 });
@@ -24,8 +24,8 @@ const base64Of = (bytes: number): string => Buffer.alloc(bytes, "calotype-").toS
 
 /** The kinds of requests whose work is counted. */
 export const SCENARIOS = {
-  small: ask({ n: 1, size: "2048x2048", response_format: "url" }, URL_ANSWER),
-  "4 MB of base64 in an answer": ask(
+  small: ask({ n: 1, size: "2048x2048", response_format: "url" }, URL_RESPONSE),
+  "4 MB of base64 in a response": ask(
     { response_format: "b64_json" },
     createResponse({ b64_json: base64Of(3 * MIB), size: "2048x2048" }),
   ),
@@ -40,25 +40,25 @@ export const SCENARIOS = {
   "a form with 3 files of 10 MB": {
     ...createForm(3, 10 * MIB),
     path: EDITS,
-    answerType: "application/json",
-    answer: URL_ANSWER,
+    responseType: "application/json",
+    response: URL_RESPONSE,
   },
   "JSON with 3 data URLs of 4 MB": ask(
     { image: Array.from({ length: 3 }, () => `data:image/png;base64,${base64Of(3 * MIB)}`) },
-    URL_ANSWER,
+    URL_RESPONSE,
   ),
 } as const satisfies Record<string, Scenario>;
 
 /** Names a scenario. */
 export type ScenarioName = keyof typeof SCENARIOS;
 
-function ask(fields: object, answer: readonly Buffer[]): Scenario {
+function ask(fields: object, response: readonly Buffer[]): Scenario {
   return {
     path: GENERATIONS,
     contentType: "application/json",
     body: Buffer.from(JSON.stringify({ model: "seedream-4-5-test", prompt: PROMPT, ...fields })),
-    answerType: answer.length === 1 ? "application/json" : "text/event-stream",
-    answer,
+    responseType: response.length === 1 ? "application/json" : "text/event-stream",
+    response,
   };
 }
 

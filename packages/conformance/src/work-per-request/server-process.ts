@@ -90,11 +90,11 @@ async function obey(order: Order): Promise<unknown> {
 
 new PerformanceObserver((list) => (collections += list.getEntries().length)).observe({ entryTypes: ["gc"] });
 process.on("message", (order: Order) => {
-  void obey(order).then((answer) => process.send?.({ answer }));
+  void obey(order).then((response) => process.send?.({ response }));
 });
 process.on("disconnect", () => process.exit());
 
 const server = createServer(toNodeHandler(gateway));
 server.keepAliveTimeout = 0;
 server.on("connection", (socket) => clients.add(socket));
-server.listen(0, "127.0.0.1", () => process.send?.({ answer: server.address() }));
+server.listen(0, "127.0.0.1", () => process.send?.({ response: server.address() }));

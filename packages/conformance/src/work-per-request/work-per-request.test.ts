@@ -6,7 +6,7 @@ import { SCENARIOS, type Scenario, type ScenarioName } from "./scenarios.js";
 /** The number of requests for a mean. Small requests vary more than large ones. */
 const REQUESTS: Readonly<Record<ScenarioName, number>> = {
   small: 50,
-  "4 MB of base64 in an answer": 2,
+  "4 MB of base64 in a response": 2,
   "100 events of 500 B": 2,
   "10 events of 1 MB": 2,
   "a form with 3 files of 10 MB": 1,

@@ -19,7 +19,7 @@ export interface Work {
 }
 
 /**
- * What the process of the gateway is told. `stop counting` is answered with its {@link Work}; `stop
+ * What the process of the gateway is told. `stop counting` gets its {@link Work}; `stop
  * allocating` with
  * the bytes that its heap has taken, or nothing where a collection took some of them back; `tell what is
  * held` with

@@ -145,12 +145,15 @@ describe("the operator's function", () => {
   });
 
   it("fails without quoting the key", async () => {
-    const database = Object.assign(new Error(`no answer: where key = ${KEY} or hash = ${hashApiKey(KEY)}`), {
-      parameters: [KEY],
-    });
+    const database = Object.assign(
+      new Error(`no response: where key = ${KEY} or hash = ${hashApiKey(KEY)}`),
+      {
+        parameters: [KEY],
+      },
+    );
     const authenticate = authenticateBy(findByOperator(() => Promise.reject(database), RULES));
     const error: unknown = await authenticate(headers(`Bearer ${KEY}`)).catch((reason: unknown) => reason);
-    expect(error).toMatchObject({ message: "no answer: where key = *** or hash = ***" });
+    expect(error).toMatchObject({ message: "no response: where key = *** or hash = ***" });
     expect(inspect(error, { depth: Infinity, showHidden: true }).includes(KEY)).toBe(false);
   });
 

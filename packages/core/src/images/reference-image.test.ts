@@ -83,7 +83,7 @@ describe("an image of 60 MB", () => {
     try {
       read(value);
     } catch {
-      // A refusal is as good an answer.
+      // A refusal is as good a response.
     }
     expect(performance.now() - start).toBeLessThan(2_000);
   });

@@ -183,7 +183,7 @@ describe("the temporary file", () => {
     expect(["read", "EBADF"]).toContain(await reading);
   });
 
-  it.each(["open", "write"])("answers 503 with Retry-After if its %s fails", async (at) => {
+  it.each(["open", "write"])("responds with 503 with Retry-After if its %s fails", async (at) => {
     const cause = Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
     let closed = 0;
     const full: TemporaryFile = {

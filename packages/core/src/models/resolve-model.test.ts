@@ -43,9 +43,9 @@ describe("a service model that is mapped to an endpoint id", () => {
         },
       ],
     });
-    const answer = await post({ model: "seedream-4-5-251128", prompt: "x", size });
-    expect(answer.status).toBe(status);
-    const { error } = answer.body;
+    const response = await post({ model: "seedream-4-5-251128", prompt: "x", size });
+    expect(response.status).toBe(status);
+    const { error } = response.body;
     expect(isJsonObject(error) ? error["param"] : undefined).toBe(param);
     expect(calls.map(({ body }) => body["model"])).toEqual(status === 200 ? ["ep-20260101-abcde"] : []);
   });
@@ -83,9 +83,9 @@ describe("the model of a request", () => {
     ["x".repeat(1_000), 404, `The model ${"x".repeat(128)} does not exist.`],
   ])("is refused if it is %j", async (model, status, message) => {
     const { post, calls } = createTestGateway(undefined, options);
-    const answer = await post({ model, prompt: "x" });
-    expect(answer.status).toBe(status);
-    expect(answer.body).toEqual({
+    const response = await post({ model, prompt: "x" });
+    expect(response.status).toBe(status);
+    expect(response.body).toEqual({
       error: {
         message,
         type: "invalid_request_error",
@@ -105,8 +105,8 @@ describe("the model of a request", () => {
     ["with a whole one", "p😀", 200],
   ])("has a valid name in a series: %s", async (_what, rest, status) => {
     const { post, calls } = createTestGateway(undefined, options);
-    const answer = await post({ model: `image-edit-${rest}`, prompt: "x", image: "https://x/y" });
-    expect(answer.status).toBe(status);
+    const response = await post({ model: `image-edit-${rest}`, prompt: "x", image: "https://x/y" });
+    expect(response.status).toBe(status);
     expect(calls).toHaveLength(status === 200 ? 1 : 0);
   });
 
@@ -123,9 +123,9 @@ describe("the model of a request", () => {
       callers: undefined,
       authenticate: () => ({ id: "me", models }),
     });
-    const answer = await post({ model, prompt: "x" });
-    expect(answer.status).toBe(status);
-    expect(answer.body["error"] ?? "none").toEqual(
+    const response = await post({ model, prompt: "x" });
+    expect(response.status).toBe(status);
+    expect(response.body["error"] ?? "none").toEqual(
       status === 200
         ? "none"
         : {

@@ -271,30 +271,29 @@ export function createSpeller(keys: readonly string[]): (name: string) => string
   };
 }
 
-/** So many answers are kept, for no key longer than this: clients send what they like, and a series has endless names. */
+/** The maximum number of results, and the maximum length of a key: clients can send any number of names of any length. */
 const CAPACITY = 1_000;
 const MAX_KEY_LENGTH = 256;
 
 /**
- * The same pure function, which works out once what it is asked for again and again. Of its answers it keeps the
- * latest; `undefined`, which is what was not found, is not kept.
+ * Caches the latest results of a pure function. `undefined`, which means that nothing was found, is not cached.
  *
- * @param keyOf what tells one input from another; the input itself where it is a text or a number
+ * @param keyOf returns a value that identifies the input; needed unless the input is a string or a number
  */
-export function remember<Input, Answer>(
-  answer: (input: Input) => Answer,
+export function remember<Input, Result>(
+  compute: (input: Input) => Result,
   keyOf: (input: Input) => unknown = (input) => input,
-): (input: Input) => Answer {
-  const answers = new Map<unknown, Answer>();
+): (input: Input) => Result {
+  const results = new Map<unknown, Result>();
   return (input) => {
     const key = keyOf(input);
-    const known = answers.get(key);
+    const known = results.get(key);
     if (known !== undefined) return known;
-    const found = answer(input);
+    const found = compute(input);
     if (found === undefined || (typeof key === "string" && key.length > MAX_KEY_LENGTH)) return found;
-    const [oldest] = answers.keys();
-    if (answers.size >= CAPACITY) answers.delete(oldest);
-    answers.set(key, found);
+    const [oldest] = results.keys();
+    if (results.size >= CAPACITY) results.delete(oldest);
+    results.set(key, found);
     return found;
   };
 }

@@ -59,7 +59,7 @@ export interface GatewayOptions {
   /** The largest JSON response of a provider that is read, in bytes. Default 256 MiB. */
   maxUpstreamResponseBytes?: number | undefined;
   /**
-   * Sends a comment into a stream that was silent for so many seconds. The silence before the provider's answer
+   * Sends a comment into a stream that was silent for so many seconds. The silence before the provider's response
    * begins is not filled: until then it may still be an error. Default: none.
    */
   heartbeatSeconds?: number | undefined;
@@ -90,7 +90,7 @@ export interface GatewayOptions {
   onUsage?: ((record: UsageRecord) => unknown) | undefined;
   /** Called once for each request that failed, whoever's fault it was. What it throws is logged. */
   onError?: ((event: FailureEvent) => unknown) | undefined;
-  /** Called once for each request when its answer begins. What it throws is logged. */
+  /** Called once for each request when its response begins. What it throws is logged. */
   onRequest?: ((event: RequestEvent) => unknown) | undefined;
   /** Default: lines of JSON on the error stream. */
   logger?: Logger | undefined;
@@ -113,9 +113,9 @@ export interface BillingOptions {
 
 /** How long and how much is kept for repeated requests. */
 export interface IdempotencyOptions {
-  /** Seconds that an answer is kept. Default 86,400, a day. */
+  /** Seconds that a response is kept. Default 86,400, a day. */
   readonly seconds: number;
-  /** Answers above this size are not kept, and a repeat is refused. Bytes. Default 256 KiB. */
+  /** The largest response that is stored, in bytes. A repeat of a request with a larger one is refused. Default 256 KiB. */
   readonly maxResponseBytes: number;
 }
 

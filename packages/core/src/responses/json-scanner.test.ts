@@ -189,7 +189,7 @@ describe("a scanner of JSON", () => {
     );
   });
 
-  it("takes 64 levels, as many as are read of a whole answer", () => {
+  it("takes 64 levels, as many as are read of a whole response", () => {
     const { scanner, members } = scanText(`{"a":${"[".repeat(63)}${"]".repeat(63)}}`);
     expect(scanner.status()).toBe("complete");
     expect(members).toHaveLength(1);

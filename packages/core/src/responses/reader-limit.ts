@@ -120,7 +120,7 @@ class WatchedBody implements AsyncIterableIterator<Uint8Array, undefined>, Watch
   }
 
   readonly #receive = ({ done, value }: IteratorResult<Uint8Array, unknown>): Chunk => {
-    this.#countAnswered();
+    this.#countResponses();
     if (done !== true) this.#ready.push(...splitChunk(value));
     else this.#leaveWatch();
     // If two reads are pending, all pieces of the first read's chunk come before the chunk of the second read.
@@ -129,12 +129,12 @@ class WatchedBody implements AsyncIterableIterator<Uint8Array, undefined>, Watch
   };
 
   readonly #fail = (error: unknown): never => {
-    this.#countAnswered();
+    this.#countResponses();
     this.#leaveWatch();
     throw error;
   };
 
-  #countAnswered(): void {
+  #countResponses(): void {
     this.#pending--;
     if (this.#pending > 0) return;
     this.quietSince = HEARD;

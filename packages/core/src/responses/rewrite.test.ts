@@ -10,7 +10,7 @@ import {
   tuple,
 } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { SEEDREAM_ANSWER } from "../families/seedream/response.js";
+import { SEEDREAM_RESPONSE } from "../families/seedream/response.js";
 import { seedream } from "../families/seedream/seedream.js";
 import { anyJsonText, anyObjectText, anyStringText } from "../testing/any-json-text.js";
 import { cutBytes, cutEvery } from "../testing/cut-bytes.js";
@@ -42,7 +42,7 @@ const REQUEST: ImageRequest = {
 };
 
 function createRewriter(options: RewriterOptions = {}): ResponseRewriter {
-  return createResponseRewriter({ shape: SEEDREAM_ANSWER, model: MODEL, now: NOW, ...options });
+  return createResponseRewriter({ shape: SEEDREAM_RESPONSE, model: MODEL, now: NOW, ...options });
 }
 
 type RewriterOptions = Partial<Pick<RewriteOptions, "isNative" | "maxHeldBytes" | "convertsLinks">>;
@@ -152,14 +152,14 @@ const member = oneof(
   { weight: 1, arbitrary: tuple(constantFrom('"data"', '"extra"', '"tools"'), anyJsonText) },
   { weight: 2, arbitrary: tuple(small(anyStringText), anyJsonText) },
 );
-const answer = anyObjectText(member);
+const response = anyObjectText(member);
 const places = array(integer({ min: 0, max: 8_000 }), { maxLength: 12 });
 
-describe("an answer rewritten as it comes", () => {
-  it("is the one that is made of a whole answer, and says the same facts", () => {
-    let answers = 0;
+describe("a response rewritten as it comes", () => {
+  it("is the one that is made of a whole response, and says the same facts", () => {
+    let responses = 0;
     assert(
-      property(answer, places, (text, cuts) => {
+      property(response, places, (text, cuts) => {
         const bytes = encoder.encode(text);
         const { facts, body } = renderPlainly(text);
         // Byte by byte only where that is not too long a list.
@@ -173,16 +173,16 @@ describe("an answer rewritten as it comes", () => {
           expect(rewritten.facts).toEqual(facts);
           expect(body === undefined ? body : normalize(rewritten.text)).toEqual(body);
         }
-        if (body !== undefined) answers++;
+        if (body !== undefined) responses++;
       }),
       { numRuns: 400, seed: 20261121 },
     );
-    expect(answers).toBeGreaterThan(100);
+    expect(responses).toBeGreaterThan(100);
   });
 
   it("has the same bytes however it comes", () => {
     assert(
-      property(answer, places, (text, cuts) => {
+      property(response, places, (text, cuts) => {
         const bytes = encoder.encode(text);
         const whole = rewrite([bytes], { maxHeldBytes: HELD });
         expect(rewrite(cutBytes(bytes, cuts), { maxHeldBytes: HELD }).text).toBe(whole.text);
@@ -193,7 +193,7 @@ describe("an answer rewritten as it comes", () => {
 
   it("is untouched on the native endpoint, and says the same facts", () => {
     assert(
-      property(answer, places, (text, cuts) => {
+      property(response, places, (text, cuts) => {
         const rewritten = rewrite(cutBytes(encoder.encode(text), cuts), {
           isNative: true,
           maxHeldBytes: HELD,
@@ -286,7 +286,7 @@ describe("an answer rewritten as it comes", () => {
   });
 
   it("says where the request id stands, where the family names a place", () => {
-    const shape = { ...SEEDREAM_ANSWER, requestId: "request_id" };
+    const shape = { ...SEEDREAM_RESPONSE, requestId: "request_id" };
     const rewriter = createResponseRewriter({ shape, model: MODEL, now: NOW });
     rewriter.push(encoder.encode('{"request_id":"0217"}'));
     expect(rewriter.facts.upstreamRequestId).toBe("0217");
@@ -388,7 +388,7 @@ describe("an image that is a link", () => {
   });
 });
 
-/** Chunks of an answer whose pictures are so many bytes of base64. */
+/** Chunks of a response whose pictures are so many bytes of base64. */
 function pictureChunks(bytes: number): readonly Uint8Array[] {
   const text = `{"model":"m","created":5,"data":[{"b64_json":"${"A".repeat(bytes)}","size":"1x1"}],"usage":{"generated_images":1}}`;
   return cutEvery(encoder.encode(text), 64 * 1024);
@@ -397,7 +397,7 @@ function pictureChunks(bytes: number): readonly Uint8Array[] {
 describe.each([
   ["on /v1", false],
   ["on the native endpoint", true],
-])("an answer of 32 MB %s", (_where, isNative) => {
+])("a response of 32 MB %s", (_where, isNative) => {
   it("goes through in no time, in the provider's own memory", () => {
     const chunks = pictureChunks(32 * MIB);
     const rewriter = createRewriter({ isNative });

@@ -9,8 +9,8 @@ import type { GatewayOptions } from "../options/options.js";
 import { createScriptedSource, endedSource, type ScriptedSource } from "../testing/scripted-source.js";
 import { startServer } from "../testing/start-server.js";
 import {
-  ARK_ANSWER,
   ARK_KEY,
+  ARK_RESPONSE,
   createPost,
   createTestGateway,
   type TestGateway,
@@ -55,11 +55,11 @@ function pricedAt(price: ModelDetails): Pick<GatewayOptions, "models" | "billing
 }
 
 interface StreamGateway extends TestGateway {
-  /** Asks for the stream; the answer's body is not read. */
+  /** Asks for the stream; the response's body is not read. */
   readonly ask: (body?: object, host?: Parameters<TestGateway["gateway"]["fetch"]>[1]) => Promise<Response>;
 }
 
-/** A gateway whose provider answers with the source's events. */
+/** A gateway whose provider responds with the source's events. */
 function startGateway(
   source: ScriptedSource,
   options: Partial<GatewayOptions> & { readonly dependencies?: Partial<Dependencies> } = {},
@@ -331,7 +331,7 @@ describe("the charge of a stream", () => {
   });
 });
 
-describe("the answer of a stream", () => {
+describe("the response of a stream", () => {
   it("is the provider's own bytes under headers that keep proxies from holding them back", async () => {
     const text = `${image(0)}event: image_generation.partial_image\r\ndata: {}\r\n\r\n${completed(usageOf(1, 1))}${DONE}`;
     const { ask } = startGateway(endedSource(text));
@@ -510,7 +510,7 @@ describe("gateway.close()", () => {
   });
 });
 
-describe("a host that stops with its answer", () => {
+describe("a host that stops with its response", () => {
   it("is told to wait until a stream is settled, its client there or not", async () => {
     const source = createScriptedSource(image(0));
     const { ask, records } = startGateway(source);
@@ -525,7 +525,7 @@ describe("a host that stops with its answer", () => {
   });
 });
 
-describe("an answer of another kind than was asked for", () => {
+describe("a response of another kind than was asked for", () => {
   const arkUsage = { generated_images: 1, output_tokens: 16_384, total_tokens: 16_384 };
 
   it.each(["/v1/images/generations", "/api/v3/images/generations"])(
@@ -536,7 +536,7 @@ describe("an answer of another kind than was asked for", () => {
       const response = await gateway.fetch(new Request(`http://gateway.test${path}`, post));
       expect(response.status).toBe(200);
       expect(response.headers.get("content-type")).toBe("application/json");
-      expect(await response.json()).toMatchObject({ data: ARK_ANSWER.data });
+      expect(await response.json()).toMatchObject({ data: ARK_RESPONSE.data });
       expect(records).toMatchObject([{ charge: "0.04", usage: arkUsage }]);
     },
   );
@@ -585,7 +585,7 @@ describe("an answer of another kind than was asked for", () => {
   it.each(["\uFEFF", "", " \r\n"])(
     "JSON after %j that is labelled as events is relayed as it came and charged once, however it is cut",
     async (before) => {
-      const text = before + JSON.stringify(ARK_ANSWER);
+      const text = before + JSON.stringify(ARK_RESPONSE);
       for (let cut = 1; cut < text.length; cut++) {
         const source = createScriptedSource(text.slice(0, cut), text.slice(cut));
         source.end();
@@ -597,7 +597,7 @@ describe("an answer of another kind than was asked for", () => {
   );
 
   it("JSON that is labelled as events and breaks off is told, and gets no event or comment into it", async () => {
-    const text = JSON.stringify(ARK_ANSWER, null, 1).slice(0, 200);
+    const text = JSON.stringify(ARK_RESPONSE, null, 1).slice(0, 200);
     const source = createScriptedSource(`${text}\n\n`);
     const { ask, records } = startGateway(source, { ...pricedAt(BY_REQUEST), heartbeatSeconds: 0.01 });
     const reader = (await ask()).body?.getReader();
@@ -611,11 +611,11 @@ describe("an answer of another kind than was asked for", () => {
 
   it("JSON that a fetch has decompressed is served, though the header is still there", async () => {
     const { gateway, records } = createTestGateway(
-      () => Response.json(ARK_ANSWER, { headers: { "content-encoding": "gzip" } }),
+      () => Response.json(ARK_RESPONSE, { headers: { "content-encoding": "gzip" } }),
       pricedAt(BY_REQUEST),
     );
     const response = await gateway.fetch(createPost({ model: MODEL, prompt: "x" }));
-    expect(await response.json()).toMatchObject({ data: ARK_ANSWER.data });
+    expect(await response.json()).toMatchObject({ data: ARK_RESPONSE.data });
     expect(records).toMatchObject([{ charge: "0.04" }]);
   });
 
@@ -671,9 +671,9 @@ describe("an answer of another kind than was asked for", () => {
     [500, { error: { code: "InternalServiceError", message: "No." } }, 502],
   ])("a refusal of %i before the stream begins is an HTTP error", async (status, body, answered) => {
     const { post, records } = createTestGateway(() => Response.json(body, { status }), pricedAt(BY_REQUEST));
-    const answer = await post(REQUEST);
-    expect(answer.status).toBe(answered);
-    expect(answer.body).toMatchObject({ error: { code: body.error.code } });
+    const response = await post(REQUEST);
+    expect(response.status).toBe(answered);
+    expect(response.body).toMatchObject({ error: { code: body.error.code } });
     expect(records).toMatchObject([{ charge: "0" }]);
   });
 });
@@ -732,7 +732,7 @@ describe("a stream over sockets", () => {
     for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
   });
 
-  /** A gateway on Node's own transport, in front of a provider that answers as the test writes. */
+  /** A gateway on Node's own transport, in front of a provider that responds as the test writes. */
   async function start(write: (response: ServerResponse) => void, idleMs = 5_000) {
     const closed = Promise.withResolvers<void>();
     const server = await startServer((request, response) => {
@@ -788,8 +788,8 @@ describe("a stream over sockets", () => {
     const { ask, records } = await start((response) =>
       response.write(image(0).slice(0, -2), () => response.destroy()),
     );
-    const answer = await ask();
-    await expect(answer.text()).rejects.toMatchObject({ name: "TransportError", reason: "broken" });
+    const response = await ask();
+    await expect(response.text()).rejects.toMatchObject({ name: "TransportError", reason: "broken" });
     expect(records).toMatchObject([{ charge: "0", errorCode: "upstream_invalid_response" }]);
   });
 

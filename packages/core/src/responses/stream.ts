@@ -261,7 +261,7 @@ class MislabelledJson {
 }
 
 function unreadableError(upstreamRequestId: string | undefined): GatewayError {
-  const message = "The provider answered with a stream, which this model does not offer.";
+  const message = "The provider responded with a stream, which this model does not offer.";
   return new GatewayError("upstream_invalid_response", message, { upstreamRequestId, shouldRetry: false });
 }
 

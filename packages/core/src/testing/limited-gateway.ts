@@ -34,9 +34,9 @@ export function openLimited({ limits, own, options, provider }: LimitSettings): 
   return { ...opened, clock };
 }
 
-/** The statuses of answers, in their order. */
-export function statusesOf(answers: readonly { readonly status: number }[]): readonly number[] {
-  return answers.map(({ status }) => status);
+/** The statuses of responses, in their order. */
+export function statusesOf(responses: readonly { readonly status: number }[]): readonly number[] {
+  return responses.map(({ status }) => status);
 }
 
 /** The values of these headers. */

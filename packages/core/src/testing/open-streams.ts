@@ -1,7 +1,7 @@
 import { createScriptedSource, type ScriptedSource } from "./scripted-source.js";
 import type { Provider } from "./test-gateway.js";
 
-/** A provider that answers each call with a stream, which goes on until the test ends it. */
+/** A provider that responds to each call with a stream, which goes on until the test ends it. */
 export interface OpenStreams {
   readonly provider: Provider;
   /** Ends the oldest stream that is open, after one image. */

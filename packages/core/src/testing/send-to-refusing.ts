@@ -1,6 +1,6 @@
-import { ARK_ANSWER, createTestGateway, DASHSCOPE_ANSWER } from "./test-gateway.js";
+import { ARK_RESPONSE, createTestGateway, DASHSCOPE_RESPONSE } from "./test-gateway.js";
 
-/** How one error answer of a provider came out of a gateway with two channels. */
+/** How one error response of a provider came out of a gateway with two channels. */
 export interface RefusalOutcome {
   readonly status: number;
   readonly error: unknown;
@@ -12,13 +12,13 @@ export interface RefusalOutcome {
   readonly recordedStatus: number | undefined;
 }
 
-/** Answers the first call with the refusal and every later one with success, or all with the refusal. */
+/** Responds to the first call with the refusal and every later one with success, or all with the refusal. */
 export async function sendToRefusing(
   family: "seedream" | "qwen-image",
   refusal: { readonly status: number; readonly body: unknown; readonly headers?: Record<string, string> },
   isEverywhere: boolean,
 ): Promise<RefusalOutcome> {
-  const success = family === "seedream" ? ARK_ANSWER : DASHSCOPE_ANSWER;
+  const success = family === "seedream" ? ARK_RESPONSE : DASHSCOPE_RESPONSE;
   let asked = 0;
   const { post, calls, records } = createTestGateway(
     () => {

@@ -58,7 +58,7 @@ export interface SimulationOptions {
   /** What a channel does with a key at a time, in milliseconds from the start. */
   readonly behave: (channel: string, key: string, ms: number) => Behaviour;
   readonly random?: () => number;
-  /** From the call to its answer. */
+  /** From the call to its response. */
   readonly latencyMs?: number;
 }
 
@@ -131,7 +131,7 @@ export function simulateChannels(options: SimulationOptions): Simulation {
       calls.push(call);
       if (latencyMs > 0) await time.sleep(latencyMs);
       call.endedAt = elapsed();
-      return answer(call.behaviour);
+      return responseOf(call.behaviour);
     },
     download: () => Promise.reject(new TransportError("unreachable", undefined)),
     close: () => Promise.resolve(),
@@ -217,7 +217,7 @@ function findCooldowns(
   return ids.flatMap((healthId) => (healthId === undefined ? [] : (health.cooldownOf(healthId) ?? [])));
 }
 
-function answer(behaviour: Behaviour): TransportResponse {
+function responseOf(behaviour: Behaviour): TransportResponse {
   if (behaviour === "unreachable" || behaviour === "timeout" || behaviour === "broken") {
     throw new TransportError(behaviour, undefined);
   }

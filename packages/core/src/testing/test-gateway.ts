@@ -4,7 +4,7 @@ import { createGateway, type Gateway } from "../gateway.js";
 import type { GatewayOptions } from "../options/options.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
 
-/** The keys that no answer, log or record may show. */
+/** The keys that no response, log or record may show. */
 export const CALLER_KEY = "caller-canary-b1946ac9";
 export const ARK_KEY = "ark-canary-7d793037";
 export const DASHSCOPE_KEY = "dashscope-canary-0a076734";
@@ -20,11 +20,11 @@ interface SentCall {
   readonly body: JsonObject;
 }
 
-/** A provider: its answer to a call, or a throw for a connection that fails. */
+/** A provider: its response to a call, or a throw for a connection that fails. */
 export type Provider = (call: SentCall) => Response | Promise<Response>;
 
 /** What a client got. */
-export interface Answer {
+export interface ReadResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -48,19 +48,19 @@ export interface TestGateway {
   readonly unresolved: readonly (UnresolvedRecord | ReleasedRecord)[];
   readonly logs: readonly LogLine[];
   /** Posts JSON (or a text or bytes as they are) with the caller's key. */
-  readonly post: (body: unknown, headers?: Record<string, string>) => Promise<Answer>;
+  readonly post: (body: unknown, headers?: Record<string, string>) => Promise<ReadResponse>;
   /** The same, to the native endpoint. */
-  readonly postNative: (body: unknown) => Promise<Answer>;
+  readonly postNative: (body: unknown) => Promise<ReadResponse>;
 }
 
-export const ARK_ANSWER = {
+export const ARK_RESPONSE = {
   model: "ep-20260101-abcde",
   created: 1_763_683_200,
   data: [{ url: "https://ark.test/1.png", size: "2048x2048" }],
   usage: { generated_images: 1, output_tokens: 16_384, total_tokens: 16_384 },
 };
 
-export const DASHSCOPE_ANSWER = {
+export const DASHSCOPE_RESPONSE = {
   output: {
     choices: [
       {
@@ -75,7 +75,7 @@ export const DASHSCOPE_ANSWER = {
 
 /** Both providers in good health. */
 const healthyProvider: Provider = ({ url }) =>
-  Response.json(url.includes("multimodal-generation") ? DASHSCOPE_ANSWER : ARK_ANSWER);
+  Response.json(url.includes("multimodal-generation") ? DASHSCOPE_RESPONSE : ARK_RESPONSE);
 
 /** What `fetch` throws when nothing listens. */
 export function refusedConnection(): TypeError {
@@ -128,9 +128,9 @@ export function createTestGateway(
     dependencies,
   );
   const post: TestGateway["post"] = async (body, headers = {}) =>
-    readAnswer(await gateway.fetch(createPost(body, headers)));
+    readResponse(await gateway.fetch(createPost(body, headers)));
   const postNative: TestGateway["postNative"] = async (body) =>
-    readAnswer(await gateway.fetch(new Request(NATIVE, createPost(body))));
+    readResponse(await gateway.fetch(new Request(NATIVE, createPost(body))));
   return { gateway, calls, records, unresolved, logs, post, postNative };
 }
 
@@ -143,7 +143,7 @@ export function createPost(body: unknown, headers: Record<string, string> = {}):
   });
 }
 
-export async function readAnswer(response: Response): Promise<Answer> {
+export async function readResponse(response: Response): Promise<ReadResponse> {
   const text = await response.text();
   return { status: response.status, headers: response.headers, text, body: toObject(text) };
 }

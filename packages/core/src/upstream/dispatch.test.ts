@@ -4,7 +4,7 @@ import type { Dependencies } from "../assemble.js";
 import { seedream } from "../families/seedream/seedream.js";
 import type { GatewayOptions } from "../options/options.js";
 import {
-  ARK_ANSWER,
+  ARK_RESPONSE,
   createTestGateway,
   type Provider,
   refusedConnection,
@@ -22,8 +22,8 @@ type Behaviour =
   | number
   | readonly [status: number, code: string];
 
-const answers: Record<Extract<Behaviour, string>, () => Response> = {
-  ok: () => Response.json(ARK_ANSWER),
+const responses: Record<Extract<Behaviour, string>, () => Response> = {
+  ok: () => Response.json(ARK_RESPONSE),
   refused: () => {
     throw refusedConnection();
   },
@@ -41,7 +41,7 @@ const answers: Record<Extract<Behaviour, string>, () => Response> = {
 };
 
 function behave(behaviour: Behaviour): Response {
-  if (typeof behaviour === "string") return answers[behaviour]();
+  if (typeof behaviour === "string") return responses[behaviour]();
   const [status, code] = typeof behaviour === "number" ? [behaviour, "SomeCode"] : behaviour;
   return Response.json({ error: { code, message: `It is ${status}.` } }, { status });
 }
@@ -115,7 +115,7 @@ describe("a second channel", () => {
     ["reset", 502],
     ["cut", 502],
     ["html", 502],
-  ])("is not tried after %j, which is answered with %i", async (first, status) => {
+  ])("is not tried after %j, which gets %i", async (first, status) => {
     const { post, calls, records } = createChain([first, "ok"]);
     expect(await post(body)).toMatchObject({ status });
     expect(calls).toHaveLength(1);
@@ -158,10 +158,10 @@ describe("a second channel", () => {
 describe("when every channel fails", () => {
   it("because our keys are refused, the client reads 401 and the operator is told", async () => {
     const { post, logs, records } = createChain([401, 403, [404, "ModelNotOpen"]]);
-    const answer = await post(body);
-    expect(answer.status).toBe(401);
-    expect(answer.headers.get("x-should-retry")).toBe("false");
-    expect(answer.body).toEqual({
+    const response = await post(body);
+    expect(response.status).toBe(401);
+    expect(response.headers.get("x-should-retry")).toBe("false");
+    expect(response.body).toEqual({
       error: {
         message:
           "No channel of this model is accepted by its provider at the moment. The operator has been told.",
@@ -186,10 +186,10 @@ describe("when every channel fails", () => {
     ["rate after keys", [401, 429], 429, null, "5"],
     ["overload", [503, 503], 502, null, null],
     ["no connection", ["refused", "refused"], 502, null, null],
-  ])("the answer tells of %s", async (_what, behaviours, status, shouldRetry, retryAfter) => {
-    const { headers, ...answer } = await createChain(behaviours).post(body);
+  ])("the response tells of %s", async (_what, behaviours, status, shouldRetry, retryAfter) => {
+    const { headers, ...response } = await createChain(behaviours).post(body);
     expect({
-      status: answer.status,
+      status: response.status,
       retry: headers.get("x-should-retry"),
       after: headers.get("retry-after"),
     }).toEqual({
@@ -202,8 +202,8 @@ describe("when every channel fails", () => {
   it.each<[readonly Behaviour[]]>([[["reset", "refused"]], [["reset", 429]], [[500, 503, 401]]])(
     "%j forbids a repeat, since an image may have been made",
     async (behaviours) => {
-      const answer = await createChain(behaviours, { retryUnsafe: true }).post(body);
-      expect(answer.headers.get("x-should-retry")).toBe("false");
+      const response = await createChain(behaviours, { retryUnsafe: true }).post(body);
+      expect(response.headers.get("x-should-retry")).toBe("false");
     },
   );
 
@@ -294,7 +294,7 @@ describe("over many requests", () => {
     expect(gateway.status().channels[0]).toEqual({ id: "channel-0", state: "ready" });
   });
 
-  it("an outage of every channel is not answered with a multiple of the traffic", async () => {
+  it("an outage of every channel does not get a multiple of the traffic", async () => {
     const { calls, post } = createChain([503, 503, 503, 503]);
     for (let requests = 0; requests < 50; requests++) await post(body);
     expect(calls.length).toBeLessThanOrEqual(50 + 10);

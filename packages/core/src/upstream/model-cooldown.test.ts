@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import { createMemoryAdmissionStore } from "../admission/memory-store.js";
 import type { GatewayOptions } from "../options/options.js";
 import {
-  ARK_ANSWER,
+  ARK_RESPONSE,
   createTestGateway,
-  DASHSCOPE_ANSWER,
+  DASHSCOPE_RESPONSE,
   type TestGateway,
 } from "../testing/test-gateway.js";
 
@@ -31,7 +31,7 @@ function createSite(refuse: Refuse, options: Partial<GatewayOptions> = {}): Site
   let now = 1_800_000_000_000;
   const gateway = createTestGateway(
     ({ headers, body }) =>
-      refuse({ key: keyOf(headers), model: String(body["model"]) }) ?? Response.json(ARK_ANSWER),
+      refuse({ key: keyOf(headers), model: String(body["model"]) }) ?? Response.json(ARK_RESPONSE),
     {
       models: { m: { family: "seedream" }, other: { family: "seedream" } },
       channels: [
@@ -106,7 +106,7 @@ describe("a model that one channel does not serve", () => {
     expect(site.gateway.status().channels[0]).toEqual({ id: "first", state: "ready" });
   });
 
-  it("and is served nowhere else is answered with the provider's status, code and message", async () => {
+  it("and is served nowhere else gets the provider's status, code and message", async () => {
     const site = createSite(gone);
     for (let requests = 0; requests < 3; requests++) {
       const { status, body } = await post(site);
@@ -126,7 +126,7 @@ describe("a model that one channel does not serve", () => {
     expect(native.body).toEqual({ error: { code: "InvalidEndpointOrModel.NotFound", message: "Because." } });
   });
 
-  it("and is over its rate elsewhere is answered with the 429, since that one passes", async () => {
+  it("and is over its rate elsewhere gets the 429, since that one passes", async () => {
     const codes: Record<string, Response> = {
       "key-first": refused(429, "AccountRateLimitExceeded"),
       "key-second": gone(),
@@ -208,7 +208,7 @@ describe("the names of a series", () => {
     const site = createTestGateway(
       ({ body }) =>
         body["model"] === "image-edit-max"
-          ? Response.json(DASHSCOPE_ANSWER)
+          ? Response.json(DASHSCOPE_RESPONSE)
           : Response.json({ code: "ModelNotFound", message: "No." }, { status: 404 }),
       { models: { "image-edit*": { family: "qwen-image" } }, channels, billing: undefined },
     );

@@ -6,7 +6,7 @@ import { describeChannels } from "../channels/status.js";
 import { qwenImage } from "../families/qwen-image/qwen-image.js";
 import { seedream } from "../families/seedream/seedream.js";
 import { createSecretMask } from "../redact.js";
-import { ARK_ANSWER, DASHSCOPE_ANSWER, refusedConnection } from "../testing/test-gateway.js";
+import { ARK_RESPONSE, DASHSCOPE_RESPONSE, refusedConnection } from "../testing/test-gateway.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
 import { type ChannelProbeParts, probeChannel } from "./probe-channel.js";
 import { createFetchTransport } from "./transport-fetch.js";
@@ -19,7 +19,7 @@ interface Bench {
 
 const KEYS = ["canary-key-one", "canary-key-two"] as const;
 
-function createBench(answer: (key: string) => Response, options: Partial<ChannelOptions> = {}): Bench {
+function createBench(respond: (key: string) => Response, options: Partial<ChannelOptions> = {}): Bench {
   let now = 1_800_000_000_000;
   const family = options.family === "qwen-image" ? qwenImage : seedream;
   const channel = createChannel({ id: "c", family: family.name, apiKey: KEYS[0], ...options }, family);
@@ -28,7 +28,7 @@ function createBench(answer: (key: string) => Response, options: Partial<Channel
     now += 1_500;
     const body: unknown = JSON.parse(typeof init.body === "string" ? init.body : "");
     if (isJsonObject(body)) sent.push(body);
-    return answer(new Headers(init.headers).get("authorization")?.slice("Bearer ".length) ?? "");
+    return respond(new Headers(init.headers).get("authorization")?.slice("Bearer ".length) ?? "");
   });
   const parts: ChannelProbeParts = {
     models: {
@@ -48,9 +48,9 @@ function createBench(answer: (key: string) => Response, options: Partial<Channel
   return { channel, parts, sent };
 }
 
-const makesImage = (): Response => Response.json(ARK_ANSWER);
+const makesImage = (): Response => Response.json(ARK_RESPONSE);
 
-const makesImageInMessages = (): Response => Response.json(DASHSCOPE_ANSWER);
+const makesImageInMessages = (): Response => Response.json(DASHSCOPE_RESPONSE);
 
 function refuse(status: number, code: string, message = ""): Response {
   return Response.json({ error: { code, message } }, { status });
@@ -97,14 +97,14 @@ describe("probeChannel", () => {
       model: "seedream-4-5-251128",
       upstreamModel: "ep-1",
       ok: true,
-      keys: [{ ok: true, index: 0, images: 1, usage: ARK_ANSWER.usage, durationMs: 1_500 }],
+      keys: [{ ok: true, index: 0, images: 1, usage: ARK_RESPONSE.usage, durationMs: 1_500 }],
     });
     expect(sent).toEqual([{ model: "ep-1", prompt: expect.any(String) }]);
   });
 
   it("reports no image if the response contains a failure, as for clients", async () => {
     const { channel, parts } = createBench(() =>
-      Response.json({ ...ARK_ANSWER, error: { code: "InternalServiceError", message: "No." } }),
+      Response.json({ ...ARK_RESPONSE, error: { code: "InternalServiceError", message: "No." } }),
     );
     expect(await probeChannel(channel, {}, parts)).toMatchObject({
       ok: false,
@@ -150,10 +150,10 @@ describe("probeChannel", () => {
       () => refuse(400, "InvalidParameter", "size"),
       { reason: "content", message: "size" },
     ],
-    ["an answer that is not JSON", () => new Response("<html>"), { reason: "broken", status: 200 }],
-    ["an answer past the limit", () => Response.json("x".repeat(20_000)), { reason: "broken", status: 200 }],
+    ["a response that is not JSON", () => new Response("<html>"), { reason: "broken", status: 200 }],
+    ["a response past the limit", () => Response.json("x".repeat(20_000)), { reason: "broken", status: 200 }],
     [
-      "an answer without an image",
+      "a response without an image",
       () => Response.json({ data: [{ error: { code: "Sensitive", message: "No." } }] }),
       { reason: "content", status: 200, code: "Sensitive", message: "No." },
     ],
@@ -164,8 +164,8 @@ describe("probeChannel", () => {
       },
       { reason: "unreachable", status: undefined, message: "refused" },
     ],
-  ])("reports %s", async (_what, answer, expected) => {
-    const { channel, parts } = createBench(answer);
+  ])("reports %s", async (_what, respond, expected) => {
+    const { channel, parts } = createBench(respond);
     const { ok, keys } = await probeChannel(channel, {}, parts);
     expect(ok).toBe(false);
     expect(keys).toMatchObject([{ ok: false, index: 0, durationMs: 1_500, ...expected }]);

@@ -16,17 +16,17 @@ describe("settlesWithin", () => {
   });
 
   it("is false for what does not", async () => {
-    const answer = settlesWithin(new Promise(() => undefined), 1_000);
+    const response = settlesWithin(new Promise(() => undefined), 1_000);
     await vi.advanceTimersByTimeAsync(1_000);
-    expect(await answer).toBe(false);
+    expect(await response).toBe(false);
     expect(vi.getTimerCount()).toBe(0);
   });
 
   it.each([2 ** 31, Infinity])("waits without a timer where there are %d ms", async (ms) => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const answer = settlesWithin(promise, ms);
+    const response = settlesWithin(promise, ms);
     expect(vi.getTimerCount()).toBe(0);
     resolve();
-    expect(await answer).toBe(true);
+    expect(await response).toBe(true);
   });
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { type Answer, type Bench, QWEN_IMAGE, qwenImageChannel } from "../bench.ts";
+import { type Bench, QWEN_IMAGE, qwenImageChannel, type ReadResponse } from "../bench.ts";
 import type { Check } from "../check.ts";
 import { expectMatch, read } from "../expect.ts";
 
@@ -23,11 +23,11 @@ export const downloads: readonly Check[] = [
   {
     name: "downloads the links of a provider on its own loopback origin",
     async run({ serve }) {
-      const answer = await serve().post(BODY);
-      expectMatch(answer.status, 200, "status");
-      const image = Buffer.from(String(read(answer.body, "data", 0, "b64_json")), "base64");
+      const response = await serve().post(BODY);
+      expectMatch(response.status, 200, "status");
+      const image = Buffer.from(String(read(response.body, "data", 0, "b64_json")), "base64");
       assert.equal(image.subarray(1, 4).toString(), "PNG");
-      assert.equal(read(answer.body, "extra", "errors"), undefined);
+      assert.equal(read(response.body, "extra", "errors"), undefined);
     },
   },
   {
@@ -61,17 +61,17 @@ export const downloads: readonly Check[] = [
 const BODY = { model: QWEN_IMAGE, prompt: "a red fox", size: "1328x1328", response_format: "b64_json" };
 
 /** What a client gets whose image the provider gave as this link. */
-function askForLink({ serve, addresses }: Bench, link: string): Promise<Answer> {
+function askForLink({ serve, addresses }: Bench, link: string): Promise<ReadResponse> {
   const channel = qwenImageChannel(addresses.scripted, `/link/${encodeURIComponent(link)}`);
   return serve({ models: { [QWEN_IMAGE]: { family: "qwen-image" } }, channels: [channel] }).post(BODY);
 }
 
 /** The image was made and is charged, so it stays as its link. */
-function expectNoImage({ status, body }: Answer, url: string): void {
+function expectNoImage({ status, body }: ReadResponse, url: string): void {
   expectMatch(
     { status, body },
     { status: 200, body: { data: [{ url }], extra: { errors: [{ code: "image_download_failed" }] } } },
-    `the answer for ${url}`,
+    `the response for ${url}`,
   );
 }
 

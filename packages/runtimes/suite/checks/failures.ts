@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Answer, SEEDREAM, seedreamChannel } from "../bench.ts";
+import { type ReadResponse, SEEDREAM, seedreamChannel } from "../bench.ts";
 import type { Check } from "../check.ts";
 import { expectMatch, waitFor } from "../expect.ts";
 
@@ -10,10 +10,10 @@ const SHORT = { connectSeconds: 1, firstByteSeconds: 0.2, idleSeconds: 0.2 };
 /** Providers that fail. */
 export const failures: readonly Check[] = [
   {
-    name: "answers 502 when the provider cannot be reached",
+    name: "responds with 502 when the provider cannot be reached",
     async run({ serve, addresses }) {
-      const answer = await serve({ models, channels: [seedreamChannel(addresses.closed)] }).post(BODY);
-      expectMatch(answer, { status: 502, body: { error: { type: "upstream_error" } } });
+      const response = await serve({ models, channels: [seedreamChannel(addresses.closed)] }).post(BODY);
+      expectMatch(response, { status: 502, body: { error: { type: "upstream_error" } } });
     },
   },
   {
@@ -46,7 +46,7 @@ export const failures: readonly Check[] = [
     },
   },
   {
-    name: "answers 504 when the provider's first byte is late",
+    name: "responds with 504 when the provider's first byte is late",
     async run({ serve, fail, asked, addresses }) {
       const channel = { ...seedreamChannel(addresses.emulator), timeouts: SHORT };
       const { post, records } = serve({ models, channels: [channel] });
@@ -57,7 +57,7 @@ export const failures: readonly Check[] = [
     },
   },
   {
-    name: "answers 504 when the provider's answer stalls",
+    name: "responds with 504 when the provider's response stalls",
     async run({ serve, fail, addresses }) {
       const timeouts = { ...SHORT, firstByteSeconds: 5 };
       const { post } = serve({ models, channels: [{ ...seedreamChannel(addresses.emulator), timeouts }] });
@@ -66,7 +66,7 @@ export const failures: readonly Check[] = [
     },
   },
   {
-    name: "answers 502 when the provider's answer is cut",
+    name: "responds with 502 when the provider's response is cut",
     async run({ serve, fail }) {
       const { post } = serve();
       await fail({ body: { cutAfterBytes: 40 }, times: 1 });
@@ -79,15 +79,15 @@ export const failures: readonly Check[] = [
       const { post } = serve();
       const code = "ModelAccountIpmRateLimitExceeded";
       await fail({ provider: "ark", code, retryAfterSeconds: 2, times: 1 });
-      const answer = await post(BODY);
-      expectMatch(answer, { status: 429, body: { error: { code, type: "rate_limit_error" } } });
-      assert.equal(answer.headers.get("retry-after"), "2");
+      const response = await post(BODY);
+      expectMatch(response, { status: 429, body: { error: { code, type: "rate_limit_error" } } });
+      assert.equal(response.headers.get("retry-after"), "2");
     },
   },
 ];
 
 /** An image may have been made: clients are told not to send the request again. */
-function expectNoRepeat(answer: Answer, status: number, code: string): void {
-  expectMatch(answer, { status, body: { error: { type: "upstream_error", code } } });
-  assert.equal(answer.headers.get("x-should-retry"), "false");
+function expectNoRepeat(response: ReadResponse, status: number, code: string): void {
+  expectMatch(response, { status, body: { error: { type: "upstream_error", code } } });
+  assert.equal(response.headers.get("x-should-retry"), "false");
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { CALLER_KEY, EDITS, GENERATIONS, readAnswer, SEEDREAM } from "../bench.ts";
+import { CALLER_KEY, EDITS, GENERATIONS, readResponse, SEEDREAM } from "../bench.ts";
 import type { Check } from "../check.ts";
 import { expectMatch } from "../expect.ts";
 
@@ -9,7 +9,7 @@ interface Refusal {
   readonly init: RequestInit;
   readonly status: number;
   readonly error: object;
-  /** Of the answer. */
+  /** Of the response. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -96,10 +96,10 @@ export const refusals: readonly Check[] = REFUSALS.map(
     name: `refuses ${what}`,
     async run({ serve, asked }) {
       const { send, records } = serve({ bodyLimits: { json: MAX_BYTES, form: MAX_BYTES } });
-      const answer = await readAnswer(await send(path, init));
-      expectMatch(answer, { status, body: { error: { message: /./, ...error } } });
-      expectMatch(answer.headers.get("x-request-id"), /^req_/, "x-request-id");
-      for (const [name, value] of Object.entries(headers)) assert.equal(answer.headers.get(name), value);
+      const response = await readResponse(await send(path, init));
+      expectMatch(response, { status, body: { error: { message: /./, ...error } } });
+      expectMatch(response.headers.get("x-request-id"), /^req_/, "x-request-id");
+      for (const [name, value] of Object.entries(headers)) assert.equal(response.headers.get(name), value);
       assert.deepEqual([records, await asked()], [[], []]);
     },
   }),

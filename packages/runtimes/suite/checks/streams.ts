@@ -51,7 +51,7 @@ export const streams: readonly Check[] = [
     },
   },
   {
-    name: "settles an answer, once, when its client leaves before it",
+    name: "settles a response, once, when its client leaves before it",
     async run(bench) {
       const served = bench.serve();
       await bench.fail({ latencyMs: 600, times: 1 });

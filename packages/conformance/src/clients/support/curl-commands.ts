@@ -7,7 +7,7 @@ export interface CurlCommand {
   /** Fields that the provider gets. It may get others too. */
   readonly sent: object;
   /** Fields of the response. It may have others too. */
-  readonly answer: object;
+  readonly response: object;
   readonly record: { readonly operation: string; readonly images: number; readonly charge: string };
 }
 
@@ -41,7 +41,7 @@ export const CURL_COMMANDS: readonly CurlCommand[] = [
       size: "2K",
       watermark: false,
     },
-    answer: { model: "seedream-4-0-250828", data: [{ ...link, size: "2048x2048" }], ...usage(1) },
+    response: { model: "seedream-4-0-250828", data: [{ ...link, size: "2048x2048" }], ...usage(1) },
     record: generate,
   },
   {
@@ -53,7 +53,7 @@ export const CURL_COMMANDS: readonly CurlCommand[] = [
       sequential_image_generation: "auto",
       sequential_image_generation_options: { max_images: 2 },
     },
-    answer: { data: [link, link], ...usage(2) },
+    response: { data: [link, link], ...usage(2) },
     record: { operation: "generate", images: 2, charge: "0.06" },
   },
   {
@@ -71,7 +71,7 @@ export const CURL_COMMANDS: readonly CurlCommand[] = [
       sequential_image_generation: "auto",
       sequential_image_generation_options: { max_images: 3 },
     },
-    answer: { data: [link, link, link], ...usage(3) },
+    response: { data: [link, link, link], ...usage(3) },
     record: { operation: "generate", images: 3, charge: "0.09" },
   },
   {
@@ -86,7 +86,7 @@ export const CURL_COMMANDS: readonly CurlCommand[] = [
     "guidance_scale": 2.5
   }'`,
     sent: { image: "https://example.com/cat.png", seed: 0, guidance_scale: 2.5 },
-    answer: { data: [link] },
+    response: { data: [link] },
     record: generate,
   },
   {
@@ -95,7 +95,7 @@ export const CURL_COMMANDS: readonly CurlCommand[] = [
   ${JSON_HEADERS} \
   -d @body.json`,
     sent: { image: ["https://example.com/a.png", "https://example.com/b.png"], response_format: "b64_json" },
-    answer: { data: [{ b64_json: expect.stringMatching(/^[\w+/]{100,}=*$/) }] },
+    response: { data: [{ b64_json: expect.stringMatching(/^[\w+/]{100,}=*$/) }] },
     record: generate,
   },
   {
@@ -107,7 +107,7 @@ export const CURL_COMMANDS: readonly CurlCommand[] = [
   -F image=@cat.png \
   -F size=1K`,
     sent: { prompt: "换成夜景", image: [CAT], size: "1K" },
-    answer: { model: "seedream-4-0-250828", data: [link], ...usage(1) },
+    response: { model: "seedream-4-0-250828", data: [link], ...usage(1) },
     record: edit,
   },
   {
@@ -119,7 +119,7 @@ export const CURL_COMMANDS: readonly CurlCommand[] = [
   -F image=@style.png -F "image=@cat.png;type=application/octet-stream" \
   -F n=2`,
     sent: { image: [STYLE, CAT], sequential_image_generation_options: { max_images: 2 } },
-    answer: { data: [link, link] },
+    response: { data: [link, link] },
     record: { operation: "edit", images: 2, charge: "0.06" },
   },
   {
@@ -131,7 +131,7 @@ export const CURL_COMMANDS: readonly CurlCommand[] = [
   -F "image[]=@cat.png" -F "image[]=@style.png" \
   -F "response_format=b64_json"`,
     sent: { image: [CAT, STYLE], response_format: "b64_json" },
-    answer: { data: [{ b64_json: expect.any(String) }] },
+    response: { data: [{ b64_json: expect.any(String) }] },
     record: edit,
   },
   {
@@ -142,7 +142,7 @@ export const CURL_COMMANDS: readonly CurlCommand[] = [
   -F "image[1]=@style.png" -F "image[0]=@cat.png" \
   -F "prompt=the cat in the style of the other"`,
     sent: { image: [CAT, STYLE] },
-    answer: { data: [link] },
+    response: { data: [link] },
     record: edit,
   },
   {
@@ -159,7 +159,7 @@ export const CURL_COMMANDS: readonly CurlCommand[] = [
     "watermark": false
   }'`,
     sent: { model: "doubao-seedream-4-0-250828", optimize_prompt_options: { mode: "fast" } },
-    answer: { model: "doubao-seedream-4-0-250828", data: [link, link], ...usage(2) },
+    response: { model: "doubao-seedream-4-0-250828", data: [link, link], ...usage(2) },
     record: { operation: "native", images: 2, charge: "0.06" },
   },
   {
@@ -186,7 +186,7 @@ export const CURL_COMMANDS: readonly CurlCommand[] = [
         negative_prompt: "模糊",
       },
     },
-    answer: {
+    response: {
       created: expect.any(Number),
       data: [{ ...link, revised_prompt: "" }],
       extra: { request_id: expect.any(String) },
@@ -213,7 +213,7 @@ export const CURL_COMMANDS: readonly CurlCommand[] = [
         ],
       },
     },
-    answer: { data: [link] },
+    response: { data: [link] },
     record: { operation: "generate", images: 1, charge: "0.05" },
   },
   {
@@ -248,7 +248,7 @@ export const CURL_COMMANDS: readonly CurlCommand[] = [
         ],
       },
     },
-    answer: { data: [{ b64_json: expect.stringMatching(/^iVBOR/) }] },
+    response: { data: [{ b64_json: expect.stringMatching(/^iVBOR/) }] },
     record: { operation: "generate", images: 1, charge: "0.05" },
   },
 ];

@@ -21,11 +21,11 @@ write-out = "%{stderr}%{http_code} %{content_type}"
 
 /** A shell with the variables `BASE_URL` and `API_KEY`, and files in its folder. */
 export interface Shell {
-  readonly run: (command: string) => Promise<CurlAnswer>;
+  readonly run: (command: string) => Promise<CurlResponse>;
   readonly start: (command: string) => ChildProcessWithoutNullStreams;
 }
 
-interface CurlAnswer {
+interface CurlResponse {
   readonly status: number;
   readonly contentType: string;
   readonly body: string;
@@ -47,10 +47,10 @@ export function openShell(
     onTestFinished(() => void shell.kill());
     return shell;
   };
-  return { start, run: (command) => readAnswer(start(command)) };
+  return { start, run: (command) => readResponse(start(command)) };
 }
 
-async function readAnswer({ stdout, stderr }: ChildProcessWithoutNullStreams): Promise<CurlAnswer> {
+async function readResponse({ stdout, stderr }: ChildProcessWithoutNullStreams): Promise<CurlResponse> {
   const [body, head] = await Promise.all([text(stdout), text(stderr)]);
   const [, status, contentType = ""] = /^(\d{3}) (.*)$/.exec(head) ?? [];
   if (status === undefined || status === "000") throw new Error(`curl failed: ${head}`);

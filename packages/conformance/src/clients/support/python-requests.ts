@@ -1,5 +1,5 @@
 import { request } from "node:http";
-import { type Answer, readAnswer } from "../../support/http-client.js";
+import { type ReadResponse, readResponse } from "../../support/http-client.js";
 
 /** A body as openai-python builds it, and its content type. */
 export interface PythonBody {
@@ -47,7 +47,7 @@ export function sendAsPython(
   { url, apiKey }: { readonly url: string; readonly apiKey: string },
   path: string,
   { contentType, bytes }: PythonBody,
-): Promise<Answer> {
+): Promise<ReadResponse> {
   const { host } = new URL(url);
   const headers: readonly (readonly [string, string])[] = [
     ["Host", host],
@@ -70,5 +70,5 @@ export function sendAsPython(
   ];
   const outgoing = request(url + path, { method: "POST", headers: headers.flat(), agent: false });
   outgoing.end(bytes);
-  return readAnswer(outgoing);
+  return readResponse(outgoing);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createTestGateway, DASHSCOPE_ANSWER } from "../../testing/test-gateway.js";
+import { createTestGateway, DASHSCOPE_RESPONSE } from "../../testing/test-gateway.js";
 
 async function answerWith(
   answer: unknown,
@@ -22,7 +22,7 @@ const item = (name: string, revised_prompt = ""): object => ({ url: `https://x/$
 
 describe("an answer of DashScope", () => {
   it("becomes the shape of the interface", async () => {
-    expect(await answerWith(DASHSCOPE_ANSWER)).toMatchObject({
+    expect(await answerWith(DASHSCOPE_RESPONSE)).toMatchObject({
       status: 200,
       record: {
         status: 200,
@@ -33,7 +33,7 @@ describe("an answer of DashScope", () => {
       },
       count: 1,
     });
-    expect((await answerWith(DASHSCOPE_ANSWER)).body).toEqual({
+    expect((await answerWith(DASHSCOPE_RESPONSE)).body).toEqual({
       created: expect.closeTo(Date.now() / 1000, -1),
       data: [{ url: "https://dashscope.test/1.png", revised_prompt: "" }],
       extra: { request_id: "b1a2" },
@@ -102,7 +102,7 @@ describe("an answer of DashScope", () => {
     ["a negative count", { image_count: -1 }, "0.1"],
     ["1e21", { image_count: 1e21 }, "0.1"],
   ])("with %s is charged", async (_what, usage, charge) => {
-    expect((await answerWith({ ...DASHSCOPE_ANSWER, usage })).record).toMatchObject({ charge });
+    expect((await answerWith({ ...DASHSCOPE_RESPONSE, usage })).record).toMatchObject({ charge });
   });
 
   it.each<[string, object, string, string]>([

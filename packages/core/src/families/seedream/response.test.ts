@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ARK_ANSWER, createTestGateway } from "../../testing/test-gateway.js";
+import { ARK_RESPONSE, createTestGateway } from "../../testing/test-gateway.js";
 
 const MODEL = "seedream-4-0-250828";
 
@@ -22,17 +22,17 @@ const failed = { error: { code: "OutputImageSensitiveContentDetected", message: 
 
 describe("an answer of Ark", () => {
   it("comes through with the service's model name", async () => {
-    expect(await answerWith(ARK_ANSWER)).toMatchObject({
+    expect(await answerWith(ARK_RESPONSE)).toMatchObject({
       status: 200,
-      body: { ...ARK_ANSWER, model: MODEL },
-      record: { status: 200, images: 1, charge: "0.1", usage: ARK_ANSWER.usage },
+      body: { ...ARK_RESPONSE, model: MODEL },
+      record: { status: 200, images: 1, charge: "0.1", usage: ARK_RESPONSE.usage },
       count: 1,
     });
   });
 
   it("keeps what else the provider says", async () => {
     const answer = {
-      ...ARK_ANSWER,
+      ...ARK_RESPONSE,
       tools: [1],
       data: [{ ...image(0), b64_json: "AAAA", extra_field: { a: 1 } }],
     };
@@ -41,7 +41,7 @@ describe("an answer of Ark", () => {
 
   it("moves the images that failed to extra.errors, with their index", async () => {
     const answer = {
-      ...ARK_ANSWER,
+      ...ARK_RESPONSE,
       data: [failed, image(1), {}, null, "x", image(5)],
       usage: { generated_images: 2 },
     };
@@ -107,12 +107,12 @@ describe("an answer of Ark", () => {
     ["an explicit 0", { generated_images: 0 }, "0"],
     ["a good count beside junk", { generated_images: 3, output_tokens: "x", total_tokens: -1 }, "0.3"],
   ])("with %s for its usage is charged %s", async (_what, usage, charge) => {
-    const { status, record } = await answerWith({ ...ARK_ANSWER, usage });
+    const { status, record } = await answerWith({ ...ARK_RESPONSE, usage });
     expect({ status, record }).toMatchObject({ status: 200, record: { charge, images: 1 } });
   });
 
   it.each([undefined, null, "now", -1, 1.5])("with created %j gets the gateway's time", async (created) => {
-    const { body } = await answerWith({ ...ARK_ANSWER, created });
+    const { body } = await answerWith({ ...ARK_RESPONSE, created });
     expect(body).toMatchObject({ created: expect.closeTo(Date.now() / 1000, -1) });
   });
 

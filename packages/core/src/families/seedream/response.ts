@@ -48,7 +48,7 @@ function readUsage(reported: unknown): Usage | undefined {
 }
 
 /** An answer of Ark, read as its bytes go by by the same rules as {@link fromSeedream} reads a whole one. */
-export const SEEDREAM_ANSWER: ResponseShape = {
+export const SEEDREAM_RESPONSE: ResponseShape = {
   model: "model",
   created: "created",
   items: "data",

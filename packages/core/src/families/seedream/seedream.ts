@@ -3,7 +3,7 @@ import type { ImageRequest } from "../../types.js";
 import type { Family, UpstreamCall } from "../family.js";
 import { findSeedreamCapabilities } from "./capabilities.js";
 import { normalizeNative, normalizeSeedream } from "./request.js";
-import { fromSeedream, SEEDREAM_ANSWER, toSeedreamFailure } from "./response.js";
+import { fromSeedream, SEEDREAM_RESPONSE, toSeedreamFailure } from "./response.js";
 import { readSeedreamStream } from "./stream.js";
 
 /** Family A of the interface: Seedream models on Volcengine Ark or BytePlus ModelArk. */
@@ -28,7 +28,7 @@ export const seedream: Family = {
     context.operation === "native" ? normalizeNative(fields, context) : normalizeSeedream(fields, context),
   toUpstream: toSeedream,
   fromUpstream: fromSeedream,
-  responseShape: SEEDREAM_ANSWER,
+  responseShape: SEEDREAM_RESPONSE,
   readStream: readSeedreamStream,
   toFailure: toSeedreamFailure,
 };

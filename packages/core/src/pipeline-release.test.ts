@@ -7,7 +7,7 @@ const LARGE = "x".repeat(256 * 1024);
 /** Two bytes a character. */
 const WIDE = "ä".repeat(256 * 1024);
 
-const answer = (body: GatewayResponseBody): GatewayResponse => ({
+const responseWith = (body: GatewayResponseBody): GatewayResponse => ({
   status: 200,
   headers: { "content-type": "application/json" },
   body,
@@ -15,7 +15,7 @@ const answer = (body: GatewayResponseBody): GatewayResponse => ({
 
 function open(body: GatewayResponseBody) {
   const done = vi.fn<() => void>();
-  const response = releaseAfterBody(answer(body), { release: done });
+  const response = releaseAfterBody(responseWith(body), { release: done });
   if (typeof response.body === "string" || response.body instanceof Uint8Array) {
     throw new Error("The body is not produced.");
   }
@@ -29,7 +29,7 @@ describe("a small body", () => {
     ["an empty text", ""],
   ])("is off our hands at once, and stays as it is: %s", (_what, body) => {
     const done = vi.fn<() => void>();
-    const response = answer(body);
+    const response = responseWith(body);
     expect(releaseAfterBody(response, { release: done })).toBe(response);
     expect(done).toHaveBeenCalledTimes(1);
   });

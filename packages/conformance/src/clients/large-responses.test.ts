@@ -77,9 +77,9 @@ describe("four images of 4 MB in one response", () => {
   it("are charged if they take longer than the openai client waits", async () => {
     const { baseURL, records } = await start(400);
     const leaving = new AbortController();
-    const answer = failureOf(connect(baseURL).images.generate(ASK, { signal: leaving.signal }));
+    const response = failureOf(connect(baseURL).images.generate(ASK, { signal: leaving.signal }));
     setTimeout(() => leaving.abort(), 150);
-    expect(await answer).toBeInstanceOf(Error);
+    expect(await response).toBeInstanceOf(Error);
     await vi.waitFor(() => expect(records).toMatchObject(CHARGED), 5_000);
   });
 

@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import { createMemoryLedger } from "../billing/memory-ledger.js";
 import type { SettledRecord } from "../billing/records.js";
 import { cutEvery } from "../testing/cut-bytes.js";
-import { HELD, largeResponse, openLarge, pictureText, RELAYED } from "../testing/large-answers.js";
+import { HELD, largeResponse, openLarge, pictureText, RELAYED } from "../testing/large-responses.js";
 import { createScriptedSource } from "../testing/scripted-source.js";
-import type { Answer } from "../testing/test-gateway.js";
+import type { ReadResponse } from "../testing/test-gateway.js";
 
 const IMAGE = { b64_json: pictureText(), size: "2048x2048" };
 const linkTo = (name: string): object => ({ url: `https://ark.test/${name}.png`, size: "2048x2048" });
@@ -52,20 +52,20 @@ const SHAPES: readonly (readonly [string, string])[] = [
   ],
 ];
 
-/** What two answers to the same request have in common. A relayed one does not say how long it is. */
-function withoutIds({ status, headers, body }: Answer): object {
+/** What two responses to the same request have in common. A relayed one does not say how long it is. */
+function withoutIds({ status, headers, body }: ReadResponse): object {
   const { "x-request-id": _id, "content-length": _length, ...others } = Object.fromEntries(headers);
   return { status, headers: others, body };
 }
 
-/** What the records of the same answer have in common. */
+/** What the records of the same response have in common. */
 function factsOf(record: SettledRecord | undefined): object {
   const { state, operation, status, images, usage, charge, errorCode, unpriced, upstreamRequestId } =
     record ?? {};
   return { state, operation, status, images, usage, charge, errorCode, unpriced, upstreamRequestId };
 }
 
-describe("a large answer that is relayed, beside the same one that is held", () => {
+describe("a large response that is relayed, beside the same one that is held", () => {
   it.each(SHAPES)("says the same, and costs the same: %s", async (_what, text) => {
     const { ask, records } = openLarge({ body: text, options: { limits: { requestsPerMinute: 50 } } });
     const held = await ask(HELD, { quality: "hd" });
@@ -159,7 +159,7 @@ function isJson(text: string): boolean {
   }
 }
 
-describe("the end of a large answer", () => {
+describe("the end of a large response", () => {
   it.each(["/v1", "native"] as const)("comes only when its charge is kept (%s)", async (path) => {
     const ledger = createMemoryLedger();
     const gate = Promise.withResolvers<void>();
@@ -217,17 +217,17 @@ describe("the end of a large answer", () => {
     const { gateway, begin, records } = openLarge({ body: source.body });
     const text = largeResponse();
     source.send(text.slice(0, 100_000));
-    const answer = (await begin()).json();
+    const response = (await begin()).json();
     const closed = gateway.close();
     source.send(text.slice(100_000));
     source.end();
     await closed;
     expect(records).toMatchObject([{ status: 200, images: 2, charge: "0.2" }]);
-    expect(await answer).toHaveProperty("data.length", 2);
+    expect(await response).toHaveProperty("data.length", 2);
   });
 });
 
-describe("a client that leaves a large answer", () => {
+describe("a client that leaves a large response", () => {
   it.each(["before it begins", "in the middle", "by its signal"])(
     "%s is charged what the provider reports",
     async (when) => {
@@ -265,7 +265,7 @@ describe("a client that leaves a large answer", () => {
   });
 });
 
-describe("a client that reads a large answer slowly", () => {
+describe("a client that reads a large response slowly", () => {
   it("has the provider wait: little more is taken than is read", async () => {
     const text = largeResponse({ data: [{ b64_json: pictureText(2_000_000) }] });
     const chunks = cutEvery(new TextEncoder().encode(text), 16 * 1024);

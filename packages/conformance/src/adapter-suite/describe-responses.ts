@@ -6,7 +6,7 @@ import { type Providers, startGateway } from "../support/test-gateway.js";
 import type { AdapterHost } from "./adapter-host.js";
 import { BODY_LIMIT, EXCHANGES } from "./exchanges.js";
 import { mountFor } from "./mount-for.js";
-import { countImages, readErrorCode } from "./read-answer.js";
+import { countImages, readErrorCode } from "./read-response.js";
 
 /** The responses of every host are the same as those of `gateway.fetch`. */
 export function describeResponses(host: AdapterHost, providers: () => Providers): void {
@@ -16,28 +16,28 @@ export function describeResponses(host: AdapterHost, providers: () => Providers)
       if (fault !== undefined) providers().emulator.faults.add(fault);
       const mounted = await mountFor(host, gateway);
 
-      const answer = await mounted.send(call);
+      const response = await mounted.send(call);
 
-      expect({ status: answer.status, code: readErrorCode(answer) }).toEqual({ status, code });
-      expect(countImages(answer)).toBe(images ?? (status === 200 ? 1 : 0));
-      const { headers: ours } = toComparable(answer);
+      expect({ status: response.status, code: readErrorCode(response) }).toEqual({ status, code });
+      expect(countImages(response)).toBe(images ?? (status === 200 ? 1 : 0));
+      const { headers: ours } = toComparable(response);
       expect(ours).toEqual({
         "content-type": "application/json",
         "cache-control": "no-store",
         "x-request-id": "<our id>",
         ...headers,
       });
-      expect(toComparable(answer)).toEqual(toComparable(await sendByFetch(gateway, call)));
+      expect(toComparable(response)).toEqual(toComparable(await sendByFetch(gateway, call)));
     });
 
     it("have the id of their usage record", async () => {
       const { gateway, records } = startGateway(providers());
       const mounted = await mountFor(host, gateway);
 
-      const answer = await mounted.send(jsonCall(SEEDREAM_BODY));
+      const response = await mounted.send(jsonCall(SEEDREAM_BODY));
 
       expect(records).toMatchObject([
-        { id: answer.headers["x-request-id"], caller: "tester", status: 200, images: 1, charge: "0.03" },
+        { id: response.headers["x-request-id"], caller: "tester", status: 200, images: 1, charge: "0.03" },
       ]);
     });
   });

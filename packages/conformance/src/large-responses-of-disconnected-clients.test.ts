@@ -68,12 +68,12 @@ type Served = Awaited<ReturnType<typeof serve>>;
 /** Sends a request and disconnects when the test says so. */
 async function ask(
   url: string,
-  leaveAt: (answer: Promise<IncomingMessage>) => Promise<unknown>,
+  leaveAt: (response: Promise<IncomingMessage>) => Promise<unknown>,
 ): Promise<void> {
   const outgoing = open(url, CALL).end(JSON.stringify(SEEDREAM_BODY));
-  const answer = responseTo(outgoing);
-  answer.then((incoming) => incoming.on("error", () => {})).catch(() => {});
-  await leaveAt(answer);
+  const response = responseTo(outgoing);
+  response.then((incoming) => incoming.on("error", () => {})).catch(() => {});
+  await leaveAt(response);
   outgoing.destroy();
 }
 
@@ -105,21 +105,21 @@ async function expectAllSettled({ url, gateway, records }: Served, clients = CLI
 const untilAllAsked = ({ asked }: Served): Promise<void> =>
   vi.waitFor(() => expect(asked()).toBe(CLIENTS), { timeout: 10_000, interval: 10 });
 
-it.each<[string, InTheMiddle, (answer: Promise<IncomingMessage>, served: Served) => Promise<unknown>]>([
-  ["before the head", 300, async (_answer, served) => untilAllAsked(served)],
-  ["after the head", 300, (answer) => answer],
-  ["in the middle", 300, async (answer) => once(await answer, "data")],
+it.each<[string, InTheMiddle, (response: Promise<IncomingMessage>, served: Served) => Promise<unknown>]>([
+  ["before the head", 300, async (_response, served) => untilAllAsked(served)],
+  ["after the head", 300, (response) => response],
+  ["in the middle", 300, async (response) => once(await response, "data")],
   [
     "at the last byte",
     "goes on",
-    async (answer, { text }) => readBytes(await answer, Buffer.byteLength(text)),
+    async (response, { text }) => readBytes(await response, Buffer.byteLength(text)),
   ],
 ])(
   "50 clients that leave at once %s are all charged, and leave nothing behind",
   { timeout: 30_000 },
   async (_when, inTheMiddle, leaveAt) => {
     const served = await serve(inTheMiddle);
-    await atOnce(() => ask(served.url, (answer) => leaveAt(answer, served)));
+    await atOnce(() => ask(served.url, (response) => leaveAt(response, served)));
     await expectAllSettled(served);
     expect(served.records).toHaveLength(CLIENTS);
   },
@@ -161,7 +161,7 @@ it("200 clients that disconnect from responses of 8 MB need no memory while the 
   timeout: 60_000,
 }, async () => {
   const served = await serve(100, { pictures: LARGER });
-  const leave = () => ask(served.url, async (answer) => once(await answer, "data"));
+  const leave = () => ask(served.url, async (response) => once(await response, "data"));
   await atOnce(leave, 10);
   await vi.waitFor(() => expect(served.records).toHaveLength(10), 10_000);
   const before = bytesInUse();

@@ -2,18 +2,18 @@ import { seedream } from "../families/index.js";
 import type { GatewayOptions } from "../options/options.js";
 import { cutEvery } from "./cut-bytes.js";
 import {
-  type Answer,
   ARK_KEY,
   createPost,
   createTestGateway,
   NATIVE,
+  type ReadResponse,
   type TestGateway,
 } from "./test-gateway.js";
 
-/** The same family; it does not tell how its answers are read, so that they are held whole. */
+/** The same family; it does not tell how its responses are read, so that they are held whole. */
 const { responseShape: _shape, ...withoutShape } = seedream;
 
-/** A model whose large answers are relayed, and one whose answers are held. */
+/** A model whose large responses are relayed, and one whose responses are held. */
 export const RELAYED = "relayed";
 export const HELD = "held";
 
@@ -22,7 +22,7 @@ export function pictureText(bytes = 60_000, letter = "A"): string {
   return letter.repeat(bytes);
 }
 
-/** The text of an answer of two pictures and 1,000 tokens, with a member in the place of another. */
+/** The text of a response of two pictures and 1,000 tokens, with a member in the place of another. */
 export function largeResponse(members: Readonly<Record<string, unknown>> = {}): string {
   return JSON.stringify({
     model: "ep-20260101-abcde",
@@ -36,7 +36,7 @@ export function largeResponse(members: Readonly<Record<string, unknown>> = {}): 
   });
 }
 
-/** What an answer is made of, and how it ends. */
+/** What a response is made of, and how it ends. */
 export interface LargeSource {
   readonly body: AsyncIterable<Uint8Array> | string;
   readonly options?: Partial<GatewayOptions>;
@@ -45,10 +45,10 @@ export interface LargeSource {
 const PRICE = { pricing_mode: "per-request", model_price: "0.1" } as const;
 
 export interface LargeGateway extends TestGateway {
-  /** Asks on `/v1` and reads the answer to its end. */
-  readonly ask: (model?: string, fields?: object) => Promise<Answer>;
+  /** Asks on `/v1` and reads the response to its end. */
+  readonly ask: (model?: string, fields?: object) => Promise<ReadResponse>;
   /** The same on the native endpoint. */
-  readonly askNative: (model?: string) => Promise<Answer>;
+  readonly askNative: (model?: string) => Promise<ReadResponse>;
   /** Asks, and reads nothing of the body. */
   readonly begin: (path?: "/v1" | "native", init?: RequestInit) => Promise<Response>;
 }
@@ -59,7 +59,7 @@ const BATCH = {
   sequential_image_generation_options: { max_images: 4 },
 };
 
-/** A gateway whose provider answers with these bytes, in chunks of 5,000 where they are a text. */
+/** A gateway whose provider responds with these bytes, in chunks of 5,000 where they are a text. */
 export function openLarge({ body, options }: LargeSource): LargeGateway {
   const test = createTestGateway(
     ({ url }) =>
@@ -105,7 +105,7 @@ function toChunks(text: string): readonly Uint8Array[] {
   return cutEvery(new TextEncoder().encode(text), 5_000);
 }
 
-/** What a client gets of an answer that may break off. */
+/** What a client gets of a response that may break off. */
 export async function readUntilBreak(response: Response): Promise<{ text: string; brokeOff: boolean }> {
   const decoder = new TextDecoder();
   let text = "";

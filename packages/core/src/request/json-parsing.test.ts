@@ -343,7 +343,7 @@ function parsePlainly(json: Uint8Array): unknown {
   if (Object.keys(value).length < 3 && JSON.stringify(value).length + LONG.length < text.length) {
     throw new SyntaxError("A key is given twice.");
   }
-  return toPlain(value);
+  return value;
 }
 
 /** The value, or that there is none. */

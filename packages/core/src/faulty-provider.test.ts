@@ -2,7 +2,12 @@ import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
 import type { GatewayOptions } from "./options/options.js";
 import { type LoopbackServer, startServer } from "./testing/start-server.js";
-import { type Answer, ARK_ANSWER, createTestGateway, type TestGateway } from "./testing/test-gateway.js";
+import {
+  ARK_RESPONSE,
+  createTestGateway,
+  type ReadResponse,
+  type TestGateway,
+} from "./testing/test-gateway.js";
 import { createTransport } from "./upstream/transport-node.js";
 
 type Listener = Parameters<typeof startServer>[0];
@@ -37,11 +42,14 @@ async function startGateway(listener: Listener, options: Partial<GatewayOptions>
   );
 }
 
-async function ask(gateway: TestGateway, model = "m"): Promise<Answer> {
-  const answer = await gateway.post({ model, prompt: "x" });
+async function ask(gateway: TestGateway, model = "m"): Promise<ReadResponse> {
+  const response = await gateway.post({ model, prompt: "x" });
   expect(gateway.records).toHaveLength(1);
-  expect(gateway.records[0]).toMatchObject({ status: answer.status, id: answer.headers.get("x-request-id") });
-  return answer;
+  expect(gateway.records[0]).toMatchObject({
+    status: response.status,
+    id: response.headers.get("x-request-id"),
+  });
+  return response;
 }
 
 const invalid = {
@@ -49,7 +57,7 @@ const invalid = {
   body: { error: { type: "upstream_error", code: "upstream_invalid_response" } },
 };
 
-describe("a provider that answers 200 with", () => {
+describe("a provider that responds with 200 with", () => {
   it.each<[string, string | Buffer]>([
     ["a list", "[]"],
     ["a text", '"ok"'],
@@ -61,12 +69,12 @@ describe("a provider that answers 200 with", () => {
     ["half an object", '{"data":[{"url":"https://x"}'],
     ["two objects", "{}{}"],
     ["garbage", Buffer.from([0xff, 0xfe, 0x00, 0x80])],
-    ["gzip nobody asked for", gzipSync(JSON.stringify(ARK_ANSWER))],
+    ["gzip nobody asked for", gzipSync(JSON.stringify(ARK_RESPONSE))],
   ])("%s is a 502, not repeated, with a record", async (_what, text) => {
     for (const model of ["m", "q"]) {
-      const answer = await ask(await startGateway((_request, response) => void response.end(text)), model);
-      expect(answer).toMatchObject(invalid);
-      expect(answer.headers.get("x-should-retry")).toBe("false");
+      const response = await ask(await startGateway((_request, res) => void res.end(text)), model);
+      expect(response).toMatchObject(invalid);
+      expect(response.headers.get("x-should-retry")).toBe("false");
     }
   });
 
@@ -81,7 +89,7 @@ describe("a provider that answers 200 with", () => {
   it("nested lists without end is a 502", async () => {
     const depth = 200_000;
     const text = `{"data":[{"url":"https://x"}],"x":${"[".repeat(depth)}${"]".repeat(depth)}}`;
-    const gateway = await startGateway((_request, response) => void response.end(text));
+    const gateway = await startGateway((_request, res) => void res.end(text));
     expect(await ask(gateway)).toMatchObject(invalid);
     expect(gateway.records).toMatchObject([{ status: 502, charge: "0" }]);
   });
@@ -108,18 +116,18 @@ describe("a provider that answers 200 with", () => {
     expect(sent).toBeLessThan(50_000_000);
   });
 
-  it("exactly the bytes allowed is an answer", async () => {
-    const text = JSON.stringify(ARK_ANSWER);
+  it("exactly the bytes allowed is a response", async () => {
+    const text = JSON.stringify(ARK_RESPONSE);
     const options = { maxUpstreamResponseBytes: text.length };
-    expect(
-      await ask(await startGateway((_request, response) => void response.end(text), options)),
-    ).toMatchObject({ status: 200 });
+    expect(await ask(await startGateway((_request, res) => void res.end(text), options))).toMatchObject({
+      status: 200,
+    });
     expect(
       await ask(await startGateway((_request, response) => void response.end(`${text} `), options)),
     ).toMatchObject(invalid);
   });
 
-  it("a byte at a time is an answer", async () => {
+  it("a byte at a time is a response", async () => {
     const gateway = await startGateway((_request, response) => {
       const bytes = Buffer.from(JSON.stringify({ data: [{ url: "https://雪" }] }));
       let next = 0;
@@ -175,7 +183,7 @@ describe("a provider that", () => {
       "upstream_rejected",
     ],
     [
-      "answers with an unknown status",
+      "responds with an unknown status",
       (_request, response) => void response.writeHead(799).end(),
       502,
       "upstream_error",
@@ -192,15 +200,12 @@ describe("a provider that", () => {
       400,
       "invalid_request_error",
     ],
-  ])(
-    "%s is answered with an envelope, within its time, with a record",
-    async (_what, listener, status, code) => {
-      const start = performance.now();
-      const answer = await ask(await startGateway(listener));
-      expect(answer).toMatchObject({ status, body: { error: { code } } });
-      expect(performance.now() - start).toBeLessThan(3_000);
-    },
-  );
+  ])("%s gets an envelope, within its time, with a record", async (_what, listener, status, code) => {
+    const start = performance.now();
+    const response = await ask(await startGateway(listener));
+    expect(response).toMatchObject({ status, body: { error: { code } } });
+    expect(performance.now() - start).toBeLessThan(3_000);
+  });
 
   it("fails with an endless error is not read to its end", async () => {
     let sent = 0;
@@ -228,7 +233,7 @@ describe("a provider that", () => {
         "content-type": "text/html",
         "x-should-retry": "true",
       });
-      response.end(JSON.stringify(ARK_ANSWER));
+      response.end(JSON.stringify(ARK_RESPONSE));
     });
     const { status, headers } = await ask(gateway);
     expect(status).toBe(200);

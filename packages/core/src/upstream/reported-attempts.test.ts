@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FailureEvent } from "../events.js";
 import {
-  ARK_ANSWER,
+  ARK_RESPONSE,
   CALLER_KEY,
   createPost,
   createTestGateway,
@@ -43,7 +43,7 @@ describe("a usage record", () => {
   it("lists each attempt with channel, key, status, code and duration", async () => {
     const { post, records } = open((channel) => {
       if (channel === "a") throw refusedConnection();
-      return channel === "b" ? fail(401, "AuthenticationError") : Response.json(ARK_ANSWER);
+      return channel === "b" ? fail(401, "AuthenticationError") : Response.json(ARK_RESPONSE);
     });
 
     expect((await post(BODY)).status).toBe(200);
@@ -113,7 +113,7 @@ describe("a usage record", () => {
   });
 
   it("has no attempts in onError for a request that was refused before", async () => {
-    const { post, errors } = open(() => Response.json(ARK_ANSWER));
+    const { post, errors } = open(() => Response.json(ARK_RESPONSE));
 
     await post({ model: "m" });
 
@@ -130,7 +130,7 @@ describe("a client that disconnects", () => {
     const client = new AbortController();
     const { gateway, calls, records } = open((channel) => {
       client.abort();
-      return channel === "a" ? fail(503, "ServiceUnavailable") : Response.json(ARK_ANSWER);
+      return channel === "a" ? fail(503, "ServiceUnavailable") : Response.json(ARK_RESPONSE);
     });
 
     await gateway.fetch(new Request(createPost({ ...BODY, ...more }), { signal: client.signal }));
@@ -144,7 +144,7 @@ describe("a client that disconnects", () => {
     const client = new AbortController();
     const { gateway, calls, records } = open(() => {
       client.abort();
-      return Response.json(ARK_ANSWER);
+      return Response.json(ARK_RESPONSE);
     });
 
     await gateway.fetch(new Request(createPost(BODY), { signal: client.signal }));
@@ -190,7 +190,7 @@ describe("the provider's error message", () => {
 
   it("is in the log, so that the operator knows why a channel fails", async () => {
     const { post, logs } = open((channel) =>
-      channel === "a" ? text(503, `maintenance, ${CALLER_KEY}`) : Response.json(ARK_ANSWER),
+      channel === "a" ? text(503, `maintenance, ${CALLER_KEY}`) : Response.json(ARK_RESPONSE),
     );
 
     await post(BODY);

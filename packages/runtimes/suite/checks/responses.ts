@@ -4,7 +4,7 @@ import {
   GENERATIONS,
   NATIVE,
   QWEN_IMAGE,
-  readAnswer,
+  readResponse,
   SEEDREAM,
   toInit,
   toScript,
@@ -16,7 +16,7 @@ import { expectMatch, read, waitFor } from "../expect.ts";
 const BODY = { model: SEEDREAM, prompt: "一只橘猫", size: "1K" };
 
 /** Images as JSON, from both families. */
-export const answers: readonly Check[] = [
+export const responses: readonly Check[] = [
   {
     name: "reaches the provider by the transport of its runtime",
     async run({ host, addresses, serve, asked }) {
@@ -36,57 +36,57 @@ export const answers: readonly Check[] = [
     },
   },
   {
-    name: "answers with an image as a link",
+    name: "responds with an image as a link",
     async run({ serve, addresses }) {
       const { post, records, logLines } = serve();
-      const answer = await post(BODY);
-      expectMatch(answer, {
+      const response = await post(BODY);
+      expectMatch(response, {
         status: 200,
         body: { model: SEEDREAM, data: [{ url: new RegExp(`^${addresses.emulator}/`) }] },
       });
-      assert.equal(answer.headers.get("content-type"), "application/json");
+      assert.equal(response.headers.get("content-type"), "application/json");
       const record = await waitFor("The record", () => records[0]);
-      expectMatch(record, { id: answer.headers.get("x-request-id"), images: 1, charge: "0.03" }, "record");
+      expectMatch(record, { id: response.headers.get("x-request-id"), images: 1, charge: "0.03" }, "record");
       assert.deepEqual(logLines, []);
     },
   },
   {
-    name: "answers with an image in base64",
+    name: "responds with an image in base64",
     async run({ serve }) {
-      const answer = await serve().post({ ...BODY, response_format: "b64_json" });
-      expectMatch(answer.status, 200, "status");
-      const image = Buffer.from(String(read(answer.body, "data", 0, "b64_json")), "base64");
+      const response = await serve().post({ ...BODY, response_format: "b64_json" });
+      expectMatch(response.status, 200, "status");
+      const image = Buffer.from(String(read(response.body, "data", 0, "b64_json")), "base64");
       assert.equal(image.subarray(0, 3).toString("hex"), "ffd8ff", "no JPEG");
     },
   },
   {
-    name: "answers with four images for n 4, charged as four",
+    name: "responds with four images for n 4, charged as four",
     async run({ serve }) {
       const { post, records } = serve();
-      const answer = await post({ ...BODY, prompt: "4 images of a fox", n: 4 });
+      const response = await post({ ...BODY, prompt: "4 images of a fox", n: 4 });
       const image = { url: /^http/ };
-      expectMatch(answer, { status: 200, body: { data: [image, image, image, image] } });
+      expectMatch(response, { status: 200, body: { data: [image, image, image, image] } });
       const record = await waitFor("The record", () => records[0]);
       expectMatch(record, { images: 4, charge: "0.12" }, "record");
     },
   },
   {
-    name: "answers for Qwen-Image in its standard structure",
+    name: "responds for Qwen-Image in its standard structure",
     async run({ serve }) {
-      const answer = await serve().post({
+      const response = await serve().post({
         model: QWEN_IMAGE,
         prompt: "placeholder",
         input: { messages: [{ role: "user", content: [{ text: "a red fox" }] }] },
         parameters: { size: "1328*1328" },
       });
-      expectMatch(answer, { status: 200, body: { data: [{ url: /^http/ }] } });
+      expectMatch(response, { status: 200, body: { data: [{ url: /^http/ }] } });
     },
   },
   {
-    name: "passes the provider's own answer through on the native endpoint",
+    name: "passes the provider's own response through on the native endpoint",
     async run({ serve, asked }) {
-      const answer = await serve().post({ ...BODY, watermark: false, seed: 7 }, NATIVE);
-      expectMatch(answer, { status: 200, body: { model: UPSTREAM_SEEDREAM, data: [{ url: /^http/ }] } });
+      const response = await serve().post({ ...BODY, watermark: false, seed: 7 }, NATIVE);
+      expectMatch(response, { status: 200, body: { model: UPSTREAM_SEEDREAM, data: [{ url: /^http/ }] } });
       expectMatch(await asked(), [{ body: { watermark: false, seed: 7 } }], "asked");
     },
   },
@@ -98,20 +98,20 @@ export const answers: readonly Check[] = [
       for (const path of [GENERATIONS, NATIVE]) {
         const body = `{"model":"${SEEDREAM}","prompt":"a fox",${numbers}}`;
         const response = await send(path, { ...toInit({}), body });
-        expectMatch(await readAnswer(response), { status: 200 });
+        expectMatch(await readResponse(response), { status: 200 });
         const kept = await (await fetch(`${addresses.scripted}/kept`)).text();
         assert.ok(kept.includes(numbers), `The provider got ${kept}`);
       }
     },
   },
   {
-    name: "passes no compressed answer on, and charges one that its transport can read",
+    name: "passes no compressed response on, and charges one that its transport can read",
     async run({ host, serve, addresses }) {
       const { post, records } = serve(toScript(addresses, "gzip"));
       const isRead = host.transport === "fetch";
       const status = isRead ? 200 : 502;
-      const { headers, ...answer } = await post(BODY);
-      expectMatch(answer, {
+      const { headers, ...response } = await post(BODY);
+      expectMatch(response, {
         status,
         body: isRead ? { data: [{ url: /^https/ }] } : { error: { message: /gzip/ } },
       });
@@ -121,7 +121,7 @@ export const answers: readonly Check[] = [
     },
   },
   {
-    name: "answers ten clients at once, each with its own",
+    name: "responds to ten clients at once, each with its own",
     async run({ serve }) {
       const { post } = serve();
       const sizes = Array.from({ length: 10 }, (_none, index) => `${1024 + 16 * index}x1024`);

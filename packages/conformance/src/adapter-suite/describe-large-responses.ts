@@ -21,16 +21,16 @@ export function describeLargeResponses(host: AdapterHost, providers: () => Provi
         const { gateway, records } = startGateway(providers(), inFrontOf(provider));
         const { send } = await mountFor(host, gateway);
 
-        const answer = await send({ ...jsonCall(SEEDREAM_BODY), path });
+        const response = await send({ ...jsonCall(SEEDREAM_BODY), path });
 
-        expect(answer.status).toBe(200);
+        expect(response.status).toBe(200);
         // Not `toBe`, which would print the whole difference.
-        expect(answer.text === provider.text).toBe(true);
-        expect(answer.headers).toMatchObject({
+        expect(response.text === provider.text).toBe(true);
+        expect(response.headers).toMatchObject({
           "content-type": "application/json",
           "cache-control": "no-store",
         });
-        expect(answer.headers).not.toHaveProperty("content-length");
+        expect(response.headers).not.toHaveProperty("content-length");
         expect(records).toMatchObject([CHARGED]);
       },
     );

@@ -1,21 +1,21 @@
 import { describe, expect, it } from "vitest";
 import type { GatewayOptions } from "../options/options.js";
 import {
-  ARK_ANSWER,
+  ARK_RESPONSE,
   createTestGateway,
-  DASHSCOPE_ANSWER,
+  DASHSCOPE_RESPONSE,
   type TestGateway,
 } from "../testing/test-gateway.js";
 
 type FamilyName = "seedream" | "qwen-image";
 
-/** The first channel answers with this body and status 200, the second one with an image, unless told otherwise. */
+/** The first channel responds with this body and status 200, the second one with an image, unless told otherwise. */
 function createSite(
   family: FamilyName,
   first: () => Response,
   { second, now, ...options }: { second?: () => Response; now?: () => number } & Partial<GatewayOptions> = {},
 ): TestGateway & { used: () => string[] } {
-  const success = family === "seedream" ? ARK_ANSWER : DASHSCOPE_ANSWER;
+  const success = family === "seedream" ? ARK_RESPONSE : DASHSCOPE_RESPONSE;
   const respondSecond = second ?? (() => Response.json(success));
   const gateway = createTestGateway(
     ({ headers }) => (headers.get("authorization") === "Bearer key-first" ? first() : respondSecond()),
@@ -161,7 +161,7 @@ describe("a 200 whose body is an error", () => {
 
   it.each<[string, () => Response]>([
     ["a stream", () => new Response(SUCCESS_EVENTS, { headers: { "content-type": "text/event-stream" } })],
-    ["a large response", () => Response.json({ ...ARK_ANSWER, data: [{ b64_json: "A".repeat(200_000) }] })],
+    ["a large response", () => Response.json({ ...ARK_RESPONSE, data: [{ b64_json: "A".repeat(200_000) }] })],
   ])("is over when a probe ends well: %s", async (_what, recovered) => {
     let ms = 1_800_000_000_000;
     let respond = ark("AuthenticationError");
@@ -220,8 +220,8 @@ describe("a 200 whose body is an error", () => {
       "an image that failed",
       () =>
         Response.json({
-          ...ARK_ANSWER,
-          data: [...ARK_ANSWER.data, { error: { code: "X", message: "Not ep-1-abc." } }],
+          ...ARK_RESPONSE,
+          data: [...ARK_RESPONSE.data, { error: { code: "X", message: "Not ep-1-abc." } }],
         }),
     ],
   ])("names the client's model on /v1, and not the operator's endpoint: %s", async (_what, respond) => {
@@ -263,9 +263,9 @@ describe("a successful response", () => {
     "that comes in pieces of %i bytes reaches the client as it is",
     async (size) => {
       const image = "A".repeat(200_000);
-      const text = JSON.stringify({ ...ARK_ANSWER, data: [{ b64_json: image, size: "2048x2048" }] });
+      const text = JSON.stringify({ ...ARK_RESPONSE, data: [{ b64_json: image, size: "2048x2048" }] });
       const site = createSite("seedream", () => {
-        const bytes = new TextEncoder().encode(size === 1 ? JSON.stringify(ARK_ANSWER) : text);
+        const bytes = new TextEncoder().encode(size === 1 ? JSON.stringify(ARK_RESPONSE) : text);
         let sent = 0;
         return new Response(
           new ReadableStream({
@@ -281,7 +281,7 @@ describe("a successful response", () => {
       const { status, body: received } = await site.post(body);
       expect(status).toBe(200);
       expect(received["data"]).toEqual(
-        size === 1 ? ARK_ANSWER.data : [{ b64_json: image, size: "2048x2048" }],
+        size === 1 ? ARK_RESPONSE.data : [{ b64_json: image, size: "2048x2048" }],
       );
     },
   );

@@ -48,7 +48,10 @@ async function collect(
 
 /** The error of a form, or a string if none comes in time. */
 async function refusalOf(collected: Promise<unknown>): Promise<unknown> {
-  const outcome = await Promise.race([collected.catch((error: unknown) => error), pause(4_000, "no answer")]);
+  const outcome = await Promise.race([
+    collected.catch((error: unknown) => error),
+    pause(4_000, "no response"),
+  ]);
   return outcome;
 }
 
@@ -239,22 +242,22 @@ describe("a form that was cut", () => {
   const end = form.length - 2;
 
   it("at any place is refused at once", async () => {
-    const answers = new Map<number, unknown>();
+    const responses = new Map<number, unknown>();
     await Promise.all(
       Array.from({ length: end }, async (_, length) => {
-        answers.set(length, await refusalOf(collect(inPieces(form.subarray(0, length)))));
+        responses.set(length, await refusalOf(collect(inPieces(form.subarray(0, length)))));
       }),
     );
-    expect(answers.size).toBe(end);
-    for (const answer of answers.values())
-      expect(answer).toEqual(refused(400, /^The form is malformed or was cut on its way\.$/));
+    expect(responses.size).toBe(end);
+    for (const response of responses.values())
+      expect(response).toEqual(refused(400, /^The form is malformed or was cut on its way\.$/));
   });
 
   it("at any place and arrives byte by byte is refused at once", async () => {
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: end }, (_, length) => refusalOf(collect(inPieces(form.subarray(0, length), 1)))),
     );
-    for (const answer of answers) expect(answer).toEqual(refused(400, /cut on its way/));
+    for (const response of responses) expect(response).toEqual(refused(400, /cut on its way/));
   });
 
   it("in its last line end is complete", async () => {

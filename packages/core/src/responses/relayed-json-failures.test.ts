@@ -7,7 +7,7 @@ import {
   openLarge,
   pictureText,
   readUntilBreak,
-} from "../testing/large-answers.js";
+} from "../testing/large-responses.js";
 import { createScriptedSource, endedSource } from "../testing/scripted-source.js";
 import { ARK_KEY } from "../testing/test-gateway.js";
 
@@ -26,7 +26,7 @@ const upstreamError = (code: string): object => ({
 });
 const INVALID = "upstream_invalid_response";
 
-describe("a large answer without an image", () => {
+describe("a large response without an image", () => {
   it.each([
     ["whose items all failed", ALL_FAILED, "OutputImageSensitiveContentDetected"],
     ["that has no items", largeResponse({ data: [], trace: "t".repeat(200_000) }), "upstream_no_image"],
@@ -38,11 +38,11 @@ describe("a large answer without an image", () => {
     ],
   ])("%s is a 502 on /v1, and goes on as it came on the native endpoint", async (_what, text, code) => {
     const { ask, askNative, records } = openLarge({ body: text });
-    const answer = await ask();
+    const response = await ask();
     const native = await askNative();
 
-    expect(answer).toMatchObject(upstreamError(code));
-    expect(answer.text).not.toContain(ARK_KEY);
+    expect(response).toMatchObject(upstreamError(code));
+    expect(response.text).not.toContain(ARK_KEY);
     expect(native.status).toBe(200);
     expect(native.text).toBe(text.replaceAll(ARK_KEY, "***"));
     expect(records).toMatchObject([
@@ -75,8 +75,8 @@ describe("a large answer without an image", () => {
     ["a head that is cut", `{"trace":"${"t".repeat(1_000_000)}`],
   ])("that is %s is a 502, and counts against the channel", async (_what, text) => {
     const { gateway, ask, askNative, records } = openLarge({ body: text });
-    for (const answer of [await ask(), await askNative()])
-      expect(answer).toMatchObject(upstreamError(INVALID));
+    for (const response of [await ask(), await askNative()])
+      expect(response).toMatchObject(upstreamError(INVALID));
     expect(records).toMatchObject([
       { status: 502, charge: "0", errorCode: INVALID },
       { status: 502, charge: "0", errorCode: INVALID },
@@ -100,7 +100,7 @@ describe("a large answer without an image", () => {
   });
 });
 
-/** How an answer that has begun ends before its end: its text, and whether the connection breaks. */
+/** How a response that has begun ends before its end: its text, and whether the connection breaks. */
 const BREAKS: readonly (readonly [string, string, "breaks" | "ends"])[] = [
   ["breaks off in the middle of a picture", TEXT.slice(0, 80_000), "breaks"],
   ["ends in the middle of a picture", TEXT.slice(0, 80_000), "ends"],
@@ -119,7 +119,7 @@ async function breakOff(text: string, end: "breaks" | "ends", path: "/v1" | "nat
   return { ...gateway, source, response, ...(await readUntilBreak(response)) };
 }
 
-describe.each(["/v1", "native"] as const)("a large answer that has begun, on %s, and", (path) => {
+describe.each(["/v1", "native"] as const)("a large response that has begun, on %s, and", (path) => {
   it.each(BREAKS)(
     "%s: breaks off for the client too, costs nothing and counts against the channel",
     async (_what, text, end) => {
@@ -194,7 +194,7 @@ describe.each(["/v1", "native"] as const)("a large answer that has begun, on %s,
   });
 });
 
-describe("a large answer that tells of a failure after its images", () => {
+describe("a large response that tells of a failure after its images", () => {
   const text = largeResponse({ error: FAILURE, trace: "t".repeat(100_000), usage: undefined }).replace(
     /}$/,
     ',"usage":{"generated_images":2}}',
@@ -219,7 +219,7 @@ function fail(): never {
   throw new Error("a mistake");
 }
 
-/** Seedream with a mistake in how its answers are read. */
+/** Seedream with a mistake in how its responses are read. */
 function misread(shape: Partial<ResponseShape>): Family {
   const { responseShape } = seedream;
   return {
@@ -240,7 +240,7 @@ function openMisread(shape: Partial<ResponseShape>): LargeGateway {
   });
 }
 
-describe("a family that fails to read a large answer", () => {
+describe("a family that fails to read a large response", () => {
   it("is a 500 that is logged, before there is an image", async () => {
     const { ask, records, logs } = openMisread({ readCreated: fail });
     expect(await ask()).toMatchObject({ status: 500, body: { error: { code: "internal_error" } } });

@@ -16,10 +16,10 @@ const BODY = { model: SEEDREAM, prompt: "a kite", response_format: "b64_json" };
 const PICTURE_BYTES = 32 * 1024 * 1024;
 const RECORD = { status: 200, images: 1, charge: "0.03" };
 
-/** Answers of megabytes, which are passed on as they come. */
+/** Responses of megabytes, which are relayed as they arrive. */
 export const largeResponses: readonly Check[] = [
   {
-    name: "passes an answer of 32 MB on whole",
+    name: "passes a response of 32 MB on whole",
     async run(bench) {
       const served = serveLarge(bench);
       for (const path of [GENERATIONS, NATIVE]) {
@@ -34,7 +34,7 @@ export const largeResponses: readonly Check[] = [
     },
   },
   {
-    name: "takes a large answer no faster than its client reads it",
+    name: "takes a large response no faster than its client reads it",
     async run(bench) {
       const { gateway, url, records } = serveLarge(bench);
       const before = await readSent(bench);
@@ -74,7 +74,7 @@ async function waitUntilStill(bench: Bench): Promise<number> {
   return last;
 }
 
-/** Bytes of large answers that were taken from the provider. */
+/** Bytes of large responses that were taken from the provider. */
 async function readSent({ addresses }: Bench): Promise<number> {
   return Number(await (await fetch(`${addresses.scripted}/large-sent`)).text());
 }

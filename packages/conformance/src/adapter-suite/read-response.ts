@@ -1,16 +1,16 @@
 import type { EventSourceMessage } from "eventsource-parser";
-import type { Answer } from "../support/http-client.js";
+import type { ReadResponse } from "../support/http-client.js";
 import { readEvents } from "../support/read-events.js";
 
 /** The `error.code` of a response, or `undefined` if it has none. */
-export function readErrorCode(answer: Answer): unknown {
-  return isStream(answer) ? undefined : readField(readField(parse(answer), "error"), "code");
+export function readErrorCode(response: ReadResponse): unknown {
+  return isStream(response) ? undefined : readField(readField(parse(response), "error"), "code");
 }
 
 /** The number of images in a response or in the events of a stream. */
-export function countImages(answer: Answer): number {
-  if (isStream(answer)) return readEvents(answer.text).filter(isImageEvent).length;
-  const images = readField(parse(answer), "data");
+export function countImages(response: ReadResponse): number {
+  if (isStream(response)) return readEvents(response.text).filter(isImageEvent).length;
+  const images = readField(parse(response), "data");
   return Array.isArray(images) ? images.length : 0;
 }
 
@@ -18,11 +18,11 @@ function isImageEvent({ event }: EventSourceMessage): boolean {
   return event === "image_generation.partial_succeeded";
 }
 
-function isStream({ headers }: Answer): boolean {
+function isStream({ headers }: ReadResponse): boolean {
   return headers["content-type"]?.startsWith("text/event-stream") === true;
 }
 
-function parse({ text }: Answer): unknown {
+function parse({ text }: ReadResponse): unknown {
   const value: unknown = JSON.parse(text);
   return value;
 }

@@ -4,7 +4,12 @@ import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
 import type { GatewayOptions } from "../options/options.js";
 import { type LoopbackServer, startServer } from "../testing/start-server.js";
-import { type Answer, createTestGateway, DASHSCOPE_KEY, type TestGateway } from "../testing/test-gateway.js";
+import {
+  createTestGateway,
+  DASHSCOPE_KEY,
+  type ReadResponse,
+  type TestGateway,
+} from "../testing/test-gateway.js";
 import { createFetchTransport } from "../upstream/transport-fetch.js";
 import { createTransport } from "../upstream/transport-node.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
@@ -21,7 +26,7 @@ afterEach(async () => {
 });
 
 interface Provider extends LoopbackServer {
-  /** The links of its next answer, absolute or by path. */
+  /** The links of its next response, absolute or by path. */
   links: readonly string[];
   /** What was asked of its links: path and headers. */
   readonly downloads: readonly IncomingMessage[];
@@ -78,10 +83,10 @@ function startGateway(
   return test;
 }
 
-const ask = (test: TestGateway, fields: object = {}): Promise<Answer> =>
+const ask = (test: TestGateway, fields: object = {}): Promise<ReadResponse> =>
   test.post({ model: MODEL, prompt: "x", response_format: "b64_json", ...fields });
 
-function imagesOf({ body }: Answer): readonly JsonObject[] {
+function imagesOf({ body }: ReadResponse): readonly JsonObject[] {
   const { data } = body;
   return Array.isArray(data) ? data.filter(isJsonObject) : [];
 }
@@ -96,10 +101,10 @@ describe("b64_json from a provider that gives links", () => {
   it("holds the very bytes behind the link, and no link", async () => {
     const provider = await startProvider();
     const test = startGateway(provider);
-    const answer = await ask(test);
-    expect(answer.status).toBe(200);
-    expect(imagesOf(answer)).toEqual([{ b64_json: PICTURE.toString("base64"), revised_prompt: "" }]);
-    expect(answer.body["extra"]).toEqual({ request_id: "b1a2" });
+    const response = await ask(test);
+    expect(response.status).toBe(200);
+    expect(imagesOf(response)).toEqual([{ b64_json: PICTURE.toString("base64"), revised_prompt: "" }]);
+    expect(response.body["extra"]).toEqual({ request_id: "b1a2" });
     expect(test.records).toMatchObject([{ status: 200, images: 1, charge: "0.2" }]);
   });
 
@@ -113,8 +118,8 @@ describe("b64_json from a provider that gives links", () => {
 
   it("is not asked for where the client wants links", async () => {
     const provider = await startProvider();
-    const answer = await ask(startGateway(provider), { response_format: "url" });
-    expect(imagesOf(answer)).toEqual([{ url: `${provider.url}/1.png`, revised_prompt: "" }]);
+    const response = await ask(startGateway(provider), { response_format: "url" });
+    expect(imagesOf(response)).toEqual([{ url: `${provider.url}/1.png`, revised_prompt: "" }]);
     expect(provider.downloads).toEqual([]);
   });
 
@@ -124,9 +129,9 @@ describe("b64_json from a provider that gives links", () => {
       setTimeout(() => response.end(`picture ${request.url}`), delay);
     });
     provider.links = ["/0", "/1", "/2"];
-    const answer = await ask(startGateway(provider), { n: 3 });
+    const response = await ask(startGateway(provider), { n: 3 });
     expect(
-      imagesOf(answer).map(({ b64_json: text }) => Buffer.from(String(text), "base64").toString()),
+      imagesOf(response).map(({ b64_json: text }) => Buffer.from(String(text), "base64").toString()),
     ).toEqual(["picture /0", "picture /1", "picture /2"]);
   });
 
@@ -167,13 +172,13 @@ describe("b64_json from a provider that gives links", () => {
       );
       provider.links = ["/good", "/bad"];
       const test = startGateway(provider);
-      const answer = await ask(test, { n: 2 });
-      expect(answer.status).toBe(200);
-      expect(imagesOf(answer)).toEqual([
+      const response = await ask(test, { n: 2 });
+      expect(response.status).toBe(200);
+      expect(imagesOf(response)).toEqual([
         { b64_json: PICTURE.toString("base64"), revised_prompt: "" },
         { url: `${provider.url}/bad`, revised_prompt: "" },
       ]);
-      expect(answer.body["extra"]).toEqual({ request_id: "b1a2", errors: [failed(1, message)] });
+      expect(response.body["extra"]).toEqual({ request_id: "b1a2", errors: [failed(1, message)] });
       expect(provider.downloads).toHaveLength(2);
       expect(test.records).toMatchObject([{ status: 200, images: 2, charge: "0.4" }]);
       // What is given up must not come back as an error that nobody handles.
@@ -195,11 +200,11 @@ describe("b64_json from a provider that gives links", () => {
       `https://localhost:${port}/`,
     ];
     provider.links = links;
-    const answer = await ask(startGateway(provider), { n: 6 });
-    expect(imagesOf(answer).map(({ url }) => url)).toEqual(links.map((link) => new URL(link).href));
+    const response = await ask(startGateway(provider), { n: 6 });
+    expect(imagesOf(response).map(({ url }) => url)).toEqual(links.map((link) => new URL(link).href));
     const NOT_HTTPS = "The image's link is not an https link.";
     const NOT_PUBLIC = "The image's link leads to an address that is not public.";
-    expect(answer.body["extra"]).toMatchObject({
+    expect(response.body["extra"]).toMatchObject({
       errors: [
         failed(0, NOT_HTTPS),
         failed(1, NOT_HTTPS),
@@ -225,7 +230,7 @@ describe("b64_json from a provider that gives links", () => {
   });
 });
 
-describe("an answer with more images than any provider makes", () => {
+describe("a response with more images than any provider makes", () => {
   it("has fifteen downloaded, four at once, and the others as links", async () => {
     let running = 0;
     let most = 0;
