@@ -90,7 +90,10 @@ describe("handlers for msw", () => {
     const { data } = (await (await fetch(arkUrl, arkInit({ size: "2048x4096" }))).json()) as ArkBody;
     const answer = await askDashscope("https://dashscope.aliyuncs.com", [data[0]?.url ?? ""]);
     // The ratio of a placeholder, which stands for links to anywhere else, would be 1.
-    expect(((await answer.json()) as DashscopeBody).usage).toMatchObject({ width: 1440, height: 2896 });
+    expect(((await answer.json()) as DashscopeBody).usage).toMatchObject({
+      output_width: 1440,
+      output_height: 2896,
+    });
   });
 
   it("stream each event when it is made", async () => {

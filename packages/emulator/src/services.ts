@@ -1,7 +1,7 @@
+import { createPainter, type Painter } from "./drawing/painter.js";
 import { createFaultControl, type FaultSource } from "./faults/fault-control.js";
 import { createRecipeStore, type RecipeStore } from "./links/recipe-store.js";
 import type { Settings } from "./options.js";
-import { createPainter, type Painter } from "./pictures/painter.js";
 import { createRandom, type Random } from "./random.js";
 import { createRecorder, type Recorder } from "./recorder.js";
 

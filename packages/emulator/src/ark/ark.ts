@@ -1,8 +1,7 @@
 import type { Provider } from "../provider.js";
 import { randomHex } from "../random.js";
-import { arkCodeForStatus, renderArkRefusal } from "./errors.js";
-import { handleGeneration } from "./handle-generation.js";
-import { arkRefusal } from "./refusals.js";
+import { arkCodeForStatus, arkRefusal, renderArkRefusal } from "./errors.js";
+import { generate } from "./generation.js";
 
 /** Volcengine Ark (BytePlus ModelArk abroad) with the Seedream image models. */
 export const ark: Provider = {
@@ -17,5 +16,5 @@ export const ark: Provider = {
   codeForStatus: arkCodeForStatus,
   renderRefusal: renderArkRefusal,
   renderNotFound: () => new Response(null, { status: 404 }),
-  generate: handleGeneration,
+  generate,
 };

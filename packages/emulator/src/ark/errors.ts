@@ -1,6 +1,6 @@
 import { jsonResponse, retryAfter } from "../http/json-response.js";
-import type { Refusal } from "../refusal.js";
-import { arkErrors, isArkErrorCode } from "./error-codes.js";
+import { Refusal } from "../refusal.js";
+import { type ArkErrorCode, arkErrors, isArkErrorCode } from "./error-codes.js";
 
 /** Why an image was not made. */
 export interface Failure {
@@ -41,4 +41,39 @@ export function renderArkRefusal(refusal: Refusal, requestId: string): Response 
 export function arkCodeForStatus(status: number): string {
   const found = Object.entries(arkErrors).find(([, facts]) => facts.status === status);
   return found?.[0] ?? (status < 500 ? "InvalidParameter" : "InternalServiceError");
+}
+
+/** A refusal with one of Ark's codes; the message of the table where none is given. */
+export function arkRefusal(code: ArkErrorCode, message?: string, param = ""): Refusal {
+  return new Refusal({ code, message, param });
+}
+
+export function invalidParameter(param: string, reason: string): Refusal {
+  return arkRefusal(
+    "InvalidParameter",
+    `The parameter \`${param}\` specified in the request is not valid: ${reason}.`,
+    param,
+  );
+}
+
+export function missingParameter(param: string): Refusal {
+  return arkRefusal(
+    "MissingParameter",
+    `The request failed because it is missing \`${param}\` parameter.`,
+    param,
+  );
+}
+
+/** A parameter that the model does not have, or a value of it that only other models have. */
+export function unsupportedParameter(param: string, model: string, hint = ""): Refusal {
+  return arkRefusal(
+    "InvalidParameter.UnsupportedParameter",
+    `The parameter \`${param}\` specified in the request is not supported by model ${model}${hint}.`,
+    param,
+  );
+}
+
+export function unknownModel(model: string): Refusal {
+  const message = `The model or endpoint ${model} does not exist or you do not have access to it.`;
+  return arkRefusal("InvalidEndpointOrModel.NotFound", message);
 }

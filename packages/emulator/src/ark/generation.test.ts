@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createEmulator } from "../emulator.js";
 import { askArk, download } from "../test-support/ask.js";
-import { inspect, inspectLink } from "../test-support/pictures.js";
+import { inspect, inspectLink } from "../test-support/images.js";
 
 const models = ["seedream-5-0-lite-260128", "seedream-4-5-251128", "seedream-4-0-250828"];
 const batch = (max_images: number) => ({

@@ -1,27 +1,30 @@
-import type { ReferencePicture } from "../pictures/recipe.js";
+import { sideRatioOf } from "../pixel-size.js";
 import type { ProviderCall } from "../provider.js";
 import { BadReference, type ReferenceProblem } from "../references/bad-reference.js";
 import { downloadFor } from "../references/download.js";
 import { loadReference, type ReferenceRules } from "../references/load-reference.js";
+import type { LoadedReference } from "../references/measure-reference.js";
 import type { Refusal } from "../refusal.js";
 import type { Services } from "../services.js";
-import { arkRefusal, invalidParameter } from "./refusals.js";
+import { arkRefusal, invalidParameter } from "./errors.js";
+import type { ArkModel } from "./models.js";
 
-const maxReferences = 14;
 const maxBytes = 30 * 1024 * 1024;
 const maxPixels = 36_000_000;
 /** Both sides must be larger. */
 const tooShortSide = 14;
-const widestRatio = 16;
+const maxSideRatio = 16;
 
-/** The images of the field `image`, downloaded or decoded and measured. */
-export async function readReferences(call: ProviderCall, services: Services): Promise<ReferencePicture[]> {
-  const sources = listSources(call.body.image ?? undefined);
+/** Reads the field `image`: the references are downloaded or decoded, and measured. */
+export async function readReferences(
+  image: unknown,
+  { model, call, services }: { model: ArkModel; call: ProviderCall; services: Services },
+): Promise<LoadedReference[]> {
+  const sources = listSources(image);
+  const { maxReferences } = model;
   if (sources.length > maxReferences) {
-    throw invalidParameter(
-      "image",
-      `at most ${maxReferences} reference images are supported, got ${sources.length}`,
-    );
+    const limit = `at most ${maxReferences} reference images are supported`;
+    throw invalidParameter("image", `${limit}, got ${sources.length}`);
   }
   const rules: ReferenceRules = {
     maxBytes,
@@ -33,7 +36,7 @@ export async function readReferences(call: ProviderCall, services: Services): Pr
 }
 
 function listSources(image: unknown): string[] {
-  if (image === undefined) return [];
+  if (image === undefined || image === null) return [];
   const list: unknown[] = Array.isArray(image) ? image : [image];
   return list.map((source) => {
     if (typeof source !== "string") throw invalidParameter("image", "expected a string or a list of strings");
@@ -41,7 +44,7 @@ function listSources(image: unknown): string[] {
   });
 }
 
-async function readOne(source: string, rules: ReferenceRules): Promise<ReferencePicture> {
+async function readOne(source: string, rules: ReferenceRules): Promise<LoadedReference> {
   try {
     const reference = await loadReference(source, rules);
     checkMeasures(reference);
@@ -52,14 +55,15 @@ async function readOne(source: string, rules: ReferenceRules): Promise<Reference
   }
 }
 
-function checkMeasures({ width, height }: ReferencePicture): void {
+function checkMeasures(reference: LoadedReference): void {
+  const { width, height } = reference;
   if (Math.min(width, height) <= tooShortSide) {
     throw invalidParameter(
       "image",
       `the width and height of the image must be larger than ${tooShortSide} pixels`,
     );
   }
-  if (Math.max(width / height, height / width) > widestRatio) {
+  if (sideRatioOf(reference) > maxSideRatio) {
     throw invalidParameter("image", "the aspect ratio of the image must be between 1/16 and 16");
   }
   if (width * height > maxPixels) {

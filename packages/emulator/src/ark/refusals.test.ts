@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createEmulator } from "../emulator.js";
 import { type ArkBody, arkUrl, askArk, post } from "../test-support/ask.js";
-import { bmp, dataUrl } from "../test-support/pictures.js";
+import { bmp, dataUrl } from "../test-support/images.js";
 import { arkErrors } from "./error-codes.js";
 
 const types: Record<number, string> = {
@@ -184,20 +184,6 @@ describe("Ark refuses", () => {
       type: "Unauthorized",
     });
   });
-
-  it.each(["seedream-4-5", "doubao-seedream-4-0", "ep-unknown", "qwen-image-max", "toString"])(
-    "the model %s with a 404",
-    async (model) => {
-      const { status, body } = await askArk(createEmulator(), { model });
-      expect(status).toBe(404);
-      expect(body.error.code).toBe("InvalidEndpointOrModel.NotFound");
-      expect(body.error.message).toMatch(
-        new RegExp(
-          `^The model or endpoint ${model} does not exist or you do not have access to it\\. Request id: `,
-        ),
-      );
-    },
-  );
 
   it.each([
     ["GET", arkUrl],

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createEmulator } from "../emulator.js";
 import type { Fault } from "../faults/fault.js";
 import { arkUrl, askArk } from "../test-support/ask.js";
-import { inspect } from "../test-support/pictures.js";
+import { inspect } from "../test-support/images.js";
 import { readEvents } from "../test-support/read-events.js";
 
 async function stream(faults: readonly Fault[], fields: object = {}, max_images = 2) {

@@ -1,9 +1,13 @@
 import { jsonResponse } from "../http/json-response.js";
 import type { Provider } from "../provider.js";
 import { type Random, randomHex } from "../random.js";
-import { dashscopeCodeForStatus, renderDashscopeRefusal } from "./errors.js";
-import { handleGeneration } from "./handle-generation.js";
-import { dashscopeRefusal, invalidParameter } from "./refusals.js";
+import {
+  dashscopeCodeForStatus,
+  dashscopeRefusal,
+  invalidParameter,
+  renderDashscopeRefusal,
+} from "./errors.js";
+import { generate } from "./generation.js";
 
 /** Alibaba Cloud Model Studio (DashScope) with the Qwen-Image models. */
 export const dashscope: Provider = {
@@ -23,7 +27,7 @@ export const dashscope: Provider = {
       { request_id: requestId, code: "NotFound", message: "The requested path does not exist." },
       404,
     ),
-  generate: handleGeneration,
+  generate,
 };
 
 function createUuid(random: Random): string {

@@ -1,6 +1,6 @@
 import { jsonResponse, retryAfter } from "../http/json-response.js";
-import type { Refusal } from "../refusal.js";
-import { dashscopeErrors, isDashscopeErrorCode } from "./error-codes.js";
+import { Refusal } from "../refusal.js";
+import { type DashscopeErrorCode, dashscopeErrors, isDashscopeErrorCode } from "./error-codes.js";
 
 export function renderDashscopeRefusal(refusal: Refusal, requestId: string): Response {
   const { code } = refusal;
@@ -15,4 +15,13 @@ const codesOfStatus: Readonly<Record<number, string>> = { 429: "Throttling.RateQ
 export function dashscopeCodeForStatus(status: number): string {
   const found = Object.entries(dashscopeErrors).find(([, facts]) => facts.status === status);
   return codesOfStatus[status] ?? found?.[0] ?? (status < 500 ? "InvalidParameter" : "InternalError");
+}
+
+/** A refusal with one of DashScope's codes; the message of the table where none is given. */
+export function dashscopeRefusal(code: DashscopeErrorCode, message?: string): Refusal {
+  return new Refusal({ code, message });
+}
+
+export function invalidParameter(message: string): Refusal {
+  return dashscopeRefusal("InvalidParameter", message);
 }

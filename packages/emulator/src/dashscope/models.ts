@@ -1,56 +1,171 @@
-/** How a model reads `parameters.size`. */
+/** How a model reads `parameters.size`, and what it makes without it. */
 export type SizeRule =
-  /** Any sides whose product lies between; the default area takes the last reference's ratio. */
+  /**
+   * Any size with `minPixels` to `maxPixels` (width × height), at most `maxSideRatio` times as long as wide. The
+   * default has `defaultPixels`, in the ratio of the last reference, else of the prompt or square.
+   */
   | {
-      readonly kind: "area";
+      readonly kind: "pixels";
       readonly minPixels: number;
       readonly maxPixels: number;
-      readonly defaultArea: number;
+      readonly maxSideRatio: number;
+      readonly defaultPixels: number;
+      readonly ratioWithoutReference: "of-the-prompt" | "square";
     }
-  /** Each side between; likewise. */
-  | { readonly kind: "sides"; readonly min: number; readonly max: number; readonly defaultArea: number }
-  /** One of a list, the first by default. */
+  /** Each side from `min` to `max`. The default has about `defaultPixels` in the ratio of the last reference. */
+  | { readonly kind: "sides"; readonly min: number; readonly max: number; readonly defaultPixels: number }
+  /** One of these sizes; the first is the default. */
   | { readonly kind: "list"; readonly sizes: readonly string[] }
-  /** The parameter does not exist and is ignored. */
-  | { readonly kind: "none"; readonly min: number; readonly max: number; readonly defaultArea: number };
+  /** The model ignores the parameter. It makes the default of the rule above. */
+  | { readonly kind: "none"; readonly min: number; readonly max: number; readonly defaultPixels: number };
 
-/** What one series of Qwen-Image models takes. */
+/** What one Qwen-Image model takes and returns. */
 export interface DashscopeModel {
-  /** The series: this name, alone or followed by a dash and a date. */
-  readonly series: string;
+  readonly name: string;
+  /** Whether there are names with a date, such as `qwen-image-plus-2026-01-09`, besides the name itself. */
+  readonly hasSnapshots: boolean;
   readonly size: SizeRule;
+  /** The largest `n`. */
   readonly maxImages: number;
+  /** The least number of input images; the most is 3 for every model. */
   readonly minReferences: number;
+  /** What exceeds this length of the prompt is dropped. */
+  readonly promptLimit: { readonly characters: number } | { readonly tokens: number };
+  readonly hasPromptExtend: boolean;
+  /** `enable_thinking` and `prompt_extend_mode`. */
+  readonly hasThinking: boolean;
+  /** The fields of `usage`: `image_count`, `width` and `height`, or counts of input and output images and `output_…`. */
+  readonly usage: "image_count" | "input_and_output";
 }
 
-const anyArea: SizeRule = {
-  kind: "area",
+const version3Sizes: SizeRule = {
+  kind: "pixels",
+  minPixels: 512 * 512,
+  maxPixels: 2560 * 2560, // some sources: 2048 * 2048
+  maxSideRatio: 8,
+  defaultPixels: 2048 * 2048,
+  ratioWithoutReference: "of-the-prompt",
+};
+const version2Sizes: SizeRule = {
+  kind: "pixels",
   minPixels: 512 * 512,
   maxPixels: 2048 * 2048,
-  defaultArea: 2048 * 2048,
+  maxSideRatio: Number.POSITIVE_INFINITY,
+  defaultPixels: 2048 * 2048,
+  ratioWithoutReference: "square",
 };
-/** Their order is that of the provider's message. */
+/** In the order of the provider's message. */
 const fiveSizes: SizeRule = {
   kind: "list",
   sizes: ["1664*928", "1472*1104", "1328*1328", "1104*1472", "928*1664"],
 };
-const anySides: SizeRule = { kind: "sides", min: 512, max: 2048, defaultArea: 1024 * 1024 };
+const editSizes = { kind: "sides", min: 512, max: 2048, defaultPixels: 1024 * 1024 } as const;
 
+/** From Alibaba Cloud Model Studio's Qwen-Image references, November 2026. */
 const models: readonly DashscopeModel[] = [
-  { series: "qwen-image-2.0-pro", size: anyArea, maxImages: 6, minReferences: 0 },
-  { series: "qwen-image-2.0", size: anyArea, maxImages: 6, minReferences: 0 },
-  { series: "qwen-image-max", size: fiveSizes, maxImages: 1, minReferences: 0 },
-  { series: "qwen-image-plus", size: fiveSizes, maxImages: 1, minReferences: 0 },
-  { series: "qwen-image-edit-max", size: anySides, maxImages: 6, minReferences: 1 },
-  { series: "qwen-image-edit-plus", size: anySides, maxImages: 6, minReferences: 1 },
-  { series: "qwen-image-edit", size: { ...anySides, kind: "none" }, maxImages: 1, minReferences: 1 },
+  {
+    name: "qwen-image-3.0-pro",
+    hasSnapshots: true,
+    size: version3Sizes,
+    maxImages: 6,
+    minReferences: 0,
+    promptLimit: { tokens: 4500 },
+    hasPromptExtend: true,
+    hasThinking: true,
+    usage: "input_and_output",
+  },
+  {
+    name: "qwen-image-3.0",
+    hasSnapshots: true,
+    size: version3Sizes,
+    maxImages: 6,
+    minReferences: 0,
+    promptLimit: { tokens: 4500 },
+    hasPromptExtend: true,
+    hasThinking: true,
+    usage: "input_and_output",
+  },
+  {
+    name: "qwen-image-2.0-pro",
+    hasSnapshots: true,
+    size: version2Sizes,
+    maxImages: 6,
+    minReferences: 0,
+    promptLimit: { tokens: 1300 }, // some sources: 800 characters
+    hasPromptExtend: true,
+    hasThinking: false,
+    usage: "input_and_output",
+  },
+  {
+    name: "qwen-image-2.0",
+    hasSnapshots: true,
+    size: version2Sizes,
+    maxImages: 6,
+    minReferences: 0,
+    promptLimit: { tokens: 1300 }, // some sources: 800 characters
+    hasPromptExtend: true,
+    hasThinking: false,
+    usage: "input_and_output",
+  },
+  {
+    name: "qwen-image-max",
+    hasSnapshots: true,
+    size: fiveSizes,
+    maxImages: 1,
+    minReferences: 0,
+    promptLimit: { characters: 800 },
+    hasPromptExtend: true,
+    hasThinking: false,
+    usage: "image_count",
+  },
+  {
+    name: "qwen-image-plus",
+    hasSnapshots: true,
+    size: fiveSizes,
+    maxImages: 1,
+    minReferences: 0,
+    promptLimit: { characters: 800 },
+    hasPromptExtend: true,
+    hasThinking: false,
+    usage: "image_count",
+  },
+  {
+    name: "qwen-image-edit-max",
+    hasSnapshots: true,
+    size: editSizes,
+    maxImages: 6,
+    minReferences: 1,
+    promptLimit: { characters: 800 },
+    hasPromptExtend: true,
+    hasThinking: false,
+    usage: "image_count",
+  },
+  {
+    name: "qwen-image-edit-plus",
+    hasSnapshots: true,
+    size: editSizes,
+    maxImages: 6,
+    minReferences: 1,
+    promptLimit: { characters: 800 },
+    hasPromptExtend: true,
+    hasThinking: false,
+    usage: "image_count",
+  },
+  {
+    name: "qwen-image-edit",
+    hasSnapshots: false,
+    size: { ...editSizes, kind: "none" },
+    maxImages: 1,
+    minReferences: 1,
+    promptLimit: { characters: 800 },
+    hasPromptExtend: false,
+    hasThinking: false,
+    usage: "image_count",
+  },
 ];
 
-/** `qwen-image-plus` and `qwen-image-plus-2026-01-09` are one model; `qwen-image-plussed` is none. */
+/** Finds a model by its name, with or without the date of a snapshot. */
 export function findDashscopeModel(name: string): DashscopeModel | undefined {
-  return models.find(({ series }) => name === series || /^-\d{4}/.test(removePrefix(name, series)));
-}
-
-function removePrefix(name: string, prefix: string): string {
-  return name.startsWith(prefix) ? name.slice(prefix.length) : "";
+  const series = name.replace(/-\d{4}-\d{2}-\d{2}$/, "");
+  return models.find((model) => model.name === name || (model.hasSnapshots && model.name === series));
 }

@@ -1,12 +1,12 @@
-import type { ReferencePicture } from "../pictures/recipe.js";
 import type { ProviderCall } from "../provider.js";
 import { BadReference, type ReferenceProblem } from "../references/bad-reference.js";
 import { downloadFor } from "../references/download.js";
 import { loadReference, type ReferenceRules } from "../references/load-reference.js";
+import type { LoadedReference } from "../references/measure-reference.js";
 import type { Refusal } from "../refusal.js";
 import type { Services } from "../services.js";
+import { dashscopeRefusal, invalidParameter } from "./errors.js";
 import type { DashscopeModel } from "./models.js";
-import { dashscopeRefusal, invalidParameter } from "./refusals.js";
 
 const maxReferences = 3;
 const maxBytes = 10 * 1024 * 1024;
@@ -22,7 +22,7 @@ export async function readReferences(
   images: readonly string[],
   call: ProviderCall,
   services: Services,
-): Promise<ReferencePicture[]> {
+): Promise<LoadedReference[]> {
   const rules: ReferenceRules = {
     maxBytes,
     needsLowerCaseMediaType: false,
@@ -32,7 +32,7 @@ export async function readReferences(
   return Promise.all(images.map((image) => readOne(image, rules)));
 }
 
-async function readOne(image: string, rules: ReferenceRules): Promise<ReferencePicture> {
+async function readOne(image: string, rules: ReferenceRules): Promise<LoadedReference> {
   try {
     return await loadReference(image, rules);
   } catch (error) {

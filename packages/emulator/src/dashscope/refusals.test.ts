@@ -1,44 +1,18 @@
 import { describe, expect, it } from "vitest";
 import { createEmulator } from "../emulator.js";
 import { askDashscope, type DashscopeBody, dashscopeUrl, post } from "../test-support/ask.js";
-import { bmp, dataUrl } from "../test-support/pictures.js";
+import { bmp, dataUrl } from "../test-support/images.js";
 import { dashscopeErrors } from "./error-codes.js";
 
-const five = "The size does not match the allowed size 1664*928,1472*1104,1328*1328,1104*1472,928*1664";
 const link = "https://example.com/a.png";
 const user = (...content: unknown[]) => ({ role: "user", content });
 const text = { text: "a fox" };
 
 describe("DashScope refuses", () => {
   it.each([
-    ["n of 2 on max", { model: "qwen-image-max", parameters: { n: 2 } }, "num_images_per_prompt must be 1"],
-    ["n of 2 on plus", { model: "qwen-image-plus", parameters: { n: 2 } }, "num_images_per_prompt must be 1"],
-    [
-      "n of 2 on edit",
-      { model: "qwen-image-edit", images: [link], parameters: { n: 2 } },
-      "num_images_per_prompt must be 1",
-    ],
-    ["n of 7 on 2.0", { parameters: { n: 7 } }, "num_images_per_prompt must be between 1 and 6"],
-    ["n of 0", { parameters: { n: 0 } }, "num_images_per_prompt must be between 1 and 6"],
     ["n as text", { parameters: { n: "2" } }, "num_images_per_prompt must be between 1 and 6"],
-    ["a free size on max", { model: "qwen-image-max", parameters: { size: "1024*1024" } }, five],
-    ["a free size on plus", { model: "qwen-image-plus", parameters: { size: "512*512" } }, five],
     ["a size with x", { parameters: { size: "1024x1024" } }, "<width>*<height>"],
     ["a size that is a number", { parameters: { size: 1024 } }, "<width>*<height>"],
-    ["too few pixels on 2.0", { parameters: { size: "511*512" } }, "512*512 and 2048*2048"],
-    ["too many pixels on 2.0", { parameters: { size: "2049*2048" } }, "512*512 and 2048*2048"],
-    [
-      "too short a side on edit-plus",
-      { model: "qwen-image-edit-plus", images: [link], parameters: { size: "511*1024" } },
-      "between 512 and 2048",
-    ],
-    [
-      "too long a side on edit-max",
-      { model: "qwen-image-edit-max", images: [link], parameters: { size: "512*2049" } },
-      "between 512 and 2048",
-    ],
-    ["an edit without an image", { model: "qwen-image-edit" }, "1 to 3 images"],
-    ["four images", { images: [link, link, link, link] }, "0 to 3 images"],
     ["watermark as text", { parameters: { watermark: "true" } }, "watermark"],
     ["prompt_extend as text", { parameters: { prompt_extend: 1 } }, "prompt_extend"],
     ["a negative prompt that is no text", { parameters: { negative_prompt: 1 } }, "negative_prompt"],
@@ -151,14 +125,6 @@ describe("DashScope refuses", () => {
       const { status, body } = await askDashscope(emulator, {}, headers);
       expect(status).toBe(401);
       expect(body).toMatchObject({ code: "InvalidApiKey", message: "Invalid API-key provided." });
-    },
-  );
-
-  it.each(["qwen-image", "qwen-image-maximal", "qwen-image-edit-2", "doubao-seedream-4-5-251128"])(
-    "the model %s with a 404",
-    async (model) => {
-      const { status, body } = await askDashscope(createEmulator(), { model });
-      expect([status, body.code]).toEqual([404, "ModelNotFound"]);
     },
   );
 

@@ -1,64 +1,69 @@
-import type { ReferencePicture } from "../pictures/recipe.js";
+import { type PixelSize, parsePixelSize, sideRatioOf } from "../pixel-size.js";
+import { ratioInPrompt, ratioOfOrientation } from "../prompt-hints.js";
+import { invalidParameter } from "./errors.js";
 import type { SizeRule } from "./models.js";
-import { invalidParameter } from "./refusals.js";
 
-interface PixelSize {
-  readonly width: number;
-  readonly height: number;
-}
-
+/** The sides of a size that the model chooses are multiples of this number. */
 const step = 16;
 
-/** The size to draw: what was asked if the model allows it, else its default in the last reference's ratio. */
-export function chooseSize(
-  size: unknown,
-  rule: SizeRule,
-  references: readonly ReferencePicture[],
-): PixelSize {
-  if (size !== undefined && size !== null && rule.kind !== "none") return checkSize(size, rule);
-  if (rule.kind === "list") return parseSize(rule.sizes[0]) ?? { width: 1664, height: 928 };
-  const last = references.at(-1);
-  return last === undefined ? square(rule.defaultArea) : fitRatio(last.width / last.height, rule);
+/** Checks `parameters.size`. `undefined` if the model is to choose the size. */
+export function readSize(size: unknown, rule: SizeRule): PixelSize | undefined {
+  if (size === undefined || size === null || rule.kind === "none") return undefined;
+  const parsed = parsePixelSize(size, "*");
+  if (parsed === undefined) throw invalidParameter("The size should be in the format of <width>*<height>");
+  checkSize(parsed, rule);
+  return parsed;
 }
 
-function checkSize(size: unknown, rule: Exclude<SizeRule, { kind: "none" }>): PixelSize {
-  const parsed = parseSize(size);
-  if (parsed === undefined) throw invalidParameter("The size should be in the format of <width>*<height>");
-  const { width, height } = parsed;
+function checkSize(size: PixelSize, rule: Exclude<SizeRule, { kind: "none" }>): void {
+  const { width, height } = size;
   switch (rule.kind) {
     case "list":
-      if (rule.sizes.includes(`${width}*${height}`)) return parsed;
+      if (rule.sizes.includes(`${width}*${height}`)) return;
       throw invalidParameter(`The size does not match the allowed size ${rule.sizes.join(",")}`);
-    case "area":
-      if (width * height >= rule.minPixels && width * height <= rule.maxPixels) return parsed;
-      throw invalidParameter("The total pixels of the size should be between 512*512 and 2048*2048");
+    case "pixels": {
+      const [least, most] = [Math.sqrt(rule.minPixels), Math.sqrt(rule.maxPixels)];
+      if (width * height < rule.minPixels || width * height > rule.maxPixels) {
+        const bounds = `between ${least}*${least} and ${most}*${most}`;
+        throw invalidParameter(`The total pixels of the size should be ${bounds}`);
+      }
+      if (sideRatioOf(size) <= rule.maxSideRatio) return;
+      const bounds = `between 1:${rule.maxSideRatio} and ${rule.maxSideRatio}:1`;
+      throw invalidParameter(`The aspect ratio of the size should be ${bounds}`);
+    }
     case "sides":
-      if (Math.min(width, height) >= rule.min && Math.max(width, height) <= rule.max) return parsed;
+      if (Math.min(width, height) >= rule.min && Math.max(width, height) <= rule.max) return;
       throw invalidParameter(
         `The width and height of the size should be between ${rule.min} and ${rule.max}`,
       );
   }
 }
 
-function parseSize(size: unknown): PixelSize | undefined {
-  const parts = typeof size === "string" ? /^(\d{1,5})\*(\d{1,5})$/.exec(size) : null;
-  if (parts === null) return undefined;
-  const [width, height] = [Number(parts[1]), Number(parts[2])];
-  return width > 0 && height > 0 ? { width, height } : undefined;
+/** The size that the model chooses if the request has none. */
+export function chooseSize(rule: SizeRule, prompt: string, lastReference: PixelSize | undefined): PixelSize {
+  const ratio = lastReference && lastReference.width / lastReference.height;
+  switch (rule.kind) {
+    case "list":
+      return parsePixelSize(rule.sizes[0], "*") ?? { width: 1664, height: 928 };
+    case "pixels": {
+      const ratioOfPrompt = ratioInPrompt(prompt) ?? ratioOfOrientation(prompt);
+      const otherwise = rule.ratioWithoutReference === "of-the-prompt" ? ratioOfPrompt : 1;
+      const bounded = bound(ratio ?? otherwise, Math.min(16, rule.maxSideRatio));
+      // Rounded down, because the default may already be the maximum.
+      return sidesOf(rule.defaultPixels, bounded, (side) => Math.floor(side / step) * step);
+    }
+    case "sides":
+    case "none":
+      return sidesOf(rule.defaultPixels, bound(ratio ?? 1, 16), (side) =>
+        Math.min(rule.max, Math.max(rule.min, Math.round(side / step) * step)),
+      );
+  }
 }
 
-function square(area: number): PixelSize {
-  const side = Math.round(Math.sqrt(area));
-  return { width: side, height: side };
+function bound(ratio: number, max: number): number {
+  return Math.min(max, Math.max(1 / max, ratio));
 }
 
-/** About the default area, in whole steps and within the limits, so an extreme ratio is softened. */
-function fitRatio(ratio: number, rule: Exclude<SizeRule, { kind: "list" }>): PixelSize {
-  const [min, max] = rule.kind === "area" ? [step, rule.maxPixels] : [rule.min, rule.max];
-  const fit = (side: number) => Math.min(max, Math.max(min, Math.floor(side / step) * step));
-  const bounded = Math.min(16, Math.max(1 / 16, ratio));
-  return {
-    width: fit(Math.sqrt(rule.defaultArea * bounded)),
-    height: fit(Math.sqrt(rule.defaultArea / bounded)),
-  };
+function sidesOf(pixels: number, ratio: number, round: (side: number) => number): PixelSize {
+  return { width: round(Math.sqrt(pixels * ratio)), height: round(Math.sqrt(pixels / ratio)) };
 }

@@ -20,7 +20,11 @@ describe("an answer", () => {
       body: { data: [], usage: { generated_images: 0, output_tokens: 0 } },
     });
     const { status, body } = await askDashscope(under({ noImages: true }), { parameters: { n: 2 } });
-    expect([status, body.output.choices[0]?.message.content, body.usage?.image_count]).toEqual([200, [], 0]);
+    expect([status, body.output.choices[0]?.message.content, body.usage?.output_image_count]).toEqual([
+      200,
+      [],
+      0,
+    ]);
   });
 
   it("streams without images", async () => {
@@ -51,8 +55,9 @@ describe("an answer", () => {
     expect((await askArk(under({ usage: absurd }))).body.usage).toStrictEqual(absurd);
     const { text } = await readUnder(createEmulator(), { usage: { generated_images: -1 } }, { stream: true });
     expect(text).toContain('"usage":{"generated_images":-1,"output_tokens":16384,"total_tokens":16384}');
-    const dashscope = await askDashscope(under({ usage: { image_count: "1", width: null } }));
-    expect(dashscope.body.usage).toStrictEqual({ width: null, height: 2048, image_count: "1" });
+    const usage = { image_count: "1", width: null };
+    const dashscope = await askDashscope(under({ usage }), { model: "qwen-image-max" });
+    expect(dashscope.body.usage).toStrictEqual({ width: null, height: 928, image_count: "1" });
   });
 
   it("keeps the fault that was added, whatever becomes of the object", async () => {

@@ -83,7 +83,7 @@ export interface Fault {
 
   /** DashScope: every image stands in a choice of its own. */
   severalChoices?: true;
-  /** DashScope: the count is called `usage.output_image_count`. */
+  /** DashScope: the count is `usage.output_image_count`, also for models that call it `image_count`. */
   outputImageCount?: true;
   /** DashScope: this rewritten prompt stands as a `text` item beside the images. */
   rewrittenPrompt?: string;

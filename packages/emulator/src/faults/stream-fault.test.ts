@@ -106,6 +106,8 @@ describe("the form of an answer", () => {
     expect(headers.get("content-type")).toContain("text/event-stream");
     const lines = text.split("\r\n");
     expect(lines.slice(0, 3)).toEqual(["id:1", "event:result", ":HTTP_STATUS/200"]);
-    expect(JSON.parse(lines[3]?.slice("data:".length) ?? "")).toMatchObject({ usage: { image_count: 1 } });
+    expect(JSON.parse(lines[3]?.slice("data:".length) ?? "")).toMatchObject({
+      usage: { output_image_count: 1 },
+    });
   });
 });

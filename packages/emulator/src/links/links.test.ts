@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createEmulator, type Emulator } from "../emulator.js";
 import { askArk, askDashscope, download } from "../test-support/ask.js";
-import { inspectLink } from "../test-support/pictures.js";
+import { inspectLink } from "../test-support/images.js";
 
 const start = Date.parse("2026-11-21T09:30:00.900Z");
 

@@ -1,4 +1,4 @@
-import type { PictureRecipe } from "../pictures/recipe.js";
+import type { ImageRecipe } from "../drawing/recipe.js";
 import type { ProviderCall } from "../provider.js";
 import type { ProviderName } from "../provider-name.js";
 import { randomHex } from "../random.js";
@@ -6,8 +6,8 @@ import type { Services } from "../services.js";
 import { signLink } from "./sign.js";
 
 /** Keeps the recipe and returns the link under which its picture is served until it expires. */
-export function publishPicture(
-  recipe: PictureRecipe,
+export function publishImage(
+  recipe: ImageRecipe,
   provider: ProviderName,
   call: ProviderCall,
   services: Services,

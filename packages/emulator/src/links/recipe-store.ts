@@ -1,9 +1,9 @@
-import type { PictureRecipe } from "../pictures/recipe.js";
+import type { ImageRecipe } from "../drawing/recipe.js";
 
 /** The recipes behind the result links, by id. */
 export interface RecipeStore {
-  keep(id: string, recipe: PictureRecipe): void;
-  find(id: string): PictureRecipe | undefined;
+  keep(id: string, recipe: ImageRecipe): void;
+  find(id: string): ImageRecipe | undefined;
   clear(): void;
 }
 
@@ -12,9 +12,9 @@ const bytesOfARecord = 500;
 
 /** Forgets the oldest recipes past the limit: some 100,000 plain pictures, or some thousand edits. */
 export function createRecipeStore(): RecipeStore {
-  const recipes = new Map<string, PictureRecipe>();
+  const recipes = new Map<string, ImageRecipe>();
   let bytes = 0;
-  const forget = (id: string, recipe: PictureRecipe) => {
+  const forget = (id: string, recipe: ImageRecipe) => {
     recipes.delete(id);
     bytes -= weigh(recipe);
   };
@@ -35,7 +35,7 @@ export function createRecipeStore(): RecipeStore {
   };
 }
 
-function weigh(recipe: PictureRecipe): number {
+function weigh(recipe: ImageRecipe): number {
   const thumbnails = recipe.references.reduce((sum, reference) => sum + reference.thumbnail.byteLength, 0);
   return bytesOfARecord + recipe.prompt.length * 2 + thumbnails;
 }

@@ -1,12 +1,12 @@
 /** Uncompressed pixels, three bytes each, from top to bottom. */
-export interface RawPicture {
+export interface RawImage {
   readonly pixels: Buffer;
   readonly width: number;
   readonly height: number;
 }
 
 /** Reads a Windows bitmap of 24 or 32 bits, which sharp does not; `undefined` for the rarer kinds. */
-export function decodeBmp(bytes: Buffer): RawPicture | undefined {
+export function decodeBmp(bytes: Buffer): RawImage | undefined {
   if (bytes.length < 54) return undefined;
   const [width, signedHeight] = [bytes.readInt32LE(18), bytes.readInt32LE(22)];
   const height = Math.abs(signedHeight);

@@ -1,8 +1,7 @@
-import { drawPlaceholder } from "../pictures/placeholder.js";
-import type { ReferencePicture } from "../pictures/recipe.js";
+import { drawPlaceholder } from "../drawing/placeholder.js";
 import { BadReference } from "./bad-reference.js";
 import { readDataUrl } from "./data-url.js";
-import { measureReference } from "./measure-reference.js";
+import { type LoadedReference, measureReference } from "./measure-reference.js";
 
 export interface ReferenceRules {
   /** The largest file, decoded. */
@@ -15,11 +14,13 @@ export interface ReferenceRules {
   download(url: URL, maxBytes: number): Promise<Buffer | undefined>;
 }
 
-/** A reference as a picture shows it. What lies on other machines is never fetched: a placeholder stands for it. */
-export async function loadReference(source: string, rules: ReferenceRules): Promise<ReferencePicture> {
+/** Reads a reference. An image on another machine is never downloaded: the emulator draws a placeholder for it. */
+export async function loadReference(source: string, rules: ReferenceRules): Promise<LoadedReference> {
   if (source.trim() === "") throw new BadReference("empty");
   const bytes = source.startsWith("data:") ? decodeDataUrl(source, rules) : await openLink(source, rules);
-  if (bytes === undefined) return drawPlaceholder(hostOf(source));
+  if (bytes === undefined) {
+    return { ...(await drawPlaceholder(hostOf(source))), type: undefined, hasAlpha: false };
+  }
   if (bytes.byteLength > rules.maxBytes) throw new BadReference("too-large");
   return measureReference(bytes);
 }

@@ -3,7 +3,7 @@ import sharp from "sharp";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createEmulator, type Emulator } from "../emulator.js";
 import { askArk } from "../test-support/ask.js";
-import { bmp, countColor, dataUrl, inspect } from "../test-support/pictures.js";
+import { bmp, countColor, dataUrl, inspect } from "../test-support/images.js";
 
 const red = [224, 32, 32] as const;
 

@@ -16,11 +16,28 @@ interface ErrorFields {
   readonly type: string;
 }
 
+interface ArkItem {
+  readonly url?: string;
+  readonly b64_json?: string;
+  readonly size?: string;
+  readonly output_format?: string;
+  readonly error?: ErrorFields;
+  readonly z_index?: number;
+  readonly bounding_box?: readonly number[];
+  readonly name?: string;
+  readonly description?: string;
+}
+
 export interface ArkBody {
   readonly model: string;
   readonly created: number;
-  readonly data: readonly { url?: string; b64_json?: string; size?: string; error?: ErrorFields }[];
-  readonly usage?: { generated_images: number; output_tokens: number; total_tokens: number };
+  readonly data: readonly ArkItem[];
+  readonly usage?: {
+    generated_images: number;
+    input_images?: number;
+    output_tokens: number;
+    total_tokens: number;
+  };
   readonly error: ErrorFields;
 }
 
@@ -32,7 +49,7 @@ export interface DashscopeBody {
     }[];
     readonly task_metric: { TOTAL: number; SUCCEEDED: number; FAILED: number };
   };
-  readonly usage?: { width: number; height: number; image_count?: number };
+  readonly usage?: Readonly<Record<string, number>>;
   readonly request_id: string;
   readonly code?: string;
   readonly message?: string;

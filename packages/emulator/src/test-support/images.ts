@@ -9,10 +9,12 @@ export async function dataUrl(
     height?: number;
     color?: string;
     format?: "png" | "jpeg" | "webp" | "gif" | "tiff";
+    /** Whether the image has an alpha channel. */
+    alpha?: boolean;
   } = {},
 ): Promise<string> {
-  const { width = 64, height = 64, color = "#e02020", format = "png" } = options;
-  const bytes = await sharp({ create: { width, height, channels: 3, background: color } })
+  const { width = 64, height = 64, color = "#e02020", format = "png", alpha = false } = options;
+  const bytes = await sharp({ create: { width, height, channels: alpha ? 4 : 3, background: color } })
     .toFormat(format)
     .toBuffer();
   return `data:image/${format};base64,${bytes.toString("base64")}`;

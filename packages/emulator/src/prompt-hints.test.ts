@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { numberInPrompt } from "./image-count.js";
+import { imageCountInPrompt } from "./prompt-hints.js";
 
 it.each([
   ["画三张猫", 3],
@@ -18,5 +18,5 @@ it.each([
   ["the 1990s", undefined],
   ["someone pictures a fox", undefined],
 ])("%s asks for %s", (prompt, expected) => {
-  expect(numberInPrompt(prompt)).toBe(expected);
+  expect(imageCountInPrompt(prompt)).toBe(expected);
 });

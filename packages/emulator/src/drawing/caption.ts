@@ -1,9 +1,9 @@
-import type { PictureRecipe } from "./recipe.js";
+import type { ImageRecipe } from "./recipe.js";
 import { svgText, toDrawable } from "./svg-text.js";
 import { fitText, lineHeight, measure } from "./text-layout.js";
 
 /** Prompt and seed on a dark panel at the bottom, the place in a batch in the top right corner. */
-export function drawCaption(recipe: PictureRecipe): string {
+export function drawCaption(recipe: ImageRecipe): string {
   const { width, height } = recipe;
   const short = Math.min(width, height);
   const margin = Math.round(short * 0.05);
@@ -37,15 +37,15 @@ export function drawCaption(recipe: PictureRecipe): string {
   return panel + lines.join("") + detail + drawBatchNumber(recipe);
 }
 
-function describe(recipe: PictureRecipe): string {
+function describe(recipe: ImageRecipe): string {
   return `${recipe.model}  ·  ${recipe.width} × ${recipe.height}  ·  seed ${recipe.seed}`;
 }
 
-function fitDetail(recipe: PictureRecipe, width: number, wanted: number): number {
+function fitDetail(recipe: ImageRecipe, width: number, wanted: number): number {
   return Math.max(6, Math.min(wanted, Math.floor(width / measure(describe(recipe)))));
 }
 
-function drawBatchNumber(recipe: PictureRecipe): string {
+function drawBatchNumber(recipe: ImageRecipe): string {
   if (recipe.count <= 1) return "";
   const { margin, fontSize, boxWidth, boxHeight } = batchNumberBox(recipe);
   const left = recipe.width - margin - boxWidth;
@@ -59,7 +59,7 @@ function drawBatchNumber(recipe: PictureRecipe): string {
   return `<rect x="${left}" y="${margin}" width="${boxWidth}" height="${boxHeight}" rx="${Math.round(boxHeight / 2)}" fill="#10131c" fill-opacity="0.62"/>${label}`;
 }
 
-function batchNumberBox({ width, height }: PictureRecipe) {
+function batchNumberBox({ width, height }: ImageRecipe) {
   const short = Math.min(width, height);
   const fontSize = Math.round(short * 0.05);
   const [boxWidth, boxHeight] = [Math.round(fontSize * 3), Math.round(fontSize * 1.6)];
@@ -67,7 +67,7 @@ function batchNumberBox({ width, height }: PictureRecipe) {
 }
 
 /** How much of the top the place in the batch takes, in pixels. */
-export function heightOfBatchNumber(recipe: PictureRecipe): number {
+export function heightOfBatchNumber(recipe: ImageRecipe): number {
   const { margin, boxHeight } = batchNumberBox(recipe);
   return recipe.count <= 1 ? 0 : margin + boxHeight;
 }

@@ -1,17 +1,18 @@
 import type { Sharp } from "sharp";
 import { describe, expect, it } from "vitest";
-import { countColor, countDifferences, inspect } from "../test-support/pictures.js";
-import { drawPicture } from "./draw.js";
+import { countColor, countDifferences, inspect } from "../test-support/images.js";
+import { drawImage } from "./draw.js";
 import { loadSharp } from "./fonts.js";
-import { type PictureRecipe, type ReferencePicture, writeRecipe } from "./recipe.js";
+import { type ImageRecipe, type ReferenceImage, writeRecipe } from "./recipe.js";
 
-type Wish = Partial<Omit<PictureRecipe, "promptHash">>;
+type Wish = Partial<Omit<ImageRecipe, "promptHash">>;
 
 async function draw(wish: Wish = {}) {
   const defaults = {
     width: 640,
     height: 640,
     format: "png" as const,
+    kind: "scene" as const,
     model: "seedream-4-5-251128",
     prompt: "A fox under a maple tree",
     seed: 1,
@@ -20,10 +21,10 @@ async function draw(wish: Wish = {}) {
     references: [],
     watermark: undefined,
   };
-  return inspect(await drawPicture(writeRecipe({ ...defaults, ...wish })));
+  return inspect(await drawImage(writeRecipe({ ...defaults, ...wish })));
 }
 
-async function plainReference(color: string, width = 300, height = 200): Promise<ReferencePicture> {
+async function plainReference(color: string, width = 300, height = 200): Promise<ReferenceImage> {
   const sharp = await loadSharp();
   const image = sharp({ create: { width, height, channels: 3, background: color } });
   return { thumbnail: await image.png().toBuffer(), width, height };
@@ -161,9 +162,18 @@ describe("a picture", () => {
 
 /** The background of one prompt under the text of another. */
 async function drawLike(background: string, prompt: string) {
-  const base = { width: 640, height: 640, format: "png" as const, model: "m", seed: 1, index: 0, count: 1 };
-  const recipe = writeRecipe({ ...base, prompt: background, references: [], watermark: undefined });
-  return inspect(await drawPicture({ ...recipe, prompt }));
+  const base = { width: 640, height: 640, format: "png", kind: "scene" } as const;
+  const recipe = writeRecipe({
+    ...base,
+    model: "m",
+    prompt: background,
+    seed: 1,
+    index: 0,
+    count: 1,
+    references: [],
+    watermark: undefined,
+  });
+  return inspect(await drawImage({ ...recipe, prompt }));
 }
 
 it("draws 2048 x 2048 in a fraction of a second", async () => {

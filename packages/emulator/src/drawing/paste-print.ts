@@ -1,12 +1,13 @@
-/** Uncompressed RGB, three bytes a pixel, from top to bottom. */
+/** Uncompressed pixels from top to bottom: three bytes a pixel (RGB), or four (RGBA). */
 export interface Canvas {
   readonly pixels: Buffer;
   readonly width: number;
   readonly height: number;
+  readonly channels: 3 | 4;
 }
 
-/** A picture to be laid onto another, with a white border around it. */
-export interface Print extends Canvas {
+/** An image to copy onto another one, with a white border around it. It has the same number of channels. */
+export interface Print extends Omit<Canvas, "channels"> {
   readonly left: number;
   readonly top: number;
   readonly border: number;
@@ -19,7 +20,7 @@ interface Box {
   readonly height: number;
 }
 
-/** Changes the canvas. What lies outside of it is left off. */
+/** Changes the canvas. The parts of the print that are outside of the canvas are left out. */
 export function pastePrint(canvas: Canvas, print: Print): void {
   const { left, top, width, height, border } = print;
   const frame = {
@@ -34,17 +35,17 @@ export function pastePrint(canvas: Canvas, print: Print): void {
   }
 }
 
-/** Of each visible row: where it starts and ends in the canvas, and where it comes from in the box, in bytes. */
-function* rowsOf(box: Box, { width, height }: Canvas) {
+/** For each visible row, in bytes: its start and end in the canvas, and its start in the box. */
+function* rowsOf(box: Box, { width, height, channels }: Canvas) {
   const left = Math.max(0, box.left);
   const right = Math.min(width, box.left + box.width);
   if (right <= left) return;
   const bottom = Math.min(height, box.top + box.height);
   for (let y = Math.max(0, box.top); y < bottom; y += 1) {
     yield {
-      start: (y * width + left) * 3,
-      end: (y * width + right) * 3,
-      from: ((y - box.top) * box.width + left - box.left) * 3,
+      start: (y * width + left) * channels,
+      end: (y * width + right) * channels,
+      from: ((y - box.top) * box.width + left - box.left) * channels,
     };
   }
 }

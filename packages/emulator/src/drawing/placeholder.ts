@@ -1,12 +1,12 @@
 import { hashText } from "../random.js";
 import { loadSharp } from "./fonts.js";
-import type { ReferencePicture } from "./recipe.js";
+import type { ReferenceImage } from "./recipe.js";
 import { svgText } from "./svg-text.js";
 
 const side = 640;
 
 /** What stands for a reference that the emulator does not open: its host on a ground of its own colour. */
-export async function drawPlaceholder(label: string): Promise<ReferencePicture> {
+export async function drawPlaceholder(label: string): Promise<ReferenceImage> {
   const sharp = await loadSharp();
   const hue = hashText(label) % 360;
   const middle = side / 2;

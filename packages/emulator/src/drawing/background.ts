@@ -1,6 +1,6 @@
 import { createRandom, type Random } from "../random.js";
 import { choosePalette, type Palette } from "./palette.js";
-import type { PictureRecipe } from "./recipe.js";
+import type { ImageRecipe } from "./recipe.js";
 import { drawDunes, drawHills, drawSea, drawTowers, type Scene } from "./scenes.js";
 
 /** The words that call for a scene; a prompt with none of them gets any. */
@@ -12,7 +12,7 @@ const scenes: readonly (readonly [Scene, RegExp])[] = [
 ];
 
 /** A landscape of the recipe's size as SVG: the prompt chooses scene and hue, seed and index the shapes. */
-export function drawBackground(recipe: PictureRecipe): string {
+export function drawBackground(recipe: ImageRecipe): string {
   const byPrompt = createRandom(recipe.promptHash);
   const random = createRandom(recipe.promptHash ^ (recipe.seed + recipe.index * 7919));
   const drawScene = chooseScene(recipe.prompt, byPrompt);

@@ -3,7 +3,7 @@ import { pastePrint } from "./paste-print.js";
 
 /** One letter a pixel: `.` the canvas, `w` white, `p` the print. */
 function paste(place: { left: number; top: number; border: number }): string {
-  const canvas = { pixels: Buffer.alloc(5 * 4 * 3, "."), width: 5, height: 4 };
+  const canvas = { pixels: Buffer.alloc(5 * 4 * 3, "."), width: 5, height: 4, channels: 3 as const };
   pastePrint(canvas, { pixels: Buffer.from("abcABC123abcABC123"), width: 3, height: 2, ...place });
   const text = canvas.pixels.toString("latin1").replaceAll("\u{ff}\u{ff}\u{ff}", "w").replaceAll("...", ".");
   return text.replaceAll(/abc|ABC|123/g, "p");

@@ -1,7 +1,7 @@
 import { heightOfBatchNumber } from "./caption.js";
 import { loadSharp } from "./fonts.js";
 import type { Print } from "./paste-print.js";
-import { type PictureRecipe, type ReferencePicture, thumbnailSide } from "./recipe.js";
+import { channelsOf, type ImageRecipe, type ReferenceImage, thumbnailSide } from "./recipe.js";
 
 interface Frame {
   readonly left: number;
@@ -11,14 +11,16 @@ interface Frame {
 }
 
 /** The references as white-framed prints in the upper part of the picture, in the order they were sent. */
-export async function drawReferences(recipe: PictureRecipe): Promise<Print[]> {
+export async function drawReferences(recipe: ImageRecipe): Promise<Print[]> {
   return Promise.all(
-    recipe.references.map(async (reference, index) => drawPrint(reference, placePrint(recipe, index))),
+    recipe.references.map(async (reference, index) =>
+      drawPrint(reference, placePrint(recipe, index), channelsOf(recipe)),
+    ),
   );
 }
 
 /** Prints in as many columns as makes them largest, each in the middle of its cell. */
-function placePrint(recipe: PictureRecipe, index: number): Frame {
+function placePrint(recipe: ImageRecipe, index: number): Frame {
   const count = recipe.references.length;
   const gap = Math.round(Math.min(recipe.width, recipe.height) * 0.04);
   const top = Math.max(Math.round(gap / 2), heightOfBatchNumber(recipe));
@@ -43,7 +45,7 @@ function bestColumns(count: number, areaRatio: number): number {
   );
 }
 
-async function drawPrint(reference: ReferencePicture, frame: Frame): Promise<Print> {
+async function drawPrint(reference: ReferenceImage, frame: Frame, channels: 3 | 4): Promise<Print> {
   const sharp = await loadSharp();
   const border = Math.max(1, Math.round(Math.min(frame.width, frame.height) * 0.025));
   const thumbnail = sharp(reference.thumbnail);
@@ -52,11 +54,9 @@ async function drawPrint(reference: ReferencePicture, frame: Frame): Promise<Pri
     height: Math.max(1, frame.height - border * 2),
   });
   if (size !== "as it is") thumbnail.resize({ ...size, fit: "fill", kernel: "linear" });
-  const { data, info } = await thumbnail
-    .flatten({ background: "#fff" })
-    .toColourspace("srgb") // three bytes a pixel, of whichever kind the thumbnail is
-    .raw()
-    .toBuffer({ resolveWithObject: true });
+  thumbnail.flatten({ background: "#fff" }).toColourspace("srgb"); // three channels for every kind of thumbnail
+  if (channels === 4) thumbnail.ensureAlpha();
+  const { data, info } = await thumbnail.raw().toBuffer({ resolveWithObject: true });
   return {
     pixels: data,
     width: info.width,
@@ -71,7 +71,7 @@ async function drawPrint(reference: ReferencePicture, frame: Frame): Promise<Pri
 const leastEnlargement = 1.5;
 
 /** What fills the room. A thumbnail that nearly does is left as it is. */
-function sizeOfPrint({ width, height }: ReferencePicture, room: { width: number; height: number }) {
+function sizeOfPrint({ width, height }: ReferenceImage, room: { width: number; height: number }) {
   const scale = Math.min(room.width / width, room.height / height);
   const enlargement = scale / Math.min(1, thumbnailSide / Math.max(width, height));
   if (enlargement >= 1 && enlargement < leastEnlargement) return "as it is";

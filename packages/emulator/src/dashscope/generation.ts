@@ -1,0 +1,97 @@
+import { writeRecipe } from "../drawing/recipe.js";
+import { spoilUsage } from "../faults/spoil-usage.js";
+import { eventStream } from "../http/event-stream.js";
+import { jsonResponse } from "../http/json-response.js";
+import { publishImage } from "../links/publish.js";
+import type { ProviderCall } from "../provider.js";
+import { randomSeed } from "../random.js";
+import { Refusal } from "../refusal.js";
+import type { Services } from "../services.js";
+import { sleep } from "../sleep.js";
+import { type DashscopeRequest, readDashscopeRequest } from "./request.js";
+
+/** `POST /api/v1/services/aigc/multimodal-generation/generation`. */
+export async function generate(call: ProviderCall, services: Services): Promise<Response> {
+  const { fault } = call;
+  const request = await readDashscopeRequest(call, services);
+  await sleep(services.settings.millisecondsPerImage * request.n, call.request.signal);
+  const failures = fault.failImages?.filter(({ index }) => index < request.n) ?? [];
+  const failed = new Set(failures.map(({ index }) => index));
+  if (failed.size === request.n) {
+    throw new Refusal({ code: failures[0]?.code ?? "DataInspectionFailed", message: failures[0]?.message });
+  }
+  const urls = fault.noImages === true ? [] : makeImages(request, failed, { call, services });
+  const body = describeResponse(request, { urls, failed: failed.size }, call);
+  return fault.answerAs === "stream" ? streamResponse(body, call) : jsonResponse(body);
+}
+
+/** No image model streams. A fault that asks for a stream gets the format of DashScope's text models. */
+function streamResponse(body: object, { fault }: ProviderCall): Response {
+  const event = `id:1\nevent:result\n:HTTP_STATUS/200\ndata:${JSON.stringify(body)}\n\n`;
+  return eventStream(ReadableStream.from([event]), fault.stream);
+}
+
+/** The links of the images that do not fail. All images have the same seed; without one the model chooses it. */
+function makeImages(
+  request: DashscopeRequest,
+  failed: ReadonlySet<number>,
+  { call, services }: { call: ProviderCall; services: Services },
+): string[] {
+  const seed = request.seed ?? randomSeed(services.random);
+  const indexes = Array.from({ length: request.n }, (_, index) => index).filter(
+    (index) => !failed.has(index),
+  );
+  return indexes.map((index) => {
+    const recipe = writeRecipe({
+      ...request.size,
+      format: "png",
+      kind: "scene",
+      model: request.modelName,
+      prompt: request.prompt,
+      seed,
+      index,
+      count: request.n,
+      watermark: request.watermark ? "Qwen-Image" : undefined,
+      references: request.references,
+    });
+    return publishImage(recipe, "dashscope", call, services);
+  });
+}
+
+type ContentItem = { readonly image: string } | { readonly text: string };
+
+/** All images are in one choice. Faults make the other formats that were observed. */
+function describeResponse(
+  request: DashscopeRequest,
+  { urls, failed }: { urls: readonly string[]; failed: number },
+  { fault, requestId }: ProviderCall,
+) {
+  const images = urls.map((image) => ({ image }));
+  const contents: ContentItem[][] = fault.severalChoices === true ? images.map((image) => [image]) : [images];
+  if (fault.rewrittenPrompt !== undefined) contents[0]?.push({ text: fault.rewrittenPrompt });
+  const usage = countUsage(request, urls.length, fault.outputImageCount === true);
+  return {
+    output: {
+      choices: contents.map((content) => ({
+        finish_reason: "stop",
+        message: { role: "assistant", content },
+      })),
+      task_metric: { TOTAL: request.n, SUCCEEDED: urls.length, FAILED: failed },
+    },
+    ...spoilUsage(usage, fault),
+    request_id: requestId,
+  };
+}
+
+function countUsage({ model, size, references }: DashscopeRequest, made: number, renamesCount: boolean) {
+  const { width, height } = size;
+  if (model.usage === "input_and_output") {
+    return {
+      input_image_count: references.length,
+      output_image_count: made,
+      output_width: width,
+      output_height: height,
+    };
+  }
+  return { width, height, [renamesCount ? "output_image_count" : "image_count"]: made };
+}

@@ -1,0 +1,53 @@
+import type { Sharp } from "sharp";
+import { drawBackground } from "./background.js";
+import { drawCaption } from "./caption.js";
+import { loadSharp } from "./fonts.js";
+import { drawLayer } from "./layer.js";
+import { pastePrint } from "./paste-print.js";
+import { channelsOf, type ImageRecipe } from "./recipe.js";
+import { drawReferences } from "./references.js";
+import { drawWatermark } from "./watermark.js";
+
+/** The encoded image of a recipe, of exactly its size. */
+export async function drawImage(recipe: ImageRecipe): Promise<Buffer> {
+  const plain = await drawPlain(recipe);
+  const image = recipe.references.length > 0 ? await withPrints(plain, recipe) : plain;
+  // Flat colours compress well. Adaptive filters and optimized tables would only make the encoders slow.
+  return recipe.format === "png"
+    ? image.png({ compressionLevel: 2, adaptiveFiltering: false }).toBuffer()
+    : image.jpeg({ quality: 88, optimiseCoding: false }).toBuffer();
+}
+
+/** Everything but the references, not rendered yet. */
+async function drawPlain(recipe: ImageRecipe): Promise<Sharp> {
+  const sharp = await loadSharp();
+  const { width, height } = recipe;
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">${drawContent(recipe)}</svg>`;
+  const image = sharp(Buffer.from(svg));
+  return channelsOf(recipe) === 3 ? image.removeAlpha() : image;
+}
+
+function drawContent(recipe: ImageRecipe): string {
+  if (recipe.kind === "layer") return drawLayer(recipe);
+  const { width, height, watermark } = recipe;
+  const background =
+    recipe.kind === "cutout" ? cutOut(drawBackground(recipe), recipe) : drawBackground(recipe);
+  const mark = watermark === undefined ? "" : drawWatermark(watermark, width, height);
+  return background + drawCaption(recipe) + mark;
+}
+
+/** Leaves an ellipse of the background. Everything around it is transparent. */
+function cutOut(background: string, { width, height }: ImageRecipe): string {
+  const ellipse = `<ellipse cx="${width / 2}" cy="${height / 2}" rx="${width * 0.46}" ry="${height * 0.46}"/>`;
+  return `<clipPath id="subject">${ellipse}</clipPath><g clip-path="url(#subject)">${background}</g>`;
+}
+
+/** Copies the references row by row. sharp's `composite` blends all pixels, which takes as long as all the rest. */
+async function withPrints(plain: Sharp, recipe: ImageRecipe): Promise<Sharp> {
+  const sharp = await loadSharp();
+  const { width, height } = recipe;
+  const channels = channelsOf(recipe);
+  const [pixels, prints] = await Promise.all([plain.raw().toBuffer(), drawReferences(recipe)]);
+  for (const print of prints) pastePrint({ pixels, width, height, channels }, print);
+  return sharp(pixels, { raw: { width, height, channels } });
+}
