@@ -18,6 +18,7 @@ import type { SecretMask } from "./redact.js";
 import { type BodyLimits, normalizeRequest, readFields } from "./request/read-request.js";
 import type { Call, CallParts } from "./responses/call.js";
 import { renderError } from "./responses/envelope.js";
+import { respondWithFanOut } from "./responses/fan-out.js";
 import { respondWithJson } from "./responses/json.js";
 import type { ReaderLimit } from "./responses/reader-limit.js";
 import { respondWithStream } from "./responses/stream.js";
@@ -181,6 +182,7 @@ async function runCall(
     await hold.release();
     throw error;
   }
+  if (request.upstreamCalls !== undefined) return respondWithFanOut(parts, call, client);
   const result = await dispatch({ request, model, logger, client }, parts);
   report.setAttempts(result.ok ? result.sentTo.attempts : result.attempts);
   if (!result.ok) {

@@ -54,6 +54,11 @@ export interface ImageRequest {
   readonly images: readonly ReferenceImage[];
   /** The largest number of images that the provider can make for the request. The hold is computed from it. */
   readonly maxImages: number;
+  /**
+   * How many upstream calls make the images of the request, if more than one: the model makes one image per call, and
+   * the client asked for several. Each of them can make an equal share of `maxImages`. Such a request does not stream.
+   */
+  readonly upstreamCalls?: number | undefined;
   /** The largest number of pixels of an image, if the size or the model's capabilities tell it. */
   readonly maxPixels?: number | undefined;
   readonly responseFormat: ResponseFormat;
@@ -119,6 +124,8 @@ export interface ImageResult {
 
 /** One attempt: a request sent once, to one channel with one of its keys. */
 export interface AttemptRecord {
+  /** The index of the upstream call, from 0. Only if the request took several, see {@link ImageRequest.upstreamCalls}. */
+  readonly call?: number;
   readonly channel: string;
   /** The index of the key in the channel's `apiKey`, from 0. */
   readonly key: number;

@@ -1,5 +1,6 @@
 import type { Hold, Holds } from "../billing/hold.js";
 import type { BilledRequest } from "../billing/records.js";
+import { findLeaseMs } from "../channels/channel.js";
 import type { ChannelHealth } from "../channels/health.js";
 import { GatewayError, isGatewayError } from "../errors.js";
 import type { GatewayResponse, HeaderReader } from "../http.js";
@@ -52,20 +53,22 @@ export type Admission = { readonly kind: "replay"; readonly response: StoredResp
 export async function admit(parts: AdmissionParts, call: CallToAdmit): Promise<Admission> {
   const { caller, model, billed, keepAlive } = call;
   const idempotencyKey = readIdempotencyKey(call.headers);
+  const leaseMs = leaseMsOf(call);
   const limits = toCallLimits({
     callerId: caller.id,
     callerLimits: call.callerLimits,
     model: model.entry,
     modelLimits: model.limits,
     maxImages: call.request.maxImages,
-    leaseMs: model.leaseMs,
+    leaseMs,
   });
   const request: AdmissionRequest = {
     id: billed.id,
     caller: caller.id,
     windows: limits.windows,
     concurrency: limits.concurrency,
-    idempotency: idempotencyKey === undefined ? undefined : await readIdempotency(call, idempotencyKey),
+    idempotency:
+      idempotencyKey === undefined ? undefined : await readIdempotency(call, { key: idempotencyKey, leaseMs }),
     channels: model.healthIds,
   };
   const decision = await decide(parts, request);
@@ -73,7 +76,7 @@ export async function admit(parts: AdmissionParts, call: CallToAdmit): Promise<A
   if (decision.kind !== "admitted") throw toRefusalError(decision, limits);
   parts.health.merge(decision.cooldowns, request.channels);
   try {
-    const hold = await parts.holds.open(billed, { ttlMs: model.leaseMs, keepAlive });
+    const hold = await parts.holds.open(billed, { ttlMs: leaseMs, keepAlive });
     return new Admitted(parts, hold, { request, limits, windows: decision.windows });
   } catch (error) {
     // Before the client gets the error, so that its next request finds the slot and the idempotency key free.
@@ -82,11 +85,15 @@ export async function admit(parts: AdmissionParts, call: CallToAdmit): Promise<A
   }
 }
 
+/** The model's lease is for one upstream call. */
+function leaseMsOf({ model, request: { upstreamCalls } }: CallToAdmit): number {
+  return upstreamCalls === undefined ? model.leaseMs : findLeaseMs(model.channels, upstreamCalls);
+}
+
 function readIdempotency(
-  { caller, billed, fields, model }: CallToAdmit,
-  key: string,
+  { caller, billed, fields }: CallToAdmit,
+  { key, leaseMs }: { readonly key: string; readonly leaseMs: number },
 ): Promise<AdmissionRequest["idempotency"]> {
-  const { leaseMs } = model;
   return createIdempotencyRequest({ callerId: caller.id, path: billed.operation, key, fields, leaseMs });
 }
 

@@ -73,7 +73,11 @@ export interface SettledRecord extends RequestFacts {
   readonly status: number;
   /** The `error.code` that the client saw, when the request failed. */
   readonly errorCode?: string;
-  /** What the provider reported; absent when it reported nothing. Charges and totals are computed from it. */
+  /**
+   * What the provider reported; absent when it reported nothing. Charges and totals are computed from it. If the request
+   * took several upstream calls, the sum of their reports; a call that reported no number of images counts one if an
+   * image came.
+   */
   readonly usage?: Usage;
   /**
    * Present only if the provider reported more than the request could make: the report before `usage` was cut to that
@@ -93,6 +97,11 @@ export interface SettledRecord extends RequestFacts {
   readonly durationMs: number;
   /** The provider's id of the request, when it gave one. */
   readonly upstreamRequestId?: string;
+  /**
+   * The provider's ids of all upstream calls, in the order of the calls. Only if the request took several calls. A call
+   * without an id is left out.
+   */
+  readonly upstreamRequestIds?: readonly string[];
 }
 
 /**
@@ -152,6 +161,10 @@ export interface Outcome {
   /** True if `usage` lacks the tokens of some images. Default false. */
   readonly hasUnknownTokens?: boolean | undefined;
   readonly upstreamRequestId?: string | undefined;
+  /** The ids of all upstream calls, if there were several. */
+  readonly upstreamRequestIds?: readonly string[] | undefined;
+  /** The report before it was cut, if `usage` was already cut, see `mergeOutcomes`. */
+  readonly reportedUsage?: Usage | undefined;
   /**
    * True if the upstream response was read and parsed to its end, so that images it does not report were not made.
    * Default false: an image may have been made even if none was reported, as after a timeout.
@@ -180,6 +193,7 @@ export function toSettledRecord(
 ): SettledRecord {
   const reported = keepCounts(outcome.usage);
   const usage = reported && cutUsage(reported, request.bounds, outcome.images);
+  const reportedUsage = outcome.reportedUsage ?? (usage === reported ? undefined : reported);
   const charge = findCharge(request, outcome, usage);
   const record: Writable<SettledRecord> = {
     state: "settled",
@@ -200,10 +214,11 @@ export function toSettledRecord(
   };
   if (outcome.errorCode !== undefined) record.errorCode = outcome.errorCode;
   if (usage !== undefined) record.usage = usage;
-  if (reported !== undefined && reported !== usage) record.reportedUsage = reported;
+  if (reportedUsage !== undefined) record.reportedUsage = reportedUsage;
   if (charge !== undefined) record.derivation = charge.derivation;
   if (isUnpriced(charge, outcome)) record.unpriced = true;
   if (outcome.upstreamRequestId !== undefined) record.upstreamRequestId = outcome.upstreamRequestId;
+  if (outcome.upstreamRequestIds !== undefined) record.upstreamRequestIds = outcome.upstreamRequestIds;
   return record;
 }
 
@@ -226,6 +241,7 @@ export function copyRecord<R extends UsageRecord>(record: R): R {
   if (copy.usage !== undefined) copy.usage = { ...copy.usage };
   if (copy.reportedUsage !== undefined) copy.reportedUsage = { ...copy.reportedUsage };
   if (copy.derivation !== undefined) copy.derivation = { ...copy.derivation };
+  if (copy.upstreamRequestIds !== undefined) copy.upstreamRequestIds = [...copy.upstreamRequestIds];
   if (copy.attempts !== undefined) copy.attempts = copy.attempts.map((attempt) => ({ ...attempt }));
   return copy;
 }
@@ -235,6 +251,7 @@ interface NestedFields {
   reportedUsage?: Usage;
   derivation?: ChargeDerivation;
   attempts?: readonly AttemptRecord[];
+  upstreamRequestIds?: readonly string[];
 }
 
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
@@ -268,7 +285,7 @@ function isUnpriced(charge: Charge | undefined, { hasUnknownTokens = false }: Ou
  * Whatever a family reports, a charge is made of whole numbers of at least 0 and of nothing else. A report without
  * one is no report.
  */
-function keepCounts(usage: Usage | undefined): Usage | undefined {
+export function keepCounts(usage: Usage | undefined): Usage | undefined {
   if (!usage) return undefined;
   const { generated_images, output_tokens, total_tokens } = usage;
   if (!isCount(generated_images) && !isCount(output_tokens) && !isCount(total_tokens)) return undefined;
@@ -283,7 +300,7 @@ function keepCounts(usage: Usage | undefined): Usage | undefined {
  * Cuts each count to what the request could make. If the response has more images than that, the count is cut to what
  * those images account for. Returns the same object if nothing was cut.
  */
-function cutUsage(reported: Usage, bounds: RequestBounds, images: number): Usage {
+export function cutUsage(reported: Usage, bounds: RequestBounds, images: number): Usage {
   const maxImages = Math.max(bounds.maxImages, images);
   const maxTokens = countMaxTokens({ maxImages, maxPixels: bounds.maxPixels });
   const { generated_images = 0, output_tokens = 0, total_tokens = 0 } = reported;

@@ -173,7 +173,14 @@ function isHold(value: Partial<HoldRecord>): value is HoldRecord {
 }
 
 function isRecord(value: Partial<UsageRecord>): value is UsageRecord {
-  return hasNames(value) && isMoney(value.charge) && STATES.has(value.state);
+  return hasNames(value) && isMoney(value.charge) && STATES.has(value.state) && hasIdList(value);
+}
+
+/** Records of requests with one upstream call have no list. */
+function hasIdList(value: Partial<UsageRecord>): boolean {
+  if (!("upstreamRequestIds" in value)) return true;
+  const { upstreamRequestIds: ids } = value;
+  return Array.isArray(ids) && ids.every((id) => typeof id === "string");
 }
 
 function hasNames({ id, time, caller, group, model }: Partial<HoldRecord | UsageRecord>): boolean {

@@ -249,8 +249,15 @@ export function readModelHealthId(
 
 const HOUR_MS = 3_600_000;
 
-/** Returns a time that is longer than any call to these channels. Slots, keys and holds of a call are leased for it. */
-export function findLeaseMs(channels: readonly Channel[]): number {
+/** How many upstream calls of one request run at the same time. */
+export const MAX_UPSTREAM_CALLS_AT_ONCE = 4;
+
+/**
+ * Returns a time that is longer than any call to these channels. Slots, keys and holds of a call are leased for it.
+ *
+ * @param upstreamCalls how many upstream calls the request takes
+ */
+export function findLeaseMs(channels: readonly Channel[], upstreamCalls = 1): number {
   let longestMs = 0;
   let othersMs = 0;
   for (const { timeouts, retryUnsafe } of channels) {
@@ -259,5 +266,6 @@ export function findLeaseMs(channels: readonly Channel[]): number {
     // Without `retryUnsafe` no attempt follows one that timed out.
     othersMs += connectMs + (retryUnsafe ? firstByteMs : 0);
   }
-  return HOUR_MS + longestMs + othersMs;
+  const rounds = Math.ceil(upstreamCalls / MAX_UPSTREAM_CALLS_AT_ONCE);
+  return HOUR_MS + rounds * (longestMs + othersMs);
 }

@@ -84,6 +84,11 @@ export interface NormalizeContext {
   readonly capabilities: Capabilities | undefined;
   /** The default response format of the caller, the model or the gateway. */
   readonly defaultResponseFormat: ResponseFormat | undefined;
+  /**
+   * How many upstream calls one request may take, if the model makes one image per call. Default 1: such a model
+   * refuses `n` above 1.
+   */
+  readonly maxUpstreamCalls?: number | undefined;
 }
 
 /** Reads what the events of one stream say was made and used. */
@@ -152,6 +157,11 @@ export interface Family {
    */
   normalize(fields: JsonObject, context: NormalizeContext): ImageRequest;
   toUpstream(request: ImageRequest, upstreamModel: string): UpstreamCall;
+  /**
+   * The `upstreamFields` of one of several upstream calls (`upstreamCalls`): the client's `seed` is raised by `amount`, the
+   * index of the call from 0, so that the images differ. Absent: all calls have the same fields.
+   */
+  raiseSeed?(upstreamFields: JsonObject, amount: number): JsonObject;
   /** A successful answer of the provider (HTTP 200, a JSON object). */
   fromUpstream(body: JsonObject, request: ImageRequest): ImageResult;
   /**

@@ -14,11 +14,19 @@ export interface ModelOptions {
    * service name, if there is one.
    */
   capabilities?: string | Capabilities | undefined;
+  /**
+   * How a model that makes one image per call makes several (`n`) for one request of `/v1`. `{ max }`: with one upstream
+   * call for each image; `max` is the largest `n`, from 2 to 100. `false`: not at all; `n` above 1 is a 400. Default
+   * `{ max: 10 }`. Has no effect on models that make several images per call.
+   */
+  fanOut?: false | { readonly max: number } | undefined;
   /** Response format for requests without one. The default of the caller has precedence. */
   responseFormat?: ResponseFormat | undefined;
   /** Limits of each caller for this model, or for all names of this series together, in addition to its other limits. */
   limits?: CallerLimits | undefined;
 }
+
+const DEFAULT_FAN_OUT = { max: 10 };
 
 /** A model that a caller may use, and the channels that serve it. */
 export interface ResolvedModel {
@@ -28,6 +36,8 @@ export interface ResolvedModel {
   readonly entry: string;
   readonly family: Family;
   readonly capabilities: Capabilities | undefined;
+  /** How many upstream calls one request may take, if the model makes one image per call. */
+  readonly maxUpstreamCalls: number;
   readonly responseFormat: ResponseFormat | undefined;
   /** Limits of each caller for this model. */
   readonly limits: CallerLimits | undefined;
@@ -76,12 +86,13 @@ export function createModelResolver(
     if (match === undefined || family === undefined) return undefined;
     const serving = channels.filter((channel) => serves(channel, name));
     if (serving.length === 0) return undefined;
-    const { capabilities, responseFormat, limits } = match.value;
+    const { capabilities, fanOut = DEFAULT_FAN_OUT, responseFormat, limits } = match.value;
     return {
       name,
       entry: match.key,
       family,
       capabilities: findCapabilities(capabilities, name, family),
+      maxUpstreamCalls: fanOut === false ? 1 : fanOut.max,
       responseFormat,
       limits,
       ...describeChannels({ name, entry: match.key }, serving),

@@ -110,11 +110,22 @@ const limits = z.optional(
   ),
 );
 
+const FAN_OUT = "must be false or an object with max";
+
 const model = z.strictObject(
   {
     family: name,
     capabilities: z.optional(
       z.union([name, capabilities], "must be the name of a row of capabilities, or a row"),
+    ),
+    fanOut: z.optional(
+      z.union(
+        [
+          z.literal(false),
+          z.strictObject({ max: whole(2).check(z.maximum(100, "must be at most 100")) }, FAN_OUT),
+        ],
+        FAN_OUT,
+      ),
     ),
     responseFormat,
     limits,

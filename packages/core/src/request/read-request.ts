@@ -92,6 +92,7 @@ export function normalizeRequest(fields: JsonObject, context: RequestContext): I
     upstreamModels: model.upstreamModels,
     capabilities: model.capabilities,
     defaultResponseFormat: caller.responseFormat ?? model.responseFormat ?? context.responseFormat,
+    maxUpstreamCalls: model.maxUpstreamCalls,
   });
 }
 

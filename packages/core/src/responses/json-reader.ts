@@ -138,19 +138,29 @@ export class WholeReader implements JsonReader {
   }
 }
 
+/** The whole response of `/v1`, in pieces: its images are delivered as they are. */
+export function renderResult(result: ImageResult, now: number): readonly string[] {
+  const images = result.images.map((image, at) => (at === 0 ? "" : ",") + JSON.stringify(image));
+  return [renderFields(result, now), ...images, renderEnd(result, [])];
+}
+
 /** The response of `/v1` up to its last image: the fields, `created` and `data`. */
 function renderBeginning(
   result: ImageResult,
   { now, convertsLinks }: Pick<JsonReaderOptions, "now" | "convertsLinks">,
 ): Piece[] {
-  const fields: JsonObject = { ...result.fields, created: result.created ?? now };
   const indexes = convertsLinks ? findIndexes(result) : [];
   const images = result.images.flatMap((image, at): Piece[] => {
     const separator = at === 0 ? "" : ",";
     if (!convertsLinks || !isLink(image)) return [separator + JSON.stringify(image)];
     return [separator, { image, index: indexes[at] ?? at }];
   });
-  return [`${JSON.stringify(fields).slice(0, -1)},"data":[`, ...images];
+  return [renderFields(result, now), ...images];
+}
+
+function renderFields({ fields, created }: ImageResult, now: number): string {
+  const all: JsonObject = { ...fields, created: created ?? now };
+  return `${JSON.stringify(all).slice(0, -1)},"data":[`;
 }
 
 /** The rest of the response: the end of `data`, and `extra` with the images that failed. */
@@ -182,7 +192,8 @@ function maskShape(shape: ResponseShape, mask: SecretMask): ResponseShape {
   };
 }
 
-function maskResult(result: ImageResult, mask: SecretMask): ImageResult {
+/** Masks keys in the reasons of failures. */
+export function maskResult(result: ImageResult, mask: SecretMask): ImageResult {
   return {
     ...result,
     errors: result.errors.map((error) => maskReason(error, mask)),

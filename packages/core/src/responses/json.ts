@@ -8,6 +8,7 @@ import type { UpstreamSuccess } from "../upstream/dispatch.js";
 import { DownloadError, downloadImage, type ResultSource } from "../upstream/download.js";
 import { findNoImageError } from "../upstream/failure.js";
 import {
+  contentCodingError,
   decodeText,
   isLabelledAsEvents,
   readContentCoding,
@@ -264,11 +265,17 @@ async function fail(reading: Reading, flaw: unknown): Promise<GatewayError> {
   return error;
 }
 
+/** What {@link toError} needs of a reading. */
+export type FailedReading = Pick<Reading, "parts" | "success"> & {
+  readonly call: Pick<Call, "id">;
+  readonly reader: Pick<JsonReader, "byteLength">;
+};
+
 /**
  * Converts what went wrong into the error for the client, and reports it to the channel's health. A channel is not to
  * blame for a response that says why it has no image, or that is larger than the gateway accepts.
  */
-function toError({ parts, call, success, reader }: Reading, flaw: unknown): GatewayError {
+export function toError({ parts, call, success, reader }: FailedReading, flaw: unknown): GatewayError {
   const error = toReadError(flaw, parts, call, success);
   if (error.code !== "upstream_no_image" && reader.byteLength <= parts.maxResponseBytes) {
     success.fail({ kind: flaw instanceof TransportError ? flaw.reason : "broken", cause: flaw });
@@ -276,18 +283,13 @@ function toError({ parts, call, success, reader }: Reading, flaw: unknown): Gate
   return error;
 }
 
-/** The body is compressed although the gateway did not ask for that, so it is unknown what was made. */
+/** The body is compressed although the gateway did not ask for that. */
 async function refuseCoding(call: Call, success: UpstreamSuccess, coding: string): Promise<GatewayError> {
   const { response, sentTo } = success;
   response.cancel();
-  const upstreamRequestId = readRequestId(response);
-  const error = new GatewayError(
-    "upstream_invalid_response",
-    `The provider's response has the content coding ${coding}, which was not requested.`,
-    { upstreamRequestId, shouldRetry: false },
-  );
+  const error = contentCodingError(coding, response);
   success.fail({ kind: "broken", cause: error });
-  const { status } = error;
+  const { status, upstreamRequestId } = error;
   const errorCode = shownCodeOf(error);
   await call.hold.settle(sentTo, { status, errorCode, images: 0, upstreamRequestId, isUnknown: true });
   return error;

@@ -196,6 +196,7 @@ function modelOf(channels: readonly Channel[]): ResolvedModel {
     entry: "m",
     family: seedream,
     capabilities: undefined,
+    maxUpstreamCalls: 1,
     responseFormat: undefined,
     limits: undefined,
     channels,

@@ -169,6 +169,14 @@ export function readContentCoding(headers: HeaderReader): string | undefined {
   return coding === "" || coding === "identity" ? undefined : coding.slice(0, 64);
 }
 
+/** The error for a body with a content coding. It was not requested, so it is unknown what was made. */
+export function contentCodingError(coding: string, response: TransportResponse): GatewayError {
+  return invalid(
+    `The provider's response has the content coding ${coding}, which was not requested.`,
+    response,
+  );
+}
+
 /** The provider's id of the request, if a header contains one. */
 export function readRequestId({ headers }: TransportResponse): string | undefined {
   return headers.get("x-request-id") ?? undefined;

@@ -1,6 +1,8 @@
 import { toJsonBody } from "../../images/json-body.js";
 import type { ImageRequest } from "../../types.js";
+import { isJsonObject, type JsonObject } from "../../util/json.js";
 import type { Family, UpstreamCall } from "../family.js";
+import { raiseSeed } from "../fan-out.js";
 import { findQwenImageCapabilities } from "./capabilities.js";
 import { normalizeQwenImage } from "./request.js";
 import { fromQwenImage, toQwenImageFailure } from "./response.js";
@@ -15,11 +17,19 @@ export const qwenImage: Family = {
   findCapabilities: findQwenImageCapabilities,
   normalize: normalizeQwenImage,
   toUpstream: toQwenImage,
+  raiseSeed: raiseQwenImageSeed,
   fromUpstream: fromQwenImage,
   toFailure: toQwenImageFailure,
 };
 
 const HEADERS: UpstreamCall["headers"] = { "content-type": "application/json" };
+
+function raiseQwenImageSeed(upstreamFields: JsonObject, amount: number): JsonObject {
+  const { parameters } = upstreamFields;
+  return isJsonObject(parameters)
+    ? { ...upstreamFields, parameters: raiseSeed(parameters, amount) }
+    : upstreamFields;
+}
 
 /** The call of DashScope's multimodal generation operation. */
 function toQwenImage(request: ImageRequest, upstreamModel: string): UpstreamCall {

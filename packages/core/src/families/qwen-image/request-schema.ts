@@ -128,6 +128,8 @@ export interface QwenImageContent {
   readonly images: readonly { readonly value: ReferenceImage; readonly param: string }[];
   /** The client's `input`, when it sent one: its unknown fields are forwarded. */
   readonly input?: MessagesFields["input"];
+  /** `n` of the top level, which only the shorthand has, unless `parameters.n` replaces it. */
+  readonly n?: number | undefined;
   readonly parameters: QwenImageParameters;
   /** The field that a parameter came from, for messages. */
   readonly paramOf: (name: "n" | "size") => string;

@@ -5,6 +5,7 @@ import type { ImageRequest } from "../../types.js";
 import { isJsonObject, type JsonObject } from "../../util/json.js";
 import { parseFields } from "../../util/parse-fields.js";
 import type { Capabilities, NormalizeContext } from "../family.js";
+import { countUpstreamCalls } from "../fan-out.js";
 import { splitOpenAiOnly } from "../shared.js";
 import { MAX_REFERENCES, REFERENCE_MEDIA_TYPES } from "./capabilities.js";
 import {
@@ -19,7 +20,9 @@ export function normalizeQwenImage(fields: JsonObject, context: NormalizeContext
   const content = "input" in fields ? readMessages(fields) : readShorthand(fields);
   if (content.stream) throw invalidRequest("stream is not offered for this model: leave it out.", "stream");
   checkReferences(content, context.capabilities);
-  checkParameters(content, context.capabilities);
+  const upstreamCalls = countUpstreamCalls(content, context);
+  const parameters = upstreamCalls > 1 ? content.parameters : withImageCount(content);
+  checkParameters(parameters, content.paramOf, context.capabilities);
   const images = content.images.map(({ value, param }) =>
     toReferenceImage(value, param, REFERENCE_MEDIA_TYPES),
   );
@@ -28,10 +31,11 @@ export function normalizeQwenImage(fields: JsonObject, context: NormalizeContext
     model: context.model,
     prompt: content.text,
     images,
-    maxImages: content.parameters.n ?? 1,
+    maxImages: upstreamCalls * (parameters.n ?? 1),
+    ...(upstreamCalls > 1 && { upstreamCalls }),
     responseFormat: content.responseFormat ?? context.defaultResponseFormat ?? "url",
     stream: false,
-    upstreamFields: { input: toInput(content, images), parameters: content.parameters },
+    upstreamFields: { input: toInput(content, images), parameters },
     ignored: content.ignored,
   };
 }
@@ -62,8 +66,14 @@ function checkReferences(content: QwenImageContent, capabilities: Capabilities |
   }
 }
 
+/** The parameters with `n` of the top level, for a model that makes several images per call. */
+function withImageCount({ n, parameters }: QwenImageContent): QwenImageContent["parameters"] {
+  return n !== undefined && n > 1 ? { n, ...parameters } : parameters;
+}
+
 function checkParameters(
-  { parameters: { n, size }, paramOf }: QwenImageContent,
+  { n, size }: QwenImageContent["parameters"],
+  paramOf: QwenImageContent["paramOf"],
   capabilities: Capabilities | undefined,
 ): void {
   const most = capabilities?.imagesPerCall;
@@ -191,8 +201,8 @@ function readShorthand(fields: JsonObject): QwenImageContent {
       value,
       param: Array.isArray(parsed.image) ? `image[${index}]` : "image",
     })),
+    n: parsed.parameters?.n === undefined ? parsed.n : undefined,
     parameters: {
-      ...(parsed.n !== undefined && parsed.n > 1 && { n: parsed.n }),
       ...readSize(parsed.size),
       ...moved,
       ...parsed.parameters,

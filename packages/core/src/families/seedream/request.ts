@@ -6,6 +6,7 @@ import type { ImageRequest } from "../../types.js";
 import { type JsonObject, toPlainNumber } from "../../util/json.js";
 import { parseFields } from "../../util/parse-fields.js";
 import type { Capabilities, NormalizeContext } from "../family.js";
+import { countUpstreamCalls } from "../fan-out.js";
 import { imageList, isReferenceImage, splitOpenAiOnly } from "../shared.js";
 import { countMaxPixels, MAX_IMAGES, MAX_REFERENCES, REFERENCE_MEDIA_TYPES } from "./capabilities.js";
 import { applyImageCount, countImagesOfEach, countMaxImages } from "./sequential-images.js";
@@ -27,7 +28,8 @@ export function normalizeSeedream(fields: JsonObject, context: NormalizeContext)
   }
   checkReferences([parsed.image ?? []].flat().length, context.capabilities);
   const images = readImages(parsed.image);
-  const sequential = applyImageCount(parsed.n, parsed);
+  const upstreamCalls = parsed.sequential_image_generation ? 1 : countUpstreamCalls(parsed, context);
+  const sequential = upstreamCalls > 1 ? parsed : applyImageCount(parsed.n, parsed);
   const batch = countMaxImages(sequential, images.length, totalOf(context.capabilities));
   checkCounts(images.length, batch, parsed, context.capabilities);
   const responseFormat = parsed.response_format ?? context.defaultResponseFormat;
@@ -42,7 +44,8 @@ export function normalizeSeedream(fields: JsonObject, context: NormalizeContext)
     model: context.model,
     prompt: parsed.prompt,
     images,
-    maxImages: batch * countImagesOfEach(parsed.layer_decomposition === true, context),
+    maxImages: upstreamCalls * batch * countImagesOfEach(parsed.layer_decomposition === true, context),
+    ...(upstreamCalls > 1 && { upstreamCalls }),
     maxPixels: countMaxPixels(parsed.size, context.capabilities),
     responseFormat: responseFormat ?? "url",
     stream: parsed.stream ?? false,

@@ -1,6 +1,7 @@
 import { toJsonBody } from "../../images/json-body.js";
 import type { ImageRequest } from "../../types.js";
 import type { Family, UpstreamCall } from "../family.js";
+import { raiseSeed } from "../fan-out.js";
 import { findSeedreamCapabilities } from "./capabilities.js";
 import { normalizeNative, normalizeSeedream } from "./request.js";
 import { fromSeedream, SEEDREAM_RESPONSE, toSeedreamFailure } from "./response.js";
@@ -27,6 +28,7 @@ export const seedream: Family = {
   normalize: (fields, context) =>
     context.operation === "native" ? normalizeNative(fields, context) : normalizeSeedream(fields, context),
   toUpstream: toSeedream,
+  raiseSeed,
   fromUpstream: fromSeedream,
   responseShape: SEEDREAM_RESPONSE,
   readStream: readSeedreamStream,
