@@ -68,7 +68,9 @@ export async function admit(parts: AdmissionParts, call: CallToAdmit): Promise<A
     windows: limits.windows,
     concurrency: limits.concurrency,
     idempotency:
-      idempotencyKey === undefined ? undefined : await readIdempotency(call, { key: idempotencyKey, leaseMs }),
+      idempotencyKey === undefined
+        ? undefined
+        : await readIdempotency(call, { key: idempotencyKey, leaseMs }),
     channels: model.healthIds,
   };
   const decision = await decide(parts, request);
