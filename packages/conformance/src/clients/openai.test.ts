@@ -180,13 +180,48 @@ describe("images.generate of the openai client with Qwen-Image", () => {
     expect(records).toMatchObject([{ images: 3, charge: "0.225" }]);
   });
 
-  it("is told how many a model makes when n is more", async () => {
+  it("gives n images of a model that makes one per call", async () => {
+    const { client, records } = await connect();
+    /** A field that the client's types do not have. */
+    const providerFields: object = { seed: 2_147_483_646 };
+
+    const { data = [] } = await client.images.generate({
+      model: QWEN_IMAGE,
+      prompt: "a red fox",
+      n: 4,
+      size: "1328x1328",
+      response_format: "b64_json",
+      ...providerFields,
+    });
+
+    const pictures = data.map(({ b64_json }) => Buffer.from(b64_json ?? "", "base64"));
+    expect(await Promise.all(pictures.map(decode))).toMatchObject(pictures.map(() => ({ format: "png" })));
+    const sent = sentUpstream(providers());
+    expect(sent).toHaveLength(4);
+    expect(sent).toMatchObject(
+      [2_147_483_646, 2_147_483_647, 0, 1].map((seed) => ({
+        model: "qwen-image-max",
+        parameters: { size: "1328*1328", seed },
+      })),
+    );
+    expect(records).toMatchObject([
+      {
+        model: QWEN_IMAGE,
+        images: 4,
+        charge: "0.3",
+        attempts: [0, 1, 2, 3].map((call) => ({ call, status: 200 })),
+        upstreamRequestIds: [0, 1, 2, 3].map(() => expect.any(String)),
+      },
+    ]);
+  });
+
+  it("is told how many images it may ask for when n is more", async () => {
     const { client, records } = await connect();
 
-    const error = await failureOf(client.images.generate({ model: QWEN_IMAGE, prompt: "a red fox", n: 2 }));
+    const error = await failureOf(client.images.generate({ model: QWEN_IMAGE, prompt: "a red fox", n: 11 }));
 
     expect(error).toBeInstanceOf(BadRequestError);
-    expect(error).toMatchObject({ param: "n", message: expect.stringContaining("1") });
+    expect(error).toMatchObject({ param: "n", message: expect.stringContaining("at most 10") });
     expect(records).toEqual([]);
   });
 });
