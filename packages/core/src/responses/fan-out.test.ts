@@ -4,7 +4,7 @@ import {
   createPost,
   createTestGateway,
   type Provider,
-  readAnswer,
+  readResponse,
   refusedConnection,
 } from "../testing/test-gateway.js";
 
@@ -281,7 +281,7 @@ describe("each of several calls", () => {
         body: form,
       }),
     );
-    const { status, body } = await readAnswer(response);
+    const { status, body } = await readResponse(response);
     expect(status).toBe(200);
     expect(body["data"]).toHaveLength(3);
     const url = `data:image/png;base64,${Buffer.from(png).toString("base64")}`;
