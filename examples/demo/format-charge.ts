@@ -9,6 +9,8 @@ export function formatCharge({ charge, derivation }: SettledRecord): string {
 }
 
 function formatFactors(derivation: ChargeDerivation): string {
+  if ("lines" in derivation)
+    return derivation.lines.map(({ what, amount }) => `${amount} (${what})`).join(" + ");
   switch (derivation.pricing_mode) {
     case "per-request": {
       const { count, model_price: price, group_ratio: ratio } = derivation;

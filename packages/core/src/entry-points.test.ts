@@ -35,11 +35,12 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
     SweepOptions TakenRecords toInstant toReleasedRecord TotalsKey toUnresolvedRecord
     UnresolvedRecord Usage UsageRecord UsageReports UsageTotal WindowLimit WindowState`,
   "./billing/index.ts": `
-    AttemptRecord Balance calculateCharge Charge ChargeDerivation ChargeInput createMemoryLedger
-    DecimalInput estimateCharge EstimateInput exportRecords LostPolicy MemoryLedgerOptions ModelDetails
-    Operation PerRequestDerivation PerRequestDetails PerTokenDerivation PerTokenDetails PriceTables
-    RecordFilter ReleasedRecord RequestBounds SettledRecord TotalsKey UnresolvedRecord Usage UsageRecord
-    UsageReports UsageTotal`,
+    AttemptRecord Balance calculateCharge Charge ChargeDerivation ChargeInput ChargeLine
+    createMemoryLedger DecimalInput estimateCharge EstimateInput exportRecords ImagePrice
+    ItemizedDerivation LostPolicy MadeImage MemoryLedgerOptions ModelDetails Operation PerImageDetails
+    PerRequestDerivation PerRequestDetails PerTokenDerivation PerTokenDetails PriceTables PriceTier
+    RecordFilter ReleasedRecord RequestBounds RoundingLine SettledRecord TokenKind TotalsKey
+    UnresolvedRecord Usage UsageRecord UsageReports UsageTotal`,
   "./families/index.ts": `
     applyImageCount BackgroundRules Capabilities checkSize createUploadedImage failureKindOfStatus FailureReason
     FailureScope Family FormFieldTypes ImageBytes ImageRequest ImageResult invalidRequest isJsonObject

@@ -80,6 +80,32 @@ export interface Usage {
   readonly output_tokens?: number;
   /** All tokens. */
   readonly total_tokens?: number;
+  /** Of the output tokens, those of images. Only prices by the kind of token use it and the following kinds. */
+  readonly output_image_tokens?: number;
+  /** Of the output tokens, those of text. */
+  readonly output_text_tokens?: number;
+  /** Input tokens of the prompt, without cached ones. */
+  readonly input_text_tokens?: number;
+  /** Input tokens of reference images, without cached ones. */
+  readonly input_image_tokens?: number;
+  /** Input tokens that the provider read from its cache. */
+  readonly cached_input_tokens?: number;
+  /** Reference images that the provider charges, as Ark reports them. Recorded only. */
+  readonly input_images?: number;
+  /** Reference images, as DashScope reports them. Recorded only. */
+  readonly input_image_count?: number;
+  /** How often the provider used each tool, such as `{ web_search: 1 }`. Recorded only. */
+  readonly tool_usage?: Readonly<Record<string, number>>;
+}
+
+/** What a response tells about one image that was made. Prices by dimension use it. */
+export interface MadeImage {
+  /** The actual size, `<width>x<height>` or `<width>*<height>`. Absent, or written otherwise: unknown. */
+  readonly size?: string | undefined;
+  /** The quality that the provider reported. Absent: unknown. */
+  readonly quality?: string | undefined;
+  /** True for a layer of a decomposed image. Default false. */
+  readonly isLayer?: boolean | undefined;
 }
 
 /** One image of a response. Further fields of the provider are kept. */

@@ -4,21 +4,22 @@ import {
   anyCount,
   anyDecimal,
   anyDetails,
+  anyItemized,
+  anyKindUsage,
+  anyMadeImage,
+  anyPerImage,
   anyPerRequest,
   anyPerToken,
+  anyPerTokenKind,
+  anySize,
   anyUsage,
 } from "../testing/any-charge.js";
-import { expectedAmount, expectedExact, isAtMost, isExactly } from "../testing/expected-charge.js";
+import { expectedAmount, expectedExact, isAtMost, isExactly, sumLines } from "../testing/expected-charge.js";
 import { add, compare, multiply, type Rational, toRational } from "../testing/rational.js";
 import type { Usage } from "../types.js";
-import {
-  type Charge,
-  type ChargeInput,
-  calculateCharge,
-  createPriceList,
-  estimateCharge,
-  type PerRequestDetails,
-} from "./pricing.js";
+import type { Charge } from "./charge.js";
+import type { PerRequestDetails } from "./model-details.js";
+import { type ChargeInput, calculateCharge, createPriceList, estimateCharge } from "./pricing.js";
 import { type BilledRequest, toSettledRecord } from "./records.js";
 
 // 100,000 cases take a few seconds, and more on a busy machine.
@@ -50,6 +51,11 @@ function agrees(input: ChargeInput): boolean {
   return isExactly(amount, expectedAmount(input)) && isExactly(derivation.exact, expectedExact(input));
 }
 
+function agreesByLine(input: ChargeInput): boolean {
+  const charge = calculateCharge(input);
+  return agrees(input) && compare(sumLines(charge), toRational(charge.amount)) === 0;
+}
+
 describe("a charge, against arithmetic with fractions", () => {
   it.each([
     ["per request", anyPerRequest],
@@ -59,6 +65,34 @@ describe("a charge, against arithmetic with fractions", () => {
       agrees({ details, usage, group_ratio }),
     );
     expect(refute(25_000, property)).toBeUndefined();
+  });
+
+  it("by image size has lines that are exact and add up to the charge", () => {
+    const anyMade = fc.array(anyMadeImage, { maxLength: 6 });
+    const anyImageUsage = fc.option(
+      fc.record({ generated_images: fc.oneof(fc.nat({ max: 8 }), anyCount) }, { requiredKeys: [] }),
+      { nil: undefined },
+    );
+    const anyAsked = fc.record({
+      reference_images: fc.option(fc.nat({ max: 14 }), { nil: undefined }),
+      requested_size: fc.option(anySize, { nil: undefined }),
+    });
+    const property = fc.property(
+      fc.tuple(anyPerImage, anyDecimal),
+      anyImageUsage,
+      anyMade,
+      anyAsked,
+      ([details, group_ratio], usage, images, asked) =>
+        agreesByLine({ details, usage, group_ratio, images, ...asked }),
+    );
+    expect(refute(15_000, property)).toBeUndefined();
+  });
+
+  it("by kind of token has lines that are exact and add up to the charge", () => {
+    const property = fc.property(anyPerTokenKind, anyKindUsage, anyDecimal, (details, usage, group_ratio) =>
+      agreesByLine({ details, usage, group_ratio }),
+    );
+    expect(refute(10_000, property)).toBeUndefined();
   });
 
   it("is rounded up at the half and down right below it, at every number of places", () => {
@@ -217,6 +251,52 @@ describe("an estimate", () => {
       },
     );
     expect(refute(10_000, property)).toBeUndefined();
+  });
+});
+
+describe("a hold for prices by dimension", () => {
+  const anyAsked = fc
+    .record({
+      maxImages: fc.integer({ min: 1, max: 12 }),
+      maxPixels: fc.option(fc.integer({ min: 1, max: 40_000 }), { nil: undefined }),
+      maxLayers: fc.nat({ max: 11 }),
+      referenceImages: fc.nat({ max: 14 }),
+      quality: fc.constantFrom(undefined, "low", "high", "other"),
+      maxCalls: fc.integer({ min: 1, max: 4 }),
+    })
+    .map((bounds) => ({ ...bounds, maxLayers: Math.min(bounds.maxLayers, bounds.maxImages - 1) }));
+
+  /** Reports within the bounds, and far beyond them. */
+  const anyReport = fc.oneof(anyKindUsage, anyUsage, fc.record({ generated_images: fc.nat({ max: 12 }) }));
+
+  it("is not below the charge for what was requested, whatever is reported", () => {
+    const property = fc.property(
+      fc.tuple(anyItemized, anyDecimal),
+      anyAsked,
+      anyReport,
+      fc.tuple(fc.array(anyMadeImage, { maxLength: 12 }), fc.integer({ min: 1, max: 4 })),
+      ([details, ratio], bounds, usage, [images, calls]) => {
+        const price = createPriceList({
+          model_details: { m: details },
+          group_ratio: { default: ratio },
+        }).find("m", "default");
+        const made = images.slice(0, bounds.maxImages);
+        const record = toSettledRecord(
+          { ...REQUEST, bounds, price },
+          { channel: "ark", upstreamModel: "m", attempts: [] },
+          {
+            status: 200,
+            images: made.length,
+            made,
+            usage,
+            callsWithImages: Math.min(calls, bounds.maxCalls),
+            endedAt: 0,
+          },
+        );
+        return compare(toRational(record.charge ?? "0"), toRational(price.estimate(bounds).amount)) <= 0;
+      },
+    );
+    expect(refute(20_000, property)).toBeUndefined();
   });
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Usage } from "../types.js";
-import { calculateCharge, type ModelDetails } from "./pricing.js";
+import type { ModelDetails } from "./model-details.js";
+import { calculateCharge } from "./pricing.js";
 
 const perRequest = (model_price: string | number, decimal_places?: number): ModelDetails => ({
   pricing_mode: "per-request",

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { estimateCharge, type ModelDetails, type RequestBounds } from "./pricing.js";
+import type { RequestBounds } from "./charge.js";
+import type { ModelDetails } from "./model-details.js";
+import { estimateCharge } from "./pricing.js";
 
 const perRequest: ModelDetails = { pricing_mode: "per-request", model_price: "0.04" };
 const perToken: ModelDetails = {

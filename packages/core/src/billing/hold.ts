@@ -157,7 +157,7 @@ class OpenHold implements Hold {
     // The last response says nothing about what an earlier attempt made.
     const isKnown = outcome.isConclusive === true && sentTo.isRepeated !== true;
     if (record.unpriced === true) reportUnpriced(record, logger);
-    if (record.reportedUsage !== undefined) reportCut(record, logger);
+    if (record.reportedUsage !== undefined || record.reportedPixels !== undefined) reportCut(record, logger);
     const end: HoldEnd = { state: "settled", isNothingMade: isKnown && isNothingMade(record) };
     this.#ending = this.#write(end, () => ledger.settle(record), { record });
     return this.#ending;
@@ -281,9 +281,10 @@ function reportUnpriced({ id, model, charge }: SettledRecord, logger: Logger): v
   );
 }
 
-function reportCut({ id, model, channel, usage, reportedUsage }: SettledRecord, logger: Logger): void {
+function reportCut(record: SettledRecord, logger: Logger): void {
+  const { id, model, channel, usage, reportedUsage, reportedPixels } = record;
   logger.error(
-    { requestId: id, model, channel, reportedUsage, usage },
+    { requestId: id, model, channel, reportedUsage, reportedPixels, usage },
     "The provider reported more than the request could make: the report was cut, and so was the charge.",
   );
 }

@@ -1,21 +1,27 @@
-export type { AttemptRecord, DecimalInput, Operation, Usage } from "../types.js";
+export type { AttemptRecord, DecimalInput, MadeImage, Operation, Usage } from "../types.js";
+export type {
+  Charge,
+  ChargeDerivation,
+  ChargeLine,
+  ItemizedDerivation,
+  PerRequestDerivation,
+  PerTokenDerivation,
+  RequestBounds,
+  RoundingLine,
+  TokenKind,
+} from "./charge.js";
 export type { Balance, RecordFilter, TotalsKey, UsageReports, UsageTotal } from "./ledger.js";
 export { createMemoryLedger, type MemoryLedgerOptions } from "./memory-ledger.js";
-export {
-  type Charge,
-  type ChargeDerivation,
-  type ChargeInput,
-  calculateCharge,
-  type EstimateInput,
-  estimateCharge,
-  type ModelDetails,
-  type PerRequestDerivation,
-  type PerRequestDetails,
-  type PerTokenDerivation,
-  type PerTokenDetails,
-  type PriceTables,
-  type RequestBounds,
-} from "./pricing.js";
+export type {
+  ImagePrice,
+  ModelDetails,
+  PerImageDetails,
+  PerRequestDetails,
+  PerTokenDetails,
+  PriceTables,
+  PriceTier,
+} from "./model-details.js";
+export { type ChargeInput, calculateCharge, type EstimateInput, estimateCharge } from "./pricing.js";
 export type {
   LostPolicy,
   ReleasedRecord,

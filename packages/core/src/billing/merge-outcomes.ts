@@ -1,5 +1,5 @@
 import type { Usage } from "../types.js";
-import type { RequestBounds } from "./pricing.js";
+import type { RequestBounds } from "./charge.js";
 import { cutUsage, keepCounts, type Outcome } from "./records.js";
 
 /** An outcome without the parts that describe the response of one call. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createPriceList, type ModelDetails } from "./pricing.js";
+import type { ModelDetails } from "./model-details.js";
+import { createPriceList } from "./pricing.js";
 
 const details = (model_price: string): ModelDetails => ({ pricing_mode: "per-request", model_price });
 
@@ -23,13 +24,13 @@ describe("createPriceList", () => {
     ["seedream-4-0", "vip", "2"],
     ["seedream-4-0", "constructor", "0"],
   ])("charges %s of group %s: %s", (model, group, amount) => {
-    expect(prices.find(model, group).charge({ generated_images: 1 }).amount).toBe(amount);
+    expect(prices.find(model, group).charge({ usage: { generated_images: 1 } }).amount).toBe(amount);
   });
 
   it("estimates a request by the same price and ratio as it charges it", () => {
     const price = prices.find("seedream-4-0", "vip");
     expect(price.estimate({ maxImages: 3 }).amount).toBe("6");
-    expect(price.charge({ generated_images: 3 }).amount).toBe("6");
+    expect(price.charge({ usage: { generated_images: 3 } }).amount).toBe("6");
   });
 
   it.each(["image-1.0", "seedream-4-0-250828", "toString", "__proto__", ""])(
@@ -49,7 +50,7 @@ describe("createPriceList", () => {
 
   it("knows the group default alone, at 1, where no ratios are given", () => {
     const list = createPriceList({ model_details: { a: details("7") } });
-    expect(list.find("a", "default").charge(undefined).amount).toBe("7");
+    expect(list.find("a", "default").charge({ usage: undefined }).amount).toBe("7");
     expect(() => list.find("a", "vip")).toThrow("vip");
   });
 });

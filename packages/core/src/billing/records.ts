@@ -1,11 +1,12 @@
-import type { AttemptRecord, DecimalInput, Operation, SentTo, Usage } from "../types.js";
+import { countPixels } from "../images/size.js";
+import type { AttemptRecord, DecimalInput, MadeImage, Operation, SentTo, Usage } from "../types.js";
 import {
   type Charge,
   type ChargeDerivation,
   countMaxTokens,
   type Price,
   type RequestBounds,
-} from "./pricing.js";
+} from "./charge.js";
 
 /**
  * Money that is set aside before a request is sent, with what is known about the request at that time. `id`,
@@ -85,6 +86,11 @@ export interface SettledRecord extends RequestFacts {
    * in the response, and one token for each 256 pixels of each such image. Compare it with the provider's bill.
    */
   readonly reportedUsage?: Usage;
+  /**
+   * Present only if the price depends on the size, and the response has an image with more pixels than the request
+   * could make: the pixels of its largest image. The charge is for the most pixels that the request could make.
+   */
+  readonly reportedPixels?: number;
   /** How the charge came about. Absent when nothing was made and nothing reported, or without `billing`. */
   readonly derivation?: ChargeDerivation;
   /**
@@ -157,6 +163,10 @@ export interface Outcome {
   readonly status: number;
   readonly errorCode?: string | undefined;
   readonly images: number;
+  /** What the response tells about each image that was made, in order. Default: nothing is known. */
+  readonly made?: readonly MadeImage[] | undefined;
+  /** How many calls of the provider made an image, if one request needs several. Default 1. */
+  readonly callsWithImages?: number | undefined;
   readonly usage?: Usage | undefined;
   /** True if `usage` lacks the tokens of some images. Default false. */
   readonly hasUnknownTokens?: boolean | undefined;
@@ -215,6 +225,8 @@ export function toSettledRecord(
   if (outcome.errorCode !== undefined) record.errorCode = outcome.errorCode;
   if (usage !== undefined) record.usage = usage;
   if (reportedUsage !== undefined) record.reportedUsage = reportedUsage;
+  const reportedPixels = charge && findCutPixels(charge, request.bounds, outcome.made);
+  if (reportedPixels !== undefined) record.reportedPixels = reportedPixels;
   if (charge !== undefined) record.derivation = charge.derivation;
   if (isUnpriced(charge, outcome)) record.unpriced = true;
   if (outcome.upstreamRequestId !== undefined) record.upstreamRequestId = outcome.upstreamRequestId;
@@ -238,10 +250,10 @@ export function toReleasedRecord(record: UnresolvedRecord): ReleasedRecord {
 export function copyRecord<R extends UsageRecord>(record: R): R {
   const copy: R & NestedFields = { ...record };
   // Written out, because each request does this: `structuredClone` takes ten times as long.
-  if (copy.usage !== undefined) copy.usage = { ...copy.usage };
-  if (copy.reportedUsage !== undefined) copy.reportedUsage = { ...copy.reportedUsage };
-  if (copy.derivation !== undefined) copy.derivation = { ...copy.derivation };
   if (copy.upstreamRequestIds !== undefined) copy.upstreamRequestIds = [...copy.upstreamRequestIds];
+  if (copy.usage !== undefined) copy.usage = copyUsage(copy.usage);
+  if (copy.reportedUsage !== undefined) copy.reportedUsage = copyUsage(copy.reportedUsage);
+  if (copy.derivation !== undefined) copy.derivation = copyDerivation(copy.derivation);
   if (copy.attempts !== undefined) copy.attempts = copy.attempts.map((attempt) => ({ ...attempt }));
   return copy;
 }
@@ -252,6 +264,15 @@ interface NestedFields {
   derivation?: ChargeDerivation;
   attempts?: readonly AttemptRecord[];
   upstreamRequestIds?: readonly string[];
+}
+
+function copyUsage(usage: Usage): Usage {
+  return usage.tool_usage === undefined ? { ...usage } : { ...usage, tool_usage: { ...usage.tool_usage } };
+}
+
+function copyDerivation(derivation: ChargeDerivation): ChargeDerivation {
+  if (!("lines" in derivation)) return { ...derivation };
+  return { ...derivation, lines: derivation.lines.map((line) => ({ ...line })) };
 }
 
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
@@ -265,36 +286,71 @@ function findCharge(
   outcome: SettledOutcome,
   usage: Usage | undefined,
 ): Charge | undefined {
-  const { images, chargesHold = false } = outcome;
-  if (chargesHold) return request.price?.estimate(request.bounds);
+  const { price, bounds } = request;
+  const { images, made, callsWithImages, chargesHold = false } = outcome;
+  if (chargesHold) return price?.estimate(bounds);
   if (images === 0 && usage === undefined) return undefined;
-  const charge = request.price?.charge(usage);
+  const charge = price?.charge({ usage, images: made, request: bounds, callsWithImages });
   if (images > 0 || charge === undefined || usage?.generated_images) return charge;
   const { derivation } = charge;
   const isReported =
-    derivation.pricing_mode === "per-request" ? derivation.count_source !== "default" : !derivation.unpriced;
+    derivation.pricing_mode === "per-request"
+      ? usage?.generated_images !== undefined
+      : derivation.unpriced !== true;
   return isReported ? charge : undefined;
 }
 
 /** True if tokens have a price and the tokens of some or all images are unknown. */
 function isUnpriced(charge: Charge | undefined, { hasUnknownTokens = false }: Outcome): boolean {
-  return charge?.derivation.pricing_mode === "per-token" && (charge.derivation.unpriced || hasUnknownTokens);
+  if (charge?.derivation.pricing_mode !== "per-token") return false;
+  return charge.derivation.unpriced === true || hasUnknownTokens;
 }
 
+/** The fields of usage that are one number. */
+const COUNTS = [
+  "generated_images",
+  "output_tokens",
+  "total_tokens",
+  "output_image_tokens",
+  "output_text_tokens",
+  "input_text_tokens",
+  "input_image_tokens",
+  "cached_input_tokens",
+  "input_images",
+  "input_image_count",
+] as const satisfies readonly (keyof Usage)[];
+
 /**
- * Whatever a family reports, a charge is made of whole numbers of at least 0 and of nothing else. A report without
- * one is no report.
+ * Whatever a family reports, a record has whole numbers of at least 0 and nothing else. A report without one is no
+ * report.
  */
 export function keepCounts(usage: Usage | undefined): Usage | undefined {
   if (!usage) return undefined;
-  const { generated_images, output_tokens, total_tokens } = usage;
-  if (!isCount(generated_images) && !isCount(output_tokens) && !isCount(total_tokens)) return undefined;
-  const counts: Writable<Usage> = {};
-  if (isCount(generated_images)) counts.generated_images = generated_images;
-  if (isCount(output_tokens)) counts.output_tokens = output_tokens;
-  if (isCount(total_tokens)) counts.total_tokens = total_tokens;
-  return counts;
+  let counts: Writable<Usage> | undefined;
+  for (const name of COUNTS) {
+    const count = usage[name];
+    if (!isCount(count)) continue;
+    counts ??= {};
+    counts[name] = count;
+  }
+  const tools = usage.tool_usage && keepTools(usage.tool_usage);
+  return tools === undefined ? counts : { ...counts, tool_usage: tools };
 }
+
+/** A record has a bounded size, whatever the provider sends. */
+const MAX_TOOLS = 16;
+const MAX_TOOL_NAME = 64;
+
+function keepTools(tools: NonNullable<Usage["tool_usage"]>): Usage["tool_usage"] {
+  const kept = Object.entries(tools)
+    .filter(([name, count]) => name.length <= MAX_TOOL_NAME && name.isWellFormed() && isCount(count))
+    .slice(0, MAX_TOOLS);
+  return kept.length === 0 ? undefined : Object.fromEntries(kept);
+}
+
+/** The kinds of output tokens, then those of input tokens. */
+const OUTPUT_KINDS = ["output_image_tokens", "output_text_tokens"] as const;
+const INPUT_KINDS = ["input_text_tokens", "input_image_tokens", "cached_input_tokens"] as const;
 
 /**
  * Cuts each count to what the request could make. If the response has more images than that, the count is cut to what
@@ -303,14 +359,35 @@ export function keepCounts(usage: Usage | undefined): Usage | undefined {
 export function cutUsage(reported: Usage, bounds: RequestBounds, images: number): Usage {
   const maxImages = Math.max(bounds.maxImages, images);
   const maxTokens = countMaxTokens({ maxImages, maxPixels: bounds.maxPixels });
-  const { generated_images = 0, output_tokens = 0, total_tokens = 0 } = reported;
-  if (!(generated_images > maxImages || output_tokens > maxTokens || total_tokens > maxTokens))
-    return reported;
-  const cut: Writable<Usage> = { ...reported };
-  if (generated_images > maxImages) cut.generated_images = maxImages;
-  if (output_tokens > maxTokens) cut.output_tokens = maxTokens;
-  if (total_tokens > maxTokens) cut.total_tokens = maxTokens;
-  return cut;
+  let cut: Writable<Usage> | undefined;
+  const bound = (name: (typeof COUNTS)[number], most: number): number => {
+    const count = reported[name] ?? 0;
+    if (count <= most) return count;
+    cut ??= { ...reported };
+    cut[name] = most;
+    return most;
+  };
+  bound("generated_images", maxImages);
+  bound("total_tokens", maxTokens);
+  const output = bound("output_tokens", maxTokens);
+  // The kinds are parts of the total, so all of them together are bounded like it.
+  let room = maxTokens;
+  for (const name of OUTPUT_KINDS) room -= bound(name, room);
+  room = Math.min(room, maxTokens - output);
+  for (const name of INPUT_KINDS) room -= bound(name, room);
+  return cut ?? reported;
+}
+
+/** The pixels of the largest image, if the charge depends on them and they were cut. */
+function findCutPixels(
+  { derivation }: Charge,
+  { maxPixels }: RequestBounds,
+  made: readonly MadeImage[] = [],
+): number | undefined {
+  if (!("lines" in derivation) || derivation.pricing_mode !== "per-request") return undefined;
+  if (maxPixels === undefined) return undefined;
+  const largest = made.reduce((most, { size = "" }) => Math.max(most, countPixels(size) ?? 0), 0);
+  return largest > maxPixels ? largest : undefined;
 }
 
 function isCount(value: number | undefined): value is number {

@@ -50,6 +50,12 @@ export function parsePixels(
   return match === null ? undefined : [Number(match[1]), Number(match[2])];
 }
 
+/** The number of pixels of a size in either style. `undefined` for a preset and for anything else. */
+export function countPixels(size: string): number | undefined {
+  const sides = parsePixels(size, "x") ?? parsePixels(size, "*");
+  return sides && sides[0] * sides[1];
+}
+
 function isAllowed([width, height]: readonly [number, number], limits: SizeLimits): boolean {
   const { list, totalPixels, side, maxAspectRatio } = limits;
   return (

@@ -1,4 +1,4 @@
-import type { PriceTables } from "../billing/pricing.js";
+import type { PriceTables } from "../billing/model-details.js";
 import { isPromiseLike } from "../util/async.js";
 import type { BillingOptions, GatewayOptions, Loadable } from "./options.js";
 

@@ -1,7 +1,7 @@
 import type { AdmissionStore } from "../admission/store.js";
 import type { Authenticate, CallerOptions } from "../auth/authenticate.js";
 import type { Ledger } from "../billing/ledger.js";
-import type { PriceTables } from "../billing/pricing.js";
+import type { PriceTables } from "../billing/model-details.js";
 import type { LostPolicy, UsageRecord } from "../billing/records.js";
 import type { ChannelOptions } from "../channels/channel.js";
 import type { BeforeSend, FailureEvent, RequestEvent } from "../events.js";

@@ -1,7 +1,7 @@
 import { hashApiKey } from "../auth/api-key.js";
 import type { CallerOptions } from "../auth/authenticate.js";
 import { formatDecimal, parseDecimal } from "../billing/decimal.js";
-import { DEFAULT_GROUP, type PriceTables } from "../billing/pricing.js";
+import { DEFAULT_GROUP, type PriceTables } from "../billing/model-details.js";
 import type { ChannelOptions } from "../channels/channel.js";
 import type { Family } from "../families/family.js";
 import { qwenImage } from "../families/qwen-image/qwen-image.js";

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Dependencies } from "../assemble.js";
-import type { ModelDetails } from "../billing/pricing.js";
+import type { ModelDetails } from "../billing/model-details.js";
 import type { FailureEvent } from "../events.js";
 import { type StreamReader, seedream } from "../families/index.js";
 import type { GatewayOptions } from "../options/options.js";
