@@ -181,7 +181,7 @@ export function toTokenPrice(
 }
 
 /** The amounts of a charge, as strings. */
-export interface Sum {
+interface Sum {
   readonly exact: string;
   readonly amount: string;
 }

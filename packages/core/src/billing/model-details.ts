@@ -75,6 +75,12 @@ export interface PerTokenDetails {
 /** The price of one model. The fields are spelled as in the back office of the interface. */
 export type ModelDetails = PerRequestDetails | PerImageDetails | PerTokenDetails;
 
+/** True if images have prices by size. */
+export function isPerImage(details: ModelDetails): details is PerImageDetails {
+  // Options may have a field that is present and undefined.
+  return "image_prices" in details && details.image_prices !== undefined;
+}
+
 /** Prices and ratios. */
 export interface PriceTables {
   /** Service model, or series such as `image-edit*`, to its price. An exact name wins, then the longest prefix. */

@@ -56,7 +56,7 @@ interface TierQuery {
 }
 
 /** The price of a tier. */
-export interface TierPrice {
+interface TierPrice {
   readonly unit: UnitPrice;
   /** The quality that the price is for. Absent: for any. */
   readonly quality: string | undefined;

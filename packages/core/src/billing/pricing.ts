@@ -8,9 +8,8 @@ import { createRequestPrice, createTokenPrice } from "./flat-prices.js";
 import { createImagePrice } from "./image-prices.js";
 import {
   DEFAULT_GROUP,
+  isPerImage,
   type ModelDetails,
-  type PerImageDetails,
-  type PerRequestDetails,
   type PerTokenDetails,
   type PriceTables,
 } from "./model-details.js";
@@ -140,7 +139,7 @@ function createPrice(details: ModelDetails, group_ratio: DecimalInput): Price {
   const ratio = toDecimal(group_ratio, "group_ratio");
   switch (details.pricing_mode) {
     case "per-request":
-      return isByImage(details) ? createImagePrice(details, ratio) : createRequestPrice(details, ratio);
+      return isPerImage(details) ? createImagePrice(details, ratio) : createRequestPrice(details, ratio);
     case "per-token":
       return createPriceByToken(details, ratio);
     default:
@@ -148,10 +147,6 @@ function createPrice(details: ModelDetails, group_ratio: DecimalInput): Price {
         `pricing_mode must be "per-request" or "per-token", not ${describeValue((details as { pricing_mode: unknown }).pricing_mode)}`,
       );
   }
-}
-
-function isByImage(details: PerRequestDetails | PerImageDetails): details is PerImageDetails {
-  return "image_prices" in details && details.image_prices !== undefined;
 }
 
 function createPriceByToken(details: PerTokenDetails, ratio: Decimal): Price {

@@ -141,6 +141,11 @@ export interface Family {
   readonly operations: ReadonlySet<Operation>;
   /** False when the provider reports no tokens, so that `per-token` pricing is refused at start. */
   readonly reportsTokens: boolean;
+  /**
+   * True if requests have a `quality`, or responses tell it. Default false: `image_prices` that depend on it are
+   * refused at start.
+   */
+  readonly readsQuality?: boolean;
   /** Returns what a model can do by its name. Absent: the family has no table of models. */
   findCapabilities?(name: string): Capabilities | undefined;
   /**

@@ -1,6 +1,5 @@
 import * as z from "zod/mini";
 import type { CallerOptions } from "../auth/authenticate.js";
-import { parseDecimal } from "../billing/decimal.js";
 import type { UsageReports } from "../billing/ledger.js";
 import { isName, NAME_RULE } from "../billing/stored-entries.js";
 import type { ChannelOptions, TimeoutOptions } from "../channels/channel.js";
@@ -13,6 +12,7 @@ import { parseInstant } from "../util/instant.js";
 import { isJsonObject } from "../util/json.js";
 import type { LoadedBilling, LoadedOptions } from "./load.js";
 import type { IdempotencyOptions } from "./options.js";
+import { decimal, modelDetails } from "./price-schema.js";
 
 /** The schema of an object has exactly the fields of its type. */
 type Fields<T> = Record<keyof T, z.ZodMiniType>;
@@ -37,13 +37,6 @@ const seconds = z.optional(
     .number("must be a number of seconds")
     .check(z.positive("must be above 0"), z.maximum(MAX_SECONDS, `must be at most ${MAX_SECONDS}, a day`)),
 );
-/** A price, a ratio or a budget. */
-const decimal = z
-  .union([z.string(), z.number()], 'must be a decimal such as "0.04"')
-  .check(
-    z.refine((value) => parseDecimal(value) !== undefined, 'must be a decimal of at least 0, such as "0.04"'),
-  );
-
 const IN_ORDER = "must have a min that is not above its max";
 const range = z
   .strictObject({ min: whole(0), max: whole(0) }, "must be {min, max}")
@@ -230,30 +223,6 @@ const channel = z
     }),
   );
 
-const decimalPlaces = z.optional(
-  z
-    .int("must be a whole number")
-    .check(z.minimum(0, "must be at least 0"), z.maximum(30, "must be at most 30")),
-);
-
-const modelDetails = z.discriminatedUnion(
-  "pricing_mode",
-  [
-    z.strictObject({
-      pricing_mode: z.literal("per-request"),
-      model_price: decimal,
-      decimal_places: decimalPlaces,
-    }),
-    z.strictObject({
-      pricing_mode: z.literal("per-token"),
-      output_token_price: decimal,
-      input_token_price: z.optional(decimal),
-      decimal_places: decimalPlaces,
-    }),
-  ],
-  'needs pricing_mode: "per-request" or "per-token"',
-);
-
 const billing = z.strictObject(
   {
     model_details: z.record(name, modelDetails, "is missing: names and their prices"),
@@ -269,6 +238,7 @@ const family = z.looseObject(
     defaultBaseUrl: z.url("must be an address"),
     operations: z.instanceof(Set, { error: "must be a Set of operations" }),
     reportsTokens: z.boolean(TRUE_OR_FALSE),
+    readsQuality: boolean,
     normalize: asFunction,
     toUpstream: asFunction,
     fromUpstream: asFunction,

@@ -1,7 +1,7 @@
 import { hashApiKey } from "../auth/api-key.js";
 import type { CallerOptions } from "../auth/authenticate.js";
 import { formatDecimal, parseDecimal } from "../billing/decimal.js";
-import { DEFAULT_GROUP, type PriceTables } from "../billing/model-details.js";
+import { DEFAULT_GROUP, isPerImage, type ModelDetails, type PriceTables } from "../billing/model-details.js";
 import type { ChannelOptions } from "../channels/channel.js";
 import type { Family } from "../families/family.js";
 import { qwenImage } from "../families/qwen-image/qwen-image.js";
@@ -103,8 +103,10 @@ function toProblems(issue: Issue): OptionsProblem[] {
 }
 
 /** True when the value as a whole is not what the alternative of a union is for. */
-function isOfAnotherType({ path, code }: Issue): boolean {
-  return path.length === 0 && (code === "invalid_type" || code === "invalid_value");
+function isOfAnotherType({ path, code, errors = [] }: Issue): boolean {
+  if (path.length > 0) return false;
+  if (code === "invalid_union") return errors.every((issues) => issues.some(isOfAnotherType));
+  return code === "invalid_type" || code === "invalid_value";
 }
 
 function* checkFamilyNames(extra: readonly Family[]): Iterable<OptionsProblem> {
@@ -216,32 +218,62 @@ function* checkPrices(
       message: "is a price without a model: no key of models has this name or belongs to this series",
     };
   }
-  yield* checkTokenPrices(billing, models, families);
+  yield* checkPricesOfFamilies(billing, models, families);
 }
 
-/** Where no tokens are reported, a price by tokens would charge nothing for any image. */
-function* checkTokenPrices(
+/** A price that a family cannot serve. */
+interface FamilyRule {
+  /** The option within the price, if it is not the price as a whole. */
+  readonly option?: string;
+  readonly isUsed: (details: ModelDetails) => boolean;
+  readonly isServed: (family: Family) => boolean;
+  readonly describe: (model: string, family: string) => string;
+}
+
+const FAMILY_RULES: readonly FamilyRule[] = [
+  {
+    // Where no tokens are reported, a price by tokens would charge nothing for any image.
+    isUsed: ({ pricing_mode }) => pricing_mode === "per-token",
+    isServed: ({ reportsTokens }) => reportsTokens,
+    describe: (model, family) => `must be per-request: it prices ${model}, and ${family} reports no tokens`,
+  },
+  {
+    option: "image_prices",
+    isUsed: (details) =>
+      isPerImage(details) && details.image_prices.some(({ quality }) => quality !== undefined),
+    // Each image would have the highest price of all qualities.
+    isServed: ({ readsQuality = false }) => readsQuality,
+    describe: (model, family) =>
+      `must not depend on quality: it prices ${model}, and ${family} does not know the quality of an image`,
+  },
+];
+
+function* checkPricesOfFamilies(
   { model_details }: PriceTables,
   models: LoadedOptions["models"],
   families: ReadonlyMap<string, Family>,
 ): Iterable<OptionsProblem> {
   const prices = Object.keys(model_details);
   const modelKeys = Object.keys(models);
-  for (const [price, { pricing_mode }] of Object.entries(model_details)) {
-    if (pricing_mode !== "per-token") continue;
-    const model = modelKeys.find(
+  /** The models of a price, without those for which a narrower key wins. */
+  const modelsOf = (price: string): readonly string[] =>
+    modelKeys.filter(
       (key) =>
-        families.get(models[key]?.family ?? "")?.reportsTokens === false &&
         overlaps(price, key) &&
-        // The narrower key wins: a price that stands between the two, or a model that does, takes over.
         !prices.some((other) => isBetween(other, price, key)) &&
         !modelKeys.some((other) => isBetween(other, key, price)),
     );
-    if (model === undefined) continue;
-    yield {
-      path: formatPath(["billing", "model_details", price]),
-      message: `must be per-request: it prices ${model}, and ${models[model]?.family} reports no tokens`,
-    };
+  for (const [price, details] of Object.entries(model_details)) {
+    for (const { option, isUsed, isServed, describe } of FAMILY_RULES) {
+      if (!isUsed(details)) continue;
+      const model = modelsOf(price).find((key) => {
+        const family = families.get(models[key]?.family ?? "");
+        return family !== undefined && !isServed(family);
+      });
+      if (model === undefined) continue;
+      const path = ["billing", "model_details", price, ...(option === undefined ? [] : [option])];
+      yield { path: formatPath(path), message: describe(model, models[model]?.family ?? "") };
+    }
   }
 }
 
