@@ -64,11 +64,12 @@ describe("a budget", () => {
       const layers = { ...BODY, image: "https://example.com/a.png", layer_decomposition: true };
       const made = { data: Array.from({ length: 17 }, () => ({ url: "https://ark.test/1.png" })) };
       const provider: Provider = () => Response.json({ ...made, usage: { generated_images: 17 } });
-      const tooSmall = open("1.69", provider);
+      // The model has no row, so the most layers of any model are held: 99.
+      const tooSmall = open("9.99", provider);
       expect((await tooSmall[send](layers)).status).toBe(403);
       expect(tooSmall.calls).toEqual([]);
 
-      const enough = open("1.7", provider);
+      const enough = open("10", provider);
       expect((await enough[send](layers)).status).toBe(200);
       expect(enough.records).toMatchObject([{ images: 17, charge: "1.7" }]);
       expect(enough.records[0]).not.toHaveProperty("reportedUsage");

@@ -61,6 +61,10 @@ export interface ImageRequest {
   readonly upstreamCalls?: number | undefined;
   /** The largest number of pixels of an image, if the size or the model's capabilities tell it. */
   readonly maxPixels?: number | undefined;
+  /** How many of `maxImages` can be layers. The others are images of their own. Default 0. */
+  readonly maxLayers?: number | undefined;
+  /** The quality that the client asked for, if the family reads it. Absent: the provider chooses. */
+  readonly quality?: string | undefined;
   readonly responseFormat: ResponseFormat;
   readonly stream: boolean;
   /** The fields that the provider gets, in its own spelling and without `model`. */

@@ -262,7 +262,7 @@ describe("a hold for prices by dimension", () => {
       maxLayers: fc.nat({ max: 11 }),
       referenceImages: fc.nat({ max: 14 }),
       quality: fc.constantFrom(undefined, "low", "high", "other"),
-      maxCalls: fc.integer({ min: 1, max: 4 }),
+      upstreamCalls: fc.integer({ min: 1, max: 4 }),
     })
     .map((bounds) => ({ ...bounds, maxLayers: Math.min(bounds.maxLayers, bounds.maxImages - 1) }));
 
@@ -289,7 +289,7 @@ describe("a hold for prices by dimension", () => {
             images: made.length,
             made,
             usage,
-            callsWithImages: Math.min(calls, bounds.maxCalls),
+            callsWithImages: Math.min(calls, bounds.upstreamCalls),
             endedAt: 0,
           },
         );

@@ -44,7 +44,7 @@ export interface RequestBounds {
   /** The quality that was asked for. Absent: the provider chooses. */
   readonly quality?: string | undefined;
   /** The most calls of the provider that the request can need. Reference images count in each. Default 1. */
-  readonly maxCalls?: number | undefined;
+  readonly upstreamCalls?: number | undefined;
 }
 
 /** A charge and how it came about. */

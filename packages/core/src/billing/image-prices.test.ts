@@ -217,7 +217,7 @@ describe("reference_image_price", () => {
   });
 
   it("is charged for each call that made an image", () => {
-    const request = { maxImages: 3, maxPixels: 1024 * 1024, referenceImages: 3, maxCalls: 3 };
+    const request = { maxImages: 3, maxPixels: 1024 * 1024, referenceImages: 3, upstreamCalls: 3 };
     const report = { usage: reported(2), images: [small, small], request, callsWithImages: 2 };
     expect(chargeOf(report)).toBe("0.102");
     expect(estimateCharge({ details: PRO, request }).amount).toBe("0.153");

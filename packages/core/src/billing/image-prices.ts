@@ -47,14 +47,14 @@ export function createImagePrice(details: PerImageDetails, ratio: Decimal): Pric
       return itemize([...lines, ...(isMade ? countReferences(request, callsWithImages) : [])], facts);
     },
     estimate(request) {
-      const { maxImages, maxLayers = 0, maxCalls = 1 } = request;
+      const { maxImages, maxLayers = 0, upstreamCalls = 1 } = request;
       const layers = Math.min(maxLayers, maxImages);
       const most: readonly ImageCount[] = [
         { what: "image", count: maxImages - layers, source: "request" },
         { what: "layer", count: layers, source: "request" },
       ];
       const lines = most.map((count) => toLine(count, tables, request));
-      return itemize([...lines, ...countReferences(request, maxCalls)], facts);
+      return itemize([...lines, ...countReferences(request, upstreamCalls)], facts);
     },
   };
 }

@@ -154,6 +154,31 @@ describe("several outcomes", () => {
     expect(mergeOutcomes(calls, BOUNDS).upstreamRequestIds).toEqual(["b", "a"]);
   });
 
+  it("have the images of all calls, in order, and count the calls that made one", () => {
+    const calls = [
+      call(1, { generated_images: 1 }, { made: [{ size: "1x1" }] }),
+      call(0),
+      call(1, { generated_images: 0 }, { made: [{ size: "2x2" }] }),
+      call(1, undefined, { made: [{ size: "3x3" }] }),
+    ];
+    expect(mergeOutcomes(calls, BOUNDS)).toMatchObject({
+      made: [{ size: "1x1" }, { size: "2x2" }, { size: "3x3" }],
+      callsWithImages: 2,
+    });
+  });
+
+  it("add up what the provider reported besides", () => {
+    const usage = { generated_images: 1, output_image_tokens: 2, input_images: 3, tool_usage: { search: 1 } };
+    const other = { generated_images: 1, input_text_tokens: 4, tool_usage: { search: 2, math: 1 } };
+    expect(mergeOutcomes([call(1, usage), call(1, other)], BOUNDS).usage).toEqual({
+      generated_images: 2,
+      output_image_tokens: 2,
+      input_text_tokens: 4,
+      input_images: 3,
+      tool_usage: { search: 3, math: 1 },
+    });
+  });
+
   it("cost what their calls cost", () => {
     const details = [
       { pricing_mode: "per-request", model_price: "0.25" },

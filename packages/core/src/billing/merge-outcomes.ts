@@ -21,6 +21,8 @@ export function mergeOutcomes(outcomes: readonly Outcome[], bounds: RequestBound
   const wasCut = cut.some(({ usage }, index) => usage !== reported[index]?.usage);
   return {
     images: sum(outcomes.map(({ images }) => images)),
+    made: outcomes.flatMap(({ made = [] }) => made),
+    callsWithImages: cut.filter(isMade).length,
     usage: addReports(cut),
     reportedUsage: wasCut ? addReports(reported) : undefined,
     hasUnknownTokens: outcomes.some(({ hasUnknownTokens }) => hasUnknownTokens) || cut.some(lacksTokens),
@@ -48,19 +50,55 @@ function addReports(reports: readonly CallReport[]): Usage | undefined {
   const hasOutput = reports.some(({ usage }) => usage?.output_tokens !== undefined);
   const hasTotal = reports.some(({ usage }) => usage?.total_tokens !== undefined);
   const hasImages = images.some((count) => count !== undefined);
-  if (!hasImages && !hasOutput && !hasTotal) return undefined;
-  return {
+  const usage = {
     ...(hasImages && { generated_images: sum(images) }),
     // As for one call: without a count of output tokens all tokens are output, and the total is never below the output.
     ...(hasOutput && { output_tokens: sum(outputs) }),
     ...(hasTotal && { total_tokens: sum(totals) }),
+    ...addOtherCounts(reports),
   };
+  return Object.keys(usage).length === 0 ? undefined : usage;
 }
+
+/** The counts whose sum needs no rule. */
+const OTHER_COUNTS = [
+  "output_image_tokens",
+  "output_text_tokens",
+  "input_text_tokens",
+  "input_image_tokens",
+  "cached_input_tokens",
+  "input_images",
+  "input_image_count",
+] as const satisfies readonly (keyof Usage)[];
+
+function addOtherCounts(reports: readonly CallReport[]): Usage {
+  const counts = OTHER_COUNTS.flatMap((name) => {
+    const known = reports.flatMap(({ usage }) => usage?.[name] ?? []);
+    return known.length === 0 ? [] : [[name, sum(known)] as const];
+  });
+  const tools = reports.flatMap(({ usage }) => Object.entries(usage?.tool_usage ?? {}));
+  if (tools.length === 0) return Object.fromEntries(counts);
+  const byName = Map.groupBy(tools, ([name]) => name);
+  const toolUsage = Array.from(byName, ([name, uses]) => [name, sum(uses.map(([, count]) => count))]);
+  return { ...Object.fromEntries(counts), tool_usage: Object.fromEntries(toolUsage) };
+}
+
+/** True if an image was made that is charged: an explicit count of 0 stays 0. */
+function isMade({ images, usage }: CallReport): boolean {
+  return (usage?.generated_images ?? images) > 0;
+}
+
+const TOKEN_COUNTS = [
+  "output_tokens",
+  "total_tokens",
+  "output_image_tokens",
+  "output_text_tokens",
+] as const satisfies readonly (keyof Usage)[];
 
 /** True if an image was made whose tokens are not known. */
 function lacksTokens({ images, usage }: CallReport): boolean {
-  const isMade = images > 0 || (usage?.generated_images ?? 0) > 0;
-  return isMade && usage?.output_tokens === undefined && usage?.total_tokens === undefined;
+  const hasImage = images > 0 || (usage?.generated_images ?? 0) > 0;
+  return hasImage && TOKEN_COUNTS.every((name) => usage?.[name] === undefined);
 }
 
 function atLeast(count: number | undefined, minimum = 0): number | undefined {

@@ -130,7 +130,7 @@ export function estimateCharge({ details, request, group_ratio = "1" }: Estimate
   toWhole(request.maxPixels ?? 1, "request.maxPixels", 1);
   toWhole(request.maxLayers ?? 0, "request.maxLayers", 0);
   toWhole(request.referenceImages ?? 0, "request.referenceImages", 0);
-  toWhole(request.maxCalls ?? 1, "request.maxCalls", 1);
+  toWhole(request.upstreamCalls ?? 1, "request.upstreamCalls", 1);
   return createPrice(details, group_ratio).estimate(request);
 }
 

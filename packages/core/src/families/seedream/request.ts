@@ -9,7 +9,7 @@ import type { Capabilities, NormalizeContext } from "../family.js";
 import { countUpstreamCalls } from "../fan-out.js";
 import { imageList, isReferenceImage, splitOpenAiOnly } from "../shared.js";
 import { countMaxPixels, MAX_IMAGES, MAX_REFERENCES, REFERENCE_MEDIA_TYPES } from "./capabilities.js";
-import { applyImageCount, countImagesOfEach, countMaxImages } from "./sequential-images.js";
+import { applyImageCount, countLayersOfEach, countMaxImages } from "./sequential-images.js";
 
 /** Sizes by which clients ask for the provider's default. */
 const DEFAULT_SIZES: ReadonlySet<unknown> = new Set(["auto", "adaptive"]);
@@ -32,6 +32,7 @@ export function normalizeSeedream(fields: JsonObject, context: NormalizeContext)
   const sequential = upstreamCalls > 1 ? parsed : applyImageCount(parsed.n, parsed);
   const batch = countMaxImages(sequential, images.length, totalOf(context.capabilities));
   checkCounts(images.length, batch, parsed, context.capabilities);
+  const layers = countLayersOfEach(parsed.layer_decomposition === true, context);
   const responseFormat = parsed.response_format ?? context.defaultResponseFormat;
   const { n: _n, size: _size, ...upstreamFields } = known;
   put(upstreamFields, "size", readSize(parsed.size, context.capabilities));
@@ -44,7 +45,8 @@ export function normalizeSeedream(fields: JsonObject, context: NormalizeContext)
     model: context.model,
     prompt: parsed.prompt,
     images,
-    maxImages: upstreamCalls * batch * countImagesOfEach(parsed.layer_decomposition === true, context),
+    maxImages: upstreamCalls * batch * (1 + layers),
+    maxLayers: upstreamCalls * batch * layers,
     ...(upstreamCalls > 1 && { upstreamCalls }),
     maxPixels: countMaxPixels(parsed.size, context.capabilities),
     responseFormat: responseFormat ?? "url",
@@ -138,13 +140,15 @@ export function normalizeNative(fields: JsonObject, context: NormalizeContext): 
     const param = "sequential_image_generation_options.max_images";
     throw invalidRequest(`${param} asks for ${batch} images; at most ${most} are allowed.`, param);
   }
+  const layers = countLayersOfEach(parsed.layer_decomposition === true, context);
   const { n, ...upstreamFields } = fields;
   return {
     operation: "native",
     model: context.model,
     prompt: parsed.prompt,
     images,
-    maxImages: batch * countImagesOfEach(parsed.layer_decomposition === true, context),
+    maxImages: batch * (1 + layers),
+    maxLayers: batch * layers,
     maxPixels: countMaxPixels(fields["size"], context.capabilities),
     responseFormat: parsed.response_format === "b64_json" ? "b64_json" : "url",
     stream: parsed.stream ?? false,

@@ -43,20 +43,20 @@ export function countMaxImages(
 const MOST_LAYERS = Math.max(...SEEDREAM_MODELS.map((row) => readMaxLayers(row) ?? 0));
 
 /**
- * How many images each image of a request becomes: one, or with `layer_decomposition` the base image and its layers.
+ * The most layers of each image of a request, beside the image itself: none without `layer_decomposition`.
  * The hold and the limit of images per minute count the most layers that the model may make. If the model's row does
  * not say how many, the rows of its names at the channels do. If a channel's name has no row either, such as an
  * endpoint identifier, the most layers of any model count.
  */
-export function countImagesOfEach(isDecomposed: boolean, context: NormalizeContext): number {
-  if (!isDecomposed) return 1;
+export function countLayersOfEach(isDecomposed: boolean, context: NormalizeContext): number {
+  if (!isDecomposed) return 0;
   const own = readMaxLayers(context.capabilities);
-  if (own !== undefined) return 1 + own;
+  if (own !== undefined) return own;
   const { upstreamModels = [] } = context;
   const ofChannels = upstreamModels.map(
     (name) => readMaxLayers(findSeedreamCapabilities(name)) ?? MOST_LAYERS,
   );
-  return 1 + (ofChannels.length === 0 ? MOST_LAYERS : Math.max(...ofChannels));
+  return ofChannels.length === 0 ? MOST_LAYERS : Math.max(...ofChannels);
 }
 
 /** `undefined` if the row does not say how many layers the model makes. */
