@@ -3,24 +3,24 @@ import type OpenAI from "openai";
 import type { Image } from "openai/resources/images";
 import type { Step } from "./tour.ts";
 
-/** What a call gave: the pictures, and the id under which the gateway recorded it. */
+/** The result of a call: the images, and the id of the gateway's usage record. */
 export interface ReadResponse {
   readonly images: readonly Image[];
   readonly requestId: string;
 }
 
-/** What a call needs beside itself. */
+/** What a call needs besides the step. */
 export interface CallContext {
   readonly client: OpenAI;
-  /** The file that an earlier step saved first. */
-  readonly findPicture: (file: string) => string;
-  /** Called for each picture of a stream as it arrives. */
+  /** Returns the path of the first file of an earlier step. */
+  readonly findImage: (file: string) => string;
+  /** Called for each image of a stream as it arrives. */
   readonly onImage: (count: number, total: number) => void;
 }
 
 /** Makes one call with the official client. */
 export async function callGateway(step: Step, context: CallContext): Promise<ReadResponse> {
-  const { client, findPicture } = context;
+  const { client, findImage } = context;
   switch (step.kind) {
     case "generate": {
       const { data, request_id: id } = await client.images
@@ -29,7 +29,7 @@ export async function callGateway(step: Step, context: CallContext): Promise<Rea
       return { images: data.data ?? [], requestId: id ?? "" };
     }
     case "edit": {
-      const image = createReadStream(findPicture(step.picture));
+      const image = createReadStream(findImage(step.image));
       const { data, request_id: id } = await client.images.edit({ ...step.request, image }).withResponse();
       return { images: data.data ?? [], requestId: id ?? "" };
     }
@@ -47,14 +47,14 @@ async function readStream(
     .withResponse();
   const images: Image[] = [];
   for await (const event of events) {
-    if (!hasPicture(event)) continue;
+    if (!hasImage(event)) continue;
     images.push({ url: event.url });
     onImage(images.length, request.n ?? 1);
   }
   return { images, requestId: id ?? "" };
 }
 
-/** The events are the provider's own, `image_generation.partial_succeeded`; the client's types know others. */
-function hasPicture(event: object): event is { readonly url: string } {
+/** The events are the provider's own `image_generation.partial_succeeded`, which the client's types do not contain. */
+function hasImage(event: object): event is { readonly url: string } {
   return "url" in event && typeof event.url === "string";
 }

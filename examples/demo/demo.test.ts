@@ -19,11 +19,11 @@ beforeAll(() => {
 }, 60_000);
 afterAll(() => rmSync(folder, { recursive: true }));
 
-it("ends well, with nothing to complain about", () => {
+it("ends with status 0 and an empty stderr", () => {
   expect(run).toMatchObject({ status: 0, stderr: "" });
 });
 
-it("saves the pictures, and the options, ledger and log of the app", () => {
+it("saves the images, and the options, ledger and log of the app", () => {
   const files = readdirSync(folder);
 
   expect(files.filter((file) => /\.(?:jpg|png)$/.test(file))).toHaveLength(14);
@@ -31,7 +31,7 @@ it("saves the pictures, and the options, ledger and log of the app", () => {
   expect(shown).toContain("████ 4 of 4");
 });
 
-it("derives each charge: by image, by token, and rounded once", () => {
+it("prints how each charge is calculated: by image, by token, and rounded once", () => {
   expect(shown).toMatch(/seedream-4-5-251128 +generate +ark +2048x2048 +0\.25 × 4 images × 0\.8 = 0\.8$/m);
   expect(shown).toMatch(/seedream-4-5-251128 +edit +ark +2048x2048 +0\.25 × 1 image × 0\.8 = 0\.2$/m);
   expect(shown).toMatch(/12\.2 × 6144 tokens ÷ 1,000,000 × 0\.8 = 0\.05996544$/m);
@@ -39,13 +39,13 @@ it("derives each charge: by image, by token, and rounded once", () => {
   expect(shown).toMatch(/image-2\.0-pro +generate +dashscope +1328x1328 +0\.5 × 1 image × 0\.8 = 0\.4$/m);
 });
 
-it("goes on with another channel while one fails, and shows how long that one is left alone", () => {
+it("uses another channel while one fails, and prints the cooldown", () => {
   expect(shown.match(/200, made by dashscope-intl; dashscope responded with 503$/gm)).toHaveLength(3);
-  expect(shown).toMatch(/request 4: 200, made by dashscope-intl; dashscope was left alone$/m);
+  expect(shown).toMatch(/request 4: 200, made by dashscope-intl; dashscope was not tried$/m);
   expect(shown).toMatch(/dashscope +cooling +overload +in \d s$/m);
 });
 
-it("meets the budget and the limit of a caller", () => {
+it("reaches the budget and the rate limit of a caller", () => {
   expect(shown.match(/request [12]: 200, charged 0\.25 × 1 image × 1 = 0\.25$/gm)).toHaveLength(2);
   expect(shown).toContain("request 3: 403 insufficient_quota: ");
   expect(shown).toContain("request 4: 429 rate_limit_exceeded: ");
@@ -56,16 +56,16 @@ it("meets the budget and the limit of a caller", () => {
 
 it("charges a repeated request once", () => {
   expect(shown).toContain("web-shop has spent 4.4799424, before it 4.2799424");
-  expect(shown).toContain("200 with idempotent-replayed: true, the same picture; spent 4.4799424");
+  expect(shown).toContain("200 with idempotent-replayed: true, the same image; spent 4.4799424");
 });
 
-it("ends with what each caller spent", () => {
+it("ends with the charges of each caller", () => {
   expect(shown).toMatch(/^ +trial +2 +2 +0\.5 +0$/m);
   expect(shown).toMatch(/^ +web-shop +13 +19 +4\.4799424 +0$/m);
 });
 
-it("shows no key, leaves no space at the end of a line, and promises nothing of a server that has ended", () => {
-  // The keys of the callers stand in the lines of --serve, for the user to type.
+it("prints no key, no space at the end of a line, and no address of a server that has ended", () => {
+  // Only --serve prints the keys of the callers, for the user to type.
   expect(shown).not.toMatch(/demo-key|sk-/);
   expect(shown).not.toMatch(/ $/m);
   expect(shown).not.toMatch(/^curl /m);

@@ -1,5 +1,5 @@
-// Starts emulators of the providers and the Express app of this repository, and drives the app with the
-// official OpenAI client. Nothing leaves this machine. `--serve` keeps all of it running after the tour.
+// Starts emulators of the providers and the Express app of this repository, and calls the app with the
+// official OpenAI client. Nothing leaves this machine. With `--serve`, everything keeps running after the tour.
 import { once } from "node:events";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
@@ -8,10 +8,10 @@ import { createEmulator } from "@calotype/emulator";
 import { formatCurl } from "./format-curl.ts";
 import { createOptions, KEYS } from "./options.ts";
 import type { StepResult } from "./run-step.ts";
-import { showBooks } from "./show-books.ts";
+import { showBalances } from "./show-balances.ts";
 import { showBounds } from "./show-bounds.ts";
 import { showFailover } from "./show-failover.ts";
-import { findPicture, showCharges, showPictures } from "./show-pictures.ts";
+import { findImage, showCharges, showImages } from "./show-images.ts";
 import { showRepeat } from "./show-repeat.ts";
 import type { Stage } from "./stage.ts";
 import { type App, startApp } from "./start-app.ts";
@@ -50,42 +50,44 @@ async function startGateway(): Promise<App> {
 }
 
 async function takeTour(stage: Stage): Promise<readonly StepResult[]> {
-  console.log(`The gateway responds at ${stage.app.baseUrl}, with the options of ${shown}/options.json.`);
-  console.log("Its providers, Ark and DashScope, are emulated: the pictures are placeholders.");
+  console.log(`The gateway listens at ${stage.app.baseUrl}, with the options of ${shown}/options.json.`);
+  console.log("Its providers, Ark and DashScope, are emulated: the images are placeholders.");
 
-  console.log("\n1. Pictures: the official OpenAI client, two providers\n");
-  const results = await showPictures(stage);
-
-  console.log("\n2. What they cost web-shop: its group pays 0.8 of each price, exact to the last decimal\n");
-  showCharges(results);
-
-  console.log("\n3. A provider fails: dashscope responds with 503, dashscope-intl steps in\n");
-  await showFailover(stage);
-
-  console.log("\n4. A key with bounds: trial may spend 0.50 in all, and send 3 requests a minute\n");
-  await showBounds(stage);
-
-  console.log("\n5. One request, sent twice with one Idempotency-Key: it is charged once\n");
-  await showRepeat(stage);
-
-  console.log(`\n6. The books: GET /operator, kept in ${shown}/ledger.db, which outlives the app\n`);
-  await showBooks(stage);
+  console.log("\n1. Images: the official OpenAI client and two providers\n");
+  const results = await showImages(stage);
 
   console.log(
-    `\nIn ${shown}: the pictures, options.json, ledger.db, and app.log, where the failures of 3 stand.`,
+    "\n2. Charges: the group of web-shop pays 0.8 of each price, calculated without rounding errors\n",
+  );
+  showCharges(results);
+
+  console.log("\n3. Failover: dashscope responds with 503, so dashscope-intl makes the images\n");
+  await showFailover(stage);
+
+  console.log("\n4. Limits: the caller trial has a budget of 0.50 and may send 3 requests per minute\n");
+  await showBounds(stage);
+
+  console.log("\n5. Idempotency: a request is sent twice with one Idempotency-Key, and charged once\n");
+  await showRepeat(stage);
+
+  console.log(
+    `\n6. Balances: GET /operator shows the charges of each caller, stored in ${shown}/ledger.db\n`,
+  );
+  await showBalances(stage);
+
+  console.log(
+    `\nFiles in ${shown}: the images, options.json, ledger.db, and app.log with the failures of step 3.`,
   );
   if (!isServing)
-    console.log("npm run demo -- --serve keeps all of it up, and prints a curl line for each call.");
+    console.log("npm run demo -- --serve keeps the servers running and prints a curl command for each call.");
   return results;
 }
 
 async function serveUntilStopped(app: App, results: readonly StepResult[]): Promise<void> {
   for (const { step } of results) {
-    const picture = step.kind === "edit" ? findPicture(results, step.picture) : undefined;
+    const image = step.kind === "edit" ? findImage(results, step.image) : undefined;
     const target = { baseUrl: app.baseUrl, apiKey: KEYS.webShop };
-    console.log(
-      `\n# ${step.title}\n${formatCurl(step, target, picture && relative(process.cwd(), picture))}`,
-    );
+    console.log(`\n# ${step.title}\n${formatCurl(step, target, image && relative(process.cwd(), image))}`);
   }
   console.log(`\nServing at ${app.baseUrl} with the API key ${KEYS.webShop}. Ctrl+C ends it.`);
   const keepAlive = setInterval(() => {}, 60_000);

@@ -1,7 +1,7 @@
 import type { SettledRecord } from "@calotype/core";
 import type { ChargeDerivation } from "@calotype/core/billing";
 
-/** The charge and where it comes from: `0.25 × 4 images × 0.8 = 0.8`. */
+/** Formats a charge and its calculation: `0.25 × 4 images × 0.8 = 0.8`. */
 export function formatCharge({ charge, derivation }: SettledRecord): string {
   if (derivation === undefined) return charge ?? "-";
   const rounded = derivation.decimal_places === undefined ? "" : `, rounded to ${charge}`;

@@ -1,21 +1,21 @@
 import type { Step } from "./tour.ts";
 
-/** Where a call goes, and with which key. */
+/** The address and the key of a call. */
 export interface Target {
   readonly baseUrl: string;
   readonly apiKey: string;
 }
 
 /**
- * The shell line that makes the same call.
+ * Formats the curl command that makes the same call.
  *
- * @param picture the file that an edit uploads
+ * @param image the file that an edit uploads
  */
-export function formatCurl(step: Step, { baseUrl, apiKey }: Target, picture?: string): string {
+export function formatCurl(step: Step, { baseUrl, apiKey }: Target, image?: string): string {
   const authorization = `-H 'Authorization: Bearer ${apiKey}'`;
   if (step.kind === "edit") {
     const fields = Object.entries(step.request).map(([name, value]) => `-F ${quote(`${name}=${value}`)}`);
-    return [`curl -sS ${baseUrl}/images/edits`, authorization, ...fields, `-F image=@${picture}`].join(
+    return [`curl -sS ${baseUrl}/images/edits`, authorization, ...fields, `-F image=@${image}`].join(
       " \\\n  ",
     );
   }

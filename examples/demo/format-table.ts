@@ -1,4 +1,4 @@
-/** A table for a terminal, indented. */
+/** Formats an indented table for a terminal. */
 export function formatTable(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = headings.map((heading, column) =>
     Math.max(heading.length, ...rows.map((row) => row[column]?.length ?? 0)),

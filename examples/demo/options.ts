@@ -4,7 +4,7 @@ import type { EmulatorServer } from "@calotype/emulator";
 /** The keys of the demo's callers. */
 export const KEYS = { webShop: "sk-web-shop", trial: "sk-trial" };
 
-/** What the app is started with; `demo-output/options.json` shows it. */
+/** The options of the app, also written to `demo-output/options.json`. */
 export function createOptions(near: EmulatorServer, far: EmulatorServer): Partial<GatewayOptions> {
   return {
     channels: [

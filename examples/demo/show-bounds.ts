@@ -5,7 +5,7 @@ import { openClient, type Stage } from "./stage.ts";
 
 const HEADERS = ["retry-after", "ratelimit-policy", "ratelimit"];
 
-/** A caller asks until its budget is used up, and once more until its limit is reached. */
+/** Sends requests until the budget of the caller is used up, then one more, which exceeds its rate limit. */
 export async function showBounds(stage: Stage): Promise<void> {
   const client = openClient(stage, KEYS.trial);
   for (let request = 1; request <= 4; request++) {
@@ -23,7 +23,7 @@ export async function showBounds(stage: Stage): Promise<void> {
   }
 }
 
-/** The client puts the status before the gateway's own words. */
+/** Removes the status, which the client puts before the gateway's message. */
 function toText({ message, status }: APIError): string {
   return message.replace(`${status} `, "");
 }

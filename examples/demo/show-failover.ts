@@ -3,7 +3,7 @@ import { formatTable } from "./format-table.ts";
 import { KEYS } from "./options.ts";
 import { openClient, type Stage } from "./stage.ts";
 
-/** One of two channels of a model fails; nobody who asks for a picture sees it. */
+/** Lets one of two channels of a model fail. Clients do not notice it. */
 export async function showFailover(stage: Stage): Promise<void> {
   const { app, providers } = stage;
   const client = openClient(stage, KEYS.webShop);
@@ -15,11 +15,11 @@ export async function showFailover(stage: Stage): Promise<void> {
       .withResponse();
     const { channel } = await app.findRecord(id ?? "");
     const failed =
-      providers.requests.length > asked ? "dashscope responded with 503" : "dashscope was left alone";
+      providers.requests.length > asked ? "dashscope responded with 503" : "dashscope was not tried";
     console.log(`  request ${request}: ${response.status}, made by ${channel}; ${failed}`);
   }
   providers.faults.clear();
-  const { channels } = await app.readBooks();
+  const { channels } = await app.readOperatorPage();
   console.log(`\n${formatTable(["channel", "state", "reason", "next try"], channels.map(toRow))}`);
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { KEYS } from "./options.ts";
 import { openClient, type Stage } from "./stage.ts";
 
-/** A client that does not know whether its request arrived sends it again, and pays once. */
+/** Sends a request twice, as a client does that does not know whether the first one arrived. It is charged once. */
 export async function showRepeat(stage: Stage): Promise<void> {
   const client = openClient(stage, KEYS.webShop);
   const headers = { "Idempotency-Key": randomUUID() };
@@ -19,14 +19,14 @@ export async function showRepeat(stage: Stage): Promise<void> {
   const after = await readSpent(stage);
 
   const replayed = second.response.headers.get("idempotent-replayed");
-  const picture = second.url === first.url ? "the same picture" : "another picture";
+  const image = second.url === first.url ? "the same image" : "another image";
   console.log(`  first:  ${first.response.status}; web-shop has spent ${between}, before it ${before}`);
   console.log(
-    `  repeat: ${second.response.status} with idempotent-replayed: ${replayed}, ${picture}; spent ${after}`,
+    `  repeat: ${second.response.status} with idempotent-replayed: ${replayed}, ${image}; spent ${after}`,
   );
 }
 
 async function readSpent({ app }: Stage): Promise<string | undefined> {
-  const { callers } = await app.readBooks();
+  const { callers } = await app.readOperatorPage();
   return callers.find(({ key }) => key === "web-shop")?.settled;
 }

@@ -2,16 +2,16 @@ import type { Emulator } from "@calotype/emulator";
 import OpenAI from "openai";
 import type { App } from "./start-app.ts";
 
-/** What the parts of the demo have in common. */
+/** What all parts of the demo use. */
 export interface Stage {
   readonly app: App;
-  /** Ark and DashScope, whose faults can be set. */
+  /** The emulated providers Ark and DashScope. */
   readonly providers: Emulator;
-  /** Where the pictures go. */
+  /** The folder of the images. */
   readonly folder: string;
 }
 
-/** The official client; it repeats nothing, so that each response of the gateway is seen. */
+/** Creates the official client, without retries, so that every response of the gateway can be seen. */
 export function openClient({ app }: Stage, apiKey: string): OpenAI {
   return new OpenAI({ baseURL: app.baseUrl, apiKey, maxRetries: 0 });
 }

@@ -10,22 +10,25 @@ import type { Balance, UsageTotal } from "@calotype/core/billing";
 const APP = fileURLToPath(new URL("../express-app/server.ts", import.meta.url));
 const OPERATOR_KEY = "sk-operator";
 
-/** What the app shows its operator. */
-interface Books extends GatewayStatus {
+/** The page of the app for its operator. */
+interface OperatorPage extends GatewayStatus {
   readonly callers: readonly (UsageTotal & Balance)[];
 }
 
-/** The Express app of this repository, running as a process of its own. */
+/** The Express app of this repository, running in a child process. */
 export interface App {
-  /** What OpenAI clients take as their base URL. */
+  /** The base URL for OpenAI clients. */
   readonly baseUrl: string;
-  /** The usage record of a request, by the id the client saw. Waits for it for a second. */
+  /** Returns the usage record of a request by the id that the client got. Waits for it for up to a second. */
   findRecord(requestId: string): Promise<SettledRecord>;
-  readBooks(): Promise<Books>;
+  readOperatorPage(): Promise<OperatorPage>;
   stop(): Promise<void>;
 }
 
-/** Starts the app; its environment names a file of options, so that no provider of the user's own is called. */
+/**
+ * Starts the app. Its environment names a file of options, so that it does not use the providers of the user's
+ * environment.
+ */
 export async function startApp(environment: Record<string, string>, logFile: string): Promise<App> {
   const log = createWriteStream(logFile);
   await once(log, "open");
@@ -34,7 +37,8 @@ export async function startApp(environment: Record<string, string>, logFile: str
     stdio: ["ignore", "pipe", log],
   });
   log.close();
-  // Whoever stops the demo in mid-tour stops the app with it; the call under way then fails, and all ends.
+  // If the user stops the demo during the tour, the app also gets the signal. The current call then fails, and the
+  // demo ends.
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => app.kill(signal));
   const records = new Map<string, SettledRecord>();
   const baseUrl = new Promise<string>((resolve) => {
@@ -60,15 +64,15 @@ function createApp(app: ChildProcess, baseUrl: string, records: ReadonlyMap<stri
         if (record !== undefined) return record;
         await new Promise((resolve) => setTimeout(resolve, 10));
       }
-      throw new Error(`No usage record of ${requestId} came.`);
+      throw new Error(`There is no usage record of ${requestId}.`);
     },
-    async readBooks() {
+    async readOperatorPage() {
       const response = await fetch(new URL("/operator", baseUrl), {
         headers: { authorization: `Bearer ${OPERATOR_KEY}` },
       });
       if (!response.ok) throw new Error(`The operator's page responded with ${response.status}.`);
-      const books: Books = JSON.parse(await response.text());
-      return books;
+      const page: OperatorPage = JSON.parse(await response.text());
+      return page;
     },
     async stop() {
       if (app.exitCode !== null) return;

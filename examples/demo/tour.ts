@@ -2,7 +2,7 @@ import type { ImageGenerateParamsBase } from "openai/resources/images";
 
 interface StepBase {
   readonly title: string;
-  /** The picture's file name, without number and ending. */
+  /** The file name of the image, without number and extension. */
   readonly file: string;
 }
 
@@ -14,8 +14,8 @@ export type Step = StepBase &
     | {
         readonly kind: "edit";
         readonly request: { readonly model: string; readonly prompt: string; readonly size: string };
-        /** The picture to upload, by the name of the step that made it. */
-        readonly picture: string;
+        /** The name of the step whose image is uploaded. */
+        readonly image: string;
       }
   );
 
@@ -76,14 +76,14 @@ export const tour: readonly Step[] = [
   },
   {
     kind: "edit",
-    title: "An edit of an uploaded picture",
+    title: "An edit of an uploaded image",
     file: "camera-evening",
     request: {
       model: "seedream-4-5-251128",
       prompt: "The same camera in the evening, lamp light",
       size: "2K",
     },
-    picture: "camera",
+    image: "camera",
   },
   {
     kind: "generate",

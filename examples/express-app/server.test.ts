@@ -39,12 +39,12 @@ afterEach(async () => {
   for (const app of running.splice(0)) await app.stop();
 });
 
-function askBooks(app: RunningExample, key: string): Promise<Response> {
+function openOperatorPage(app: RunningExample, key: string): Promise<Response> {
   return fetch(new URL("/operator", app.baseUrl), { headers: { authorization: `Bearer ${key}` } });
 }
 
 describe("the Express app", () => {
-  it("with no provider set draws emulated pictures, says so on stderr, and ends when it is stopped", async () => {
+  it("without a provider returns emulated images, says so on stderr, and ends when it is stopped", async () => {
     const { app, client } = await start({ CALOTYPE_API_KEY: "" });
     const { data } = await client.images.generate({
       model: "seedream-4-0-250828",
@@ -52,12 +52,12 @@ describe("the Express app", () => {
       size: "1024x1024",
     });
     expect((await fetch(data?.[0]?.url ?? "")).headers.get("content-type")).toMatch(/^image\//);
-    expect(app.errors()).toContain("emulated pictures");
+    expect(app.errors()).toContain("emulated images");
     expect(app.lines[0]).toMatch(/^calotype listens on http:\/\/localhost:\d+\/v1$/);
     expect(await app.stop()).toBe(0);
   });
 
-  it("serves every model under its provider's name, with a price, over bare origins", async () => {
+  it("serves every model under its provider's name, with a price, if only the origins of the providers are set", async () => {
     const { app, client } = await start({
       ARK_BASE_URL: providers.url,
       ARK_API_KEY: ARK_KEY,
@@ -85,7 +85,7 @@ describe("the Express app", () => {
     });
   });
 
-  it("takes each option of CALOTYPE_CONFIG in place of its own", async () => {
+  it("replaces its options by those of CALOTYPE_CONFIG", async () => {
     const folder = mkdtempSync(join(tmpdir(), "calotype-express-"));
     try {
       const file = join(folder, "options.json");
@@ -116,7 +116,7 @@ describe("the Express app", () => {
     }
   });
 
-  it("keeps what callers spent in a file, and shows it to its operator alone", async () => {
+  it("stores charges in a file, and shows them only to its operator", async () => {
     const folder = mkdtempSync(join(tmpdir(), "calotype-express-"));
     const environment = {
       CALOTYPE_LEDGER: join(folder, "ledger.db"),
@@ -128,14 +128,14 @@ describe("the Express app", () => {
       await first.app.stop();
 
       const { app } = await start(environment);
-      expect(await (await askBooks(app, OPERATOR_KEY)).json()).toMatchObject({
+      expect(await (await openOperatorPage(app, OPERATOR_KEY)).json()).toMatchObject({
         callers: [{ key: "default", requests: 1, settled: "0.5", held: "0" }],
         channels: [
           { id: "ark", state: "ready" },
           { id: "dashscope", state: "ready" },
         ],
       });
-      expect((await askBooks(app, app.apiKey)).status).toBe(401);
+      expect((await openOperatorPage(app, app.apiKey)).status).toBe(401);
       expect((await fetch(new URL("/operator", app.baseUrl))).status).toBe(401);
       await app.stop();
     } finally {
@@ -143,7 +143,7 @@ describe("the Express app", () => {
     }
   });
 
-  it("has no page for operators without a key of theirs", async () => {
+  it("has no page for operators if no operator key is set", async () => {
     const { app } = await start({});
 
     expect((await fetch(new URL("/operator", app.baseUrl))).status).toBe(404);
@@ -152,8 +152,8 @@ describe("the Express app", () => {
   it.each([
     ['{"channels": [', "is not JSON: it ends too early."],
     ["", "is empty: it must contain JSON."],
-    ["[]", "must hold an object with options of the gateway"],
-    ["null", "must hold an object with options of the gateway"],
+    ["[]", "must contain an object with options of the gateway"],
+    ["null", "must contain an object with options of the gateway"],
   ])("says in one line what is wrong with a CALOTYPE_CONFIG of %j", async (text, problem) => {
     const folder = mkdtempSync(join(tmpdir(), "calotype-express-"));
     try {

@@ -9,7 +9,7 @@ import { closeOnSignals, jsonFile } from "@calotype/node";
 import { createSqliteLedger } from "@calotype/sqlite";
 import express from "express";
 
-/** Options of the gateway, as far as JSON can write them. */
+/** The options of the gateway that can be written in JSON. */
 interface Config extends Partial<GatewayOptions> {
   channels?: readonly ChannelOptions[];
 }
@@ -17,14 +17,14 @@ interface Config extends Partial<GatewayOptions> {
 const { env } = process;
 const config = env.CALOTYPE_CONFIG ? await readConfig(env.CALOTYPE_CONFIG).catch(fail) : {};
 
-// A provider is live when its address or its key is set. Without any, both are emulated here.
+// A provider is used if its address or its key is set. If neither provider is, both are emulated here.
 const arkIsLive = Boolean(env.ARK_BASE_URL || env.ARK_API_KEY);
 const dashscopeIsLive = Boolean(env.DASHSCOPE_BASE_URL || env.DASHSCOPE_API_KEY);
 const isEmulated = !arkIsLive && !dashscopeIsLive && config.channels === undefined;
 const emulator = isEmulated ? await createEmulator().listen() : undefined;
 if (isEmulated)
   console.error(
-    "No provider is set (ARK_API_KEY, DASHSCOPE_API_KEY): emulated pictures, API key sk-local unless CALOTYPE_API_KEY is set.",
+    "No provider is set (ARK_API_KEY, DASHSCOPE_API_KEY): emulated images, API key sk-local unless CALOTYPE_API_KEY is set.",
   );
 
 // BytePlus, the international site of Ark, names the same models without "doubao-".
@@ -97,11 +97,11 @@ const gateway = createGateway({
 const app = express();
 app.use(toExpressHandler(gateway));
 
-// For you alone: what each caller used this month and has spent in all, and how the channels are.
+// For the operator: the usage of each caller this month, its balance, and the state of the channels.
 if (env.CALOTYPE_OPERATOR_KEY) {
   const operator = hashApiKey(`Bearer ${env.CALOTYPE_OPERATOR_KEY}`);
   app.get("/operator", async (request, response) => {
-    // Hashes are compared: the time that it takes tells nothing of the key.
+    // Compares hashes, so that the duration reveals nothing about the key.
     if (hashApiKey(request.get("authorization") ?? "") !== operator) return void response.sendStatus(401);
     const month = new Date().toISOString().slice(0, 7);
     const totals = await gateway.usage.totals("caller", { from: `${month}-01T00:00:00Z` });
@@ -129,10 +129,10 @@ closeOnSignals(server, gateway, {
 async function readConfig(path: string): Promise<Config> {
   const read = await jsonFile<Config | null>(path)();
   if (typeof read === "object" && read !== null && !Array.isArray(read)) return read;
-  throw new Error(`${path} must hold an object with options of the gateway: { "channels": […], … }`);
+  throw new Error(`${path} must contain an object with options of the gateway: { "channels": […], … }`);
 }
 
-/** Ends the process with one line that says why. */
+/** Ends the process with one line that gives the reason. */
 function fail(reason: unknown): never {
   console.error(reason instanceof Error ? reason.message : reason);
   process.exit(1);

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { moveTo } from "./start-nginx.ts";
 
-/** What is checked of a service; the rest is Compose's own to read. */
+/** The fields of a service that the tests check. */
 interface Service {
   readonly image?: string;
   readonly build?: { readonly context: string; readonly dockerfile: string };
@@ -23,7 +23,7 @@ interface Compose {
   readonly volumes: Readonly<Record<string, null>>;
 }
 
-/** Every field that stands in the file is one of these, all of which the Compose specification has. */
+/** The fields that the file may use. All of them are in the Compose specification. */
 const FIELDS = new Set(
   "image build command environment ports volumes depends_on healthcheck stop_grace_period restart".split(" "),
 );
@@ -37,7 +37,7 @@ const gateways = Object.entries(services).filter(([name]) => name.startsWith("ga
 const portOfGateways = /PORT=(\d+)/.exec(dockerfile)?.[1];
 
 describe("compose.yaml", () => {
-  it("has Redis, PostgreSQL, two gateways and nginx, and fields that Compose knows", () => {
+  it("has Redis, PostgreSQL, two gateways and nginx, and only fields that Compose knows", () => {
     expect(Object.keys(services)).toEqual(["redis", "postgres", "gateway-1", "gateway-2", "nginx"]);
     const fields = Object.values(services).flatMap((service) => Object.keys(service));
     expect(fields.filter((field) => !FIELDS.has(field))).toEqual([]);
@@ -46,7 +46,7 @@ describe("compose.yaml", () => {
     }
   });
 
-  it("waits only for services that are there and tell their health", () => {
+  it("waits only for existing services with a health check", () => {
     for (const { depends_on = {} } of Object.values(services)) {
       for (const [name, { condition }] of Object.entries(depends_on)) {
         expect(services[name]?.healthcheck?.test[0]).toBe("CMD");
@@ -55,7 +55,7 @@ describe("compose.yaml", () => {
     }
   });
 
-  it("mounts files of this folder, and volumes that it has", () => {
+  it("mounts only files of this folder and volumes that it declares", () => {
     for (const volume of Object.values(services).flatMap((service) => service.volumes ?? [])) {
       const [source = ""] = volume.split(":");
       const isThere = source.startsWith(".")
@@ -65,7 +65,7 @@ describe("compose.yaml", () => {
     }
   });
 
-  it("builds the gateways from the Dockerfile here, which runs what start.ts runs", () => {
+  it("builds the gateways from this Dockerfile, which runs the same program as start.ts", () => {
     for (const [, { build }] of gateways) {
       expect(resolve(import.meta.dirname, build?.context ?? "")).toBe(ROOT);
       expect(resolve(ROOT, build?.dockerfile ?? "")).toBe(join(import.meta.dirname, "Dockerfile"));
@@ -76,7 +76,7 @@ describe("compose.yaml", () => {
     expect(dockerfile).toContain(`--filter ${JSON.parse(read("package.json")).name}...`);
   });
 
-  it("tells the gateways what they read, and where the others are", () => {
+  it("sets only variables that the gateways read, with the addresses of the other services", () => {
     const known = read("gateway.ts") + readFileSync(join(ROOT, "examples/options/read-options.ts"), "utf8");
     for (const [, { environment = {} }] of gateways) {
       expect(Object.keys(environment).filter((name) => !known.includes(name))).toEqual([]);
@@ -89,7 +89,7 @@ describe("compose.yaml", () => {
     }
   });
 
-  it("waits longer for gateways and nginx to end than they take", () => {
+  it("gives gateways and nginx more time to end than they need", () => {
     for (const [, { environment = {}, stop_grace_period = "" }] of gateways) {
       const { DRAIN_SECONDS, SHUTDOWN_SECONDS } = environment;
       expect(parseInt(stop_grace_period, 10)).toBe(Number(DRAIN_SECONDS) + Number(SHUTDOWN_SECONDS) + 5);
@@ -97,7 +97,7 @@ describe("compose.yaml", () => {
     }
   });
 
-  it("asks for the health that the gateways tell, where they listen", () => {
+  it("checks the health of the gateways at their port", () => {
     for (const [, { healthcheck }] of gateways) {
       const url = /'(http.+?)'/.exec(healthcheck?.test.join(" ") ?? "")?.[1];
       expect(url).toBe(`http://127.0.0.1:${portOfGateways}/readyz`);
@@ -107,7 +107,7 @@ describe("compose.yaml", () => {
 });
 
 describe("nginx.conf", () => {
-  it("leads to the gateways of compose.yaml, and listens where it publishes a port", () => {
+  it("forwards to the gateways of compose.yaml, and listens at the published port", () => {
     const upstreams = [...nginx.matchAll(/server (gateway-\d+):(\d+)/g)].map(([, name, port]) => [
       name,
       port,
@@ -117,7 +117,7 @@ describe("nginx.conf", () => {
     expect(services["nginx"]?.ports).toEqual([`127.0.0.1:8080:${port}`]);
   });
 
-  it("is the same on this machine but for the addresses", () => {
+  it("differs only in its addresses when it runs without containers", () => {
     const moved = moveTo(nginx, { port: 9000, gateways: [9001, 9002] });
     expect(moved).not.toMatch(/gateway-\d/);
     const back = moved

@@ -1,25 +1,25 @@
 import type { Server, ServerResponse } from "node:http";
 import { Server as NetServer } from "node:net";
 
-/** How a server parts from a balancer that keeps connections. */
+/** Ends the connections of a server behind a load balancer that keeps connections open. */
 export interface Parting {
   /**
-   * From now on each connection ends with its response. Else the balancer goes on to send requests over those that it
-   * keeps, and each is refused.
+   * From now on, each connection ends after its current response. Otherwise the balancer would send more requests
+   * over it, which would be refused.
    */
   endConnectionsAfterResponses(): void;
   /**
-   * Takes no new connection. Unlike `server.close()` it ends none on which no request has come yet: over one that was
-   * just made a request is on its way, and a balancer does not send that again.
+   * Accepts no new connections. Unlike `server.close()`, it does not end connections without a request so far: a
+   * request may be on its way over a new connection, and a balancer would not repeat it.
    */
   stopListening(): void;
 }
 
-/** Follows the responses of a server, until it parts. */
+/** Tracks the responses of a server until its connections are ended. */
 export function followConnections(server: Server): Parting {
   const underWay = new Set<ServerResponse>();
   let isParting = false;
-  // Before the server's own listener, which may respond at once.
+  // Registered before the server's own listener, which may respond at once.
   server.prependListener("request", (_req, res) => {
     if (isParting) return endConnectionAfter(res);
     underWay.add(res);
@@ -36,6 +36,6 @@ export function followConnections(server: Server): Parting {
 
 function endConnectionAfter(res: ServerResponse): void {
   if (!res.headersSent) res.setHeader("connection", "close");
-  // A stream has promised already that the connection stays.
+  // The headers of a stream have already announced that the connection stays open.
   else res.once("finish", () => res.req.socket.end());
 }

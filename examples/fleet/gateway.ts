@@ -1,7 +1,7 @@
-// One gateway of a fleet, on Redis and PostgreSQL, configured by its environment: HOST, PORT; REDIS_URL, DATABASE_URL;
-// SHUTDOWN_SECONDS, how long what is under way may take when it is told to end; DRAIN_SECONDS, how long before that it
-// serves on and says at /readyz that it ends; and what the other examples read: CALOTYPE_API_KEY, ARK_API_KEY, … Without a provider it
-// emulates both.
+// One gateway of a fleet, with Redis and PostgreSQL. Its environment variables are HOST, PORT; REDIS_URL, DATABASE_URL;
+// SHUTDOWN_SECONDS, how long it finishes requests in progress at shutdown; DRAIN_SECONDS, how long before that it
+// continues to serve while /readyz returns 503; and those of the other examples: CALOTYPE_API_KEY, ARK_API_KEY, …
+// If no provider is set, both are emulated.
 import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createGateway } from "@calotype/core";
@@ -37,14 +37,14 @@ const respond = toNodeHandler(gateway);
 const LAST_REQUESTS_MS = 200;
 let isDraining = false;
 const server = createServer((req, res) => {
-  // Whether the process lives, and whether it wants new requests. Neither asks for Redis or PostgreSQL: they would be
-  // away for all gateways at once, and a balancer without any responses worse than the gateways do.
+  // Whether the process runs, and whether it accepts new requests. Neither checks Redis or PostgreSQL: an outage
+  // affects all gateways at once, and their error responses are better than those of a balancer without any gateway.
   if (req.url === "/healthz") res.end("ok\n");
   else if (req.url === "/readyz") res.writeHead(isDraining ? 503 : 200).end(isDraining ? "ending\n" : "ok\n");
   else respond(req, res);
 });
-// Longer than the balancer keeps connections: whoever ends them first must not be this side, which might end one on
-// which a request is on its way.
+// Longer than the balancer keeps connections, so that the balancer ends them first. This side might end one while a
+// request is on its way.
 server.keepAliveTimeout = 75_000;
 server.listen(Number(env["PORT"] || 8787), env["HOST"] || "127.0.0.1", () => {
   const address = server.address();
@@ -60,7 +60,7 @@ async function shutDown(): Promise<void> {
   parting.endConnectionsAfterResponses();
   await sleep(1_000 * Number(env["DRAIN_SECONDS"] || 2));
   parting.stopListening();
-  // Over connections that were taken last a request still comes.
+  // A request may still arrive over the connections that were accepted last.
   await sleep(LAST_REQUESTS_MS);
   await gateway.close({ deadlineSeconds: Number(env["SHUTDOWN_SECONDS"] || 25) });
   await ledger.close();
@@ -68,11 +68,11 @@ async function shutDown(): Promise<void> {
   redis.disconnect();
   await closeEmulator();
   server.closeIdleConnections();
-  // For a client that does not read its response.
+  // Ends the process even if a client does not read its response.
   setTimeout(() => process.exit(), 2_000).unref();
 }
 
-/** Ends the process with one line that says why. */
+/** Ends the process with one line that gives the reason. */
 function fail(reason: unknown): never {
   console.error(reason instanceof Error ? reason.message : reason);
   process.exit(1);

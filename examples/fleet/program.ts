@@ -3,18 +3,18 @@ import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A part of the fleet that runs. */
+/** A running part of the fleet. */
 export interface Running {
-  /** Of its process, where it has one of its own. */
+  /** The id of its process, if it has its own. */
   readonly pid?: number | undefined;
   readonly stop: () => Promise<void>;
 }
 
-/** A program that listens on a port of this machine. */
+/** A program that listens on a loopback port. */
 export interface ProgramOptions extends SpawnOptions {
   readonly name: string;
   readonly port: number;
-  /** How it is told to end. Default SIGTERM. */
+  /** The signal that ends it. Default SIGTERM. */
   readonly stopSignal?: NodeJS.Signals;
 }
 
@@ -26,7 +26,7 @@ export async function startProgram(
   args: readonly string[],
   { name, port, stopSignal = "SIGTERM", ...options }: ProgramOptions,
 ): Promise<Running> {
-  // In a group of its own: Ctrl+C reaches the script alone, which ends one after another.
+  // In its own process group, so that Ctrl+C reaches only the script, which ends the programs in order.
   const child = spawn(command, args, { stdio: ["ignore", "ignore", "inherit"], detached: true, ...options });
   const ended = Promise.race([once(child, "exit"), once(child, "error")]);
   const stop = async (): Promise<void> => {
@@ -43,11 +43,13 @@ export async function startProgram(
   return { pid: child.pid, stop };
 }
 
-/** Systems give ports above these to whoever asks for any, so that nobody comes between by chance. */
+/**
+ * Below the ephemeral ports, so that the system does not give one of these ports to another program in the meantime.
+ */
 const FIRST_PORT = 20_000;
 const PORTS = 12_000;
 
-/** A port that nobody uses. */
+/** Returns a free port. */
 export async function findPort(): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt++) {
     const port = FIRST_PORT + Math.floor(Math.random() * PORTS);
@@ -63,7 +65,7 @@ async function isFree(port: number): Promise<boolean> {
     server.close();
     return true;
   } catch {
-    return false; // somebody listens there
+    return false; // the port is in use
   }
 }
 

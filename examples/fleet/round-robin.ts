@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import type { Running } from "./program.ts";
 
-/** Hands connections to ports of this machine in turn, and to the next one where nobody is there. */
+/** Forwards connections to local ports in turn, or to the next port if the connection is refused. */
 export async function startRoundRobin(port: number, targets: readonly number[]): Promise<Running> {
   let turn = 0;
   const server = createServer({ allowHalfOpen: true }, (client) => {
@@ -15,7 +15,7 @@ export async function startRoundRobin(port: number, targets: readonly number[]):
   });
   await once(server.listen(port, "127.0.0.1"), "listening");
   return {
-    // What is under way goes on; a gateway that ends closes the rest.
+    // Open connections continue. A gateway that ends closes its own.
     async stop() {
       server.close();
       await once(server, "close");

@@ -3,20 +3,20 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Running, startProgram } from "./program.ts";
 
-/** nginx of this machine, if it has one; NGINX_PROGRAM names another, or is `none`. */
+/** Returns the path of nginx, if it is installed. NGINX_PROGRAM is another path, or `none`. */
 export function findNginx(): string | undefined {
   const { NGINX_PROGRAM } = process.env;
   const candidates = NGINX_PROGRAM ? [NGINX_PROGRAM] : ["nginx", "/usr/sbin/nginx"];
   return candidates.find((program) => program !== "none" && spawnSync(program, ["-v"]).status === 0);
 }
 
-/** Where nginx listens, and the gateways behind it. */
+/** The port of nginx, and the gateways behind it. */
 export interface Place {
   readonly port: number;
   readonly gateways: readonly number[];
 }
 
-/** Starts nginx with nginx.conf, on this machine's addresses. */
+/** Starts nginx with nginx.conf and local addresses. */
 export async function startNginx(program: string, folder: string, place: Place): Promise<Running> {
   const text = readFileSync(new URL("nginx.conf", import.meta.url), "utf8");
   writeFileSync(join(folder, "gateways.conf"), moveTo(text, place));
@@ -25,12 +25,12 @@ export async function startNginx(program: string, folder: string, place: Place):
   return await startProgram(program, ["-p", folder, "-e", "stderr", "-c", config], {
     name: "nginx",
     port: place.port,
-    // Finishes what is under way.
+    // Finishes requests in progress.
     stopSignal: "SIGQUIT",
   });
 }
 
-/** The same configuration with the port and the gateways of a place. */
+/** The same configuration with another port and other gateways. */
 export function moveTo(config: string, { port, gateways }: Place): string {
   let next = 0;
   return config
@@ -38,7 +38,7 @@ export function moveTo(config: string, { port, gateways }: Place): string {
     .replaceAll(/server gateway-\d+:\d+/g, () => `server 127.0.0.1:${gateways[next++]}`);
 }
 
-/** What the image brings itself. */
+/** Settings that the container image already has. */
 function toMainConfig(folder: string): string {
   const bodies = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
     (name) => `  ${name}_temp_path ${folder}/${name};`,

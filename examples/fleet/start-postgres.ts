@@ -6,7 +6,7 @@ import { Client } from "pg";
 import { findPort, startProgram } from "./program.ts";
 import type { Server } from "./start-redis.ts";
 
-/** Makes a database in a folder and starts `postgres` on it. */
+/** Creates a database in a folder and starts `postgres` with it. */
 export async function startPostgres(parent: string): Promise<Server> {
   const port = await findPort();
   const folder = join(parent, "postgres");
@@ -26,7 +26,7 @@ export async function startPostgres(parent: string): Promise<Server> {
     name: "postgres",
     port,
     cwd: folder,
-    // Ends the connections, and then itself.
+    // Ends the connections, then the server.
     stopSignal: "SIGINT",
     ...user,
   });
@@ -38,7 +38,7 @@ export async function startPostgres(parent: string): Promise<Server> {
   return { ...running, url };
 }
 
-/** It listens a moment before it takes anybody. */
+/** The server listens shortly before it accepts sessions. */
 async function untilReady(connectionString: string): Promise<void> {
   for (let tries = 0; ; tries++) {
     const client = new Client({ connectionString });
@@ -54,13 +54,13 @@ async function untilReady(connectionString: string): Promise<void> {
   }
 }
 
-/** The newest of those that packages of Debian and Ubuntu install, or what the PATH has. */
+/** The newest version that the packages of Debian and Ubuntu installed, or the programs in the PATH. */
 function findPrograms(): string {
   const { POSTGRES_PROGRAMS } = process.env;
   return POSTGRES_PROGRAMS || (globSync("/usr/lib/postgresql/*/bin").toSorted().at(-1) ?? "");
 }
 
-/** PostgreSQL refuses to run as root: then it runs as the user that its package made. */
+/** PostgreSQL refuses to run as root. In this case it runs as the user that its package created. */
 function findUser(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   return { uid: readId("-u"), gid: readId("-g") };

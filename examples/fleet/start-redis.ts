@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { findPort, type Running, startProgram } from "./program.ts";
 
-/** A server of the script's own, and where it is. */
+/** A server that the script has started, and its address. */
 export interface Server extends Running {
   readonly url: string;
 }
 
-/** Starts `redis-server`, as compose.yaml does, in a folder. */
+/** Starts `redis-server` in a folder, with the settings of compose.yaml. */
 export async function startRedis(folder: string): Promise<Server> {
   const port = await findPort();
   const program = process.env["REDIS_SERVER"] || "redis-server";

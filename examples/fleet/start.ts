@@ -1,6 +1,6 @@
-// The fleet of compose.yaml without containers: Redis, PostgreSQL, two gateways and nginx, each a process of this
-// machine in a temporary folder. Uses what REDIS_URL and DATABASE_URL name instead of starting its own, and turns of
-// its own where nginx is not installed. Ctrl+C ends all of it. PORT: where it listens, by default 8080.
+// The fleet of compose.yaml without containers: Redis, PostgreSQL, two gateways and nginx, each a local process in a
+// temporary folder. If REDIS_URL or DATABASE_URL is set, uses that server instead. If nginx is not installed,
+// round-robin.ts distributes the requests. Ctrl+C ends everything. PORT is the port, by default 8080.
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,11 +15,11 @@ import { startRedis } from "./start-redis.ts";
 const GATEWAY = fileURLToPath(new URL("gateway.ts", import.meta.url));
 
 const folder = mkdtempSync(join(tmpdir(), "calotype-fleet-"));
-// nginx and PostgreSQL give up the rights of root.
+// nginx and PostgreSQL do not run as root, so they need access to the folder.
 chmodSync(folder, 0o755);
-/** What the gateways need, in the order in which it was started. */
+/** The programs that the gateways need, in the order in which they were started. */
 const behind: Running[] = [];
-/** The gateways and what stands before them. */
+/** The gateways and the balancer. */
 const front: Running[] = [];
 let ending: Promise<void> | undefined;
 
@@ -57,20 +57,20 @@ async function start(): Promise<void> {
     -H 'Content-Type: application/json' -d '{"model":"seedream-4-0-250828","prompt":"an oak"}'`);
 }
 
-/** Notes a part as soon as it runs; nothing more is started once the end has begun. */
+/** Registers a part as soon as it runs. After the shutdown has begun, nothing more is started. */
 async function keep<Part extends Running>(parts: Running[], starts: Promise<Part>): Promise<Part> {
   const part = await starts;
   parts.push(part);
-  if (ending !== undefined) throw new Error("It was told to end.");
+  if (ending !== undefined) throw new Error("The fleet is shutting down.");
   return part;
 }
 
-/** As compose.yaml does it. */
+/** The same as in compose.yaml. */
 async function startGateway(port: number, variables: NodeJS.ProcessEnv): Promise<Running> {
   return await startProgram(process.execPath, [GATEWAY], {
     name: "A gateway",
     port,
-    // Whoever ends all of it lets nothing new in.
+    // First no new requests are accepted.
     env: { DRAIN_SECONDS: "0", ...variables, PORT: String(port) },
     stdio: ["ignore", "inherit", "inherit"],
   });
@@ -81,7 +81,7 @@ async function end(): Promise<void> {
   await ending;
 }
 
-/** The gateways settle what is under way before that ends in which they keep it. */
+/** The gateways settle requests in progress before their stores end. */
 async function endAll(): Promise<void> {
   await Promise.allSettled([starting]);
   await Promise.all(front.map((part) => part.stop()));

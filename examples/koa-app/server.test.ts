@@ -13,8 +13,8 @@ beforeAll(async () => {
 }, 20_000);
 afterAll(() => app.stop());
 
-it("says that its pictures are emulated, on stderr", () => {
-  expect(app.errors()).toContain("emulated pictures");
+it("says that its images are emulated, on stderr", () => {
+  expect(app.errors()).toContain("emulated images");
   expect(app.lines).toEqual([expect.stringMatching(/^calotype listens on http:\/\/localhost:\d+\/v1$/)]);
 });
 
@@ -34,7 +34,7 @@ it("makes an image for the official client and prints its usage record", async (
   });
 });
 
-it("streams the images of a batch as they come", async () => {
+it("streams the images of a batch as they arrive", async () => {
   const { data: events, response } = await client.images
     .generate({
       model: MODEL,

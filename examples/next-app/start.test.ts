@@ -53,7 +53,7 @@ it("responds to what is not the gateway's with 404", async () => {
   expect(await response.json()).toMatchObject({ error: { code: "not_found" } });
 });
 
-it("prints nothing but usage records on stdout once it listens, and ends when it is stopped", async () => {
+it("prints only usage records on stdout after it listens, and ends when it is stopped", async () => {
   await pause(50);
 
   expect(app.lines[0]).toMatch(/^calotype listens on http:\/\/localhost:\d+\/v1$/);

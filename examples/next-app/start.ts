@@ -1,5 +1,5 @@
-// `next build` where something changed since the last one, then `next start`, with the providers emulated
-// where the environment names none. Stdout carries the usage records; what Next.js prints goes to stderr.
+// Runs `next build` if something has changed since the last build, then `next start`. If no provider is set, both are
+// emulated. Stdout has only the usage records; the output of Next.js goes to stderr.
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import { globSync, statSync } from "node:fs";
@@ -21,7 +21,7 @@ const { env, close } = await emulateProviders(process.env);
 const server = runNext(["start", "--port", env["PORT"] || "8787"], env);
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => server.kill(signal));
 server.once("exit", (code) => {
-  // Next.js ends with 128 and the signal's number when it is told to stop.
+  // When Next.js is stopped by a signal, its exit code is 128 plus the number of the signal.
   process.exitCode = code === 130 || code === 143 ? 0 : (code ?? 1);
   void close();
 });
@@ -40,13 +40,13 @@ async function build(): Promise<void> {
   if (code !== 0) throw new Error(`next build ended with code ${code}.`);
 }
 
-/** Whether the last build is newer than everything that went into it. */
+/** Whether the last build is newer than all its sources. */
 function isBuilt(): boolean {
   const builtAt = changedAt(".next/BUILD_ID");
   return globSync(SOURCES, { cwd: import.meta.dirname }).every((path) => changedAt(path) < builtAt);
 }
 
-/** When a file was last written, in milliseconds since 1970; 0 when it is not there. */
+/** When a file was last written, in milliseconds since 1970; 0 if it does not exist. */
 function changedAt(path: string): number {
   return statSync(new URL(path, import.meta.url), { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }

@@ -22,7 +22,7 @@ const TWO_IMAGES: ReadResponse = {
   },
 };
 
-/** The official client, to a gateway whose only channel leads to an upstream on loopback. */
+/** Creates the official client of a gateway whose only channel is an upstream server on loopback. */
 async function connect(response: ReadResponse) {
   const sent: { url: string | undefined; authorization: string | undefined; body: unknown }[] = [];
   const respond = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {

@@ -1,4 +1,4 @@
-// A family from outside the package: image models of OpenAI, or of any server that speaks OpenAI's API.
+// A family from outside the package: image models of OpenAI, or of any server with OpenAI's API.
 import type { Capabilities, ImageRequest, JsonObject, ResponseFormat } from "@calotype/core";
 import {
   type Family,
@@ -19,8 +19,8 @@ const LIMITS: Readonly<Record<string, Capabilities>> = { "dall-e-3": { imagesPer
 const MAX_IMAGES = 10;
 
 /**
- * Codes that mean something else than their HTTP status says. All but `content` and `server` may be sent again
- * elsewhere: nothing can have been made.
+ * Codes whose meaning differs from their HTTP status. Except for `content` and `server`, the request may be sent to
+ * another channel, because no image can have been made.
  */
 const KINDS: Readonly<Record<string, UpstreamFailureKind>> = {
   billing_hard_limit_reached: "credential",
@@ -40,7 +40,7 @@ export const openaiFamily: Family = {
   toFailure,
 };
 
-/** Checks what the gateway and the charge depend on; every other field is the provider's to judge. */
+/** Checks the fields that the gateway or the charge depends on. The provider checks all other fields. */
 function normalize(fields: JsonObject, context: NormalizeContext): ImageRequest {
   const { prompt, n = 1, stream = false } = fields;
   if (typeof prompt !== "string" || prompt === "") throw invalidRequest("prompt is required.", "prompt");
@@ -76,7 +76,10 @@ function toUpstream({ upstreamFields }: ImageRequest, upstreamModel: string): Up
   };
 }
 
-/** Images, and the provider's `usage` in the words of the interface: every image of `data` was made. */
+/**
+ * Returns the images, and the provider's `usage` with the field names of the gateway's API. Every image of `data` was
+ * made.
+ */
 function fromUpstream({ created, data, ...fields }: JsonObject): ImageResult {
   const images = Array.isArray(data) ? data.filter(isImage) : [];
   const reported = isJsonObject(fields["usage"]) ? fields["usage"] : {};
@@ -85,7 +88,7 @@ function fromUpstream({ created, data, ...fields }: JsonObject): ImageResult {
   return {
     images,
     errors: [],
-    // What else the provider says, its own `usage` too, is answered as it came.
+    // The provider's other fields, including its own `usage`, are passed on unchanged.
     fields,
     created: readCount(created),
     usage: {
@@ -96,7 +99,7 @@ function fromUpstream({ created, data, ...fields }: JsonObject): ImageResult {
   };
 }
 
-/** `{"error":{"message","type","param","code"}}`; servers that only resemble OpenAI leave some of it out. */
+/** Reads `{"error":{"message","type","param","code"}}`. Other servers with OpenAI's API omit some of these fields. */
 function toFailure(status: number, body: JsonObject | undefined): UpstreamFailure {
   const error = isJsonObject(body?.["error"]) ? body["error"] : {};
   const code = readText(error["code"]) ?? readText(error["type"]);

@@ -14,16 +14,16 @@ it("reads the options of the file", () => {
   expect(readConfig({ CALOTYPE_CONFIG: file })).toEqual({ basePath: "/ai" });
 });
 
-it("has no options where no file is named", () => {
+it("has no options if no file is named", () => {
   expect(readConfig({ CALOTYPE_CONFIG: "" })).toEqual({});
 });
 
 it.each([
   ["is cut", '{"callers": [{"key": "caller-canary-3fd9a1c0"', "is not JSON."],
-  ["is a list", "[]", "must hold an object"],
-  ["is null", "null", "must hold an object"],
-  ["is a text", '"options"', "must hold an object"],
-])("names the file, and shows nothing of it, when it %s", (_what, text, problem) => {
+  ["is a list", "[]", "must contain an object"],
+  ["is null", "null", "must contain an object"],
+  ["is a string", '"options"', "must contain an object"],
+])("names the file, but shows no content, if it %s", (_what, text, problem) => {
   writeFileSync(file, text);
 
   expect(() => readConfig({ CALOTYPE_CONFIG: file })).toThrow(`${file} ${problem}`);

@@ -5,9 +5,9 @@ import { readConfig } from "./read-config.ts";
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The options of the example apps from their environment: CALOTYPE_API_KEY, ARK_BASE_URL, ARK_API_KEY,
- * DASHSCOPE_BASE_URL, DASHSCOPE_API_KEY, and CALOTYPE_CONFIG, a JSON file whose options replace those
- * below, each as a whole. A provider is used when its address or its key is set.
+ * Reads the options of the example apps from their environment: CALOTYPE_API_KEY, ARK_BASE_URL, ARK_API_KEY,
+ * DASHSCOPE_BASE_URL, DASHSCOPE_API_KEY, and CALOTYPE_CONFIG, a JSON file whose options replace those below, each as
+ * a whole. A provider is used if its address or its key is set.
  */
 export function readOptions(env: Environment): GatewayOptions {
   const config = readConfig(env);
@@ -35,7 +35,7 @@ export function readOptions(env: Environment): GatewayOptions {
   };
 }
 
-/** Which providers the environment names. */
+/** Which providers are set in the environment. */
 export function findLiveProviders(env: Environment): { ark: boolean; dashscope: boolean } {
   return {
     ark: Boolean(env["ARK_BASE_URL"] || env["ARK_API_KEY"]),
@@ -74,7 +74,7 @@ function toDashscopeChannel(env: Environment): ChannelOptions {
 
 const perImage = (model_price: string) => ({ pricing_mode: "per-request" as const, model_price });
 
-/** By family: a price for a model that is not served would be an error. */
+/** The prices by family, because a price for a model that is not served would be an error. */
 const PRICES = {
   seedream: {
     "seedream-5-0-lite-260128": perImage("0.22"),

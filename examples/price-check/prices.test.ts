@@ -61,7 +61,7 @@ describe("by token: prices are for a million", () => {
 });
 
 describe("rounding", () => {
-  it("happens once, at the end, half up, where decimal_places asks for it", () => {
+  it("happens once, at the end, half up, if decimal_places is set", () => {
     const details = model_details["image-max"];
     const usage = { generated_images: 3 };
 
@@ -80,7 +80,7 @@ describe("rounding", () => {
   });
 });
 
-it("refuses a price that is none", () => {
+it("refuses an invalid price", () => {
   const details = { pricing_mode: "per-request", model_price: "-0.04" } as const;
 
   expect(() => calculateCharge({ details, usage: undefined })).toThrow(RangeError);

@@ -6,7 +6,7 @@ import { readOptions } from "@calotype/example-options";
 
 const gateway = createGateway(readOptions(process.env));
 
-/** What Workers give as third argument: they stop with the response whatever is not named there. */
+/** The third argument on Workers. Work that is not passed to `waitUntil` is stopped after the response. */
 interface WorkerContext {
   waitUntil(work: Promise<unknown>): void;
 }
@@ -14,6 +14,6 @@ interface WorkerContext {
 export default {
   fetch: (request: Request, _bindings?: unknown, context?: WorkerContext): Promise<Response> =>
     gateway.fetch(request, { waitUntil: context && ((work) => context.waitUntil(work)) }),
-  /** Bun ends a connection that is silent for 10 seconds, sooner than a picture is made; 0: never. */
+  /** By default, Bun ends a connection after 10 silent seconds, before an image is made. With 0 it never does. */
   idleTimeout: 0,
 };

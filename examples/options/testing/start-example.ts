@@ -3,22 +3,22 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { UsageRecord } from "@calotype/core";
 
-/** An example app, running as a process of its own against the emulator. */
+/** An example app, running in a child process with the emulator. */
 export interface RunningExample {
-  /** What OpenAI clients take as their base URL. */
+  /** The base URL for OpenAI clients. */
   readonly baseUrl: string;
   readonly apiKey: string;
   /** Every line of its stdout so far. */
   readonly lines: readonly string[];
-  /** What it wrote to stderr so far. */
+  /** The stderr so far. */
   readonly errors: () => string;
-  /** The usage record of a request, by the id that the client saw. Waits for it for two seconds. */
+  /** Returns the usage record of a request by the id that the client got. Waits for it for up to two seconds. */
   findRecord(requestId: string | null): Promise<UsageRecord>;
-  /** Stops it as a terminal or a supervisor does, and gives its exit code. */
+  /** Stops the app with a signal, as a terminal or a supervisor does, and returns its exit code. */
   stop(): Promise<number | null>;
 }
 
-/** The variables that the examples read; none of the user's own may reach a test. */
+/** The variables that the examples read. Those of the user's environment must not reach a test. */
 const UNSET = {
   ARK_API_KEY: "",
   ARK_BASE_URL: "",
@@ -29,10 +29,10 @@ const UNSET = {
   DASHSCOPE_BASE_URL: "",
 };
 
-/** Searched for in all that the tests print. */
+/** The tests search for it in everything that is printed. */
 const API_KEY = "caller-canary-94f0b6e2";
 
-/** Starts an example on a free port with no provider set, and waits until it says that it listens. */
+/** Starts an example on a free port without a provider, and waits until it prints that it listens. */
 export async function startExample(
   script: string,
   env: Record<string, string> = {},
@@ -57,7 +57,7 @@ export async function startExample(
   failed.catch(() => undefined);
   return {
     baseUrl: await Promise.race([listening, failed]),
-    // Without one the examples take this of their own.
+    // Without a key, the examples use this one.
     apiKey: (env["CALOTYPE_API_KEY"] ?? API_KEY) || "sk-local",
     lines,
     errors: () => errors,
@@ -77,7 +77,7 @@ async function findRecord(lines: readonly string[], requestId: string | null): P
     if (record !== undefined) return record;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
-  throw new Error(`No usage record of ${requestId} came.`);
+  throw new Error(`There is no usage record of ${requestId}.`);
 }
 
 function toRecord(line: string): UsageRecord {

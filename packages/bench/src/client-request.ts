@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { createBase64, PICTURES, type Pictures, SERVICE_PREFIX } from "./payloads.ts";
+import { createBase64, IMAGES, type Images, SERVICE_PREFIX } from "./payloads.ts";
 import type { ResponseId } from "./works.ts";
 
 /** What a client sends. */
@@ -23,7 +23,7 @@ export function createClientRequest(id: ResponseId): ClientRequest {
     size: "2048x2048",
     response_format: id.startsWith("b64") || id === "sse-large" ? "b64_json" : "url",
     ...(id.startsWith("sse") && { stream: true }),
-    ...(id === "json-images" && { image: createDataUrls(PICTURES[id]) }),
+    ...(id === "json-images" && { image: createDataUrls(IMAGES[id]) }),
   };
   return {
     path: "/v1/images/generations",
@@ -39,9 +39,9 @@ function createEdit(): ClientRequest {
     Buffer.from(
       `--${BOUNDARY}\r\ncontent-disposition: form-data; name="image[]"; filename="${index}.png"\r\ncontent-type: image/png\r\n\r\n`,
     );
-  const { count, bytes } = PICTURES.edits;
-  const picture = createPicture(bytes);
-  const files = Array.from({ length: count }, (_, index) => [fileHead(index), picture, Buffer.from("\r\n")]);
+  const { count, bytes } = IMAGES.edits;
+  const image = createImage(bytes);
+  const files = Array.from({ length: count }, (_, index) => [fileHead(index), image, Buffer.from("\r\n")]);
   return {
     path: "/v1/images/edits",
     headers: { "content-type": `multipart/form-data; boundary=${BOUNDARY}` },
@@ -55,12 +55,12 @@ function createEdit(): ClientRequest {
 }
 
 /** As JSON brings them. */
-export function createDataUrls({ count, bytes }: Pictures): string[] {
-  return Array<string>(count).fill(`data:image/png;base64,${createPicture(bytes).toString("base64")}`);
+export function createDataUrls({ count, bytes }: Images): string[] {
+  return Array<string>(count).fill(`data:image/png;base64,${createImage(bytes).toString("base64")}`);
 }
 
 /** The first bytes of a PNG, and noise. */
-function createPicture(length: number): Buffer {
+function createImage(length: number): Buffer {
   const noise = Buffer.from(createBase64(Math.ceil((length * 4) / 3)), "base64url");
   const signature = Buffer.from("89504e470d0a1a0a0000000d49484452", "hex");
   return Buffer.concat([signature, noise]).subarray(0, length);

@@ -11,15 +11,15 @@ export const UPSTREAM_PREFIX = "ep-";
 /** The names that clients send begin so. */
 export const SERVICE_PREFIX = "seedream-4-5-bench-";
 
-/** The pictures that a request brings. */
-export interface Pictures {
+/** The images that a request brings. */
+export interface Images {
   readonly count: number;
-  /** Of each picture; as base64 it is a third larger. */
+  /** Of each image; as base64 it is a third larger. */
   readonly bytes: number;
 }
 
 /** Those of the works that send some. */
-export const PICTURES: { readonly [Id in "edits" | "json-images"]: Pictures } = {
+export const IMAGES: { readonly [Id in "edits" | "json-images"]: Images } = {
   edits: { count: 3, bytes: 10 * MIB },
   "json-images": { count: 3, bytes: 3 * MIB },
 };

@@ -18,7 +18,7 @@ const CHARGED = { status: 200, images: 2, charge: "0.06" };
 
 /** 2 MB, and 8 MB. */
 const SMALLER = ["A", "B"].map((letter) => letter.repeat(1_000_000));
-const LARGER = SMALLER.map((picture) => picture.repeat(4));
+const LARGER = SMALLER.map((image) => image.repeat(4));
 
 v8.setFlagsFromString("--expose-gc");
 const collectGarbage: () => void = vm.runInNewContext("gc");
@@ -37,8 +37,8 @@ afterEach(() => {
 });
 
 /** A gateway on a socket with one slot for each client. */
-async function serve(inTheMiddle: InTheMiddle, { pictures = SMALLER, stallMs = 0 } = {}) {
-  const provider = await startLargeProvider(inTheMiddle, pictures);
+async function serve(inTheMiddle: InTheMiddle, { images = SMALLER, stallMs = 0 } = {}) {
+  const provider = await startLargeProvider(inTheMiddle, images);
   const records: UsageRecord[] = [];
   const gateway = createGateway({
     models: {},
@@ -137,7 +137,7 @@ async function readBytes(incoming: IncomingMessage, bytes: number): Promise<void
 }
 
 it("clients that stop reading are disconnected and charged", { timeout: 30_000 }, async () => {
-  const served = await serve("goes on", { pictures: LARGER, stallMs: 400 });
+  const served = await serve("goes on", { images: LARGER, stallMs: 400 });
   await atOnce(async () => {
     const outgoing = open(served.url, CALL).end(JSON.stringify(SEEDREAM_BODY));
     outgoing.on("error", () => {});
@@ -160,7 +160,7 @@ function bytesInUse(): number {
 it("200 clients that disconnect from responses of 8 MB need no memory while the rest is read and afterwards", {
   timeout: 60_000,
 }, async () => {
-  const served = await serve(100, { pictures: LARGER });
+  const served = await serve(100, { images: LARGER });
   const leave = () => ask(served.url, async (response) => once(await response, "data"));
   await atOnce(leave, 10);
   await vi.waitFor(() => expect(served.records).toHaveLength(10), 10_000);

@@ -50,8 +50,8 @@ describe("images.generate of the openai client", () => {
 
     expect(created).toBeCloseTo(Date.now() / 1000, -2);
     expect(data).toEqual([{ url: expect.stringMatching(/^http/), size: "1280x720" }]);
-    const picture = await fetch(data[0]?.url ?? "");
-    expect(await measure(await picture.bytes())).toMatchObject({ width: 1280, height: 720 });
+    const image = await fetch(data[0]?.url ?? "");
+    expect(await measure(await image.bytes())).toMatchObject({ width: 1280, height: 720 });
   });
 
   it("returns four images of the requested size as base64", async () => {
@@ -95,8 +95,8 @@ describe("images.generate of the openai client", () => {
       input: { messages: [{ role: "user", content: [{ text: "a red fox" }] }] },
       parameters: { size: "1328*1328" },
     });
-    const picture = await fetch(data[0]?.url ?? "");
-    expect(await measure(await picture.bytes())).toMatchObject({ width: 1328, height: 1328, format: "png" });
+    const image = await fetch(data[0]?.url ?? "");
+    expect(await measure(await image.bytes())).toMatchObject({ width: 1328, height: 1328, format: "png" });
   });
 
   it("may send null, which counts as absent", async () => {

@@ -156,8 +156,8 @@ describe("a project with the tarballs", () => {
 
     expect(response.status).toBe(200);
     const { data } = (await response.json()) as { data: { url: string }[] };
-    const picture = await fetch(data[0]?.url ?? "");
-    const { width, height, format } = await sharp(await picture.bytes()).metadata();
+    const image = await fetch(data[0]?.url ?? "");
+    const { width, height, format } = await sharp(await image.bytes()).metadata();
     expect({ width, height, format }).toEqual({ width: 1280, height: 720, format: "jpeg" });
   });
 

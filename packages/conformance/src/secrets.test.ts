@@ -7,7 +7,7 @@ import { CALLER_KEY, CHANNEL_KEY, startGateway } from "./support/test-gateway.js
 import { useProviders } from "./support/use-providers.js";
 
 const QUOTED = `Incorrect API key provided: ${CHANNEL_KEY}.`;
-const PICTURE = Buffer.from("not a picture, and nobody's business").toString("base64");
+const IMAGE = Buffer.from("not an image, and private").toString("base64");
 
 const CALLS: readonly { readonly kind: string; readonly call: Call }[] = [
   { kind: "JSON of family A", call: jsonCall(SEEDREAM_BODY) },
@@ -57,9 +57,9 @@ describe("a gateway that fails", () => {
   it.each([
     { what: "an unknown model", fields: { model: CALLER_KEY.toUpperCase() } },
     { what: "a wrong size", fields: { size: "1x1" } },
-    { what: "a reference that is no image", fields: { image: `data:image/png;base64,${PICTURE}` } },
-    { what: "a reference of another type", fields: { image: `data:text/plain;base64,${PICTURE}` } },
-    { what: "a reference that is not base64", fields: { image: `data:image/png;base64,${PICTURE}!` } },
+    { what: "a reference that is no image", fields: { image: `data:image/png;base64,${IMAGE}` } },
+    { what: "a reference of another type", fields: { image: `data:text/plain;base64,${IMAGE}` } },
+    { what: "a reference that is not base64", fields: { image: `data:image/png;base64,${IMAGE}!` } },
   ])("shows neither the caller's key nor the images for $what", async ({ fields }) => {
     const { gateway, records, logLines } = startGateway(providers());
 
@@ -68,7 +68,7 @@ describe("a gateway that fails", () => {
     expect(response.status).toBeGreaterThanOrEqual(400);
     const shown = [textOf(response), JSON.stringify(records), ...logLines].join("\n");
     expect(shown).not.toContain(CALLER_KEY);
-    expect(shown).not.toContain(PICTURE.slice(0, 20));
+    expect(shown).not.toContain(IMAGE.slice(0, 20));
   });
 
   it("does not log the key if the operator's own key check fails", async () => {

@@ -42,7 +42,7 @@ const events = (...values: readonly object[]): Response =>
 
 const IMAGE = { url: "https://ark.test/1.png", size: "2048x2048" };
 const FAILED_ITEM = { error: { code: QUOTE, message: `The key ${QUOTE} is wrong.` } };
-const PICTURE = "A".repeat(150_000);
+const LARGE_IMAGE = "A".repeat(150_000);
 const PARTIAL = { type: "image_generation.partial_succeeded", image_index: 0, ...IMAGE };
 const PARTIAL_FAILED = { type: "image_generation.partial_failed", image_index: 1, ...FAILED_ITEM };
 const COMPLETED = { type: "image_generation.completed", usage: { generated_images: 1, note: QUOTE } };
@@ -65,7 +65,12 @@ const CASES: readonly (readonly [string, object, () => Response])[] = [
     { ...ARK, response_format: "b64_json" },
     () =>
       json(
-        { note: QUOTE, ...ARK_RESPONSE, data: [{ b64_json: PICTURE, note: QUOTE }, FAILED_ITEM], end: QUOTE },
+        {
+          note: QUOTE,
+          ...ARK_RESPONSE,
+          data: [{ b64_json: LARGE_IMAGE, note: QUOTE }, FAILED_ITEM],
+          end: QUOTE,
+        },
         { "x-request-id": QUOTE },
         997,
       ),
@@ -74,7 +79,11 @@ const CASES: readonly (readonly [string, object, () => Response])[] = [
     "a large response without an image",
     { ...ARK, response_format: "b64_json" },
     () =>
-      json({ pad: PICTURE, data: [FAILED_ITEM], error: FAILED_ITEM.error }, { "x-request-id": QUOTE }, 997),
+      json(
+        { pad: LARGE_IMAGE, data: [FAILED_ITEM], error: FAILED_ITEM.error },
+        { "x-request-id": QUOTE },
+        997,
+      ),
   ],
   ["an event of an image that failed", STREAM, () => events(PARTIAL, PARTIAL_FAILED, COMPLETED)],
   ["an error event", STREAM, () => events({ type: "error", ...FAILED_ITEM })],

@@ -14,7 +14,7 @@ import {
 const IDLE_MS = 60_000;
 /** A response is ended up to two looks late. */
 const LOOKS_MS = 500;
-const PICTURE = Buffer.alloc(900_000, 7).toString("base64");
+const IMAGE = Buffer.alloc(900_000, 7).toString("base64");
 
 const EVENTS = [0, 1, 2].map(
   (index) =>
@@ -34,14 +34,14 @@ function inPieces(contentType: string, pieces: readonly string[]): Provider {
 }
 
 const streamOf = inPieces("text/event-stream", [...EVENTS, COMPLETED]);
-const largeJson = JSON.stringify({ ...ARK_RESPONSE, data: [{ b64_json: PICTURE, size: "2048x2048" }] });
+const largeJson = JSON.stringify({ ...ARK_RESPONSE, data: [{ b64_json: IMAGE, size: "2048x2048" }] });
 const largeOf = inPieces("application/json", largeJson.match(/[^]{1,30000}/g) ?? []);
 
 /** Family B's links are downloaded and make one complete body of megabytes. */
 const dashscope: Provider = ({ url }) =>
   url.includes("multimodal-generation")
     ? Response.json(DASHSCOPE_RESPONSE)
-    : new Response(Buffer.from(PICTURE, "base64"), { headers: { "content-type": "image/png" } });
+    : new Response(Buffer.from(IMAGE, "base64"), { headers: { "content-type": "image/png" } });
 
 interface Kind {
   readonly kind: string;

@@ -234,20 +234,20 @@ describe("uploads of many at once", () => {
     "are each their own, request after request, with %i bytes of memory",
     async (uploadMemoryBytes) => {
       const site = await open([succeed], { uploadMemoryBytes });
-      const pictures = Array.from({ length: 24 }, (_, index) =>
-        Buffer.concat([PNG, Buffer.alloc(300_000 + index * 40_001, `picture ${index} `)]),
+      const images = Array.from({ length: 24 }, (_, index) =>
+        Buffer.concat([PNG, Buffer.alloc(300_000 + index * 40_001, `image ${index} `)]),
       );
-      const sendPicture = (content: Buffer): Promise<GatewayResponse> => {
+      const sendImage = (content: Buffer): Promise<GatewayResponse> => {
         const fields = { model: MODEL, prompt: "x" };
         const texts = Object.entries(fields).map(([name, text]) => ({ name, content: text }));
         return send(site, inPieces(formBytes(...texts, { name: "image", filename: "a", content }), 65_536));
       };
-      for (const half of [pictures.slice(12), pictures.slice(0, 12)]) {
-        const responses = await Promise.all(half.map(sendPicture));
+      for (const half of [images.slice(12), images.slice(0, 12)]) {
+        const responses = await Promise.all(half.map(sendImage));
         expect(responses.map(({ status }) => status)).toEqual(half.map(() => 200));
       }
       const sent = new Set(site.bodies.map((body) => /;base64,([^"]*)/.exec(body)?.[1]));
-      const missing = pictures.filter((picture) => !sent.has(picture.toString("base64")));
+      const missing = images.filter((image) => !sent.has(image.toString("base64")));
       expect([site.bodies.length, missing.length]).toEqual([24, 0]);
     },
   );

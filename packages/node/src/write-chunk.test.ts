@@ -36,17 +36,17 @@ async function listen(listener: RequestListener): Promise<string> {
 }
 
 /** Starts a provider that makes a different image for each request, and writes it in pieces of any length. */
-async function startProvider(pictures: Map<string, string>): Promise<string> {
+async function startProvider(images: Map<string, string>): Promise<string> {
   return listen((req, res) => {
     const respond = async (): Promise<void> => {
       const { prompt }: { prompt: string } = JSON.parse(await text(req));
-      const picture = randomBytes(SIZES[pictures.size % SIZES.length] ?? 0).toString("base64");
-      pictures.set(prompt, picture);
+      const image = randomBytes(SIZES[images.size % SIZES.length] ?? 0).toString("base64");
+      images.set(prompt, image);
       const body = Buffer.from(
         JSON.stringify({
           model: "ep",
           created: 1,
-          data: [{ b64_json: picture }],
+          data: [{ b64_json: image }],
           usage: { generated_images: 1 },
         }),
       );
@@ -95,21 +95,21 @@ async function ask(url: string, prompt: string, path: string, readMs: number): P
 const PATHS = ["/v1/images/generations", "/api/v3/images/generations"];
 
 /** Sends many requests at once, and expects the right image for each. */
-async function expectOwnPictures(url: string, pictures: Map<string, string>, count: number): Promise<void> {
-  const prompts = Array.from({ length: count }, (_, index) => `picture ${index}`);
+async function expectOwnImages(url: string, images: Map<string, string>, count: number): Promise<void> {
+  const prompts = Array.from({ length: count }, (_, index) => `image ${index}`);
   const came = await Promise.all(
     prompts.map((prompt, index) => ask(url, prompt, PATHS[index % 2] ?? "", index % 5 === 0 ? 2 : 0)),
   );
-  expect(came.map((picture, index) => picture === pictures.get(prompts[index] ?? ""))).toEqual(
+  expect(came.map((image, index) => image === images.get(prompts[index] ?? ""))).toEqual(
     prompts.map(() => true),
   );
 }
 
 it("simultaneous responses have the right bytes, although their chunks are freed when they are written", async () => {
-  const pictures = new Map<string, string>();
+  const images = new Map<string, string>();
   const free = vi.spyOn(ArrayBuffer.prototype, "transfer");
-  const url = await startGateway(await startProvider(pictures));
-  await expectOwnPictures(url, pictures, 60);
+  const url = await startGateway(await startProvider(images));
+  await expectOwnImages(url, images, 60);
   expect(free.mock.calls.length).toBeGreaterThan(100);
 });
 
@@ -121,9 +121,9 @@ it("a subscriber of undici can keep the chunks that it got", async () => {
   onTestFinished(() => {
     chunkReceived.unsubscribe(watch);
   });
-  const pictures = new Map<string, string>();
-  const url = await startGateway(await startProvider(pictures));
-  await expectOwnPictures(url, pictures, 8);
+  const images = new Map<string, string>();
+  const url = await startGateway(await startProvider(images));
+  await expectOwnImages(url, images, 8);
   expect(watched.length).toBeGreaterThan(8);
   expect(watched.every(({ length }) => length > 0)).toBe(true);
 });
@@ -175,9 +175,9 @@ describe("a recorder can keep the chunks that it got", () => {
     ["of a socket", (kept) => (req) => recordWrites(req.socket, kept)],
   ])("%s", async (_where, install) => {
     const written: Uint8Array[] = [];
-    const pictures = new Map<string, string>();
-    const url = await startGateway(await startProvider(pictures), install(written));
-    await expectOwnPictures(url, pictures, 8);
+    const images = new Map<string, string>();
+    const url = await startGateway(await startProvider(images), install(written));
+    await expectOwnImages(url, images, 8);
     expect(written.length).toBeGreaterThan(8);
     expect(written.every(({ length }) => length > 0)).toBe(true);
   });

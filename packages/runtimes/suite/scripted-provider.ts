@@ -17,7 +17,7 @@ type Script = (request: IncomingMessage, response: ServerResponse) => unknown;
 /**
  * - `POST /link/<link>/…` responds as DashScope with that link as its one image.
  * - `POST /stream/…` responds as Ark with the first event of two, and with the second after `POST /go`.
- * - `POST /large/…` responds as Ark with a picture of 32 MB in base64, as fast as it is taken; `GET /large-sent` tells
+ * - `POST /large/…` responds as Ark with an image of 32 MB in base64, as fast as it is taken; `GET /large-sent` tells
  *   how many bytes were.
  * - `POST /keep/…` responds as Ark; `GET /kept` tells the body of the last such request.
  * - `POST /quote/…` responds as Ark with events that quote the `authorization` header, in pieces of a few bytes.

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { createDataUrls } from "../client-request.ts";
 import {
   createResponse,
-  PICTURES,
+  IMAGES,
   type PreparedResponse,
   SERVICE_PREFIX,
   UPSTREAM_PREFIX,
@@ -21,7 +21,7 @@ export interface UpstreamOrder {
   readonly releaseHeld?: { readonly intervalMs: number };
 }
 
-/** A larger request brings pictures; all others are small JSON. */
+/** A larger request brings images; all others are small JSON. */
 const UPLOAD_FROM_BYTES = 1024 * 1024;
 const RESPONSE_IDS: readonly ResponseId[] = ["sse-held", ...WORKS.map(({ id }) => id)];
 
@@ -126,16 +126,16 @@ function respondToUpload(received: Received, res: ServerResponse): void {
 /** An upload that came as a form passed a gateway that does not convert. */
 function findProblem({ bytes, contentType, kept }: Received): string | undefined {
   const isForm = contentType.startsWith("multipart/");
-  const pictures = PICTURES[isJsonImages(kept) ? "json-images" : "edits"];
-  const least = pictures.count * (isForm ? pictures.bytes : Math.ceil(pictures.bytes / 3) * 4);
+  const images = IMAGES[isJsonImages(kept) ? "json-images" : "edits"];
+  const least = images.count * (isForm ? images.bytes : Math.ceil(images.bytes / 3) * 4);
   if (bytes < least) return `The upload has ${bytes} bytes, fewer than ${least}.`;
   if (!compareUploads || isForm) return undefined;
   const { image }: { image?: unknown } = JSON.parse(kept.toString());
-  const isRight = isDeepStrictEqual(image, createDataUrls(pictures));
-  return isRight ? undefined : "The upload does not hold the pictures that were sent.";
+  const isRight = isDeepStrictEqual(image, createDataUrls(images));
+  return isRight ? undefined : "The upload does not hold the images that were sent.";
 }
 
-/** The model stands before the pictures. */
+/** The model stands before the images. */
 function isJsonImages(kept: Buffer): boolean {
   return MODEL.exec(kept.toString("latin1", 0, 1024))?.[1] === "json-images";
 }

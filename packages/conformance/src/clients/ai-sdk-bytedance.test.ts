@@ -3,7 +3,7 @@ import { APICallError, generateImage } from "ai";
 import { describe, expect, it } from "vitest";
 import { useProviders } from "../support/use-providers.js";
 import { failureOf } from "./support/failure-of.js";
-import { decode, drawPng, toDataUrl } from "./support/pictures.js";
+import { decode, drawPng, toDataUrl } from "./support/images.js";
 import { sentUpstream } from "./support/sent-upstream.js";
 import { CALLER_KEY, QWEN_IMAGE, SEEDREAM, serve } from "./support/serve.js";
 

@@ -3,7 +3,7 @@ import { APICallError, generateImage, RetryError } from "ai";
 import { describe, expect, it } from "vitest";
 import { useProviders } from "../support/use-providers.js";
 import { failureOf } from "./support/failure-of.js";
-import { decode, drawPng, toDataUrl } from "./support/pictures.js";
+import { decode, drawPng, toDataUrl } from "./support/images.js";
 import { recordForms } from "./support/record-forms.js";
 import { sentUpstream } from "./support/sent-upstream.js";
 import { BASE64_CALLER_KEY, CALLER_KEY, QWEN_IMAGE, SEEDREAM, serve } from "./support/serve.js";

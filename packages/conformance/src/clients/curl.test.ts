@@ -4,7 +4,7 @@ import type { Providers } from "../support/test-gateway.js";
 import { useProviders } from "../support/use-providers.js";
 import { curlIsMissing, openShell } from "./support/curl.js";
 import { CAT, CURL_COMMANDS, REFUSED_COMMANDS, STYLE } from "./support/curl-commands.js";
-import { drawPng, toDataUrl } from "./support/pictures.js";
+import { drawPng, toDataUrl } from "./support/images.js";
 import { sentUpstream } from "./support/sent-upstream.js";
 import { CALLER_KEY, SEEDREAM, serve } from "./support/serve.js";
 
@@ -97,7 +97,7 @@ describe.skipIf(curlIsMissing && !isRequired)("curl -N", () => {
 async function openShellFor(providers: Providers) {
   const { url, records } = await serve(providers);
   const [cat, style] = await Promise.all([1, 2].map(drawPng));
-  if (cat === undefined || style === undefined) throw new Error("No picture was drawn.");
+  if (cat === undefined || style === undefined) throw new Error("No image was drawn.");
   const body = {
     model: SEEDREAM,
     prompt: "the first as subject, the second as style",

@@ -10,7 +10,7 @@ import { startProviders } from "../support/test-gateway.js";
 import { useProviders } from "../support/use-providers.js";
 import { curlIsMissing, openShell, type Shell } from "./support/curl.js";
 import { failureOf } from "./support/failure-of.js";
-import { decode } from "./support/pictures.js";
+import { decode } from "./support/images.js";
 import { CALLER_KEY, SEEDREAM, serve } from "./support/serve.js";
 
 const providers = useProviders();
@@ -18,22 +18,22 @@ const ASK = { model: SEEDREAM, prompt: "four kites", n: 4, response_format: "b64
 
 /** Four images of 4 MB, the provider that makes them, and a gateway. */
 async function start(inTheMiddle: InTheMiddle = "goes on") {
-  const pictures = Array.from({ length: 4 }, () => randomBytes(4 * 1024 * 1024));
+  const originals = Array.from({ length: 4 }, () => randomBytes(4 * 1024 * 1024));
   const provider = await startLargeProvider(
     inTheMiddle,
-    pictures.map((picture) => picture.toString("base64")),
+    originals.map((original) => original.toString("base64")),
   );
   const { url, records } = await serve(providers(), inFrontOf(provider));
-  return { baseURL: `${url}/v1`, url, records, pictures };
+  return { baseURL: `${url}/v1`, url, records, originals };
 }
 
 const connect = (baseURL: string) => new OpenAI({ baseURL, apiKey: CALLER_KEY, maxRetries: 0 });
 
 /** Not `toEqual`, which would print the whole difference. */
-function areEqual(pictures: readonly Uint8Array[], others: readonly Uint8Array[]): boolean {
+function areEqual(originals: readonly Uint8Array[], others: readonly Uint8Array[]): boolean {
   return (
-    pictures.length === others.length &&
-    pictures.every((one, at) => Buffer.compare(one, others[at] ?? one) === 0)
+    originals.length === others.length &&
+    originals.every((one, at) => Buffer.compare(one, others[at] ?? one) === 0)
   );
 }
 
@@ -41,12 +41,12 @@ const CHARGED = [{ status: 200, images: 4, charge: "0.12" }];
 
 describe("four images of 4 MB in one response", () => {
   it("reach the openai client completely", async () => {
-    const { baseURL, pictures, records } = await start();
+    const { baseURL, originals, records } = await start();
     const { data = [], usage } = await connect(baseURL).images.generate(ASK);
     expect(
       areEqual(
         data.map(({ b64_json = "" }) => Buffer.from(b64_json, "base64")),
-        pictures,
+        originals,
       ),
     ).toBe(true);
     expect(usage).toMatchObject({ output_tokens: 4 * 4_096 });
@@ -54,13 +54,13 @@ describe("four images of 4 MB in one response", () => {
   });
 
   it("reach the AI SDK completely", async () => {
-    const { baseURL, pictures, records } = await start();
+    const { baseURL, originals, records } = await start();
     const model = createOpenAI({ baseURL, apiKey: CALLER_KEY }).image(SEEDREAM);
     const { images } = await generateImage({ model, prompt: "four kites", n: 4, maxImagesPerCall: 4 });
     expect(
       areEqual(
         images.map(({ uint8Array }) => uint8Array),
-        pictures,
+        originals,
       ),
     ).toBe(true);
     expect(records).toMatchObject(CHARGED);
@@ -128,6 +128,6 @@ describe("a full-size image of the emulator", () => {
       (lengths: number[]) => Math.min(...lengths) > 64 * 1024,
     );
     expect(areEqual(carried, linked)).toBe(true);
-    for (const picture of carried) expect(await decode(picture)).toMatchObject({ format: "jpeg" });
+    for (const image of carried) expect(await decode(image)).toMatchObject({ format: "jpeg" });
   });
 });

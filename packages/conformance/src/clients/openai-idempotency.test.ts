@@ -3,7 +3,7 @@ import OpenAI, { InternalServerError, toFile, UnprocessableEntityError } from "o
 import { describe, expect, it } from "vitest";
 import { useProviders } from "../support/use-providers.js";
 import { failureOf } from "./support/failure-of.js";
-import { drawPng } from "./support/pictures.js";
+import { drawPng } from "./support/images.js";
 import { sentUpstream } from "./support/sent-upstream.js";
 import { CALLER_KEY, SEEDREAM, serve } from "./support/serve.js";
 

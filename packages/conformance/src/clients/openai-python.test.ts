@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { useProviders } from "../support/use-providers.js";
-import { drawPng, toDataUrl } from "./support/pictures.js";
+import { drawPng, toDataUrl } from "./support/images.js";
 import { formBody, jsonBody, type PythonFile, sendAsPython } from "./support/python-requests.js";
 import { sentUpstream } from "./support/sent-upstream.js";
 import { CALLER_KEY, serve } from "./support/serve.js";

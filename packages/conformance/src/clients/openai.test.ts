@@ -2,7 +2,7 @@ import OpenAI, { APIError, BadRequestError, type ClientOptions, toFile } from "o
 import { describe, expect, it, vi } from "vitest";
 import { useProviders } from "../support/use-providers.js";
 import { failureOf } from "./support/failure-of.js";
-import { decode, drawPng, toDataUrl } from "./support/pictures.js";
+import { decode, drawPng, toDataUrl } from "./support/images.js";
 import { recordForms } from "./support/record-forms.js";
 import { sentUpstream } from "./support/sent-upstream.js";
 import { CALLER_KEY, QWEN_IMAGE, QWEN_IMAGE_2, SEEDREAM, serve } from "./support/serve.js";
@@ -16,7 +16,7 @@ async function connect(options: ClientOptions = {}, of = providers()) {
 }
 
 describe("images.edit of the openai client", () => {
-  it("names one file image, and its picture arrives", async () => {
+  it("names one file image, and its image arrives", async () => {
     const { fetch, forms } = recordForms();
     const { client, records } = await connect({ fetch });
     const png = await drawPng(1);
@@ -33,7 +33,7 @@ describe("images.edit of the openai client", () => {
     expect(records).toMatchObject([{ operation: "edit", images: 1, charge: "0.03" }]);
   });
 
-  it("names several files image[], and their pictures arrive in order, with n and base64", async () => {
+  it("names several files image[], and their images arrive in order, with n and base64", async () => {
     const { fetch, forms } = recordForms();
     const { client, records } = await connect({ fetch });
     const pngs = await Promise.all([1, 2, 3].map(drawPng));

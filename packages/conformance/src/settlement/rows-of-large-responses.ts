@@ -11,11 +11,11 @@ const timeout = "upstream_timeout";
 const silenceMs = 700;
 
 /** So large that the response to the client begins before the upstream response has ended. */
-const PICTURE = "A".repeat(300_000);
-const image = `{"b64_json":"${PICTURE}","size":"2048x2048"}`;
+const IMAGE = "A".repeat(300_000);
+const image = `{"b64_json":"${IMAGE}","size":"2048x2048"}`;
 const failed = JSON.stringify({ error: { ...FAILED_IMAGE, message: "n".repeat(10_000) } });
 /** A response in two parts. After the first part it is certain that there is an image. */
-const HALF = `{"created":1763683200,"data":[{"b64_json":"${PICTURE}`;
+const HALF = `{"created":1763683200,"data":[{"b64_json":"${IMAGE}`;
 const REST = `"}],"usage":${report(1)}}`;
 
 const brokenOff = { status: 200, images: 0, ending: "breaks off" } as const;
@@ -151,7 +151,7 @@ export const LARGE_RESPONSES: RowGroup = {
     },
     whole(
       "A report after a very long string",
-      `{"data":[${image}],"usage":{"note":${JSON.stringify(PICTURE)},${report(1).slice(1)}}`,
+      `{"data":[${image}],"usage":{"note":${JSON.stringify(IMAGE)},${report(1).slice(1)}}`,
       {
         sees: { status: 200, images: 1 },
         charges: ONE,

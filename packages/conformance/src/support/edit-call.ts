@@ -5,14 +5,14 @@ import { CALLER_KEY, SEEDREAM } from "./test-gateway.js";
 const BOUNDARY = "----calotype-form";
 
 /** An uncompressed image of 32 by 32 pixels, which can be created without a library. */
-const PICTURE = createBitmap(32, 32);
+const IMAGE = createBitmap(32, 32);
 
 /** A call of `/v1/images/edits` with one image in its form, or without an image. */
 export function editCall({ image = true } = {}): Call {
   const fields = Object.entries({ model: SEEDREAM, prompt: "at night", size: "1K" });
   const file = [
     Buffer.from(`${part("image", '; filename="猫.bmp"')}content-type: image/bmp\r\n\r\n`),
-    PICTURE,
+    IMAGE,
     Buffer.from("\r\n"),
   ];
   return {

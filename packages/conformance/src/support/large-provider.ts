@@ -23,14 +23,14 @@ export interface LargeProvider {
 }
 
 /** Two images with 8 MB together. */
-const PICTURES = ["A", "B"].map((letter) => letter.repeat(4_000_000));
+const IMAGES = ["A", "B"].map((letter) => letter.repeat(4_000_000));
 
 /** Starts a provider that responds with these images in base64, until the test ends. */
 export async function startLargeProvider(
   inTheMiddle: InTheMiddle = "goes on",
-  pictures: readonly string[] = PICTURES,
+  images: readonly string[] = IMAGES,
 ): Promise<LargeProvider> {
-  const text = writeResponse(pictures);
+  const text = writeResponse(images);
   const bytes = Buffer.from(text);
   const half = Math.floor(bytes.length / 2);
   let asked = 0;
@@ -69,9 +69,9 @@ const BILLING: GatewayOptions["billing"] = {
   model_details: { [SEEDREAM]: { pricing_mode: "per-request", model_price: "0.03" } },
 };
 
-function writeResponse(pictures: readonly string[]): string {
-  const data = pictures.map((b64_json) => ({ b64_json, size: "2048x2048" }));
-  const images = pictures.length;
+function writeResponse(encoded: readonly string[]): string {
+  const data = encoded.map((b64_json) => ({ b64_json, size: "2048x2048" }));
+  const images = encoded.length;
   const usage = { generated_images: images, output_tokens: 4_096 * images, total_tokens: 4_096 * images };
   return JSON.stringify({ model: SEEDREAM, created: 1_763_683_200, data, usage });
 }

@@ -17,7 +17,7 @@ import { fetchImages } from "./json.js";
 
 const MODEL = "image-2.0";
 const UNCOUNTED = { addAnyway: () => {}, remove: () => {} };
-const PICTURE = Buffer.from(Array.from({ length: 300_000 }, (_, index) => (index * 7) % 256));
+const IMAGE = Buffer.from(Array.from({ length: 300_000 }, (_, index) => (index * 7) % 256));
 
 const cleanUps: (() => Promise<void>)[] = [];
 
@@ -34,10 +34,10 @@ interface Provider extends LoopbackServer {
 
 type Serve = (request: IncomingMessage, response: ServerResponse) => void;
 
-const servePicture: Serve = (_request, response) => void response.end(PICTURE);
+const serveImage: Serve = (_request, response) => void response.end(IMAGE);
 
 /** DashScope and its storage on one loopback port. */
-async function startProvider(serve: Serve = servePicture): Promise<Provider> {
+async function startProvider(serve: Serve = serveImage): Promise<Provider> {
   const downloads: IncomingMessage[] = [];
   const server = await startServer((request, response) => {
     if (request.method === "GET") {
@@ -103,7 +103,7 @@ describe("b64_json from a provider that gives links", () => {
     const test = startGateway(provider);
     const response = await ask(test);
     expect(response.status).toBe(200);
-    expect(imagesOf(response)).toEqual([{ b64_json: PICTURE.toString("base64"), revised_prompt: "" }]);
+    expect(imagesOf(response)).toEqual([{ b64_json: IMAGE.toString("base64"), revised_prompt: "" }]);
     expect(response.body["extra"]).toEqual({ request_id: "b1a2" });
     expect(test.records).toMatchObject([{ status: 200, images: 1, charge: "0.2" }]);
   });
@@ -126,13 +126,13 @@ describe("b64_json from a provider that gives links", () => {
   it("keeps the order of several images, whichever comes first", async () => {
     const provider = await startProvider((request, response) => {
       const delay = request.url === "/0" ? 40 : 0;
-      setTimeout(() => response.end(`picture ${request.url}`), delay);
+      setTimeout(() => response.end(`image ${request.url}`), delay);
     });
     provider.links = ["/0", "/1", "/2"];
     const response = await ask(startGateway(provider), { n: 3 });
     expect(
       imagesOf(response).map(({ b64_json: text }) => Buffer.from(String(text), "base64").toString()),
-    ).toEqual(["picture /0", "picture /1", "picture /2"]);
+    ).toEqual(["image /0", "image /1", "image /2"]);
   });
 
   it.each<[string, Serve, string]>([
@@ -168,14 +168,14 @@ describe("b64_json from a provider that gives links", () => {
     "keeps the link that %s, says so by its index, and is charged all the same",
     async (_what, serve, message) => {
       const provider = await startProvider((request, response) =>
-        request.url === "/bad" ? serve(request, response) : servePicture(request, response),
+        request.url === "/bad" ? serve(request, response) : serveImage(request, response),
       );
       provider.links = ["/good", "/bad"];
       const test = startGateway(provider);
       const response = await ask(test, { n: 2 });
       expect(response.status).toBe(200);
       expect(imagesOf(response)).toEqual([
-        { b64_json: PICTURE.toString("base64"), revised_prompt: "" },
+        { b64_json: IMAGE.toString("base64"), revised_prompt: "" },
         { url: `${provider.url}/bad`, revised_prompt: "" },
       ]);
       expect(response.body["extra"]).toEqual({ request_id: "b1a2", errors: [failed(1, message)] });

@@ -2,16 +2,16 @@ import { describe, expect, it } from "vitest";
 import type { Family, ResponseShape } from "../families/family.js";
 import { seedream } from "../families/index.js";
 import {
+  imageBase64,
   type LargeGateway,
   largeResponse,
   openLarge,
-  pictureText,
   readUntilBreak,
 } from "../testing/large-responses.js";
 import { createScriptedSource, endedSource } from "../testing/scripted-source.js";
 import { ARK_KEY } from "../testing/test-gateway.js";
 
-const TEXT = largeResponse({ data: [70_000, 60_000].map((bytes) => ({ b64_json: pictureText(bytes) })) });
+const TEXT = largeResponse({ data: [70_000, 60_000].map((bytes) => ({ b64_json: imageBase64(bytes) })) });
 const FAILED = { error: { code: "OutputImageSensitiveContentDetected", message: "No." } };
 const FAILURE = { code: "InternalServiceError", message: `It broke, with ${ARK_KEY}.` };
 /** 700 items that failed, more than a megabyte of them. */
@@ -30,7 +30,7 @@ describe("a large response without an image", () => {
   it.each([
     ["whose items all failed", ALL_FAILED, "OutputImageSensitiveContentDetected"],
     ["that has no items", largeResponse({ data: [], trace: "t".repeat(200_000) }), "upstream_no_image"],
-    ["whose items are no list", largeResponse({ data: pictureText(200_000) }), "upstream_no_image"],
+    ["whose items are no list", largeResponse({ data: imageBase64(200_000) }), "upstream_no_image"],
     [
       "that tells of a failure",
       largeResponse({ error: FAILURE, data: [], trace: "t".repeat(200_000) }),
@@ -102,8 +102,8 @@ describe("a large response without an image", () => {
 
 /** How a response that has begun ends before its end: its text, and whether the connection breaks. */
 const BREAKS: readonly (readonly [string, string, "breaks" | "ends"])[] = [
-  ["breaks off in the middle of a picture", TEXT.slice(0, 80_000), "breaks"],
-  ["ends in the middle of a picture", TEXT.slice(0, 80_000), "ends"],
+  ["breaks off in the middle of an image", TEXT.slice(0, 80_000), "breaks"],
+  ["ends in the middle of an image", TEXT.slice(0, 80_000), "ends"],
   ["breaks off between two items", TEXT.slice(0, TEXT.indexOf("},{") + 1), "breaks"],
   ["breaks off behind its items", TEXT.slice(0, TEXT.indexOf(',"usage"')), "breaks"],
   ["ends behind its items", TEXT.slice(0, TEXT.indexOf(',"usage"')), "ends"],

@@ -2,19 +2,19 @@ import { describe, expect, it } from "vitest";
 import { createMemoryLedger } from "../billing/memory-ledger.js";
 import type { SettledRecord } from "../billing/records.js";
 import { cutEvery } from "../testing/cut-bytes.js";
-import { HELD, largeResponse, openLarge, pictureText, RELAYED } from "../testing/large-responses.js";
+import { HELD, imageBase64, largeResponse, openLarge, RELAYED } from "../testing/large-responses.js";
 import { createScriptedSource } from "../testing/scripted-source.js";
 import type { ReadResponse } from "../testing/test-gateway.js";
 
-const IMAGE = { b64_json: pictureText(), size: "2048x2048" };
+const IMAGE = { b64_json: imageBase64(), size: "2048x2048" };
 const linkTo = (name: string): object => ({ url: `https://ark.test/${name}.png`, size: "2048x2048" });
 const FAILED = { error: { code: "OutputImageSensitiveContentDetected", message: "No." } };
 const USAGE = { generated_images: 3, output_tokens: 49_152, total_tokens: 49_152 };
 
 const SHAPES: readonly (readonly [string, string])[] = [
-  ["one picture", largeResponse({ data: [{ b64_json: pictureText(200_000) }] })],
-  ["several pictures", largeResponse({ data: [IMAGE, IMAGE, IMAGE, IMAGE] })],
-  ["pictures and links", largeResponse({ data: [{ url: "https://ark.test/1.png" }, IMAGE, IMAGE] })],
+  ["one image", largeResponse({ data: [{ b64_json: imageBase64(200_000) }] })],
+  ["several images", largeResponse({ data: [IMAGE, IMAGE, IMAGE, IMAGE] })],
+  ["images and links", largeResponse({ data: [{ url: "https://ark.test/1.png" }, IMAGE, IMAGE] })],
   ["a failed item before", largeResponse({ data: [FAILED, IMAGE, IMAGE] })],
   ["failed items between", largeResponse({ data: [IMAGE, FAILED, {}, IMAGE] })],
   ["a failed item after", largeResponse({ data: [IMAGE, IMAGE, FAILED] })],
@@ -97,8 +97,8 @@ describe("a large response that is relayed, beside the same one that is held", (
 
   it.each([
     ["links alone", [linkTo("1"), linkTo("2")]],
-    ["links among pictures", [linkTo("1"), IMAGE, linkTo("2"), FAILED, linkTo("3"), IMAGE]],
-    ["a link with an empty picture beside it", [{ ...linkTo("1"), b64_json: "" }, IMAGE]],
+    ["links among images", [linkTo("1"), IMAGE, linkTo("2"), FAILED, linkTo("3"), IMAGE]],
+    ["a link with an empty image beside it", [{ ...linkTo("1"), b64_json: "" }, IMAGE]],
     ["a link that is gone", [IMAGE, FAILED, linkTo("missing")]],
     ["twenty links", Array.from({ length: 20 }, (_, index) => linkTo(String(index)))],
     ["a link with a long text beside it", [{ ...linkTo("1"), prompt: "p".repeat(20_000) }, IMAGE]],
@@ -123,7 +123,7 @@ describe("a large response that is relayed, beside the same one that is held", (
     expect(calls).toHaveLength(1);
   });
 
-  it("has its numbers as the provider wrote them, and its pictures to the byte", async () => {
+  it("has its numbers as the provider wrote them, and its images to the byte", async () => {
     const text = largeResponse().replace("}]", ',"seed":12345678901234567890,"cost":1.50}]');
     const { text: relayed } = await openLarge({ body: text }).ask();
     expect(relayed).toContain('"seed":12345678901234567890,"cost":1.50}');
@@ -267,7 +267,7 @@ describe("a client that leaves a large response", () => {
 
 describe("a client that reads a large response slowly", () => {
   it("has the provider wait: little more is taken than is read", async () => {
-    const text = largeResponse({ data: [{ b64_json: pictureText(2_000_000) }] });
+    const text = largeResponse({ data: [{ b64_json: imageBase64(2_000_000) }] });
     const chunks = cutEvery(new TextEncoder().encode(text), 16 * 1024);
     const source = createScriptedSource();
     for (const chunk of chunks) source.send(chunk);

@@ -96,18 +96,18 @@ function renderPlainly(text: string): { facts: object; body: unknown } {
 /** Rounded as JSON.stringify does it, so that what it changed can be compared. */
 const normalize = (text: string): unknown => JSON.parse(JSON.stringify(JSON.parse(text)));
 
-/** Values stay below this, but for pictures: a larger one is not read. */
+/** Values stay below this, except for images: a larger value is not read. */
 const HELD = 400;
 const small = (text: Arbitrary<string>): Arbitrary<string> =>
   text.filter((value) => Buffer.byteLength(value) <= HELD);
-const picture = oneof(
+const imageText = oneof(
   integer({ min: 0, max: 40 }),
   integer({ min: HELD - 60, max: HELD + 60 }),
   constant(5_000),
 ).map((length) => `"${"AB/+".repeat(2_000).slice(0, length)}"`);
 const image = anyObjectText(
   oneof(
-    tuple(constantFrom('"b64_json"', '"b64\\u005fjson"'), picture),
+    tuple(constantFrom('"b64_json"', '"b64\\u005fjson"'), imageText),
     tuple(constant('"url"'), oneof(anyStringText, constant('"https://ark.test/1.png"'))),
     tuple(oneof(constantFrom('"size"', '"data"', '"error"'), anyStringText), anyJsonText),
   ),
@@ -388,8 +388,8 @@ describe("an image that is a link", () => {
   });
 });
 
-/** Chunks of a response whose pictures are so many bytes of base64. */
-function pictureChunks(bytes: number): readonly Uint8Array[] {
+/** Chunks of a response whose images are this number of bytes of base64. */
+function imageChunks(bytes: number): readonly Uint8Array[] {
   const text = `{"model":"m","created":5,"data":[{"b64_json":"${"A".repeat(bytes)}","size":"1x1"}],"usage":{"generated_images":1}}`;
   return cutEvery(encoder.encode(text), 64 * 1024);
 }
@@ -399,7 +399,7 @@ describe.each([
   ["on the native endpoint", true],
 ])("a response of 32 MB %s", (_where, isNative) => {
   it("goes through in no time, in the provider's own memory", () => {
-    const chunks = pictureChunks(32 * MIB);
+    const chunks = imageChunks(32 * MIB);
     const rewriter = createRewriter({ isNative });
     const sent: Uint8Array[] = [];
     // Not the clock's time: other tests run beside this one.

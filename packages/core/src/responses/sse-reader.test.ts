@@ -193,9 +193,9 @@ describe("createSseReader", () => {
 });
 
 /** An event of Ark whose image has this number of bytes of base64. */
-function pictureEvent(bytes: number, base64 = "iVBORw0KGgo"): string {
-  const picture = base64.repeat(Math.ceil(bytes / base64.length)).slice(0, bytes);
-  const data = `{"type":"image_generation.partial_succeeded","image_index":3,"b64_json":"${picture}","size":"2048x1536"}`;
+function imageEvent(bytes: number, base64 = "iVBORw0KGgo"): string {
+  const image = base64.repeat(Math.ceil(bytes / base64.length)).slice(0, bytes);
+  const data = `{"type":"image_generation.partial_succeeded","image_index":3,"b64_json":"${image}","size":"2048x1536"}`;
   return `event: image_generation.partial_succeeded\ndata: ${data}\n\n`;
 }
 
@@ -213,7 +213,7 @@ describe("a line of 30 MB", () => {
     ["in chunks of 1,400 bytes", 1_400],
     ["in one chunk", 64 * MIB],
   ])("%s is read except for its image, in little time", (_how, size) => {
-    const pieces = inPieces(pictureEvent(30 * MIB) + SHORT, size);
+    const pieces = inPieces(imageEvent(30 * MIB) + SHORT, size);
     const events: SseEvent[] = [];
     const reader = createSseReader((event) => events.push(event));
     // CPU time, because other tests run at the same time.
@@ -247,7 +247,7 @@ describe("a line of 30 MB", () => {
 
   it.each(["AB\\/C", "\\/\\/", "\\u002f", "雪é😀"])("of %j is read wherever it is shortened", (unit) => {
     for (let shift = 0; shift < 12; shift++) {
-      const text = pictureEvent(10_000 * unit.length, unit).replace("{", `{"pad":"${"x".repeat(shift)}",`);
+      const text = imageEvent(10_000 * unit.length, unit).replace("{", `{"pad":"${"x".repeat(shift)}",`);
       const events: SseEvent[] = [];
       createSseReader((event) => events.push(event)).push(encoder.encode(text));
       expect(events[0]?.data.length).toBeLessThan(17_000);

@@ -18,18 +18,18 @@ export const RELAYED = "relayed";
 export const HELD = "held";
 
 /** Base64 of so many bytes, larger than an error can be. */
-export function pictureText(bytes = 60_000, letter = "A"): string {
+export function imageBase64(bytes = 60_000, letter = "A"): string {
   return letter.repeat(bytes);
 }
 
-/** The text of a response of two pictures and 1,000 tokens, with a member in the place of another. */
+/** The text of a response of two images and 1,000 tokens, with a member in the place of another. */
 export function largeResponse(members: Readonly<Record<string, unknown>> = {}): string {
   return JSON.stringify({
     model: "ep-20260101-abcde",
     created: 1_763_683_200,
     data: [
-      { b64_json: pictureText(), size: "2048x2048" },
-      { b64_json: pictureText(60_000, "B"), size: "2048x2048" },
+      { b64_json: imageBase64(), size: "2048x2048" },
+      { b64_json: imageBase64(60_000, "B"), size: "2048x2048" },
     ],
     usage: { generated_images: 2, output_tokens: 1_000, total_tokens: 1_000 },
     ...members,

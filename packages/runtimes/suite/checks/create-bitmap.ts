@@ -1,4 +1,4 @@
-/** A square, uncompressed picture of one shade, made without a library and on every runtime. */
+/** A square, uncompressed image of one shade, made without a library and on every runtime. */
 export function createBitmap(side: number, shade: number): Uint8Array<ArrayBuffer> {
   const rowBytes = Math.ceil((side * 3) / 4) * 4;
   const bitmap = new Uint8Array(54 + rowBytes * side).fill(shade, 54);

@@ -20,13 +20,13 @@ export const forms: readonly Check[] = [
     (names): Check => ({
       name: `takes a form whose images are called ${names.join(", ")}`,
       async run({ serve, asked }) {
-        const pictures = names.map((_name, shade) => createBitmap(32, 40 * shade));
+        const images = names.map((_name, shade) => createBitmap(32, 40 * shade));
         const form = createForm();
         for (const [index, name] of names.entries())
-          form.append(name, toFile(pictures[index]), `猫${index}.bmp`);
+          form.append(name, toFile(images[index]), `猫${index}.bmp`);
         expectMatch(await serve().post(form, EDITS), { status: 200, body: { data: [{ url: /^http/ }] } });
         const [request] = await asked();
-        assert.deepEqual(read(request, "body", "image"), pictures.map(toDataUrl));
+        assert.deepEqual(read(request, "body", "image"), images.map(toDataUrl));
         assert.equal(read(request, "body", "prompt"), "夜里");
       },
     }),
@@ -34,17 +34,14 @@ export const forms: readonly Check[] = [
   {
     name: "takes a form of twelve megabytes whole",
     async run({ serve, asked }) {
-      const picture = createBitmap(2_000, 90);
-      assert.ok(picture.length > 11 * MIB);
+      const sent = createBitmap(2_000, 90);
+      assert.ok(sent.length > 11 * MIB);
       const form = createForm();
-      form.append("image", toFile(picture), "large.bmp");
+      form.append("image", toFile(sent), "large.bmp");
       expectMatch(await serve().post(form, EDITS), { status: 200 });
       const [request] = await asked();
       const image = read(request, "body", "image");
-      assert.ok(
-        image === toDataUrl(picture) || read(image, 0) === toDataUrl(picture),
-        "another picture came",
-      );
+      assert.ok(image === toDataUrl(sent) || read(image, 0) === toDataUrl(sent), "another image arrived");
     },
   },
 ];

@@ -13,7 +13,7 @@ import { expectMatch, read, waitFor } from "../expect.ts";
 
 const BODY = { model: SEEDREAM, prompt: "a kite", response_format: "b64_json" };
 /** What `POST /large` of the scripted provider carries. */
-const PICTURE_BYTES = 32 * 1024 * 1024;
+const IMAGE_BYTES = 32 * 1024 * 1024;
 const RECORD = { status: 200, images: 1, charge: "0.03" };
 
 /** Responses of megabytes, which are relayed as they arrive. */
@@ -26,9 +26,9 @@ export const largeResponses: readonly Check[] = [
         const { status, headers, body } = await served.post(BODY, path);
         expectMatch(status, 200, "status");
         assert.equal(headers.get("content-type"), "application/json");
-        const picture = String(read(body, "data", 0, "b64_json"));
-        assert.equal(picture.length, PICTURE_BYTES);
-        assert.equal(picture.replaceAll("A", ""), "");
+        const image = String(read(body, "data", 0, "b64_json"));
+        assert.equal(image.length, IMAGE_BYTES);
+        assert.equal(image.replaceAll("A", ""), "");
       }
       expectMatch(served.records, [RECORD, RECORD], "records");
     },
@@ -49,12 +49,12 @@ export const largeResponses: readonly Check[] = [
       const first = await reader?.read();
       assert.ok(first?.value instanceof Uint8Array);
       const taken = (await waitUntilStill(bench)) - before;
-      assert.ok(taken < PICTURE_BYTES, `all of it was taken, and ${first.value.length} bytes were read`);
+      assert.ok(taken < IMAGE_BYTES, `all of it was taken, and ${first.value.length} bytes were read`);
       let { length } = first.value;
       for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) {
         length += part.value.length;
       }
-      assert.ok(length > PICTURE_BYTES, `${length} bytes came`);
+      assert.ok(length > IMAGE_BYTES, `${length} bytes came`);
       expectMatch(await waitFor("The record", () => records[0]), RECORD, "record");
     },
   },

@@ -75,7 +75,7 @@ export const CURL_COMMANDS: readonly CurlCommand[] = [
     record: { operation: "generate", images: 3, charge: "0.09" },
   },
   {
-    what: "editing of a picture by its link",
+    what: "editing of an image by its link",
     command: String.raw`curl "$BASE_URL/v1/images/generations" \
   ${JSON_HEADERS} \
   -d '{
@@ -194,7 +194,7 @@ export const CURL_COMMANDS: readonly CurlCommand[] = [
     record: { operation: "generate", images: 1, charge: "0.075" },
   },
   {
-    what: "an edit of one picture with family B",
+    what: "an edit of one image with family B",
     command: String.raw`curl "$BASE_URL/v1/images/generations" \
   ${JSON_HEADERS} \
   -d '{
@@ -217,7 +217,7 @@ export const CURL_COMMANDS: readonly CurlCommand[] = [
     record: { operation: "generate", images: 1, charge: "0.05" },
   },
   {
-    what: "a fusion of three pictures with family B, as base64",
+    what: "a fusion of three images with family B, as base64",
     command: String.raw`curl "$BASE_URL/v1/images/generations" \
   ${JSON_HEADERS} \
   -d '{

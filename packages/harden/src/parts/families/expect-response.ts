@@ -22,13 +22,13 @@ const COUNTS = new Set(["generated_images", "output_tokens", "total_tokens"]);
 /** A body of Ark: images have a link or base64, every other item is an error. */
 export function expectSeedreamResult(body: Fields): ExpectedResult {
   const items: readonly unknown[] = Array.isArray(body["data"]) ? body["data"] : [];
-  const isPicture = (item: unknown): boolean => {
+  const isImage = (item: unknown): boolean => {
     return isObject(item) && ["url", "b64_json"].some((name) => isFilled(item[name]));
   };
   return {
-    images: items.filter(isPicture),
+    images: items.filter(isImage),
     errors: items.flatMap((item, index) =>
-      isPicture(item) ? [] : [{ index, ...readReason(toRecord(item)["error"]) }],
+      isImage(item) ? [] : [{ index, ...readReason(toRecord(item)["error"]) }],
     ),
     failure: isObject(body["error"]) ? readReason(body["error"]) : undefined,
     usage: readCounts(body["usage"]),

@@ -10,7 +10,7 @@ export const KEY = "caller-canary-4de9a1b2";
 const FIELDS = { model: MODEL, prompt: "A paper kite over the sea", size: "2048x2048", n: IMAGES };
 const BOUNDARY = "----harden";
 /** Large enough that half of a form is a part of a file. */
-const PICTURE = createBitmap(64, 64);
+const IMAGE = createBitmap(64, 64);
 
 export function callOf(kind: Kind): ClientCall {
   if (kind === "form") return formCall();
@@ -43,7 +43,7 @@ function formCall(): ClientCall {
     },
     body: Buffer.concat([
       Buffer.from(fields.join("") + head("image", '; filename="a.bmp"')),
-      PICTURE,
+      IMAGE,
       Buffer.from(`\r\n--${BOUNDARY}--\r\n`),
     ]),
   };

@@ -7,7 +7,7 @@ export const MODELS = { seedream: "seedream-4-5-251128", "qwen-image": "image-2.
 
 const SIZE = "2048x2048";
 const BOUNDARY = "----harden";
-const PICTURE = createBitmap(32, 32);
+const IMAGE = createBitmap(32, 32);
 
 /** The HTTP request of a client, as a host passes it to the gateway. */
 export function toGatewayRequest(request: ScenarioRequest, signal: GatewayRequest["signal"]): GatewayRequest {
@@ -59,7 +59,7 @@ function formOf(request: ScenarioRequest): Buffer {
   const fields = Object.entries(fieldsOf(request)).map(([name, value]) => `${head(name)}${value}\r\n`);
   return Buffer.concat([
     Buffer.from(fields.join("") + head("image", '; filename="a.bmp"')),
-    PICTURE,
+    IMAGE,
     Buffer.from(`\r\n--${BOUNDARY}--\r\n`),
   ]);
 }

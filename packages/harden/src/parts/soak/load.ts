@@ -19,7 +19,7 @@ export interface Load {
 
 const CLIENTS = 12;
 /** The file of a form. */
-const PICTURE = createBitmap(256, 256);
+const IMAGE = createBitmap(256, 256);
 const MAX_LEAVE_MS = 25;
 
 export function createLoad(url: string, random: Random): Load {
@@ -86,7 +86,7 @@ function formCall(fields: Readonly<Record<string, string>>, headers: Readonly<Re
     headers: { ...headers, "content-type": `multipart/form-data; boundary=${BOUNDARY}` },
     body: Buffer.concat([
       Buffer.from(texts.join("") + head("image", '; filename="a.bmp"')),
-      PICTURE,
+      IMAGE,
       Buffer.from(`\r\n--${BOUNDARY}--\r\n`),
     ]),
   };

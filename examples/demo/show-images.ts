@@ -6,12 +6,12 @@ import { runStep, type StepResult } from "./run-step.ts";
 import { openClient, type Stage } from "./stage.ts";
 import { tour } from "./tour.ts";
 
-/** Makes every picture of the tour, and shows what each call cost. */
-export async function showPictures(stage: Stage): Promise<readonly StepResult[]> {
+/** Makes every image of the tour and prints the result of each call. */
+export async function showImages(stage: Stage): Promise<readonly StepResult[]> {
   const results: StepResult[] = [];
   const context = {
     client: openClient(stage, KEYS.webShop),
-    findPicture: (file: string) => findPicture(results, file),
+    findImage: (file: string) => findImage(results, file),
     onImage: showProgress,
   };
   for (const [index, step] of tour.entries()) {
@@ -24,7 +24,7 @@ export async function showPictures(stage: Stage): Promise<readonly StepResult[]>
   return results;
 }
 
-/** A row for each call: who made it, and the sum that led to its charge. */
+/** Prints a row for each call, with its channel and the calculation of its charge. */
 export function showCharges(results: readonly StepResult[]): void {
   const rows = results.map(({ record, size }) => [
     record.model,
@@ -36,14 +36,14 @@ export function showCharges(results: readonly StepResult[]): void {
   console.log(formatTable(["model", "operation", "channel", "size", "price × count × ratio = charge"], rows));
 }
 
-/** The first file of a step that has run. */
-export function findPicture(results: readonly StepResult[], file: string): string {
-  const [picture] = results.find(({ step }) => step.file === file)?.files ?? [];
-  if (picture === undefined) throw new Error(`No step has made ${file} yet.`);
-  return picture;
+/** Returns the path of the first file of a step that has run. */
+export function findImage(results: readonly StepResult[], file: string): string {
+  const [image] = results.find(({ step }) => step.file === file)?.files ?? [];
+  if (image === undefined) throw new Error(`No step has made ${file} yet.`);
+  return image;
 }
 
-/** How much of a stream has arrived, `██░░ 2 of 4`: one line that grows on a terminal, a line each elsewhere. */
+/** Prints the progress of a stream, `██░░ 2 of 4`: in one line on a terminal, otherwise in a line per image. */
 function showProgress(count: number, total: number): void {
   const end = process.stdout.isTTY && count < total ? "\r" : "\n";
   process.stdout.write(

@@ -14,9 +14,9 @@ export function toDataUrl(png: Uint8Array): string {
 }
 
 /** Decodes an image and returns its properties. Rejects if the bytes are not an image. */
-export async function decode(picture: Uint8Array) {
-  const { data, info } = await sharp(picture).raw().toBuffer({ resolveWithObject: true });
-  if (data.length === 0) throw new Error("The picture is empty.");
-  const { format } = await sharp(picture).metadata();
+export async function decode(image: Uint8Array) {
+  const { data, info } = await sharp(image).raw().toBuffer({ resolveWithObject: true });
+  if (data.length === 0) throw new Error("The image is empty.");
+  const { format } = await sharp(image).metadata();
   return { width: info.width, height: info.height, format };
 }

@@ -1,9 +1,9 @@
 import { formatTable } from "./format-table.ts";
 import type { Stage } from "./stage.ts";
 
-/** What the operator sees of each caller. */
-export async function showBooks({ app }: Stage): Promise<void> {
-  const { callers } = await app.readBooks();
+/** Prints the balance of each caller, as the operator sees it. */
+export async function showBalances({ app }: Stage): Promise<void> {
+  const { callers } = await app.readOperatorPage();
   const rows = callers.map(({ key, requests, images, settled, held }) => [
     key,
     String(requests),
