@@ -24,7 +24,12 @@ import { createEvents, createRequestId } from "./events.js";
 import { createSpool, toSpoolBytes } from "./images/spool.js";
 import { createMaintenance, createTracker, type Maintenance, type Tracker } from "./lifecycle.js";
 import { consoleLogger, createSafeLogger } from "./logger.js";
-import { createModelResolver, type ModelTables } from "./models/resolve-model.js";
+import {
+  type CapabilityTable,
+  createCapabilityTable,
+  createModelResolver,
+  type ModelTables,
+} from "./models/resolve-model.js";
 import { type LoadedOptions, loadOptions } from "./options/load.js";
 import {
   DEFAULT_BODY_LIMITS,
@@ -198,6 +203,7 @@ interface Configuration
   /** In the order of the options. */
   readonly channels: readonly Channel[];
   readonly models: LoadedOptions["models"];
+  readonly capabilities: CapabilityTable;
   /** The transport that masks the channels' secrets in responses. */
   readonly maskTransport: (transport: Transport) => Transport;
 }
@@ -213,15 +219,17 @@ function configure(options: LoadedOptions, now: () => number): Configuration {
   const secrets = [...new Set(channels.flatMap(secretsOf))];
   const maskKeys = createKeyMask(secrets);
   const masks = { maskKeys, bytes: createByteMask(secrets) };
+  const capabilities = createCapabilityTable(options.capabilities);
   const rules = { hasBilling: options.billing !== undefined };
   return {
     channels,
     models: options.models,
+    capabilities,
     authenticate: createAuthenticator(
       authenticate ? findByOperator(authenticate, rules) : findByHash(callers),
       now,
     ),
-    resolveModel: createModelResolver(toModelTables(options), families, channels),
+    resolveModel: createModelResolver({ ...toModelTables(options), capabilities }, families, channels),
     prices: options.billing && createPriceList(options.billing),
     mask: createSecretMask(secrets),
     maskKeys,

@@ -14,7 +14,7 @@ function namesOf(file: string): readonly string[] {
 const ENTRY_POINTS: Readonly<Record<string, string>> = {
   "./index.ts": `
     AttemptRecord Authenticate BeforeSend BillingOptions BodyLimits Caller CallerLimits CallerOptions
-    Capabilities ChannelOptions ChannelProbe ChannelProbeOptions ChannelStatus CloseOptions
+    Capabilities CapabilityRows ChannelOptions ChannelProbe ChannelProbeOptions ChannelStatus CloseOptions
     consoleLogger createGateway createMemoryAdmissionStore createMemoryLedger DecimalInput ErrorCode
     ErrorType FailureEvent Fetch Gateway GatewayError GatewayErrorDetails GatewayOptions
     GatewayOptionsError GatewayStatus generateApiKey GeneratedApiKey hashApiKey IdempotencyOptions

@@ -26,7 +26,7 @@ export type { Capabilities } from "./families/family.js";
 export { type CloseOptions, createGateway, type Gateway, type GatewayStatus } from "./gateway.js";
 export type { ReferenceImage } from "./images/reference-image.js";
 export { consoleLogger, type Logger } from "./logger.js";
-export type { ModelOptions } from "./models/resolve-model.js";
+export type { CapabilityRows, ModelOptions } from "./models/resolve-model.js";
 export type {
   BillingOptions,
   GatewayOptions,

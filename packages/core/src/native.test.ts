@@ -74,6 +74,33 @@ describe("the model of a native request", () => {
   });
 
   it.each([
+    ["an id of Ark", "doubao-seedream-5-5-261028", "ark"],
+    ["an id of BytePlus", "dola-seedream-5-5-261028", "byteplus"],
+    ["a service name", "seedream-5-5-261028", "ark"],
+  ])("may be %s, if a channel maps the series to it: %s", async (_what, model, channelId) => {
+    const test = createTestGateway(undefined, {
+      models: { "seedream-*": { family: "seedream" } },
+      channels: [
+        channel("ark", { "seedream-*": "doubao-seedream-*" }, { priority: 1 }),
+        channel("byteplus", { "seedream-*": "dola-seedream-*" }),
+      ],
+    });
+    expect((await ask(test, { model, prompt: "x" })).status).toBe(200);
+    expect(test.records).toMatchObject([{ model: "seedream-5-5-261028", channel: channelId }]);
+  });
+
+  it("may be an id of BytePlus that one channel maps an exact name to", async () => {
+    const test = createTestGateway(undefined, {
+      models: { "seedream-5-0-pro-260628": { family: "seedream" } },
+      channels: [channel("byteplus", { "seedream-5-0-pro-260628": "dola-seedream-5-0-pro-260628" })],
+    });
+    const answer = await ask(test, { model: "dola-seedream-5-0-pro-260628", prompt: "x" });
+    expect(answer.status).toBe(200);
+    expect(test.calls.map(({ body }) => body["model"])).toEqual(["dola-seedream-5-0-pro-260628"]);
+    expect(test.records).toMatchObject([{ model: "seedream-5-0-pro-260628" }]);
+  });
+
+  it.each([
     ["an identifier of nobody's", "ep-nobody"],
     ["an identifier of a series to which nothing is left", "doubao-4-0"],
     ["an identifier in other letters", "EP-ONE"],

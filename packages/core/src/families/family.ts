@@ -146,8 +146,13 @@ export interface Family {
    * refused at start.
    */
   readonly readsQuality?: boolean;
-  /** Returns what a model can do by its name. Absent: the family has no table of models. */
+  /** Returns what a model can do, by its name. Absent: the family has no table of models. */
   findCapabilities?(name: string): Capabilities | undefined;
+  /**
+   * Returns the name of a model without the prefixes that do not count in the names of rows, also for a series
+   * (`doubao-seedream-6-0*`). Used for the rows of the option `capabilities`. Absent: names are compared as they are.
+   */
+  toRowName?(name: string): string;
   /**
    * True if `normalize` accepts an `UploadedImage` in place of a data URL, in `image` or in a list in `image`. Long data
    * URLs of JSON then stay bytes. Absent: data URLs of JSON are strings. Files of forms are always `UploadedImage`.

@@ -4,7 +4,7 @@ import { isUploadedImage, type ReferenceImage } from "../images/reference-image.
 import type { JsonObject } from "../util/json.js";
 import type { FailureScope, ModelRow, UpstreamFailureKind } from "./family.js";
 
-/** Fields that OpenAI's clients send and no provider here knows. */
+/** Fields that OpenAI's clients send. No provider here knows them, except where a model's row says so. */
 const OPENAI_ONLY: ReadonlySet<string> = new Set([
   "quality",
   "style",
@@ -19,23 +19,23 @@ const OPENAI_ONLY: ReadonlySet<string> = new Set([
 /**
  * Splits the fields that only OpenAI knows from those to interpret or forward.
  *
- * @throws GatewayError for `mask`: no provider supports it, and without it the whole picture
- * would be edited.
+ * @param knownToModel fields of OpenAI that this model knows too
+ * @throws GatewayError for `mask`: no provider supports it, and without it the whole image would be edited.
  */
-export function splitOpenAiOnly(fields: JsonObject): { known: JsonObject; ignored: string[] } {
+export function splitOpenAiOnly(
+  fields: JsonObject,
+  knownToModel: readonly string[] = [],
+): { known: JsonObject; ignored: string[] } {
   if ("mask" in fields) {
     throw invalidRequest("mask is not supported: describe the area to change in the prompt instead.", "mask");
   }
-  const ignored = Object.keys(fields).filter(isOpenAiOnly);
+  const isIgnored = (name: string): boolean => OPENAI_ONLY.has(name) && !knownToModel.includes(name);
+  const ignored = Object.keys(fields).filter(isIgnored);
   if (ignored.length === 0) return { known: fields, ignored };
   return {
-    known: Object.fromEntries(Object.entries(fields).filter(([name]) => !isOpenAiOnly(name))),
+    known: Object.fromEntries(Object.entries(fields).filter(([name]) => !isIgnored(name))),
     ignored,
   };
-}
-
-function isOpenAiOnly(name: string): boolean {
-  return OPENAI_ONLY.has(name);
 }
 
 /**

@@ -145,6 +145,11 @@ export function toReferenceImage(
   );
 }
 
+/** The media type of a checked reference image, such as `image/png`. `undefined` for a link, which is never fetched. */
+export function readMediaType(image: ReferenceImage): string | undefined {
+  return isUploadedImage(image) ? image.mediaType : DATA_URL.exec(image.slice(0, 128))?.[1];
+}
+
 function checkDataUrl(value: string, param: string, mediaTypes: ReadonlySet<string>): string {
   const header = DATA_URL.exec(value.slice(0, 128));
   const mediaType = header?.[1]?.toLowerCase();

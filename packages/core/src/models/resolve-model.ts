@@ -3,15 +3,15 @@ import { type Channel, findLeaseMs, healthIdsOf } from "../channels/channel.js";
 import { GatewayError, invalidRequest } from "../errors.js";
 import type { Capabilities, Family } from "../families/family.js";
 import type { Caller, CallerLimits, Operation, ResponseFormat } from "../types.js";
-import { createSeriesMap, includesName, isSeries } from "../util/series.js";
+import { createSeriesMap, includesName, isSeries, type SeriesMap } from "../util/series.js";
 
 /** The options of a service model. */
 export interface ModelOptions {
   /** The wire format of the providers: `seedream`, `qwen-image`, or the name of your own family. */
   family: string;
   /**
-   * What the model can do: the name of a row of the family's capabilities, or your own row. Default: the row of the
-   * service name, if there is one.
+   * What the model can do: your own row, or the name of a model whose row in the family's table or in the option
+   * `capabilities` applies. Default: the row of the service name, if there is one.
    */
   capabilities?: string | Capabilities | undefined;
   /**
@@ -27,6 +27,9 @@ export interface ModelOptions {
 }
 
 const DEFAULT_FAN_OUT = { max: 10 };
+
+/** Rows of capabilities of each family, by the names or series of models. */
+export type CapabilityRows = Readonly<Record<string, Readonly<Record<string, Capabilities>>>>;
 
 /** A model that a caller may use, and the channels that serve it. */
 export interface ResolvedModel {
@@ -66,14 +69,17 @@ export interface ModelTables {
   readonly otherNames?: readonly string[] | undefined;
   /** See {@link GatewayOptions.caseInsensitiveNames}. */
   readonly isCaseInsensitive?: boolean | undefined;
+  /** Default: the families' own rows only. */
+  readonly capabilities?: CapabilityTable | undefined;
 }
 
 /** Creates a resolver from validated options. */
 export function createModelResolver(
-  { models, otherNames = [], isCaseInsensitive = false }: ModelTables,
+  { models, otherNames = [], isCaseInsensitive = false, capabilities: rows }: ModelTables,
   families: ReadonlyMap<string, Family>,
   channels: readonly Channel[],
 ): ModelResolver {
+  const { findCapabilities, findRow } = rows ?? createCapabilityTable();
   const spell = createSpeller([...Object.keys(models), ...otherNames]);
   const table = createSeriesMap(models);
   const exactNames = Object.keys(models).filter((key) => !isSeries(key));
@@ -91,7 +97,7 @@ export function createModelResolver(
       name,
       entry: match.key,
       family,
-      capabilities: findCapabilities(capabilities, name, family),
+      capabilities: findCapabilities(family, capabilities ?? name),
       maxUpstreamCalls: fanOut === false ? 1 : fanOut.max,
       responseFormat,
       limits,
@@ -108,10 +114,7 @@ export function createModelResolver(
   /** True if another case of the name selects another row of capabilities: `image-2.0-PRO` would get the row of `image-2.0*`. */
   const isOtherRow = ({ name, entry, family }: ResolvedModel): boolean => {
     const isByName = typeof models[entry]?.capabilities === "undefined";
-    return (
-      isByName &&
-      !isSameRow(family.findCapabilities?.(name), family.findCapabilities?.(foldRest(name, entry)))
-    );
+    return isByName && !isSameRow(findRow(family, name), findRow(family, foldRest(name, entry)));
   };
   const findByServiceName = (name: string): ResolvedModel | undefined =>
     exact.get(name) ?? findInSeries(name);
@@ -237,18 +240,40 @@ function createNameIndex(
   return names;
 }
 
-/** Returns the row of capabilities of a model: the operator's own row, or the family's row with that name. */
-export function findCapabilities(
-  capabilities: ModelOptions["capabilities"],
-  name: string,
-  family: Family,
-): Capabilities | undefined {
-  if (typeof capabilities === "object") return capabilities;
-  // The names of rows are in lower case. An operator may write a model's name in another case.
-  return (
-    family.findCapabilities?.(capabilities ?? name) ??
-    family.findCapabilities?.(foldCase(capabilities ?? name))
-  );
+/** The rows of the options and of the families. */
+export interface CapabilityTable {
+  /** What a model can do: by its own row, by the name of a row, or by its service name. Upper and lower case are equal. */
+  readonly findCapabilities: (family: Family, row: string | Capabilities) => Capabilities | undefined;
+  /** The row with this name, in the same letter case. */
+  readonly findRow: (family: Family, name: string) => Capabilities | undefined;
+}
+
+/** @param rows validated rows of the options, which come before those of the families */
+export function createCapabilityTable(rows: CapabilityRows = {}): CapabilityTable {
+  const tables = new Map<Family, SeriesMap<Capabilities>>();
+  const tableOf = (family: Family): SeriesMap<Capabilities> => {
+    const known = tables.get(family);
+    if (known !== undefined) return known;
+    const own = Object.entries(rows[family.name] ?? {});
+    const table = createSeriesMap(Object.fromEntries(own.map(([key, row]) => [toRowName(family, key), row])));
+    tables.set(family, table);
+    return table;
+  };
+  const findRow = (family: Family, name: string): Capabilities | undefined =>
+    tableOf(family).find(toRowName(family, name))?.value ?? family.findCapabilities?.(name);
+  return {
+    findRow,
+    findCapabilities(family, row) {
+      if (typeof row === "object") return row;
+      // The names of rows are in lower case. An operator may write a model's name in another case.
+      return findRow(family, row) ?? findRow(family, foldCase(row));
+    },
+  };
+}
+
+/** The name of a model as rows write it: without the provider's prefix. */
+export function toRowName(family: Family, name: string): string {
+  return family.toRowName?.(name) ?? name;
 }
 
 /**

@@ -7,7 +7,7 @@ import type { ChannelOptions } from "../channels/channel.js";
 import type { BeforeSend, FailureEvent, RequestEvent } from "../events.js";
 import type { Family } from "../families/family.js";
 import type { Logger } from "../logger.js";
-import type { ModelOptions } from "../models/resolve-model.js";
+import type { CapabilityRows, ModelOptions } from "../models/resolve-model.js";
 import type { BodyLimits } from "../request/read-request.js";
 import type { CallerLimits, ResponseFormat } from "../types.js";
 import type { Fetch } from "../upstream/transport-fetch.js";
@@ -18,6 +18,12 @@ export interface GatewayOptions {
   basePath?: string | undefined;
   /** Service model name, or series (`image-edit*`), to what is behind it. An exact name wins, then the longest prefix. */
   models: Loadable<Readonly<Record<string, ModelOptions>>>;
+  /**
+   * Rows that say what models can do, in addition to the rows of the families: for each family, names or series of
+   * models. A row applies to all models of the family with such a name, before the family's own row. The names are
+   * compared without the provider's prefix (`doubao-`, `dola-`); `image-…` means `qwen-image-…`.
+   */
+  capabilities?: CapabilityRows | undefined;
   /**
    * Whether clients may write model names in any case. Records, prices, limits and upstream names then have the
    * configured spelling; the open part of a series is in lower case. Two configured names that differ only in case

@@ -58,6 +58,8 @@ const size = z.strictObject(
 const filledNames = names.check(z.minLength(1, "must not be empty"));
 const LAYERS = 'must be "none" or an object with max';
 
+const NAMED_ROWS = "must be an object of names and their rows";
+
 const capabilities = z.strictObject(
   {
     size: z.optional(z.union([z.literal("none"), size], 'must be "none" or an object of sizes')),
@@ -252,6 +254,9 @@ const REPORTS = ["balance", "records", "totals"] satisfies (keyof UsageReports)[
 
 const shape = {
   basePath: z.optional(z.string(BASE_PATH).check(z.regex(/^(?:\/[\w.~-]+)+$/, BASE_PATH))),
+  capabilities: z.optional(
+    z.record(name, z.record(name, capabilities, NAMED_ROWS), "must be an object of families and their rows"),
+  ),
   caseInsensitiveNames: boolean,
   models: z.record(name, model, "is missing: names and what is behind them"),
   channels: z

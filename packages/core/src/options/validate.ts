@@ -6,7 +6,7 @@ import type { ChannelOptions } from "../channels/channel.js";
 import type { Family } from "../families/family.js";
 import { qwenImage } from "../families/qwen-image/qwen-image.js";
 import { seedream } from "../families/seedream/seedream.js";
-import { foldCase } from "../models/resolve-model.js";
+import { type CapabilityRows, createCapabilityTable, foldCase, toRowName } from "../models/resolve-model.js";
 import type { Caller } from "../types.js";
 import { isJsonObject } from "../util/json.js";
 import { formatPath } from "../util/parse-fields.js";
@@ -50,7 +50,8 @@ export function checkOptions(options: LoadedOptions): ReadonlyMap<string, Family
     problems.push(...checkSpellings(options));
   }
   if (isSound("models", "channels", "families")) {
-    problems.push(...checkFamilies(options, families), ...checkChannels(options));
+    const rows = isSound("capabilities") ? options.capabilities : {};
+    problems.push(...checkFamilies(options, families, rows), ...checkChannels(options));
     if (isSound("billing")) problems.push(...checkPrices(options, families));
   }
   if (problems.length > 0) throw new GatewayOptionsError(problems);
@@ -149,13 +150,15 @@ function* checkSpellings({ models, billing, channels }: LoadedOptions): Iterable
 function* checkFamilies(
   options: LoadedOptions,
   families: ReadonlyMap<string, Family>,
+  rows: CapabilityRows = {},
 ): Iterable<OptionsProblem> {
+  const table = createCapabilityTable(rows);
   const known = [...families.keys()].join(", ");
   for (const [model, { family, capabilities }] of Object.entries(options.models)) {
     const found = families.get(family);
     const path = formatPath(["models", model]);
     if (found === undefined) yield { path: `${path}.family`, message: `must be one of ${known}` };
-    else if (typeof capabilities === "string" && found.findCapabilities?.(capabilities) === undefined) {
+    else if (typeof capabilities === "string" && table.findCapabilities(found, capabilities) === undefined) {
       yield {
         path: `${path}.capabilities`,
         message: `is not the name of a row of capabilities of ${family}`,
@@ -165,6 +168,31 @@ function* checkFamilies(
   for (const [index, { family }] of options.channels.entries()) {
     if (!families.has(family))
       yield { path: `channels[${index}].family`, message: `must be one of ${known}` };
+  }
+  for (const [name, own] of Object.entries(rows)) {
+    const family = families.get(name);
+    if (family !== undefined) yield* checkRows(family, Object.keys(own), options.models);
+    else yield { path: formatPath(["capabilities", name]), message: `must be one of ${known}` };
+  }
+}
+
+/** Checks the names of rows in the option `capabilities` against each other and against the models. */
+function* checkRows(
+  family: Family,
+  keys: readonly string[],
+  models: LoadedOptions["models"],
+): Iterable<OptionsProblem> {
+  const served = Object.entries(models).flatMap(([model, { family: name, capabilities = model }]) =>
+    name === family.name && typeof capabilities === "string" ? foldCase(toRowName(family, capabilities)) : [],
+  );
+  const rowNames = keys.map((key) => toRowName(family, key));
+  for (const [index, rowName] of rowNames.entries()) {
+    const path = formatPath(["capabilities", family.name, keys[index] ?? ""]);
+    const first = rowNames.indexOf(rowName);
+    if (first !== index) yield { path, message: `names the same models as ${keys[first]}` };
+    // A misspelled name would leave its models unchecked.
+    if (!served.some((model) => overlaps(foldCase(rowName), model)))
+      yield { path, message: `is a row without a model: no model of ${family.name} has such a name` };
   }
 }
 

@@ -5,6 +5,7 @@ import { DEFAULT_HEALTH_POLICY } from "../channels/health-record.js";
 import { describeChannels } from "../channels/status.js";
 import { qwenImage } from "../families/qwen-image/qwen-image.js";
 import { seedream } from "../families/seedream/seedream.js";
+import { createCapabilityTable } from "../models/resolve-model.js";
 import { createSecretMask } from "../redact.js";
 import { ARK_RESPONSE, DASHSCOPE_RESPONSE, refusedConnection } from "../testing/test-gateway.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
@@ -38,6 +39,7 @@ function createBench(respond: (key: string) => Response, options: Partial<Channe
       "image-max": { family: "qwen-image" },
       "image-2.0-pro*": { family: "qwen-image" },
     },
+    capabilities: createCapabilityTable(),
     transport,
     logger: { warn: () => {}, error: () => {} },
     now: () => now,

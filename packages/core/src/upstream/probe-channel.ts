@@ -3,7 +3,7 @@ import type { ChannelHealth } from "../channels/health.js";
 import { GatewayError, invalidRequest, isGatewayError } from "../errors.js";
 import type { AttemptFailure, Capabilities } from "../families/family.js";
 import type { Logger } from "../logger.js";
-import { findCapabilities, type ModelOptions } from "../models/resolve-model.js";
+import type { CapabilityTable, ModelOptions } from "../models/resolve-model.js";
 import type { SecretMask } from "../redact.js";
 import type { ImageRequest, ImageResult, Usage } from "../types.js";
 import type { JsonObject } from "../util/json.js";
@@ -28,6 +28,7 @@ export interface ChannelProbe {
 /** The dependencies of {@link probeChannel}. */
 export interface ChannelProbeParts extends KeyProbeParts {
   readonly models: Readonly<Record<string, ModelOptions>>;
+  readonly capabilities: CapabilityTable;
 }
 
 /**
@@ -42,7 +43,7 @@ export async function probeChannel(
   options: ChannelProbeOptions,
   parts: ChannelProbeParts,
 ): Promise<ChannelProbe> {
-  const request = createProbeRequest(channel, parts.models, options);
+  const request = createProbeRequest(channel, parts, options);
   const keys: KeyProbe[] = [];
   const upstreamModel = channel.toUpstreamModel(request.model) ?? request.model;
   for (const key of channel.keys) keys.push(await probeKey({ channel, key, upstreamModel }, request, parts));
@@ -159,7 +160,7 @@ const PROMPT = "A white circle on a black ground.";
  */
 function createProbeRequest(
   channel: Channel,
-  models: Readonly<Record<string, ModelOptions>>,
+  { models, capabilities: rows }: Pick<ChannelProbeParts, "models" | "capabilities">,
   { model, fields }: ChannelProbeOptions,
 ): ImageRequest {
   const { family } = channel;
@@ -167,7 +168,7 @@ function createProbeRequest(
   const isServed = (name: string): boolean =>
     table.find(name)?.value.family === family.name && channel.toUpstreamModel(name) !== undefined;
   const capabilitiesOf = (name: string): Capabilities | undefined =>
-    findCapabilities(table.find(name)?.value.capabilities, name, family);
+    rows.findCapabilities(family, table.find(name)?.value.capabilities ?? name);
 
   const served = Object.keys(models).filter((name) => !isSeries(name) && isServed(name));
   const name = model ?? served.find((other) => !needsImage(capabilitiesOf(other))) ?? served[0];

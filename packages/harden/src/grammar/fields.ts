@@ -19,7 +19,8 @@ const SEEDREAM_MODELS = [
   "seedream-5-0-lite",
   "doubao-seedream-4-5-251128",
   "ep-1",
-  "poster-5.5",
+  "seedream-5-5-261028",
+  "dola-seedream-5-0-pro-260628",
 ];
 const QWEN_MODELS = [
   QWEN_IMAGE,
@@ -28,6 +29,7 @@ const QWEN_MODELS = [
   "image-max",
   "image-plus",
   "image-edit",
+  "image-3.0",
   "qwen-image-max",
   "other",
 ];
@@ -67,6 +69,7 @@ function drawSeedreamFields(random: Random): Record<string, unknown> {
     ...maybe(random, "optimize_prompt_options", () => ({ mode: "fast" })),
     ...rarely(random, "layer_decomposition", () => chance(random, 0.7)),
     ...rarely(random, pick(random, ["user", "quality", "style", "background", "moderation"]), () => "auto"),
+    ...rarely(random, "background", () => pick(random, ["transparent", "opaque", "blue"])),
     ...rarely(random, "tools", () => [{ type: "web_search", depth: drawInt(random, 0, 9) }]),
     ...rarely(random, "mask", () => "x"),
   };
@@ -148,7 +151,8 @@ function drawPrompt(random: Random): string {
 /** Sizes in pixels near the limits of models, presets in any letter case, and texts like them. */
 function drawImageSize(random: Random, separator: "x" | "*"): string {
   const kind = random();
-  if (kind < 0.25) return pick(random, ["1K", "2K", "3K", "4K", "2k", "5K", "auto", "adaptive", "AUTO"]);
+  if (kind < 0.25)
+    return pick(random, ["1K", "1.5K", "2K", "3K", "4K", "2k", "5K", "auto", "adaptive", "AUTO"]);
   if (kind < 0.35) return pick(random, ["1664*928", "1328*1328", "1328x1328", "928*1664", "1472*1104"]);
   const width = drawSide(random);
   const height = chance(random, 0.3)

@@ -1,3 +1,5 @@
+import { parsePixels } from "../../images/size.js";
+import type { Capabilities } from "../family.js";
 import { createRowFinder } from "../shared.js";
 import { QWEN_IMAGE_MODELS } from "./models.js";
 
@@ -10,7 +12,7 @@ export const REFERENCE_MEDIA_TYPES: ReadonlySet<string> = new Set(
 );
 
 /** Reads the interface's `image-…` as `qwen-image-…`. */
-function toQwenImageRowName(name: string): string {
+export function toQwenImageRowName(name: string): string {
   return name.replace(/^image-/, "qwen-image-");
 }
 
@@ -19,3 +21,23 @@ export const findQwenImageCapabilities = createRowFinder(QWEN_IMAGE_MODELS, {
   toRowName: toQwenImageRowName,
   buildDate: /-\d{4}-\d{2}-\d{2}$/,
 });
+
+/**
+ * The most pixels that an image of this size can have. For any other size, and for none, it is what the row allows;
+ * `undefined` if the row does not say.
+ */
+export function countMaxPixels(
+  size: string | undefined,
+  capabilities: Capabilities | undefined,
+): number | undefined {
+  const sides = parsePixels(size ?? "", "*");
+  if (sides !== undefined) return sides[0] * sides[1];
+  const rules = capabilities?.size;
+  if (rules === undefined || rules === "none") return undefined;
+  const bounds = [
+    rules.list && Math.max(...rules.list.map(([width, height]) => width * height)),
+    rules.totalPixels?.max,
+    rules.side && rules.side.max ** 2,
+  ].filter((bound) => bound !== undefined);
+  return bounds.length === 0 ? undefined : Math.min(...bounds);
+}

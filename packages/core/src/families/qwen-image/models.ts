@@ -18,7 +18,7 @@ const FIVE_SIZES = {
 const NOTE_3_0 =
   "Without `size` the model chooses one. Accepts `enable_thinking` (with `prompt_extend`) and `prompt_extend_mode` " +
   "(`direct`, or `agent` without reference images).";
-const NOTE_2_0 = "The default size is 2048*2048; with a reference image the size follows the last image.";
+const NOTE_2_0 = "The default size is `2048*2048`; with a reference image the size follows the last image.";
 
 /** The models of the family. Only data: `capabilities.ts` finds the rows, `request.ts` applies them. */
 export const QWEN_IMAGE_MODELS: readonly ModelRow[] = [
@@ -62,7 +62,7 @@ export const QWEN_IMAGE_MODELS: readonly ModelRow[] = [
     names: ["qwen-image-max"],
     source: SOURCE,
     checked: "2026-11",
-    note: "The default size is 1664*928.",
+    note: "The default size is `1664*928`.",
     size: FIVE_SIZES,
     references: { max: 3 },
     imagesPerCall: 1,
@@ -71,7 +71,7 @@ export const QWEN_IMAGE_MODELS: readonly ModelRow[] = [
     names: ["qwen-image-plus"],
     source: SOURCE,
     checked: "2026-11",
-    note: "The default size is 1664*928.",
+    note: "The default size is `1664*928`.",
     size: FIVE_SIZES,
     references: { max: 3 },
     imagesPerCall: 1,
@@ -80,7 +80,7 @@ export const QWEN_IMAGE_MODELS: readonly ModelRow[] = [
     names: ["qwen-image-edit-max"],
     source: SOURCE,
     checked: "2026-11",
-    note: "The default size has about 1024*1024 pixels in the aspect ratio of the last reference image.",
+    note: "The default size has about 1024 × 1024 pixels in the aspect ratio of the last reference image.",
     size: SIZES_OF_EDITS,
     references: { min: 1, max: 3 },
     imagesPerCall: 6,
@@ -89,7 +89,7 @@ export const QWEN_IMAGE_MODELS: readonly ModelRow[] = [
     names: ["qwen-image-edit-plus"],
     source: SOURCE,
     checked: "2026-11",
-    note: "The default size has about 1024*1024 pixels in the aspect ratio of the last reference image.",
+    note: "The default size has about 1024 × 1024 pixels in the aspect ratio of the last reference image.",
     size: SIZES_OF_EDITS,
     references: { min: 1, max: 3 },
     imagesPerCall: 6,

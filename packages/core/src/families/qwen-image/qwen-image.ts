@@ -3,7 +3,7 @@ import type { ImageRequest } from "../../types.js";
 import { isJsonObject, type JsonObject } from "../../util/json.js";
 import type { Family, UpstreamCall } from "../family.js";
 import { raiseSeed } from "../fan-out.js";
-import { findQwenImageCapabilities } from "./capabilities.js";
+import { findQwenImageCapabilities, toQwenImageRowName } from "./capabilities.js";
 import { normalizeQwenImage } from "./request.js";
 import { fromQwenImage, toQwenImageFailure } from "./response.js";
 
@@ -15,6 +15,7 @@ export const qwenImage: Family = {
   reportsTokens: false,
   takesImageBytes: true,
   findCapabilities: findQwenImageCapabilities,
+  toRowName: toQwenImageRowName,
   normalize: normalizeQwenImage,
   toUpstream: toQwenImage,
   raiseSeed: raiseQwenImageSeed,

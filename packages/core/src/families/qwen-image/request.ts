@@ -7,7 +7,7 @@ import { parseFields } from "../../util/parse-fields.js";
 import type { Capabilities, NormalizeContext } from "../family.js";
 import { countUpstreamCalls } from "../fan-out.js";
 import { splitOpenAiOnly } from "../shared.js";
-import { MAX_REFERENCES, REFERENCE_MEDIA_TYPES } from "./capabilities.js";
+import { countMaxPixels, MAX_REFERENCES, REFERENCE_MEDIA_TYPES } from "./capabilities.js";
 import {
   type MessagesFields,
   messagesRequestSchema,
@@ -33,6 +33,7 @@ export function normalizeQwenImage(fields: JsonObject, context: NormalizeContext
     images,
     maxImages: upstreamCalls * (parameters.n ?? 1),
     ...(upstreamCalls > 1 && { upstreamCalls }),
+    maxPixels: countMaxPixels(parameters.size, context.capabilities),
     responseFormat: content.responseFormat ?? context.defaultResponseFormat ?? "url",
     stream: false,
     upstreamFields: { input: toInput(content, images), parameters },
@@ -162,7 +163,14 @@ interface QwenImageReference {
 }
 
 /** Top-level fields of the shorthand that have their place in `parameters`. */
-const PARAMETERS = ["watermark", "prompt_extend", "negative_prompt", "seed"] as const;
+const PARAMETERS = [
+  "watermark",
+  "prompt_extend",
+  "prompt_extend_mode",
+  "enable_thinking",
+  "negative_prompt",
+  "seed",
+] as const;
 
 const UNDERSTOOD: ReadonlySet<string> = new Set([
   "prompt",

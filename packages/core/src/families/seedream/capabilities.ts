@@ -14,7 +14,7 @@ export const REFERENCE_MEDIA_TYPES: ReadonlySet<string> = new Set(
 );
 
 /** Removes the prefix of Volcengine Ark (`doubao-`) or BytePlus ModelArk (`dola-`). */
-function toSeedreamRowName(name: string): string {
+export function toSeedreamRowName(name: string): string {
   return name.replace(/^(?:doubao|dola)-/, "");
 }
 

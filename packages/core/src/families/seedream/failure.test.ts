@@ -36,6 +36,12 @@ const rows: readonly (readonly [number, string, UpstreamFailureKind, number, Fai
   [429, "QuotaExceeded", "quota", 429],
   [429, "SetLimitExceeded", "quota", 429],
   [500, "InternalServiceError", "server", 502],
+  [400, "InputImageRiskDetection", "content", 400],
+  [400, "OutputImageSensitiveContentDetected.PolicyViolation", "content", 400],
+  [403, "InputImageSensitiveContentDetected.PrivacyInformation", "content", 403],
+  [451, "InputImageDeepFake", "content", 451],
+  [429, "OutputTextRiskDetection", "content", 429],
+  [500, "OutputImageSensitiveContentDetected.DeepFake", "content", 400],
 ];
 
 const CODES = rows.map(

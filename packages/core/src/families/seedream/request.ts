@@ -1,41 +1,43 @@
 import * as z from "zod/mini";
 import { invalidRequest } from "../../errors.js";
 import { type ReferenceImage, toReferenceImage } from "../../images/reference-image.js";
-import { checkSize, type SizeStyle } from "../../images/size.js";
 import type { ImageRequest } from "../../types.js";
 import { type JsonObject, toPlainNumber } from "../../util/json.js";
 import { parseFields } from "../../util/parse-fields.js";
 import type { Capabilities, NormalizeContext } from "../family.js";
 import { countUpstreamCalls } from "../fan-out.js";
 import { imageList, isReferenceImage, splitOpenAiOnly } from "../shared.js";
-import { countMaxPixels, MAX_IMAGES, MAX_REFERENCES, REFERENCE_MEDIA_TYPES } from "./capabilities.js";
-import { applyImageCount, countLayersOfEach, countMaxImages } from "./sequential-images.js";
-
-/** Sizes by which clients ask for the provider's default. */
-const DEFAULT_SIZES: ReadonlySet<unknown> = new Set(["auto", "adaptive"]);
-
-const SIZE_STYLE: SizeStyle = { separator: "x", param: "size" };
+import { countMaxPixels, MAX_IMAGES, REFERENCE_MEDIA_TYPES } from "./capabilities.js";
+import {
+  checkCounts,
+  checkModelFields,
+  checkReferences,
+  countBatch,
+  readMaxTotal,
+  readSequential,
+  readSize,
+} from "./model-checks.js";
+import { countLayersOfEach, countMaxImages } from "./sequential-images.js";
 
 /** The body of a client of `/v1`, checked and with the rule for `n` applied. */
 export function normalizeSeedream(fields: JsonObject, context: NormalizeContext): ImageRequest {
-  const { known, ignored } = splitOpenAiOnly(fields);
-  const parsed = parseFields(seedreamRequestSchema, known);
-  if (parsed.stream === true && context.operation === "edit") {
-    throw invalidRequest(
-      "stream is not offered for forms: send JSON with image to /v1/images/generations.",
-      "stream",
-    );
-  }
-  checkReferences([parsed.image ?? []].flat().length, context.capabilities);
+  const { capabilities } = context;
+  const { known, ignored } = splitOpenAiOnly(fields, capabilities?.background && ["background"]);
+  const isDecomposed = known["layer_decomposition"] === true;
+  const parsed = parseFields(isDecomposed ? layersRequestSchema : seedreamRequestSchema, known);
+  checkReferences([parsed.image ?? []].flat().length, capabilities);
   const images = readImages(parsed.image);
+  checkModelFields(parsed, images, context);
   const upstreamCalls = parsed.sequential_image_generation ? 1 : countUpstreamCalls(parsed, context);
-  const sequential = upstreamCalls > 1 ? parsed : applyImageCount(parsed.n, parsed);
-  const batch = countMaxImages(sequential, images.length, totalOf(context.capabilities));
-  checkCounts(images.length, batch, parsed, context.capabilities);
-  const layers = countLayersOfEach(parsed.layer_decomposition === true, context);
+  const ofOneCall = upstreamCalls > 1 ? { ...parsed, n: 1 } : parsed;
+  const sequential = readSequential(ofOneCall, capabilities);
+  const batch = countBatch(ofOneCall, sequential, images.length, capabilities);
+  checkCounts(images.length, batch, ofOneCall, capabilities);
+  const layers = countLayersOfEach(isDecomposed, context);
   const responseFormat = parsed.response_format ?? context.defaultResponseFormat;
-  const { n: _n, size: _size, ...upstreamFields } = known;
-  put(upstreamFields, "size", readSize(parsed.size, context.capabilities));
+  const unsent = parsed.prompt === "" ? ["prompt"] : [];
+  const upstreamFields = leaveOut(known, ["n", "size", ...unsent, ...refusedFields(capabilities)]);
+  put(upstreamFields, "size", readSize(parsed, capabilities));
   put(upstreamFields, "sequential_image_generation", sequential.sequential_image_generation);
   put(upstreamFields, "sequential_image_generation_options", sequential.sequential_image_generation_options);
   put(upstreamFields, "image", Array.isArray(parsed.image) ? images : images[0]);
@@ -43,17 +45,27 @@ export function normalizeSeedream(fields: JsonObject, context: NormalizeContext)
   return {
     operation: context.operation,
     model: context.model,
-    prompt: parsed.prompt,
+    prompt: parsed.prompt ?? "",
     images,
     maxImages: upstreamCalls * batch * (1 + layers),
     maxLayers: upstreamCalls * batch * layers,
     ...(upstreamCalls > 1 && { upstreamCalls }),
-    maxPixels: countMaxPixels(parsed.size, context.capabilities),
+    maxPixels: countMaxPixels(parsed.size, capabilities),
     responseFormat: responseFormat ?? "url",
     stream: parsed.stream ?? false,
     upstreamFields,
     ignored,
   };
+}
+
+/** The fields that the provider refuses for this model with any value. They were checked before. */
+function refusedFields({ streaming, sequentialImages }: Capabilities = {}): readonly string[] {
+  return [
+    ...(streaming === false ? ["stream"] : []),
+    ...(sequentialImages === false
+      ? ["sequential_image_generation", "sequential_image_generation_options"]
+      : []),
+  ];
 }
 
 function readImages(image: SeedreamFields["image"]): readonly ReferenceImage[] {
@@ -62,56 +74,9 @@ function readImages(image: SeedreamFields["image"]): readonly ReferenceImage[] {
   return image.map((value, index) => toReferenceImage(value, `image[${index}]`, REFERENCE_MEDIA_TYPES));
 }
 
-/** The size to ask for, if any. */
-function readSize(size: string | undefined, capabilities: Capabilities | undefined): string | undefined {
-  if (size === undefined || DEFAULT_SIZES.has(size)) return undefined;
-  if (capabilities?.size === "none")
-    throw invalidRequest("size is not supported by this model: leave it out.", "size");
-  if (capabilities?.size !== undefined) checkSize(size, capabilities.size, SIZE_STYLE);
-  return size;
-}
-
-/** Checked before the images are read: a request may have tens of thousands. */
-function checkReferences(references: number, capabilities: Capabilities | undefined): void {
-  const maxReferences = capabilities?.references?.max ?? MAX_REFERENCES;
-  const minReferences = capabilities?.references?.min ?? 0;
-  if (references < minReferences) {
-    throw invalidRequest(
-      `image holds ${references} reference images; this model needs ${minReferences}.`,
-      "image",
-    );
-  }
-  if (references > maxReferences) {
-    throw invalidRequest(
-      `image holds ${references} reference images; at most ${maxReferences} are allowed.`,
-      "image",
-    );
-  }
-}
-
-function checkCounts(
-  references: number,
-  maxImages: number,
-  fields: SeedreamFields,
-  capabilities: Capabilities | undefined,
-): void {
-  const explicit = fields.sequential_image_generation_options?.max_images !== undefined;
-  const param = explicit ? "sequential_image_generation_options.max_images" : "n";
-  const most = capabilities?.imagesPerCall ?? MAX_IMAGES;
-  if (maxImages > most) {
-    throw invalidRequest(`${param} asks for ${maxImages} images; at most ${most} are allowed.`, param);
-  }
-  const total = totalOf(capabilities);
-  if (references + maxImages > total) {
-    throw invalidRequest(
-      `${references} reference images and ${maxImages} images to make are more than the ${total} allowed together.`,
-      param,
-    );
-  }
-}
-
-function totalOf(capabilities: Capabilities | undefined): number {
-  return capabilities?.maxReferencesAndImages ?? MAX_IMAGES;
+/** A copy of the fields without these. */
+function leaveOut(fields: JsonObject, names: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
 }
 
 /** Sets a field unless the value is `undefined`. */
@@ -121,7 +86,8 @@ function put(fields: JsonObject, name: string, value: unknown): void {
 
 /** Normalizes a body of the native endpoint. Only the fields that decide the charge are checked; Ark checks the others. */
 export function normalizeNative(fields: JsonObject, context: NormalizeContext): ImageRequest {
-  const parsed = parseFields(nativeRequestSchema, fields);
+  const isDecomposed = fields["layer_decomposition"] === true;
+  const parsed = parseFields(isDecomposed ? nativeLayersSchema : nativeRequestSchema, fields);
   const images = [parsed.image].flat().filter(isReferenceImage);
   // A model without this field refuses it; the client gets the provider's own words.
   const isRefused = context.capabilities?.sequentialImages === false;
@@ -134,18 +100,18 @@ export function normalizeNative(fields: JsonObject, context: NormalizeContext): 
       },
     },
     images.length,
-    totalOf(context.capabilities),
+    readMaxTotal(context.capabilities),
   );
   if (batch > most) {
     const param = "sequential_image_generation_options.max_images";
     throw invalidRequest(`${param} asks for ${batch} images; at most ${most} are allowed.`, param);
   }
-  const layers = countLayersOfEach(parsed.layer_decomposition === true, context);
+  const layers = countLayersOfEach(isDecomposed, context);
   const { n, ...upstreamFields } = fields;
   return {
     operation: "native",
     model: context.model,
-    prompt: parsed.prompt,
+    prompt: parsed.prompt ?? "",
     images,
     maxImages: batch * (1 + layers),
     maxLayers: batch * layers,
@@ -184,6 +150,7 @@ const seedreamRequestSchema = z.object({
   size: z.optional(string),
   response_format: z.optional(z.enum(["url", "b64_json"], 'must be "url" or "b64_json"')),
   output_format: z.optional(string),
+  background: z.optional(string),
   watermark: z.optional(boolean),
   image: z.optional(imageList),
   seed: z.optional(wholeNumber),
@@ -197,6 +164,9 @@ const seedreamRequestSchema = z.object({
   optimize_prompt_options: z.optional(plain(z.looseObject({}, 'must be an object such as {"mode": "fast"}'))),
 });
 
+/** With layers, the prompt may be absent or empty. */
+const layersRequestSchema = z.extend(seedreamRequestSchema, { prompt: z.optional(string) });
+
 /** The fields that the native endpoint interprets; `null` is forwarded like any other value. */
 const nativeRequestSchema = z.object({
   prompt,
@@ -209,6 +179,8 @@ const nativeRequestSchema = z.object({
   stream: z.nullish(boolean),
   layer_decomposition: z.nullish(boolean),
 });
+
+const nativeLayersSchema = z.extend(nativeRequestSchema, { prompt: z.nullish(string) });
 
 /** The interpreted fields after the check. */
 type SeedreamFields = z.output<typeof seedreamRequestSchema>;

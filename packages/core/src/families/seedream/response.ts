@@ -103,13 +103,17 @@ const CODES = createCodeTable(
   [{ kind: "server" }, "InternalServiceError"],
 );
 
+/** Codes that contain one of these words are refusals of the content, such as `InputImageRiskDetection`. */
+const CONTENT_CODE = /RiskDetection|PolicyViolation|PrivacyInformation|DeepFake/;
+
 /** An error response of Ark: `{"error":{"code","message","param","type"}}`; some 404s are empty. */
 export function toSeedreamFailure(status: number, body: JsonObject | undefined): UpstreamFailure {
   const error = isJsonObject(body?.["error"]) ? body["error"] : {};
   const code = readText(error["code"]);
   const message = readText(error["message"]);
+  const isContent = code !== undefined && CONTENT_CODE.test(code);
   return {
-    ...classifyFailure(CODES, status, code),
+    ...(isContent ? { kind: "content" } : classifyFailure(CODES, status, code)),
     code,
     message,
     param: readText(error["param"]),

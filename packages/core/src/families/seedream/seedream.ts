@@ -2,7 +2,7 @@ import { toJsonBody } from "../../images/json-body.js";
 import type { ImageRequest } from "../../types.js";
 import type { Family, UpstreamCall } from "../family.js";
 import { raiseSeed } from "../fan-out.js";
-import { findSeedreamCapabilities } from "./capabilities.js";
+import { findSeedreamCapabilities, toSeedreamRowName } from "./capabilities.js";
 import { normalizeNative, normalizeSeedream } from "./request.js";
 import { fromSeedream, SEEDREAM_RESPONSE, toSeedreamFailure } from "./response.js";
 import { readSeedreamStream } from "./stream.js";
@@ -25,6 +25,7 @@ export const seedream: Family = {
     optimize_prompt_options: "object",
   },
   findCapabilities: findSeedreamCapabilities,
+  toRowName: toSeedreamRowName,
   normalize: (fields, context) =>
     context.operation === "native" ? normalizeNative(fields, context) : normalizeSeedream(fields, context),
   toUpstream: toSeedream,

@@ -12,8 +12,8 @@ export interface SequentialFields {
 
 /**
  * The rule for `n`: if it is above 1, sets `sequential_image_generation` to `auto` and `max_images` to `n`, each only if
- * the client did not set that field. If the client sent `disabled`, nothing is added. `checkCounts` in request.ts checks
- * the limits, which are in capabilities.ts.
+ * the client did not set that field. If the client sent `disabled`, nothing is added. `model-checks.ts` checks the
+ * limits.
  */
 export function applyImageCount(n: number | undefined, explicit: SequentialFields): SequentialFields {
   if (n === undefined || n <= 1 || explicit.sequential_image_generation === "disabled") return explicit;

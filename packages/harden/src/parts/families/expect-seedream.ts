@@ -36,21 +36,33 @@ export function expectSeedream(
   const { fields, operation } = input;
   if (operation === "native") return expectNative(input, limits);
   if ("mask" in fields || !isValid(fields)) return undefined;
-  if (fields["stream"] === true && operation === "edit") return undefined;
+  if (fields["stream"] === true && (operation === "edit" || limits?.streaming === false)) return undefined;
   const references = [fields["image"] ?? []].flat();
   const images = references.map((value) => expectReference(value, MEDIA_TYPES));
-  if (images.length > MAX_REFERENCES || !images.every((image) => image !== undefined)) return undefined;
-  const batch = expectBatch(fields);
+  const maxReferences = limits?.references?.max ?? MAX_REFERENCES;
+  if (images.length > maxReferences || !images.every((image) => image !== undefined)) return undefined;
+  if (!fitsModel(fields, images, limits ?? {})) return undefined;
+  const isSingle = limits?.sequentialImages === false;
+  if (isSingle && !asksForOneImage(fields)) return undefined;
+  const batch = isSingle ? {} : expectBatch(fields);
   const maxImages = countBatch(batch, images.length);
   if (maxImages > MAX_IMAGES || maxImages + images.length > MAX_IMAGES) return undefined;
   const { size, n: _n, ...rest } = fields;
-  const asksForSize = isString(size) && size !== "auto" && size !== "adaptive";
-  if (asksForSize && limits?.size !== undefined && !isAllowedSize(size, limits.size, "x")) return undefined;
+  const asksForSize =
+    isString(size) && size !== "adaptive" && (size !== "auto" || takesAutoSize(fields, limits));
   const responseFormat = isString(fields["response_format"])
     ? fields["response_format"]
     : input.defaultResponseFormat;
-  const ignored = Object.keys(fields).filter((name) => OPENAI_ONLY.has(name));
-  const forwarded = Object.entries(rest).filter(([name]) => !ignored.includes(name));
+  const ignored = Object.keys(fields).filter(
+    (name) => OPENAI_ONLY.has(name) && !(name === "background" && limits?.background !== undefined),
+  );
+  const unsent = new Set([
+    ...ignored,
+    ...(fields["prompt"] === "" ? ["prompt"] : []),
+    ...(limits?.streaming === false ? ["stream"] : []),
+    ...(isSingle ? ["sequential_image_generation", "sequential_image_generation_options"] : []),
+  ]);
+  const forwarded = Object.entries(rest).filter(([name]) => !unsent.has(name));
   return {
     upstreamFields: {
       ...Object.fromEntries(forwarded),
@@ -67,13 +79,58 @@ export function expectSeedream(
   };
 }
 
+/** Whether the fields ask a model for one image, which cannot make several in one call. */
+function asksForOneImage(fields: FieldsCase["fields"]): boolean {
+  const { n, sequential_image_generation: mode, sequential_image_generation_options: options } = fields;
+  if (mode !== undefined) return mode === "disabled";
+  const max = toRecord(options)["max_images"] ?? 1;
+  return typeof max === "number" && max <= 1 && (typeof n !== "number" || n <= 1);
+}
+
+/** With layers, some models choose the size themselves if the client sends `auto`. */
+function takesAutoSize(fields: FieldsCase["fields"], limits: Capabilities | undefined): boolean {
+  const layers = limits?.layers;
+  return (
+    fields["layer_decomposition"] === true &&
+    typeof layers === "object" &&
+    (layers.sizes?.includes("auto") ?? false)
+  );
+}
+
+/** Whether the values that the model's row is about are among those that it states. */
+function fitsModel(
+  fields: FieldsCase["fields"],
+  images: readonly string[],
+  { size: sizes, layers, background, outputFormats }: Capabilities,
+): boolean {
+  const { size, output_format: format } = fields;
+  const asksForLayers = fields["layer_decomposition"] === true;
+  if (asksForLayers && layers === "none") return false;
+  const rules = asksForLayers && typeof layers === "object" ? layers : undefined;
+  if (rules !== undefined && (images.length !== 1 || /^data:image\/hei[cf];/.test(images[0] ?? "")))
+    return false;
+  if (isString(size) && size !== "auto" && size !== "adaptive") {
+    if (rules?.sizes !== undefined) {
+      if (!rules.sizes.some((other) => other.toUpperCase() === size.toUpperCase())) return false;
+    } else if (sizes !== undefined && !isAllowedSize(size, sizes, "x")) return false;
+  }
+  if (isString(format) && !(outputFormats?.includes(format.toLowerCase()) ?? true)) return false;
+  const wish = fields["background"];
+  if (wish === undefined || background === undefined) return true;
+  if (!isString(wish) || !background.values.includes(wish)) return false;
+  if (wish !== "transparent") return true;
+  const hasPng = images.some((image) => !image.startsWith("data:") || image.startsWith("data:image/png;"));
+  const isJpeg = isString(format) && format.toLowerCase() === "jpeg";
+  return !asksForLayers && !isJpeg && (hasPng || background.transparentNeedsPng !== true);
+}
+
 /** The native endpoint forwards everything but `n` as it came. */
 function expectNative({ fields }: FieldsCase, limits: Capabilities | undefined): ExpectedRequest | undefined {
   const { n, ...upstreamFields } = fields;
   const { prompt, sequential_image_generation: mode, sequential_image_generation_options: options } = fields;
   const max = toRecord(options)["max_images"];
   const isUsable =
-    isFilled(prompt) &&
+    (fields["layer_decomposition"] === true ? isAbsentOr(prompt ?? undefined, isString) : isFilled(prompt)) &&
     (mode === undefined || mode === null || mode === "auto" || mode === "disabled") &&
     (options === undefined || options === null || isObject(options)) &&
     (max === undefined || max === null || (isInteger(max) && max >= 1)) &&
@@ -82,7 +139,8 @@ function expectNative({ fields }: FieldsCase, limits: Capabilities | undefined):
   if (!isUsable) return undefined;
   const images = [fields["image"]].flat().filter((image) => typeof image === "string");
   const maxImages = mode === "auto" ? (max ?? Math.max(1, MAX_IMAGES - images.length)) : 1;
-  if (maxImages > (limits?.imagesPerCall ?? MAX_IMAGES)) return undefined;
+  const most = limits?.sequentialImages === false ? MAX_IMAGES : (limits?.imagesPerCall ?? MAX_IMAGES);
+  if (maxImages > most) return undefined;
   return {
     upstreamFields,
     images,
@@ -117,7 +175,9 @@ function countBatch(batch: Readonly<Record<string, unknown>>, references: number
 function isValid(fields: FieldsCase["fields"]): boolean {
   const max = toRecord(fields["sequential_image_generation_options"])["max_images"];
   return (
-    isFilled(fields["prompt"]) &&
+    (fields["layer_decomposition"] === true
+      ? isAbsentOr(fields["prompt"], isString)
+      : isFilled(fields["prompt"])) &&
     isAbsentOr(fields["n"], isInteger) &&
     ["size", "output_format"].every((name) => isAbsentOr(fields[name], isString)) &&
     isAbsentOr(fields["response_format"], (value) => value === "url" || value === "b64_json") &&

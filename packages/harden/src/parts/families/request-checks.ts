@@ -245,10 +245,9 @@ function findBrokenForwarding(
   const sent: unknown = typeof body === "string" ? JSON.parse(body) : undefined;
   const written: unknown = JSON.parse(JSON.stringify({ model: UPSTREAM_MODEL, ...upstreamFields }));
   if (!isAlike(sent, written)) return "a call carries the fields as JSON";
-  const again = normalize(
-    families,
-    deepFreeze({ ...input, fields: { prompt: request.prompt, ...upstreamFields } }),
-  );
+  // With layers, a request may have no prompt.
+  const prompt = request.prompt === "" ? {} : { prompt: request.prompt };
+  const again = normalize(families, deepFreeze({ ...input, fields: { ...prompt, ...upstreamFields } }));
   if (!("request" in again) || again.request === undefined)
     return "what is forwarded is a valid request itself";
   return isAlike(again.request.upstreamFields, upstreamFields) && isAlike(again.request.images, images)
