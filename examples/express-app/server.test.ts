@@ -24,7 +24,7 @@ const OPERATOR_KEY = "operator-canary-7be21c50";
 let emulator: Emulator;
 let providers: EmulatorServer;
 beforeAll(async () => {
-  emulator = createEmulator({ pictures: "tiny" });
+  emulator = createEmulator({ images: "tiny" });
   providers = await emulator.listen();
 });
 afterAll(() => providers.close());

@@ -16,7 +16,7 @@ import { CALLER_KEY, QWEN_IMAGE, SEEDREAM, startGateway } from "./support/test-g
 import { useProviders } from "./support/use-providers.js";
 
 // Full-size images, because the tests check their sizes.
-const providers = useProviders({ pictures: "full" });
+const providers = useProviders({ images: "full" });
 
 /** The official client, which calls a gateway in an Express app over a socket. */
 async function connect(options: ClientOptions = {}) {

@@ -227,7 +227,7 @@ export const charge: Charge = calculateCharge({
   details: { pricing_mode: "per-request", model_price: "0.04" },
   usage: { generated_images: 4 },
 });
-export const emulator: Emulator = createEmulator({ pictures: "tiny" });
+export const emulator: Emulator = createEmulator({ images: "tiny" });
 export const ledger: SqliteLedger = createSqliteLedger({ path: ":memory:" });
 export const admission = createRedisAdmissionStore({ client: new Redis(), whenAway: { limits: "open" } });
 export const response: Promise<Response> = gateway.fetch(new Request("http://localhost/"));

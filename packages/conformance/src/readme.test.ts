@@ -17,7 +17,7 @@ import { readText } from "./support/workspace.js";
  */
 
 const KEY = "caller-canary-40fe2b97";
-const providers = useProviders({ pictures: "tiny" });
+const providers = useProviders({ images: "tiny" });
 
 let folder: string;
 let tarballs: readonly string[];

@@ -7,7 +7,7 @@ const { version }: { version: string } = createRequire(import.meta.url)("../pack
 process.exitCode = await runCommand(process.argv.slice(2), {
   version,
   write: (text) => process.stdout.write(text),
-  complain: (text) => process.stderr.write(text),
+  writeError: (text) => process.stderr.write(text),
   untilStopped: () =>
     new Promise((resolve) => {
       process.once("SIGINT", () => resolve());

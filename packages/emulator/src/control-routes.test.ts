@@ -53,9 +53,9 @@ describe("control over HTTP", () => {
     ["a wrong field of a group", '{"body":{"chunkBytes":[0]}}', 'body.chunkBytes\\" must be a list of'],
     ["too much", `"${"x".repeat(1024 * 1024)}"`, "at most 1 MiB"],
   ])("refuses %s with a clear 400", async (_name, body, message) => {
-    const answer = await control(createEmulator(), "POST", "faults", body);
-    expect(answer.status).toBe(400);
-    expect(answer.text).toContain(message);
+    const response = await control(createEmulator(), "POST", "faults", body);
+    expect(response.status).toBe(400);
+    expect(response.text).toContain(message);
   });
 
   it("lists and removes the requests, exactly as they were sent", async () => {
@@ -77,7 +77,7 @@ describe("control over HTTP", () => {
     expect(emulator.requests).toEqual([]);
   });
 
-  it("lists bodies however deep or broken they are", async () => {
+  it("lists deep and broken bodies", async () => {
     const emulator = createEmulator();
     const headers = { authorization: "Bearer k" };
     const url = "http://emulator.test/api/v3/images/generations";

@@ -1,12 +1,12 @@
 import { checkFault } from "./faults/check-fault.js";
 import type { Fault } from "./faults/fault.js";
-import { jsonResponse } from "./http/json-response.js";
 import { readLimited } from "./http/read-limited.js";
+import { jsonResponse } from "./http/responses.js";
 import { parseJson } from "./json.js";
 import type { RecordedRequest } from "./recorder.js";
 import type { Services } from "./services.js";
 
-/** What belongs to the emulator itself. Neither provider has such a path. */
+/** The paths of the emulator itself. Neither provider has a path like this. */
 export const controlPath = "/_emulator/";
 
 const maxBodyBytes = 1024 * 1024;
@@ -18,23 +18,24 @@ const handlers: Readonly<Record<string, ControlHandler>> = {
   "POST /_emulator/faults": addFaults,
   "DELETE /_emulator/faults": (_request, { faults }) => {
     faults.clear();
-    return done();
+    return noContent();
   },
   "GET /_emulator/requests": (_request, { recorder }) => listRequests(recorder.requests),
   "DELETE /_emulator/requests": (_request, { recorder }) => {
     recorder.clear();
-    return done();
+    return noContent();
   },
 };
 
 /** Faults and recorded requests over HTTP, for tests that run in another process. */
-export async function answerControl(request: Request, services: Services): Promise<Response> {
+export async function handleControl(request: Request, services: Services): Promise<Response> {
   const { pathname } = new URL(request.url);
   const handler = handlers[`${request.method} ${pathname}`];
   if (handler !== undefined) return handler(request, services);
   const known = Object.keys(handlers);
   const methods = known.filter((route) => route.endsWith(` ${pathname}`)).map((route) => route.split(" ")[0]);
-  if (methods.length === 0) return jsonResponse({ message: `Unknown. There are: ${known.join(", ")}.` }, 404);
+  if (methods.length === 0)
+    return jsonResponse({ message: `Unknown path. Known are: ${known.join(", ")}.` }, 404);
   return jsonResponse({ message: `Use ${methods.join(", ")}.` }, 405, { allow: methods.join(", ") });
 }
 
@@ -54,7 +55,7 @@ async function addFaults(request: Request, { faults }: Services): Promise<Respon
   return jsonResponse(faults.active, 201);
 }
 
-/** The bodies are put in as they came, so that no depth of theirs can overflow the serializer. */
+/** Bodies are inserted as they were sent, because deeply nested JSON would overflow `JSON.stringify`. */
 function listRequests(requests: readonly RecordedRequest[]): Response {
   const entries = requests.map(({ body, bodyText, ...rest }) => {
     const head = JSON.stringify({ ...rest, bodyText }).slice(0, -1);
@@ -65,6 +66,6 @@ function listRequests(requests: readonly RecordedRequest[]): Response {
   });
 }
 
-function done(): Response {
+function noContent(): Response {
   return new Response(null, { status: 204 });
 }

@@ -8,24 +8,25 @@ import { createServices } from "./services.js";
 /** Both providers on this machine. */
 export interface Emulator {
   /**
-   * Answers a request as the provider would, by its path: `/api/v3/images/generations` (Ark),
+   * Responds to a request like the provider, by its path: `/api/v3/images/generations` (Ark),
    * `/api/v1/services/aigc/multimodal-generation/generation` (DashScope), result links, `/_emulator/…`.
-   * Takes what the global `fetch` takes, so it can stand in its place.
+   * It has the arguments of the global `fetch`, so it can replace it.
    */
   fetch(input: Request | URL | string, init?: RequestInit): Promise<Response>;
   /** Serves `fetch` on a port of this machine. */
   listen(options?: ListenOptions): Promise<EmulatorServer>;
   readonly faults: FaultControl;
-  /** The latest requests, oldest first: at most 1000 of them and 128 MiB. Keys are recorded as sent. */
+  /** The latest requests, oldest first: at most 1000, and at most 128 MiB. Keys are recorded as sent. */
   readonly requests: readonly RecordedRequest[];
-  /** Forgets faults, recorded requests and result links. */
+  /** Removes all faults, recorded requests and result links. */
   reset(): void;
 }
 
 /**
- * Creates an emulator of Volcengine Ark and Alibaba Cloud DashScope. Nothing is opened, read or loaded
- * before its first use.
+ * Creates an emulator of Volcengine Ark and Alibaba Cloud DashScope. It opens, reads and loads nothing before its first
+ * use.
  *
+ * @throws TypeError if an option has an old name.
  * @example
  * ```ts
  * import { createEmulator } from "@calotype/emulator";

@@ -1,12 +1,9 @@
 export type { ArkErrorCode } from "./ark/error-codes.js";
 export type { DashscopeErrorCode } from "./dashscope/error-codes.js";
 export { createEmulator, type Emulator } from "./emulator.js";
-export type { Amount } from "./faults/amount.js";
-export type { BodyFault } from "./faults/body-fault.js";
-export type { FailedImage, Fault, FaultCode } from "./faults/fault.js";
+export type { Amount, BodyFault, FailedImage, Fault, FaultCode, StreamFault } from "./faults/fault.js";
 export type { FaultControl } from "./faults/fault-control.js";
-export type { StreamFault } from "./faults/stream-fault.js";
 export type { EmulatorOptions } from "./options.js";
 export type { ProviderName } from "./provider-name.js";
 export type { RecordedRequest } from "./recorder.js";
-export type { AnsweredRequest, EmulatorServer, ListenOptions } from "./server.js";
+export type { EmulatorServer, FinishedRequest, ListenOptions } from "./server.js";

@@ -14,7 +14,7 @@ afterEach(() => {
 });
 
 function intercept(options: EmulatorOptions = {}, handlerOptions?: MswHandlerOptions): Emulator {
-  const emulator = createEmulator({ pictures: "tiny", ...options });
+  const emulator = createEmulator({ images: "tiny", ...options });
   const server = setupServer(...toMswHandlers(emulator, handlerOptions));
   server.listen({ onUnhandledFrame: "error" });
   servers.push(server);
@@ -35,19 +35,19 @@ describe("handlers for msw", () => {
     "https://ark.cn-beijing.volces.com",
     "https://ark.ap-southeast.bytepluses.com",
     "https://ark.eu-west.bytepluses.com",
-  ])("answer for Ark at %s, and serve its links", async (origin) => {
+  ])("respond for Ark at %s, and serve its links", async (origin) => {
     intercept();
     const response = await fetch(`${origin}/api/v3/images/generations`, arkInit());
     const { data } = (await response.json()) as ArkBody;
     const url = data[0]?.url ?? "";
     expect(new URL(url).origin).toBe(origin);
-    const picture = await fetch(url);
-    expect(picture.headers.get("content-type")).toBe("image/jpeg");
-    expect((await picture.arrayBuffer()).byteLength).toBeGreaterThan(100);
+    const image = await fetch(url);
+    expect(image.headers.get("content-type")).toBe("image/jpeg");
+    expect((await image.arrayBuffer()).byteLength).toBeGreaterThan(100);
   });
 
   it.each(["https://dashscope.aliyuncs.com", "https://dashscope-intl.aliyuncs.com"])(
-    "answer for DashScope at %s, and serve its links",
+    "respond for DashScope at %s, and serve its links",
     async (origin) => {
       intercept();
       const { output } = (await (await askDashscope(origin)).json()) as DashscopeBody;
@@ -57,7 +57,7 @@ describe("handlers for msw", () => {
     },
   );
 
-  it("let no other path of the providers out", async () => {
+  it("intercept all other paths of the providers", async () => {
     const emulator = intercept();
     const response = await fetch("https://dashscope.aliyuncs.com/api/v1/tasks/5");
     expect(response.status).toBe(404);
@@ -76,7 +76,7 @@ describe("handlers for msw", () => {
     expect(emulator.requests).toEqual([]);
   });
 
-  it("answer for further origins, the one of the links too", async () => {
+  it("respond for further origins, including the origin of the links", async () => {
     const origin = "https://images.example.com:8443";
     intercept({ origin }, { origins: [`${origin}/`, "https://proxy.example.com"] });
     const response = await fetch("https://proxy.example.com/api/v3/images/generations", arkInit());
@@ -88,9 +88,9 @@ describe("handlers for msw", () => {
   it("take one provider's link as the other's reference image", async () => {
     intercept();
     const { data } = (await (await fetch(arkUrl, arkInit({ size: "2048x4096" }))).json()) as ArkBody;
-    const answer = await askDashscope("https://dashscope.aliyuncs.com", [data[0]?.url ?? ""]);
-    // The ratio of a placeholder, which stands for links to anywhere else, would be 1.
-    expect(((await answer.json()) as DashscopeBody).usage).toMatchObject({
+    const response = await askDashscope("https://dashscope.aliyuncs.com", [data[0]?.url ?? ""]);
+    // The ratio of a placeholder, which replaces images of other hosts, would be 1.
+    expect(((await response.json()) as DashscopeBody).usage).toMatchObject({
       output_width: 1440,
       output_height: 2896,
     });
@@ -130,7 +130,7 @@ describe("faults through msw", () => {
     expect(error).toMatchObject({ message: "terminated" });
   });
 
-  it("hang until the client leaves", async () => {
+  it("hang until the client disconnects", async () => {
     const emulator = intercept();
     emulator.faults.add({ hang: true, times: 1 });
     await expect(fetch(arkUrl, { ...arkInit(), signal: AbortSignal.timeout(50) })).rejects.toThrow("timeout");

@@ -6,24 +6,24 @@ export type { HttpHandler } from "msw";
 
 export interface MswHandlerOptions {
   /**
-   * Further origins to answer for, such as `https://images.example.com`: a proxy before the providers, or the
-   * `origin` that the emulator was given for its links.
+   * Further origins that the handlers respond for, such as `https://images.example.com`: that of a proxy in front of
+   * the providers, or the `origin` in the options of the emulator.
    */
   origins?: readonly string[];
 }
 
-/** Every region of both providers, at home and abroad. */
+/** The hosts of all regions of both providers. */
 const providerHost =
   /^(?:ark\.[a-z0-9-]+\.(?:volces|bytepluses)\.com|dashscope(?:-[a-z0-9]+)*\.aliyuncs\.com)$/;
 
 /**
- * Answers the providers' real addresses in tests with msw: `https://ark.<region>.volces.com`,
- * `https://ark.<region>.bytepluses.com`, `https://dashscope.aliyuncs.com`, `https://dashscope-intl.aliyuncs.com`
- * and its like. No request to these hosts leaves the process, whatever its path: handlers of your own for other
- * APIs there go before these. Result links point to the host that was asked, so they are served as well.
+ * Returns handlers for msw that respond for the providers' real hosts: `https://ark.<region>.volces.com`,
+ * `https://ark.<region>.bytepluses.com`, `https://dashscope.aliyuncs.com`, and `https://dashscope-intl.aliyuncs.com`
+ * and other regions. No request to these hosts leaves the process, whatever its path. So put your own handlers for
+ * their other APIs before these. Result links have the host of the request, and the handlers serve them too.
  *
- * msw sees the global `fetch` and `node:http`. It sees neither `undici.request` nor a `fetch` that somebody kept
- * before it listens.
+ * msw intercepts the global `fetch` and `node:http`. It does not intercept `undici.request`, or a `fetch` that was
+ * stored in a variable before msw started.
  *
  * @example
  * ```ts
@@ -31,7 +31,7 @@ const providerHost =
  * import { toMswHandlers } from "@calotype/emulator/msw";
  * import { setupServer } from "msw/node";
  *
- * const emulator = createEmulator({ pictures: "tiny" });
+ * const emulator = createEmulator({ images: "tiny" });
  * const server = setupServer(...toMswHandlers(emulator));
  * server.listen({ onUnhandledFrame: "error" });
  *
@@ -50,18 +50,18 @@ export function toMswHandlers(emulator: Emulator, options: MswHandlerOptions = {
     const { protocol, hostname, origin } = new URL(request.url);
     return origins.has(origin) || (protocol === "https:" && providerHost.test(hostname));
   };
-  return [http.all(isOurs, ({ request }) => answer(emulator, request))];
+  return [http.all(isOurs, ({ request }) => respond(emulator, request))];
 }
 
-async function answer(emulator: Emulator, request: Request): Promise<Response> {
+async function respond(emulator: Emulator, request: Request): Promise<Response> {
   try {
     const response = await emulator.fetch(request);
-    // Without it msw ends a body by closing its connection, and one that is cut off would look whole.
+    // Without this header msw ends a body by closing the connection, so a body that was cut off would look complete.
     if (response.body !== null && !response.headers.has("content-length"))
       response.headers.set("transfer-encoding", "chunked");
     return response;
   } catch (error) {
-    // What rejects is a 500 to msw; this is its name for a connection that broke.
+    // msw turns a rejection into a 500. `Response.error()` is its way to break the connection.
     if (isConnectionCut(error) || request.signal.aborted) return Response.error();
     throw error;
   }

@@ -1,47 +1,49 @@
 import { randomInt } from "node:crypto";
 
-/** How an emulator behaves. Every field has a default, so `createEmulator()` works. */
+/** Options of an emulator. Each has a default. */
 export interface EmulatorOptions {
-  /** Milliseconds since the epoch, by default `Date.now`. `created` and the expiry of links follow it. */
+  /** Returns milliseconds since the epoch. Default `Date.now`. Sets `created` and the expiry of links. */
   now?: () => number;
   /**
-   * `full` (default) draws pictures of exactly the asked size. `tiny` answers with a small picture of about
-   * the same shape, for load tests: `size` and `usage` still report what was asked.
+   * `full` (default): images have exactly the requested size. `tiny`: images are small and have about the requested
+   * shape, for load tests; `size` and `usage` still report the requested size.
    */
-  pictures?: "full" | "tiny";
-  /** How long a result link is served, in seconds. Default 86400, as with both providers. */
+  images?: "full" | "tiny";
+  /** How long a result link is valid, in seconds. Default 86400, as with both providers. */
   linkTtlSeconds?: number;
   /** The accepted Ark keys. Absent: any non-empty Bearer key. */
   arkApiKeys?: readonly string[];
   /** The accepted DashScope keys. Absent: any non-empty Bearer key. */
   dashscopeApiKeys?: readonly string[];
-  /** Ark endpoint ids (`ep-…`) and the model id that each of them serves. */
+  /** Ark endpoint ids (`ep-…`), each with the name of its model. */
   arkEndpoints?: Readonly<Record<string, string>>;
-  /** Simulated drawing time per image, in milliseconds. Default 0. The real models take 19 to 60 seconds. */
+  /** The time that an image takes, in milliseconds. Default 0. The real models take 19 to 60 seconds. */
   millisecondsPerImage?: number;
-  /** Everything random is drawn from it: ids, picture seeds, the probability of faults. Default: a new one each time. */
+  /** Determines all random values: ids, the seeds of images, the probability of faults. Default: a random seed. */
   seed?: number;
   /**
-   * The origin of result links when `fetch` is used without `listen`, such as `http://localhost:3000`.
-   * Default: the origin of the request itself, so that the same `fetch` also serves the links.
+   * The origin of result links if `fetch` is used without `listen`, such as `http://localhost:3000`. Default: the origin
+   * of the request, so that the same `fetch` also serves the links.
    */
   origin?: string;
 }
 
-/** The options with their defaults applied. */
+/** The options with their defaults. */
 export interface Settings extends EmulatorOptions {
   readonly now: () => number;
-  readonly pictures: "full" | "tiny";
+  readonly images: "full" | "tiny";
   readonly linkTtlSeconds: number;
   readonly arkEndpoints: Readonly<Record<string, string>>;
   readonly millisecondsPerImage: number;
   readonly seed: number;
 }
 
+/** Throws a `TypeError` if an option has an old name. */
 export function applyDefaults(options: EmulatorOptions): Settings {
+  if ("pictures" in options) throw new TypeError('The option "pictures" is now called "images".');
   return {
     now: Date.now,
-    pictures: "full",
+    images: "full",
     linkTtlSeconds: 86_400,
     arkEndpoints: {},
     millisecondsPerImage: 0,

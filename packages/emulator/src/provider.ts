@@ -4,35 +4,34 @@ import type { ProviderName } from "./provider-name.js";
 import type { Refusal } from "./refusal.js";
 import type { Services } from "./services.js";
 
-/** A request whose key was accepted and whose body is a JSON object. */
+/** A request with an accepted key and a JSON object as its body. */
 export interface ProviderCall {
   readonly requestId: string;
-  /** Where result links point. */
+  /** The origin of result links. */
   readonly origin: string;
   /**
-   * For its headers and its `signal`, which is aborted when the client leaves. Keep the request, not the signal
-   * alone: once a request is garbage, Node no longer tells its signal.
+   * For its headers and its `signal`, which is aborted when the client disconnects. Keep the request, not only the
+   * signal: a request that was garbage collected no longer aborts its signal.
    */
   readonly request: Request;
   readonly body: JsonObject;
-  /** The flaws that the answer is to have. */
   readonly fault: Fault;
 }
 
-/** What differs between the two providers. The path of a request is the same: `answer-call.ts`. */
+/** What differs between the providers. `handle-call.ts` handles a request in the same way for both. */
 export interface Provider {
   readonly name: ProviderName;
-  /** Where the API lives, for requests that miss the one path it has. */
+  /** All paths of the API begin with this path. */
   readonly basePath: string;
   readonly generationPath: string;
-  /** The header with the time that the answer took, where the provider sends one. */
+  /** The header with the milliseconds until the response, if the provider sends one. */
   readonly costTimeHeader?: string;
   readonly wrongKey: () => Refusal;
   readonly bodyTooLarge: () => Refusal;
   readonly bodyNotJson: () => Refusal;
   createRequestId(services: Services): string;
   acceptedKeys(services: Services): readonly string[] | undefined;
-  /** The code of a fault that names only a status. */
+  /** The code for a fault that has only a status. */
   codeForStatus(status: number): string;
   renderRefusal(refusal: Refusal, requestId: string): Response;
   renderNotFound(requestId: string): Response;

@@ -1,7 +1,7 @@
-/** Draws numbers from 0 (inclusive) to 1 (exclusive). */
+/** Returns random numbers from 0 (inclusive) to 1 (exclusive). */
 export type Random = () => number;
 
-/** A reproducible source of numbers (mulberry32): the same seed draws the same sequence. */
+/** Reproducible random numbers (mulberry32): the same seed gives the same sequence. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   return () => {
@@ -12,7 +12,7 @@ export function createRandom(seed: number): Random {
   };
 }
 
-/** A 32-bit hash (FNV-1a) by which equal texts give equal pictures. */
+/** A 32-bit hash (FNV-1a). Equal strings give equal images. */
 export function hashText(text: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index += 1) {

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { createEmulator } from "./emulator.js";
 import { askArk, askDashscope, download } from "./test-support/ask.js";
 
-it("records calls, downloads and lost requests, in the order they came", async () => {
+it("records calls, downloads and requests to unknown paths, in order", async () => {
   const emulator = createEmulator();
   const { requests } = emulator;
   const { body } = await askArk(emulator);

@@ -1,23 +1,24 @@
 import type { ProviderName } from "./provider-name.js";
+import type { Services } from "./services.js";
 
-/** One request as it arrived, whether it was answered, refused or left hanging. */
+/** A request as it was received, whatever became of it. */
 export interface RecordedRequest {
-  /** What it asked for: an image from a provider, the picture behind a result link, or nothing the providers know. */
+  /** The provider whose images were requested, `link` for the image of a result link, `unknown` for other paths. */
   readonly route: ProviderName | "link" | "unknown";
   readonly method: string;
   readonly url: string;
-  /** Names in lower case, values as sent: the key under `authorization` too. */
+  /** Names in lower case, values as sent, including the key in `authorization`. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The parsed JSON body; `undefined` without a body, or when it is not JSON. */
+  /** The parsed JSON body. `undefined` if there is no body, or if it is not JSON. */
   readonly body: unknown;
-  /** The body as sent. Empty without a body, or when it was larger than the emulator reads. */
+  /** The body as sent. Empty if there is no body, or if it is larger than the emulator reads. */
   readonly bodyText: string;
-  /** Milliseconds since the epoch, on the emulator's clock. */
+  /** Milliseconds since the epoch, by the emulator's clock. */
   readonly receivedAt: number;
 }
 
 export interface Recorder {
-  /** The same array for the emulator's whole life, oldest first. */
+  /** Oldest first. The array stays the same object. */
   readonly requests: readonly RecordedRequest[];
   record(request: RecordedRequest): void;
   clear(): void;
@@ -26,7 +27,7 @@ export interface Recorder {
 const maxRequests = 1000;
 const maxCharacters = 128 * 1024 * 1024;
 
-/** Keeps the latest requests: a load test, or many reference images, must not fill the memory. */
+/** Keeps the latest requests. The limits bound the memory in load tests and with large references. */
 export function createRecorder(): Recorder {
   const requests: RecordedRequest[] = [];
   let characters = 0;
@@ -46,4 +47,27 @@ export function createRecorder(): Recorder {
       characters = 0;
     },
   };
+}
+
+interface ReceivedRequest {
+  readonly request: Request;
+  readonly route: RecordedRequest["route"];
+  readonly services: Services;
+  readonly body?: unknown;
+  readonly bodyText?: string;
+}
+
+/** Records a request with the current time of the emulator's clock. */
+export function recordRequest({ request, route, services, body, bodyText = "" }: ReceivedRequest): void {
+  const { method, url } = request;
+  const headers = Object.fromEntries(request.headers);
+  services.recorder.record({
+    route,
+    method,
+    url,
+    headers,
+    body,
+    bodyText,
+    receivedAt: services.settings.now(),
+  });
 }

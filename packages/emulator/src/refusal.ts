@@ -1,15 +1,15 @@
 interface RefusalDetails {
-  /** The provider's own code; its table of codes gives the status and, without a message, the message. */
+  /** The provider's code. Its table of codes has the status, and the message if none is given. */
   code: string;
   message?: string | undefined;
   /** The field that Ark names in `error.param`. */
   param?: string;
-  /** Only where it differs from the provider's table. */
+  /** Only if it differs from the provider's table. */
   status?: number | undefined;
   retryAfterSeconds?: number | undefined;
 }
 
-/** The provider says no. Thrown where the reason is found, rendered as the provider's error body in one place. */
+/** A request that the provider refuses. `handle-call.ts` renders it as the error body of the provider. */
 export class Refusal extends Error {
   readonly code: string;
   readonly param: string;

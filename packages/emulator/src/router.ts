@@ -1,14 +1,14 @@
-import { answerCall } from "./answer-call.js";
 import { ark } from "./ark/ark.js";
-import { answerControl, controlPath } from "./control-routes.js";
+import { controlPath, handleControl } from "./control-routes.js";
 import { dashscope } from "./dashscope/dashscope.js";
-import { jsonResponse } from "./http/json-response.js";
-import { providerOfLink, serveLink } from "./links/serve.js";
+import { handleCall } from "./handle-call.js";
+import { jsonResponse } from "./http/responses.js";
+import { providerOfLink, serveLink } from "./links/links.js";
 import type { Provider } from "./provider.js";
-import { recordRequest } from "./record-request.js";
+import { recordRequest } from "./recorder.js";
 import type { Services } from "./services.js";
 
-/** Answers one request; result links in the answer point to `origin`. */
+/** Responds to one request. Result links in the response have this origin. */
 export type Router = (request: Request, origin: string) => Promise<Response>;
 
 const providers: readonly Provider[] = [ark, dashscope];
@@ -16,7 +16,7 @@ const providers: readonly Provider[] = [ark, dashscope];
 export function createRouter(services: Services): Router {
   return async (request, origin) => {
     const { pathname } = new URL(request.url);
-    if (pathname.startsWith(controlPath)) return answerControl(request, services);
+    if (pathname.startsWith(controlPath)) return handleControl(request, services);
 
     const owner = providerOfLink(pathname);
     if (owner !== undefined) {
@@ -26,14 +26,14 @@ export function createRouter(services: Services): Router {
 
     const provider = providers.find(({ basePath }) => pathname.startsWith(basePath));
     if (provider?.generationPath === pathname && request.method === "POST") {
-      return answerCall(provider, request, origin, services);
+      return handleCall(provider, request, { origin, services });
     }
     recordRequest({ request, route: "unknown", services });
-    return provider?.renderNotFound(provider.createRequestId(services)) ?? nothingHere(pathname);
+    return provider?.renderNotFound(provider.createRequestId(services)) ?? unknownPath(pathname);
   };
 }
 
-function nothingHere(pathname: string): Response {
+function unknownPath(pathname: string): Response {
   const paths = providers.map(({ generationPath }) => `POST ${generationPath}`).join(", ");
-  return jsonResponse({ message: `The emulator has nothing at ${pathname}. It answers ${paths}.` }, 404);
+  return jsonResponse({ message: `The emulator has no path ${pathname}. Its paths are ${paths}.` }, 404);
 }

@@ -27,7 +27,7 @@ function ask(server: EmulatorServer, fields: object = {}, init: RequestInit = {}
 }
 
 describe("a listening emulator", () => {
-  it("tells where it listens: on this machine only", async () => {
+  it("listens on this machine only", async () => {
     const { server } = await start();
     expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     expect(server.arkBaseUrl).toBe(`${server.url}/api/v3`);
@@ -39,13 +39,13 @@ describe("a listening emulator", () => {
     const response = await ask(server, {}, { headers: { authorization: "Bearer k", host: "ark.example" } });
     const { data } = (await response.json()) as ArkBody;
     expect(data[0]?.url).toContain(`${server.url}/ark-results/`);
-    const picture = await fetch(data[0]?.url ?? "", { headers: { authorization: "Bearer k" } });
-    expect(picture.headers.get("content-type")).toBe("image/jpeg");
-    expect((await picture.arrayBuffer()).byteLength).toBe(Number(picture.headers.get("content-length")));
+    const image = await fetch(data[0]?.url ?? "", { headers: { authorization: "Bearer k" } });
+    expect(image.headers.get("content-type")).toBe("image/jpeg");
+    expect((await image.arrayBuffer()).byteLength).toBe(Number(image.headers.get("content-length")));
   });
 
   it("streams: the first event arrives long before the last", async () => {
-    const { server } = await start({ millisecondsPerImage: 80, pictures: "tiny" });
+    const { server } = await start({ millisecondsPerImage: 80, images: "tiny" });
     const fields = { stream: true, sequential_image_generation: "auto", prompt: "4 images" };
     const startedAt = performance.now();
     const reader = (await ask(server, fields)).body?.getReader();
@@ -71,7 +71,7 @@ describe("a listening emulator", () => {
     expect(size).toBeGreaterThan(300_000);
   });
 
-  it("survives clients that leave: while it hangs, while it streams, while they send", async () => {
+  it("survives clients that disconnect: while it hangs, while it streams, while they send", async () => {
     const { emulator, server } = await start({ millisecondsPerImage: 20 });
     emulator.faults.add({ hang: true, times: 1 });
     await expect(ask(server, {}, { signal: AbortSignal.timeout(50) })).rejects.toThrow("timeout");
@@ -100,7 +100,7 @@ describe("a listening emulator", () => {
   });
 
   it.each(["//evil.example/api/v3/images/generations", "/%zz", "*", "/a b"])(
-    "answers the path %s",
+    "responds to the path %s",
     async (path) => {
       const { server } = await start();
       const status = await new Promise<number | undefined>((resolve, reject) => {
@@ -131,13 +131,13 @@ describe("a listening emulator", () => {
     await again.close();
   });
 
-  it("says so when its port is taken", async () => {
+  it("rejects if its port is in use", async () => {
     const { server } = await start();
     const port = Number(new URL(server.url).port);
     await expect(createEmulator().listen({ port })).rejects.toThrow("EADDRINUSE");
   });
 
-  it("can listen on all interfaces, with links that fit the client's way in", async () => {
+  it("can listen on all interfaces, with links to the host that the client used", async () => {
     const emulator = createEmulator();
     const server = await emulator.listen({ host: "0.0.0.0" });
     servers.push(server);

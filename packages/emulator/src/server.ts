@@ -1,8 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { isConnectionCut } from "./faults/connection-cut.js";
-import { resetConnection } from "./http/reset-connection.js";
-import { sendResponse } from "./http/send-response.js";
+import { resetConnection, sendResponse } from "./http/send-response.js";
 import type { Router } from "./router.js";
 
 export interface ListenOptions {
@@ -10,43 +9,44 @@ export interface ListenOptions {
   port?: number;
   /** Default `127.0.0.1`: this machine only. */
   host?: string;
-  /** Called when a request is over: answered in full, cut off, or left by its client. For logs. */
-  onAnswered?: (answered: AnsweredRequest) => void;
+  /** For logs. Called when a response is complete or cut off, or when the client has disconnected. */
+  onFinished?: (request: FinishedRequest) => void;
 }
 
-/** One request that is over. */
-export interface AnsweredRequest {
+/** One request that has ended. */
+export interface FinishedRequest {
   readonly method: string;
   /** Without the query. */
   readonly path: string;
-  /** Of the headers that were sent; `undefined` when none were. */
+  /** `undefined` if the request got no response. */
   readonly status: number | undefined;
-  /** From its headers to its end. */
+  /** From the headers of the request to the end of the response. */
   readonly milliseconds: number;
 }
 
 /** A running emulator. */
 export interface EmulatorServer {
-  /** Such as `http://127.0.0.1:40123`. */
+  /** For example `http://127.0.0.1:40123`. */
   readonly url: string;
-  /** What stands for `https://ark.cn-beijing.volces.com/api/v3`. */
+  /** Replaces `https://ark.cn-beijing.volces.com/api/v3`. */
   readonly arkBaseUrl: string;
-  /** What stands for `https://dashscope.aliyuncs.com/api/v1`. */
+  /** Replaces `https://dashscope.aliyuncs.com/api/v1`. */
   readonly dashscopeBaseUrl: string;
-  /** Stops it and ends every open connection, also of requests that hang. */
+  /** Stops the server and ends all connections, including those of requests that hang. */
   close(): Promise<void>;
 }
 
 export async function listen(route: Router, options: ListenOptions = {}): Promise<EmulatorServer> {
-  const { port = 0, host = "127.0.0.1", onAnswered } = options;
+  if ("onAnswered" in options) throw new TypeError('The option "onAnswered" is now called "onFinished".');
+  const { port = 0, host = "127.0.0.1", onFinished } = options;
   const server = createServer();
   await startListening(server, port, host);
   const url = addressOf(server);
   server.on("request", (incoming: IncomingMessage, outgoing: ServerResponse) => {
-    // Bound to every interface, only the client knows by which name it can reach us.
+    // If the server listens on all addresses, only the client knows a host name of it.
     const origin = isWildcard(host) ? `http://${incoming.headers.host ?? new URL(url).host}` : url;
-    if (onAnswered !== undefined) reportEnd(incoming, outgoing, onAnswered);
-    void answer(route, { incoming, outgoing, origin });
+    if (onFinished !== undefined) reportEnd(incoming, outgoing, onFinished);
+    void respond(route, { incoming, outgoing, origin });
   });
   return {
     url,
@@ -62,17 +62,17 @@ interface Exchange {
   readonly origin: string;
 }
 
-/** Never throws: whatever goes wrong ends this one connection. */
-async function answer(route: Router, { incoming, outgoing, origin }: Exchange): Promise<void> {
-  const left = new AbortController();
-  outgoing.on("close", () => left.abort());
-  outgoing.on("error", () => left.abort());
+/** Never rejects. An error ends only this connection. */
+async function respond(route: Router, { incoming, outgoing, origin }: Exchange): Promise<void> {
+  const disconnected = new AbortController();
+  outgoing.on("close", () => disconnected.abort());
+  outgoing.on("error", () => disconnected.abort());
   try {
-    const response = await route(toRequest(incoming, origin, left.signal), origin);
+    const response = await route(toRequest(incoming, origin, disconnected.signal), origin);
     await sendResponse(response, outgoing);
   } catch (error) {
     if (isConnectionCut(error)) await resetConnection(outgoing);
-    else if (outgoing.headersSent || left.signal.aborted) outgoing.destroy();
+    else if (outgoing.headersSent || disconnected.signal.aborted) outgoing.destroy();
     else outgoing.writeHead(500).end(`The emulator failed: ${String(error)}`);
   }
 }
@@ -80,13 +80,13 @@ async function answer(route: Router, { incoming, outgoing, origin }: Exchange): 
 function reportEnd(
   { method = "", url = "" }: IncomingMessage,
   outgoing: ServerResponse,
-  onAnswered: (answered: AnsweredRequest) => void,
+  onFinished: (request: FinishedRequest) => void,
 ): void {
   const startedAt = performance.now();
   outgoing.once("close", () => {
     const status = outgoing.headersSent ? outgoing.statusCode : undefined;
     const [path = ""] = url.split("?");
-    onAnswered({ method, path, status, milliseconds: performance.now() - startedAt });
+    onFinished({ method, path, status, milliseconds: performance.now() - startedAt });
   });
 }
 
@@ -97,7 +97,7 @@ function toRequest(incoming: IncomingMessage, origin: string, signal: AbortSigna
     for (const value of values) headers.append(name, value);
   }
   const hasBody = method !== "GET" && method !== "HEAD";
-  // "//host/path" must stay a path of ours.
+  // A path such as "//host/path" must not change the host.
   const target = new URL(origin + (url.startsWith("/") ? url : "/"));
   if (!hasBody) return new Request(target, { method, headers, signal });
   return new Request(target, { method, headers, signal, body: Readable.toWeb(incoming), duplex: "half" });

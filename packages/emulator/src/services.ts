@@ -5,12 +5,12 @@ import type { Settings } from "./options.js";
 import { createRandom, type Random } from "./random.js";
 import { createRecorder, type Recorder } from "./recorder.js";
 
-/** What the parts of one emulator share. */
+/** The parts of one emulator. */
 export interface Services {
   readonly settings: Settings;
   readonly random: Random;
   readonly faults: FaultSource;
-  /** For the sizes and lengths that a fault leaves to chance. */
+  /** For the random sizes and lengths of faults. */
   readonly faultRandom: Random;
   readonly recorder: Recorder;
   readonly recipes: RecipeStore;
@@ -21,11 +21,11 @@ export function createServices(settings: Settings): Services {
   return {
     settings,
     random: createRandom(settings.seed),
-    // A sequence of its own: the luck of faults must not depend on how many ids were drawn before.
+    // Its own random numbers, so that the probability of faults does not depend on the number of ids made before.
     faults: createFaultControl(createRandom(settings.seed + 1)),
     faultRandom: createRandom(settings.seed + 2),
     recorder: createRecorder(),
     recipes: createRecipeStore(),
-    draw: createPainter(settings.pictures),
+    draw: createPainter(settings.images),
   };
 }

@@ -19,7 +19,7 @@ const STREAM = { ...ONE, n: 3, stream: true };
 
 let provider: EmulatorServer | undefined;
 beforeAll(async () => {
-  provider = await createEmulator({ pictures: "tiny", millisecondsPerImage: 60 }).listen();
+  provider = await createEmulator({ images: "tiny", millisecondsPerImage: 60 }).listen();
 });
 afterAll(() => provider?.close());
 

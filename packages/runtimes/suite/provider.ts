@@ -14,7 +14,7 @@ const MS_PER_IMAGE = 100;
 
 /** Starts the providers on free ports of loopback. */
 export async function startProvider(): Promise<RunningProvider> {
-  const emulator = await createEmulator({ pictures: "tiny", millisecondsPerImage: MS_PER_IMAGE }).listen();
+  const emulator = await createEmulator({ images: "tiny", millisecondsPerImage: MS_PER_IMAGE }).listen();
   const trap = await startTrap();
   const scripted = await startScripted(trap.caught);
   return {

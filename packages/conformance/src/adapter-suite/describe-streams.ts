@@ -14,7 +14,7 @@ const BODY = { ...SEEDREAM_BODY, prompt: "three paper kites", n: 3, stream: true
 /** Streams whose images are made slowly. */
 export function describeStreams(host: AdapterHost): void {
   describe("streams", () => {
-    const providers = useProviders({ pictures: "tiny", millisecondsPerImage: MS_PER_IMAGE });
+    const providers = useProviders({ images: "tiny", millisecondsPerImage: MS_PER_IMAGE });
 
     const startStream = async () => {
       const { gateway, records } = startGateway(providers());

@@ -8,7 +8,7 @@ import { sentUpstream } from "./support/sent-upstream.js";
 import { CALLER_KEY, QWEN_IMAGE, SEEDREAM, serve } from "./support/serve.js";
 
 // Full-size images, because the tests check their sizes.
-const providers = useProviders({ pictures: "full" });
+const providers = useProviders({ images: "full" });
 
 /** A model of `@ai-sdk/bytedance` that calls the gateway instead of the provider. */
 async function connect({ model = SEEDREAM, apiKey = CALLER_KEY } = {}) {

@@ -10,7 +10,7 @@ import { sentUpstream } from "./support/sent-upstream.js";
 import { BASE64_CALLER_KEY, CALLER_KEY, QWEN_IMAGE_2, SEEDREAM, serve } from "./support/serve.js";
 
 // Full-size images, because the tests check their sizes.
-const providers = useProviders({ pictures: "full" });
+const providers = useProviders({ images: "full" });
 
 /** A model of `@ai-sdk/openai-compatible` that calls the gateway. */
 async function connect({ model = SEEDREAM, apiKey = BASE64_CALLER_KEY } = {}) {

@@ -56,7 +56,7 @@ describe.skipIf(curlIsMissing && !isRequired)("curl", () => {
 });
 
 describe.skipIf(curlIsMissing && !isRequired)("curl -N", () => {
-  const providers = useProviders({ pictures: "tiny", millisecondsPerImage: 200 });
+  const providers = useProviders({ images: "tiny", millisecondsPerImage: 200 });
 
   it.each([
     { path: "/v1/images/generations", operation: "generate" },

@@ -106,7 +106,7 @@ async function cutOff({ start: run }: Shell, seconds: number) {
 
 /** The first image of an emulator that always draws the same image. */
 async function draw(response_format: "url" | "b64_json") {
-  const same = await startProviders({ pictures: "full", seed: 7 });
+  const same = await startProviders({ images: "full", seed: 7 });
   onTestFinished(() => same.server.close());
   const { url } = await serve(same);
   const { data = [] } = await connect(`${url}/v1`).images.generate({

@@ -136,7 +136,7 @@ describe("a stream of the openai client", () => {
 });
 
 describe("a slow stream of the openai client", () => {
-  const slowProviders = useProviders({ pictures: "tiny", millisecondsPerImage: 150 });
+  const slowProviders = useProviders({ images: "tiny", millisecondsPerImage: 150 });
 
   it("may be left early: every image made is recorded all the same", async () => {
     const { client, records } = await connect({}, slowProviders());

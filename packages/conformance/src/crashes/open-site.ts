@@ -34,7 +34,7 @@ const PAUSE_MS = 60_000;
 
 export async function openSite(onLost: LostPolicy, seed: number): Promise<Site> {
   const folder = mkdtempSync(join(tmpdir(), "calotype-crashes-"));
-  const emulator = createEmulator({ pictures: "tiny", millisecondsPerImage: 10, seed });
+  const emulator = createEmulator({ images: "tiny", millisecondsPerImage: 10, seed });
   const provider = await emulator.listen();
   const paths = { ledgerPath: join(folder, "ledger.db"), sinkPath: join(folder, "usage.jsonl") };
   let starts = 0;

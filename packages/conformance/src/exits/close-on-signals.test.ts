@@ -6,7 +6,7 @@ import { type ServerProcess, spawnServer } from "../support/spawn-server.js";
 import { useProviders } from "../support/use-providers.js";
 import type { ClosingPlan } from "./closing-server.js";
 
-const providers = useProviders({ pictures: "tiny" });
+const providers = useProviders({ images: "tiny" });
 
 async function start(plan: Partial<ClosingPlan> = {}): Promise<ServerProcess> {
   const server = spawnServer<ClosingPlan>(new URL("closing-server.ts", import.meta.url));

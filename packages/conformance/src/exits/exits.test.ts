@@ -7,7 +7,7 @@ import { useProviders } from "../support/use-providers.js";
 
 const PROGRAM = fileURLToPath(new URL("one-request.ts", import.meta.url));
 
-const providers = useProviders({ pictures: "tiny" });
+const providers = useProviders({ images: "tiny" });
 
 const run = async (): Promise<string> => {
   const args = [PROGRAM, providers().server.arkBaseUrl, CALLER_KEY];

@@ -39,7 +39,7 @@ export type Place = Pick<GatewayPlan, "redisUrl" | "postgresUrl">;
 type Changes = Partial<Pick<GatewayPlan, "whenAway" | "leaseSeconds" | "admissionLeaseSeconds" | "onLost">>;
 
 export async function openFleet(count: number, place: Place, changes: Changes = {}): Promise<Fleet> {
-  const emulator = createEmulator({ pictures: "tiny", millisecondsPerImage: 5, seed: 1 });
+  const emulator = createEmulator({ images: "tiny", millisecondsPerImage: 5, seed: 1 });
   const [provider, gated] = await Promise.all([emulator.listen(), startGatedProvider()]);
   const plan: GatewayPlan = {
     ...place,

@@ -11,7 +11,7 @@ export interface Providers {
   readonly server: EmulatorServer;
 }
 
-export async function startProviders(options: EmulatorOptions = { pictures: "tiny" }): Promise<Providers> {
+export async function startProviders(options: EmulatorOptions = { images: "tiny" }): Promise<Providers> {
   const emulator = createEmulator(options);
   return { emulator, server: await emulator.listen() };
 }

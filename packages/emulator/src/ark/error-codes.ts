@@ -5,7 +5,7 @@ interface ErrorFacts {
 
 const overload = "The service is currently unable to handle additional requests. Please retry later.";
 
-/** Every code of Ark's image API with its HTTP status and the message sent when no closer one is at hand. */
+/** All codes of Ark's image API, each with its HTTP status and its message, unless a more specific one is sent. */
 export const arkErrors = {
   MissingParameter: fact(
     400,

@@ -1,11 +1,11 @@
-import { jsonResponse, retryAfter } from "../http/json-response.js";
+import { jsonResponse, retryAfter } from "../http/responses.js";
 import { Refusal } from "../refusal.js";
 import { type ArkErrorCode, arkErrors, isArkErrorCode } from "./error-codes.js";
 
 /** Why an image was not made. */
 export interface Failure {
   readonly code: string;
-  /** Only where it is closer than the table's. */
+  /** `undefined`: the message of the table. */
   readonly message: string | undefined;
 }
 
@@ -17,12 +17,12 @@ const types: Readonly<Record<number, string>> = {
   429: "TooManyRequests",
 };
 
-/** The status of a code; a code that the table lacks is taken for a refusal of the content. */
+/** The status of a code. A code that is not in the table counts as a refusal of the content. */
 export function statusOf(code: string): number {
   return isArkErrorCode(code) ? arkErrors[code].status : 400;
 }
 
-/** What stands under `error`. Every message ends with the request id. */
+/** The contents of `error`. All messages end with the request id. */
 export function describeError({ code, message }: Failure, requestId: string) {
   const fromTable = isArkErrorCode(code) ? arkErrors[code].message : code;
   return { code, message: `${message || fromTable} Request id: ${requestId}` };
@@ -31,7 +31,7 @@ export function describeError({ code, message }: Failure, requestId: string) {
 export function renderArkRefusal(refusal: Refusal, requestId: string): Response {
   const status = refusal.status ?? statusOf(refusal.code);
   const { code, message } = describeError(refusal, requestId);
-  const kind = status < 400 ? statusOf(refusal.code) : status; // an error under a 200 keeps its own type
+  const kind = status < 400 ? statusOf(refusal.code) : status; // An error in a 200 keeps its own type.
   const type = types[kind] ?? (kind >= 500 ? "InternalServerError" : "BadRequest");
   const body = { error: { code, message, param: refusal.param, type } };
   return jsonResponse(body, status, retryAfter(refusal.retryAfterSeconds));
@@ -43,7 +43,7 @@ export function arkCodeForStatus(status: number): string {
   return found?.[0] ?? (status < 500 ? "InvalidParameter" : "InternalServiceError");
 }
 
-/** A refusal with one of Ark's codes; the message of the table where none is given. */
+/** A refusal with one of Ark's codes. Without a message it has the message of the table. */
 export function arkRefusal(code: ArkErrorCode, message?: string, param = ""): Refusal {
   return new Refusal({ code, message, param });
 }

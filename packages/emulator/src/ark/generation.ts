@@ -1,9 +1,8 @@
 import { writeRecipe } from "../drawing/recipe.js";
+import { applyUsageFault } from "../faults/apply-usage-fault.js";
 import type { Fault } from "../faults/fault.js";
-import { spoilUsage } from "../faults/spoil-usage.js";
-import { eventStream } from "../http/event-stream.js";
-import { jsonResponse } from "../http/json-response.js";
-import { publishImage } from "../links/publish.js";
+import { eventStream, jsonResponse } from "../http/responses.js";
+import { publishImage } from "../links/links.js";
 import type { ProviderCall } from "../provider.js";
 import { randomSeed } from "../random.js";
 import { Refusal } from "../refusal.js";
@@ -21,8 +20,8 @@ export async function generate(call: ProviderCall, services: Services): Promise<
     : respondWithJson(request, call, services);
 }
 
-function applyFault(request: ArkRequest, { answerAs, noImages }: Fault): ArkRequest {
-  const stream = answerAs === undefined ? request.stream : answerAs === "stream";
+function applyFault(request: ArkRequest, { respondAs, noImages }: Fault): ArkRequest {
+  const stream = respondAs === undefined ? request.stream : respondAs === "stream";
   return { ...request, stream, images: noImages === true ? [] : request.images };
 }
 
@@ -45,7 +44,7 @@ async function respondWithJson(
         : describeImage(outcome, request),
     ),
     ...describeTools(request),
-    ...spoilUsage(countUsage(outcomes, request), call.fault),
+    ...applyUsageFault(countUsage(outcomes, request), call.fault),
   });
 }
 
@@ -76,7 +75,7 @@ async function* writeEvents(
   const completed = {
     ...common,
     ...describeTools(request),
-    ...spoilUsage(countUsage(outcomes, request), fault),
+    ...applyUsageFault(countUsage(outcomes, request), fault),
   };
   for (let count = 0; count < (fault.stream?.completedEvents ?? 1); count += 1) {
     yield event("image_generation.completed", completed);
@@ -153,7 +152,7 @@ async function makeImage(
     watermark: request.watermark && !isLayer ? "AI生成" : undefined,
     references: isLayer ? [] : request.references,
   });
-  if (request.responseFormat === "url") return { url: publishImage(recipe, "ark", call, services) };
+  if (request.responseFormat === "url") return { url: publishImage(recipe, "ark", { call, services }) };
   return { b64_json: (await services.draw(recipe)).toString("base64") };
 }
 

@@ -14,7 +14,7 @@ async function askLayers(emulator: Emulator, fields: object = {}) {
 
 describe("a response with layers", () => {
   it("contains the base image, then the layers with their places", async () => {
-    const { status, body } = await askLayers(createEmulator({ pictures: "tiny" }), { prompt: "5 layers" });
+    const { status, body } = await askLayers(createEmulator({ images: "tiny" }), { prompt: "5 layers" });
     expect(status).toBe(200);
     const [base, ...layers] = body.data;
     expect(Object.keys(base ?? {})).toEqual(["url", "size", "output_format"]);
@@ -37,7 +37,7 @@ describe("a response with layers", () => {
   });
 
   it("counts the base image and the layers, each with its own pixels", async () => {
-    const { body } = await askLayers(createEmulator({ pictures: "tiny" }));
+    const { body } = await askLayers(createEmulator({ images: "tiny" }));
     const pixels = body.data.map(({ size = "" }) => {
       const [width = 0, height = 0] = size.split("x").map(Number);
       return width * height;
@@ -56,7 +56,7 @@ describe("a response with layers", () => {
     [pro, 16],
     [flash, 16],
   ])("of %s contains at most %i layers", async (model, most) => {
-    const { body } = await askLayers(createEmulator({ pictures: "tiny" }), { model, prompt: "99 layers" });
+    const { body } = await askLayers(createEmulator({ images: "tiny" }), { model, prompt: "99 layers" });
     expect(body.data).toHaveLength(1 + most);
   });
 
@@ -67,16 +67,16 @@ describe("a response with layers", () => {
     [undefined, 3],
     ["", 3],
   ])("for the prompt %j contains %i layers", async (prompt, count) => {
-    const { body } = await askLayers(createEmulator({ pictures: "tiny" }), { prompt });
+    const { body } = await askLayers(createEmulator({ images: "tiny" }), { prompt });
     expect(body.data).toHaveLength(1 + count);
   });
 
   it.each([["auto"], [undefined], ["1K"], ["1.5k"]])("is made with the size %s", async (size) => {
-    expect((await askLayers(createEmulator({ pictures: "tiny" }), { size })).status).toBe(200);
+    expect((await askLayers(createEmulator({ images: "tiny" }), { size })).status).toBe(200);
   });
 
   it("contains base64 if it was requested", async () => {
-    const { body } = await askLayers(createEmulator({ pictures: "tiny" }), { response_format: "b64_json" });
+    const { body } = await askLayers(createEmulator({ images: "tiny" }), { response_format: "b64_json" });
     for (const { b64_json = "" } of body.data) expect(b64_json.length).toBeGreaterThan(50);
   });
 
@@ -84,7 +84,7 @@ describe("a response with layers", () => {
     ["one layer fails", [{ index: 2 }], 400, "OutputImageSensitiveContentDetected"],
     ["the base image fails", [{ index: 0, code: "InternalServiceError" }], 500, "InternalServiceError"],
   ])("is an error if %s", async (_what, failImages, status, code) => {
-    const emulator = createEmulator({ pictures: "tiny" });
+    const emulator = createEmulator({ images: "tiny" });
     emulator.faults.add({ failImages });
     const response = await askLayers(emulator);
     expect([response.status, response.body.error.code]).toEqual([status, code]);
@@ -102,8 +102,8 @@ describe("a response with layers", () => {
 });
 
 describe("an image with a transparent background", () => {
-  it.each(["full", "tiny"] as const)("is a PNG with alpha, in %s size", async (pictures) => {
-    const emulator = createEmulator({ pictures });
+  it.each(["full", "tiny"] as const)("is a PNG with alpha, with images: %s", async (images) => {
+    const emulator = createEmulator({ images });
     const { body } = await askArk(emulator, { model: flash, background: "transparent", size: "1K" });
     const { format, channels, pixels } = await inspectLink(emulator, body.data[0]?.url);
     expect({ format, channels }).toEqual({ format: "png", channels: 4 });

@@ -30,7 +30,7 @@ describe("the names of Ark's models", () => {
     v40,
     "seedream-4-0-250828",
   ])("include %s", async (model) => {
-    const { status, body } = await askArk(createEmulator({ pictures: "tiny" }), { model });
+    const { status, body } = await askArk(createEmulator({ images: "tiny" }), { model });
     expect([status, body.model]).toEqual([200, model]);
   });
 
@@ -192,7 +192,7 @@ const rows: readonly (readonly [string, object, readonly string[]])[] = [
   ["layers of two images", layers({ image: [plain, plain] }), split("400 image", usual)],
   ["layers of a HEIC image", layers({ image: heic }), split("400 image", usual)],
   [
-    "layers that are no boolean",
+    "layer_decomposition that is a string",
     layers({ layer_decomposition: "true" }),
     split("400 layer_decomposition", usual),
   ],
@@ -214,7 +214,7 @@ function summarize(status: number, { data, error }: ArkBody): string {
 
 describe.each(rows)("%s", (_name, fields, cells) => {
   it.each(columns.map((model, index) => [model, cells[index]]))("on %s: %s", async (model, cell) => {
-    const { status, body } = await askArk(createEmulator({ pictures: "tiny" }), { model, ...fields });
+    const { status, body } = await askArk(createEmulator({ images: "tiny" }), { model, ...fields });
     expect(summarize(status, body)).toBe(cell);
   });
 });
@@ -228,19 +228,19 @@ describe("what the response of a model contains", () => {
     [v45, ["url", "size"], undefined],
     [v40, ["url", "size"], undefined],
   ])("%s: %j, and input_images %s for three references", async (model, keys, inputImages) => {
-    const { body } = await askArk(createEmulator({ pictures: "tiny" }), { model, image: links(3) });
+    const { body } = await askArk(createEmulator({ images: "tiny" }), { model, image: links(3) });
     expect(Object.keys(body.data[0] ?? {})).toEqual(keys);
     expect(body.usage?.input_images).toBe(inputImages);
   });
 
   it.each([0, 1])("5.0 Pro charges none of %i references", async (count) => {
-    const { body } = await askArk(createEmulator({ pictures: "tiny" }), { model: pro, image: links(count) });
+    const { body } = await askArk(createEmulator({ images: "tiny" }), { model: pro, image: links(count) });
     expect(body.usage?.input_images).toBe(0);
   });
 
   it.each(columns)("%s reports a web search only if it searches", async (model) => {
     const tools = [{ type: "web_search" }];
-    const { text } = await askArk(createEmulator({ pictures: "tiny" }), { model, tools });
+    const { text } = await askArk(createEmulator({ images: "tiny" }), { model, tools });
     const { usage, tools: reported } = JSON.parse(text) as { usage: object; tools?: object };
     expect(reported).toEqual(model === lite ? tools : undefined);
     expect("tool_usage" in usage).toBe(model === lite);

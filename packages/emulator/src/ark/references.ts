@@ -1,9 +1,9 @@
 import { sideRatioOf } from "../pixel-size.js";
 import type { ProviderCall } from "../provider.js";
 import { BadReference, type ReferenceProblem } from "../references/bad-reference.js";
+import type { LoadedReference } from "../references/decode-image.js";
 import { downloadFor } from "../references/download.js";
 import { loadReference, type ReferenceRules } from "../references/load-reference.js";
-import type { LoadedReference } from "../references/measure-reference.js";
 import type { Refusal } from "../refusal.js";
 import type { Services } from "../services.js";
 import { arkRefusal, invalidParameter } from "./errors.js";

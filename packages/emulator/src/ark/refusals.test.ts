@@ -24,7 +24,7 @@ describe("Ark refuses with a 400", () => {
     ["no model", { model: undefined }, "MissingParameter", "`model`"],
     ["no prompt", { prompt: undefined }, "MissingParameter", "`prompt`"],
     ["an empty prompt", { prompt: "" }, "MissingParameter", "`prompt`"],
-    ["a prompt that is no text", { prompt: 5 }, "InvalidParameter", "`prompt`"],
+    ["a prompt that is a number", { prompt: 5 }, "InvalidParameter", "`prompt`"],
     [
       "1024x1024 on 4.5",
       { size: "1024x1024" },
@@ -42,8 +42,8 @@ describe("Ark refuses with a 400", () => {
     ["a size that is a number", { size: 2048 }, "InvalidParameter", sizeMessage],
     ["webp", { model: lite, output_format: "webp" }, "InvalidParameter", "`output_format`"],
     ["an unknown response_format", { response_format: "b64" }, "InvalidParameter", "`response_format`"],
-    ["stream as text", { stream: "true" }, "InvalidParameter", "`stream`"],
-    ["watermark as text", { watermark: "false" }, "InvalidParameter", "`watermark`"],
+    ["stream as a string", { stream: "true" }, "InvalidParameter", "`stream`"],
+    ["watermark as a string", { watermark: "false" }, "InvalidParameter", "`watermark`"],
     [
       "an unknown batch mode",
       { sequential_image_generation: "on" },
@@ -52,7 +52,7 @@ describe("Ark refuses with a 400", () => {
     ],
     ["max_images 0", atMost(0), "InvalidParameter", "max_images"],
     ["max_images 16", atMost(16), "InvalidParameter", "max_images"],
-    ["max_images as text", atMost("3"), "InvalidParameter", "max_images"],
+    ["max_images as a string", atMost("3"), "InvalidParameter", "max_images"],
     [
       "references and outputs above 15",
       { ...atMost(5), image: many(11) },
@@ -74,7 +74,7 @@ describe("Ark refuses with a 400", () => {
     ],
     ["an empty image link", { image: "" }, "InvalidImageURL.EmptyURL", "empty"],
     ["an empty link among others", { image: [...many(1), " "] }, "InvalidImageURL.EmptyURL", "empty"],
-    ["an image that is no link", { image: "a fox" }, "InvalidImageURL.InvalidFormat", "format"],
+    ["an image that is not a link", { image: "a fox" }, "InvalidImageURL.InvalidFormat", "format"],
     ["an ftp link", { image: "ftp://example.com/a.png" }, "InvalidImageURL.InvalidFormat", "format"],
     ["an image that is a number", { image: [5] }, "InvalidParameter", "`image`"],
     ["broken base64", { image: "data:image/png;base64,%%%%" }, "InvalidImageURL.InvalidFormat", "format"],
@@ -85,7 +85,7 @@ describe("Ark refuses with a 400", () => {
       "format",
     ],
     [
-      "a link of this machine that leads nowhere",
+      "a link to a closed port of this machine",
       { image: "http://127.0.0.1:1/a.png" },
       "InvalidParameter",
       "failed to download",
@@ -123,7 +123,7 @@ describe("Ark refuses with a 400", () => {
     expect(body.error.message).toMatch(new RegExp(`\\. Request id: ${headers.get("x-request-id")}$`));
   });
 
-  it("says exactly this of a small size", async () => {
+  it("the message of a small size", async () => {
     const { headers, body } = await askArk(createEmulator(), { size: "1024x1024" });
     expect(body.error).toStrictEqual({
       code: "InvalidParameter",
@@ -134,9 +134,9 @@ describe("Ark refuses with a 400", () => {
   });
 
   it.each(["", "{", "[]", "null", "5"])("the body %j", async (body) => {
-    const answer = await post<ArkBody>(createEmulator(), arkUrl, body);
-    expect(answer.status).toBe(400);
-    expect(answer.body.error.code).toBe("InvalidParameter");
+    const response = await post<ArkBody>(createEmulator(), arkUrl, body);
+    expect(response.status).toBe(400);
+    expect(response.body.error.code).toBe("InvalidParameter");
   });
 
   it.each([
@@ -175,11 +175,11 @@ describe("Ark refuses", () => {
     ["another scheme", { authorization: "Basic abc" }],
     ["a key that it does not know", { authorization: "Bearer wrong" }],
   ])("%s with a 401", async (_name, headers) => {
-    const answer = await askArk(createEmulator({ arkApiKeys: ["right"] }), {}, headers);
-    expect(answer.status).toBe(401);
-    expect(answer.body.error).toStrictEqual({
+    const response = await askArk(createEmulator({ arkApiKeys: ["right"] }), {}, headers);
+    expect(response.status).toBe(401);
+    expect(response.body.error).toStrictEqual({
       code: "AuthenticationError",
-      message: `The API key or AK/SK in the request is missing or invalid. Request id: ${answer.headers.get("x-request-id")}`,
+      message: `The API key or AK/SK in the request is missing or invalid. Request id: ${response.headers.get("x-request-id")}`,
       param: "",
       type: "Unauthorized",
     });
@@ -196,14 +196,14 @@ describe("Ark refuses", () => {
   });
 
   it.each(Object.entries(arkErrors))(
-    "by a fault with %s, its status and its type",
+    "a request with the fault %s, with its status and type",
     async (code, { status }) => {
       const emulator = createEmulator();
       emulator.faults.add({ provider: "ark", code, times: 1, retryAfterSeconds: 2 });
-      const answer = await askArk(emulator);
-      expect(answer.status).toBe(status);
-      expect(answer.headers.get("retry-after")).toBe("2");
-      expect(answer.body.error).toMatchObject({ code, type: types[status], param: "" });
+      const response = await askArk(emulator);
+      expect(response.status).toBe(status);
+      expect(response.headers.get("retry-after")).toBe("2");
+      expect(response.body.error).toMatchObject({ code, type: types[status], param: "" });
       expect((await askArk(emulator)).status).toBe(200);
     },
   );

@@ -10,8 +10,8 @@ async function stream(faults: readonly Fault[], fields: object = {}, max_images 
   const emulator = createEmulator({ now: () => 1_763_683_200_000 });
   emulator.faults.add(...faults);
   const batch = { sequential_image_generation: "auto", sequential_image_generation_options: { max_images } };
-  const answer = await askArk(emulator, { stream: true, ...batch, ...fields });
-  return { ...answer, events: readEvents(answer.text) };
+  const response = await askArk(emulator, { stream: true, ...batch, ...fields });
+  return { ...response, events: readEvents(response.text) };
 }
 
 const common = { model: "doubao-seedream-4-5-251128", created: 1_763_683_200 };
@@ -35,7 +35,7 @@ describe("a stream of Ark", () => {
     });
   });
 
-  it("carries whole pictures as b64_json", async () => {
+  it("contains whole images as b64_json", async () => {
     const { events } = await stream([], { response_format: "b64_json" }, 1);
     const { b64_json, url } = JSON.parse(events[0]?.data ?? "") as { b64_json: string; url?: string };
     expect(url).toBeUndefined();
@@ -99,7 +99,7 @@ describe("a stream of Ark", () => {
     expect(body.error.code).toBe("InvalidParameter");
   });
 
-  it("sends each image as soon as it is made, and stops when the client leaves", async () => {
+  it("sends each image as soon as it is made, and stops when the client disconnects", async () => {
     const emulator = createEmulator({ millisecondsPerImage: 60 });
     const leave = new AbortController();
     const body = JSON.stringify({

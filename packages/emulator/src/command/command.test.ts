@@ -26,7 +26,7 @@ function start(...words: string[]) {
 
 describe("the process of the command", () => {
   it.each(["SIGINT", "SIGTERM"] as const)(
-    "ends at once on %s, whatever hangs, and without a word",
+    "ends at once on %s, without output, while a request hangs",
     async (signal) => {
       const { child, said, ended } = start("--port", "0");
       await expect.poll(() => said.out, { timeout: 10_000 }).toContain("Stop with");
@@ -42,12 +42,12 @@ describe("the process of the command", () => {
     20_000,
   );
 
-  it("tells its version", async () => {
+  it("prints its version", async () => {
     const { said, ended } = start("--version");
     expect([await ended, said]).toEqual([0, { out: `${packageJson.version}\n`, err: "" }]);
   });
 
-  it("passes on the exit code of options that make no sense", async () => {
+  it("ends with the exit code for invalid options", async () => {
     const { said, ended } = start("--port", "http");
     expect([await ended, said.out]).toEqual([2, ""]);
     expect(said.err).toContain('not "http"');

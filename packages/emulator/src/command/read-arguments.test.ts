@@ -7,7 +7,7 @@ describe("the arguments of the command", () => {
   it.each([
     ["", {}, listen, false],
     ["--port 0 --host ::1 --log", {}, { port: 0, host: "::1" }, true],
-    ["--tiny --seed=0", { pictures: "tiny", seed: 0 }, listen, false],
+    ["--tiny --seed=0", { images: "tiny", seed: 0 }, listen, false],
     ["--ms-per-image 250 --link-ttl 60", { millisecondsPerImage: 250, linkTtlSeconds: 60 }, listen, false],
   ])("%j", (line, emulator, where, logs) => {
     const words = line.split(" ").filter(Boolean);

@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import type { EmulatorOptions } from "../options.js";
 import type { ListenOptions } from "../server.js";
 
-/** What the words after the command ask for. */
+/** What the arguments of the command request. */
 export type CommandArguments =
   | { readonly kind: "help" | "version" }
   | {
@@ -12,7 +12,7 @@ export type CommandArguments =
       readonly logs: boolean;
     };
 
-/** The words make no sense; the message says which and why. */
+/** An argument is invalid. The message says which one, and why. */
 export class ArgumentError extends Error {
   constructor(message: string) {
     super(message);
@@ -33,7 +33,7 @@ export function readArguments(words: readonly string[]): CommandArguments {
   return {
     kind: "serve",
     emulator: {
-      ...(given.tiny === true ? { pictures: "tiny" } : {}),
+      ...(given.tiny === true ? { images: "tiny" } : {}),
       ...(millisecondsPerImage === undefined ? {} : { millisecondsPerImage }),
       ...(linkTtlSeconds === undefined ? {} : { linkTtlSeconds }),
       ...(seed === undefined ? {} : { seed }),

@@ -12,7 +12,7 @@ function run(...words: string[]) {
   const ended = runCommand(words, {
     version: "1.2.3",
     write: (text) => (said.out += text),
-    complain: (text) => (said.err += text),
+    writeError: (text) => (said.err += text),
     untilStopped: () => stopped.promise,
   });
   return { said, ended, stop: () => stopped.resolve() };
@@ -39,13 +39,13 @@ describe("the command", () => {
     expect(await ended).toBe(0);
   });
 
-  it("logs what was never answered", async () => {
+  it("logs a request without a response", async () => {
     const { said, ended, stop } = run("--port", "0", "--log");
     await expect.poll(() => said.out).toContain("Stop with");
     const origin = /^Faults +(http:.*?)\/_emulator/m.exec(said.out)?.[1];
     await fetch(`${origin}/_emulator/faults`, { method: "POST", body: '{"hangUp":true}' });
     await expect(fetch(`${origin}/api/v3/images/generations`, arkInit())).rejects.toThrow("fetch failed");
-    await expect.poll(() => said.err).toMatch(/ POST \/api\/v3\/images\/generations unanswered \d+ ms\n$/);
+    await expect.poll(() => said.err).toMatch(/ POST \/api\/v3\/images\/generations no response \d+ ms\n$/);
     stop();
     await ended;
   });
@@ -57,7 +57,7 @@ describe("the command", () => {
     const port = typeof address === "object" ? String(address?.port) : "";
     const { said, ended } = run("--port", port);
     expect(await ended).toBe(1);
-    const err = `Port ${port} of 127.0.0.1 is in use. Choose another: --port 0 takes any free one.\n`;
+    const err = `Port ${port} of 127.0.0.1 is in use. Choose another port. --port 0 uses any free port.\n`;
     expect(said).toEqual({ out: "", err });
     other.close();
   });
@@ -65,10 +65,10 @@ describe("the command", () => {
   it("says that it cannot listen on a foreign address, and fails", async () => {
     const { said, ended } = run("--host", "192.0.2.1");
     expect(await ended).toBe(1);
-    expect(said.err).toContain("192.0.2.1 is no address of this machine");
+    expect(said.err).toContain("192.0.2.1 is not an address of this machine");
   });
 
-  it("tells its version and its options", async () => {
+  it("prints its version and its options", async () => {
     const [version, help] = [run("--version"), run("--help")];
     expect([await version.ended, version.said]).toEqual([0, { out: "1.2.3\n", err: "" }]);
     expect([await help.ended, help.said.err]).toEqual([0, ""]);
@@ -77,7 +77,7 @@ describe("the command", () => {
     }
   });
 
-  it("refuses options that make no sense with exit code 2", async () => {
+  it("ends with exit code 2 if options are invalid", async () => {
     const { said, ended } = run("--port", "http");
     expect(await ended).toBe(2);
     expect(said).toEqual({

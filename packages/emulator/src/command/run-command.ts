@@ -1,26 +1,25 @@
 import { createEmulator } from "../emulator.js";
-import type { AnsweredRequest, EmulatorServer } from "../server.js";
-import { help } from "./help.js";
+import type { EmulatorServer, FinishedRequest } from "../server.js";
 import { ArgumentError, type CommandArguments, readArguments } from "./read-arguments.js";
 
-/** What the command needs of its process. */
+/** What the command uses of its process. */
 export interface CommandHost {
   readonly version: string;
-  /** To the standard output. */
+  /** Writes to the standard output. */
   write(text: string): void;
-  /** To the standard error. */
-  complain(text: string): void;
-  /** Settles when the user wants it to end. */
+  /** Writes to the standard error. */
+  writeError(text: string): void;
+  /** Resolves when the user stops the command. */
   untilStopped(): Promise<void>;
 }
 
-/** Runs the command to its end. The exit code: 0 done, 1 it could not listen, 2 the options make no sense. */
+/** Runs the command. Returns the exit code: 0 if the user stopped it, 1 if it cannot listen, 2 for invalid options. */
 export async function runCommand(words: readonly string[], host: CommandHost): Promise<number> {
   try {
     return await run(readArguments(words), host);
   } catch (error) {
     if (!(error instanceof ArgumentError)) throw error;
-    host.complain(`${error.message}\nSee calotype-emulator --help.\n`);
+    host.writeError(`${error.message}\nSee calotype-emulator --help.\n`);
     return 2;
   }
 }
@@ -44,10 +43,10 @@ async function serve(
 ): Promise<number> {
   let server: EmulatorServer;
   try {
-    const onAnswered = (answered: AnsweredRequest) => host.complain(describe(answered));
-    server = await createEmulator(emulator).listen({ ...listen, ...(logs ? { onAnswered } : {}) });
+    const onFinished = (request: FinishedRequest) => host.writeError(describe(request));
+    server = await createEmulator(emulator).listen({ ...listen, ...(logs ? { onFinished } : {}) });
   } catch (error) {
-    host.complain(`${explain(error, listen)}\n`);
+    host.writeError(`${explain(error, listen)}\n`);
     return 1;
   }
   host.write(welcome(server));
@@ -74,17 +73,34 @@ function explain(error: unknown, { port, host }: { port: number; host: string })
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   switch (code) {
     case "EADDRINUSE":
-      return `Port ${port} of ${host} is in use. Choose another: --port 0 takes any free one.`;
+      return `Port ${port} of ${host} is in use. Choose another port. --port 0 uses any free port.`;
     case "EACCES":
-      return `Port ${port} of ${host} is not allowed to you. Choose one above 1023.`;
+      return `You may not use port ${port} of ${host}. Choose a port above 1023.`;
     case "EADDRNOTAVAIL":
     case "ENOTFOUND":
-      return `${host} is no address of this machine. Choose another --host.`;
+      return `${host} is not an address of this machine. Choose another --host.`;
     default:
       return `Cannot listen on port ${port} of ${host}: ${error instanceof Error ? error.message : String(error)}`;
   }
 }
 
-function describe({ method, path, status, milliseconds }: AnsweredRequest): string {
-  return `${new Date().toISOString()} ${method} ${path} ${status ?? "unanswered"} ${Math.round(milliseconds)} ms\n`;
+function describe({ method, path, status, milliseconds }: FinishedRequest): string {
+  return `${new Date().toISOString()} ${method} ${path} ${status ?? "no response"} ${Math.round(milliseconds)} ms\n`;
 }
+
+const help = `An emulator of Volcengine Ark (Seedream) and Alibaba Cloud DashScope (Qwen-Image) on this machine.
+
+Usage: calotype-emulator [options]
+
+  --port <number>          the port to listen on, 0 for any free port (default 4010)
+  --host <address>         the address to listen on (default 127.0.0.1: this machine only)
+  --tiny                   small images, for load tests
+  --ms-per-image <number>  the time for an image in milliseconds (default 0; the real models take 19 to 60 s)
+  --link-ttl <seconds>     how long a result link is valid (default 86400)
+  --seed <number>          the seed of all random values, so that runs repeat
+  --log                    print a line for each request on stderr
+  --help                   show this text
+  --version                show the version
+
+Any API key is accepted. The paths /_emulator/faults and /_emulator/requests show faults and recorded requests.
+`;

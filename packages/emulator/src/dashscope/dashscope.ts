@@ -1,4 +1,4 @@
-import { jsonResponse } from "../http/json-response.js";
+import { jsonResponse } from "../http/responses.js";
 import type { Provider } from "../provider.js";
 import { type Random, randomHex } from "../random.js";
 import {

@@ -6,7 +6,7 @@ interface ErrorFacts {
 const overdue = "Access denied, please make sure your account is in good standing.";
 const throttled = "Requests throttling triggered.";
 
-/** Every code of DashScope's image API with its HTTP status and the message sent when no closer one is at hand. */
+/** All codes of DashScope's image API, each with its HTTP status and its message, unless a more specific one is sent. */
 export const dashscopeErrors = {
   InvalidParameter: fact(
     400,

@@ -1,4 +1,4 @@
-import { jsonResponse, retryAfter } from "../http/json-response.js";
+import { jsonResponse, retryAfter } from "../http/responses.js";
 import { Refusal } from "../refusal.js";
 import { type DashscopeErrorCode, dashscopeErrors, isDashscopeErrorCode } from "./error-codes.js";
 
@@ -11,13 +11,13 @@ export function renderDashscopeRefusal(refusal: Refusal, requestId: string): Res
 
 const codesOfStatus: Readonly<Record<number, string>> = { 429: "Throttling.RateQuota" };
 
-/** The first code of the table with this status, save where another is the usual one. */
+/** The first code of the table with this status, unless another one is more usual. */
 export function dashscopeCodeForStatus(status: number): string {
   const found = Object.entries(dashscopeErrors).find(([, facts]) => facts.status === status);
   return codesOfStatus[status] ?? found?.[0] ?? (status < 500 ? "InvalidParameter" : "InternalError");
 }
 
-/** A refusal with one of DashScope's codes; the message of the table where none is given. */
+/** A refusal with one of DashScope's codes. Without a message it has the message of the table. */
 export function dashscopeRefusal(code: DashscopeErrorCode, message?: string): Refusal {
   return new Refusal({ code, message });
 }

@@ -10,7 +10,7 @@ function imagesOf(body: DashscopeBody): string[] {
 }
 
 describe("a generation of DashScope", () => {
-  it("answers with output, usage and request_id, and nothing else", async () => {
+  it("responds with output, usage and request_id, and nothing else", async () => {
     const { status, headers, body } = await askDashscope(createEmulator());
     expect(status).toBe(200);
     const image = expect.stringMatching(/^http:\/\/emulator\.test\/dashscope-results\/.+\.png\?Expires=\d+/);
@@ -29,8 +29,8 @@ describe("a generation of DashScope", () => {
   it("draws PNGs of the reported size", async () => {
     const emulator = createEmulator();
     const { body } = await askDashscope(emulator, { model: "qwen-image-max" });
-    const picture = await inspectLink(emulator, imagesOf(body)[0]);
-    expect(picture).toMatchObject({ format: "png", width: 1664, height: 928 });
+    const image = await inspectLink(emulator, imagesOf(body)[0]);
+    expect(image).toMatchObject({ format: "png", width: 1664, height: 928 });
     const response = await download(emulator, imagesOf(body)[0]);
     expect(response.headers.get("content-type")).toBe("image/png");
   });
@@ -43,17 +43,20 @@ describe("a generation of DashScope", () => {
     expect(body.output.task_metric).toStrictEqual({ TOTAL: 6, SUCCEEDED: 6, FAILED: 0 });
   });
 
-  it("keeps the seed it is given: equal requests give equal pictures, n images differ", async () => {
+  it("uses the seed of the request: equal requests make equal images, and the images of one request differ", async () => {
     const emulator = createEmulator();
-    const wish = { parameters: { seed: 42, n: 2, size: "512*512" } };
-    const [first, second] = await Promise.all([askDashscope(emulator, wish), askDashscope(emulator, wish)]);
+    const request = { parameters: { seed: 42, n: 2, size: "512*512" } };
+    const [first, second] = await Promise.all([
+      askDashscope(emulator, request),
+      askDashscope(emulator, request),
+    ]);
     const bytes = async (body: DashscopeBody, index: number) =>
       Buffer.from(await (await download(emulator, imagesOf(body)[index])).arrayBuffer()).toString("base64");
     expect(await bytes(first.body, 0)).toBe(await bytes(second.body, 0));
     expect(await bytes(first.body, 0)).not.toBe(await bytes(first.body, 1));
   });
 
-  it("takes every reference form: data URL, link of its own, foreign link, oss", async () => {
+  it("accepts references as data URLs, as its own links, as links of other hosts, and as oss links", async () => {
     const emulator = createEmulator();
     const own = (await askArk(emulator)).body.data[0]?.url ?? "";
     const images = [await dataUrl({ format: "webp" }), own, "oss://bucket/a.png"];
@@ -84,7 +87,7 @@ describe("a generation of DashScope", () => {
     expect([status, body.code]).toEqual([500, "InternalError"]);
   });
 
-  it("can answer in the other forms that were seen", async () => {
+  it("can respond in the other formats that were observed", async () => {
     const emulator = createEmulator();
     emulator.faults.add({ severalChoices: true, outputImageCount: true, rewrittenPrompt: "A red fox" });
     const { body } = await askDashscope(emulator, {
@@ -98,7 +101,7 @@ describe("a generation of DashScope", () => {
     expect(body.usage).toStrictEqual({ width: 1024, height: 1024, output_image_count: 2 });
   });
 
-  it("can answer 200 with an error and no output, and without usage", async () => {
+  it("can respond with 200, an error and no output, and without usage", async () => {
     const emulator = createEmulator();
     emulator.faults.add({ status: 200, code: "InternalError", times: 1 }, { omitUsage: true });
     const { status, body } = await askDashscope(emulator);

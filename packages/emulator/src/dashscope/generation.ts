@@ -1,8 +1,7 @@
 import { writeRecipe } from "../drawing/recipe.js";
-import { spoilUsage } from "../faults/spoil-usage.js";
-import { eventStream } from "../http/event-stream.js";
-import { jsonResponse } from "../http/json-response.js";
-import { publishImage } from "../links/publish.js";
+import { applyUsageFault } from "../faults/apply-usage-fault.js";
+import { eventStream, jsonResponse } from "../http/responses.js";
+import { publishImage } from "../links/links.js";
 import type { ProviderCall } from "../provider.js";
 import { randomSeed } from "../random.js";
 import { Refusal } from "../refusal.js";
@@ -22,7 +21,7 @@ export async function generate(call: ProviderCall, services: Services): Promise<
   }
   const urls = fault.noImages === true ? [] : makeImages(request, failed, { call, services });
   const body = describeResponse(request, { urls, failed: failed.size }, call);
-  return fault.answerAs === "stream" ? streamResponse(body, call) : jsonResponse(body);
+  return fault.respondAs === "stream" ? streamResponse(body, call) : jsonResponse(body);
 }
 
 /** No image model streams. A fault that asks for a stream gets the format of DashScope's text models. */
@@ -54,7 +53,7 @@ function makeImages(
       watermark: request.watermark ? "Qwen-Image" : undefined,
       references: request.references,
     });
-    return publishImage(recipe, "dashscope", call, services);
+    return publishImage(recipe, "dashscope", { call, services });
   });
 }
 
@@ -78,7 +77,7 @@ function describeResponse(
       })),
       task_metric: { TOTAL: request.n, SUCCEEDED: urls.length, FAILED: failed },
     },
-    ...spoilUsage(usage, fault),
+    ...applyUsageFault(usage, fault),
     request_id: requestId,
   };
 }

@@ -198,7 +198,7 @@ function summarize({ message, usage = {}, output }: DashscopeBody): string {
 
 describe.each(rows)("%s", (_name, { images, ...row }, cells) => {
   it.each(columns.map((model, index) => [model, cells[index] ?? ""]))("on %s: %s", async (model, cell) => {
-    const emulator = createEmulator({ pictures: "tiny" });
+    const emulator = createEmulator({ images: "tiny" });
     const request = { model, images: imagesFor(model, images), ...row };
     const { status, body } = await askDashscope(emulator, request);
     expect([status, body.code]).toEqual(
@@ -211,7 +211,7 @@ describe.each(rows)("%s", (_name, { images, ...row }, cells) => {
 describe("usage", () => {
   it.each([pro3, v3, pro2, v2])("of %s counts input and output images", async (model) => {
     const request = { model, images: [square, square], parameters: { n: 3 } };
-    const { body } = await askDashscope(createEmulator({ pictures: "tiny" }), request);
+    const { body } = await askDashscope(createEmulator({ images: "tiny" }), request);
     expect(body.usage).toStrictEqual({
       input_image_count: 2,
       output_image_count: 3,
@@ -228,7 +228,7 @@ describe("usage", () => {
     [edit, { width: 1024, height: 1024, image_count: 1 }],
   ])("of %s counts images", async (model, usage) => {
     const request = { model, images: imagesFor(model, undefined) };
-    const { body } = await askDashscope(createEmulator({ pictures: "tiny" }), request);
+    const { body } = await askDashscope(createEmulator({ images: "tiny" }), request);
     expect(body.usage).toStrictEqual(usage);
   });
 });

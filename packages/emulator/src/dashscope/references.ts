@@ -1,8 +1,8 @@
 import type { ProviderCall } from "../provider.js";
 import { BadReference, type ReferenceProblem } from "../references/bad-reference.js";
+import type { LoadedReference } from "../references/decode-image.js";
 import { downloadFor } from "../references/download.js";
 import { loadReference, type ReferenceRules } from "../references/load-reference.js";
-import type { LoadedReference } from "../references/measure-reference.js";
 import type { Refusal } from "../refusal.js";
 import type { Services } from "../services.js";
 import { dashscopeRefusal, invalidParameter } from "./errors.js";
@@ -17,7 +17,7 @@ export function checkReferenceCount(count: number, { minReferences }: DashscopeM
   }
 }
 
-/** The images of the message, downloaded or decoded and measured. `oss://` is accepted unseen. */
+/** The images of the message, downloaded or decoded and measured. `oss://` is accepted without a download. */
 export async function readReferences(
   images: readonly string[],
   call: ProviderCall,

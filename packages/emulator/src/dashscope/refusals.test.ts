@@ -10,16 +10,16 @@ const text = { text: "a fox" };
 
 describe("DashScope refuses", () => {
   it.each([
-    ["n as text", { parameters: { n: "2" } }, "num_images_per_prompt must be between 1 and 6"],
+    ["n as a string", { parameters: { n: "2" } }, "num_images_per_prompt must be between 1 and 6"],
     ["a size with x", { parameters: { size: "1024x1024" } }, "<width>*<height>"],
     ["a size that is a number", { parameters: { size: 1024 } }, "<width>*<height>"],
-    ["watermark as text", { parameters: { watermark: "true" } }, "watermark"],
-    ["prompt_extend as text", { parameters: { prompt_extend: 1 } }, "prompt_extend"],
-    ["a negative prompt that is no text", { parameters: { negative_prompt: 1 } }, "negative_prompt"],
+    ["watermark as a string", { parameters: { watermark: "true" } }, "watermark"],
+    ["prompt_extend as a string", { parameters: { prompt_extend: 1 } }, "prompt_extend"],
+    ["a negative prompt that is a number", { parameters: { negative_prompt: 1 } }, "negative_prompt"],
     ["a negative seed", { parameters: { seed: -1 } }, "seed"],
     ["a seed above the range", { parameters: { seed: 2 ** 31 } }, "seed"],
-  ])("%s with a 400", async (_name, wish, message) => {
-    const { status, headers, body } = await askDashscope(createEmulator(), wish);
+  ])("%s with a 400", async (_name, request, message) => {
+    const { status, headers, body } = await askDashscope(createEmulator(), request);
     expect(status).toBe(400);
     expect(body).toStrictEqual({
       request_id: headers.get("x-request-id"),
@@ -84,7 +84,7 @@ describe("DashScope refuses", () => {
 
   it.each([
     ["an empty image", "", 400, "InvalidURL"],
-    ["an image that is no link", "fox.png", 400, "InvalidURL"],
+    ["an image that is not a link", "fox.png", 400, "InvalidURL"],
     ["broken base64", "data:image/png;base64,&&&", 400, "InvalidURL"],
     ["base64 of text", "data:image/png;base64,aGVsbG8h", 415, "BadRequest.UnsupportedFileFormat"],
     [
@@ -93,10 +93,15 @@ describe("DashScope refuses", () => {
       413,
       "BadRequest.TooLarge",
     ],
-    ["a dead link of this machine", "http://127.0.0.1:1/a.png", 400, "InvalidParameter.DataInspection"],
+    [
+      "a link to a closed port of this machine",
+      "http://127.0.0.1:1/a.png",
+      400,
+      "InvalidParameter.DataInspection",
+    ],
   ])("%s as a reference", async (_name, image, status, code) => {
-    const answer = await askDashscope(createEmulator(), { images: [image] });
-    expect([answer.status, answer.body.code]).toEqual([status, code]);
+    const response = await askDashscope(createEmulator(), { images: [image] });
+    expect([response.status, response.body.code]).toEqual([status, code]);
   });
 
   it("a result link that has expired as a reference", async () => {
@@ -136,18 +141,22 @@ describe("DashScope refuses", () => {
   });
 
   it.each(Object.entries(dashscopeErrors))(
-    "by a fault with %s and its status",
+    "a request with the fault %s, with its status",
     async (code, { status, message }) => {
       const emulator = createEmulator();
       emulator.faults.add({ provider: "dashscope", code, times: 1 });
-      const answer = await askDashscope(emulator);
-      expect(answer.status).toBe(status);
-      expect(answer.body).toStrictEqual({ request_id: answer.headers.get("x-request-id"), code, message });
+      const response = await askDashscope(emulator);
+      expect(response.status).toBe(status);
+      expect(response.body).toStrictEqual({
+        request_id: response.headers.get("x-request-id"),
+        code,
+        message,
+      });
       expect((await askDashscope(emulator)).status).toBe(200);
     },
   );
 
-  it("nothing that it takes: a data URL in any case", async () => {
+  it("not a data URL with a media type in capitals", async () => {
     const image = (await dataUrl()).replace("image/png", "image/PNG");
     expect((await askDashscope(createEmulator(), { images: [image] })).status).toBe(200);
   });

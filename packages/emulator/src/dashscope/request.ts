@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../json.js";
 import type { PixelSize } from "../pixel-size.js";
 import type { ProviderCall } from "../provider.js";
-import type { LoadedReference } from "../references/measure-reference.js";
+import type { LoadedReference } from "../references/decode-image.js";
 import type { Services } from "../services.js";
 import { dashscopeRefusal, invalidParameter } from "./errors.js";
 import { type DashscopeModel, findDashscopeModel } from "./models.js";

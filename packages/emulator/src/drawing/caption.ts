@@ -2,7 +2,7 @@ import type { ImageRecipe } from "./recipe.js";
 import { svgText, toDrawable } from "./svg-text.js";
 import { fitText, lineHeight, measure } from "./text-layout.js";
 
-/** Prompt and seed on a dark panel at the bottom, the place in a batch in the top right corner. */
+/** Prompt and seed on a dark panel at the bottom, and the number in a batch in the top right corner. */
 export function drawCaption(recipe: ImageRecipe): string {
   const { width, height } = recipe;
   const short = Math.min(width, height);
@@ -11,7 +11,7 @@ export function drawCaption(recipe: ImageRecipe): string {
   const detailSize = fitDetail(recipe, width - 2 * (margin + padding), Math.round(short * 0.026));
   const text = fitText(toDrawable(recipe.prompt), {
     width: width - 2 * (margin + padding),
-    height: height * (recipe.references.length > 0 ? 0.24 : 0.36), // the upper half belongs to the references
+    height: height * (recipe.references.length > 0 ? 0.24 : 0.36), // the upper half is for the references
     largestFont: Math.round(short * 0.072),
     smallestFont: Math.round(short * 0.032),
   });
@@ -66,8 +66,21 @@ function batchNumberBox({ width, height }: ImageRecipe) {
   return { margin: Math.round(short * 0.04), fontSize, boxWidth, boxHeight };
 }
 
-/** How much of the top the place in the batch takes, in pixels. */
+/** The height of the batch number at the top, in pixels. */
 export function heightOfBatchNumber(recipe: ImageRecipe): number {
   const { margin, boxHeight } = batchNumberBox(recipe);
   return recipe.count <= 1 ? 0 : margin + boxHeight;
+}
+
+/** The provider's mark in the bottom right corner, white with a shadow, so that it is visible on every image. */
+export function drawWatermark(words: string, width: number, height: number): string {
+  const short = Math.min(width, height);
+  const fontSize = Math.round(short * 0.034);
+  const edge = Math.max(1, Math.round(fontSize * 0.06));
+  const place = { x: width - Math.round(short * 0.04), y: height - Math.round(short * 0.034), fontSize };
+  const shadow = { ...place, x: place.x + edge, y: place.y + edge, fill: "#000", opacity: 0.55 };
+  return (
+    svgText(words, { ...shadow, anchor: "end", weight: 700 }) +
+    svgText(words, { ...place, fill: "#fff", opacity: 0.92, anchor: "end", weight: 700 })
+  );
 }

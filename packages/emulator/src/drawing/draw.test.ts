@@ -2,12 +2,12 @@ import type { Sharp } from "sharp";
 import { describe, expect, it } from "vitest";
 import { countColor, countDifferences, inspect } from "../test-support/images.js";
 import { drawImage } from "./draw.js";
-import { loadSharp } from "./fonts.js";
 import { type ImageRecipe, type ReferenceImage, writeRecipe } from "./recipe.js";
+import { loadSharp } from "./sharp.js";
 
-type Wish = Partial<Omit<ImageRecipe, "promptHash">>;
+type Changes = Partial<Omit<ImageRecipe, "promptHash">>;
 
-async function draw(wish: Wish = {}) {
+async function draw(changes: Changes = {}) {
   const defaults = {
     width: 640,
     height: 640,
@@ -21,7 +21,7 @@ async function draw(wish: Wish = {}) {
     references: [],
     watermark: undefined,
   };
-  return inspect(await drawImage(writeRecipe({ ...defaults, ...wish })));
+  return inspect(await drawImage(writeRecipe({ ...defaults, ...changes })));
 }
 
 async function plainReference(color: string, width = 300, height = 200): Promise<ReferenceImage> {
@@ -35,7 +35,7 @@ const topHalf = { ...whole, bottom: 0.5 };
 const caption = { left: 0.05, top: 0.5, right: 0.95, bottom: 0.93 };
 const corner = { left: 0.6, top: 0.9, right: 1, bottom: 1 };
 
-describe("a picture", () => {
+describe("an image", () => {
   it.each([
     [512, 512],
     [720, 1280],
@@ -54,30 +54,30 @@ describe("a picture", () => {
     expect(await draw({ width, height, format: "jpeg" })).toMatchObject({ format: "jpeg", width, height });
   });
 
-  it("is the same for the same recipe", async () => {
+  it("is equal for equal recipes", async () => {
     expect((await draw()).pixels.equals((await draw()).pixels)).toBe(true);
   });
 
-  it.each<[string, Wish]>([
+  it.each<[string, Changes]>([
     ["prompt", { prompt: "A bear on a bicycle" }],
     ["seed", { seed: 2 }],
-  ])("looks different for another %s", async (_name, wish) => {
-    expect(countDifferences(await draw(), await draw(wish), topHalf)).toBeGreaterThan(5000);
+  ])("looks different for another %s", async (_name, changes) => {
+    expect(countDifferences(await draw(), await draw(changes), topHalf)).toBeGreaterThan(5000);
   });
 
-  it("shows its place in a batch", async () => {
+  it("shows its number in a batch", async () => {
     const [alone, first] = [await draw(), await draw({ count: 3 })];
     const topRight = { left: 0.75, top: 0, right: 1, bottom: 0.15 };
     expect(countDifferences(alone, first, topRight)).toBeGreaterThan(500);
   });
 
-  it("writes prompts of Latin, Chinese and Japanese letters, each its own", async () => {
+  it("writes prompts in Latin, Chinese and Japanese letters", async () => {
     const texts = ["fox", "狐狸", "狐狼", "キツネ"];
-    const pictures = await Promise.all(texts.map((prompt) => drawLike("fox", prompt)));
-    for (const [index, picture] of pictures.entries()) {
-      expect(countColor(picture, [255, 255, 255])).toBeGreaterThan(300);
-      for (const other of pictures.slice(index + 1)) {
-        expect(countDifferences(picture, other, caption)).toBeGreaterThan(100);
+    const images = await Promise.all(texts.map((prompt) => drawLike("fox", prompt)));
+    for (const [index, image] of images.entries()) {
+      expect(countColor(image, [255, 255, 255])).toBeGreaterThan(300);
+      for (const other of images.slice(index + 1)) {
+        expect(countDifferences(image, other, caption)).toBeGreaterThan(100);
       }
     }
   });
@@ -107,7 +107,7 @@ describe("a picture", () => {
     expect(await draw({ prompt })).toMatchObject({ width: 640, height: 640 });
   });
 
-  it("carries a watermark in the bottom right corner when it is asked for", async () => {
+  it("carries a watermark in the bottom right corner if the recipe has one", async () => {
     const [plain, marked] = [await draw(), await draw({ watermark: "AI生成" })];
     expect(countDifferences(plain, marked, corner)).toBeGreaterThan(150);
     expect(countDifferences(plain, marked, { ...whole, bottom: 0.9 })).toBe(0);
@@ -116,13 +116,13 @@ describe("a picture", () => {
   it("shows every reference", async () => {
     const colors = ["#e02020", "#20c040", "#2040e0"];
     const references = await Promise.all(colors.map((color) => plainReference(color)));
-    const picture = await draw({ references, count: 2 });
+    const image = await draw({ references, count: 2 });
     for (const color of [
       [224, 32, 32],
       [32, 192, 64],
       [32, 64, 224],
     ] as const) {
-      expect(countColor(picture, color)).toBeGreaterThan(5000);
+      expect(countColor(image, color)).toBeGreaterThan(5000);
     }
   });
 
@@ -134,16 +134,16 @@ describe("a picture", () => {
     const sharp = await loadSharp();
     const image = sharp({ create: { width: 300, height: 200, channels: 3, background: "#20c040" } });
     const thumbnail = await change(image).toBuffer();
-    const picture = await draw({ references: [{ thumbnail, width: 300, height: 200 }] });
-    expect(countColor(picture, [32, 192, 64])).toBeGreaterThan(5000);
+    const drawn = await draw({ references: [{ thumbnail, width: 300, height: 200 }] });
+    expect(countColor(drawn, [32, 192, 64])).toBeGreaterThan(5000);
   });
 
   it("shows a grey reference in grey", async () => {
     const sharp = await loadSharp();
     const image = sharp({ create: { width: 300, height: 200, channels: 3, background: "#808080" } });
     const thumbnail = await image.greyscale().png().toBuffer();
-    const picture = await draw({ references: [{ thumbnail, width: 300, height: 200 }] });
-    expect(countColor(picture, [128, 128, 128])).toBeGreaterThan(5000);
+    const drawn = await draw({ references: [{ thumbnail, width: 300, height: 200 }] });
+    expect(countColor(drawn, [128, 128, 128])).toBeGreaterThan(5000);
   });
 
   it.each([

@@ -1,12 +1,11 @@
 import type { Sharp } from "sharp";
-import { drawBackground } from "./background.js";
-import { drawCaption } from "./caption.js";
-import { loadSharp } from "./fonts.js";
+import { drawCaption, drawWatermark } from "./caption.js";
 import { drawLayer } from "./layer.js";
 import { pastePrint } from "./paste-print.js";
 import { channelsOf, type ImageRecipe } from "./recipe.js";
 import { drawReferences } from "./references.js";
-import { drawWatermark } from "./watermark.js";
+import { drawScene } from "./scene.js";
+import { loadSharp } from "./sharp.js";
 
 /** The encoded image of a recipe, of exactly its size. */
 export async function drawImage(recipe: ImageRecipe): Promise<Buffer> {
@@ -30,16 +29,16 @@ async function drawPlain(recipe: ImageRecipe): Promise<Sharp> {
 function drawContent(recipe: ImageRecipe): string {
   if (recipe.kind === "layer") return drawLayer(recipe);
   const { width, height, watermark } = recipe;
-  const background =
-    recipe.kind === "cutout" ? cutOut(drawBackground(recipe), recipe) : drawBackground(recipe);
+  const whole = drawScene(recipe);
+  const scene = recipe.kind === "cutout" ? cutOut(whole, recipe) : whole;
   const mark = watermark === undefined ? "" : drawWatermark(watermark, width, height);
-  return background + drawCaption(recipe) + mark;
+  return scene + drawCaption(recipe) + mark;
 }
 
-/** Leaves an ellipse of the background. Everything around it is transparent. */
-function cutOut(background: string, { width, height }: ImageRecipe): string {
+/** Leaves an ellipse of the scene. Everything around it is transparent. */
+function cutOut(scene: string, { width, height }: ImageRecipe): string {
   const ellipse = `<ellipse cx="${width / 2}" cy="${height / 2}" rx="${width * 0.46}" ry="${height * 0.46}"/>`;
-  return `<clipPath id="subject">${ellipse}</clipPath><g clip-path="url(#subject)">${background}</g>`;
+  return `<clipPath id="subject">${ellipse}</clipPath><g clip-path="url(#subject)">${scene}</g>`;
 }
 
 /** Copies the references row by row. sharp's `composite` blends all pixels, which takes as long as all the rest. */

@@ -1,16 +1,66 @@
 import { availableParallelism } from "node:os";
-import { limitConcurrency } from "../limit-concurrency.js";
 import { drawImage } from "./draw.js";
-import { drawTinyImage } from "./draw-tiny.js";
-import type { ImageRecipe } from "./recipe.js";
+import { channelsOf, type ImageRecipe } from "./recipe.js";
+import { loadSharp } from "./sharp.js";
 
-/** Draws the encoded picture of a recipe. */
+/** Draws the image of a recipe and encodes it. */
 export type Painter = (recipe: ImageRecipe) => Promise<Buffer>;
 
-/** One picture per core: a picture of 16 megapixels takes some 100 MB, and more at once draws none of them faster. */
+/**
+ * Draws one image per core at the same time. More would not be faster, and an image of 16 megapixels takes about 100 MB
+ * of memory.
+ */
 const limit = limitConcurrency(availableParallelism());
 
-export function createPainter(pictures: "full" | "tiny"): Painter {
-  const draw = pictures === "tiny" ? drawTinyImage : drawImage;
+export function createPainter(images: "full" | "tiny"): Painter {
+  const draw = images === "tiny" ? drawTinyImage : drawImage;
   return (recipe) => limit(() => draw(recipe));
+}
+
+const longestSide = 32;
+const maxStored = 100;
+const stored = new Map<string, Promise<Buffer>>();
+
+/** A small plain image of about the requested shape. It is drawn once, so that load tests spend no time on images. */
+function drawTinyImage(recipe: ImageRecipe): Promise<Buffer> {
+  const scale = longestSide / Math.max(recipe.width, recipe.height);
+  const width = Math.max(1, Math.round(recipe.width * scale));
+  const height = Math.max(1, Math.round(recipe.height * scale));
+  const key = `${width}x${height}x${channelsOf(recipe)}.${recipe.format}`;
+  const image = stored.get(key) ?? drawPlain({ ...recipe, width, height });
+  if (stored.size < maxStored) stored.set(key, image);
+  return image;
+}
+
+/** One colour; if the image has an alpha channel, an ellipse of the colour. */
+async function drawPlain(recipe: ImageRecipe): Promise<Buffer> {
+  const sharp = await loadSharp();
+  const { width, height, format } = recipe;
+  const shape =
+    channelsOf(recipe) === 3
+      ? `<rect width="${width}" height="${height}" fill="#9678b4"/>`
+      : `<ellipse cx="${width / 2}" cy="${height / 2}" rx="${width / 2}" ry="${height / 2}" fill="#9678b4"/>`;
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">${shape}</svg>`;
+  const image = sharp(Buffer.from(svg));
+  return (channelsOf(recipe) === 3 ? image.removeAlpha() : image).toFormat(format).toBuffer();
+}
+
+/** Runs tasks in the order of their calls, at most a certain number at the same time. */
+type Limiter = <Result>(task: () => Promise<Result>) => Promise<Result>;
+
+export function limitConcurrency(maxRunning: number): Limiter {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  return async (task) => {
+    if (running >= maxRunning) await new Promise<void>((resolve) => waiting.push(resolve));
+    else running += 1;
+    try {
+      return await task();
+    } finally {
+      // The next waiting task starts directly, so that no new task can start before it.
+      const next = waiting.shift();
+      if (next === undefined) running -= 1;
+      else next();
+    }
+  };
 }

@@ -1,6 +1,6 @@
 import type { Random } from "../random.js";
 
-/** The colours of one picture, as CSS colours. */
+/** The colours of one image, as CSS colours. */
 export interface Palette {
   readonly skyTop: string;
   readonly skyBottom: string;
@@ -9,10 +9,10 @@ export interface Palette {
   layer(depth: number): string;
 }
 
-/** From blue over violet and red to orange: a green or a mustard sky looks ill. */
+/** From blue over violet and red to orange. A green or yellow sky does not look natural. */
 const skyHues = { from: 185, span: 205 };
 
-/** A warm or cool light over land of the opposite hue. */
+/** A sky in one hue, and land in about the opposite hue. */
 export function choosePalette(random: Random): Palette {
   const hue = skyHues.from + random() * skyHues.span;
   const isNight = random() < 0.3;

@@ -1,11 +1,11 @@
 import { hashText } from "../random.js";
-import { loadSharp } from "./fonts.js";
 import type { ReferenceImage } from "./recipe.js";
+import { loadSharp } from "./sharp.js";
 import { svgText } from "./svg-text.js";
 
 const side = 640;
 
-/** What stands for a reference that the emulator does not open: its host on a ground of its own colour. */
+/** The image that replaces a reference that the emulator does not download: the name of its host on a colour. */
 export async function drawPlaceholder(label: string): Promise<ReferenceImage> {
   const sharp = await loadSharp();
   const hue = hashText(label) % 360;

@@ -5,12 +5,12 @@ export type ImageFormat = "png" | "jpeg";
 /** A whole scene, a scene cut out of its background, or a layer of a decomposed image. The last two have alpha. */
 export type ImageKind = "scene" | "cutout" | "layer";
 
-/** Of a reference image, in pixels. More is hardly seen in a picture, and recipes keep it in memory. */
+/** The largest side of a thumbnail in pixels. Images hardly show more, and recipes keep thumbnails in memory. */
 export const thumbnailSide = 640;
 
-/** A reference image, reduced to what a picture shows of it. */
+/** A reference image, reduced to what an image shows of it. */
 export interface ReferenceImage {
-  /** The image, encoded, at most `thumbnailSide` a side and in its own size if that is smaller. */
+  /** The encoded image. Its sides are at most `thumbnailSide`. Smaller images keep their size. */
   readonly thumbnail: Buffer;
   /** The size of the image that was sent. */
   readonly width: number;
@@ -18,8 +18,8 @@ export interface ReferenceImage {
 }
 
 /**
- * Everything a picture is drawn from. Equal recipes give equal pictures, so a link keeps only the recipe
- * and the picture is drawn when somebody asks for it.
+ * Everything that determines an image. Equal recipes make equal images, so the emulator stores only the recipe of a
+ * link, and draws the image when the link is opened.
  */
 export interface ImageRecipe {
   readonly width: number;
@@ -27,15 +27,15 @@ export interface ImageRecipe {
   readonly format: ImageFormat;
   readonly kind: ImageKind;
   readonly model: string;
-  /** The beginning of the prompt: more could not be read in the picture. */
+  /** The beginning of the prompt. The image has no room for more. */
   readonly prompt: string;
-  /** Of the whole prompt: it chooses the scene and the colours. */
+  /** The hash of the whole prompt. It determines the scene and the colours. */
   readonly promptHash: number;
   readonly seed: number;
-  /** Zero-based place in the batch of `count` images. */
+  /** The zero-based number in the batch of `count` images. */
   readonly index: number;
   readonly count: number;
-  /** The words of the watermark; absent: none. */
+  /** The text of the watermark. Absent: no watermark. */
   readonly watermark?: string;
   readonly references: readonly ReferenceImage[];
 }

@@ -1,7 +1,7 @@
 import { heightOfBatchNumber } from "./caption.js";
-import { loadSharp } from "./fonts.js";
 import type { Print } from "./paste-print.js";
 import { channelsOf, type ImageRecipe, type ReferenceImage, thumbnailSide } from "./recipe.js";
+import { loadSharp } from "./sharp.js";
 
 interface Frame {
   readonly left: number;
@@ -10,7 +10,7 @@ interface Frame {
   readonly height: number;
 }
 
-/** The references as white-framed prints in the upper part of the picture, in the order they were sent. */
+/** The references as prints with a white border in the upper part of the image, in the order they were sent. */
 export async function drawReferences(recipe: ImageRecipe): Promise<Print[]> {
   return Promise.all(
     recipe.references.map(async (reference, index) =>
@@ -19,7 +19,7 @@ export async function drawReferences(recipe: ImageRecipe): Promise<Print[]> {
   );
 }
 
-/** Prints in as many columns as makes them largest, each in the middle of its cell. */
+/** The number of columns is chosen so that the prints are as large as possible. Each is in the middle of its cell. */
 function placePrint(recipe: ImageRecipe, index: number): Frame {
   const count = recipe.references.length;
   const gap = Math.round(Math.min(recipe.width, recipe.height) * 0.04);
@@ -53,7 +53,7 @@ async function drawPrint(reference: ReferenceImage, frame: Frame, channels: 3 | 
     width: Math.max(1, frame.width - border * 2),
     height: Math.max(1, frame.height - border * 2),
   });
-  if (size !== "as it is") thumbnail.resize({ ...size, fit: "fill", kernel: "linear" });
+  if (size !== "unchanged") thumbnail.resize({ ...size, fit: "fill", kernel: "linear" });
   thumbnail.flatten({ background: "#fff" }).toColourspace("srgb"); // three channels for every kind of thumbnail
   if (channels === 4) thumbnail.ensureAlpha();
   const { data, info } = await thumbnail.raw().toBuffer({ resolveWithObject: true });
@@ -67,14 +67,14 @@ async function drawPrint(reference: ReferenceImage, frame: Frame, channels: 3 | 
   };
 }
 
-/** Up to here an enlargement shows nothing more, and takes longer than everything else about a print. */
-const leastEnlargement = 1.5;
+/** A smaller enlargement is hardly visible, but takes longer than everything else about a print. */
+const minEnlargement = 1.5;
 
-/** What fills the room. A thumbnail that nearly does is left as it is. */
+/** The size that fills the room. A thumbnail that nearly fills it keeps its size. */
 function sizeOfPrint({ width, height }: ReferenceImage, room: { width: number; height: number }) {
   const scale = Math.min(room.width / width, room.height / height);
   const enlargement = scale / Math.min(1, thumbnailSide / Math.max(width, height));
-  if (enlargement >= 1 && enlargement < leastEnlargement) return "as it is";
+  if (enlargement >= 1 && enlargement < minEnlargement) return "unchanged";
   return {
     width: Math.max(1, Math.floor(width * scale)),
     height: Math.max(1, Math.floor(height * scale)),

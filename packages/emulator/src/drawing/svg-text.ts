@@ -1,4 +1,4 @@
-import { fontFamily } from "./fonts.js";
+import { fontFamily } from "./sharp.js";
 
 interface TextStyle {
   readonly x: number;
@@ -16,7 +16,7 @@ export function svgText(text: string, style: TextStyle): string {
   return `<text x="${x}" y="${y}" font-family="${fontFamily}" font-size="${fontSize}" font-weight="${weight}" fill="${fill}" fill-opacity="${opacity}" text-anchor="${anchor}">${escapeXml(toDrawable(text))}</text>`;
 }
 
-/** Without control characters, lone surrogates and non-characters: XML allows none of them. */
+/** Removes control characters, lone surrogates and non-characters, which XML does not allow. */
 export function toDrawable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ").replaceAll(/[\p{Cs}\p{Cn}]/gu, "");
 }

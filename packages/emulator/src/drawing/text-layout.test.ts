@@ -37,7 +37,7 @@ describe("text in a box", () => {
       expect(measure(line) * fontSize).toBeLessThanOrEqual(box.width * 1.1);
   });
 
-  it("is nothing for nothing", () => {
+  it("has no lines if the text is empty", () => {
     expect(fitText("  \n ", box).lines).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-/** Text that fits its box: the lines from top to bottom and the size they were measured at. */
+/** Text that fits into its box: its lines from top to bottom, and its font size in pixels. */
 export interface LaidOutText {
   readonly lines: readonly string[];
   readonly fontSize: number;
@@ -14,7 +14,7 @@ interface TextBox {
 export const lineHeight = 1.35;
 const sizesToTry = 6;
 
-/** The largest size at which the whole text fits; at the smallest the rest is cut off with an ellipsis. */
+/** Chooses the largest font size at which the text fits. At the smallest size, an ellipsis replaces the rest. */
 export function fitText(text: string, box: TextBox): LaidOutText {
   const units = splitIntoUnits(text);
   for (let step = 0; step < sizesToTry; step += 1) {
@@ -30,18 +30,18 @@ export function fitText(text: string, box: TextBox): LaidOutText {
 
 const segmenter = new Intl.Segmenter("zh", { granularity: "grapheme" });
 /** Characters that must not begin a line. */
-const clinging = /^[，。、；：！？）》」』”’…,.;:!?)\]}%]$/u;
+const notAtLineStart = /^[，。、；：！？）》」』”’…,.;:!?)\]}%]$/u;
 const wide =
   /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Extended_Pictographic}\u3000-\u303f\uff00-\uff60—…“”‘’]/u;
 
-/** What may stand alone on a line: a word of a spaced script, or a single CJK character. */
+/** Splits text where a line may break: between words, and between CJK characters. */
 function splitIntoUnits(text: string): string[] {
   const units: string[] = [];
   let previous = " ";
   for (const segment of graphemes(text.trim().replaceAll(/\s+/gu, " "))) {
     const last = units.length - 1;
     const isOneWord = segment !== " " && previous !== " " && !wide.test(segment) && !wide.test(previous);
-    if (last >= 0 && (isOneWord || clinging.test(segment))) units[last] += segment;
+    if (last >= 0 && (isOneWord || notAtLineStart.test(segment))) units[last] += segment;
     else units.push(segment);
     previous = segment;
   }
@@ -66,7 +66,7 @@ function wrap(units: readonly string[], width: number, maxLines: number): string
   return line === "" ? lines : [...lines, line.trimEnd()];
 }
 
-/** A word longer than a line becomes as many pieces as it needs lines. */
+/** Splits a word that is longer than a line into pieces of a line. */
 function breakLongWord(word: string, width: number): string[] {
   if (measure(word) <= width) return [word];
   const pieces: string[] = [];
@@ -95,7 +95,7 @@ function graphemes(text: string): string[] {
   return Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
 
-/** About how wide the text is, in ems: the classes of a sans-serif face, rather too wide than too narrow. */
+/** The approximate width in ems, for the character classes of a sans-serif font, rounded up. */
 export function measure(text: string): number {
   let width = 0;
   for (const character of text) width += widthOf(character);

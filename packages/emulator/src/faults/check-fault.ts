@@ -1,8 +1,7 @@
 import { isArkErrorCode } from "../ark/error-codes.js";
 import { isDashscopeErrorCode } from "../dashscope/error-codes.js";
 import { isJsonObject, type JsonObject } from "../json.js";
-import type { BodyFault } from "./body-fault.js";
-import type { Fault } from "./fault.js";
+import type { BodyFault, Fault, StreamFault } from "./fault.js";
 import {
   amount,
   count,
@@ -17,9 +16,8 @@ import {
   type Rule,
   text,
 } from "./rule.js";
-import type { StreamFault } from "./stream-fault.js";
 
-/** So that a fault has no field without a rule. */
+/** A rule for each field, so that the compiler finds a field without one. */
 type RulesFor<Fields> = Readonly<Record<keyof Fields, Rule>>;
 
 const maxCompletedEvents = 100;
@@ -61,7 +59,7 @@ const rules: RulesFor<Fault> = {
   hangUp: flag,
   malformedJson: flag,
   emptyBody: flag,
-  answerAs: oneOf("json", "stream"),
+  respondAs: oneOf("json", "stream"),
   body: objectOf(bodyRules),
   stream: objectOf(streamRules),
   expiredLinks: flag,
@@ -77,7 +75,7 @@ const rules: RulesFor<Fault> = {
   rewrittenPrompt: text,
 };
 
-/** Of each of these lists a fault has one at most. */
+/** A fault has at most one field of each of these lists. */
 const exclusive = [
   ["wrongKey", "hang", "hangUp", "malformedJson", "emptyBody"],
   ["malformedJson", "stream"],
@@ -85,8 +83,11 @@ const exclusive = [
   ["omitUsage", "usage"],
 ] as const satisfies readonly (readonly (keyof Fault)[])[];
 
-/** Returns the value as a fault, or throws a `TypeError` that says what is wrong with it. */
+/** Returns the value as a fault. Throws a `TypeError` that says what is wrong with it. */
 export function checkFault(value: unknown): Fault {
+  if (isJsonObject(value) && value.answerAs !== undefined) {
+    throw new TypeError('The fault\'s "answerAs" is now called "respondAs".');
+  }
   objectOf(rules)(value, "");
   const fault = isJsonObject(value) ? value : {};
   checkTogether(fault);
@@ -96,10 +97,10 @@ export function checkFault(value: unknown): Fault {
 function checkTogether(fault: JsonObject): void {
   for (const names of exclusive) {
     const given = names.filter((name) => fault[name] !== undefined);
-    if (given.length > 1) throw new TypeError(`A fault has only one of ${given.join(", ")}.`);
+    if (given.length > 1) throw new TypeError(`A fault can have only one of ${given.join(", ")}.`);
   }
   if (typeof fault.code === "string" && fault.status === undefined && !isKnownCode(fault.code)) {
-    throw new TypeError(`Neither provider has the code "${fault.code}": give a "status" with it.`);
+    throw new TypeError(`Neither provider has the code "${fault.code}". Add a "status" to use it.`);
   }
 }
 
@@ -117,7 +118,7 @@ function isFailedImage(value: unknown): boolean {
   return (code === undefined || isText(code)) && (message === undefined || isText(message));
 }
 
-/** Whether it can be kept and written as JSON: no functions, no bigints, no circles. */
+/** Whether it can be cloned and written as JSON: no functions, no bigints, no cycles. */
 function isJsonData(value: unknown): boolean {
   if (!isJsonObject(value)) return false;
   try {

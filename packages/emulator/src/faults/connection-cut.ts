@@ -1,8 +1,8 @@
 const mark = Symbol.for("calotype.emulator.connection-cut");
 
 /**
- * The emulator cuts the connection. Made to look like what the global `fetch` raises on a reset: `fetch failed`
- * before the headers, `terminated` after them, and the socket's error as its cause.
+ * The emulator cuts the connection. The error looks like the error of the global `fetch` after a reset: `fetch failed`
+ * before the headers, `terminated` after them, with the socket's error as its cause.
  */
 export class ConnectionCut extends TypeError {
   readonly [mark] = true;

@@ -5,14 +5,14 @@ import { readUnder } from "../test-support/read-body.js";
 import type { Fault } from "./fault.js";
 
 function under(fault: Fault) {
-  const emulator = createEmulator({ pictures: "tiny" });
+  const emulator = createEmulator({ images: "tiny" });
   emulator.faults.add(fault);
   return emulator;
 }
 
 const absurd = { generated_images: "2", output_tokens: -7, total_tokens: 1e300, extra: null };
 
-describe("an answer", () => {
+describe("a response", () => {
   it("succeeds without images", async () => {
     const ark = await askArk(under({ noImages: true }));
     expect(ark).toMatchObject({
@@ -60,7 +60,7 @@ describe("an answer", () => {
     expect(dashscope.body.usage).toStrictEqual({ width: null, height: 928, image_count: "1" });
   });
 
-  it("keeps the fault that was added, whatever becomes of the object", async () => {
+  it("does not change if the object of the fault changes later", async () => {
     const usage = { generated_images: 5 };
     const emulator = under({ usage });
     usage.generated_images = 6;

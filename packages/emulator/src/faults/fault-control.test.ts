@@ -6,17 +6,17 @@ import { createEmulator } from "../emulator.js";
 import { arkUrl, askArk, askDashscope } from "../test-support/ask.js";
 import type { Fault } from "./fault.js";
 
-/** What twenty requests meet of a fault that strikes every other one. */
+/** The statuses of twenty requests under a fault with probability 0.5. */
 async function strike(seed: number): Promise<number[]> {
   const emulator = createEmulator({ seed });
   emulator.faults.add({ status: 500, probability: 0.5 });
-  const answers: number[] = [];
-  for (let request = 0; request < 20; request += 1) answers.push((await askArk(emulator)).status);
-  return answers;
+  const statuses: number[] = [];
+  for (let request = 0; request < 20; request += 1) statuses.push((await askArk(emulator)).status);
+  return statuses;
 }
 
 describe("faults", () => {
-  it("are met in the order they were added, as often as they say", async () => {
+  it("apply in the order they were added, as often as `times` says", async () => {
     const emulator = createEmulator();
     emulator.faults.add({ code: "ServerOverloaded", times: 2 }, { code: "InternalServiceError", times: 1 });
     const statuses = [];
@@ -25,7 +25,7 @@ describe("faults", () => {
     expect(emulator.faults.active).toEqual([]);
   });
 
-  it("concern one provider, one model, or the provider that has the code", async () => {
+  it("apply to one provider, one model, or the provider that has the code", async () => {
     const emulator = createEmulator();
     emulator.faults.add(
       { provider: "dashscope", status: 503 },
@@ -37,7 +37,7 @@ describe("faults", () => {
     expect((await askArk(emulator)).status).toBe(429);
   });
 
-  it("that only delay come on top of others", async () => {
+  it("with latency alone are added to other faults", async () => {
     const emulator = createEmulator();
     emulator.faults.add({ latencyMs: 40 }, { status: 500 });
     const startedAt = performance.now();
@@ -45,7 +45,7 @@ describe("faults", () => {
     expect(performance.now() - startedAt).toBeGreaterThan(38);
   });
 
-  it("of a probability strike reproducibly under one seed", async () => {
+  it("with a probability apply to the same requests if the seed is the same", async () => {
     const statuses = await strike(7);
     expect(new Set(statuses)).toEqual(new Set([200, 500]));
     expect(await strike(7)).toEqual(statuses);
@@ -60,11 +60,11 @@ describe("faults", () => {
   ])("refuse with %s", async (_name, fault, status, code) => {
     const emulator = createEmulator();
     emulator.faults.add(fault);
-    const answer = await askArk(emulator);
-    expect([answer.status, answer.body.error.code]).toEqual([status, code]);
+    const response = await askArk(emulator);
+    expect([response.status, response.body.error.code]).toEqual([status, code]);
   });
 
-  it("come after the key and before the body is judged", async () => {
+  it("apply after the check of the key and before the check of the body", async () => {
     const emulator = createEmulator({ arkApiKeys: ["right"] });
     emulator.faults.add({ status: 500 });
     expect((await askArk(emulator, {}, { authorization: "Bearer wrong" })).status).toBe(401);
@@ -81,29 +81,29 @@ describe("faults", () => {
     expect(await askArk(emulator)).toMatchObject({ status: 404, text: "" });
   });
 
-  it("can hang until the client leaves", async () => {
+  it("can hang until the client disconnects", async () => {
     const emulator = createEmulator();
     emulator.faults.add({ hang: true });
     const init = { method: "POST", headers: { authorization: "Bearer k" }, body: "{}" };
-    const answer = emulator.fetch(new Request(arkUrl, { ...init, signal: AbortSignal.timeout(50) }));
-    await expect(answer).rejects.toThrow("left");
+    const response = emulator.fetch(new Request(arkUrl, { ...init, signal: AbortSignal.timeout(50) }));
+    await expect(response).rejects.toThrow("disconnected");
     expect(emulator.requests).toHaveLength(1);
   });
 
-  it("that hang hear the client leave even after a garbage collection", async () => {
+  it("that hang end when the client disconnects, even after a garbage collection", async () => {
     setFlagsFromString("--expose-gc");
     const collectGarbage: () => void = runInNewContext("gc");
     const emulator = createEmulator();
     emulator.faults.add({ hang: true });
     const leave = new AbortController();
     const headers = { authorization: "Bearer k" };
-    const answer = emulator.fetch(arkUrl, { method: "POST", headers, body: "{}", signal: leave.signal });
+    const response = emulator.fetch(arkUrl, { method: "POST", headers, body: "{}", signal: leave.signal });
     for (let round = 0; round < 5; round += 1) {
       await nextTurn();
       collectGarbage();
     }
     leave.abort();
-    await expect(answer).rejects.toThrow("left");
+    await expect(response).rejects.toThrow("disconnected");
   });
 
   it("end with clear, and with reset", async () => {

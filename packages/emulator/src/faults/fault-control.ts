@@ -5,22 +5,24 @@ import type { Random } from "../random.js";
 import { checkFault } from "./check-fault.js";
 import type { Fault } from "./fault.js";
 
-/** Makes the emulator misbehave on demand. */
+/** Adds and removes the faults of an emulator. */
 export interface FaultControl {
   /**
-   * Adds faults. A request meets the oldest one that matches it and is not used up; faults that only delay
-   * (`latencyMs` alone) come on top of it. Throws a `TypeError` on a fault that makes no sense.
+   * Adds faults. To each request the emulator applies the oldest fault that matches and is not used up, and all
+   * matching faults with latency alone.
+   *
+   * @throws TypeError if a fault has an unknown field or a wrong value.
    */
   add(...faults: readonly Fault[]): void;
-  /** Removes every fault. */
+  /** Removes all faults. */
   clear(): void;
-  /** What is still to come, oldest first; `times` counts down. */
+  /** The faults that are not used up, oldest first. `times` is what is left of it. */
   readonly active: readonly Fault[];
 }
 
-/** What the emulator itself needs of the faults. */
+/** The faults as the emulator uses them. */
 export interface FaultSource extends FaultControl {
-  /** The fault that this request meets, counted as used; an empty one when none does. */
+  /** Returns the fault that applies to a request, and counts it as used. An empty fault if none applies. */
   take(provider: ProviderName, model: unknown): Fault;
 }
 
@@ -45,34 +47,34 @@ export function createFaultControl(random: Random): FaultSource {
     },
     take(provider, model) {
       let latencyMs = 0;
-      let met: Fault | undefined;
+      let applied: Fault | undefined;
       for (const fault of active) {
-        const isDelay = onlyDelays(fault);
-        if ((!isDelay && met !== undefined) || !concerns(fault, provider, model)) continue;
+        const isDelay = hasLatencyAlone(fault);
+        if ((!isDelay && applied !== undefined) || !matches(fault, provider, model)) continue;
         if (random() >= (fault.probability ?? 1)) continue;
         use(fault);
         latencyMs += fault.latencyMs ?? 0;
-        if (!isDelay) met = fault;
+        if (!isDelay) applied = fault;
       }
-      return { ...met, latencyMs };
+      return { ...applied, latencyMs };
     },
   };
 }
 
 const fieldsOfADelay = new Set(["provider", "model", "times", "probability", "latencyMs"]);
 
-function onlyDelays(fault: Fault): boolean {
+function hasLatencyAlone(fault: Fault): boolean {
   return Object.keys(fault).every((name) => fieldsOfADelay.has(name));
 }
 
-function concerns(fault: Fault, provider: ProviderName, model: unknown): boolean {
+function matches(fault: Fault, provider: ProviderName, model: unknown): boolean {
   if (fault.provider !== undefined && fault.provider !== provider) return false;
   if (fault.model !== undefined && fault.model !== model) return false;
-  return fault.provider !== undefined || fault.status !== undefined || knowsCode(provider, fault.code);
+  return fault.provider !== undefined || fault.status !== undefined || hasCode(provider, fault.code);
 }
 
-/** A code without a provider means the provider that has it, and both where both have it. */
-function knowsCode(provider: ProviderName, code: string | undefined): boolean {
+/** A code without a provider means the provider that has it, or both if both have it. */
+function hasCode(provider: ProviderName, code: string | undefined): boolean {
   if (code === undefined) return true;
   return provider === "ark" ? isArkErrorCode(code) : isDashscopeErrorCode(code);
 }

@@ -1,90 +1,127 @@
 import type { ArkErrorCode } from "../ark/error-codes.js";
 import type { DashscopeErrorCode } from "../dashscope/error-codes.js";
 import type { ProviderName } from "../provider-name.js";
-import type { BodyFault } from "./body-fault.js";
-import type { StreamFault } from "./stream-fault.js";
 
-/** One image of a batch that is not made. */
+/** A number, or a random number from `min` to `max` (both inclusive), determined by the emulator's seed. */
+export type Amount = number | { min: number; max: number };
+
+/** How the bytes of a response are transferred. It applies to JSON, errors and streams. */
+export interface BodyFault {
+  /** Milliseconds between the headers and the first byte. In a stream: before its first event. */
+  delayMs?: Amount;
+  /**
+   * The body is sent in chunks of exactly this size, wherever events begin and end. The sizes of a list are used in
+   * turn, again and again. A range gives each chunk a new size. With `listen()` each chunk is an HTTP chunk and a
+   * packet of its own, but a busy client may still read several at once.
+   */
+  chunkBytes?: Amount | readonly number[];
+  /** Milliseconds of pause after each chunk. `{ chunkBytes: 100, pauseMs: 50 }` makes a slow response. */
+  pauseMs?: Amount;
+  /**
+   * The connection is cut after this number of bytes: a TCP reset with `listen()`, an error of the body with `fetch`.
+   * 0 cuts it directly after the headers. A shorter response arrives whole.
+   */
+  cutAfterBytes?: Amount;
+}
+
+/** How the events of a stream are sent. It does not apply to JSON responses. */
+export interface StreamFault {
+  /**
+   * The connection is cut after this number of events. `completed` and `[DONE]` are events, comments are not. A
+   * fraction cuts it inside the next event: 1.5 in the middle of the second. A shorter stream arrives whole.
+   */
+  cutAfterEvents?: number;
+  /** How many times `completed` is sent: 0 omits it, 2 sends it twice. Default 1. Ark only. */
+  completedEvents?: number;
+  /** Lines end with CR LF, or with CR alone, instead of LF. */
+  lineEnd?: "crlf" | "cr";
+  /** A comment, `: keep-alive`, is sent before each event. */
+  comments?: true;
+  /** A comment is sent each time this number of milliseconds has passed without an event. */
+  keepAliveMs?: number;
+}
+
+/** One image of a batch that fails. */
 export interface FailedImage {
-  /** Zero-based, as `image_index` in Ark's stream. */
+  /** Zero-based, like `image_index` in Ark's stream. */
   index: number;
   /**
-   * Default `OutputImageSensitiveContentDetected` (Ark), `DataInspectionFailed` (DashScope). On Ark a
-   * moderation code lets the batch go on; a code of status 500 or above ends it.
+   * Default `OutputImageSensitiveContentDetected` (Ark), `DataInspectionFailed` (DashScope). On Ark a batch goes on
+   * after a moderation code, and ends at a code with status 500 or above.
    */
   code?: FaultCode;
   message?: string;
 }
 
-/** A code of either provider; any other string needs a `status` beside it. */
+/** A code of either provider. Any other string needs a `status` too. */
 export type FaultCode = ArkErrorCode | DashscopeErrorCode | (string & {});
 
 /**
- * What goes wrong, with which requests, and how often. The groups combine, save that a request is either
- * refused, or left hanging, or answered with a broken body, or answered with the flaws of the last groups.
+ * What goes wrong, in which requests, and how often. Fields of different groups can be combined, but a request has only
+ * one outcome: it is refused, it hangs, its response is malformed, or its response has the contents of the last groups.
  */
 export interface Fault {
-  /** Only with this provider. Absent: both, or the one that knows `code`. */
+  /** Only requests to this provider. Absent: both, or the one that has `code`. */
   provider?: ProviderName;
-  /** Only when the request's `model` is exactly this. */
+  /** Only requests whose `model` is exactly this string. */
   model?: string;
-  /** How many requests it meets before it is used up. Absent: all until `clear()`. */
+  /** How many requests the fault applies to. Absent: all, until `clear()`. */
   times?: number;
-  /** How likely it meets a matching request, 0 to 1, drawn from the emulator's seed. Default 1. */
+  /** The probability that the fault applies to a matching request, 0 to 1. Default 1. The seed determines it. */
   probability?: number;
 
-  /** Milliseconds of delay before anything is answered. Alone, it slows down whatever else happens. */
+  /** Milliseconds of delay before the response. A fault with latency alone is added to other faults. */
   latencyMs?: number;
 
-  /** The request is refused with this code; status and message come from the provider's table. */
+  /** The request is refused with this code. Status and message are those of the provider. */
   code?: FaultCode;
-  /** The request is refused with this HTTP status. With `code` and 200 the error stands in a successful answer. */
+  /** The request is refused with this HTTP status. With `code` and 200, a successful response contains the error. */
   status?: number;
-  /** In place of the table's message. Ark's request id is appended. */
+  /** Replaces the provider's message. Ark's request id is appended. */
   message?: string;
   /** Adds the header `Retry-After` to the refusal. */
   retryAfterSeconds?: number;
-  /** The key is refused, whichever it is. */
+  /** The key is refused, even if it is right. */
   wrongKey?: true;
 
-  /** Nothing is answered until the client leaves. */
+  /** The request gets no response. It ends when the client disconnects. */
   hang?: true;
-  /** The connection is reset before anything is answered; `fetch` fails. */
+  /** The connection is reset before the response. `fetch` rejects. */
   hangUp?: true;
 
-  /** The JSON, or the first event of a stream, breaks off in the middle. `status` applies. */
+  /** The JSON, or the first event of a stream, ends in the middle. `status` applies. */
   malformedJson?: true;
-  /** The answer has no body. `status` applies: with 404 it is the empty one that Ark is known for. */
+  /** The response has no body. `status` applies: 404 makes the empty 404 that Ark sends. */
   emptyBody?: true;
-  /** The form of the answer, whatever `stream` asked for: JSON in place of events, or the reverse. */
-  answerAs?: "json" | "stream";
-  /** How the bytes travel: late, in pieces, slowly, or cut off. Of refusals as well. */
+  /** The format of the response, whatever `stream` requests: JSON instead of events, or the reverse. */
+  respondAs?: "json" | "stream";
+  /** How the bytes are transferred: late, in pieces, slowly, or cut off. It applies to refusals too. */
   body?: BodyFault;
   /** How the events of a stream are sent: cut off, without an end, with other line ends, with comments. */
   stream?: StreamFault;
 
-  /** The result links of the answer have expired already. */
+  /** The result links in the response have already expired. */
   expiredLinks?: true;
-  /** These images of the batch fail, the others are made. */
+  /** These images of the batch fail. The others are made. */
   failImages?: readonly FailedImage[];
-  /** The answer succeeds without any image, and counts none. */
+  /** The response is successful, but has no images and counts none. */
   noImages?: true;
-  /** The answer, and the stream's `completed`, carry no `usage`. */
+  /** The response, and the stream's `completed`, have no `usage`. */
   omitUsage?: true;
-  /** Put over the fields of `usage`, of any type: `{ generated_images: "2", total_tokens: -1 }`. */
+  /** Replaces fields of `usage` with values of any type: `{ generated_images: "2", total_tokens: -1 }`. */
   usage?: Readonly<Record<string, unknown>>;
 
-  /** Ark: the stream breaks with `event: error` (of `code` and `message`) after so many images. */
+  /** Ark: the stream ends with `event: error` (with `code` and `message`) after this number of images. */
   streamErrorAfterImages?: number;
   /** Ark: the stream ends without `data: [DONE]`. */
   omitDone?: true;
-  /** Ark: the stream carries events of a kind that the documents do not name. */
+  /** Ark: the stream contains an event that is not documented. */
   unknownEvents?: true;
 
-  /** DashScope: every image stands in a choice of its own. */
+  /** DashScope: each image is in a choice of its own. */
   severalChoices?: true;
   /** DashScope: the count is `usage.output_image_count`, also for models that call it `image_count`. */
   outputImageCount?: true;
-  /** DashScope: this rewritten prompt stands as a `text` item beside the images. */
+  /** DashScope: a rewritten prompt is in the response, as a `text` item after the first images. */
   rewrittenPrompt?: string;
 }

@@ -10,7 +10,7 @@ afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => server.close()));
 });
 
-async function start(fault: Fault, emulator: Emulator = createEmulator({ pictures: "tiny" })) {
+async function start(fault: Fault, emulator: Emulator = createEmulator({ images: "tiny" })) {
   emulator.faults.add({ ...fault, times: 1 });
   const server = await emulator.listen();
   servers.push(server);
@@ -88,7 +88,7 @@ describe("over a real connection", () => {
   });
 
   it("the emulator goes on after clients and connections that broke", async () => {
-    const emulator = createEmulator({ pictures: "tiny" });
+    const emulator = createEmulator({ images: "tiny" });
     const url = await start({ body: { cutAfterBytes: 0 } }, emulator);
     expect((await readBody(await fetch(url, arkInit()))).error).toBeDefined();
     emulator.faults.add({ body: { chunkBytes: 1, pauseMs: 60_000 }, times: 1 });

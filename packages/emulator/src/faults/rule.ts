@@ -1,16 +1,16 @@
 import { isJsonObject } from "../json.js";
 
-/** Checks one field, named by its path such as `body.pauseMs`; throws a `TypeError` that says what is wrong. */
+/** Checks one field. Throws a `TypeError` that says what is wrong. The path is, for example, `body.pauseMs`. */
 export type Rule = (value: unknown, path: string) => void;
 
-/** A rule of one condition, and the words for it. */
+/** A rule with one condition. The message says what was expected. */
 export function must(isRight: (value: unknown) => boolean, expected: string): Rule {
   return (value, path) => {
     if (!isRight(value)) throw new TypeError(`The fault's "${path}" must be ${expected}.`);
   };
 }
 
-/** An object with these fields and no others; a field that is `undefined` counts as absent. */
+/** An object with these fields and no others. A field that is `undefined` counts as absent. */
 export function objectOf(rules: Readonly<Record<string, Rule>>): Rule {
   return (value, path) => {
     const whole = path === "" ? "A fault" : `The fault's "${path}"`;
@@ -25,7 +25,7 @@ export function objectOf(rules: Readonly<Record<string, Rule>>): Rule {
   };
 }
 
-/** Longer than a timer can run, it would fire at once. */
+/** A timer with a longer delay would fire at once. */
 const longestDelay = 2 ** 31 - 1;
 
 export const text = must(isText, "a non-empty string");
@@ -38,7 +38,7 @@ export function oneOf(...choices: readonly string[]): Rule {
   return must((value) => typeof value === "string" && choices.includes(value), listed);
 }
 
-/** A number, or `{ min, max }`; `least` is the least of them. */
+/** A number that is at least `least`, or a range `{ min, max }` of such numbers. */
 export function amount(least: number): Rule {
   const isOne = (value: unknown) => isCount(value) && value >= least && value <= longestDelay;
   const isRange = (value: unknown) =>

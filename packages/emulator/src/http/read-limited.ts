@@ -1,6 +1,6 @@
 /**
- * The whole body, or `undefined` when it is larger than `maxBytes`. The rest is then read and dropped: a client
- * that is still sending would see a broken connection instead of the answer.
+ * Reads the whole body. Returns `undefined` if it is larger than `maxBytes`. Then the rest is read and dropped, because
+ * a client that is still sending would see a broken connection instead of the response.
  */
 export async function readLimited(
   body: ReadableStream<Uint8Array> | null,

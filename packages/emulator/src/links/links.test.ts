@@ -7,7 +7,7 @@ const start = Date.parse("2026-11-21T09:30:00.900Z");
 
 function onAClock(ttl?: number) {
   const clock = { now: start };
-  const options = { now: () => clock.now, pictures: "tiny" as const };
+  const options = { now: () => clock.now, images: "tiny" as const };
   return {
     clock,
     emulator: createEmulator(ttl === undefined ? options : { ...options, linkTtlSeconds: ttl }),
@@ -29,7 +29,7 @@ const expiryOf: Readonly<Record<string, object>> = {
 };
 
 describe.each(makers)("a result link of %s", (provider, makeLink) => {
-  it("is served as an image for 24 hours, and not a second longer", async () => {
+  it("is served as an image for exactly 24 hours", async () => {
     const { clock, emulator } = onAClock();
     const url = await makeLink(emulator);
     clock.now = start - 900 + 86_400_000 - 1;
@@ -43,7 +43,7 @@ describe.each(makers)("a result link of %s", (provider, makeLink) => {
     expect(expired.headers.get("content-type")).toBe("application/xml");
   });
 
-  it("lives as long as the options say", async () => {
+  it("is valid as long as the options say", async () => {
     const { clock, emulator } = onAClock(60);
     const url = await makeLink(emulator);
     clock.now += 61_000;
@@ -60,22 +60,22 @@ describe.each(makers)("a result link of %s", (provider, makeLink) => {
     ["a later expiry", (url: string) => url.replace(/Expires=\d+/, "Expires=99999999999")],
     ["another signature", (url: string) => url.replace(/Signature=\w{4}/, "Signature=0000")],
     ["no signature", (url: string) => url.replace(/[?&][\w-]*Signature=\w+/, "")],
-    ["another picture", (url: string) => url.replace(/results\/\w{4}/, "results/0000")],
+    ["another image", (url: string) => url.replace(/results\/\w{4}/, "results/0000")],
     ["another ending", (url: string) => url.replace(/\.(?:jpeg|png)/, ".gif")],
     ["no parameters", (url: string) => url.replace(/\?.*/, "")],
-  ])("answers 403 to %s", async (_name, tamper) => {
+  ])("responds with 403 to %s", async (_name, tamper) => {
     const { emulator } = onAClock();
     expect((await download(emulator, tamper(await makeLink(emulator)))).status).toBe(403);
   });
 
-  it("asks for no key, and minds none", async () => {
+  it("needs no key and ignores one", async () => {
     const { emulator } = onAClock();
     const url = await makeLink(emulator);
     const headers = { authorization: "Bearer whatever" };
     expect((await emulator.fetch(new Request(url, { headers }))).status).toBe(200);
   });
 
-  it("answers HEAD without the picture, and other methods not at all", async () => {
+  it("responds to HEAD without the image, and to other methods with 405", async () => {
     const { emulator } = onAClock();
     const url = await makeLink(emulator);
     const head = await emulator.fetch(new Request(url, { method: "HEAD" }));
@@ -84,13 +84,13 @@ describe.each(makers)("a result link of %s", (provider, makeLink) => {
     expect((await emulator.fetch(new Request(url, { method: "POST" }))).status).toBe(405);
   });
 
-  it("is dead on arrival by a fault", async () => {
+  it("has already expired with a fault", async () => {
     const { emulator } = onAClock();
     emulator.faults.add({ expiredLinks: true });
     expect((await download(emulator, await makeLink(emulator))).status).toBe(403);
   });
 
-  it("is gone after a reset", async () => {
+  it("does not exist after a reset", async () => {
     const { emulator } = onAClock();
     const url = await makeLink(emulator);
     emulator.reset();
@@ -106,7 +106,7 @@ describe("result links", () => {
     );
   });
 
-  it("show tiny pictures of about the asked shape in tiny mode, while the size stays as asked", async () => {
+  it("serve tiny images of about the requested shape in tiny mode, while the response reports the requested size", async () => {
     const { emulator } = onAClock();
     const { body } = await askArk(emulator, { size: "4096x2048" });
     expect(body).toMatchObject({ data: [{ size: "4096x2048" }], usage: { output_tokens: 32_768 } });

@@ -1,8 +1,8 @@
 import type { ImageRecipe } from "../drawing/recipe.js";
 
-/** The recipes behind the result links, by id. */
+/** The recipes of the images that have result links, by id. */
 export interface RecipeStore {
-  keep(id: string, recipe: ImageRecipe): void;
+  store(id: string, recipe: ImageRecipe): void;
   find(id: string): ImageRecipe | undefined;
   clear(): void;
 }
@@ -10,21 +10,18 @@ export interface RecipeStore {
 const maxBytes = 128 * 1024 * 1024;
 const bytesOfARecord = 500;
 
-/** Forgets the oldest recipes past the limit: some 100,000 plain pictures, or some thousand edits. */
+/** Removes the oldest recipes above the limit: about 100,000 images without references, or some thousand edits. */
 export function createRecipeStore(): RecipeStore {
   const recipes = new Map<string, ImageRecipe>();
   let bytes = 0;
-  const forget = (id: string, recipe: ImageRecipe) => {
-    recipes.delete(id);
-    bytes -= weigh(recipe);
-  };
   return {
-    keep(id, recipe) {
+    store(id, recipe) {
       recipes.set(id, recipe);
-      bytes += weigh(recipe);
-      for (const [oldId, old] of recipes) {
+      bytes += bytesOf(recipe);
+      for (const [oldestId, oldest] of recipes) {
         if (bytes <= maxBytes) break;
-        forget(oldId, old);
+        recipes.delete(oldestId);
+        bytes -= bytesOf(oldest);
       }
     },
     find: (id) => recipes.get(id),
@@ -35,7 +32,7 @@ export function createRecipeStore(): RecipeStore {
   };
 }
 
-function weigh(recipe: ImageRecipe): number {
+function bytesOf(recipe: ImageRecipe): number {
   const thumbnails = recipe.references.reduce((sum, reference) => sum + reference.thumbnail.byteLength, 0);
   return bytesOfARecord + recipe.prompt.length * 2 + thumbnails;
 }

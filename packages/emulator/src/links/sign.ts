@@ -1,11 +1,11 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { ProviderName } from "../provider-name.js";
 
-/** A result link before it is signed: which file, from when (seconds since the epoch) and how long it lives. */
+/** A result link before it is signed. `issuedAt` is in seconds since the epoch. */
 export interface LinkDetails {
   readonly provider: ProviderName;
   readonly origin: string;
-  /** The file's name: the picture's id and the format as its ending. */
+  /** The name of the file: the id of the image and the format as its extension. */
   readonly file: string;
   readonly issuedAt: number;
   readonly ttlSeconds: number;
@@ -15,10 +15,10 @@ export type LinkState = "valid" | "expired" | "tampered";
 
 export const linkFolders = { ark: "/ark-results/", dashscope: "/dashscope-results/" } as const;
 
-/** Not a secret: what the signature proves is that nobody changed the expiry. */
+/** This key is public. The signature only shows that the expiry was not changed. */
 const signingKey = "calotype-emulator";
 
-/** A link in the form of the provider's own object store: TOS for Ark, OSS for DashScope. */
+/** A link like those of the object store of the provider: TOS for Ark, OSS for DashScope. */
 export function signLink(details: LinkDetails): string {
   const url = new URL(linkFolders[details.provider] + details.file, details.origin);
   if (details.provider === "ark") signForTos(url, details);
@@ -26,7 +26,7 @@ export function signLink(details: LinkDetails): string {
   return url.href;
 }
 
-/** Whether a link may be followed at this time (milliseconds since the epoch). */
+/** Whether a link is valid at this time (milliseconds since the epoch). */
 export function checkLink(url: URL, provider: ProviderName, now: number): LinkState {
   const [signatureName, expiresAt] =
     provider === "ark"
@@ -64,7 +64,7 @@ function readTosExpiry(url: URL): number {
   return issuedAt + Number(url.searchParams.get("X-Tos-Expires") ?? Number.NaN);
 }
 
-/** Over the path and every parameter but the signature, in their order. */
+/** Covers the path and all parameters except the signature, in their order. */
 function signatureOf(url: URL, signatureName: string): string {
   const signed = new URLSearchParams(url.searchParams);
   signed.delete(signatureName);

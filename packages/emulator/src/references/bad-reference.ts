@@ -1,4 +1,4 @@
-/** Why a reference image cannot be used. Each provider has its own code and words for it. */
+/** Why a reference image cannot be used. Each provider has its own code and message for it. */
 export type ReferenceProblem =
   | "empty"
   | "not-a-link"

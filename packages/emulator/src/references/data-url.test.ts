@@ -29,13 +29,13 @@ describe("a data URL", () => {
     expect(() => read(base64)).toThrow("broken-base64");
   });
 
-  it("is not fooled by characters whose lower byte is base64", () => {
+  it("refuses characters whose lower byte is base64", () => {
     expect(() => read("/Bz中")).toThrow("broken-base64");
     expect(() => read("Bzz中A9/+")).toThrow("broken-base64");
   });
 
   it.each(["data:,aGVs", "data:text/plain;base64,aGVs", "data:image/png,aGVs", "data:image/png;base64"])(
-    "that is %j is no image",
+    "is refused if it is %j",
     (url) => {
       expect(() => readDataUrl(url)).toThrow("not-a-link");
     },

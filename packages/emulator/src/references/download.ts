@@ -1,16 +1,16 @@
 import { readLimited } from "../http/read-limited.js";
-import { isKept, providerOfLink, serveLink } from "../links/serve.js";
+import { isStored, providerOfLink, serveLink } from "../links/links.js";
 import type { ProviderCall } from "../provider.js";
 import type { Services } from "../services.js";
 import { BadReference } from "./bad-reference.js";
 
 const timeoutMs = 10_000;
 
-/** Opens links of this machine, and nothing else: the emulator is never a way into somebody's network. */
+/** Downloads images from this machine only, so that the emulator is never a way into a network. */
 export function downloadFor(call: ProviderCall, services: Services) {
   return async (url: URL, maxBytes: number): Promise<Buffer | undefined> => {
     const owner = providerOfLink(url.pathname);
-    const isOwn = url.origin === call.origin || isKept(url, services);
+    const isOwn = url.origin === call.origin || isStored(url, services);
     if (owner !== undefined && isOwn)
       return readImage(await serveLink(new Request(url), owner, services), maxBytes);
     if (!isLoopback(url.hostname)) return undefined;
@@ -18,8 +18,8 @@ export function downloadFor(call: ProviderCall, services: Services) {
   };
 }
 
-async function openLoopback(url: URL, clientLeft: AbortSignal): Promise<Response> {
-  const signal = AbortSignal.any([clientLeft, AbortSignal.timeout(timeoutMs)]);
+async function openLoopback(url: URL, disconnected: AbortSignal): Promise<Response> {
+  const signal = AbortSignal.any([disconnected, AbortSignal.timeout(timeoutMs)]);
   try {
     return await fetch(url, { signal, redirect: "error" });
   } catch {
@@ -37,7 +37,7 @@ async function readImage(response: Response, maxBytes: number): Promise<Buffer> 
   return bytes;
 }
 
-/** By the address as written; a name that merely resolves to this machine does not count. */
+/** Only the host in the link counts. A name that resolves to this machine does not. */
 function isLoopback(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d+){3}$/.test(hostname);
 }

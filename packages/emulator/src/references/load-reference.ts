@@ -1,16 +1,16 @@
 import { drawPlaceholder } from "../drawing/placeholder.js";
 import { BadReference } from "./bad-reference.js";
 import { readDataUrl } from "./data-url.js";
-import { type LoadedReference, measureReference } from "./measure-reference.js";
+import { decodeImage, type LoadedReference } from "./decode-image.js";
 
 export interface ReferenceRules {
-  /** The largest file, decoded. */
+  /** The largest file, without the base64 of a data URL. */
   readonly maxBytes: number;
-  /** Ark: `data:image/PNG` is refused. */
+  /** Ark refuses `data:image/PNG`. */
   readonly needsLowerCaseMediaType: boolean;
-  /** Schemes besides http, https and data, such as `oss:`. They are accepted unseen. */
+  /** Schemes besides http, https and data, such as `oss:`. Their images are accepted without a download. */
   readonly otherSchemes: readonly string[];
-  /** The bytes behind a link on this machine; `undefined` for one that leads elsewhere. */
+  /** The bytes of an image on this machine. `undefined` if the link is for another machine. */
   download(url: URL, maxBytes: number): Promise<Buffer | undefined>;
 }
 
@@ -22,7 +22,7 @@ export async function loadReference(source: string, rules: ReferenceRules): Prom
     return { ...(await drawPlaceholder(hostOf(source))), type: undefined, hasAlpha: false };
   }
   if (bytes.byteLength > rules.maxBytes) throw new BadReference("too-large");
-  return measureReference(bytes);
+  return decodeImage(bytes);
 }
 
 function decodeDataUrl(source: string, rules: ReferenceRules): Buffer {

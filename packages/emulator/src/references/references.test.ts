@@ -7,24 +7,29 @@ import { bmp, countColor, dataUrl, inspect } from "../test-support/images.js";
 
 const red = [224, 32, 32] as const;
 
-async function edit(emulator: Emulator, image: string | string[]) {
-  const fields = { image, response_format: "b64_json", model: "seedream-4-0-250828", size: "1024x1024" };
+async function edit(emulator: Emulator, reference: string | string[]) {
+  const fields = {
+    image: reference,
+    response_format: "b64_json",
+    model: "seedream-4-0-250828",
+    size: "1024x1024",
+  };
   const { status, body } = await askArk(emulator, fields);
-  const picture =
+  const image =
     status === 200 ? await inspect(Buffer.from(body.data[0]?.b64_json ?? "", "base64")) : undefined;
-  return { status, body, redPixels: picture === undefined ? 0 : countColor(picture, red) };
+  return { status, body, redPixels: image === undefined ? 0 : countColor(image, red) };
 }
 
 describe("a reference image", () => {
   it.each(["png", "jpeg", "webp", "gif", "tiff"] as const)(
-    "as a data URL of %s is seen in the picture",
+    "as a data URL of %s is seen in the image",
     async (format) => {
       const { redPixels } = await edit(createEmulator(), await dataUrl({ width: 300, height: 200, format }));
       expect(redPixels).toBeGreaterThan(20_000);
     },
   );
 
-  it("as a bitmap is decoded too", async () => {
+  it("as a bitmap is decoded", async () => {
     const { status } = await edit(
       createEmulator(),
       `data:image/bmp;base64,${bmp(33, 17).toString("base64")}`,
@@ -38,7 +43,7 @@ describe("a reference image", () => {
     expect(status).toBe(200);
   });
 
-  it("as a drawing in SVG is none", async () => {
+  it("as an SVG file is refused", async () => {
     const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="99" height="99"/>').toString(
       "base64",
     );
@@ -54,7 +59,7 @@ describe("a reference image", () => {
     expect(tampered.body.error.message).toContain("failed to download");
   });
 
-  it("on another machine is never fetched: a placeholder stands for it", async () => {
+  it("on another machine is never downloaded: a placeholder replaces it", async () => {
     const fetched = vi.spyOn(globalThis, "fetch").mockRejectedValue(new Error("must not be called"));
     const links = [
       "https://example.com/fox.png",
@@ -70,10 +75,10 @@ describe("a reference image", () => {
 });
 
 describe("a reference on this machine", () => {
-  const answers = new Map<string, (address: string) => { status: number; headers: object; body: Buffer }>();
+  const files = new Map<string, (address: string) => { status: number; headers: object; body: Buffer }>();
   const server = createServer((request, response) => {
-    const answer = answers.get(request.url ?? "");
-    const { status, headers, body } = answer?.(base) ?? { status: 404, headers: {}, body: Buffer.alloc(0) };
+    const file = files.get(request.url ?? "");
+    const { status, headers, body } = file?.(base) ?? { status: 404, headers: {}, body: Buffer.alloc(0) };
     response.writeHead(status, { ...headers }).end(body);
   });
   let base = "";
@@ -88,12 +93,12 @@ describe("a reference on this machine", () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it("is downloaded and seen in the picture", async () => {
+  it("is downloaded and seen in the image", async () => {
     const background = { r: red[0], g: red[1], b: red[2] };
     const body = await sharp({ create: { width: 200, height: 200, channels: 3, background } })
       .png()
       .toBuffer();
-    answers.set("/red.png", () => ({ status: 200, headers: {}, body }));
+    files.set("/red.png", () => ({ status: 200, headers: {}, body }));
     expect((await edit(createEmulator(), `${base}/red.png`)).redPixels).toBeGreaterThan(20_000);
   });
 
@@ -103,13 +108,13 @@ describe("a reference on this machine", () => {
     ["/huge.png", "30 MB"],
     ["/page.html", "not supported"],
   ])("%s is refused: %s", async (path, message) => {
-    answers.set("/elsewhere.png", () => ({
+    files.set("/elsewhere.png", () => ({
       status: 302,
       headers: { location: "https://example.com" },
       body: Buffer.alloc(0),
     }));
-    answers.set("/huge.png", () => ({ status: 200, headers: {}, body: Buffer.alloc(31 * 1024 * 1024) }));
-    answers.set("/page.html", () => ({ status: 200, headers: {}, body: Buffer.from("<html>") }));
+    files.set("/huge.png", () => ({ status: 200, headers: {}, body: Buffer.alloc(31 * 1024 * 1024) }));
+    files.set("/page.html", () => ({ status: 200, headers: {}, body: Buffer.from("<html>") }));
     const { status, body } = await edit(createEmulator(), `${base}${path}`);
     expect(status).toBe(400);
     expect(body.error.message).toContain(message);

@@ -1,8 +1,8 @@
 import type { Emulator } from "../emulator.js";
 import { parseJson } from "../json.js";
 
-/** Bodies are what the tests are about, so they are read by path and compared as data. */
-export interface Answer<Body> {
+/** The body has the type of a correct one, so that tests can read its fields. It was not checked. */
+export interface TestResponse<Body> {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -60,26 +60,26 @@ export const dashscopeUrl = "http://emulator.test/api/v1/services/aigc/multimoda
 
 const key = { authorization: "Bearer a-key" };
 
-/** Of Ark: the 4.5 model and a prompt, unless the fields say otherwise. */
+/** Sends a request to Ark: with the 4.5 model and a prompt, unless `fields` has others. */
 export function askArk(emulator: Emulator, fields: object = {}, headers: Record<string, string> = key) {
   const body = { model: "doubao-seedream-4-5-251128", prompt: "a fox", ...fields };
   return post<ArkBody>(emulator, arkUrl, body, headers);
 }
 
-interface DashscopeWish {
+interface DashscopeRequest {
   readonly model?: string;
   readonly text?: string;
   readonly images?: readonly string[];
   readonly parameters?: object;
 }
 
-/** Of DashScope: the 2.0 model and a text, unless the wish says otherwise. */
+/** Sends a request to DashScope: with the 2.0 model and a text, unless `request` has others. */
 export function askDashscope(
   emulator: Emulator,
-  wish: DashscopeWish = {},
+  request: DashscopeRequest = {},
   headers: Record<string, string> = key,
 ) {
-  const { model = "qwen-image-2.0", text = "a fox", images = [], parameters } = wish;
+  const { model = "qwen-image-2.0", text = "a fox", images = [], parameters } = request;
   const content = [...images.map((image) => ({ image })), { text }];
   const body = { model, input: { messages: [{ role: "user", content }] }, parameters };
   return post<DashscopeBody>(emulator, dashscopeUrl, body, headers);
@@ -91,7 +91,7 @@ export async function post<Body>(
   url: string,
   body: unknown,
   headers: Record<string, string> = key,
-): Promise<Answer<Body>> {
+): Promise<TestResponse<Body>> {
   const response = await emulator.fetch(
     new Request(url, {
       method: "POST",
@@ -100,7 +100,7 @@ export async function post<Body>(
     }),
   );
   const text = await response.text();
-  // Streams and broken bodies stand as an empty object; their tests look at `text`.
+  // The body of a stream, or of broken JSON, is an empty object. Their tests use `text`.
   return {
     status: response.status,
     headers: response.headers,
@@ -110,6 +110,6 @@ export async function post<Body>(
 }
 
 export async function download(emulator: Emulator, url: string | undefined): Promise<Response> {
-  if (url === undefined) throw new Error("There is no link.");
+  if (url === undefined) throw new Error("The response has no link.");
   return emulator.fetch(new Request(url));
 }

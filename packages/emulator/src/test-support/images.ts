@@ -2,7 +2,7 @@ import sharp from "sharp";
 import type { Emulator } from "../emulator.js";
 import { download } from "./ask.js";
 
-/** A plain picture as a data URL. */
+/** An image of one colour as a data URL. */
 export async function dataUrl(
   options: {
     width?: number;
@@ -35,7 +35,7 @@ export function bmp(width: number, height: number): Buffer {
   return bytes;
 }
 
-/** What a viewer would say of the picture behind a link. */
+/** Downloads and decodes the image of a link. */
 export async function inspectLink(emulator: Emulator, url: string | undefined) {
   const response = await download(emulator, url);
   return inspect(Buffer.from(await response.arrayBuffer()));
@@ -49,7 +49,7 @@ export async function inspect(bytes: Buffer) {
 
 type Inspected = Awaited<ReturnType<typeof inspect>>;
 
-/** How many pixels differ between two pictures of one size, in a part given by shares of their sides. */
+/** How many pixels differ between two images of the same size. The part is given in fractions of their sides. */
 export function countDifferences(
   one: Inspected,
   other: Inspected,
@@ -66,16 +66,13 @@ export function countDifferences(
 }
 
 /** How many pixels are about this colour. */
-export function countColor(
-  picture: Inspected,
-  [red, green, blue]: readonly [number, number, number],
-): number {
+export function countColor(image: Inspected, [red, green, blue]: readonly [number, number, number]): number {
   let count = 0;
-  for (let at = 0; at < picture.pixels.length; at += picture.channels) {
+  for (let at = 0; at < image.pixels.length; at += image.channels) {
     const distance =
-      Math.abs((picture.pixels[at] ?? 0) - red) +
-      Math.abs((picture.pixels[at + 1] ?? 0) - green) +
-      Math.abs((picture.pixels[at + 2] ?? 0) - blue);
+      Math.abs((image.pixels[at] ?? 0) - red) +
+      Math.abs((image.pixels[at + 1] ?? 0) - green) +
+      Math.abs((image.pixels[at + 2] ?? 0) - blue);
     if (distance < 40) count += 1;
   }
   return count;

@@ -37,7 +37,7 @@ export function arkInit(fields: object = {}): RequestInit {
   };
 }
 
-/** The body of one Ark answer under one fault. */
+/** The body of one response of Ark with one fault. */
 export async function readUnder(emulator: Emulator, fault: Fault, fields: object = {}): Promise<ReadBody> {
   emulator.faults.add({ ...fault, times: 1 });
   return readBody(await emulator.fetch(arkUrl, arkInit(fields)));

@@ -1,6 +1,28 @@
+import type { ImageRecipe } from "../drawing/recipe.js";
+import type { ProviderCall } from "../provider.js";
 import type { ProviderName } from "../provider-name.js";
+import { randomHex } from "../random.js";
 import type { Services } from "../services.js";
-import { checkLink, linkFolders } from "./sign.js";
+import { checkLink, linkFolders, signLink } from "./sign.js";
+
+/** Stores the recipe. Returns a link that serves the image until the link expires. */
+export function publishImage(
+  recipe: ImageRecipe,
+  provider: ProviderName,
+  { call, services }: { call: ProviderCall; services: Services },
+): string {
+  const { now, linkTtlSeconds } = services.settings;
+  const id = randomHex(services.random, 32);
+  services.recipes.store(id, recipe);
+  const issuedAt = Math.floor(now() / 1000);
+  return signLink({
+    provider,
+    origin: call.origin,
+    file: `${id}.${recipe.format}`,
+    issuedAt: call.fault.expiredLinks === true ? issuedAt - linkTtlSeconds - 1 : issuedAt,
+    ttlSeconds: linkTtlSeconds,
+  });
+}
 
 /** The provider whose result links have this path, if any. */
 export function providerOfLink(pathname: string): ProviderName | undefined {
@@ -8,12 +30,12 @@ export function providerOfLink(pathname: string): ProviderName | undefined {
   return pathname.startsWith(linkFolders.dashscope) ? "dashscope" : undefined;
 }
 
-/** Whether the emulator has the picture of this link, whichever name it was asked by when it made the link. */
-export function isKept(url: URL, { recipes }: Services): boolean {
+/** Whether the emulator has the image of this link. The link may have any origin. */
+export function isStored(url: URL, { recipes }: Services): boolean {
   return recipes.find(idOf(url)) !== undefined;
 }
 
-/** The picture behind a result link. Like the object stores, it asks for no key and ignores one that is sent. */
+/** Serves the image of a result link. Like the providers' object stores, it needs no key and ignores one. */
 export async function serveLink(
   request: Request,
   provider: ProviderName,
@@ -27,13 +49,13 @@ export async function serveLink(
 
   const recipe = services.recipes.find(idOf(url));
   if (recipe === undefined) return storeError(404, "NoSuchKey");
-  const picture = await services.draw(recipe);
+  const image = await services.draw(recipe);
   const headers = {
     "content-type": `image/${recipe.format}`,
-    "content-length": String(picture.byteLength),
+    "content-length": String(image.byteLength),
     "cache-control": "private, max-age=3600",
   };
-  return new Response(request.method === "HEAD" ? null : new Uint8Array(picture), { headers });
+  return new Response(request.method === "HEAD" ? null : new Uint8Array(image), { headers });
 }
 
 function idOf({ pathname }: URL): string {

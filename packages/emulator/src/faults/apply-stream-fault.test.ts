@@ -3,11 +3,10 @@ import { createEmulator } from "../emulator.js";
 import { askDashscope } from "../test-support/ask.js";
 import { readUnder } from "../test-support/read-body.js";
 import { readEvents } from "../test-support/read-events.js";
-import type { Fault } from "./fault.js";
-import type { StreamFault } from "./stream-fault.js";
+import type { Fault, StreamFault } from "./fault.js";
 
 const fields = { stream: true, sequential_image_generation: "auto", prompt: "2 images" };
-const options = { seed: 5, now: () => 1_763_683_200_000, pictures: "tiny" } as const;
+const options = { seed: 5, now: () => 1_763_683_200_000, images: "tiny" } as const;
 
 /** Two images, `completed` and `[DONE]` are four events. */
 async function streamUnder(stream: StreamFault, more: Fault = {}) {
@@ -50,7 +49,7 @@ describe("the events of a stream", () => {
     expect((await streamUnder({ completedEvents })).names).toEqual(names);
   });
 
-  it("just end, without completed and [DONE]", async () => {
+  it("end without completed and [DONE]", async () => {
     const { names, error } = await streamUnder({ completedEvents: 0 }, { omitDone: true });
     expect(names).toEqual(["partial_succeeded", "partial_succeeded"]);
     expect(error).toBeUndefined();
@@ -86,22 +85,22 @@ describe("the events of a stream", () => {
   });
 });
 
-describe("the form of an answer", () => {
-  it("is JSON although a stream was asked for", async () => {
-    const { text } = await streamUnder({ lineEnd: "crlf", cutAfterEvents: 1 }, { answerAs: "json" });
+describe("the format of a response", () => {
+  it("is JSON although a stream was requested", async () => {
+    const { text } = await streamUnder({ lineEnd: "crlf", cutAfterEvents: 1 }, { respondAs: "json" });
     expect(JSON.parse(text)).toMatchObject({ data: [{}, {}], usage: { generated_images: 2 } });
   });
 
-  it("is a stream although none was asked for", async () => {
+  it("is a stream although none was requested", async () => {
     const emulator = createEmulator(options);
-    const { text } = await readUnder(emulator, { answerAs: "stream" });
+    const { text } = await readUnder(emulator, { respondAs: "stream" });
     expect(text).toMatch(/^event: image_generation\.partial_succeeded\n/);
     expect(text).toMatch(/data: \[DONE\]\n\n$/);
   });
 
-  it("is a stream of one event on DashScope, which knows no other", async () => {
+  it("is a stream of one event on DashScope", async () => {
     const emulator = createEmulator(options);
-    emulator.faults.add({ answerAs: "stream", stream: { lineEnd: "crlf" } });
+    emulator.faults.add({ respondAs: "stream", stream: { lineEnd: "crlf" } });
     const { headers, text } = await askDashscope(emulator);
     expect(headers.get("content-type")).toContain("text/event-stream");
     const lines = text.split("\r\n");

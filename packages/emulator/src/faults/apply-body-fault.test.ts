@@ -2,10 +2,9 @@ import { describe, expect, it } from "vitest";
 import { createEmulator } from "../emulator.js";
 import { arkUrl, askArk, askDashscope } from "../test-support/ask.js";
 import { arkInit, readBody, readUnder } from "../test-support/read-body.js";
-import type { Amount } from "./amount.js";
-import type { Fault } from "./fault.js";
+import type { Amount, Fault } from "./fault.js";
 
-const options = { seed: 5, now: () => 1_763_683_200_000, pictures: "tiny" } as const;
+const options = { seed: 5, now: () => 1_763_683_200_000, images: "tiny" } as const;
 const prompts = { stream: true, sequential_image_generation: "auto", prompt: "3 images" };
 const reset = expect.objectContaining({
   name: "TypeError",
@@ -13,20 +12,20 @@ const reset = expect.objectContaining({
   cause: expect.objectContaining({ code: "ECONNRESET" }),
 });
 
-/** The same answer without and with a fault. */
+/** The same response without and with a fault. */
 async function compare(fault: Fault, fields: object = {}) {
   const whole = await readUnder(createEmulator(options), {}, fields);
-  return { whole, spoiled: await readUnder(createEmulator(options), fault, fields) };
+  return { whole, changed: await readUnder(createEmulator(options), fault, fields) };
 }
 
 describe.each([
-  ["an answer in JSON", {}],
+  ["a JSON response", {}],
   ["a stream", prompts],
 ])("the body of %s", (_name, fields) => {
   it.each([1, 17, 200])("breaks after %i bytes", async (cutAfterBytes) => {
-    const { whole, spoiled } = await compare({ body: { cutAfterBytes } }, fields);
-    expect(spoiled.text).toBe(whole.text.slice(0, cutAfterBytes));
-    expect(spoiled.error).toEqual(reset);
+    const { whole, changed } = await compare({ body: { cutAfterBytes } }, fields);
+    expect(changed.text).toBe(whole.text.slice(0, cutAfterBytes));
+    expect(changed.error).toEqual(reset);
   });
 
   it("breaks before its first byte, after the headers", async () => {
@@ -40,9 +39,9 @@ describe.each([
   it("breaks after its last byte, and arrives whole when the cut lies beyond it", async () => {
     const length = (await readUnder(createEmulator(options), {}, fields)).text.length;
     const after = await compare({ body: { cutAfterBytes: length } }, fields);
-    expect(after.spoiled).toMatchObject({ text: after.whole.text, error: reset });
+    expect(after.changed).toMatchObject({ text: after.whole.text, error: reset });
     const beyond = await compare({ body: { cutAfterBytes: length + 1 } }, fields);
-    expect(beyond.spoiled).toMatchObject({ text: beyond.whole.text, error: undefined });
+    expect(beyond.changed).toMatchObject({ text: beyond.whole.text, error: undefined });
   });
 
   it.each<[string, Amount | number[], (sizes: number[]) => void]>([
@@ -62,21 +61,21 @@ describe.each([
       },
     ],
   ])("comes %s", async (_how, chunkBytes, check) => {
-    const { whole, spoiled } = await compare({ body: { chunkBytes } }, fields);
-    expect(spoiled.text).toBe(whole.text);
-    check(spoiled.chunks.map((chunk) => chunk.length));
+    const { whole, changed } = await compare({ body: { chunkBytes } }, fields);
+    expect(changed.text).toBe(whole.text);
+    check(changed.chunks.map((chunk) => chunk.length));
   });
 
   it("starts late", async () => {
-    const { spoiled } = await compare({ body: { delayMs: 60 } }, fields);
-    expect(spoiled.times[0]).toBeGreaterThan(55);
+    const { changed } = await compare({ body: { delayMs: 60 } }, fields);
+    expect(changed.times[0]).toBeGreaterThan(55);
   });
 
-  it("trickles", async () => {
-    const { whole, spoiled } = await compare({ body: { chunkBytes: 100, pauseMs: 15 } }, fields);
-    expect(spoiled.text).toBe(whole.text);
-    expect(spoiled.times.at(-1)).toBeGreaterThan((spoiled.chunks.length - 1) * 14);
-    expect(spoiled.times[0]).toBeLessThan(50);
+  it("sends chunks with pauses", async () => {
+    const { whole, changed } = await compare({ body: { chunkBytes: 100, pauseMs: 15 } }, fields);
+    expect(changed.text).toBe(whole.text);
+    expect(changed.times.at(-1)).toBeGreaterThan((changed.chunks.length - 1) * 14);
+    expect(changed.times[0]).toBeLessThan(50);
   });
 });
 
@@ -112,7 +111,7 @@ describe("a fault of the body", () => {
     expect(await askArk(emulator)).toMatchObject({ status: 204, text: "" });
   });
 
-  it("ends its pauses when the client leaves", async () => {
+  it("ends its pauses when the client disconnects", async () => {
     const emulator = createEmulator(options);
     emulator.faults.add({ body: { chunkBytes: 1, pauseMs: 60_000 } });
     const leave = new AbortController();
@@ -124,7 +123,7 @@ describe("a fault of the body", () => {
 });
 
 describe("a connection", () => {
-  it("is reset before anything is answered", async () => {
+  it("is reset before the response", async () => {
     const emulator = createEmulator(options);
     emulator.faults.add({ hangUp: true, times: 1 });
     await expect(emulator.fetch(arkUrl, arkInit())).rejects.toMatchObject({

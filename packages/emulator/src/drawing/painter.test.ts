@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { limitConcurrency } from "./limit-concurrency.js";
+import { limitConcurrency } from "./painter.js";
 
-it("runs so many at once and no more, in order, also after failures", async () => {
+it("runs at most this number of tasks at once, in order, also after failures", async () => {
   const limit = limitConcurrency(2);
   let running = 0;
   let most = 0;

@@ -1,19 +1,19 @@
-import { carryBody } from "./faults/carry-body.js";
+import { applyBodyFault } from "./faults/apply-body-fault.js";
 import { ConnectionCut } from "./faults/connection-cut.js";
 import type { Fault } from "./faults/fault.js";
 import { readLimited } from "./http/read-limited.js";
 import { isJsonObject, parseJson } from "./json.js";
 import type { Provider } from "./provider.js";
 import { createRandom, randomSeed } from "./random.js";
-import { recordRequest } from "./record-request.js";
+import { recordRequest } from "./recorder.js";
 import { Refusal } from "./refusal.js";
 import type { Services } from "./services.js";
 import { hangUntilAborted, sleep } from "./sleep.js";
 
-/** Fourteen references of 30 MB do not fit; nobody should have to send them to this machine. */
+/** Fourteen references of 30 MB do not fit, but no test should need them. */
 const maxBodyBytes = 128 * 1024 * 1024;
 
-interface Arrival {
+interface ReceivedRequest {
   readonly request: Request;
   readonly origin: string;
   readonly requestId: string;
@@ -21,12 +21,14 @@ interface Arrival {
   readonly isTooLarge: boolean;
 }
 
-/** The path of a generation request, the same with both providers: record, check the key, meet a fault, generate. */
-export async function answerCall(
+/**
+ * Handles a call of the generation path of either provider: records the request, checks the key, applies the fault, and
+ * makes the images. Links in the response have this origin.
+ */
+export async function handleCall(
   provider: Provider,
   request: Request,
-  origin: string,
-  services: Services,
+  { origin, services }: { origin: string; services: Services },
 ): Promise<Response> {
   const startedAt = performance.now();
   const requestId = provider.createRequestId(services);
@@ -35,8 +37,8 @@ export async function answerCall(
   const body = parseJson(bodyText);
   recordRequest({ request, route: provider.name, services, body, bodyText });
 
-  const arrival = { request, origin, requestId, body, isTooLarge: bytes === undefined };
-  const response = await holding(request, () => answerOrRefuse(provider, arrival, services));
+  const received = { request, origin, requestId, body, isTooLarge: bytes === undefined };
+  const response = await keepAlive(request, () => respondOrRefuse(provider, received, services));
   response.headers.set("x-request-id", requestId);
   if (provider.costTimeHeader !== undefined) {
     response.headers.set(provider.costTimeHeader, String(Math.round(performance.now() - startedAt)));
@@ -44,48 +46,43 @@ export async function answerCall(
   return response;
 }
 
-const held = new Set<Request>();
+const alive = new Set<Request>();
 
-/** Keeps a request from becoming garbage while it hangs: nobody could tell it then that the client left. */
-async function holding(request: Request, task: () => Promise<Response>): Promise<Response> {
-  held.add(request);
+/** Keeps a reference to the request, because a `Request` that was garbage collected no longer aborts its signal. */
+async function keepAlive(request: Request, task: () => Promise<Response>): Promise<Response> {
+  alive.add(request);
   try {
     return await task();
   } finally {
-    held.delete(request);
+    alive.delete(request);
   }
 }
 
-async function answerOrRefuse(provider: Provider, arrival: Arrival, services: Services): Promise<Response> {
-  const { request, body, requestId } = arrival;
+async function respondOrRefuse(
+  provider: Provider,
+  received: ReceivedRequest,
+  services: Services,
+): Promise<Response> {
+  const { request, body, requestId } = received;
   if (!isKeyAccepted(request, provider.acceptedKeys(services))) {
     return provider.renderRefusal(provider.wrongKey(), requestId);
   }
   const fault = services.faults.take(provider.name, isJsonObject(body) ? body.model : undefined);
-  // A sequence of the request's own: others may be answered at the same time.
+  // Each request has its own random numbers, because requests run at the same time.
   const random = createRandom(randomSeed(services.faultRandom));
-  const response = await withRefusals(provider, requestId, () =>
-    answer(provider, arrival, { fault, services }),
-  );
-  return fault.body === undefined ? response : carryBody(response, fault.body, { request, random });
-}
-
-async function withRefusals(
-  provider: Provider,
-  requestId: string,
-  task: () => Promise<Response>,
-): Promise<Response> {
+  let response: Response;
   try {
-    return await task();
+    response = await respond(provider, received, { fault, services });
   } catch (error) {
-    if (error instanceof Refusal) return provider.renderRefusal(error, requestId);
-    throw error;
+    if (!(error instanceof Refusal)) throw error;
+    response = provider.renderRefusal(error, requestId);
   }
+  return fault.body === undefined ? response : applyBodyFault(response, fault.body, { request, random });
 }
 
-async function answer(
+async function respond(
   provider: Provider,
-  { request, body, requestId, origin, isTooLarge }: Arrival,
+  { request, body, requestId, origin, isTooLarge }: ReceivedRequest,
   { fault, services }: { fault: Fault; services: Services },
 ): Promise<Response> {
   await sleep(fault.latencyMs ?? 0, request.signal);
@@ -96,7 +93,7 @@ async function answer(
   if (isTooLarge) throw provider.bodyTooLarge();
   if (!isJsonObject(body)) throw provider.bodyNotJson();
   const response = await provider.generate({ requestId, origin, request, body, fault }, services);
-  return fault.malformedJson === true ? breakOff(response, fault.status) : response;
+  return fault.malformedJson === true ? cutInHalf(response, fault.status) : response;
 }
 
 function isKeyAccepted(request: Request, accepted: readonly string[] | undefined): boolean {
@@ -118,8 +115,8 @@ function refuseByFault(provider: Provider, fault: Fault): void {
   });
 }
 
-/** The same answer, cut in the middle of its JSON: of a stream, in the middle of its first event. */
-async function breakOff(response: Response, status = response.status): Promise<Response> {
+/** The first half of the JSON. In a stream: the first half of the first event. */
+async function cutInHalf(response: Response, status = response.status): Promise<Response> {
   const text = await response.text();
   const end = text.indexOf("\n\n");
   const half = Math.floor((end === -1 ? text.length : end) / 2);
