@@ -2,7 +2,7 @@ import type { Agent, ClientRequest } from "node:http";
 import { text } from "node:stream/consumers";
 import { open, responseTo } from "../support/http-client.ts";
 import { GENERATIONS } from "../support/image-calls.ts";
-import { CALLERS, type CallerId, NOWHERE_SERIES, SEEDREAM_SERIES } from "./server-plan.ts";
+import { CALLERS, type CallerId, NOWHERE_SERIES, SEEDREAM_SERIES, SINGLE_SERIES } from "./server-plan.ts";
 
 /** A request of a client. */
 export interface PlannedCall {
@@ -12,6 +12,8 @@ export interface PlannedCall {
   /** The maximum number of requested images. */
   readonly n: number;
   readonly stream: boolean;
+  /** True for a model that makes one image per call. It does not stream several images. */
+  readonly single?: boolean;
   /** True for a model whose provider cannot be reached. */
   readonly nowhere?: boolean;
   /** When the client disconnects. */
@@ -27,8 +29,10 @@ export interface Sighting extends PlannedCall {
 }
 
 /** The model of a request, as in its record. */
-export const modelOf = ({ name, nowhere = false }: PlannedCall): string =>
-  (nowhere ? NOWHERE_SERIES : SEEDREAM_SERIES) + name;
+export function modelOf({ name, nowhere = false, single = false }: PlannedCall): string {
+  if (nowhere) return NOWHERE_SERIES + name;
+  return (single ? SINGLE_SERIES : SEEDREAM_SERIES) + name;
+}
 
 /** The prompt of a request. It asks for two images if more than one is allowed. */
 export const promptOf = ({ name, n }: PlannedCall): string => `${n > 1 ? "2 images" : "an oak"}, ${name}`;

@@ -28,6 +28,8 @@ export interface Death {
 
 /** Each request uses a different model name of this series, so that its record can be found. */
 export const SEEDREAM_SERIES = "seedream-4-0-250828-";
+/** A series of models that make one image per call. */
+export const SINGLE_SERIES = "single-";
 /** A series whose provider cannot be reached. */
 export const NOWHERE_SERIES = "nowhere-";
 

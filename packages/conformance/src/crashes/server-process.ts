@@ -7,7 +7,14 @@ import { createGateway } from "@calotype/core";
 import { closeOnSignals, toNodeHandler } from "@calotype/node";
 import { createSqliteLedger } from "@calotype/sqlite";
 import { dieAtWrite } from "./die-at-write.ts";
-import { CALLERS, NOWHERE_SERIES, PRICE, SEEDREAM_SERIES, type ServerPlan } from "./server-plan.ts";
+import {
+  CALLERS,
+  NOWHERE_SERIES,
+  PRICE,
+  SEEDREAM_SERIES,
+  type ServerPlan,
+  SINGLE_SERIES,
+} from "./server-plan.ts";
 
 /*
  * A server as in `docs/shutdown.md`. It reads its plan and prints its address. It ends on SIGTERM, or is
@@ -26,6 +33,7 @@ const gateway = createGateway(
   {
     models: {
       [`${SEEDREAM_SERIES}*`]: { family: "seedream" },
+      [`${SINGLE_SERIES}*`]: { family: "seedream", capabilities: { imagesPerCall: 1 } },
       [`${NOWHERE_SERIES}*`]: { family: "seedream" },
     },
     channels: [
@@ -34,7 +42,10 @@ const gateway = createGateway(
         family: "seedream",
         apiKey: "channel-canary-08d4b6ea",
         baseUrl: plan.arkBaseUrl,
-        modelMapping: { [`${SEEDREAM_SERIES}*`]: "doubao-seedream-4-0-250828" },
+        modelMapping: {
+          [`${SEEDREAM_SERIES}*`]: "doubao-seedream-4-0-250828",
+          [`${SINGLE_SERIES}*`]: "doubao-seedream-4-0-250828",
+        },
       },
       {
         id: "nowhere",
@@ -46,7 +57,7 @@ const gateway = createGateway(
     ],
     callers: Object.entries(CALLERS).map(([id, caller]) => ({ id, ...caller })),
     billing: {
-      model_details: { [`${SEEDREAM_SERIES}*`]: perImage, [`${NOWHERE_SERIES}*`]: perImage },
+      model_details: { "*": perImage },
       onLost: plan.onLost,
     },
     ledger: mortal.ledger,

@@ -36,11 +36,13 @@ export function startLoad(nextUrl: string | (() => string), name: string, random
 }
 
 function planCall(name: string, random: () => number): PlannedCall {
+  const single = random() < 0.2;
   return {
     name,
     caller: random() < 0.3 ? "trial" : "shop",
     n: random() < 0.5 ? 1 : 3,
-    stream: random() < 0.5,
+    single,
+    stream: !single && random() < 0.5,
     nowhere: random() < 0.1,
     leaveAfterMs: random() < 0.15 ? random() * 80 : undefined,
   };

@@ -17,14 +17,14 @@ const WRITES: readonly Omit<Death, "moment">[] = [
   { method: "markDelivered", call: 1 },
 ];
 
-type Kind = Pick<PlannedCall, "n" | "stream" | "nowhere">;
+type Kind = Pick<PlannedCall, "n" | "stream" | "single" | "nowhere">;
 
 /** The requests of two clients. */
 const CALLS: readonly (readonly Kind[])[] = [
   [
     { n: 1, stream: false },
     { n: 3, stream: true },
-    { n: 3, stream: false },
+    { n: 3, stream: false, single: true },
   ],
   [
     { n: 1, stream: false, nowhere: true },

@@ -142,6 +142,11 @@ export function describeEndings(open: OpenLedger): void {
         errorCode: "upstream_error",
         unpriced: true,
         reportedUsage: { generated_images: 9, output_tokens: 9, total_tokens: 9 },
+        attempts: [
+          { call: 0, channel: "ark-1", key: 0, code: "upstream_unreachable", durationMs: 3 },
+          { call: 1, channel: "ark-1", key: 1, status: 200, durationMs: 900 },
+        ],
+        upstreamRequestIds: ["0217", "0218"],
       });
       await ledger.settle(record);
 
@@ -152,15 +157,22 @@ export function describeEndings(open: OpenLedger): void {
       const { ledger } = bench();
       const usage = { generated_images: 1 };
       const reportedUsage = { generated_images: 1 };
-      const record = recordOf({ id: "req_1", usage, reportedUsage });
+      const upstreamRequestIds = ["0217"];
+      const record = recordOf({ id: "req_1", usage, reportedUsage, upstreamRequestIds });
       await ledger.settle(record);
       usage.generated_images = 2;
       reportedUsage.generated_images = 2;
+      upstreamRequestIds.push("0218");
       const [read] = await readRecords(ledger);
       Object.assign(read ?? {}, { charge: "9" });
 
       expect(await readRecords(ledger)).toEqual([
-        recordOf({ id: "req_1", usage: { generated_images: 1 }, reportedUsage: { generated_images: 1 } }),
+        recordOf({
+          id: "req_1",
+          usage: { generated_images: 1 },
+          reportedUsage: { generated_images: 1 },
+          upstreamRequestIds: ["0217"],
+        }),
       ]);
     });
   });

@@ -1,4 +1,4 @@
-import type { GatewayOptions, LostPolicy, Usage, UsageRecord } from "@calotype/core";
+import type { Capabilities, GatewayOptions, LostPolicy, Usage, UsageRecord } from "@calotype/core";
 import type { Leaving } from "./clients.ts";
 import type { Script } from "./script.ts";
 import type { Way } from "./ways.ts";
@@ -55,6 +55,8 @@ export interface Row {
   readonly asked?: number;
   /** Further fields of the request. */
   readonly fields?: Readonly<Record<string, unknown>>;
+  /** What the model can do. Default: the family's row. */
+  readonly capabilities?: Capabilities;
   /** What the provider does with each call. The test fails if there are more or fewer calls. */
   readonly provider: readonly Script[];
   /** The channels in the order of their priority, and whether a provider listens there. Default: one channel with a provider. */

@@ -6,6 +6,7 @@ import { LEDGERS } from "./rows-of-ledgers.js";
 import { NO_IMAGES } from "./rows-of-missing-images.js";
 import { BUDGETS, REFUSALS, UNSENT } from "./rows-of-refusals.js";
 import { REPORTS } from "./rows-of-reports.js";
+import { SEVERAL_CALLS } from "./rows-of-several-calls.js";
 import { CONNECTIONS, EVENTS } from "./rows-of-streams.js";
 import { SUCCESSES } from "./rows-of-successes.js";
 
@@ -19,6 +20,7 @@ export const GROUPS: readonly RowGroup[] = [
   LARGE_RESPONSES,
   LABELS,
   REFUSALS,
+  SEVERAL_CALLS,
   UNSENT,
   BUDGETS,
   CLIENTS,

@@ -75,7 +75,7 @@ function describeGateway(
   const isSeedream = way !== "Qwen-Image";
   const family = isSeedream ? "seedream" : "qwen-image";
   return {
-    models: { [isSeedream ? SEEDREAM_MODEL : QWEN_IMAGE_MODEL]: { family } },
+    models: { [isSeedream ? SEEDREAM_MODEL : QWEN_IMAGE_MODEL]: { family, capabilities: row.capabilities } },
     channels: describeChannels(row, family, providerUrl),
     callers: [{ id: CALLER, key: CALLER_KEY, budget: row.budget?.[pricing] }],
     // So that the next request fails if this one keeps its slot.

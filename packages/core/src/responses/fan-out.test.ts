@@ -1,6 +1,9 @@
 import { describe, expect, it, vi } from "vitest";
+import { createMemoryLedger } from "../billing/memory-ledger.js";
+import type { ModelOptions } from "../models/resolve-model.js";
 import type { GatewayOptions } from "../options/options.js";
 import {
+  ARK_RESPONSE,
   createPost,
   createTestGateway,
   type Provider,
@@ -10,6 +13,8 @@ import {
 
 const BODY = { model: "image-max", prompt: "a fox" };
 const BILLING = { model_details: { "*": { pricing_mode: "per-request", model_price: "0.25" } } } as const;
+
+const ONE_CHANNEL = [{ id: "bailian", family: "qwen-image", apiKey: "sk-first-key-000000" }];
 
 /** A response with image number `number`. */
 function image(number: number, usage: object = { image_count: 1 }): Response {
@@ -288,5 +293,334 @@ describe("each of several calls", () => {
     expect(calls.map((call) => call.body["image"])).toEqual([[url], [url], [url]]);
     expect(calls.map((call) => call.body["seed"])).toEqual([5, 6, 7]);
     expect(calls.some((call) => "n" in call.body || "sequential_image_generation" in call.body)).toBe(false);
+  });
+});
+
+/** Sends a request for six images, and disconnects when four calls were sent. */
+async function leaveAfterFour(headers: Record<string, string> = {}) {
+  const { calls, provider, arrived } = waiting();
+  const opened = open(provider);
+  const client = new AbortController();
+  const request = new Request(createPost({ ...BODY, n: 6 }, headers), { signal: client.signal });
+  const response = opened.gateway.fetch(request);
+  await arrived(4);
+  client.abort();
+  return { ...opened, upstream: calls, response };
+}
+
+describe("a client that disconnects during several calls", () => {
+  it("pays for the calls that were sent, and no other call is sent", async () => {
+    const { upstream, response, calls, records, gateway } = await leaveAfterFour();
+    for (const [number, respond] of upstream.entries()) respond(image(number));
+    await response;
+    expect(calls).toHaveLength(4);
+    expect(records).toMatchObject([{ images: 4, charge: "1", attempts: [{}, {}, {}, {}] }]);
+    expect(await gateway.usage.balance("me")).toEqual({ settled: "1", held: "0" });
+  });
+
+  it("gets the images that were made when it repeats the request with its idempotency key", async () => {
+    const key = { "idempotency-key": "one" };
+    const { upstream, response, calls, post } = await leaveAfterFour(key);
+    expect((await post({ ...BODY, n: 6 }, key)).status).toBe(409);
+    for (const [number, respond] of upstream.entries()) respond(image(number));
+    await response;
+    const repeat = await post({ ...BODY, n: 6 }, key);
+    expect(repeat.status).toBe(200);
+    expect(repeat.body["data"]).toHaveLength(4);
+    expect(repeat.body["extra"]).toMatchObject({
+      errors: [4, 5].map((index) => ({ index, code: "client_closed_request" })),
+    });
+    expect(calls).toHaveLength(4);
+  });
+});
+
+describe("the idempotency key of several calls", () => {
+  const KEY = { "idempotency-key": "one" };
+
+  it("may be used again if no call can have made an image", async () => {
+    const { post, calls } = open(
+      scripted((number) => (number < 2 ? refusal(400, "InvalidParameter") : image(number))),
+    );
+    expect((await post({ ...BODY, n: 2 }, KEY)).status).toBe(400);
+    expect((await post({ ...BODY, n: 2 }, KEY)).status).toBe(200);
+    expect(calls).toHaveLength(4);
+  });
+
+  it("is kept if one call may have made an image", async () => {
+    const { post, calls } = open(
+      scripted((number) => (number === 0 ? refusal(400, "InvalidParameter") : refusal(500, "InternalError"))),
+    );
+    expect((await post({ ...BODY, n: 2 }, KEY)).status).toBe(400);
+    const repeat = await post({ ...BODY, n: 2 }, KEY);
+    expect([repeat.status, repeat.headers.get("idempotent-replayed")]).toEqual([400, "true"]);
+    expect(calls).toHaveLength(2);
+  });
+});
+
+describe("a gateway that closes during several calls", () => {
+  it("waits for all calls, also for those that are sent later", async () => {
+    const { calls, provider, arrived } = waiting();
+    const { gateway, post, records } = open(provider);
+    const response = post({ ...BODY, n: 5 });
+    await arrived(4);
+    const closed = gateway.close();
+    for (const number of [0, 1, 2, 3]) calls[number]?.(image(number));
+    await arrived(5);
+    calls[4]?.(image(4));
+    await closed;
+    expect((await response).body["data"]).toHaveLength(5);
+    expect(records).toMatchObject([{ images: 5, charge: "1.25" }]);
+  });
+
+  it("leaves one unresolved record at its deadline, delivers no image, and sends no further call", async () => {
+    const { calls, provider, arrived } = waiting();
+    const { gateway, post, records, unresolved } = open(provider);
+    const response = post({ ...BODY, n: 5 });
+    await arrived(4);
+    calls[0]?.(image(0));
+    await arrived(5);
+    await gateway.close({ deadlineSeconds: 0.01 });
+    expect(unresolved).toMatchObject([{ state: "unresolved", held: "1.25", charge: "0", images: 0 }]);
+    for (const number of [1, 2, 3, 4]) calls[number]?.(image(number));
+    const { status, body, headers } = await response;
+    expect([status, headers.get("x-should-retry")]).toEqual([503, "false"]);
+    expect(body).toMatchObject({ error: { code: "gateway_closed" } });
+    expect(records).toEqual([]);
+    expect(unresolved).toHaveLength(1);
+  });
+
+  it("sends no call that has not begun at its deadline", async () => {
+    const { calls, provider, arrived } = waiting();
+    const { gateway, post } = open(provider);
+    const response = post({ ...BODY, n: 6 });
+    await arrived(4);
+    await gateway.close({ deadlineSeconds: 0.01 });
+    for (const number of [0, 1, 2, 3]) calls[number]?.(image(number));
+    expect((await response).status).toBe(503);
+    expect(calls).toHaveLength(4);
+  });
+});
+
+describe("the limits of several calls", () => {
+  it("count one request, n images and one concurrent request", async () => {
+    const limits = { requestsPerMinute: 2, imagesPerMinute: 7, concurrent: 1 };
+    const { post } = open(scripted(image), { limits });
+    const first = await post({ ...BODY, n: 5 });
+    expect(first.status).toBe(200);
+    expect(first.headers.get("ratelimit")).toBe('"requests";r=1;t=60, "images";r=2;t=60');
+    expect((await post({ ...BODY, n: 3 })).status).toBe(429);
+    expect((await post({ ...BODY, n: 2 })).status).toBe(200);
+  });
+
+  it("hold the price of n images, and no more", async () => {
+    const { calls, provider, arrived } = waiting();
+    const { post, gateway } = open(provider);
+    const response = post({ ...BODY, n: 3 });
+    await arrived(3);
+    expect(await gateway.usage.balance("me")).toEqual({ settled: "0", held: "0.75" });
+    for (const [number, respond] of calls.entries()) respond(image(number));
+    await response;
+    expect(await gateway.usage.balance("me")).toEqual({ settled: "0.75", held: "0" });
+  });
+
+  it("give the hold the time of all rounds of calls", async () => {
+    const ledger = createMemoryLedger();
+    const holds: number[] = [];
+    const { post } = open(scripted(image), {
+      ledger: {
+        ...ledger,
+        hold: async (hold) => {
+          holds.push(hold.ttlMs);
+          return await ledger.hold(hold);
+        },
+      },
+    });
+    for (const n of [1, 4, 5, 10]) await post({ ...BODY, n });
+    // The timeouts of one call are 10 s to connect, 900 s to the first byte and 300 s between two chunks.
+    expect(holds).toEqual([1, 1, 2, 3].map((rounds) => 3_600_000 + rounds * 1_210_000));
+  });
+});
+
+function only(fanOut: ModelOptions["fanOut"]): Partial<GatewayOptions> {
+  return { models: { "image-max": { family: "qwen-image", fanOut } }, channels: ONE_CHANNEL };
+}
+
+describe("the option fanOut", () => {
+  it("sets the maximum of n", async () => {
+    const { post, calls } = open(scripted(image), only({ max: 2 }));
+    expect((await post({ ...BODY, n: 2 })).status).toBe(200);
+    const { status, body } = await post({ ...BODY, n: 3 });
+    expect(status).toBe(400);
+    expect(body).toMatchObject({
+      error: { param: "n", message: "n asks for 3 images; at most 2 are allowed." },
+    });
+    expect(calls).toHaveLength(2);
+  });
+
+  it("turned off makes n above 1 a 400", async () => {
+    const { post, calls } = open(scripted(image), only(false));
+    const { status, body } = await post({ ...BODY, n: 2 });
+    expect(status).toBe(400);
+    expect(body).toMatchObject({
+      error: { param: "n", message: "n asks for 2 images; this model makes at most 1." },
+    });
+    expect(calls).toHaveLength(0);
+  });
+
+  it.each([{ max: 1 }, { max: 101 }, { max: 2.5 }, {}, true, 4])("refuses %j at startup", (fanOut) => {
+    expect(() => open(scripted(image), only(fanOut as ModelOptions["fanOut"]))).toThrow(
+      "models.image-max.fanOut",
+    );
+  });
+});
+
+describe("a request that does not fan out", () => {
+  it.each([
+    { what: "parameters.n", fields: { parameters: { n: 2 } }, param: "parameters.n" },
+    { what: "parameters.n beside n", fields: { n: 3, parameters: { n: 2 } }, param: "parameters.n" },
+    {
+      what: "parameters.n of the standard structure",
+      fields: { input: { messages: [{ role: "user", content: [{ text: "a fox" }] }] }, parameters: { n: 2 } },
+      param: "parameters.n",
+    },
+    {
+      what: "n beside input",
+      fields: { input: { messages: [{ role: "user", content: [{ text: "a fox" }] }] }, n: 2 },
+      param: "n",
+    },
+    { what: "n with stream", fields: { n: 2, stream: true }, param: "stream" },
+  ])("has $what, which is a 400", async ({ fields, param }) => {
+    const { post, calls } = open(scripted(image));
+    const { status, body } = await post({ ...BODY, ...fields });
+    expect(status).toBe(400);
+    expect(body).toMatchObject({ error: { param } });
+    expect(calls).toHaveLength(0);
+  });
+});
+
+describe("the response of one of several calls", () => {
+  const SEEDREAM = {
+    models: { single: { family: "seedream", capabilities: { imagesPerCall: 1 } } },
+    channels: [{ id: "ark", family: "seedream", apiKey: "sk-first-key-000000" }],
+  };
+
+  it("adds its usage to the usage of the others, with the service name of the model", async () => {
+    const { post, records } = open(
+      scripted((number) =>
+        Response.json({
+          ...ARK_RESPONSE,
+          created: 1_763_683_200 + number,
+          usage: { ...ARK_RESPONSE.usage, tool_usage: { web_search: number } },
+        }),
+      ),
+      SEEDREAM,
+    );
+    const { body } = await post({ model: "single", prompt: "a fox", n: 3 });
+    expect(body).toMatchObject({
+      model: "single",
+      created: 1_763_683_200,
+      data: [ARK_RESPONSE.data[0], ARK_RESPONSE.data[0], ARK_RESPONSE.data[0]],
+      usage: {
+        generated_images: 3,
+        output_tokens: 49_152,
+        total_tokens: 49_152,
+        tool_usage: { web_search: 3 },
+      },
+    });
+    expect(body).not.toHaveProperty("extra");
+    expect(records).toMatchObject([{ images: 3, charge: "0.75" }]);
+  });
+
+  it("may be larger than what other responses hold, and more than a string holds in all", async () => {
+    const b64_json = "A".repeat(700_000);
+    const { post, records } = open(
+      scripted(() => Response.json({ ...ARK_RESPONSE, data: [{ b64_json }] })),
+      SEEDREAM,
+    );
+    const { status, body } = await post({
+      model: "single",
+      prompt: "a fox",
+      n: 3,
+      response_format: "b64_json",
+    });
+    expect(status).toBe(200);
+    expect(body["data"]).toEqual([{ b64_json }, { b64_json }, { b64_json }]);
+    expect(records).toMatchObject([{ images: 3 }]);
+  });
+
+  it("fails alone if it is too large", async () => {
+    const b64_json = "A".repeat(700_000);
+    const { post, records } = open(
+      scripted((number) =>
+        Response.json({ ...ARK_RESPONSE, data: number === 0 ? [{ b64_json }] : ARK_RESPONSE.data }),
+      ),
+      { ...SEEDREAM, maxUpstreamResponseBytes: 100_000 },
+    );
+    const { status, body } = await post({ model: "single", prompt: "a fox", n: 2 });
+    expect(status).toBe(200);
+    expect(body["data"]).toHaveLength(1);
+    expect(body["extra"]).toMatchObject({ errors: [{ index: 0, code: "upstream_invalid_response" }] });
+    expect(records).toMatchObject([{ images: 1, charge: "0.25" }]);
+  });
+
+  it("keeps its link if the image cannot be downloaded for b64_json", async () => {
+    let calls = 0;
+    const { post, records } = open(({ url }) => {
+      if (url.includes("multimodal-generation")) return image(calls++);
+      return url.endsWith("/0.png") ? new Response("no", { status: 404 }) : new Response("png bytes");
+    });
+    const { body } = await post({ ...BODY, n: 2, response_format: "b64_json" });
+    expect(body["data"]).toEqual([
+      { url: "https://dashscope.test/0.png", revised_prompt: "" },
+      { b64_json: Buffer.from("png bytes").toString("base64"), revised_prompt: "" },
+    ]);
+    expect(body["extra"]).toMatchObject({ errors: [{ index: 0, code: "image_download_failed" }] });
+    expect(records).toMatchObject([{ images: 2, charge: "0.5" }]);
+  });
+
+  it("may have several images: layers are delivered and charged, and an error has the index of the call", async () => {
+    const layers = [{ url: "https://ark.test/base.png" }, { url: "https://ark.test/layer.png" }];
+    const { post, records } = open(
+      scripted((number) =>
+        number === 0
+          ? Response.json({ data: layers, usage: { generated_images: 2 } })
+          : Response.json({ error: { code: "InternalServiceError", message: "No." } }, { status: 500 }),
+      ),
+      SEEDREAM,
+    );
+    const { body } = await post({ model: "single", prompt: "a fox", n: 2, layer_decomposition: true });
+    expect(body["data"]).toEqual(layers);
+    expect(body["extra"]).toMatchObject({ errors: [{ index: 1, code: "InternalServiceError" }] });
+    expect(records).toMatchObject([{ images: 2, charge: "0.5", usage: { generated_images: 2 } }]);
+  });
+
+  it("charges the whole hold if it is compressed and lost requests are charged", async () => {
+    const { post, records } = open(
+      scripted((number) =>
+        number === 0 ? image(0) : new Response("\u001f\u008b", { headers: { "content-encoding": "gzip" } }),
+      ),
+      { billing: { ...BILLING, onLost: "charge" } },
+    );
+    expect((await post({ ...BODY, n: 3 })).status).toBe(200);
+    expect(records).toMatchObject([{ images: 1, charge: "0.75" }]);
+  });
+
+  it("ends the probe of its channel", async () => {
+    const clock = { now: Date.UTC(2026, 10, 21) };
+    let isDown = true;
+    const { post, gateway } = createTestGateway(
+      // A response that is not short is read after the attempt has ended.
+      scripted((number) =>
+        isDown ? refusal(401, "InvalidApiKey") : image(number, { note: "long".repeat(10_000) }),
+      ),
+      { models: { "image-max": { family: "qwen-image" } }, channels: ONE_CHANNEL },
+      { now: () => clock.now },
+    );
+    expect((await post({ ...BODY, n: 2 })).status).toBe(401);
+    expect(gateway.status().channels).toMatchObject([{ state: "cooling" }]);
+    isDown = false;
+    clock.now += 60_000;
+    expect((await post({ ...BODY, n: 2 })).status).toBe(200);
+    expect(gateway.status().channels).toMatchObject([{ state: "ready" }]);
   });
 });

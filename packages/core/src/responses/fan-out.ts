@@ -270,7 +270,7 @@ function attemptsOf(end: CallEnd): readonly AttemptRecord[] {
 }
 
 /** The body of `/v1`: the fields of the first call that made an image, with the images and reports of all calls. */
-function render({ mask, now }: CallParts, ends: readonly CallEnd[]): Uint8Array<ArrayBuffer> {
+function render({ mask, now }: CallParts, ends: readonly CallEnd[]): string | Uint8Array<ArrayBuffer> {
   const made = ends.filter(isMade);
   const reports = ends.flatMap((end) =>
     end.kind === "unreached" ? [] : (end.result?.fields["usage"] ?? []),
@@ -283,7 +283,7 @@ function render({ mask, now }: CallParts, ends: readonly CallEnd[]): Uint8Array<
     errors: ends.flatMap((end, index) => toErrors(end, { index, mask })),
     fields: usage === undefined ? first.fields : { ...first.fields, usage },
   };
-  return encode(renderResult(result, Math.floor(now() / 1000)));
+  return join(renderResult(result, Math.floor(now() / 1000)));
 }
 
 const EMPTY: ImageResult = { images: [], errors: [], fields: {} };
@@ -307,8 +307,12 @@ function addReports(a: unknown, b: unknown): unknown {
 
 const encoder = new TextEncoder();
 
-/** As bytes, because together the images may be longer than the longest string. */
-function encode(pieces: readonly string[]): Uint8Array<ArrayBuffer> {
+/** In UTF-16 units. */
+const MAX_STRING_LENGTH = 1024 * 1024;
+
+/** A short body is a string, like other JSON. Images in base64 may together be longer than the longest string. */
+function join(pieces: readonly string[]): string | Uint8Array<ArrayBuffer> {
+  if (pieces.reduce((length, piece) => length + piece.length, 0) <= MAX_STRING_LENGTH) return pieces.join("");
   const body = new Uint8Array(pieces.reduce((length, piece) => length + Buffer.byteLength(piece), 0));
   let length = 0;
   for (const piece of pieces) length += encoder.encodeInto(piece, body.subarray(length)).written;

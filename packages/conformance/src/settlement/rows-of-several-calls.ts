@@ -1,0 +1,172 @@
+import { gzipSync } from "node:zlib";
+import { report, usageOf } from "./making.js";
+import { charges, NOTHING, ONE, type Row, type RowGroup } from "./row.js";
+import { cuts, hangs, makes, makesCoded, onceClientLeft, refuses } from "./script.js";
+import type { Way } from "./ways.js";
+
+const success = makes({ images: 1, usage: report(1) });
+const TWO_CHARGES = charges("0.5", "0.32768");
+
+const common = {
+  ways: ["JSON", "Qwen-Image"] satisfies readonly Way[],
+  capabilities: { imagesPerCall: 1 },
+};
+
+/** A row of a request for two images whose first or second call does something else than succeed. */
+function oneOfTwo(happened: string, other: Row["provider"][number], rest: Partial<Row> = {}): Row {
+  return {
+    ...common,
+    happened,
+    asked: 2,
+    provider: [success, other],
+    sees: { status: 200, images: 1 },
+    charges: ONE,
+    ...rest,
+  };
+}
+
+/** Rows of a gateway that is closed while a call is open. */
+function closed(onLost: "release" | "charge"): readonly Row[] {
+  const happened = `The deadline of \`gateway.close()\` passes after one of two images was made, with \`onLost: "${onLost}"\``;
+  return [
+    oneOfTwo(happened, hangs, {
+      closed: onLost,
+      sees: { status: 503, code: "gateway_closed" },
+      record: { state: "unresolved", images: 0 },
+      charges: onLost === "release" ? NOTHING : TWO_CHARGES,
+      next: 503,
+    }),
+  ];
+}
+
+export const SEVERAL_CALLS: RowGroup = {
+  title: "Several images of a model that makes one image per call",
+  introduction:
+    "The gateway makes one upstream call for each image, at most four at once, see [several images](results.md#several-images). They have one hold, one charge and one record. The report of each call is read by itself; the charge is for their sum. With at least one image the response has the images, and lists the failed calls in `extra.errors`. Without an image it is the error of the first call.",
+  rows: [
+    {
+      ...common,
+      happened: "Each of four calls makes an image",
+      asked: 4,
+      provider: [success, success, success, success],
+      sees: { status: 200, images: 4 },
+      charges: charges("1", "0.65536"),
+    },
+    {
+      ...common,
+      happened: "The budget is exactly the hold: the request passes",
+      asked: 2,
+      budget: TWO_CHARGES,
+      provider: [success, success],
+      sees: { status: 200, images: 2 },
+      charges: TWO_CHARGES,
+      next: 403,
+    },
+    {
+      ...common,
+      happened: "Two images, and one of the calls has no report",
+      ways: ["Qwen-Image"],
+      asked: 2,
+      provider: [success, makes({ images: 1 })],
+      sees: { status: 200, images: 2 },
+      charges: TWO_CHARGES,
+    },
+    {
+      ...common,
+      happened: "Two images, and no call has a report of tokens",
+      ways: ["JSON"],
+      asked: 2,
+      provider: [makes({ images: 1 }), makes({ images: 1, usage: '{"generated_images":1}' })],
+      sees: { status: 200, images: 2 },
+      record: { images: 2, usage: { generated_images: 2 } },
+      charges: charges("0.5", "unpriced"),
+    },
+    oneOfTwo("One image, and the provider refuses the other call", refuses(400, "Sensitive")),
+    oneOfTwo("One image, and the other call has none", makes({ images: 0 })),
+    oneOfTwo(
+      "One image, and the other call has none and reports one",
+      makes({ images: 0, usage: report(1) }),
+      {
+        record: { images: 1, usage: usageOf(2) },
+        charges: TWO_CHARGES,
+      },
+    ),
+    oneOfTwo("One image, and the connection of the other call breaks", cuts),
+    oneOfTwo("One image, and no response to the other call within `firstByteSeconds`", hangs, {
+      silenceMs: 700,
+    }),
+    ...(["release", "charge"] as const).map((onLost) =>
+      oneOfTwo(
+        `One image, and a compressed response, with \`onLost: "${onLost}"\``,
+        makesCoded("gzip", gzipSync, { images: 1, usage: report(1) }),
+        { onLost, charges: onLost === "release" ? ONE : TWO_CHARGES },
+      ),
+    ),
+    {
+      ...oneOfTwo(
+        "One image with a report of two, and the provider refuses the other call",
+        refuses(400, "No"),
+      ),
+      provider: [makes({ images: 1, usage: report(2) }), refuses(400, "No")],
+      record: { images: 1, usage: usageOf(1), reportedUsage: usageOf(2) },
+    },
+    {
+      ...common,
+      happened: "The provider refuses all calls",
+      asked: 2,
+      provider: [refuses(400, "Sensitive"), refuses(400, "Sensitive")],
+      sees: { status: 400, code: "Sensitive" },
+      charges: NOTHING,
+    },
+    {
+      ...common,
+      happened: "The connection breaks for all calls",
+      asked: 2,
+      provider: [cuts, cuts],
+      sees: { status: 502, code: "upstream_invalid_response" },
+      charges: NOTHING,
+      repeat: "stored",
+    },
+    {
+      ...common,
+      happened: "One channel cannot be reached, and all calls succeed on the next one",
+      asked: 2,
+      channels: ["nobody", "provider"],
+      provider: [success, success],
+      sees: { status: 200, images: 2 },
+      record: { images: 2, channel: "channel 2" },
+      charges: TWO_CHARGES,
+    },
+    {
+      ...common,
+      happened: "No channel can be reached",
+      asked: 2,
+      channels: ["nobody"],
+      provider: [],
+      sees: { status: 502, code: "upstream_unreachable" },
+      record: "none",
+      charges: NOTHING,
+      next: 502,
+    },
+    {
+      ...common,
+      happened: "The client disconnects after four of six calls were sent: the others are not sent",
+      asked: 6,
+      client: "before the response",
+      provider: [1, 2, 3, 4].map(() => onceClientLeft(success)),
+      record: { images: 4 },
+      charges: charges("1", "0.65536"),
+    },
+    ...closed("release"),
+    ...closed("charge"),
+    {
+      ...common,
+      happened: "`n` is above the maximum: nothing is sent",
+      asked: 11,
+      provider: [],
+      sees: { status: 400, code: "invalid_request_error" },
+      record: "none",
+      charges: NOTHING,
+    },
+  ],
+};
