@@ -42,7 +42,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
     RecordFilter ReleasedRecord RequestBounds RoundingLine SettledRecord TokenKind TotalsKey
     UnresolvedRecord Usage UsageRecord UsageReports UsageTotal`,
   "./families/index.ts": `
-    applyImageCount BackgroundRules Capabilities checkSize createUploadedImage failureKindOfStatus FailureReason
+    applyImageCount BackgroundRules Capabilities checkSize countUpstreamCalls createUploadedImage failureKindOfStatus FailureReason
     FailureScope Family FormFieldTypes ImageBytes ImageRequest ImageResult invalidRequest isJsonObject
     isUploadedImage JsonObject LayerRules NormalizeContext Operation ProducedBody qwenImage readCount readText
     ReferenceImage ResponseFormat ResponseShape ResultError ResultImage seedream SequentialFields

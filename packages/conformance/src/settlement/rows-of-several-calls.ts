@@ -31,7 +31,7 @@ function closed(onLost: "release" | "charge"): readonly Row[] {
   return [
     oneOfTwo(happened, hangs, {
       closed: onLost,
-      sees: { status: 503, code: "gateway_closed" },
+      sees: { status: 502, code: "upstream_invalid_response" },
       record: { state: "unresolved", images: 0 },
       charges: onLost === "release" ? NOTHING : TWO_CHARGES,
       next: 503,

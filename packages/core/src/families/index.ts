@@ -35,6 +35,7 @@ export type {
   UpstreamFailure,
   UpstreamFailureKind,
 } from "./family.js";
+export { countUpstreamCalls } from "./fan-out.js";
 export { qwenImage } from "./qwen-image/qwen-image.js";
 export { seedream } from "./seedream/seedream.js";
 export type { SequentialFields } from "./seedream/sequential-images.js";

@@ -383,8 +383,8 @@ describe("a gateway that closes during several calls", () => {
     expect(unresolved).toMatchObject([{ state: "unresolved", held: "1.25", charge: "0", images: 0 }]);
     for (const number of [1, 2, 3, 4]) calls[number]?.(image(number));
     const { status, body, headers } = await response;
-    expect([status, headers.get("x-should-retry")]).toEqual([503, "false"]);
-    expect(body).toMatchObject({ error: { code: "gateway_closed" } });
+    expect([status, headers.get("x-should-retry")]).toEqual([502, "false"]);
+    expect(body).toMatchObject({ error: { code: "upstream_invalid_response" } });
     expect(records).toEqual([]);
     expect(unresolved).toHaveLength(1);
   });
@@ -396,7 +396,7 @@ describe("a gateway that closes during several calls", () => {
     await arrived(4);
     await gateway.close({ deadlineSeconds: 0.01 });
     for (const number of [0, 1, 2, 3]) calls[number]?.(image(number));
-    expect((await response).status).toBe(503);
+    expect((await response).status).toBe(502);
     expect(calls).toHaveLength(4);
   });
 });
