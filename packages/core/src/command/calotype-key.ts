@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { runKeyCommand } from "./run-key-command.js";
 
-/** Far above any key; a file given by mistake is not read to its end. */
+/** Far longer than any key. A file that is given by mistake is not read to its end. */
 const MAX_LINE_LENGTH = 100_000;
 
 process.exitCode = await runKeyCommand(process.argv.slice(2), {
@@ -11,7 +11,7 @@ process.exitCode = await runKeyCommand(process.argv.slice(2), {
   readLine,
 });
 
-/** The first line of the standard input, or all of it when it has no end of line. */
+/** Returns the first line of stdin, or all of it if it has no line end. */
 async function readLine(): Promise<string> {
   let text = "";
   for await (const chunk of process.stdin.setEncoding("utf8")) {

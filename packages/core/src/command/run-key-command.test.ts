@@ -4,7 +4,7 @@ import { runKeyCommand } from "./run-key-command.js";
 
 const KEY = "cal-canary-3e8f91b0";
 
-/** The command in this process, with one line on its standard input. */
+/** Runs the command in this process, with one line on its stdin. */
 async function run(words: readonly string[], line = "", isTyped = false) {
   const said = { out: "", err: "", asked: 0 };
   const code = await runKeyCommand(words, {
@@ -20,7 +20,7 @@ async function run(words: readonly string[], line = "", isTyped = false) {
 }
 
 describe("the key command", () => {
-  it("makes a key, and shows it once, its hash and the line for the options", async () => {
+  it("creates a key and prints it once, with its hash and the line for the options", async () => {
     const { code, out, err, asked } = await run([]);
     const [key = "", ...more] = out.match(/cal-[\dA-Za-z]{43}/g) ?? [];
     expect(more).toEqual([]);
@@ -33,19 +33,19 @@ describe("the key command", () => {
     ["a line", KEY],
     ["a line of Windows", `${KEY}\r`],
     ["a line with spaces around", ` ${KEY} `],
-  ])("shows nothing but the hash of the key in %s", async (_what, line) => {
+  ])("prints only the hash of the key in %s", async (_what, line) => {
     expect(await run(["--hash"], line)).toMatchObject({ code: 0, out: `${hashApiKey(KEY)}\n`, err: "" });
   });
 
-  it("asks for the key where somebody types it", async () => {
+  it("prompts for the key on a terminal", async () => {
     expect(await run(["--hash"], KEY, true)).toMatchObject({ code: 0, err: "Key, then Enter: " });
   });
 
   it.each([
     ["nothing", ""],
     ["two words", `${KEY} ${KEY}`],
-    ["letters that no header carries", `${KEY}ü`],
-  ])("takes %s for no key, and does not repeat it", async (_what, line) => {
+    ["letters that a header cannot contain", `${KEY}ü`],
+  ])("rejects %s as a key, and does not repeat it", async (_what, line) => {
     const { code, out, err } = await run(["--hash"], line);
     expect({ code, out }).toEqual({ code: 2, out: "" });
     expect(err).toContain("one line");
@@ -58,14 +58,14 @@ describe("the key command", () => {
     ["a key alone", [KEY]],
     ["an unknown option", ["--show"]],
     ["two options", ["--hash", "--help"]],
-  ])("refuses %s with its help, reads nothing and repeats nothing", async (_what, words) => {
+  ])("rejects %s with its help, reads nothing and repeats nothing", async (_what, words) => {
     const { code, out, err, asked } = await run(words);
     expect({ code, out, asked }).toEqual({ code: 2, out: "", asked: 0 });
     expect(err).toContain("Usage: calotype-key");
     expect(err.includes(KEY)).toBe(false);
   });
 
-  it.each(["--help", "-h"])("shows its help with %s", async (word) => {
+  it.each(["--help", "-h"])("prints its help with %s", async (word) => {
     const { code, out } = await run([word]);
     expect(code).toBe(0);
     expect(out).toContain("--hash");

@@ -1,27 +1,27 @@
 import { generateApiKey, hashApiKey } from "../auth/api-key.js";
 
-/** What the command needs of its process. */
+/** The parts of the process that the command uses. */
 export interface KeyCommandHost {
-  /** To the standard output. */
+  /** Writes to stdout. */
   write(text: string): void;
-  /** To the standard error. */
+  /** Writes to stderr. */
   complain(text: string): void;
-  /** True when somebody types the standard input. */
+  /** True if stdin is a terminal. */
   readonly isTyped: boolean;
-  /** The first line of the standard input. */
+  /** Returns the first line of stdin. */
   readLine(): Promise<string>;
 }
 
 const HELP = `API keys for the callers of a calotype gateway.
 
-Usage: calotype-key            makes a new key, and shows it and its hash
-       calotype-key --hash     reads a key from the standard input, and shows its hash
-       calotype-key --help     shows this text
+Usage: calotype-key            creates a new key and prints it with its hash
+       calotype-key --hash     reads a key from stdin and prints its hash
+       calotype-key --help     prints this help
 
-A key is never taken from the arguments, which stand in the history of the shell and in the list of processes.
+The command does not accept a key as an argument, because arguments appear in the history of the shell and in the list of processes.
 `;
 
-/** Runs the command to its end. The exit code: 0 done, 2 what was asked makes no sense. */
+/** Runs the command. Returns the exit code: 0, or 2 for wrong arguments or a wrong key. */
 export async function runKeyCommand(words: readonly string[], host: KeyCommandHost): Promise<number> {
   const [word, ...others] = words;
   if (others.length === 0) {
@@ -29,8 +29,8 @@ export async function runKeyCommand(words: readonly string[], host: KeyCommandHo
     if (word === "--hash") return showHash(host);
     if (word === "--help" || word === "-h") return showHelp(host);
   }
-  // The words are not repeated: one of them may be a key.
-  host.complain(`There are no such options.\n\n${HELP}`);
+  // The message does not repeat the arguments, because one of them may be a key.
+  host.complain(`These arguments are not valid.\n\n${HELP}`);
   return 2;
 }
 
@@ -44,7 +44,7 @@ function showNewKey(host: KeyCommandHost): number {
   host.write(`Key   ${key}
 Hash  ${hash}
 
-The key is for the caller; nobody can show it again. The gateway needs the hash only:
+Give the key to the caller. It cannot be shown again. The gateway needs only the hash:
 
   callers: [{ id: "<name of the caller>", hash: "${hash}" }]
 `);
@@ -54,9 +54,9 @@ The key is for the caller; nobody can show it again. The gateway needs the hash 
 async function showHash(host: KeyCommandHost): Promise<number> {
   if (host.isTyped) host.complain("Key, then Enter: ");
   const key = (await host.readLine()).trim();
-  // What no Authorization header can carry is no key, but a slip.
+  // An Authorization header cannot contain other characters, so the input is a mistake.
   if (!/^[\x21-\x7e]+$/.test(key)) {
-    host.complain("A key is one line of letters, digits and signs, without spaces.\n");
+    host.complain("A key must be one line of letters, digits and signs, without spaces.\n");
     return 2;
   }
   host.write(`${hashApiKey(key)}\n`);

@@ -13,8 +13,8 @@ export interface BlockPool {
   /** Returns a block. It may contain bytes of earlier requests. */
   take(): Block;
   /**
-   * Takes a block back that nobody will read or write any more. A block that somebody may still use must not be given
-   * back: the garbage collector gets it.
+   * Takes back a block that is no longer read or written. A block that may still be in use must not be given back:
+   * the garbage collector gets it.
    */
   giveBack(block: Block): void;
 }
@@ -34,7 +34,7 @@ export function createBlockPool(): BlockPool {
     isIdle = true;
     timer = setTimeout(() => {
       timer = undefined;
-      // `transfer` frees the memory at once; nobody refers to a free block.
+      // `transfer` frees the memory at once. There is no reference to a free block.
       if (isIdle) for (const { buffer } of free.splice(KEPT_BLOCKS)) buffer.transfer(0);
       else if (free.length > KEPT_BLOCKS) trimLater();
     }, IDLE_MS);

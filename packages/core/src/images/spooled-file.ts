@@ -156,7 +156,8 @@ function createSpooledFile(
 ): SpooledFile {
   const pieces = tail === undefined ? blocks : [...blocks, tail];
   const checkOpen = (): void => {
-    if (context.isClosed()) throw new Error("The request of this upload is over, and its bytes are gone.");
+    if (context.isClosed())
+      throw new Error("The request of this upload is over, and its bytes are no longer available.");
   };
 
   async function* lend(): AsyncGenerator<Uint8Array, void> {

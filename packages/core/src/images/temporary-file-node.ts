@@ -43,6 +43,6 @@ async function writeAll(handle: FileHandle, bytes: Uint8Array, position: number)
 }
 
 function advance(done: number, more: number): number {
-  if (more === 0) throw new Error("A temporary file holds less than was written to it.");
+  if (more === 0) throw new Error("A temporary file is shorter than what was written to it.");
   return done + more;
 }

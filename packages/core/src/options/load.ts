@@ -2,7 +2,7 @@ import type { PriceTables } from "../billing/model-details.js";
 import { isPromiseLike } from "../util/async.js";
 import type { BillingOptions, GatewayOptions, Loadable } from "./options.js";
 
-/** The options with every part read that may be a function. */
+/** The options after the functions among them were called. */
 export interface LoadedOptions extends Omit<GatewayOptions, "models" | "channels" | "callers" | "billing"> {
   models: Read<GatewayOptions["models"]>;
   channels: Read<GatewayOptions["channels"]>;
@@ -10,17 +10,17 @@ export interface LoadedOptions extends Omit<GatewayOptions, "models" | "channels
   billing?: LoadedBilling | undefined;
 }
 
-/** Prices and ratios as they were read. */
+/** The loaded prices and ratios. */
 export interface LoadedBilling extends PriceTables, Pick<BillingOptions, "onLost"> {}
 
 type Read<S> = Exclude<S, (...args: never[]) => unknown>;
 
 /**
- * Reads the parts that may be functions; gives the options at once where none of them takes time, so
- * that wrong ones fail in `createGateway`. Nothing is checked: what is no function is passed on.
+ * Reads the parts that may be functions. Returns the options synchronously if all of them are available, so that
+ * wrong options fail in `createGateway`. Checks nothing: values that are not functions are passed on.
  */
 export function loadOptions(options: GatewayOptions): LoadedOptions | Promise<LoadedOptions> {
-  // Callers in plain JavaScript may give anything; the check that follows says what is wrong.
+  // Callers without types may pass anything. The next check reports it.
   if (typeof options !== "object" || options === null) return options;
   const models = read<LoadedOptions["models"]>(options.models);
   const channels = read<LoadedOptions["channels"]>(options.channels);
@@ -57,7 +57,8 @@ function read<T>(source: Loadable<T>): T | Promise<T> {
   const value = isFunction(source) ? source() : source;
   if (!isPromiseLike(value)) return value;
   const promise = Promise.resolve(value);
-  // Whoever waits is told; nobody does where another source throws at once.
+  // The caller gets the rejection from the promise itself. This handler is for the case that another source throws
+  // synchronously, so that the caller never awaits this promise.
   promise.catch(() => undefined);
   return promise;
 }

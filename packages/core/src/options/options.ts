@@ -12,11 +12,16 @@ import type { BodyLimits } from "../request/read-request.js";
 import type { CallerLimits, ResponseFormat } from "../types.js";
 import type { Fetch } from "../upstream/transport-fetch.js";
 
-/** Everything that `createGateway` takes. Wrong options fail at start, every problem listed with its path. */
+/**
+ * The options of `createGateway`. Wrong options fail at startup with an error that lists every problem with its path.
+ */
 export interface GatewayOptions {
-  /** Stands before every path of the gateway: `/ai` serves `/ai/v1/images/generations`. Default: none. */
+  /** The beginning of every path of the gateway: with `/ai` it serves `/ai/v1/images/generations`. Default: none. */
   basePath?: string | undefined;
-  /** Service model name, or series (`image-edit*`), to what is behind it. An exact name wins, then the longest prefix. */
+  /**
+   * The models by the name that clients send, or by series (`image-edit*`). An exact name wins, then the longest
+   * prefix.
+   */
   models: Loadable<Readonly<Record<string, ModelOptions>>>;
   /**
    * Rows that say what models can do, in addition to the rows of the families: for each family, names or series of
@@ -31,23 +36,26 @@ export interface GatewayOptions {
    * limits gets a 404.
    */
   caseInsensitiveNames?: boolean | undefined;
-  /** The accounts that make the images. */
+  /** The provider accounts that make the images. */
   channels: Loadable<readonly ChannelOptions[]>;
-  /** Who may call. Give these, or `authenticate`. */
+  /** The callers and their keys. Set either this or `authenticate`. */
   callers?: Loadable<readonly CallerOptions[]> | undefined;
-  /** The operator's own key check. Give this, or `callers`. */
+  /** Your own check of API keys. Set either this or `callers`. */
   authenticate?: Authenticate | undefined;
-  /** Prices. Without them nothing is charged, and usage records carry `charge: null`. */
+  /** The prices. Without them nothing is charged, and usage records have `charge: null`. */
   billing?: BillingOptions | undefined;
-  /** What each caller may do, unless its own `limits` say otherwise. Default: no limits. */
+  /** The limits of each caller without its own `limits`. Default: no limits. */
   limits?: CallerLimits | undefined;
-  /** Response format for requests that name none, below the caller's and the model's. Default: the provider's, `url`. */
+  /**
+   * The response format of requests that do not set one. The caller's and the model's option take precedence.
+   * Default: that of the provider, `url`.
+   */
   responseFormat?: ResponseFormat | undefined;
-  /** How large a request's body may be, in bytes, and how slowly it may arrive. */
+  /** The maximum size of request bodies, in bytes, and their minimum speed. */
   bodyLimits?: { readonly [Kind in keyof BodyLimits]?: number | undefined } | undefined;
   /**
-   * The most bytes of bodies that the gateway holds at once; past it requests are refused with a 503 and
-   * `Retry-After`. Default 1 GiB.
+   * The maximum number of bytes of bodies in memory, for all requests together. Above it, requests are refused with a
+   * 503 and `Retry-After`. Default 1 GiB.
    */
   maxBytesInFlight?: number | undefined;
   /**
@@ -57,16 +65,16 @@ export interface GatewayOptions {
    */
   maxCallerShare?: number | undefined;
   /**
-   * What forms' files may take of memory, in bytes, for all requests together. Half of it, and of more than 256 MiB
-   * all but 128 MiB, keeps files; the rest is for what is on its way from clients and to providers. What is more goes to
-   * temporary files, where the runtime is Node; elsewhere it stays in memory. Default 256 MiB.
+   * Memory for uploaded files across all requests, in bytes. Half of it stores files (above 256 MiB: all but 128
+   * MiB); the rest is for transfer. Files that do not fit are written to temporary files on Node, and stay in memory
+   * on other runtimes. Default 256 MiB.
    */
   uploadMemoryBytes?: number | undefined;
-  /** The largest JSON response of a provider that is read, in bytes. Default 256 MiB. */
+  /** The maximum size of a provider's JSON response, in bytes. A larger one is an error. Default 256 MiB. */
   maxUpstreamResponseBytes?: number | undefined;
   /**
-   * Sends a comment into a stream that was silent for so many seconds. The silence before the provider's response
-   * begins is not filled: until then it may still be an error. Default: none.
+   * Sends a comment to the client when a stream was silent for this time, in seconds. It begins with the provider's
+   * response, because the response can be an error until then. Default: no comments.
    */
   heartbeatSeconds?: number | undefined;
   /**
@@ -76,50 +84,57 @@ export interface GatewayOptions {
    * 60.
    */
   responseIdleSeconds?: number | undefined;
-  /** Families beside the built-in `seedream` and `qwen-image`. */
+  /** Families in addition to the built-in `seedream` and `qwen-image`. */
   families?: readonly Family[] | undefined;
-  /** Where holds, charges and records are kept. Default: the memory of this process, bounded. */
+  /** Stores holds, charges and records. Default: in the memory of this process, with a limited number. */
   ledger?: Ledger | undefined;
-  /** Where limits, idempotency keys and cooldowns are kept. Default: the memory of this process, bounded. */
+  /**
+   * Stores the counters of limits, idempotency keys and cooldowns. Default: in the memory of this process, with a
+   * limited number.
+   */
   admission?: AdmissionStore | undefined;
-  /** How repeated requests with an `Idempotency-Key` are answered. */
+  /** How long responses are stored for repeated requests with an `Idempotency-Key`, and up to which size. */
   idempotency?: { readonly [Name in keyof IdempotencyOptions]?: number | undefined } | undefined;
   /**
-   * Called before anything is spent; refuse by throwing a `GatewayError`, such as
-   * `new GatewayError("request_refused", "…")`. Anything else it throws is a 500: a guard that fails lets nothing pass.
+   * Called before a request is sent to a provider. To refuse the request, throw a `GatewayError`, such as `new
+   * GatewayError("request_refused", "…")`. If it throws anything else, the client gets a 500 and nothing is sent.
    */
   beforeSend?: BeforeSend | undefined;
   /**
-   * Called with the record of each request that reached a provider, at least once: a function that throws is
-   * called with it again, and so is that of a new process where the ledger is durable. A record has a stable `id`.
+   * Called with the record of each request that reached a provider. Each record is delivered at least once: if the
+   * function throws, it is called again with the record. With a persistent ledger this also happens after a restart.
+   * A record has a stable `id`.
    */
   onUsage?: ((record: UsageRecord) => unknown) | undefined;
-  /** Called once for each request that failed, whoever's fault it was. What it throws is logged. */
+  /** Called once for each request that failed, for any reason. If it throws, the error is logged. */
   onError?: ((event: FailureEvent) => unknown) | undefined;
-  /** Called once for each request when its response begins. What it throws is logged. */
+  /** Called once for each request when its response begins. If it throws, the error is logged. */
   onRequest?: ((event: RequestEvent) => unknown) | undefined;
-  /** Default: lines of JSON on the error stream. */
+  /** Gets warnings and errors. Default: lines of JSON on stderr. */
   logger?: Logger | undefined;
-  /** Replaces the transport to the providers, for a proxy or a test. */
+  /** Replaces the transport to the providers, for example for a proxy or a test. */
   fetch?: Fetch | undefined;
 }
 
-/** Prices and ratios. The fields are spelled as in the back office of the interface. */
+/**
+ * Prices and ratios. The field names are those of the administration system whose price tables can be used here
+ * unchanged.
+ */
 export interface BillingOptions {
-  /** Service model, or series such as `image-edit*`, to its price. An exact name wins, then the longest prefix. */
+  /** The prices by model name or series, such as `image-edit*`. An exact name wins, then the longest prefix. */
   model_details: Loadable<PriceTables["model_details"]>;
-  /** Caller group to its ratio. Default `{ default: "1" }`. */
+  /** The price ratios by caller group. Default `{ default: "1" }`. */
   group_ratio?: Loadable<PriceTables["group_ratio"]> | undefined;
   /**
-   * What is charged for a request that was cut off by the death of its process: nothing (`release`), or all that was
-   * held for it (`charge`). Default `release`.
+   * What is charged for a request whose process died: nothing (`release`), or the whole amount of its hold
+   * (`charge`). Default `release`.
    */
   onLost?: LostPolicy | undefined;
 }
 
-/** How long and how much is kept for repeated requests. */
+/** How long responses are stored for repeated requests, and up to which size. */
 export interface IdempotencyOptions {
-  /** Seconds that a response is kept. Default 86,400, a day. */
+  /** How long a response is stored, in seconds. Default 86,400, a day. */
   readonly seconds: number;
   /** The largest response that is stored, in bytes. A repeat of a request with a larger one is refused. Default 256 KiB. */
   readonly maxResponseBytes: number;
@@ -140,12 +155,14 @@ export const DEFAULT_UPLOAD_MEMORY_BYTES = 256 * MIB;
 export const DEFAULT_MAX_UPSTREAM_RESPONSE_BYTES = 256 * MIB;
 export const DEFAULT_RESPONSE_IDLE_SECONDS = 60;
 
-/** A part of the options that may change: as it is, or a function that reads it, such as from a file or a back office. */
+/**
+ * A part of the options that can be reloaded: the value itself, or a function that reads it, for example from a file.
+ */
 export type Loadable<T> = T | (() => T | Promise<T>);
 
-/** One thing that is wrong with the options. */
+/** A problem of the options. */
 export interface OptionsProblem {
-  /** Where: `channels[0].apiKey`. */
+  /** The path of the option, such as `channels[0].apiKey`. */
   readonly path: string;
   readonly message: string;
 }

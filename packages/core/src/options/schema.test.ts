@@ -138,7 +138,7 @@ describe("a wrong option is named", () => {
 
 describe("what a function gives is named like what stands in the options", () => {
   const SOURCES: readonly (readonly [string, object])[] = [
-    ["models is missing: names and what is behind them", { models: () => undefined }],
+    ["models is missing: an object of model names and their options", { models: () => undefined }],
     ["models.a must be an object with family", { models: () => ({ a: null }) }],
     ["channels is missing: a list of channels", { channels: () => ({}) }],
     [
@@ -150,7 +150,7 @@ describe("what a function gives is named like what stands in the options", () =>
       "callers[1] has the same key as another entry",
       { callers: () => [...API_KEYS, { id: "you", key: "secret" }] },
     ],
-    ["billing.model_details is missing: names and their prices", price(null)],
+    ["billing.model_details is missing: an object of model names and their prices", price(null)],
     ["billing.model_details.a is missing: the model has no price", price({})],
     [
       'billing.group_ratio.vip must be a decimal of at least 0, such as "0.04"',

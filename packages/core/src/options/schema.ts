@@ -18,7 +18,7 @@ import { decimal, modelDetails } from "./price-schema.js";
 type Fields<T> = Record<keyof T, z.ZodMiniType>;
 
 const TRUE_OR_FALSE = "must be true or false";
-/** A day. A timer that is set to more than 2^31 ms ends at once. */
+/** A day. A timer of more than 2^31 ms would fire at once. */
 const MAX_SECONDS = 86_400;
 
 /** A name that every ledger can store. */
@@ -167,7 +167,7 @@ const channelKey = z
   .check(z.regex(/^[\x21-\x7e]+$/, "must be a key: letters, digits and signs without spaces"));
 const channelKeys = z
   .array(channelKey)
-  .check(z.minLength(1, "must hold at least one key"), ({ value, issues }) => {
+  .check(z.minLength(1, "must contain at least one key"), ({ value, issues }) => {
     for (const [index, channelKeyValue] of value.entries()) {
       if (value.indexOf(channelKeyValue) === index) continue;
       issues.push({ code: "custom", path: [index], message: "is given twice", input: undefined });
@@ -227,7 +227,7 @@ const channel = z
 
 const billing = z.strictObject(
   {
-    model_details: z.record(name, modelDetails, "is missing: names and their prices"),
+    model_details: z.record(name, modelDetails, "is missing: an object of model names and their prices"),
     group_ratio: z.optional(z.record(name, decimal, "must be an object of groups and their ratios")),
     onLost: z.optional(z.enum(["release", "charge"], 'must be "release" or "charge"')),
   } satisfies Fields<LoadedBilling>,
@@ -258,10 +258,10 @@ const shape = {
     z.record(name, z.record(name, capabilities, NAMED_ROWS), "must be an object of families and their rows"),
   ),
   caseInsensitiveNames: boolean,
-  models: z.record(name, model, "is missing: names and what is behind them"),
+  models: z.record(name, model, "is missing: an object of model names and their options"),
   channels: z
     .array(channel, "is missing: a list of channels")
-    .check(z.minLength(1, "must hold at least one channel")),
+    .check(z.minLength(1, "must contain at least one channel")),
   callers: z.optional(z.array(caller, "must be a list of callers")),
   authenticate: hook,
   billing: z.optional(billing),
@@ -330,7 +330,7 @@ function isInOrder({ min = 0, max }: { readonly min?: number | undefined; readon
   return min <= max;
 }
 
-/** An object with methods, of which nothing else is known. */
+/** An object with these methods. */
 function withMethods(...methods: readonly string[]) {
   return z.optional(
     z.custom<never>(

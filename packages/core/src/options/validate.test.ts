@@ -339,7 +339,12 @@ describe("options are refused", () => {
     ],
     ["callers", { ...GOOD, callers: {} }, "callers", "must be a list of callers"],
     ["limits of bodies", { ...GOOD, bodyLimits: 1 }, "bodyLimits", "must be an object of limits in bytes"],
-    ["prices", { ...GOOD, billing: {} }, "billing.model_details", "is missing: names and their prices"],
+    [
+      "prices",
+      { ...GOOD, billing: {} },
+      "billing.model_details",
+      "is missing: an object of model names and their prices",
+    ],
     ["retries", withChannel({ retryUnsafe: "yes" }), "channels[0].retryUnsafe", "must be true or false"],
     ["hosts", withChannel({ resultHosts: "x" }), "channels[0].resultHosts", "must be a list of names"],
     ["a host", withChannel({ resultHosts: [1] }), "channels[0].resultHosts[0]", "must be a string"],
@@ -512,7 +517,7 @@ describe("a family of the operator's", () => {
 
   it("says what is missing when nothing is given", () => {
     expect(problemsOf({ callers: GOOD.callers })).toMatchObject([
-      { path: "models", message: "is missing: names and what is behind them" },
+      { path: "models", message: "is missing: an object of model names and their options" },
       { path: "channels", message: "is missing: a list of channels" },
     ]);
   });

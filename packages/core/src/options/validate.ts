@@ -17,7 +17,7 @@ import { fixedOptionsSchema, gatewayOptionsSchema } from "./schema.js";
 
 const BUILT_IN_FAMILIES: readonly Family[] = [seedream, qwenImage];
 
-/** Thrown by `createGateway`: every problem of the options at once. */
+/** Thrown by `createGateway`. Contains every problem of the options. */
 export class GatewayOptionsError extends Error {
   override readonly name = "GatewayOptionsError";
   readonly problems: readonly OptionsProblem[];
@@ -30,8 +30,8 @@ export class GatewayOptionsError extends Error {
 }
 
 /**
- * Checks the options whole and gives the families they may name. What spans several options is
- * checked where each of them has its shape, so that one run finds as much as can be found.
+ * Checks all options and returns the families that they may name. Rules that span several options are checked if each
+ * of these options has the right type, so that one run finds as many problems as possible.
  *
  * @throws GatewayOptionsError
  */
@@ -59,7 +59,8 @@ export function checkOptions(options: LoadedOptions): ReadonlyMap<string, Family
 }
 
 /**
- * Checks the options that are no functions, where others take time to be read: what is wrong with them shows at once.
+ * Checks the options that are not functions while the functions are still running, so that their problems are
+ * reported at once.
  *
  * @throws GatewayOptionsError
  */
@@ -82,9 +83,9 @@ interface Issue {
   readonly path: readonly PropertyKey[];
   readonly message: string;
   readonly keys?: readonly string[];
-  /** Of a key of a record: what is wrong with it. */
+  /** The problems of a key of a record. */
   readonly issues?: readonly Issue[];
-  /** Of a union: what each of its alternatives found wrong. */
+  /** The problems that each alternative of a union found. */
   readonly errors?: readonly (readonly Issue[])[];
 }
 
@@ -103,7 +104,7 @@ function toProblems(issue: Issue): OptionsProblem[] {
   });
 }
 
-/** True when the value as a whole is not what the alternative of a union is for. */
+/** True if the alternative of a union is for values of another type. */
 function isOfAnotherType({ path, code, errors = [] }: Issue): boolean {
   if (path.length > 0) return false;
   if (code === "invalid_union") return errors.every((issues) => issues.some(isOfAnotherType));
@@ -218,7 +219,7 @@ function* checkChannels({ channels, models }: LoadedOptions): Iterable<OptionsPr
   }
 }
 
-/** Whether a mapping can serve a name; a series is served when any of its names may be. */
+/** Whether a mapping can serve a name. A series is served if any of its names can be. */
 function serves(mapping: Readonly<Record<string, string>> | undefined, model: string): boolean {
   return mapping === undefined || Object.keys(mapping).some((key) => overlaps(key, model));
 }
@@ -231,7 +232,7 @@ function* checkPrices(
   if (billing === undefined) return;
   const details = createSeriesMap(billing.model_details);
   for (const model of Object.keys(models)) {
-    // The names of a series are priced at the call: some may have prices of their own.
+    // The names of a series get their prices during a call, because some may have their own prices.
     if (!isSeries(model) && details.find(model) === undefined) {
       const path = formatPath(["billing", "model_details", model]);
       yield { path, message: "is missing: the model has no price" };
@@ -393,11 +394,11 @@ export const OLD_NAMES: Readonly<Record<string, string>> = {
   "models.*.capabilities.maxLayers": "is now called layers: { max }",
   "models.*.limits":
     "must be an object of limits; the row of what the model can do is now called capabilities",
-  "models.*.limits.size": "is now set in capabilities: models[…].limits holds rates",
-  "models.*.limits.references": "is now set in capabilities: models[…].limits holds rates",
-  "models.*.limits.maxImages": "is now set in capabilities: models[…].limits holds rates",
-  "models.*.limits.maxLayers": "is now set in capabilities: models[…].limits holds rates",
-  "models.*.limits.maxReferencesAndImages": "is now set in capabilities: models[…].limits holds rates",
+  "models.*.limits.size": "is now set in capabilities: models[…].limits contains rates",
+  "models.*.limits.references": "is now set in capabilities: models[…].limits contains rates",
+  "models.*.limits.maxImages": "is now set in capabilities: models[…].limits contains rates",
+  "models.*.limits.maxLayers": "is now set in capabilities: models[…].limits contains rates",
+  "models.*.limits.maxReferencesAndImages": "is now set in capabilities: models[…].limits contains rates",
   "channels.*.timeouts.connectMs": "is now called connectSeconds, in seconds",
   "channels.*.timeouts.firstByteMs": "is now called firstByteSeconds, in seconds",
   "channels.*.timeouts.idleMs": "is now called idleSeconds, in seconds",

@@ -155,7 +155,7 @@ function startCollecting(parser: Busboy, options: FormOptions): Collector {
     );
   });
   const collected = ended.then(() => Promise.all(parts));
-  // After the first problem, nobody waits for these promises any more.
+  // After the first problem, these promises are no longer awaited.
   failed.catch(() => undefined);
   collected.catch(() => undefined);
   return { parts: collected, failed };

@@ -8,22 +8,22 @@ const scalar = oneof(
   integer().map(String),
 );
 
-/** Pieces of strings as they are written, most of them such as mislead a scanner. */
+/** Pieces of JSON strings, mostly such that could mislead a scanner. */
 const piece = oneof(
   constantFrom('\\"', "\\\\", '\\\\\\"', "\\/", "\\u0022", "\\u005c", "\\ud83d\\uDE00", "\\ud800", "\\n"),
   constantFrom("雪", "😀", "é", "{", "}", "[", "]", ",", ":", " ", "data", "\u2028", "\u007f"),
   string({ unit: "grapheme", maxLength: 4 }).map((text) => JSON.stringify(text).slice(1, -1)),
 );
 
-/** A JSON string as it is written. */
+/** The source text of a JSON string. */
 export const anyStringText: Arbitrary<string> = array(piece, { maxLength: 8 }).map(
   (pieces) => `"${pieces.join("")}"`,
 );
 
-/** Keys are not longer, as they are written. */
+/** The maximum length of a key in the source text. */
 export const MAX_KEY_BYTES = 40;
 
-/** A key as it is written: often one that has a meaning at the top, at times written in escapes. */
+/** The source text of a key: often one with a meaning at the top level, sometimes with escapes. */
 const key = oneof(
   constantFrom('"data"', '"model"', '"usage"', '"error"', '"d\\u0061ta"', '"\\u0075sage"', '"created"', '""'),
   anyStringText.filter((text) => Buffer.byteLength(text) <= MAX_KEY_BYTES),
@@ -32,7 +32,7 @@ const key = oneof(
 const spaced = (text: Arbitrary<string>): Arbitrary<string> =>
   tuple(space, text, space).map((all) => all.join(""));
 
-/** An object of such members as it is written, in that order. */
+/** The source text of an object with these members, in this order. */
 export function anyObjectText(member: Arbitrary<readonly [key: string, value: string]>): Arbitrary<string> {
   const written = tuple(member, space, space).map(
     ([[name, value], before, after]) => `${name}${before}:${after}${value}`,
@@ -40,7 +40,7 @@ export function anyObjectText(member: Arbitrary<readonly [key: string, value: st
   return array(spaced(written), { maxLength: 6 }).map((members) => `{${members.join(",")}}`);
 }
 
-/** Any JSON value as it may be written: with white space, escapes, odd numbers, keys given twice. */
+/** The source text of any JSON value, with white space, escapes, unusual numbers and duplicate keys. */
 export const anyJsonText: Arbitrary<string> = letrec<{ value: string }>((tie) => ({
   value: oneof(
     { maxDepth: 4, withCrossShrink: true },
@@ -51,5 +51,5 @@ export const anyJsonText: Arbitrary<string> = letrec<{ value: string }>((tie) =>
   ),
 })).value;
 
-/** A JSON object as it may be written. */
+/** The source text of any JSON object. */
 export const anyDocumentText: Arbitrary<string> = spaced(anyObjectText(tuple(key, anyJsonText)));

@@ -1,17 +1,17 @@
-/** One part of a form, as it stands on the wire. */
+/** One part of a multipart form. */
 export interface WirePart {
   readonly name?: string;
   readonly filename?: string;
   readonly type?: string;
   readonly content: string | Uint8Array;
-  /** More header lines, each without its line end. */
+  /** More header lines, without line ends. */
   readonly headers?: readonly string[];
 }
 
 export const BOUNDARY = "----form-boundary-7f3a";
 export const FORM_TYPE = `multipart/form-data; boundary=${BOUNDARY}`;
 
-/** A form byte by byte, also one that no client would send. */
+/** Builds the bytes of a form, also of one that no client would send. */
 export function formBytes(...parts: readonly WirePart[]): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Buffer.concat([...parts.map(partBytes), Buffer.from(`--${BOUNDARY}--\r\n`)]));
 }
@@ -33,12 +33,12 @@ function partBytes({ name, filename, type, content, headers = [] }: WirePart): B
   return Buffer.concat([Buffer.from(lines.join("\r\n")), Buffer.from(content), Buffer.from("\r\n")]);
 }
 
-/** The bytes of a body, in pieces of a size. */
+/** Returns the bytes of a body in chunks of one size. */
 export async function* inPieces(bytes: Uint8Array, size = 16_384): AsyncGenerator<Uint8Array, void> {
   for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);
 }
 
-/** The least that is taken for a PNG. */
+/** The shortest bytes that are detected as a PNG. */
 export const PNG = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3, 4]);
 export const PNG_URL = `data:image/png;base64,${Buffer.from(PNG).toString("base64")}`;
 export const JPEG = new Uint8Array([0xff, 0xd8, 0xff, 0xe0, 0, 16, 74, 70, 73, 70, 0]);

@@ -10,19 +10,19 @@ import {
   type TestGateway,
 } from "./test-gateway.js";
 
-/** The same family; it does not tell how its responses are read, so that they are held whole. */
+/** The same family without `responseShape`, so that whole responses are held in memory. */
 const { responseShape: _shape, ...withoutShape } = seedream;
 
-/** A model whose large responses are relayed, and one whose responses are held. */
+/** A model whose large responses are relayed, and one whose responses are held in memory. */
 export const RELAYED = "relayed";
 export const HELD = "held";
 
-/** Base64 of so many bytes, larger than an error can be. */
+/** Base64 of this length. The default is longer than an error response can be. */
 export function imageBase64(bytes = 60_000, letter = "A"): string {
   return letter.repeat(bytes);
 }
 
-/** The text of a response of two images and 1,000 tokens, with a member in the place of another. */
+/** The text of a response with two images and 1,000 tokens. `members` replace or extend its members. */
 export function largeResponse(members: Readonly<Record<string, unknown>> = {}): string {
   return JSON.stringify({
     model: "ep-20260101-abcde",
@@ -36,7 +36,7 @@ export function largeResponse(members: Readonly<Record<string, unknown>> = {}): 
   });
 }
 
-/** What a response is made of, and how it ends. */
+/** The body of the provider's response, and options of the gateway. */
 export interface LargeSource {
   readonly body: AsyncIterable<Uint8Array> | string;
   readonly options?: Partial<GatewayOptions>;
@@ -45,11 +45,11 @@ export interface LargeSource {
 const PRICE = { pricing_mode: "per-request", model_price: "0.1" } as const;
 
 export interface LargeGateway extends TestGateway {
-  /** Asks on `/v1` and reads the response to its end. */
+  /** Sends a request to `/v1` and reads the response to its end. */
   readonly ask: (model?: string, fields?: object) => Promise<ReadResponse>;
   /** The same on the native endpoint. */
   readonly askNative: (model?: string) => Promise<ReadResponse>;
-  /** Asks, and reads nothing of the body. */
+  /** Sends a request and does not read the body. */
   readonly begin: (path?: "/v1" | "native", init?: RequestInit) => Promise<Response>;
 }
 
@@ -59,7 +59,7 @@ const BATCH = {
   sequential_image_generation_options: { max_images: 4 },
 };
 
-/** A gateway whose provider responds with these bytes, in chunks of 5,000 where they are a text. */
+/** Opens a gateway whose provider responds with this body. A string is sent in chunks of 5,000 bytes. */
 export function openLarge({ body, options }: LargeSource): LargeGateway {
   const test = createTestGateway(
     ({ url }) =>
@@ -95,7 +95,7 @@ export function openLarge({ body, options }: LargeSource): LargeGateway {
   };
 }
 
-/** What a link of the provider leads to: its own URL in place of an image. Files that are `missing` are gone. */
+/** Responds to a link of the provider: the URL itself instead of an image, or 404 if the URL contains `missing`. */
 function serveFile(url: string): Response | undefined {
   if (!url.startsWith("https://ark.test/")) return undefined;
   return url.includes("missing") ? new Response("", { status: 404 }) : new Response(url);
@@ -105,7 +105,7 @@ function toChunks(text: string): readonly Uint8Array[] {
   return cutEvery(new TextEncoder().encode(text), 5_000);
 }
 
-/** What a client gets of a response that may break off. */
+/** Reads a response that may break off. */
 export async function readUntilBreak(response: Response): Promise<{ text: string; brokeOff: boolean }> {
   const decoder = new TextDecoder();
   let text = "";

@@ -1,4 +1,4 @@
-/** A query as Prisma, Drizzle and Knex make them: no `Promise`, and run only once somebody waits for it. */
+/** A query like those of Prisma, Drizzle and Knex: not a `Promise`, and run only when it is awaited. */
 export function createLazyQuery<T>(run: () => T): PromiseLike<T> {
   return {
     // oxlint-disable-next-line unicorn/no-thenable -- that is what it is.

@@ -4,17 +4,17 @@ import { CALLER_KEY, createTestGateway, type Provider, type TestGateway } from "
 
 export const OTHER_KEY = "caller-canary-60b2f8d5";
 
-/** Limits of a test's gateway. */
+/** The limits of a gateway in a test. */
 interface LimitSettings {
   /** For all callers. */
   readonly limits?: CallerLimits | undefined;
-  /** Of the first caller. */
+  /** For the first caller. */
   readonly own?: CallerLimits | undefined;
   readonly options?: Partial<GatewayOptions> | undefined;
   readonly provider?: Provider | undefined;
 }
 
-/** A gateway with two callers and a clock that the test sets. */
+/** Opens a gateway with two callers and a clock that the test controls. */
 export function openLimited({ limits, own, options, provider }: LimitSettings): TestGateway & {
   readonly clock: { now: number };
 } {
@@ -34,12 +34,12 @@ export function openLimited({ limits, own, options, provider }: LimitSettings): 
   return { ...opened, clock };
 }
 
-/** The statuses of responses, in their order. */
+/** Returns the statuses of responses, in order. */
 export function statusesOf(responses: readonly { readonly status: number }[]): readonly number[] {
   return responses.map(({ status }) => status);
 }
 
-/** The values of these headers. */
+/** Returns the values of these headers. */
 export function headersOf(headers: Headers, names: readonly string[]): Record<string, string | null> {
   return Object.fromEntries(names.map((name) => [name, headers.get(name)]));
 }

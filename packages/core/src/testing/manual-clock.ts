@@ -1,16 +1,16 @@
 import { setImmediate } from "node:timers/promises";
 import type { Repeat } from "../util/async.js";
 
-/** Repeated work that runs when a test says so. */
+/** A clock for repeated work that the test moves forward. */
 export interface ManualClock {
   readonly repeat: Repeat;
-  /** How many are running. */
+  /** The number of running timers. */
   readonly running: number;
-  /** Lets so many seconds pass, and what they cause happen. */
+  /** Moves the clock forward by this number of seconds, and waits for the work that this causes. */
   tick(seconds: number): Promise<void>;
 }
 
-/** For everything that is repeated each second; other work is left out. */
+/** Replaces the timers that repeat every second; ignores others. */
 export function createManualClock(): ManualClock {
   const works = new Set<() => void>();
   return {
@@ -19,7 +19,7 @@ export function createManualClock(): ManualClock {
     },
     repeat(work, everyMs) {
       if (everyMs !== 1_000) return () => undefined;
-      // A function of its own, since the same work may be repeated twice.
+      // A new function, because the same work may be registered twice.
       const run = (): void => work();
       works.add(run);
       return () => void works.delete(run);

@@ -1,12 +1,12 @@
 import { createScriptedSource, type ScriptedSource } from "./scripted-source.js";
 import type { Provider } from "./test-gateway.js";
 
-/** A provider that responds to each call with a stream, which goes on until the test ends it. */
+/** A provider that responds to each call with a stream, which stays open until the test ends it. */
 export interface OpenStreams {
   readonly provider: Provider;
-  /** Ends the oldest stream that is open, after one image. */
+  /** Ends the oldest open stream after one image. */
   finish(): void;
-  /** Breaks the oldest stream that is open off, between two events. */
+  /** Breaks off the oldest open stream between two events. */
   breakOff(): void;
 }
 

@@ -1,8 +1,11 @@
 import { type Block, type BlockPool, createBlockPool } from "../images/block-pool.js";
 
-/** A pool that spoils what is given back, so that whoever looks at it still sees it. */
+/**
+ * A pool that overwrites each block when it is given back, so that a reader that still uses the block gets wrong
+ * bytes.
+ */
 export interface PoisonedBlocks extends BlockPool {
-  /** Blocks that were taken and are not given back. */
+  /** The number of blocks that were taken and not given back. */
   readonly out: () => number;
 }
 
@@ -19,7 +22,7 @@ export function createPoisonedBlocks(): PoisonedBlocks {
       return block;
     },
     giveBack(block) {
-      if (!taken.delete(block)) throw new Error("A block was given back that nobody has.");
+      if (!taken.delete(block)) throw new Error("A block was given back that was not taken.");
       block.fill(POISON);
       pool.giveBack(block);
     },

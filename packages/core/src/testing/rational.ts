@@ -1,11 +1,14 @@
-/** A number of at least 0 as a fraction of whole numbers, for oracles that share no code with what they judge. */
+/**
+ * A number of at least 0 as a fraction of integers. Tests use it to calculate expected values without the code under
+ * test.
+ */
 export interface Rational {
   readonly numerator: bigint;
   /** At least 1. The fraction need not be in lowest terms. */
   readonly denominator: bigint;
 }
 
-/** What a whole number or a decimal text means; the text of a JavaScript number too, such as `1.5e-7`. */
+/** Reads an integer or a decimal from a string, also in the format of JavaScript numbers, such as `1.5e-7`. */
 export function toRational(value: number | bigint | string): Rational {
   const match = /^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(value));
   if (match === null) throw new TypeError(`no number: ${value}`);
@@ -31,7 +34,7 @@ export function multiply(...factors: readonly Rational[]): Rational {
   }));
 }
 
-/** The nearest number of so many decimal places; of two that are equally near, the larger. */
+/** Rounds to this number of decimal places, half up. */
 export function roundHalfUp({ numerator, denominator }: Rational, places: number): Rational {
   const scale = 10n ** BigInt(places);
   return {
@@ -40,7 +43,7 @@ export function roundHalfUp({ numerator, denominator }: Rational, places: number
   };
 }
 
-/** Negative, 0 or positive, as `a − b` is. */
+/** Returns a negative number, 0 or a positive number, like `a − b`. */
 export function compare(a: Rational, b: Rational): number {
   const [left, right] = [a.numerator * b.denominator, b.numerator * a.denominator];
   if (left === right) return 0;

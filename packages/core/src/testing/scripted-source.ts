@@ -1,14 +1,14 @@
-/** A stream of bytes that the test feeds, piece by piece. */
+/** A stream of bytes that the test controls, piece by piece. */
 export interface ScriptedSource {
   readonly body: AsyncIterable<Uint8Array>;
-  /** Gives a piece to whoever reads. */
+  /** Adds a piece to the stream. */
   send(piece: string | Uint8Array): void;
   end(): void;
-  /** Breaks off; a read that waits for a piece fails. */
+  /** Breaks off the stream. A pending read rejects. */
   fail(error: Error): void;
-  /** How many pieces were asked for. */
+  /** The number of pieces that were requested. */
   readonly asked: () => number;
-  /** Whether the reader has come to an end, or has ended the source. */
+  /** Whether the reader has reached the end, or has ended the source. */
   readonly isEnded: () => boolean;
 }
 
@@ -62,7 +62,7 @@ export function createScriptedSource(...pieces: readonly string[]): ScriptedSour
   };
 }
 
-/** A source that has given these pieces and ends. */
+/** Creates a source that contains these pieces and ends. */
 export function endedSource(...pieces: readonly string[]): ScriptedSource {
   const source = createScriptedSource(...pieces);
   source.end();

@@ -1,6 +1,6 @@
 import { ARK_RESPONSE, createTestGateway, DASHSCOPE_RESPONSE } from "./test-gateway.js";
 
-/** How one error response of a provider came out of a gateway with two channels. */
+/** The result of a request whose first channel responds with an error. */
 export interface RefusalOutcome {
   readonly status: number;
   readonly error: unknown;
@@ -12,7 +12,7 @@ export interface RefusalOutcome {
   readonly recordedStatus: number | undefined;
 }
 
-/** Responds to the first call with the refusal and every later one with success, or all with the refusal. */
+/** The provider refuses the first call and accepts later ones, or refuses all calls. */
 export async function sendToRefusing(
   family: "seedream" | "qwen-image",
   refusal: { readonly status: number; readonly body: unknown; readonly headers?: Record<string, string> },

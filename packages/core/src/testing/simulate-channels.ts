@@ -16,7 +16,7 @@ import { dispatch, type UpstreamRefusal, type UpstreamSuccess } from "../upstrea
 import { type Transport, TransportError, type TransportResponse } from "../upstream/transport.js";
 import { createVirtualTime, type VirtualTime } from "./virtual-time.js";
 
-/** What a provider does with a call: the kind of a failure, an image, or a 429 with its `retry-after`. */
+/** How a provider responds to a call: a kind of failure, an image, or a 429 with `retry-after`. */
 export type Behaviour =
   | "ok"
   | "content"
@@ -31,23 +31,23 @@ export type Behaviour =
   | "broken"
   | { readonly retryAfterSeconds: number };
 
-/** One call, as the provider saw it. */
+/** One call to a provider. */
 export interface SimulatedCall {
-  /** Of the request, in the order they came. */
+  /** The number of the request, in the order of arrival. */
   readonly request: number;
   readonly channel: string;
-  /** The key's text. */
+  /** The key. */
   readonly key: string;
   readonly behaviour: Behaviour;
   readonly beganAt: number;
   endedAt: number;
-  /** Whether the key or its channel was known to be unwell when the call began, … */
+  /** Whether the key or its channel was cooling when the call began, … */
   readonly wasCooling: boolean;
-  /** … and not yet to be tried again. */
+  /** … and was not due for a probe yet. */
   readonly wasEarly: boolean;
 }
 
-/** What became of one request. */
+/** The result of one request. */
 interface SimulatedRequest {
   readonly beganAt: number;
   readonly outcome: UpstreamSuccess | UpstreamRefusal;
@@ -55,26 +55,26 @@ interface SimulatedRequest {
 
 export interface SimulationOptions {
   readonly channels: readonly Partial<ChannelOptions>[];
-  /** What a channel does with a key at a time, in milliseconds from the start. */
+  /** The behaviour of a channel with a key at a time, in milliseconds from the start. */
   readonly behave: (channel: string, key: string, ms: number) => Behaviour;
   readonly random?: () => number;
-  /** From the call to its response. */
+  /** The time from a call to its response, in milliseconds. */
   readonly latencyMs?: number;
 }
 
-/** Channels, their providers and time, all of them the test's. */
+/** Simulated channels, providers and time. */
 export interface Simulation {
   readonly time: VirtualTime;
   readonly health: ChannelHealth;
   readonly channels: readonly Channel[];
   readonly calls: readonly SimulatedCall[];
-  /** Requests that were not sent again since the retry budget was used up. */
+  /** The number of requests that were not sent again because the retry budget was used up. */
   readonly refusedRetries: () => number;
   /** Milliseconds from the start. */
   readonly elapsed: () => number;
-  /** Sends one request, and lets the time pass until it is answered. */
+  /** Sends one request, and moves the time forward until it has a response. */
   send(): Promise<SimulatedRequest>;
-  /** Sends requests with these gaps between them, in milliseconds, none waiting for another. */
+  /** Sends requests with these gaps between them, in milliseconds, without waiting for responses. */
   sendAll(gaps: readonly number[]): Promise<readonly SimulatedRequest[]>;
 }
 

@@ -1,10 +1,10 @@
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A server on loopback, for tests that need sockets. */
+/** A server on loopback for tests that need sockets. */
 export interface LoopbackServer {
   readonly url: string;
-  /** Connections taken so far. */
+  /** The number of accepted connections. */
   readonly connections: () => number;
   readonly close: () => Promise<void>;
 }
@@ -24,7 +24,7 @@ export async function startServer(listener: RequestListener): Promise<LoopbackSe
   };
 }
 
-/** An address of loopback on which nothing listens. */
+/** A loopback address without a server. */
 export async function findClosedUrl(): Promise<string> {
   const server = await startServer(() => {});
   await server.close();

@@ -4,7 +4,7 @@ import { createGateway, type Gateway } from "../gateway.js";
 import type { GatewayOptions } from "../options/options.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
 
-/** The keys that no response, log or record may show. */
+/** The keys, which must not appear in any response, log or record. */
 export const CALLER_KEY = "caller-canary-b1946ac9";
 export const ARK_KEY = "ark-canary-7d793037";
 export const DASHSCOPE_KEY = "dashscope-canary-0a076734";
@@ -12,7 +12,7 @@ export const DASHSCOPE_KEY = "dashscope-canary-0a076734";
 export const GENERATIONS = "http://gateway.test/v1/images/generations";
 export const NATIVE = "http://gateway.test/api/v3/images/generations";
 
-/** What a provider got. */
+/** A call that a provider received. */
 interface SentCall {
   readonly url: string;
   readonly headers: Headers;
@@ -20,15 +20,15 @@ interface SentCall {
   readonly body: JsonObject;
 }
 
-/** A provider: its response to a call, or a throw for a connection that fails. */
+/** A provider. It returns its response to a call, or throws for a failed connection. */
 export type Provider = (call: SentCall) => Response | Promise<Response>;
 
-/** What a client got. */
+/** A response that was read to its end. */
 export interface ReadResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** Empty when the text is no JSON object. */
+  /** Empty if the text is not a JSON object. */
   readonly body: JsonObject;
 }
 
@@ -38,18 +38,18 @@ interface LogLine {
   readonly message: string;
 }
 
-/** A gateway whose providers, operator and client are the test. */
+/** A gateway with simulated providers, and a client for it. */
 export interface TestGateway {
   readonly gateway: Gateway;
   readonly calls: readonly SentCall[];
-  /** What `onUsage` was told of requests whose end is known. */
+  /** The settled records that `onUsage` got. */
   readonly records: readonly SettledRecord[];
-  /** And of those whose end nobody told. */
+  /** The other records that `onUsage` got. */
   readonly unresolved: readonly (UnresolvedRecord | ReleasedRecord)[];
   readonly logs: readonly LogLine[];
-  /** Posts JSON (or a text or bytes as they are) with the caller's key. */
+  /** Posts with the caller's key. An object is sent as JSON, a string or bytes unchanged. */
   readonly post: (body: unknown, headers?: Record<string, string>) => Promise<ReadResponse>;
-  /** The same, to the native endpoint. */
+  /** The same for the native endpoint. */
   readonly postNative: (body: unknown) => Promise<ReadResponse>;
 }
 
@@ -73,18 +73,20 @@ export const DASHSCOPE_RESPONSE = {
   request_id: "b1a2",
 };
 
-/** Both providers in good health. */
+/** Both providers, without failures. */
 const healthyProvider: Provider = ({ url }) =>
   Response.json(url.includes("multimodal-generation") ? DASHSCOPE_RESPONSE : ARK_RESPONSE);
 
-/** What `fetch` throws when nothing listens. */
+/** The error of `fetch` for a refused connection. */
 export function refusedConnection(): TypeError {
   return new TypeError("fetch failed", {
     cause: Object.assign(new Error("refused"), { code: "ECONNREFUSED" }),
   });
 }
 
-/** Models of both families, with and without a row of limits, and one channel for each family. */
+/**
+ * Creates a gateway with models of both families, with and without a row of capabilities, and one channel per family.
+ */
 export function createTestGateway(
   provider: Provider = healthyProvider,
   options: Partial<GatewayOptions> = {},
@@ -134,7 +136,7 @@ export function createTestGateway(
   return { gateway, calls, records, unresolved, logs, post, postNative };
 }
 
-/** A POST of the caller; an object is sent as JSON, a text or bytes as they are. */
+/** Creates a POST of the caller. An object is sent as JSON, a string or bytes unchanged. */
 export function createPost(body: unknown, headers: Record<string, string> = {}): Request {
   return new Request(GENERATIONS, {
     method: "POST",
@@ -148,7 +150,7 @@ export async function readResponse(response: Response): Promise<ReadResponse> {
   return { status: response.status, headers: response.headers, text, body: toObject(text) };
 }
 
-/** The error envelope that a refused field gets. */
+/** The error envelope for a wrong field. */
 export function refusal(param: string): object {
   return {
     error: { type: "invalid_request_error", code: "invalid_request_error", param },

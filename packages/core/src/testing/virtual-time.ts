@@ -1,10 +1,10 @@
 import { setImmediate } from "node:timers/promises";
 
-/** A clock that jumps to the next thing that waits for it. */
+/** A clock that jumps to the time of the next timer. */
 export interface VirtualTime {
   readonly now: () => number;
   sleep(ms: number): Promise<void>;
-  /** Lets the time pass until the work is done. */
+  /** Moves the time forward until the work is done. */
   run<T>(work: Promise<T>): Promise<T>;
 }
 
@@ -35,10 +35,10 @@ export function createVirtualTime(start = 1_800_000_000_000): VirtualTime {
       };
       work.then(end, end);
       for (;;) {
-        // All promises that can go on do so, before the time passes.
+        // All promises that can continue do so before the time moves on.
         await setImmediate();
         if (isDone) return work;
-        if (sleepers.length === 0) throw new Error("Nothing waits for the time, and the work is not done.");
+        if (sleepers.length === 0) throw new Error("The work is not done, but there is no timer.");
         wakeNext();
       }
     },

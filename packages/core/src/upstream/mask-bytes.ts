@@ -214,7 +214,7 @@ class SearchingBodyMask implements BodyMask {
   push(chunk: Uint8Array): readonly Uint8Array[] {
     const output: Uint8Array[] = [];
     let rest = this.#tail.length === 0 ? chunk : this.#resolveTail(chunk, output);
-    // Only once for each chunk, so that a chunk full of secrets is not gone through for each of them.
+    // Only once for each chunk, so that a chunk with many secrets is not searched again for each of them.
     let from = this.#search.findStart(rest);
     while (rest.length > 0) {
       const hit = this.#search.find(rest, from);

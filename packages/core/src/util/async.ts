@@ -34,8 +34,8 @@ export const repeatByTimer: Repeat = (work, everyMs) => {
 export type Awaitable<T> = T | Promise<T>;
 
 /**
- * Whether a value is to be waited for. Not by `instanceof`: the queries of Prisma, Drizzle and Knex are no promises
- * and run only once somebody waits for them.
+ * Whether a value must be awaited. It does not use `instanceof`: queries of Prisma, Drizzle and Knex are not
+ * promises, and run only when they are awaited.
  */
 export function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";

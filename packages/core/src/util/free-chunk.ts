@@ -11,7 +11,7 @@ const freeable = new WeakSet<ArrayBufferLike>();
 /** Smaller chunks are left to the garbage collector. */
 const MIN_BYTES = 16 * 1024;
 
-/** Marks memory that nobody but the reader of this response uses, such as what was read from an HTTP/1.1 connection. */
+/** Marks memory that only the reader of this response uses, such as a chunk from an HTTP/1.1 connection. */
 export function allowFreeing({ buffer, byteLength }: Uint8Array): void {
   if (byteLength >= MIN_BYTES) freeable.add(buffer);
 }
