@@ -36,6 +36,7 @@ const RUNTIME_BOUND: Readonly<Record<string, readonly string[]>> = {
   "node:buffer": [
     "images/data-url.ts",
     "images/json-body.ts",
+    "responses/fan-out.ts",
     "responses/json.ts",
     "request/form-filter.ts",
     "request/json.ts",

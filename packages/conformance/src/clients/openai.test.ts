@@ -65,6 +65,26 @@ describe("images.edit of the openai client", () => {
     expect(records).toMatchObject([{ operation: "edit", images: 2, charge: "0.06" }]);
   });
 
+  it("gets several images of a model that makes one per call, which gets the files with each call", async () => {
+    const { client, records } = await connect();
+    const pngs = await Promise.all([1, 2].map(drawPng));
+
+    const { data = [], ...body } = await client.images.edit({
+      model: "seedream-5-5-261028",
+      prompt: "at night",
+      image: await Promise.all(pngs.map((png) => toFile(png, "blob"))),
+      n: 3,
+      response_format: "b64_json",
+    });
+
+    expect(data).toMatchObject([0, 1, 2].map(() => ({ b64_json: expect.any(String) })));
+    expect(body).toMatchObject({ usage: { generated_images: 3 } });
+    const sent = sentUpstream(providers());
+    expect(sent).toMatchObject([0, 1, 2].map(() => ({ image: pngs.map(toDataUrl) })));
+    expect(sent).toEqual([0, 1, 2].map(() => expect.not.objectContaining({ n: expect.anything() })));
+    expect(records).toMatchObject([{ operation: "edit", images: 3, charge: "0.09" }]);
+  });
+
   it("is refused with a mask, which is named, and nothing is charged", async () => {
     const { client, records } = await connect();
     const image = await toFile(await drawPng(), "image.png");
