@@ -15,7 +15,7 @@ const BACKGROUNDS = ["auto", "transparent", "opaque"];
 export const SEEDREAM_MODELS: readonly ModelRow[] = [
   {
     names: ["seedream-5-5"],
-    upstreamNames: ["doubao-seedream-5-5-261028", "dola-seedream-5-5-261028"],
+    upstreamNames: ["doubao-seedream-5-5-261028", "dola-seedream-5-5-261028", "seedream-5-5-261028"],
     source: SOURCE,
     checked: "2026-11",
     size: SINGLE_IMAGE_SIZES,
