@@ -8,7 +8,7 @@ import { drawPng, toDataUrl } from "./clients/support/images.js";
  * refuses, the other refuses too.
  */
 
-const emulator = createEmulator({ pictures: "tiny", seed: 1 });
+const emulator = createEmulator({ images: "tiny", seed: 1 });
 const gateway = createGateway({
   models: {
     "doubao-*": { family: "seedream" },

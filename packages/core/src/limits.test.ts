@@ -100,9 +100,9 @@ describe("images per minute", () => {
   });
 
   it("count every layer that a decomposition may make", async () => {
-    const { post } = open({ imagesPerMinute: 20 });
+    const { post } = open({ imagesPerMinute: 120 });
     const layers = { ...BODY, layer_decomposition: true };
-    expect((await post(layers)).headers.get("ratelimit")).toBe('"images";r=3;t=60');
+    expect((await post(layers)).headers.get("ratelimit")).toBe('"images";r=20;t=60');
     expect((await post(layers)).status).toBe(429);
   });
 
