@@ -17,6 +17,6 @@ export function toDataUrl(png: Uint8Array): string {
 export async function decode(image: Uint8Array) {
   const { data, info } = await sharp(image).raw().toBuffer({ resolveWithObject: true });
   if (data.length === 0) throw new Error("The image is empty.");
-  const { format } = await sharp(image).metadata();
-  return { width: info.width, height: info.height, format };
+  const { format, hasAlpha } = await sharp(image).metadata();
+  return { width: info.width, height: info.height, format, hasAlpha };
 }
