@@ -173,3 +173,12 @@ export function shownCodeOf({ upstreamCode, status, code }: GatewayError): strin
 export function invalidRequest(message: string, param?: string): GatewayError {
   return new GatewayError("invalid_request_error", message, { param });
 }
+
+/** The 503 for a request whose bytes do not fit. */
+export function overloaded(): GatewayError {
+  return new GatewayError(
+    "overloaded",
+    "This server has no room for more bytes of requests: try again soon.",
+    { retryAfterSeconds: 1 },
+  );
+}

@@ -1,7 +1,6 @@
-import { GatewayError } from "../errors.js";
+import { GatewayError, overloaded } from "../errors.js";
 import type { GatewayRequest } from "../http.js";
 import type { RequestSpool, Spool } from "../images/spool.js";
-import { overloaded } from "../request/body.js";
 import type { ByteBudget, TakenBytes } from "./byte-budget.js";
 import { createCrowdedError } from "./rate-limit-headers.js";
 

@@ -1,4 +1,4 @@
-import { GatewayError, invalidRequest, isGatewayError } from "../errors.js";
+import { GatewayError, invalidRequest, isGatewayError, overloaded } from "../errors.js";
 import type { GatewayRequest } from "../http.js";
 import type { Repeat } from "../util/async.js";
 
@@ -272,15 +272,6 @@ function tooSlow(minBytesPerSecond: number, seconds: number): GatewayError {
 
 function cutOff(cause?: unknown): GatewayError {
   return new GatewayError("client_closed_request", "The body ended before it was complete.", { cause });
-}
-
-/** The 503 for a request whose bytes do not fit. */
-export function overloaded(): GatewayError {
-  return new GatewayError(
-    "overloaded",
-    "This server has no room for more bytes of requests: try again soon.",
-    { retryAfterSeconds: 1 },
-  );
 }
 
 function tooLarge(maxBytes: number): GatewayError {

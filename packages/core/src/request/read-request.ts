@@ -1,11 +1,11 @@
-import { invalidRequest } from "../errors.js";
+import { invalidRequest, overloaded } from "../errors.js";
 import type { GatewayRequest } from "../http.js";
 import { writeDataUrls } from "../images/data-url.js";
 import type { RequestSpool } from "../images/spool.js";
 import type { ResolvedModel } from "../models/resolve-model.js";
 import type { Caller, ImageRequest, Operation, ResponseFormat } from "../types.js";
 import type { JsonObject } from "../util/json.js";
-import { type ArrivingBytes, type BodyGuard, type BodyPace, overloaded } from "./body.js";
+import { type ArrivingBytes, type BodyGuard, type BodyPace } from "./body.js";
 import { convertFormFields } from "./form-fields.js";
 import { readJson } from "./json.js";
 import { readMultipart } from "./multipart.js";
