@@ -115,7 +115,7 @@ const SEEDREAM_SIZES = [
 ];
 
 /** What the provider itself says to the request: one call with a batch, or one of several calls with one image each. */
-async function isAcceptedBySeedream({ n, size, ...body }: Body, count: number): Promise<boolean> {
+async function isAcceptedBySeedream({ n: _n, size, ...body }: Body, count: number): Promise<boolean> {
   const isSingle = SINGLE_IMAGE.test(String(body["model"]));
   if (isSingle && count > MAX_CALLS) return false;
   const { stream, ...rest } = body;
