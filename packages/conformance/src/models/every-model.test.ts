@@ -1,4 +1,4 @@
-import { createGateway, type Gateway } from "@calotype/core";
+import { createGateway } from "@calotype/core";
 import { createEmulator } from "@calotype/emulator";
 import { afterAll, describe, expect, it } from "vitest";
 
@@ -65,7 +65,12 @@ interface Reply {
   readonly text: string;
 }
 
-async function post(to: Pick<Gateway, "fetch">, url: string, key: string, body: Body): Promise<Reply> {
+/** The gateway, or the emulator. */
+interface Server {
+  fetch(request: Request): Promise<Response>;
+}
+
+async function post(to: Server, url: string, key: string, body: Body): Promise<Reply> {
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   const response = await to.fetch(new Request(url, { method: "POST", headers, body: JSON.stringify(body) }));
   return { status: response.status, text: await response.text() };
