@@ -8,7 +8,7 @@ import { afterAll, describe, expect, it } from "vitest";
  * without a call.
  */
 
-const emulator = createEmulator({ pictures: "tiny" });
+const emulator = createEmulator({ images: "tiny" });
 const ORIGIN = "https://provider.example.com";
 
 const SEEDREAM_MODELS = [
@@ -144,7 +144,7 @@ describe.each(SEEDREAM_MODELS)("%s", (model) => {
       for (const count of COUNTS) {
         for (const stream of [undefined, false, true]) {
           for (const background of [undefined, "auto", "opaque", "transparent"]) {
-            const body = { model, prompt: `${count} pictures of a fox`, n: count, size, stream, background };
+            const body = { model, prompt: `${count} images of a fox`, n: count, size, stream, background };
             const isAccepted = await isAcceptedBySeedream(body, count);
             const problem = await findProblem(body, count, isAccepted);
             if (problem !== undefined) problems.push(problem);
