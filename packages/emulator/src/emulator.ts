@@ -15,6 +15,7 @@ export interface Emulator {
   fetch(input: Request | URL | string, init?: RequestInit): Promise<Response>;
   /** Serves `fetch` on a port of this machine. */
   listen(options?: ListenOptions): Promise<EmulatorServer>;
+  /** Errors, delays and unusual responses for the next requests. */
   readonly faults: FaultControl;
   /** The latest requests, oldest first: at most 1000, and at most 128 MiB. Keys are recorded as sent. */
   readonly requests: readonly RecordedRequest[];

@@ -5,7 +5,9 @@ import type { Services } from "./services.js";
 export interface RecordedRequest {
   /** The provider whose images were requested, `link` for the image of a result link, `unknown` for other paths. */
   readonly route: ProviderName | "link" | "unknown";
+  /** The HTTP method. */
   readonly method: string;
+  /** With the query. */
   readonly url: string;
   /** Names in lower case, values as sent, including the key in `authorization`. */
   readonly headers: Readonly<Record<string, string>>;

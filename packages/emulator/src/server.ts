@@ -15,6 +15,7 @@ export interface ListenOptions {
 
 /** One request that has ended. */
 export interface FinishedRequest {
+  /** The HTTP method. */
   readonly method: string;
   /** Without the query. */
   readonly path: string;

@@ -50,6 +50,7 @@ export interface FailedImage {
    * after a moderation code, and ends at a code with status 500 or above.
    */
   code?: FaultCode;
+  /** Replaces the provider's message. */
   message?: string;
 }
 
