@@ -624,3 +624,18 @@ describe("the response of one of several calls", () => {
     expect(gateway.status().channels).toMatchObject([{ state: "ready" }]);
   });
 });
+
+it("sequential_image_generation: disabled beside n means one image, as for all Seedream models", async () => {
+  const { post, calls } = open(
+    scripted(() => Response.json(ARK_RESPONSE)),
+    {
+      models: { "seedream-5-5": { family: "seedream" } },
+      channels: [{ id: "ark", family: "seedream", apiKey: "sk-first-key-000000" }],
+    },
+  );
+  const fields = { n: 3, sequential_image_generation: "disabled" };
+  const { status, body } = await post({ model: "seedream-5-5", prompt: "a fox", ...fields });
+  expect(status).toBe(200);
+  expect(body["data"]).toHaveLength(1);
+  expect(calls).toHaveLength(1);
+});

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import type { RequestBounds } from "../billing/charge.js";
 import type { Hold } from "../billing/hold.js";
 import { mergeOutcomes } from "../billing/merge-outcomes.js";
 import type { Outcome } from "../billing/records.js";
@@ -136,14 +137,16 @@ function toRequestOf({ request, model }: Call, index: number): ImageRequest {
   const { upstreamFields } = request;
   return {
     ...request,
+    ...toShare(request),
     upstreamCalls: undefined,
-    maxImages: countImagesOfOne(request),
     upstreamFields: model.family.raiseSeed?.(upstreamFields, index) ?? upstreamFields,
   };
 }
 
-function countImagesOfOne({ maxImages, upstreamCalls = 1 }: ImageRequest): number {
-  return maxImages / upstreamCalls;
+/** What one call can make. */
+function toShare(request: ImageRequest): RequestBounds {
+  const { maxImages, maxLayers = 0, maxPixels, upstreamCalls = 1 } = request;
+  return { maxImages: maxImages / upstreamCalls, maxLayers: maxLayers / upstreamCalls, maxPixels };
 }
 
 async function runCall(parts: CallParts, call: Call, client: Client): Promise<CallEnd> {
@@ -253,11 +256,10 @@ async function settle(call: Call, ends: readonly CallEnd[], error: GatewayError 
   const { channel, upstreamModel } = shown.sentTo;
   const isRepeated = reached.some(({ sentTo }) => sentTo.isRepeated);
   const outcomes = reached.map(({ outcome }) => outcome);
-  const bounds = { maxImages: countImagesOfOne(request), maxPixels: request.maxPixels };
   await hold.settle(
     { channel, upstreamModel, attempts, isRepeated },
     {
-      ...mergeOutcomes(outcomes, bounds),
+      ...mergeOutcomes(outcomes, toShare(request)),
       status: error?.status ?? 200,
       errorCode: error && shownCodeOf(error),
       upstreamRequestId: shown.outcome.upstreamRequestId,
