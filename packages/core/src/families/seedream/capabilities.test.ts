@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Capabilities } from "../family.js";
 import { countMaxPixels, findSeedreamCapabilities } from "./capabilities.js";
+import { SEEDREAM_MODELS } from "./models.js";
 import { normalizeNative, normalizeSeedream } from "./request.js";
 
 const VERSION_4_0 = findSeedreamCapabilities("seedream-4-0-250828");
@@ -55,5 +56,24 @@ describe("the most pixels of an image", () => {
     const fields = { prompt: "a fox", size: "2K" };
     expect(normalizeSeedream(fields, { ...context, operation: "generate" }).maxPixels).toBe(2848 * 1600);
     expect(normalizeNative(fields, { ...context, operation: "native" }).maxPixels).toBe(2848 * 1600);
+  });
+});
+
+/** The sizes that Ark's reference lists for each preset (November 2026). */
+const SIZES_OF_PRESETS: Readonly<Record<string, string>> = {
+  "1K": "1024x1024 1152x864 864x1152 1280x720 720x1280 1248x832 832x1248 1512x648",
+  "2K": "2048x2048 2304x1728 1728x2304 2848x1600 1600x2848 2496x1664 1664x2496 3136x1344",
+  "3K": "3072x3072 3456x2592 2592x3456 4096x2304 2304x4096 3744x2496 2496x3744 4704x2016",
+  "4K": "4096x4096 4704x3520 3520x4704 5504x3040 3040x5504 4992x3328 3328x4992 6240x2656",
+};
+
+describe.each(SEEDREAM_MODELS.map((row) => [row.names[0], row] as const))("the hold of %s", (_name, row) => {
+  const { presets = [] } = row.size === "none" ? {} : (row.size ?? {});
+
+  it.each(presets)("covers every image that %s can mean", (preset) => {
+    const most = countMaxPixels(preset, row) ?? 0;
+    // Of 1.5K no sizes are listed: it is smaller than 2K.
+    const sizes = (SIZES_OF_PRESETS[preset] ?? SIZES_OF_PRESETS["2K"] ?? "").split(" ");
+    for (const size of sizes) expect(most).toBeGreaterThanOrEqual(countMaxPixels(size, row) ?? 0);
   });
 });
