@@ -1,4 +1,4 @@
-// Measures the gateway beside others: see docs/performance.md.
+// Measures the gateway and compares it with others: see docs/performance.md.
 import { readFileSync, writeFileSync } from "node:fs";
 import { type BenchOptions, readCommandLine, USAGE } from "./command-line.ts";
 import { runMicroBenchmarks } from "./micro/run-micro-benchmarks.ts";
@@ -25,7 +25,7 @@ try {
 async function run(options: BenchOptions): Promise<void> {
   if (options.isMicro) return await runMicroBenchmarks({ say });
   if (options.from === undefined && !canReadCost()) {
-    return say("What a process costs is read from /proc, which only Linux has; --micro runs everywhere.");
+    return say("The cost of a process is read from /proc, which only Linux has; --micro runs everywhere.");
   }
   writeScripts();
   if (options.profile !== undefined) return await runProfile(options, options.profile, { say });
@@ -42,7 +42,7 @@ async function obtain(options: BenchOptions): Promise<Results> {
   return await runBench(options, commandOf(args), { say });
 }
 
-/** As somebody else would type it: where results are written to is of no use to others. */
+/** The command line without the options for output files, which are of no use to others. */
 function commandOf(words: readonly string[]): string {
   const kept = words.filter((word, index) => !isForFile(word) && !isForFile(words[index - 1]));
   return `npm run bench${kept.length > 0 ? ` -- ${kept.join(" ")}` : ""}`;
@@ -52,9 +52,9 @@ function isForFile(word: string | undefined): boolean {
   return word === "--json" || word === "--chart";
 }
 
-/** Of several files; what a later one measured again replaces what an earlier one did. */
+/** Combines the results of several files. A later result replaces an earlier one of the same measurement. */
 function readResults(list: string): Results {
   const [first, ...others] = list.split(",").map((file): Results => JSON.parse(readFileSync(file, "utf8")));
-  if (first === undefined) throw new Error("--from takes a file.");
+  if (first === undefined) throw new Error("--from needs a file.");
   return others.reduce(mergeResults, first);
 }

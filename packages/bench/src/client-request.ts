@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { createBase64, IMAGES, type Images, SERVICE_PREFIX } from "./payloads.ts";
 import type { ResponseId } from "./works.ts";
 
-/** What a client sends. */
+/** The request of a client. */
 export interface ClientRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -13,7 +13,7 @@ const BOUNDARY = "calotype-bench-boundary-7f3a9c";
 const PROMPT =
   "An oak on a hill in the first light of an autumn morning, fog in the valley behind it, a path of wet leaves";
 
-/** The request for a work; the same bytes each time. */
+/** Creates the request for a work, with the same bytes each time. */
 export function createClientRequest(id: ResponseId): ClientRequest {
   if (id === "edits") return createEdit();
   const body = {
@@ -54,12 +54,12 @@ function createEdit(): ClientRequest {
   };
 }
 
-/** As JSON brings them. */
+/** Creates the data URLs of the images for a JSON body. */
 export function createDataUrls({ count, bytes }: Images): string[] {
   return Array<string>(count).fill(`data:image/png;base64,${createImage(bytes).toString("base64")}`);
 }
 
-/** The first bytes of a PNG, and noise. */
+/** The first bytes of a PNG, then noise. */
 function createImage(length: number): Buffer {
   const noise = Buffer.from(createBase64(Math.ceil((length * 4) / 3)), "base64url");
   const signature = Buffer.from("89504e470d0a1a0a0000000d49484452", "hex");

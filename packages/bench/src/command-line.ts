@@ -3,20 +3,20 @@ import type { Effort } from "./measure-work.ts";
 import { TARGET_KINDS } from "./target.ts";
 import { isWorkId, WORKS, type WorkId } from "./works.ts";
 
-/** What the command line asks for. */
+/** The parsed command line. */
 export interface BenchOptions {
   readonly isQuick: boolean;
   readonly works: readonly WorkId[];
-  /** `undefined`: all that can take part. */
+  /** The targets to measure. `undefined`: all that are available. */
   readonly targets: readonly string[] | undefined;
   readonly effort: Effort;
   /** Whether connections, callers, channels and open streams are measured too. */
   readonly withScenarios: boolean;
-  /** Micro-benchmarks in place of everything else. */
+  /** Whether only the micro-benchmarks run. */
   readonly isMicro: boolean;
-  /** The target to profile, in place of everything else. */
+  /** The target to profile. Nothing else is measured. */
   readonly profile: string | undefined;
-  /** The results are read from these files, divided by commas; nothing is measured. */
+  /** The results are read from these files, separated by commas. Nothing is measured. */
   readonly from: string | undefined;
   readonly json: string | undefined;
   readonly chart: string | undefined;
@@ -32,14 +32,14 @@ export const USAGE = `npm run bench -- [options]
   --rounds <n>       default 5, with --quick 2
   --scenarios        only connections, callers, channels and open streams
   --micro            only the parts of the gateway, in one process
-  --profile <name>   where a target's time goes, for the works of --only
+  --profile <name>   in which functions a target spends its time, for the works of --only
   --json <file>      writes the results
   --chart <file>     writes CPU per request as SVG
   --docs             writes results, tables and chart into the documentation
   --from <files>     shows the results of earlier runs, together, and measures nothing
 `;
 
-/** @throws Error when an argument is not known */
+/** @throws Error for an unknown argument */
 export function readCommandLine(args: readonly string[]): BenchOptions {
   const { values } = parseArgs({
     args: [...args],
@@ -60,7 +60,7 @@ export function readCommandLine(args: readonly string[]): BenchOptions {
   const { quick: isQuick } = values;
   const rounds = Number(values.rounds ?? (isQuick ? 2 : 5));
   if (!Number.isInteger(rounds) || rounds < 1)
-    throw new Error("--rounds takes a whole number of at least 1.");
+    throw new Error("--rounds needs a whole number of at least 1.");
   return {
     isQuick,
     works: values.scenarios ? [] : readWorks(values.only),

@@ -5,7 +5,7 @@ import { medianOf, medianRatioOf } from "./statistics.ts";
 import { REFERENCE } from "./target.ts";
 import { WORKS, type WorkId } from "./works.ts";
 
-/** Something that is aimed at, and where it stands. */
+/** A goal and the current value. */
 export interface Goal {
   readonly title: string;
   readonly value: number;
@@ -17,7 +17,7 @@ const OURS = "calotype-node";
 const LARGE_WORKS: readonly WorkId[] = ["b64-4mb", "b64-32mb", "sse-small", "sse-large"];
 const BASE64_WORKS: readonly WorkId[] = ["b64-4mb", "b64-32mb"];
 
-/** Every goal that the results tell something of. */
+/** Returns every goal for which there are results. */
 export function judge(results: Results): Goal[] {
   const find = (id: WorkId): WorkSamples | undefined => results.works.find(({ work }) => work === id);
   const goals: Goal[] = [
@@ -63,7 +63,7 @@ function cpuRatio(work: WorkSamples | undefined): number {
   return ratioFor(work, [OURS, REFERENCE], "cpuMs");
 }
 
-/** The peak of the whole process over the option `uploadMemoryBytes`. */
+/** The peak of the whole process, divided by the option `uploadMemoryBytes`. */
 function uploadRatio(work: WorkSamples | undefined): number {
   return medianOf(valuesOf(work, OURS, "peakBytes")) / UPLOAD_MEMORY_BYTES;
 }
@@ -72,7 +72,7 @@ const SCENARIO_LIMITS: Readonly<Record<string, number>> = { streams: 1.15, expre
 const USUAL_LIMIT = 1.3;
 
 function judgeScenario({ id, title, base, other }: ScenarioResult): [number, string, number] {
-  // Of differences, which noise may turn around in a round, only the medians are compared.
+  // Only the medians of differences are compared, because in one round noise may change their sign.
   const value =
     id === "express"
       ? medianOf(other.values) / medianOf(base.values)

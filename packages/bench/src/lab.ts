@@ -7,7 +7,7 @@ import { readCpuMs, readPeakBytes, resetPeak } from "./system/process-cost.ts";
 import { scriptOf } from "./system/scripts.ts";
 import type { StartContext, Target, TargetKind } from "./target.ts";
 
-/** The processes around the target, and how it is measured between them. */
+/** The upstream and load processes, and the measurement of a target between them. */
 export interface Lab {
   readonly cores: Cores;
   start(kind: TargetKind, options?: Partial<StartContext>): Promise<Target>;
@@ -17,17 +17,17 @@ export interface Lab {
   stop(): Promise<void>;
 }
 
-/** What is asked of a target. */
+/** The load for a target. */
 export type LoadRequest = Omit<LoadOrder, "origin" | "headers" | "callers"> & { readonly callers?: number };
 
-/** What one round of one target cost. */
+/** The cost of one round of one target. */
 export interface Sample extends LoadResult {
-  /** CPU time of the target by request, milliseconds. */
+  /** CPU time of the target per request, in milliseconds. */
   readonly cpuMs: number;
   readonly peakBytes: number;
 }
 
-/** Time for the work after the last response: records, timers, garbage collection. */
+/** Time for work after the last response: records, timers, garbage collection. */
 const SETTLE_MS = 60;
 
 /** Starts the upstream and the load. */

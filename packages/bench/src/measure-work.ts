@@ -2,10 +2,10 @@ import type { Lab, LoadRequest, Sample } from "./lab.ts";
 import type { Target, TargetKind } from "./target.ts";
 import type { Work } from "./works.ts";
 
-/** How long and how often. */
+/** The duration and number of measurements. */
 export interface Effort {
   readonly rounds: number;
-  /** No request of a round is begun after so many seconds. */
+  /** No request of a round is started after this time, in seconds. */
   readonly roundSeconds: number;
   readonly warmUpSeconds: number;
 }
@@ -20,7 +20,7 @@ export interface TargetSamples {
 export interface WorkSamples {
   readonly work: string;
   readonly results: readonly TargetSamples[];
-  /** Targets that failed the work before it was measured, with what they said. */
+  /** Targets that failed the work before it was measured, with their error. */
   readonly failures: readonly { readonly target: string; readonly problem: string }[];
 }
 
@@ -31,9 +31,8 @@ interface Candidate {
 }
 
 /**
- * Measures a work on each target, round by round in changing order. Every target is a fresh process, compared
- * once
- * byte by byte and warmed up before.
+ * Measures a work on each target, round by round in changing order. Every target is a new process. Before the
+ * measurement, one response is compared byte by byte, and the process is warmed up.
  */
 export async function measureWork(
   lab: Lab,
@@ -49,7 +48,7 @@ export async function measureWork(
         candidates.push({ id: kind.id, target, samples: [] });
       } catch (error) {
         await target.stop();
-        // A stranger that fails is left out of the table with its reason; one of ours must not fail.
+        // A failing target of others is left out of the table, with the reason. Our own targets must not fail.
         if (!kind.id.startsWith("portkey")) throw error;
         failures.push({ target: kind.id, problem: String(error) });
       }
@@ -81,7 +80,7 @@ function toRequest({ id, concurrency, requests }: Work, maxSeconds: number): Loa
   return { kind: "run", response: id, concurrency, requests, maxSeconds };
 }
 
-/** Another one first in each round, and every other round backwards. */
+/** Each round starts with another target, and every other round runs backwards. */
 function rotate<Item>(items: readonly Item[], round: number): Item[] {
   const first = round % Math.max(1, items.length);
   const turned = [...items.slice(first), ...items.slice(0, first)];

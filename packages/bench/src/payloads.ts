@@ -8,32 +8,29 @@ const HELD_EVENTS = 10;
 
 /** The prefix of the upstream's model names. The rest of a name is the id of the response. */
 export const UPSTREAM_PREFIX = "ep-";
-/** The names that clients send begin so. */
+/** The beginning of the names that clients send. */
 export const SERVICE_PREFIX = "seedream-4-5-bench-";
 
-/** The images that a request brings. */
+/** The images of a request. */
 export interface Images {
   readonly count: number;
-  /** Of each image; as base64 it is a third larger. */
+  /** The size of each image. As base64 it is a third larger. */
   readonly bytes: number;
 }
 
-/** Those of the works that send some. */
+/** The images of the works that upload some. */
 export const IMAGES: { readonly [Id in "edits" | "json-images"]: Images } = {
   edits: { count: 3, bytes: 10 * MIB },
   "json-images": { count: 3, bytes: 3 * MIB },
 };
 
-/**
- * What the gateway may keep of uploads in memory: half of what the edits bring at once, so that the rest goes
- * to a file.
- */
+/** The gateway's memory for uploads: half of the bytes of parallel edits, so that the rest is written to files. */
 export const UPLOAD_MEMORY_BYTES = 256 * MIB;
 
-/** What a complete response must contain. */
+/** The properties of a complete response. */
 export interface Expectation {
   readonly minBytes: number;
-  /** Stands within the first or the last half kilobyte. */
+  /** A string in the first or the last 512 bytes. */
   readonly mark: string;
 }
 
@@ -47,9 +44,8 @@ const USAGE = { generated_images: 1, output_tokens: 16_384, total_tokens: 16_384
 const created = 1_795_235_078;
 
 /**
- * Base64 that no compression or deduplication makes short; the same in every process. Standard base64, as
- * providers
- * send it: the gateway passes over it faster than over other text when it looks for keys.
+ * Base64 that cannot be compressed or deduplicated, the same in every process. It is standard base64, as providers
+ * send it, which the gateway skips faster than other text when it searches for keys.
  */
 export function createBase64(length: number): string {
   const block = Array.from({ length: 64 }, (_, index) =>
@@ -58,7 +54,7 @@ export function createBase64(length: number): string {
   return block.repeat(Math.ceil(length / block.length)).slice(0, length);
 }
 
-/** What the upstream sends for a model of this name. */
+/** Creates the upstream response for a model name. */
 export function createResponse(id: ResponseId): PreparedResponse {
   switch (id) {
     case "b64-4mb":
@@ -78,11 +74,11 @@ export function createResponse(id: ResponseId): PreparedResponse {
   }
 }
 
-/** What a client must get of this response through any gateway. */
+/** Returns what a client must receive of this response through any gateway. */
 export function expectationOf(id: ResponseId): Expectation {
   const { contentType, pieces } = createResponse(id);
   const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
-  // A gateway may name the model anew in JSON; streams are relayed as they are.
+  // A gateway may change the model name in JSON. Streams are relayed unchanged.
   if (contentType === "application/json") return { minBytes: bytes - 200, mark: '"generated_images"' };
   return { minBytes: bytes, mark: "data: [DONE]" };
 }

@@ -2,7 +2,7 @@ import type { TargetSamples, WorkSamples } from "./measure-work.ts";
 import { medianOf, medianRatioOf } from "./statistics.ts";
 import { WORKS } from "./works.ts";
 
-/** A run, as it is written and read. */
+/** The results of a run, as they are stored in a file. */
 export interface Results {
   /** ISO 8601. */
   readonly date: string;
@@ -21,12 +21,12 @@ export interface Results {
 export interface ScenarioResult {
   readonly id: string;
   readonly title: string;
-  /** What is compared, such as `1,000 connections` and `32`. */
+  /** The two sides, such as `1,000 connections` and `32`. */
   readonly base: ScenarioSide;
   readonly other: ScenarioSide;
 }
 
-/** One side of a comparison; a value for each round. */
+/** One side of a comparison, with a value for each round. */
 export interface ScenarioSide {
   readonly title: string;
   readonly values: readonly number[];
@@ -35,12 +35,12 @@ export interface ScenarioSide {
 
 type Measure = "cpuMs" | "peakBytes" | "requestsPerSecond" | "p50" | "p99" | "firstByte";
 
-/** The median over the rounds; NaN where the target was not measured. */
+/** The median of the rounds; NaN if the target was not measured. */
 export function medianFor(work: WorkSamples | undefined, target: string, measure: Measure): number {
   return medianOf(valuesOf(work, target, measure));
 }
 
-/** One target over another, as the median over the rounds; NaN where one of them was not measured. */
+/** The ratio of two targets, as the median of the rounds; NaN if one of them was not measured. */
 export function ratioFor(
   work: WorkSamples | undefined,
   [target, other]: readonly [string, string],
@@ -55,10 +55,10 @@ export function valuesOf(work: WorkSamples | undefined, target: string, measure:
   return found?.samples.map((sample) => sample[measure]) ?? [];
 }
 
-/** What gives all that several runs gave together. */
+/** The command that measures everything. */
 const WHOLE_RUN = "npm run bench";
 
-/** One run and a later one; where both measured the same the later one counts. */
+/** Combines two runs. If both have a measurement, the later one counts. */
 export function mergeResults(earlier: Results, later: Results): Results {
   const works = earlier.works.filter(({ work }) => later.works.every((other) => other.work !== work));
   const scenarios = earlier.scenarios.filter(({ id }) => later.scenarios.every((other) => other.id !== id));

@@ -9,12 +9,12 @@ import { measurePairs } from "./scenarios/measure-pairs.ts";
 import { TARGET_KINDS, type TargetKind } from "./target.ts";
 import { WORKS, type WorkId } from "./works.ts";
 
-/** How a run is followed while it goes. */
+/** Prints the progress of a run. */
 export interface Progress {
   readonly say: (line: string) => void;
 }
 
-/** Measures what was asked for, one thing after another. */
+/** Runs the requested measurements one after another. */
 export async function runBench(options: BenchOptions, command: string, { say }: Progress): Promise<Results> {
   const { kinds, skipped } = chooseTargets(options);
   for (const { target, why } of skipped) say(`without ${target}: ${why}`);
@@ -72,16 +72,19 @@ function chooseTargets({ targets, isQuick, works }: BenchOptions): {
   };
 }
 
-/** What Express adds, and what nginx and a bare pipe do without, shows best where a request costs least. */
+/**
+ * The costs of Express, nginx and a bare pipe are measured with the cheapest requests, where the differences are
+ * clearest.
+ */
 const SHOWN_BY_SMALL: ReadonlySet<string> = new Set(["calotype-express", "nginx", "pipe"]);
 
 function isRepeated(target: string, work: WorkId): boolean {
-  // Portkey passes uploads on as they are, which takes it longest.
+  // Portkey forwards uploads unchanged, which is slow.
   if (target === "portkey") return work === "edits" || work === "json-images";
   return SHOWN_BY_SMALL.has(target) && work !== "small";
 }
 
-/** Left out of a quick run, which shows their neighbours. */
+/** Targets that a quick run omits, because similar targets are measured. */
 function isSlow(id: string): boolean {
   return id === "naive" || id === "portkey-no-log";
 }

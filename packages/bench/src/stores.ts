@@ -1,4 +1,4 @@
-// Measures the stores of a fleet beside the bare servers they stand on: npm run bench:stores -- redis postgres
+// Measures the stores of a fleet and compares them with their bare servers: npm run bench:stores -- redis postgres
 import { runPostgres } from "./stores/postgres.ts";
 import { runRedis } from "./stores/redis.ts";
 

@@ -5,18 +5,18 @@ import { scriptOf } from "./system/scripts.ts";
 import { type TargetOptions, toArguments } from "./targets/target-options.ts";
 import type { WorkId } from "./works.ts";
 
-/** What a target needs to start. */
+/** The options for the start of a target. */
 export interface StartContext extends TargetOptions {
   readonly core: number | undefined;
   /** Arguments of Node, before the script. */
   readonly nodeArguments?: readonly string[] | undefined;
 }
 
-/** A gateway that listens. */
+/** A running gateway. */
 export interface Target {
   readonly pid: number;
   readonly origin: string;
-  /** What its clients must send beside the request's own headers. */
+  /** Headers that its clients must send in addition. */
   readonly headers: Readonly<Record<string, string>>;
   stop(): Promise<void>;
 }
@@ -27,14 +27,14 @@ export interface TargetKind {
   readonly title: string;
   /** Default: all. */
   readonly works: readonly WorkId[] | undefined;
-  /** Why it cannot take part. */
+  /** Returns the reason why it cannot take part, if there is one. */
   findObstacle(mayInstall: boolean): string | undefined;
   start(context: StartContext): Promise<Target>;
 }
 
 const RESPONSES: readonly WorkId[] = ["small", "b64-4mb", "b64-32mb", "sse-small", "sse-large"];
 
-/** The one that others are measured by. */
+/** The target that others are compared with. */
 export const REFERENCE = "minimal";
 
 /** All targets, in the order of the tables. */

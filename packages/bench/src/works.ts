@@ -1,4 +1,4 @@
-/** What is measured, in the order of the tables. */
+/** The measured works, in the order of the tables. */
 export const WORKS = [
   { id: "small", title: "small JSON, 32 connections", concurrency: 32, requests: 6_000, warmUp: 30_000 },
   { id: "b64-4mb", title: "4 MB b64_json response, 8 at once", concurrency: 8, requests: 96, warmUp: 24 },
@@ -37,21 +37,24 @@ interface WorkOptions {
   readonly id: string;
   readonly title: string;
   readonly concurrency: number;
-  /** The most requests of a round; its time is bounded as well. */
+  /** The maximum number of requests in a round. Its time is also limited. */
   readonly requests: number;
-  /** The most requests before the first round. V8 goes on compiling for tens of thousands of small ones. */
+  /**
+   * The maximum number of requests before the first round. V8 continues to compile during tens of thousands of small
+   * ones.
+   */
   readonly warmUp: number;
 }
 
-/** Names a work on the command line and in the models that are asked for. */
+/** The id of a work, on the command line and in model names. */
 export type WorkId = (typeof WORKS)[number]["id"];
 
-/** One kind of request, and how many of them a round sends. */
+/** A kind of request, and the number of requests in a round. */
 export interface Work extends WorkOptions {
   readonly id: WorkId;
 }
 
-/** What the upstream can be asked for beside the works: streams that stay open until it is told to go on. */
+/** A response for which there is no work: streams that stay open until the upstream gets the command to continue. */
 export type ResponseId = WorkId | "sse-held";
 
 export function isWorkId(text: string): text is WorkId {

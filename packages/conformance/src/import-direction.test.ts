@@ -20,11 +20,9 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * What not every runtime has, and the files of core that may use it. The runtime selects the transport of
- * Node, its
- * temporary files and the check of Node's version. The reader of forms needs busboy, and busboy needs
- * `node:stream`
- * and `node:buffer`.
+ * Modules that not every runtime has, and the files of core that may use them. The runtime selects the transport of
+ * Node, its temporary files and the check of Node's version. The reader of forms needs busboy, and busboy needs
+ * `node:stream` and `node:buffer`.
  */
 const RUNTIME_BOUND: Readonly<Record<string, readonly string[]>> = {
   undici: ["upstream/http1-sockets.ts", "upstream/transport-node.ts"],
@@ -175,7 +173,7 @@ describe("the search for cycles", () => {
     [{ a: ["b", "c"], b: ["c"], c: [] }, undefined],
     [{ a: ["b"], b: ["c"], c: ["b"] }, ["b", "c", "b"]],
     [{ a: ["a"] }, ["a", "a"]],
-  ])("finds in %j the circle %j", (graph, cycle) => {
+  ])("finds in %j the cycle %j", (graph, cycle) => {
     expect(findCycle(new Map(Object.entries(graph)))).toEqual(cycle);
   });
 });

@@ -81,9 +81,8 @@ const atOnce = (run: () => Promise<unknown>, clients = CLIENTS) =>
   Promise.all(Array.from({ length: clients }, run));
 
 /**
- * Checks that all requests are charged and that their slots and bytes are free again. No promise was rejected
- * without a
- * handler, and no event emitter warned about its listeners.
+ * Checks that all requests are charged and that their slots and bytes are free again. No promise was rejected without
+ * a handler, and no event emitter warned about its listeners.
  */
 async function expectAllSettled({ url, gateway, records }: Served, clients = CLIENTS): Promise<void> {
   await vi.waitFor(() => expect(records).toHaveLength(clients), 10_000);
@@ -171,9 +170,8 @@ it("200 clients that disconnect from responses of 8 MB need no memory while the 
     most = Math.max(most, bytesInUse() - before);
     await vi.waitFor(() => expect(served.records).toHaveLength(clients + 40), 10_000);
   }
-  // 40 responses of which 4 MB had not arrived when their clients disconnected: 160 MB. This process also
-  // contains the
-  // clients and the provider, with the bytes that they have not read from their sockets.
+  // 40 responses of which 4 MB had not arrived when their clients disconnected: 160 MB. This process also contains
+  // the clients and the provider, with the bytes that they have not read from their sockets.
   expect(most).toBeLessThan(96 * MIB);
   await vi.waitFor(() => expect(bytesInUse() - before).toBeLessThan(8 * MIB), 5_000);
 });

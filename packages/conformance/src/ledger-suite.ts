@@ -3,7 +3,7 @@ import { describeBalances } from "./ledger-suite/describe-balances.js";
 import { describeBudgets } from "./ledger-suite/describe-budgets.js";
 import { describeEndings } from "./ledger-suite/describe-endings.js";
 import { describeExports } from "./ledger-suite/describe-exports.js";
-import { describeHostileTexts } from "./ledger-suite/describe-hostile-texts.js";
+import { describeHostileStrings } from "./ledger-suite/describe-hostile-strings.js";
 import { describeOutbox } from "./ledger-suite/describe-outbox.js";
 import { describeRandomUse } from "./ledger-suite/describe-random-use.js";
 import { describeReopening } from "./ledger-suite/describe-reopening.js";
@@ -12,17 +12,17 @@ import { describeSharing } from "./ledger-suite/describe-sharing.js";
 import { describeSweeps } from "./ledger-suite/describe-sweeps.js";
 import type { OpenLedger } from "./ledger-suite/open-ledger.js";
 
-/** How thoroughly a ledger is tested. */
+/** The tests that apply to a ledger. */
 export interface LedgerSuiteOptions {
-  /** Random sequences of steps, each on a ledger of its own. Default 300; fewer where opening one is slow. */
+  /** The number of random sequences of steps, each on a new ledger. Default 300; fewer if opening a ledger is slow. */
   readonly randomRuns?: number | undefined;
-  /** What it knows outlives its process: `reopen` is there. Default false. */
+  /** True if its data survives its process. It then needs `reopen`. Default false. */
   readonly isDurable?: boolean | undefined;
-  /** Processes can share it: `join` is there. Default false. */
+  /** True if processes can share it. It then needs `join`. Default false. */
   readonly isShared?: boolean | undefined;
 }
 
-/** What every ledger does. Each calls it once, in a file of a few lines: see `ledgers/`. */
+/** The tests that every ledger passes. Each ledger calls it once, in a short file: see `ledgers/`. */
 export function describeLedger(
   name: string,
   open: OpenLedger,
@@ -35,7 +35,7 @@ export function describeLedger(
     describeSweeps(open);
     describeOutbox(open);
     describeReports(open);
-    describeHostileTexts(open);
+    describeHostileStrings(open);
     describeExports(open);
     if (isDurable) describeReopening(open);
     if (isShared) describeSharing(open);

@@ -36,7 +36,7 @@ const filesOf = (name: string, pattern = "**/*"): string[] =>
     .toSorted();
 
 describe.each(PUBLISHED)("the tarball of %s", (name) => {
-  it("holds code, declarations, sources and the license, and nothing else", () => {
+  it("contains code, declarations, sources and the license, and nothing else", () => {
     const files = filesOf(name);
     const stray = files.filter(
       (file) =>

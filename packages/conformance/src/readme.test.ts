@@ -11,8 +11,7 @@ import { useProviders } from "./support/use-providers.js";
 import { readText } from "./support/workspace.js";
 
 /*
- * Follows the steps of the README in an empty folder. There are three differences: our packages are installed
- * from
+ * Follows the steps of the README in an empty folder. There are three differences: our packages are installed from
  * tarballs, the channel uses the emulator, and the port is a free one.
  */
 

@@ -1,6 +1,5 @@
-// Runs vitest with the given arguments, and fails if the output or the report contains a key of the tests. If
-// a test shows
-// a key by accident, a gateway would show it in its logs.
+// Runs vitest with the given arguments, and fails if the output or the report contains a key of the tests. If a test
+// shows a key by accident, a gateway would show it in its logs.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync, rmSync } from "node:fs";

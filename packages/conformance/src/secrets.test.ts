@@ -57,7 +57,7 @@ describe("a gateway that fails", () => {
   it.each([
     { what: "an unknown model", fields: { model: CALLER_KEY.toUpperCase() } },
     { what: "a wrong size", fields: { size: "1x1" } },
-    { what: "a reference that is no image", fields: { image: `data:image/png;base64,${IMAGE}` } },
+    { what: "a reference that is not an image", fields: { image: `data:image/png;base64,${IMAGE}` } },
     { what: "a reference of another type", fields: { image: `data:text/plain;base64,${IMAGE}` } },
     { what: "a reference that is not base64", fields: { image: `data:image/png;base64,${IMAGE}!` } },
   ])("shows neither the caller's key nor the images for $what", async ({ fields }) => {

@@ -1,4 +1,4 @@
-// `npm test` after its set-up: runs the checks one after another, and says before each one what it is.
+// The second part of `npm test`, after the set-up: runs the checks one after another, and prints the title of each.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -16,7 +16,7 @@ const STEPS: readonly Step[] = [
   { title: "lint and formatting", command: "pnpm", args: ["run", "lint"] },
   { title: "types of all packages", command: "pnpm", args: ["run", "typecheck"] },
   { title: "unused files, exports and dependencies", command: "pnpm", args: ["run", "check:unused"] },
-  { title: "what would be published to npm", command: "pnpm", args: ["run", "check:packages"] },
+  { title: "the packages that would be published to npm", command: "pnpm", args: ["run", "check:packages"] },
   {
     title: "the tests of all packages and examples; 30 seconds of them are random inputs",
     command: process.execPath,

@@ -1,15 +1,15 @@
 import type { Host } from "./host.ts";
 
-/** Of every runtime whose way to the providers is `fetch`. Names are those of the checks. */
+/** The checks that runtimes with the transport `fetch` cannot run, by the name of the check. */
 export const WITHOUT_ADDRESSES: Host["cannot"] = {
   "downloads nothing from a name with a private address":
-    "fetch does not show which address a name has, so only addresses that stand in the link are refused",
+    "fetch does not show the address of a name, so only addresses in the link itself are refused",
 };
 
-/** Of workerd. */
+/** The checks that workerd cannot run. */
 export const WITHOUT_CAUSES: Host["cannot"] = {
-  "knows that nothing was sent to a provider it cannot reach, and asks the next channel":
-    "fetch fails with the same words before and after something was sent",
-  "asks the next channel when the provider's name does not resolve":
-    "fetch fails with the same words before and after something was sent",
+  "tries the next channel if a provider cannot be reached, because nothing was sent":
+    "fetch fails with the same message before and after something was sent",
+  "tries the next channel when the provider's name does not resolve":
+    "fetch fails with the same message before and after something was sent",
 };

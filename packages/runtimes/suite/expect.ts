@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 
-/** Fails unless every field of `expected` stands in `actual` with the same value; a RegExp matches texts. */
+/** Fails unless `actual` has every field of `expected` with the same value. A RegExp matches strings. */
 export function expectMatch(actual: unknown, expected: unknown, path = "response"): void {
   if (expected instanceof RegExp) {
     assert.ok(expected.test(String(actual)), `${path} is ${print(actual)}, not like ${String(expected)}`);
@@ -19,7 +19,7 @@ export function read(value: unknown, ...path: readonly (string | number)[]): unk
   return path.reduce<unknown>((at, key) => (isObject(at) ? Reflect.get(at, key) : undefined), value);
 }
 
-/** The value, once there is one; rejects after `ms`. */
+/** Waits for a value. Rejects after `ms`. */
 export async function waitFor<T>(what: string, find: () => T | undefined, ms = 5_000): Promise<T> {
   for (let waited = 0; waited < ms; waited += 20) {
     const found = find();
@@ -28,7 +28,7 @@ export async function waitFor<T>(what: string, find: () => T | undefined, ms = 5
       setTimeout(resolve, 20);
     });
   }
-  throw new Error(`${what} did not come within ${ms} ms.`);
+  throw new Error(`${what} did not arrive within ${ms} ms.`);
 }
 
 function isObject(value: unknown): value is object {

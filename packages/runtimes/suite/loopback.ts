@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server } from "node:net";
 
-/** Counts the connections it gets, and ends them. */
+/** A server that counts its connections and closes them. */
 export interface Trap {
   readonly port: number;
   readonly caught: () => number;
@@ -17,7 +17,7 @@ export async function startTrap(): Promise<Trap> {
   return { port: await listen(server), caught: () => caught, close: () => stop(server) };
 }
 
-/** A port of loopback on which nothing listens. */
+/** Returns a loopback port without a server. */
 export async function findClosedPort(): Promise<number> {
   const server = createServer();
   const port = await listen(server);

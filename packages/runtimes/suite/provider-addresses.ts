@@ -1,12 +1,15 @@
-/** Where the providers of a run listen: in another process, so that the runtime reaches them by a socket. */
+/**
+ * The addresses of the providers of a run. They run in another process, so that the runtime reaches them over
+ * sockets.
+ */
 export interface ProviderAddresses {
   /** An emulator of both providers. */
   readonly emulator: string;
   /** See `scripted-provider.ts`. */
   readonly scripted: string;
-  /** Where no connection may come. */
+  /** A server that must not get a connection. */
   readonly trapPort: number;
-  /** An address of loopback on which nothing listens. */
+  /** A loopback address without a server. */
   readonly closed: string;
 }
 

@@ -3,13 +3,13 @@ import { findClosedPort, startTrap } from "./loopback.ts";
 import type { ProviderAddresses } from "./provider-addresses.ts";
 import { startScripted } from "./scripted-provider.ts";
 
-/** The providers of one run, and their end. */
+/** The providers of one run, and a function that ends them. */
 export interface RunningProvider {
   readonly addresses: ProviderAddresses;
   readonly close: () => Promise<void>;
 }
 
-/** Drawing takes this long, so that a client can leave between two images. */
+/** The time for an image, so that a client can disconnect between two images. */
 const MS_PER_IMAGE = 100;
 
 /** Starts the providers on free ports of loopback. */

@@ -5,13 +5,15 @@ import { setTimeout } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { listen, stop } from "./loopback.ts";
 
-/** A provider that does what the emulator does not: it links to any address, and waits between two events. */
+/**
+ * A provider with behaviour that the emulator does not have: it links to any address, and waits between two events.
+ */
 export interface ScriptedProvider {
   readonly url: string;
   readonly close: () => Promise<void>;
 }
 
-/** What the first segment of the path asks for. */
+/** The behaviour by the first segment of the path. */
 type Script = (request: IncomingMessage, response: ServerResponse) => unknown;
 
 /**
@@ -98,7 +100,7 @@ function startStream(response: ServerResponse): ServerResponse {
   return response;
 }
 
-/** Each piece arrives by itself, so that the quoted key lies in several of them. */
+/** Each piece is sent separately, so that the quoted key is spread over several pieces. */
 async function sendQuote(response: ServerResponse, quoted: string): Promise<void> {
   const error = { code: "InvalidApiKey", message: `The key "${quoted}" is wrong.` };
   const events = FIRST + toEvent("image_generation.partial_failed", { image_index: 1, error }) + COMPLETED;

@@ -13,7 +13,7 @@ import { streams } from "./checks/streams.ts";
 import type { Host } from "./host.ts";
 import type { ProviderAddresses } from "./provider-addresses.ts";
 
-/** What a gateway does on every runtime, in the order it is checked. */
+/** The checks of a gateway on every runtime, in order. */
 export const CHECKS: readonly Check[] = [
   ...responses,
   ...paths,

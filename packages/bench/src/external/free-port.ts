@@ -6,7 +6,7 @@ import { portOf } from "../system/port-of.ts";
 const MAX_TRIES = 200;
 const PAUSE_MS = 50;
 
-/** A port that nobody listens on, for programs that cannot choose one themselves. */
+/** Returns a free port, for programs that cannot choose one themselves. */
 export async function findFreePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -16,13 +16,13 @@ export async function findFreePort(): Promise<number> {
   return port;
 }
 
-/** Waits until somebody listens on a port. @throws after ten seconds */
+/** Waits until a program listens on a port. @throws after ten seconds */
 export async function waitForPort(port: number): Promise<void> {
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     if (await canConnect(port)) return;
     await pause(PAUSE_MS);
   }
-  throw new Error(`Nobody listens on port ${port}.`);
+  throw new Error(`No program listens on port ${port}.`);
 }
 
 function canConnect(port: number): Promise<boolean> {

@@ -6,7 +6,7 @@ import { startChild } from "../system/child.ts";
 import type { StartContext, Target } from "../target.ts";
 import { findFreePort, waitForPort } from "./free-port.ts";
 
-/** Why nginx cannot take part, where it cannot. */
+/** Returns the reason why nginx cannot take part, if there is one. */
 export function findNginxObstacle(): string | undefined {
   return spawnSync("nginx", ["-v"]).status === 0 ? undefined : "nginx is not installed";
 }

@@ -18,10 +18,13 @@ const SERVER = join(BUILD, "start-server.js");
 const QUIET_SERVER = join(BUILD, "start-server-without-log.js");
 const MAX_INSTALL_MS = 180_000;
 
-/** Where the middleware that logs begins to do so; it runs for requests of no other path. */
+/** The place in Portkey's source where the logging middleware starts. */
 const LOG_CONDITION = 'if(!e.req.url.includes("/v1/"))return;';
 
-/** Installs Portkey into a cache folder where that is allowed; why it cannot take part, where it cannot. */
+/**
+ * Installs Portkey into a cache folder, if that is allowed. Returns the reason why it cannot take part, if there is
+ * one.
+ */
 export function findPortkeyObstacle(mayInstall: boolean): string | undefined {
   if (existsSync(SERVER)) return undefined;
   if (!mayInstall) return "Portkey is not in the cache; a run without --quick installs it";
@@ -37,7 +40,7 @@ export function findPortkeyObstacle(mayInstall: boolean): string | undefined {
   return `Portkey could not be installed: ${(stderr ?? "").trim().split("\n").at(-1)}`;
 }
 
-/** Portkey as its package starts it, in front of the upstream as an OpenAI of one's own. */
+/** Starts Portkey like its own package does, with the upstream as a custom OpenAI host. */
 export async function startPortkey({
   upstream,
   core,

@@ -10,7 +10,7 @@ const PER_TOKEN = {
 const PER_REQUEST = { pricing_mode: "per-request", model_price: "0.25" } as const;
 const USAGE = { generated_images: 4, output_tokens: 65_536, total_tokens: 65_731 };
 
-/** Prices, exact to the last place. */
+/** Calculations of charges, with exact decimals. */
 export function createChargeBenchmarks(): MicroBenchmark[] {
   return [
     {

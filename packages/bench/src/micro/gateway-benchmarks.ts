@@ -7,7 +7,7 @@ import type { MicroBenchmark } from "./time-function.ts";
 const ORIGIN = "http://127.0.0.1:1";
 const CHUNK_BYTES = 64 * 1024;
 
-/** A request from end to end without a socket: the provider is a function. */
+/** A complete request without sockets: the provider is a function. */
 export function createGatewayBenchmarks(): MicroBenchmark[] {
   const upstreamResponse = createResponse("small").pieces[0]?.toString() ?? "";
   const stub: Fetch = () =>
@@ -51,7 +51,7 @@ export function createLargeResponseBenchmark(id: "b64-4mb" | "b64-32mb"): MicroB
   };
 }
 
-/** As sockets hand it out. */
+/** The chunk size of sockets. */
 function toStream(bytes: Buffer): ReadableStream<Uint8Array> {
   let at = 0;
   return new ReadableStream({

@@ -2,10 +2,10 @@ import { createSseReader, relaySse } from "@calotype/core/sse";
 import { createResponse, type PreparedResponse } from "../payloads.ts";
 import type { MicroBenchmark } from "./time-function.ts";
 
-/** As sockets hand it out. */
+/** The chunk size of sockets. */
 const CHUNK_BYTES = 64 * 1024;
 
-/** The relay of streams, and the reader beside it. */
+/** The relay of streams, and the reader of their events. */
 export function createRelayBenchmarks(): MicroBenchmark[] {
   return [
     ...createFor("100 events of 500 B", createResponse("sse-small")),

@@ -1,9 +1,9 @@
 import { medianOf } from "../statistics.ts";
 
-/** A part of the gateway, on its own. */
+/** A separately measured part of the gateway. */
 export interface MicroBenchmark {
   readonly title: string;
-  /** Bytes that one call works through, where that says more than its time. */
+  /** The bytes that one call processes, if the throughput is of interest. */
   readonly bytes?: number;
   readonly run: () => unknown;
 }
@@ -12,9 +12,7 @@ const WARM_UP_MS = 300;
 const SAMPLE_MS = 100;
 const SAMPLES = 9;
 
-/**
- * CPU time of one call, the collection of its garbage included; the median of several samples. Microseconds.
- */
+/** CPU time of one call in microseconds, including garbage collection: the median of several samples. */
 export async function timeFunction(run: () => unknown): Promise<number> {
   const times: number[] = [];
   await sample(run, WARM_UP_MS);
@@ -22,12 +20,12 @@ export async function timeFunction(run: () => unknown): Promise<number> {
   return medianOf(times);
 }
 
-/** Calls it as often as fits into a time. */
+/** Calls the function for a given time, as often as possible. */
 async function sample(run: () => unknown, ms: number): Promise<number> {
   const began = performance.now();
   const before = process.cpuUsage();
   let calls = 0;
-  // The clock is looked at after so many calls as to cost nothing beside them.
+  // The clock is read only after a batch of calls, so that its cost does not matter.
   for (let batch = 1; calls === 0 || performance.now() - began < ms; batch = Math.min(batch * 2, 64)) {
     for (let call = 0; call < batch; call++) {
       const result = run();

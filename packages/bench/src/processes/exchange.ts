@@ -7,15 +7,15 @@ import type { Expectation } from "../payloads.ts";
 export interface Exchange {
   readonly totalMs: number;
   readonly firstByteMs: number;
-  /** What was wrong with the response, if anything was. */
+  /** The problem of the response, if it had one. */
   readonly problem: string | undefined;
-  /** Empty unless it was to be kept. */
+  /** Empty unless the body is kept. */
   readonly body: Buffer;
 }
 
-/** An exchange under way. Neither promise rejects. */
+/** An exchange in progress. Neither promise rejects. */
 export interface Opened {
-  /** When the first byte of the body is there, or none will come. */
+  /** Resolves when the first byte of the body has arrived, or when none will arrive. */
   readonly begun: Promise<void>;
   readonly ended: Promise<Exchange>;
 }
@@ -74,7 +74,7 @@ export function exchange(
   return { begun: begun.promise, ended: ended.promise };
 }
 
-/** The last bytes of what came, in a copy of their own: chunks are parts of shared memory. */
+/** A copy of the last bytes, because chunks are parts of shared memory. */
 function lastOf(before: Buffer<ArrayBuffer>, chunk: Buffer): Buffer<ArrayBuffer> {
   if (chunk.length >= EDGE_BYTES) return Buffer.from(chunk.subarray(-EDGE_BYTES));
   return Buffer.concat([before, chunk]).subarray(-EDGE_BYTES);

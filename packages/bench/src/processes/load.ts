@@ -8,28 +8,27 @@ import { compareResponse } from "./compare-response.ts";
 import { type Exchange, exchange, type Opened } from "./exchange.ts";
 import { endWithParent, replyToParent } from "./parent.ts";
 
-/** What the clients are to do. */
+/** The task of the clients. */
 export interface LoadOrder {
   /**
-   * `run`: requests one after another on each connection. `compare`: one request whose response is compared
-   * with what
+   * `run`: requests one after another on each connection. `compare`: one request whose response is compared with what
    * was sent. `open`: streams that stay open. `finish`: waits for their end.
    */
   readonly kind: "run" | "compare" | "open" | "finish";
   readonly origin: string;
   readonly response: ResponseId;
   readonly concurrency: number;
-  /** The most requests. */
+  /** The maximum number of requests. */
   readonly requests: number;
-  /** No request is begun after so many seconds. */
+  /** No request is started after this time, in seconds. */
   readonly maxSeconds: number;
-  /** How many callers take turns. */
+  /** The number of callers, which take turns. */
   readonly callers: number;
-  /** Sent beside the request's own. */
+  /** Additional headers. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** How the requests went; times in milliseconds. */
+/** The results of the requests. Times are in milliseconds. */
 export interface LoadResult {
   readonly completed: number;
   readonly requestsPerSecond: number;
@@ -125,7 +124,7 @@ async function compare(order: LoadOrder): Promise<LoadResult> {
   return result;
 }
 
-/** Opens streams, not all in one moment, and waits until each has begun. */
+/** Opens streams gradually, and waits until each has begun. */
 async function open(order: LoadOrder): Promise<void> {
   const next = createExchanges(order);
   opened = [];

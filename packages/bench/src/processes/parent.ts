@@ -21,7 +21,7 @@ export function tellParent(message: ChildMessage): void {
   process.send?.(JSON.stringify(message));
 }
 
-/** Ends this process when the one that started it is gone. */
+/** Ends this process when its parent process has ended. */
 export function endWithParent(): void {
   process.on("disconnect", () => process.exit());
 }

@@ -13,19 +13,19 @@ import { portOf } from "../system/port-of.ts";
 import { type ResponseId, WORKS } from "../works.ts";
 import { endWithParent, replyToParent, tellParent } from "./parent.ts";
 
-/** What the upstream can be told. */
+/** The commands for the upstream. */
 export interface UpstreamOrder {
-  /** Whether uploads are read and compared byte by byte, and not only counted. */
+  /** Whether uploads are compared byte by byte instead of only counted. */
   readonly compareUploads?: boolean;
-  /** Lets the streams that are held go on to their end, with so many milliseconds between events. */
+  /** Continues the held streams to their end, with this number of milliseconds between events. */
   readonly releaseHeld?: { readonly intervalMs: number };
 }
 
-/** A larger request brings images; all others are small JSON. */
+/** Larger requests contain images. All others are small JSON. */
 const UPLOAD_FROM_BYTES = 1024 * 1024;
 const RESPONSE_IDS: readonly ResponseId[] = ["sse-held", ...WORKS.map(({ id }) => id)];
 
-/** As clients name it, or as a gateway maps it. */
+/** The model name, as clients send it or as a gateway maps it. */
 const MODEL = new RegExp(`"(?:${SERVICE_PREFIX}|${UPSTREAM_PREFIX})([^"]+)"`);
 
 const responses = new Map<string, PreparedResponse>(RESPONSE_IDS.map((id) => [id, createResponse(id)]));
@@ -47,7 +47,7 @@ const server = createServer((req, res) => {
     () => res.destroy(),
   );
 });
-// Connections stay open between rounds, as long as whoever opened them wants.
+// Connections stay open between rounds until the client closes them.
 server.keepAliveTimeout = 0;
 server.requestTimeout = 0;
 server.listen({ port: 0, host: "127.0.0.1", backlog: 4096 }, () => {
@@ -57,7 +57,7 @@ server.listen({ port: 0, host: "127.0.0.1", backlog: 4096 }, () => {
 interface Received {
   readonly bytes: number;
   readonly contentType: string;
-  /** All of a small body; of an upload no more than its first megabyte, unless it is to be compared. */
+  /** The whole body if it is small; otherwise its first megabyte, unless uploads are compared. */
   readonly kept: Buffer;
 }
 
@@ -92,7 +92,7 @@ function sendWhole({ contentType, pieces: [body] }: PreparedResponse, res: Serve
   res.writeHead(200, { "content-type": contentType, "content-length": body?.length ?? 0 }).end(body);
 }
 
-/** Each event in a write of its own, no faster than it is taken. */
+/** Writes each event separately, with backpressure. */
 function writeFrom(found: PreparedResponse, index: number, res: ServerResponse): void {
   const piece = found.pieces[index];
   if (piece === undefined) return void res.end();
@@ -101,7 +101,7 @@ function writeFrom(found: PreparedResponse, index: number, res: ServerResponse):
   else res.once("drain", () => writeFrom(found, index + 1, res));
 }
 
-/** The first event at once, the others when they are released. */
+/** Sends the first event at once, and the others when they are released. */
 function hold({ pieces }: PreparedResponse, res: ServerResponse): void {
   res.write(pieces[0]);
   held.push((intervalMs) => {
@@ -123,7 +123,7 @@ function respondToUpload(received: Received, res: ServerResponse): void {
   sendWhole(whole, res);
 }
 
-/** An upload that came as a form passed a gateway that does not convert. */
+/** An upload that arrives as a form came through a gateway that does not convert it. */
 function findProblem({ bytes, contentType, kept }: Received): string | undefined {
   const isForm = contentType.startsWith("multipart/");
   const images = IMAGES[isJsonImages(kept) ? "json-images" : "edits"];
@@ -132,10 +132,10 @@ function findProblem({ bytes, contentType, kept }: Received): string | undefined
   if (!compareUploads || isForm) return undefined;
   const { image }: { image?: unknown } = JSON.parse(kept.toString());
   const isRight = isDeepStrictEqual(image, createDataUrls(images));
-  return isRight ? undefined : "The upload does not hold the images that were sent.";
+  return isRight ? undefined : "The upload does not contain the images that were sent.";
 }
 
-/** The model stands before the images. */
+/** The model is before the images. */
 function isJsonImages(kept: Buffer): boolean {
   return MODEL.exec(kept.toString("latin1", 0, 1024))?.[1] === "json-images";
 }

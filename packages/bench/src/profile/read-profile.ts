@@ -1,23 +1,23 @@
-/** Of a CPU profile as V8 writes it, what is read here. */
+/** The parts of a V8 CPU profile that are read here. */
 interface CpuProfile {
   readonly nodes: readonly {
     readonly id: number;
     readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number };
   }[];
-  /** Microseconds of the system's steady clock. */
+  /** Microseconds of the system's monotonic clock. */
   readonly startTime: number;
   readonly samples: readonly number[];
   /** Microseconds before each sample. */
   readonly timeDeltas: readonly number[];
 }
 
-/** A function, and the time that was spent in its own lines. */
+/** A function, and its self time. */
 export interface SelfTime {
   readonly name: string;
   readonly ms: number;
 }
 
-/** Functions by their own time since a moment of the steady clock, longest first; idle time is left out. */
+/** Returns functions by self time since a moment of the monotonic clock, longest first, without idle time. */
 export function readSelfTimes(text: string, sinceMicroseconds: number): SelfTime[] {
   const { nodes, startTime, samples, timeDeltas }: CpuProfile = JSON.parse(text);
   const names = new Map(nodes.map(({ id, callFrame }) => [id, describe(callFrame)]));
@@ -35,7 +35,7 @@ export function readSelfTimes(text: string, sinceMicroseconds: number): SelfTime
     .toSorted((a, b) => b.ms - a.ms);
 }
 
-/** The same by package, with what Node and V8 spend for themselves. */
+/** The same by package, including Node and V8. */
 export function sumByPackage(times: readonly SelfTime[]): SelfTime[] {
   const sums = new Map<string, number>();
   for (const { name, ms } of times) {
@@ -45,7 +45,7 @@ export function sumByPackage(times: readonly SelfTime[]): SelfTime[] {
   return [...sums].map(([name, ms]) => ({ name, ms })).toSorted((a, b) => b.ms - a.ms);
 }
 
-/** `find core/dist/index.js:7` is of `core`; a function of the runtime stands in no file. */
+/** `find core/dist/index.js:7` belongs to `core`. Functions of the runtime have no file. */
 function packageOf(name: string): string {
   const path = name.split(" ").at(-1) ?? "";
   if (name === "(garbage collector)") return "garbage collection";

@@ -15,7 +15,7 @@ const SHOWN = 60;
 const SECONDS = 6;
 const PROFILED_ROUNDS = 4;
 
-/** Shows in which functions a target spends its time, work by work. */
+/** Prints in which functions a target spends its time, for each work. */
 export async function runProfile({ works }: BenchOptions, target: string, { say }: Progress): Promise<void> {
   const lab = await openLab();
   try {

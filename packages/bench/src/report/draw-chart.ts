@@ -24,7 +24,7 @@ const COLORS: Readonly<Record<string, string>> = {
 };
 const OTHER_COLOR = "#b9c2c9";
 
-/** CPU by request as bars, a group for each work, each with a scale of its own. */
+/** Draws CPU time per request as bars, in one group per work. Each group has its own scale. */
 export function drawChart(results: Results): string {
   const groups: string[] = [];
   let y = HEADER_HEIGHT;

@@ -1,4 +1,4 @@
-/** A number of milliseconds, in as many places as mean something. */
+/** Formats milliseconds with a suitable number of digits. */
 export function formatMs(value: number): string {
   if (Number.isNaN(value)) return "–";
   if (value >= 100) return value.toFixed(0);

@@ -1,6 +1,6 @@
 import type { Table } from "./tables.ts";
 
-/** For a terminal: columns in line, numbers to the right. */
+/** Renders a table for a terminal, with numbers aligned to the right. */
 export function renderText({ title, rows, notes }: Table): string {
   const widths = widthsOf(rows);
   const lines = rows.map((row) =>
@@ -14,7 +14,7 @@ export function renderText({ title, rows, notes }: Table): string {
   return [title, ...lines.map((line) => `  ${line}`), ...notes.map((note) => `  ${note}`), ""].join("\n");
 }
 
-/** For a document. */
+/** Renders a table in Markdown. */
 export function renderMarkdown({ title, rows: [head = [], ...rows], notes }: Table): string {
   const rule = head.map((_, column) => (column === 0 ? "---" : "---:"));
   return [

@@ -6,11 +6,11 @@ import { REFERENCE, TARGET_KINDS } from "../target.ts";
 import { WORKS } from "../works.ts";
 import { formatCount, formatMegabytes, formatMs, formatRatio } from "./format.ts";
 
-/** A table with its title; the first row names the columns. */
+/** A table with its title. The first row has the names of the columns. */
 export interface Table {
   readonly title: string;
   readonly rows: readonly (readonly string[])[];
-  /** Sentences below it. */
+  /** Sentences below the table. */
   readonly notes: readonly string[];
 }
 
@@ -26,7 +26,7 @@ const WORK_COLUMNS = [
   "× minimal",
 ];
 
-/** Everything that was measured, and the goals. */
+/** Creates the tables of all results and goals. */
 export function toTables(results: Results): Table[] {
   const tables = [...results.works.map(toWorkTable), toScenarioTable(results), toGoalTable(judge(results))];
   return tables.filter(({ rows }) => rows.length > 1);

@@ -13,7 +13,7 @@ const RESULTS = inRoot("packages/bench/results/latest.json");
 const BEGIN = "<!-- results: written by npm run bench -- --docs -->";
 const END = "<!-- end of results -->";
 
-/** Writes the results beside the sources, and what they show into the page on performance. */
+/** Writes the results to the folder `results`, and the tables and chart into the page on performance. */
 export function writeDocs(results: Results): void {
   writeFileSync(RESULTS, toJson(results));
   writeFileSync(CHART, drawChart(results));
@@ -21,7 +21,7 @@ export function writeDocs(results: Results): void {
   const [before, rest] = page.split(BEGIN);
   const [, after] = rest?.split(END) ?? [];
   if (before === undefined || after === undefined)
-    throw new Error(`${PAGE} has lost the marks of its results.`);
+    throw new Error(`${PAGE} does not have the comments that mark its results.`);
   writeFileSync(PAGE, `${before}${BEGIN}\n\n${renderResults(results)}\n${END}${after}`);
 }
 

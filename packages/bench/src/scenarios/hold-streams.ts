@@ -6,7 +6,7 @@ import { readHeldBytes } from "../system/process-cost.ts";
 import { REFERENCE, TARGET_KINDS, type TargetKind } from "../target.ts";
 
 const STREAMS = 5_000;
-/** A stream needs two sockets of the gateway; it needs files of its own, too. */
+/** The gateway needs two sockets per stream, and some file descriptors of its own. */
 const SOCKETS_PER_STREAM = 2;
 const OTHER_FILES = 500;
 const INTERVAL_MS = 400;
@@ -14,9 +14,8 @@ const MAX_SECONDS = 60;
 const MAX_ROUNDS = 3;
 
 /**
- * Opens streams, looks at the memory when all have begun, lets each go on to its end, and fails when one lost
- * a byte.
- * Each time with a fresh process.
+ * Opens streams, measures the memory when all have begun, reads each to its end, and fails if a byte is missing.
+ * Every measurement uses a new process.
  */
 export async function holdStreams(lab: Lab, rounds: number): Promise<ScenarioResult> {
   const count = Math.min(STREAMS, Math.floor((readFileLimit() - OTHER_FILES) / SOCKETS_PER_STREAM));
@@ -60,7 +59,7 @@ async function holdOnce(lab: Lab, kind: TargetKind, count: number): Promise<numb
   }
 }
 
-/** Files that a process may open; Node has raised its own limit as far as it may. */
+/** The number of file descriptors that a process may open. Node has raised its own limit to the maximum. */
 function readFileLimit(): number {
   const limits = readFileSync("/proc/self/limits", "utf8");
   return Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1] ?? 1024);

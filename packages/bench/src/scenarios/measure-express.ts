@@ -5,8 +5,8 @@ import { medianOf } from "../statistics.ts";
 import { TARGET_KINDS, type Target } from "../target.ts";
 
 /**
- * What Express adds is a tenth of a request: many short rounds tell it, where a few long ones tell what else
- * runs.
+ * Express adds a tenth to the cost of a request. Many short rounds measure this better than a few long ones, which
+ * also measure other programs.
  */
 const ROUNDS = 12;
 const REQUESTS = 1_200;
@@ -16,10 +16,9 @@ const IDS = ["bare-node", "bare-express", "calotype-node", "calotype-express"] a
 type Id = (typeof IDS)[number];
 
 /**
- * The CPU time that Express adds to a request, on our gateway and on a server that only responds. Each value
- * is of processes of
- * its own: two of the same program differ by nearly as much, as V8 compiles in each what it sees at that
- * moment.
+ * The CPU time that Express adds to a request, for our gateway and for a server that only responds. Each value is
+ * from separate processes, because two processes of the same program differ by nearly as much: V8 compiles different
+ * functions at different moments.
  */
 export async function measureExpress(lab: Lab, effort: Effort): Promise<ScenarioResult> {
   const bare: number[] = [];
@@ -31,13 +30,13 @@ export async function measureExpress(lab: Lab, effort: Effort): Promise<Scenario
   }
   return {
     id: "express",
-    title: "What Express adds to ours, over what it adds to a bare server",
+    title: "What Express adds to our gateway, relative to what it adds to a bare server",
     base: { title: "to a bare server", values: bare, unit: "ms" },
     other: { title: "to ours", values: ours, unit: "ms" },
   };
 }
 
-/** Of one process each, CPU by request in milliseconds, round by round. */
+/** CPU time per request in milliseconds, by round, each from one process. */
 async function measureProcesses(lab: Lab, effort: Effort): Promise<Record<Id, number[]>> {
   const costs: Record<Id, number[]> = {
     "bare-node": [],
@@ -77,7 +76,7 @@ async function startWarm(lab: Lab, id: Id, warmUp: LoadRequest): Promise<Target>
   return target;
 }
 
-/** The median of the differences, pair by pair: what slows a whole round stands on both sides. */
+/** The median of the differences of pairs, because what slows down a whole round affects both sides. */
 function medianDifferenceOf(values: readonly number[], others: readonly number[]): number {
   return medianOf(values.map((value, index) => value - (others[index] ?? Number.NaN)));
 }

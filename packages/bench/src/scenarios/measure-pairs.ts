@@ -3,7 +3,7 @@ import type { Effort } from "../measure-work.ts";
 import type { ScenarioResult, ScenarioSide } from "../results.ts";
 import { type StartContext, TARGET_KINDS, type Target } from "../target.ts";
 
-/** How a target is started and asked on one side of a comparison. */
+/** How a target is started and loaded on one side of a comparison. */
 interface Side {
   readonly title: string;
   readonly start?: Partial<StartContext>;
@@ -48,7 +48,7 @@ const PAIRS: readonly Pair[] = [
 const REQUESTS = 8_000;
 const WARM_UP = 12_000;
 
-/** Small JSON with few and with many of everything. */
+/** Small JSON with few and with many connections, callers and channels. */
 export async function measurePairs(lab: Lab, effort: Effort): Promise<ScenarioResult[]> {
   const results: ScenarioResult[] = [];
   for (const pair of PAIRS) results.push(await measurePair(lab, pair, effort));
@@ -89,7 +89,7 @@ async function prepare(lab: Lab, { title, start, load }: Side, effort: Effort): 
     maxSeconds: effort.roundSeconds,
     ...load,
   } as const;
-  // Every caller once at least: its first request makes its entries.
+  // At least one request per caller, because its first request creates its entries.
   await lab.load(target, { ...request, requests: WARM_UP, maxSeconds: effort.warmUpSeconds });
   return { title, target, request, values: [] };
 }

@@ -7,13 +7,13 @@ const CONNECTIONS = 20;
 const ROUNDS = 5;
 const ROUND_MS = 1000;
 
-/** One thing that many do at once; a number tells which of all. */
+/** One operation, identified by a number. Many run in parallel. */
 type Work = (at: number) => Promise<unknown>;
 type CallerWork = (caller: string) => Promise<unknown>;
 
 /**
- * Hold and settle on PostgreSQL beside the least that can be written durably there: one row in a transaction of its
- * own, over the same pool. In turns, so that what slows the machine slows both.
+ * Compares hold and settle on PostgreSQL with the smallest possible durable write: one row in its own transaction,
+ * over the same pool. They run in turns, so that what slows down the machine affects both.
  */
 export async function runPostgres({ say }: { say: (line: string) => void }): Promise<void> {
   const url = process.env["CALOTYPE_TEST_POSTGRES"] ?? "postgres://postgres@127.0.0.1:5432/test";
@@ -61,7 +61,7 @@ interface Works<T> {
   readonly request: T;
 }
 
-/** The rates of each, round by round. */
+/** The rates of each kind of operation, by round. */
 async function compare(works: Works<Work>, atOnce: number): Promise<Works<number[]>> {
   const rates: Works<number[]> = { bare: [], settle: [], request: [] };
   for (let round = 0; round < ROUNDS; round++) {
@@ -72,7 +72,7 @@ async function compare(works: Works<Work>, atOnce: number): Promise<Works<number
   return rates;
 }
 
-/** How often a second it is done, by so many at once. */
+/** Operations per second with this number in parallel. */
 async function rateOf(work: Work, atOnce: number): Promise<number> {
   const start = performance.now();
   let count = 0;

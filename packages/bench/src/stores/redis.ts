@@ -12,8 +12,8 @@ const MINUTE_MS = 60_000;
 type Work = () => Promise<unknown>;
 
 /**
- * What a gateway asks of Redis beside the least that can be asked there, an INCR, over the same client. In turns, so
- * that what slows the machine slows both.
+ * Compares the calls of a gateway to Redis with the smallest possible call, an INCR, over the same client. They run
+ * in turns, so that what slows down the machine affects both.
  */
 export async function runRedis({ say }: { say: (line: string) => void }): Promise<void> {
   const url = process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379";
@@ -38,9 +38,9 @@ export async function runRedis({ say }: { say: (line: string) => void }): Promis
 interface Works {
   /** One INCR. */
   readonly bare: Work;
-  /** Two windows, a place and the cooldowns. */
+  /** A request with two windows, a slot and the cooldowns. */
   readonly admit: Work;
-  /** The same, and its end. */
+  /** The same, and the end of the request. */
   readonly whole: Work;
 }
 
@@ -75,7 +75,7 @@ async function compare(name: string, works: Works, say: (line: string) => void):
 
 const TITLES: Record<keyof Works, string> = { bare: "INCR", admit: "admit", whole: "admit and finish" };
 
-/** Per call; of several at once their time divided by their number. */
+/** The time per call. For parallel calls, their time divided by their number. */
 async function microsecondsOf(work: Work, atOnce: number): Promise<number> {
   let left = ROUND_CALLS;
   const start = performance.now();

@@ -3,28 +3,28 @@ import { once } from "node:events";
 import type { ChildMessage } from "../processes/parent.ts";
 import { pinTo } from "./cores.ts";
 
-/** A process that was started here. */
+/** A child process. */
 export interface Child {
   readonly pid: number;
-  /** Where it listens, once it does. @throws when it ends before, or takes too long */
+  /** Resolves to its port when it listens. @throws if it ends before, or takes too long */
   listening(): Promise<number>;
   /** Sends a question and resolves with the JSON reply. @throws the error that the process replied with */
   ask(question: object): Promise<string>;
-  /** What it wrote, the last of it. */
+  /** The last part of its output. */
   output(): string;
   stop(): Promise<void>;
 }
 
-/** How a process is started. */
+/** The options of a process. */
 export interface ChildOptions {
   readonly core?: number | undefined;
   readonly env?: Readonly<Record<string, string>> | undefined;
   readonly cwd?: string | undefined;
-  /** Whether it takes messages; programs that are not ours do not. */
+  /** Whether it accepts messages. Only our own programs do. */
   readonly hasMessages?: boolean | undefined;
 }
 
-/** What is left is ended with this process, however it ends. */
+/** Processes that still run are ended together with this process. */
 const running = new Set<ChildProcess>();
 process.once("exit", () => {
   for (const child of running) child.kill("SIGKILL");
@@ -33,7 +33,7 @@ process.once("exit", () => {
 const MAX_WAIT_MS = 150_000;
 const MAX_OUTPUT = 4_000;
 
-/** Starts a program, on one core where one is given. It ends with this process. */
+/** Starts a program, on the given core if there is one. It ends together with this process. */
 export function startChild(command: readonly string[], options: ChildOptions = {}): Child {
   const [program = "", ...args] = pinTo(options.core, command);
   const channel = options.hasMessages === false ? [] : (["ipc"] as const);
@@ -65,14 +65,14 @@ export function startChild(command: readonly string[], options: ChildOptions = {
     async listening() {
       const message = await receive();
       if (message.kind === "listening") return message.port;
-      throw new Error(`${command.join(" ")} said something else than where it listens.`);
+      throw new Error(`${command.join(" ")} sent another message instead of its port.`);
     },
     async ask(question) {
       const received = receive();
       child.send(JSON.stringify(question));
       const message = await received;
       if (message.kind === "reply") return JSON.stringify(message.reply);
-      throw new Error(message.kind === "failure" ? message.error : "The process began anew.");
+      throw new Error(message.kind === "failure" ? message.error : "The process was restarted.");
     },
     output: readOutput,
     async stop() {
@@ -96,7 +96,7 @@ function keepOutput({ stdout, stderr }: ChildProcess): () => string {
   return () => output;
 }
 
-/** Without what leads requests away from loopback, or makes Node slower. */
+/** The environment without variables that redirect requests or make Node slower. */
 function plainEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^NODE_|_proxy$/i.test(name)));
 }

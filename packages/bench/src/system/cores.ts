@@ -1,14 +1,14 @@
 import { spawnSync } from "node:child_process";
 import { availableParallelism } from "node:os";
 
-/** Which core each side runs on; `undefined`: wherever the system likes. */
+/** The core of each side. `undefined`: the system decides. */
 export interface Cores {
   readonly target: number | undefined;
   readonly upstream: number | undefined;
   readonly load: number | undefined;
 }
 
-/** The target has a core of its own; upstream and load share the other one where there are only two. */
+/** The target has its own core. Upstream and load share the other one if there are only two. */
 export function chooseCores(): Cores {
   const count = availableParallelism();
   const canPin = spawnSync("taskset", ["--version"]).status === 0;
@@ -16,7 +16,7 @@ export function chooseCores(): Cores {
   return { target: 1, upstream: 0, load: count > 2 ? 2 : 0 };
 }
 
-/** A command that runs on one core. */
+/** The command that runs a program on one core. */
 export function pinTo(core: number | undefined, command: readonly string[]): string[] {
   return core === undefined ? [...command] : ["taskset", "-c", String(core), ...command];
 }

@@ -1,6 +1,6 @@
 import type { Server } from "node:net";
 
-/** Where a server listens. */
+/** Returns the port of a server. */
 export function portOf(server: Server): number {
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("The server listens on no port.");

@@ -1,36 +1,36 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 
 const KIB = 1024;
-/** Makes the kernel forget the peak of a process's memory; see proc_pid_clear_refs(5). */
+/** Resets the kernel's peak of a process's memory; see proc_pid_clear_refs(5). */
 const RESET_PEAK = "5";
 
-/** Whether this system tells what other processes cost. */
+/** Whether the cost of other processes can be read on this system. */
 export function canReadCost(): boolean {
   return process.platform === "linux";
 }
 
-/** CPU time of a process and its children, all threads, since their start. Milliseconds. */
+/** CPU time of a process and its children since their start, in milliseconds, of all threads. */
 export function readCpuMs(pid: number): number {
   return withChildren(pid).reduce((sum, each) => sum + readThreadsMs(each), 0);
 }
 
-/** The most memory that a process and its children held, together, since {@link resetPeak}. Bytes. */
+/** The peak memory of a process and its children together since {@link resetPeak}, in bytes. */
 export function readPeakBytes(pid: number): number {
   return withChildren(pid).reduce((sum, each) => sum + readStatus(each, "VmHWM"), 0);
 }
 
-/** What a process holds now. Bytes. */
+/** The current memory of a process, in bytes. */
 export function readHeldBytes(pid: number): number {
   return withChildren(pid).reduce((sum, each) => sum + readStatus(each, "VmRSS"), 0);
 }
 
-/** From here on peaks are measured anew, where the kernel allows it; else they are those of the process's life. */
+/** Resets the peaks if the kernel allows it. Otherwise they remain those since the start of the process. */
 export function resetPeak(pid: number): void {
   for (const each of withChildren(pid)) {
     try {
       writeFileSync(`/proc/${each}/clear_refs`, RESET_PEAK);
     } catch {
-      // The peak since the start is no less true, only higher.
+      // The peak since the start is also correct, but higher.
     }
   }
 }
@@ -40,7 +40,10 @@ function withChildren(pid: number): number[] {
   return [pid, ...children.filter(Boolean).map(Number).flatMap(withChildren)];
 }
 
-/** The scheduler counts in nanoseconds, thread by thread; the counts of a process end at hundredths of a second. */
+/**
+ * The scheduler counts nanoseconds for each thread. The counts of a process have a resolution of hundredths of a
+ * second.
+ */
 function readThreadsMs(pid: number): number {
   const folder = `/proc/${pid}/task`;
   return readdirSync(folder).reduce((sum, thread) => {

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const SOURCES = fileURLToPath(new URL("..", import.meta.url));
-/** Beside the sources, so that packages are found from there. */
+/** Next to the sources, so that packages are found. */
 const SCRIPTS = fileURLToPath(new URL("../../dist", import.meta.url));
 
 /** The JavaScript of a source file such as `targets/minimal`; {@link writeScripts} must have run. */

@@ -4,8 +4,7 @@ import { createResponse } from "../payloads.ts";
 const [body] = createResponse("small").pieces;
 
 /**
- * As many headers as the gateway's responses have. If a header was set before, as Express does, Node sets
- * each of
+ * As many headers as the gateway's responses have. If a header was set before, as Express does, Node sets each of
  * them one by one, and that is the server's cost.
  */
 const HEADERS = {

@@ -7,7 +7,7 @@ const PLENTY = 1_000_000_000;
 const GIB = 1024 ** 3;
 
 /**
- * A gateway with everything on: hashed keys, limits and budgets that never refuse, hold and settle in memory, the
+ * Creates a gateway with all features: hashed keys, limits and budgets that never refuse, a ledger in memory, the
  * health of channels, and a usage record for each request.
  */
 export function createCalotype(

@@ -1,4 +1,5 @@
-// The gateway that one writes by hand in an afternoon: key check, JSON parse, model map, usage read; no more.
+// A minimal gateway, written by hand: it checks the key, parses JSON, maps the model and reads the usage, and no
+// more.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Agent, type Dispatcher, request } from "undici";
 import { SERVICE_PREFIX, UPSTREAM_PREFIX } from "../payloads.ts";
@@ -12,7 +13,7 @@ const dispatcher = new Agent();
 const keys = new Set(Array.from({ length: callers }, (_, index) => `Bearer sk-bench-${index}`));
 const SMALL_BYTES = 64 * 1024;
 const TAIL_BYTES = 1024;
-/** By caller, as the smallest of ledgers. */
+/** The usage by caller, as a minimal ledger. */
 const tokens = new Map<string, number>();
 
 serve((req, res) => {

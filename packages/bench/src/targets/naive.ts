@@ -1,4 +1,4 @@
-// Edits as one writes them first: the whole form in memory, then as text, then as JSON.
+// A naive implementation of edits: the whole form is in memory, then converted to strings, then to JSON.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import busboy from "busboy";
 import { Agent, request } from "undici";

@@ -2,16 +2,16 @@ import { createServer, type RequestListener } from "node:http";
 import { endWithParent, tellParent } from "../processes/parent.ts";
 import { portOf } from "../system/port-of.ts";
 
-/** Room for thousands of clients that connect in one moment. */
+/** The length of the queue for connections, for thousands of clients that connect at the same time. */
 const BACKLOG = 4096;
 
-/** Serves on a free port of loopback, and tells it to the process that started this one. */
+/** Serves on a free loopback port, and sends the port to the parent process. */
 export function serve(listener: RequestListener): void {
   const server = createServer(listener);
-  // Connections outlive the pauses between rounds.
+  // Connections stay open between rounds.
   server.keepAliveTimeout = 600_000;
   endWithParent();
-  // An orderly end, so that a profile is written.
+  // Exits normally, so that Node writes the profile.
   process.on("SIGTERM", () => process.exit());
   server.listen({ port: 0, host: "127.0.0.1", backlog: BACKLOG }, () => {
     tellParent({ kind: "listening", port: portOf(server) });

@@ -4,15 +4,15 @@ import busboy from "busboy";
 import { type Dispatcher, request } from "undici";
 import { SERVICE_PREFIX, UPSTREAM_PREFIX } from "../payloads.ts";
 
-/** Where an edit is sent. */
+/** The address for edits. */
 export interface EditUpstream {
   readonly upstream: string;
   readonly dispatcher: Dispatcher;
 }
 
 /**
- * Sends a form as JSON with data URLs while it comes in, and holds next to none of it. A real gateway cannot: it
- * knows neither limits nor price before the form has ended, and could not send it again.
+ * Sends a form as JSON with data URLs while it arrives, and holds nearly nothing of it. A real gateway cannot do
+ * this: it knows neither limits nor price before the form has ended, and could not send the request again.
  */
 export async function streamEdit(
   req: IncomingMessage,
@@ -53,7 +53,7 @@ async function convert(req: IncomingMessage, out: PassThrough): Promise<void> {
   out.end(`],${JSON.stringify({ ...fields, model }).slice(1)}`);
 }
 
-/** In base64, three bytes at a time; what is left over waits for the next chunk. */
+/** Encodes as base64, three bytes at a time. The remaining bytes wait for the next chunk. */
 async function writeFile(stream: Readable, prefix: string, out: PassThrough): Promise<void> {
   out.write(prefix);
   let rest = Buffer.alloc(0);
@@ -69,6 +69,6 @@ async function writeFile(stream: Readable, prefix: string, out: PassThrough): Pr
 function drained(out: PassThrough): Promise<void> {
   return new Promise((resolve, reject) => {
     out.once("drain", resolve);
-    out.once("close", () => reject(new Error("The upstream is gone.")));
+    out.once("close", () => reject(new Error("The upstream closed the connection.")));
   });
 }

@@ -1,21 +1,21 @@
 import { parseArgs } from "node:util";
 
-/** What a target is told when it starts. */
+/** The options of a target's process. */
 export interface TargetOptions {
-  /** Where the upstream listens, such as `http://127.0.0.1:5000`. */
+  /** The address of the upstream, such as `http://127.0.0.1:5000`. */
   readonly upstream: string;
-  /** How many callers hold a key. */
+  /** The number of callers. */
   readonly callers: number;
-  /** How many channels there are; all lead to the upstream. */
+  /** The number of channels, all with the address of the upstream. */
   readonly channels: number;
 }
 
-/** As the arguments of a target's process. */
+/** Returns the options as arguments of a process. */
 export function toArguments(options: TargetOptions): string[] {
   return Object.entries(options).map(([name, value]) => `--${name}=${value}`);
 }
 
-/** From the arguments of this process. */
+/** Reads the options from the arguments of this process. */
 export function readTargetOptions(): TargetOptions {
   const { values } = parseArgs({
     options: {

@@ -44,8 +44,7 @@ export interface AdapterHost {
   /** False if a gateway can only be mounted at the root. */
   readonly hasMountPaths: boolean;
   /**
-   * Who responds to other paths: the host's own handler after the gateway, which responds to every path with
-   * 200 and
+   * Who responds to other paths: the host's own handler after the gateway, which responds to every path with 200 and
    * `the app's own`; or the gateway with a 404.
    */
   readonly otherPaths: "own-handler" | "gateway-404";

@@ -36,12 +36,12 @@ const generations: readonly Exchange[] = [
   { behaviour: "makes an image of family A", call: jsonCall(SEEDREAM_BODY), status: 200 },
   { behaviour: "makes an image of family B", call: jsonCall(QWEN_IMAGE_BODY), status: 200 },
   {
-    behaviour: "takes a body that comes in chunks",
+    behaviour: "accepts a body in chunks",
     call: { path: GENERATIONS, headers: CALLER_HEADERS, body: [body.slice(0, 20), body.slice(20)] },
     status: 200,
   },
   {
-    behaviour: "takes a query and does not read it",
+    behaviour: "accepts a query and ignores it",
     call: { ...jsonCall(SEEDREAM_BODY), path: `${GENERATIONS}?api-version=2026-01-01` },
     status: 200,
   },
@@ -70,7 +70,7 @@ const streams: readonly Exchange[] = [
     headers: streamed,
   },
   {
-    behaviour: "relays the event with which the provider breaks off",
+    behaviour: "relays the error event of the provider",
     call: jsonCall(twoKites),
     fault: { streamErrorAfterImages: 1 },
     status: 200,
@@ -109,7 +109,7 @@ const otherEndpoints: readonly Exchange[] = [
 
 const keys: readonly Exchange[] = [
   {
-    behaviour: "takes a bearer scheme in lower case",
+    behaviour: 'accepts the scheme "bearer" in lower case',
     call: jsonCall(SEEDREAM_BODY, { authorization: `bearer ${CALLER_KEY}` }),
     status: 200,
   },
@@ -128,7 +128,7 @@ const keys: readonly Exchange[] = [
     headers: challenge,
   },
   {
-    behaviour: "looks at the key before the body",
+    behaviour: "checks the key before the body",
     call: { path: GENERATIONS, headers: json, body: "{" },
     status: 401,
     code: "invalid_api_key",
@@ -194,7 +194,7 @@ const bodies: readonly Exchange[] = [
     code: "invalid_request_error",
   },
   {
-    behaviour: "refuses a model that nobody serves",
+    behaviour: "refuses a model that no channel serves",
     call: jsonCall({ model: "unheard-of", prompt: "a red fox" }),
     status: 404,
     code: "model_not_found",
@@ -203,21 +203,21 @@ const bodies: readonly Exchange[] = [
 
 const providerFailures: readonly Exchange[] = [
   {
-    behaviour: "passes on what the provider says of the request",
+    behaviour: "passes on the provider's message about the request",
     call: jsonCall(SEEDREAM_BODY),
     fault: { code: "InputTextSensitiveContentDetected" },
     status: 400,
     code: "InputTextSensitiveContentDetected",
   },
   {
-    behaviour: "passes on what the other provider says of the request",
+    behaviour: "passes on the other provider's message about the request",
     call: jsonCall(QWEN_IMAGE_BODY),
     fault: { provider: "dashscope", code: "DataInspectionFailed" },
     status: 400,
     code: "DataInspectionFailed",
   },
   {
-    behaviour: "passes on the provider's rate limit and when to come again",
+    behaviour: "passes on the provider's rate limit and the time to wait",
     call: jsonCall(SEEDREAM_BODY),
     fault: { code: "ModelAccountIpmRateLimitExceeded", retryAfterSeconds: 7 },
     status: 429,
@@ -225,7 +225,7 @@ const providerFailures: readonly Exchange[] = [
     headers: { "retry-after": "7" },
   },
   {
-    behaviour: "tells clients not to repeat what the provider may have made",
+    behaviour: "tells clients not to repeat a request if the provider may have made its images",
     call: jsonCall(SEEDREAM_BODY),
     fault: { code: "InternalServiceError" },
     status: 502,
@@ -233,7 +233,7 @@ const providerFailures: readonly Exchange[] = [
     headers: { "x-should-retry": "false" },
   },
   {
-    behaviour: "keeps a refused channel key to itself",
+    behaviour: "does not tell clients that the provider refused the channel's key",
     call: jsonCall(SEEDREAM_BODY),
     fault: { wrongKey: true },
     status: 401,
@@ -241,7 +241,7 @@ const providerFailures: readonly Exchange[] = [
     headers: { "x-should-retry": "false" },
   },
   {
-    behaviour: "responds for a provider whose response is broken",
+    behaviour: "responds with an error if the upstream response is broken",
     call: jsonCall(SEEDREAM_BODY),
     fault: { malformedJson: true },
     status: 502,

@@ -147,7 +147,7 @@ describe("an error of the AI SDK with @ai-sdk/bytedance", () => {
       size: undefined,
       expected: { statusCode: 400, message: expect.stringContaining("/v1/images/generations") },
     },
-  ])("tells of $failure, and the call is not repeated", async ({ options, size, expected }) => {
+  ])("reports $failure, and the call is not repeated", async ({ options, size, expected }) => {
     const { model, records } = await connect(options);
 
     const error = await failureOf(generateImage({ model, prompt: "a red fox", ...(size && { size }) }));

@@ -153,7 +153,7 @@ describe("an error of the AI SDK with @ai-sdk/openai-compatible", () => {
       call: { n: 20, maxImagesPerCall: 20 },
       expected: { statusCode: 400, message: expect.stringContaining("15") },
     },
-  ])("tells of $failure, and the call is not repeated", async ({ options, call, expected }) => {
+  ])("reports $failure, and the call is not repeated", async ({ options, call, expected }) => {
     const { model, records } = await connect(options);
 
     const error = await failureOf(generateImage({ model, prompt: "a red fox", ...call }));

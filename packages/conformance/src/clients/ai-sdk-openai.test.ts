@@ -155,7 +155,7 @@ describe("an error of the AI SDK with @ai-sdk/openai", () => {
       options: { model: "dall-e-3" },
       expected: { statusCode: 404, data: { error: { code: "model_not_found" } } },
     },
-  ])("tells of $failure, and the call is not repeated", async ({ options, expected }) => {
+  ])("reports $failure, and the call is not repeated", async ({ options, expected }) => {
     const { model } = await connect(options);
 
     const error = await failureOf(generateImage({ model, prompt: "a red fox" }));
@@ -195,7 +195,7 @@ describe("an error of the AI SDK with @ai-sdk/openai", () => {
   it.each([
     { maxRetries: 1, calls: 2 },
     { maxRetries: 0, calls: 1 },
-  ])("of a provider that failed is met in $calls calls with maxRetries $maxRetries", async (sample) => {
+  ])("of a provider that failed occurs after $calls calls with maxRetries $maxRetries", async (sample) => {
     const { maxRetries, calls } = sample;
     const { model, records } = await connect();
     providers().emulator.faults.add({ code: "InternalServiceError" });

@@ -31,7 +31,7 @@ describe.skipIf(curlIsMissing && !isRequired)("curl", () => {
     expect(records).toMatchObject([{ caller: "tester", status: 200, ...record }]);
   });
 
-  it.each(REFUSED_COMMANDS)("is told what is wrong with $what", async ({ command, status, error }) => {
+  it.each(REFUSED_COMMANDS)("gets an error with the reason for $what", async ({ command, status, error }) => {
     const { shell, records, sent } = await connect();
 
     const response = await shell.run(command);
@@ -43,7 +43,7 @@ describe.skipIf(curlIsMissing && !isRequired)("curl", () => {
     expect(records).toEqual([]);
   });
 
-  it("sends an image of two megabytes after it has got 100 Continue", async () => {
+  it("sends an image of two megabytes after it has received 100 Continue", async () => {
     const { shell, records } = await connect();
 
     const { status } = await shell.run(String.raw`curl "$BASE_URL/v1/images/edits" \
@@ -61,7 +61,7 @@ describe.skipIf(curlIsMissing && !isRequired)("curl -N", () => {
   it.each([
     { path: "/v1/images/generations", operation: "generate" },
     { path: "/api/v3/images/generations", operation: "native" },
-  ])("shows the events of a stream of $path as they come", async ({ path, operation }) => {
+  ])("prints the events of a stream of $path as they arrive", async ({ path, operation }) => {
     const { shell, records } = await openShellFor(providers());
     const { stdout } = shell.start(String.raw`curl -N "$BASE_URL${path}" \
   -H "Authorization: Bearer $API_KEY" \
@@ -115,7 +115,7 @@ async function openShellFor(providers: Providers) {
     [toDataUrl(cat), CAT],
     [toDataUrl(style), STYLE],
   ]);
-  /** The fields that the provider got, with names instead of the data URLs of the files. */
+  /** The fields that the provider received, with names instead of the data URLs of the files. */
   const sent = () =>
     sentUpstream(providers).map((fields): unknown =>
       JSON.parse(JSON.stringify(fields), (_key, value: unknown) =>

@@ -5,8 +5,8 @@ import { formBody, jsonBody, type PythonFile, sendAsPython } from "./support/pyt
 import { sentUpstream } from "./support/sent-upstream.js";
 import { CALLER_KEY, serve } from "./support/serve.js";
 
-// Python and its packages may be missing on a machine that tests this one. What openai-python puts
-// on the wire is written down here, from its source and httpx's, and sent as it stands.
+// Python and its packages may be missing on the machine of a test. So these tests send the same bytes as
+// openai-python, according to its source and that of httpx.
 const providers = useProviders();
 
 const GENERATIONS = "/v1/images/generations";
@@ -89,7 +89,7 @@ describe("images.generate of openai-python", () => {
     expect(records).toMatchObject([{ operation: "generate", ...record }]);
   });
 
-  it("gives a stream that its reader understands to the end", async () => {
+  it("gets a stream that its reader can read to the end", async () => {
     const { send, records } = await connect();
 
     const { headers, text } = await send(
@@ -98,7 +98,7 @@ describe("images.generate of openai-python", () => {
     );
 
     expect(headers["content-type"]).toContain("text/event-stream");
-    // Its reader takes the text between two blank lines for an event, and [DONE] for the end.
+    // Its reader treats the text between two blank lines as an event, and [DONE] as the end.
     const data = text.split("\n\n").map((event) => /^data: (.*)$/m.exec(event)?.[1]);
     expect(data).toEqual([
       expect.stringContaining('"image_index":0'),
@@ -175,7 +175,7 @@ describe("images.edit of openai-python", () => {
     expect(records).toMatchObject([{ operation: "edit", ...record }]);
   });
 
-  it("is told that a mask is not supported", async () => {
+  it("gets an error for a mask, which is not supported", async () => {
     const { send, records } = await connect();
     const files = [
       await open("image", "cat.png", "image/png"),
@@ -192,7 +192,7 @@ describe("images.edit of openai-python", () => {
     expect(records).toEqual([]);
   });
 
-  it("with image_url, which it sends as JSON, is told which endpoint takes links", async () => {
+  it("gets an error for image_url, which it sends as JSON, that names the endpoint for links", async () => {
     const { send, records } = await connect();
 
     const { status, text } = await send(
@@ -211,7 +211,7 @@ describe("images.edit of openai-python", () => {
 });
 
 describe("an error of openai-python", () => {
-  it("tells of a wrong key, with what the client reads of an error", async () => {
+  it("reports a wrong key in the fields that the client reads", async () => {
     const { send } = await connect({ apiKey: "somebody-elses" });
 
     const { status, headers, text } = await send(
@@ -231,7 +231,7 @@ describe("an error of openai-python", () => {
     });
   });
 
-  it("of a provider that failed says not to repeat the call, which the client obeys", async () => {
+  it("of a provider that failed has the header that stops the client from repeating the call", async () => {
     const { send, records } = await connect();
     providers().emulator.faults.add({ code: "InternalServiceError" });
 
@@ -246,7 +246,7 @@ describe("an error of openai-python", () => {
   });
 });
 
-/** A file of its own for each colour. */
+/** Different files for different colours. */
 async function open(name: string, filename: string, type: string, red = 0): Promise<PythonFile> {
   return { name, filename, type, bytes: await drawPng(red) };
 }

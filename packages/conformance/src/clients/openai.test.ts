@@ -16,7 +16,7 @@ async function connect(options: ClientOptions = {}, of = providers()) {
 }
 
 describe("images.edit of the openai client", () => {
-  it("names one file image, and its image arrives", async () => {
+  it("names a single file image, and the image arrives", async () => {
     const { fetch, forms } = recordForms();
     const { client, records } = await connect({ fetch });
     const png = await drawPng(1);
@@ -85,7 +85,7 @@ describe("images.edit of the openai client", () => {
     expect(records).toMatchObject([{ operation: "edit", images: 3, charge: "0.09" }]);
   });
 
-  it("is refused with a mask, which is named, and nothing is charged", async () => {
+  it("is refused with a mask, with an error that names it, and nothing is charged", async () => {
     const { client, records } = await connect();
     const image = await toFile(await drawPng(), "image.png");
     const mask = await toFile(await drawPng(), "mask.png");
@@ -114,9 +114,9 @@ describe("a stream of the openai client", () => {
     expect(records.map(({ charge }) => charge)).toEqual(["0.06", "0.06"]);
   });
 
-  // The iterator takes any event with an error in it for the end. Who wants the images after it
-  // reads the stream with a parser of server-sent events, or asks without `stream`.
-  it("throws at the image of a batch that failed, though those after it are made and recorded", async () => {
+  // The iterator treats any event with an error as the end. To get the images after it, read the stream with a parser
+  // of server-sent events, or send the request without `stream`.
+  it("throws at the failed image of a batch, although the later images are made and recorded", async () => {
     const { client, records } = await connect();
     providers().emulator.faults.add({ failImages: [{ index: 1 }] });
 
@@ -131,7 +131,7 @@ describe("a stream of the openai client", () => {
   it.each([
     { where: "by an error event", fault: { streamErrorAfterImages: 1 }, code: "InternalServiceError" },
     { where: "between two events", fault: { stream: { cutAfterEvents: 1 } }, code: expect.any(String) },
-  ])("throws where it breaks off $where, after the images before it", async ({ fault, code }) => {
+  ])("throws if it breaks off $where, after it has returned the earlier images", async ({ fault, code }) => {
     const { client, records } = await connect();
     providers().emulator.faults.add(fault);
 
@@ -143,7 +143,7 @@ describe("a stream of the openai client", () => {
     expect(records).toMatchObject([{ images: 1, charge: "0.03" }]);
   });
 
-  it("throws where it is cut inside an event, and gives nothing of that event", async () => {
+  it("throws if it is cut inside an event, and returns nothing of that event", async () => {
     const { client, records } = await connect();
     providers().emulator.faults.add({ stream: { cutAfterEvents: 1.5 } });
 
@@ -158,7 +158,7 @@ describe("a stream of the openai client", () => {
 describe("a slow stream of the openai client", () => {
   const slowProviders = useProviders({ images: "tiny", millisecondsPerImage: 150 });
 
-  it("may be left early: every image made is recorded all the same", async () => {
+  it("can be left early, and every image is still recorded", async () => {
     const { client, records } = await connect({}, slowProviders());
 
     for await (const event of await startBatch(client, 4)) {
@@ -174,7 +174,7 @@ describe("a slow stream of the openai client", () => {
 });
 
 describe("images.generate of the openai client with Qwen-Image", () => {
-  it("gives base64, though the provider only has links", async () => {
+  it("returns base64, although the provider only returns links", async () => {
     const { client, records } = await connect();
 
     const { data = [] } = await client.images.generate({
@@ -190,7 +190,7 @@ describe("images.generate of the openai client with Qwen-Image", () => {
     expect(records).toMatchObject([{ operation: "generate", model: QWEN_IMAGE, images: 1, charge: "0.075" }]);
   });
 
-  it("gives n images in one call", async () => {
+  it("returns n images with one call", async () => {
     const { client, records } = await connect();
 
     const { data = [] } = await client.images.generate({ model: QWEN_IMAGE_2, prompt: "a red fox", n: 3 });
@@ -200,7 +200,7 @@ describe("images.generate of the openai client with Qwen-Image", () => {
     expect(records).toMatchObject([{ images: 3, charge: "0.225" }]);
   });
 
-  it("gives n images of a model that makes one per call", async () => {
+  it("returns n images of a model that makes one per call", async () => {
     const { client, records } = await connect();
     /** A field that the client's types do not have. */
     const providerFields: object = { seed: 2_147_483_646 };
@@ -235,7 +235,7 @@ describe("images.generate of the openai client with Qwen-Image", () => {
     ]);
   });
 
-  it("is told how many images it may ask for when n is more", async () => {
+  it("gets an error with the maximum of images if n is larger", async () => {
     const { client, records } = await connect();
 
     const error = await failureOf(client.images.generate({ model: QWEN_IMAGE, prompt: "a red fox", n: 11 }));
@@ -250,7 +250,7 @@ function startBatch(client: OpenAI, n: number) {
   return client.images.generate({ model: SEEDREAM, prompt: `${n} images of kites`, n, stream: true });
 }
 
-/** What a stream gives until it ends or throws. */
+/** Reads a stream until it ends or throws. */
 async function collect(stream: AsyncIterable<{ readonly type: string }>) {
   const events: { readonly type: string }[] = [];
   const error = await (async () => {

@@ -6,7 +6,7 @@ import { callServer, promptOf, type Sighting } from "./call-server.js";
 import { findProblems, readPrompts } from "./find-problems.js";
 import type { Site } from "./open-site.js";
 import { openTestSite } from "./open-test-site.js";
-import { byId, readBooks, readSink } from "./read-books.js";
+import { byId, readLedgerFile, readSink } from "./read-ledger-file.js";
 import { createRandom, SEED } from "./seeded-random.js";
 import { startLoad } from "./start-load.js";
 
@@ -21,15 +21,15 @@ it("a server that gets SIGTERM under load finishes the requests that it accepted
   expect(await server.stop()).toBe(0);
   site.sightings.push(...(await load.stop()));
 
-  const books = await readBooks(site.ledgerPath);
-  expect(findProblems(site, books)).toEqual([]);
-  expect(books.records.filter(({ state }) => state === "unresolved")).toEqual([]);
+  const content = await readLedgerFile(site.ledgerPath);
+  expect(findProblems(site, content)).toEqual([]);
+  expect(content.records.filter(({ state }) => state === "unresolved")).toEqual([]);
   const prompts = readPrompts(site);
   const cut = site.sightings.filter(
     ({ end, leaveAfterMs }) => end === undefined && leaveAfterMs === undefined,
   );
   expect(cut.filter((call) => prompts.has(promptOf(call)))).toEqual([]);
-  expect(readSink(site.sinkPath)).toEqual(byId(books.records));
+  expect(readSink(site.sinkPath)).toEqual(byId(content.records));
   expect(server.errors()).toEqual([]);
 });
 
@@ -49,7 +49,7 @@ it.each([
     expect(await msOf(server.stop())).toBeLessThan(5_000);
     await Promise.all(calls);
 
-    const { records, balances } = await readBooks(site.ledgerPath);
+    const { records, balances } = await readLedgerFile(site.ledgerPath);
     expect(records.map(({ state, charge }) => [state, charge])).toEqual(
       calls.map(() => ["unresolved", onLost === "charge" ? "0.09" : "0"]),
     );
@@ -70,7 +70,7 @@ it("a client gets a complete response only if it is settled, even if onUsage is 
   await untilReceived(site, 4);
   expect(await server.stop()).toBe(0);
 
-  const { records } = await readBooks(site.ledgerPath);
+  const { records } = await readLedgerFile(site.ledgerPath);
   const settled = new Set(records.filter(({ state }) => state === "settled").map(({ id }) => id));
   for (const { id = "", end } of await Promise.all(calls)) {
     expect(settled.has(id)).toBe(end?.status === 200);

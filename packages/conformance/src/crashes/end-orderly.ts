@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Site } from "./open-site.ts";
-import { byId, readBooks, readSink } from "./read-books.ts";
+import { byId, readLedgerFile, readSink } from "./read-ledger-file.ts";
 import { recover } from "./recover.ts";
 
 /** Starts one more server and shuts it down, so that `onUsage` has got every record of the ledger. */
@@ -8,7 +8,7 @@ export async function endOrderly(site: Site, name: string): Promise<readonly str
   const server = await site.startServer();
   const problems = await recover(site, server, name);
   const exitCode = await server.stop();
-  const { records } = await readBooks(site.ledgerPath);
+  const { records } = await readLedgerFile(site.ledgerPath);
   const isDelivered = isDeepStrictEqual(readSink(site.sinkPath), byId(records));
   return [
     ...problems,

@@ -2,7 +2,7 @@ import type { LostPolicy, UsageRecord } from "@calotype/core/billing";
 import { fromUnits, toUnits } from "../ledger-suite/units.ts";
 import { modelOf, promptOf, type Sighting } from "./call-server.ts";
 import type { Site } from "./open-site.ts";
-import type { Books } from "./read-books.ts";
+import type { LedgerContent } from "./read-ledger-file.ts";
 import { CALLERS, PRICE } from "./server-plan.ts";
 
 /**
@@ -11,10 +11,10 @@ import { CALLERS, PRICE } from "./server-plan.ts";
 export type Evidence = Pick<Site, "emulator" | "sightings" | "onLost">;
 
 /** Returns the errors in the ledger. No request may be in progress. */
-export function findProblems(site: Evidence, books: Books): string[] {
+export function findProblems(site: Evidence, content: LedgerContent): string[] {
   const { sightings, onLost } = site;
   const prompts = readPrompts(site);
-  const byModel = Map.groupBy(books.records, ({ model }) => model);
+  const byModel = Map.groupBy(content.records, ({ model }) => model);
   const requests = sightings.flatMap((sighting) => {
     const [record, ...others] = byModel.get(modelOf(sighting)) ?? [];
     const facts = { sighting, record, isReceived: prompts.has(promptOf(sighting)), onLost };
@@ -22,11 +22,11 @@ export function findProblems(site: Evidence, books: Books): string[] {
     return problem === undefined ? [] : [`A request ${problem}: ${JSON.stringify(facts)}`];
   });
   const asked = new Set(sightings.map(modelOf));
-  const strangers = books.records.filter(({ model }) => !asked.has(model));
+  const strangers = content.records.filter(({ model }) => !asked.has(model));
   return [
     ...requests,
     ...strangers.map((record) => `Nobody asked for ${JSON.stringify(record)}`),
-    ...findWrongBalances(books),
+    ...findWrongBalances(content),
   ];
 }
 
@@ -55,7 +55,7 @@ function judge({ sighting: { id, end, n }, record, isReceived, onLost }: Facts):
   if (record === undefined) return isReceived ? "reached its provider and left no record" : undefined;
   if (id !== undefined && record.id !== id) return "has another id than its client was told";
   if (record.state === "unresolved") {
-    if (end !== undefined) return "was answered to its end and is unresolved";
+    if (end !== undefined) return "had a complete response and is unresolved";
     if (record.held !== priceOf(n)) return "held a wrong amount";
     return record.charge === (onLost === "charge" ? record.held : "0") ? undefined : "lost a wrong amount";
   }
@@ -71,7 +71,7 @@ function priceOf(images: number): string {
   return fromUnits(toUnits(PRICE) * BigInt(images));
 }
 
-function findWrongBalances({ records, balances }: Books): string[] {
+function findWrongBalances({ records, balances }: LedgerContent): string[] {
   return Object.entries(balances).flatMap(([caller, balance]) => {
     const charges = records.filter((record) => record.caller === caller).map(({ charge }) => toUnits(charge));
     const settled = charges.reduce((sum, charge) => sum + charge, 0n);

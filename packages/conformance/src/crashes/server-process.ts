@@ -17,9 +17,8 @@ import {
 } from "./server-plan.ts";
 
 /*
- * A server as in `docs/shutdown.md`. It reads its plan and prints its address. It ends on SIGTERM, or is
- * killed. After a request
- * to `/arm`, it counts the writes of the ledger until the planned kill, if there is one.
+ * A server as in `docs/shutdown.md`. It reads its plan and prints its address. It ends on SIGTERM, or is killed.
+ * After a request to `/arm`, it counts the writes of the ledger until the planned kill, if there is one.
  */
 const plan: ServerPlan = JSON.parse(await text(process.stdin));
 

@@ -1,6 +1,6 @@
 import { createGateway } from "@calotype/core";
 
-/* A process that asks a provider once, tells what came of it, and is done: nothing here ends it or closes the gateway. */
+/* Sends one request and prints the result. Nothing here ends the process or closes the gateway. */
 const [baseUrl = "", key = ""] = process.argv.slice(2);
 const gateway = createGateway({
   models: { m: { family: "seedream" } },

@@ -10,10 +10,9 @@ export const LIMITED = "limited";
 const PER_SECOND = 20;
 
 /**
- * Runs eight gateways with four channels, with one shared store or separate stores. One channel responds to
- * every call with a 500
- * for five minutes, which the client gets as a 502. One makes 120 images per minute and refuses further calls
- * with a 429.
+ * Runs eight gateways with four channels, with one shared store or separate stores. One channel responds to every
+ * call with a 500 for five minutes, which the client gets as a 502. One makes 120 images per minute and refuses
+ * further calls with a 429.
  */
 export async function runCooldowns(seed: number, isShared: boolean): Promise<Fleet> {
   const channel = { medianLatencyMs: 12_000 };

@@ -3,7 +3,7 @@ import { DOWN, LIMITED, runCooldowns } from "./cooldown-scenario.ts";
 import type { Fleet } from "./create-fleet.ts";
 import { digestRun } from "./digest-run.ts";
 import { CONCURRENT, IMAGES_PER_MINUTE, REQUESTS_PER_MINUTE, runLimits } from "./limits-scenario.ts";
-import { countAtOnce, countWindows, measureBooks, measureBudget, measureKeys } from "./measure-limits.ts";
+import { countAtOnce, countWindows, measureBudget, measureKeys, measureLedger } from "./measure-limits.ts";
 import { measureRecoveryMs, measureSpan } from "./measure-outage.ts";
 import { type Outage, RUN_MS, runOutage, TROUBLE_FROM_MS, TROUBLE_TO_MS } from "./outage-scenario.ts";
 
@@ -52,15 +52,15 @@ describe.each(SEEDS)("five gateways, one of which is killed, with seed %i", asyn
   });
 
   it("charge the delivered images, and hold nothing at the end", async () => {
-    const books = await measureBooks(run);
-    expect(books.made - books.madeForLost).toBe(books.delivered);
-    expect(books.charged).toBe(books.priceOfImages);
-    expect(books.settledBalances).toBe(books.charged);
+    const totals = await measureLedger(run);
+    expect(totals.made - totals.madeForLost).toBe(totals.delivered);
+    expect(totals.charged).toBe(totals.priceOfImages);
+    expect(totals.settledBalances).toBe(totals.charged);
     // A charge may be settled although the client did not get the response.
-    expect(books.chargedImages).toBeGreaterThanOrEqual(books.delivered);
-    expect(books.chargedImages).toBeLessThanOrEqual(books.made);
-    expect(books.held).toBe(0);
-    expect(books.unresolved).toBeGreaterThan(0);
+    expect(totals.chargedImages).toBeGreaterThanOrEqual(totals.delivered);
+    expect(totals.chargedImages).toBeLessThanOrEqual(totals.made);
+    expect(totals.held).toBe(0);
+    expect(totals.unresolved).toBeGreaterThan(0);
   });
 });
 

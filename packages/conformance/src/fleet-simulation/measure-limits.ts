@@ -70,7 +70,7 @@ export function measureBudget({ fleet }: LimitsRun, caller: string): { budget: n
 }
 
 /** The ledger after the last sweep. */
-export interface Books {
+export interface LedgerTotals {
   /** Images that the providers made. */
   readonly made: number;
   /** Images that were made for clients whose gateway died. */
@@ -86,7 +86,7 @@ export interface Books {
   readonly unresolved: number;
 }
 
-export async function measureBooks({ fleet, records }: LimitsRun): Promise<Books> {
+export async function measureLedger({ fleet, records }: LimitsRun): Promise<LedgerTotals> {
   const answered = (...statuses: number[]): Set<string> =>
     new Set(
       fleet.responses.filter(({ status }) => statuses.includes(status)).map(({ request }) => request.prompt),

@@ -7,7 +7,7 @@ import {
   REQUESTS_PER_MINUTE,
   runLimits,
 } from "./limits-scenario.ts";
-import { countAtOnce, countWindows, measureBooks, measureBudget, measureKeys } from "./measure-limits.ts";
+import { countAtOnce, countWindows, measureBudget, measureKeys, measureLedger } from "./measure-limits.ts";
 import { measureRecoveryMs, measureSpan, measureSpans, type Span } from "./measure-outage.ts";
 import { OUTAGES, RUN_MS, runOutage, TROUBLE_FROM_MS, TROUBLE_TO_MS } from "./outage-scenario.ts";
 import { percent, renderTable } from "./render-table.ts";
@@ -15,11 +15,11 @@ import { percent, renderTable } from "./render-table.ts";
 /** A table of limits, idempotency keys, budgets, and the ledger after the last sweep, by seed. */
 export async function renderLimits(seeds: readonly number[]): Promise<string> {
   const limits: Row[] = [];
-  const books: Row[] = [];
+  const totals: Row[] = [];
   for (const seed of seeds) {
     const run = await runLimits(seed);
     limits.push([seed, ...describeLimits(run)]);
-    books.push([seed, ...(await describeBooks(run))]);
+    totals.push([seed, ...(await describeLedger(run))]);
   }
   const [seed = 1] = seeds;
   limits.push(["a store each", ...describeLimits(await runLimits(seed, false))]);
@@ -29,7 +29,7 @@ export async function renderLimits(seeds: readonly number[]): Promise<string> {
       ["limit", REQUESTS_PER_MINUTE, IMAGES_PER_MINUTE, CONCURRENT, 1, "8.00"],
       ...limits,
     ]),
-    renderTable("Books after the last sweep", [
+    renderTable("Ledger after the last sweep", [
       [
         "seed",
         "made",
@@ -41,7 +41,7 @@ export async function renderLimits(seeds: readonly number[]): Promise<string> {
         "unresolved",
         "digest",
       ],
-      ...books,
+      ...totals,
     ]),
   ].join("\n");
 }
@@ -58,11 +58,11 @@ function describeLimits(run: LimitsRun): Row {
   ];
 }
 
-async function describeBooks(run: LimitsRun): Promise<Row> {
-  const books = await measureBooks(run);
-  const money = [books.charged, books.priceOfImages, books.held].map(toDecimal);
+async function describeLedger(run: LimitsRun): Promise<Row> {
+  const totals = await measureLedger(run);
+  const money = [totals.charged, totals.priceOfImages, totals.held].map(toDecimal);
   const digest = digestRun(run.fleet).slice(0, 12);
-  return [books.made, books.madeForLost, books.delivered, ...money, books.unresolved, digest];
+  return [totals.made, totals.madeForLost, totals.delivered, ...money, totals.unresolved, digest];
 }
 
 const toDecimal = (cents: number): string => (cents / 100).toFixed(2);

@@ -22,7 +22,7 @@ const BALANCERS = HAS_NGINX ? ["", "none"] : ["none"];
 await describeWithServices([REDIS_SERVER, POSTGRES_PROGRAMS], (redisServer, postgresPrograms) => {
   const providers = useProviders();
   const running: RunningExample[] = [];
-  /** Where the script puts its files. */
+  /** The folder of the script's files. */
   let folder = "";
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), "calotype-example-"));
@@ -34,7 +34,7 @@ await describeWithServices([REDIS_SERVER, POSTGRES_PROGRAMS], (redisServer, post
   });
 
   describe.each(BALANCERS)("examples/fleet with NGINX_PROGRAM=%j", (nginx) => {
-    it("serves by both gateways, keeps limits and keys together, and ends with its records and nothing left", {
+    it("serves from both gateways, which share limits and keys, and ends without losing records or leaving files", {
       timeout: 60_000,
     }, async () => {
       const example = await startExample(SCRIPT, {
@@ -58,7 +58,7 @@ await describeWithServices([REDIS_SERVER, POSTGRES_PROGRAMS], (redisServer, post
       expect(gateways).toHaveLength(2);
       expect(lines.join("\n")).toContain(nginx === "none" ? "round-robin.ts" : "nginx");
 
-      // Whichever of them had it, both know it.
+      // Both gateways return the stored response, whichever of them ran the request.
       const responses = await Promise.all(
         gateways.map((url) => {
           const own = new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 });
@@ -76,7 +76,7 @@ await describeWithServices([REDIS_SERVER, POSTGRES_PROGRAMS], (redisServer, post
       expect(new Set(limits)).toEqual(new Set(["597", "598"]));
       expect((await fetch(new URL("/readyz", baseUrl))).status).toBe(200);
 
-      // One is told to end under load. nginx without a word of it may lose a connection that waits to be taken.
+      // One gateway is ended under load. nginx may lose a connection that is not accepted yet.
       const [, pid] = /gateway 1 .*process (\d+)/.exec(lines.join("\n")) ?? [];
       const load = callInTurns(baseUrl, apiKey);
       await sleep(300);
@@ -84,7 +84,7 @@ await describeWithServices([REDIS_SERVER, POSTGRES_PROGRAMS], (redisServer, post
       const statuses = await load;
       const served = statuses["200"] ?? 0;
       expect({ statuses, isServed: served >= 238 }).toEqual({ statuses, isServed: true });
-      // What was not responded to did not run; three ran before.
+      // Requests without a response did not run. Three requests ran before.
       await vi.waitFor(() => expect(countRecords(lines)).toBe(3 + served), 5_000);
       const isThere = (): Promise<boolean> => fetch(`${gateways[0]}/healthz`).then(Boolean, () => false);
       await vi.waitFor(async () => expect(await isThere()).toBe(false), 5_000);
@@ -96,7 +96,7 @@ await describeWithServices([REDIS_SERVER, POSTGRES_PROGRAMS], (redisServer, post
     });
   });
 
-  it("says in one line what it cannot start, and ends what it started", { timeout: 30_000 }, async () => {
+  it("prints one line if a part does not start, and ends the other parts", { timeout: 30_000 }, async () => {
     const starts = startExample(SCRIPT, {
       TMPDIR: folder,
       REDIS_SERVER: redisServer,
@@ -122,7 +122,10 @@ function countRecords(lines: readonly string[]): number {
   return lines.filter((line) => line.startsWith("{")).length;
 }
 
-/** Eight clients with thirty requests each, one after another over connections that are kept; tells the statuses. */
+/**
+ * Eight clients that each send thirty requests one after another over kept-alive connections. Returns how often each
+ * status occurred.
+ */
 async function callInTurns(baseUrl: string, apiKey: string): Promise<Readonly<Record<string, number>>> {
   const agent = new Agent({ keepAlive: true });
   const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };

@@ -19,16 +19,14 @@ import {
 } from "./gateway-plan.ts";
 
 /*
- * One gateway of a fleet as in `docs/shutdown.md`. It reads its plan and prints its address. It ends on
- * SIGTERM, or is killed. It
- * sweeps with its first request, and after that only at a request to `/sweep`. `/test` makes an image with
- * the first channel of
- * the model that has two.
+ * One gateway of a fleet as in `docs/shutdown.md`. It reads its plan and prints its address. It ends on SIGTERM, or
+ * is killed. It sweeps with its first request, and after that only at a request to `/sweep`. `/test` makes an image
+ * with the first channel of the model that has two.
  */
 const plan: GatewayPlan = JSON.parse(await text(process.stdin));
 
 const client = new Redis(plan.redisUrl);
-client.on("error", () => undefined); // the store tells it
+client.on("error", () => undefined); // the store reports it
 const pool = new Pool({ connectionString: plan.postgresUrl, max: 8, connectionTimeoutMillis: 2_000 });
 const { schema, leaseSeconds } = plan;
 const ledger = createPostgresLedger({ pool, schema, leaseSeconds });
@@ -60,7 +58,7 @@ const logger = {
 const MAINTENANCE_MS = 10_000;
 
 let sweep = (): void => {
-  throw new Error("It sweeps from its first request on.");
+  throw new Error("The sweep starts with the first request.");
 };
 const gateway = createGateway(
   {

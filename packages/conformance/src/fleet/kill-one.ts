@@ -30,9 +30,8 @@ export async function killOne(fleet: Fleet, name: string, random: () => number):
 const PATIENCE_MS = 10_000;
 
 /**
- * Lets one gateway sweep, and waits until nothing is held or the time limit has passed. Before that, all
- * requests must have
- * ended, and the leases of killed gateways must have expired.
+ * Lets one gateway sweep, and waits until nothing is held or the time limit has passed. Before that, all requests
+ * must have ended, and the leases of killed gateways must have expired.
  */
 export async function sweepOnce({ servers, ledger }: Fleet, place: number): Promise<void> {
   await fetch(`${servers[place]?.url}/sweep`);

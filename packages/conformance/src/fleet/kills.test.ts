@@ -21,7 +21,7 @@ const ADMISSION_LEASE_SECONDS = 2;
 
 await describeWithServices([REDIS, POSTGRES], (redisUrl, postgresUrl) => {
   it.each(["release", "charge"] as const)(
-    `a gateway that is killed among others (onLost: %s, seed ${SEED}): what ended is charged once, the rest is unresolved, and one sweep ends its holds`,
+    `a gateway that is killed among others (onLost: %s, seed ${SEED}): complete requests are charged once, the others are unresolved, and one sweep ends their holds`,
     { timeout: 60_000 },
     async (onLost) => {
       const random = createRandom(SEED + onLost.length);
@@ -36,10 +36,10 @@ await describeWithServices([REDIS, POSTGRES], (redisUrl, postgresUrl) => {
       await sleep(LEASE_SECONDS * 1_000 + 100);
       await sweepOnce(fleet, (newest + 1) % PROCESSES);
 
-      const books = await fleet.readBooks();
-      const problems = [...overdrawn, ...findProblems(fleet, books), ...findDoubled(fleet)];
-      const lost = books.records.filter(({ state }) => state === "unresolved").length;
-      const counted = { ...tallySightings(fleet.sightings), records: books.records.length, lost };
+      const content = await fleet.readLedger();
+      const problems = [...overdrawn, ...findProblems(fleet, content), ...findDoubled(fleet)];
+      const lost = content.records.filter(({ state }) => state === "unresolved").length;
+      const counted = { ...tallySightings(fleet.sightings), records: content.records.length, lost };
       expect({ counted, problems }).toEqual({ counted, problems: [] });
       // Requests were in progress when the gateways were killed.
       expect({ counted, isSomethingLost: lost > 0 }).toEqual({ counted, isSomethingLost: true });
@@ -74,7 +74,7 @@ await describeWithServices([REDIS, POSTGRES], (redisUrl, postgresUrl) => {
     expect(await again).toMatchObject({ status: 200 });
   });
 
-  it("slots of a killed gateway are free after its lease, and slots of a living gateway stay taken", {
+  it("slots of a killed gateway are free after its lease, and slots of a running gateway stay taken", {
     timeout: 40_000,
   }, async () => {
     const fleet = await openBriefFleet({ redisUrl, postgresUrl });

@@ -6,29 +6,29 @@ import { Redis } from "ioredis";
 import { Pool } from "pg";
 import type { Sighting } from "../crashes/call-server.ts";
 import type { Evidence } from "../crashes/find-problems.ts";
-import type { Books } from "../crashes/read-books.ts";
+import type { LedgerContent } from "../crashes/read-ledger-file.ts";
 import { readRecords } from "../ledger-suite/read-ledger.ts";
 import { createPrefix, removeKeys } from "../support/redis-keys.ts";
 import { type NextServer, type ServerProcess, spawnServer } from "../support/spawn-server.ts";
 import { type GatedProvider, startGatedProvider } from "./gated-provider.ts";
 import { FLEET_CALLERS, type GatewayPlan } from "./gateway-plan.ts";
 
-/** Gateways in processes of their own that share a Redis, a PostgreSQL and the providers. */
+/** Gateways in separate processes that share a Redis, a PostgreSQL and the providers. */
 export interface Fleet extends Evidence {
-  /** In their places, which take turns; a gateway may be put in the place of another. */
+  /** The gateways. Requests go to them in turn. A gateway can be replaced by another one. */
   readonly servers: ServerProcess[];
   readonly emulator: Emulator;
   readonly gated: GatedProvider;
-  /** Somebody else's, in the same books. */
+  /** The ledger of another process on the same schema. */
   readonly ledger: PostgresLedger;
   readonly sightings: Sighting[];
-  /** The address of the gateway whose turn it is. */
+  /** Returns the address of the next gateway in turn. */
   readonly nextUrl: () => string;
-  /** A process that can be told to be one more gateway, {@link Fleet.plan}. */
+  /** Starts a process that becomes one more gateway when it gets {@link Fleet.plan}. */
   readonly prepare: () => NextServer<GatewayPlan>;
   readonly plan: GatewayPlan;
-  readonly readBooks: () => Promise<Books>;
-  /** Ends it all and removes what it wrote. */
+  readonly readLedger: () => Promise<LedgerContent>;
+  /** Ends all processes and removes their data. */
   readonly close: () => Promise<void>;
 }
 
@@ -84,7 +84,7 @@ export async function openFleet(count: number, place: Place, changes: Changes = 
       sightings: [],
       onLost: plan.onLost,
       nextUrl: () => servers[turn++ % servers.length]?.url ?? "",
-      readBooks: () => readBooks(ledger),
+      readLedger: () => readLedger(ledger),
     };
   } catch (error) {
     await close();
@@ -92,7 +92,7 @@ export async function openFleet(count: number, place: Place, changes: Changes = 
   }
 }
 
-async function readBooks(ledger: PostgresLedger): Promise<Books> {
+async function readLedger(ledger: PostgresLedger): Promise<LedgerContent> {
   const records: readonly UsageRecord[] = await readRecords(ledger);
   const callers = Object.keys(FLEET_CALLERS);
   const balances = await Promise.all(callers.map(async (id) => [id, await ledger.balance(id)] as const));

@@ -14,7 +14,7 @@ export interface Account {
 }
 
 export async function readAccount(fleet: Fleet, caller: FleetCaller): Promise<Account> {
-  const { records, balances } = await fleet.readBooks();
+  const { records, balances } = await fleet.readLedger();
   const own = records.filter((record) => record.caller === caller);
   const charges = own.reduce((sum, { charge }) => sum + toUnits(charge), 0n);
   const balance = balances[caller];

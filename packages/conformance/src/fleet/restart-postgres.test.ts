@@ -31,10 +31,10 @@ await describeWithServices([REDIS, POSTGRES_PROGRAMS], (redisUrl, programs) => {
     // The ledger now accepts the late writes.
     expect(await Promise.all(fleet.servers.map((server) => server.stop()))).toEqual([0, 0, 0, 0]);
 
-    const books = await fleet.readBooks();
+    const content = await fleet.readLedger();
     const counted = tallySightings(fleet.sightings);
-    expect({ counted, problems: findProblems(fleet, books) }).toEqual({ counted, problems: [] });
-    expect(books.records.filter(({ state }) => state === "unresolved")).toEqual([]);
+    expect({ counted, problems: findProblems(fleet, content) }).toEqual({ counted, problems: [] });
+    expect(content.records.filter(({ state }) => state === "unresolved")).toEqual([]);
     // Some requests were refused during the outage, others were served before and after it.
     expect(counted).toMatchObject({ "200": expect.any(Number), "503": expect.any(Number) });
   });

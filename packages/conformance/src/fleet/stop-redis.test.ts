@@ -67,7 +67,7 @@ await describeWithServices([REDIS_SERVER, POSTGRES], (program, postgresUrl) => {
 
   describe("Redis is stopped under load and started again", () => {
     it.each(["closed", "open"] as const)(
-      "%s: nothing hangs, what is refused is told so, the books balance, and all recovers by itself",
+      "%s: no request hangs, refused requests get an error, balances are right, and everything recovers automatically",
       { timeout: 40_000 },
       async (whenAway) => {
         const opened = await open(whenAway);
@@ -81,7 +81,7 @@ await describeWithServices([REDIS_SERVER, POSTGRES], (program, postgresUrl) => {
         expect({ kinds, isRefused: refused > 0 }).toEqual({ kinds, isRefused: whenAway === "closed" });
         const refusals = timed.map(({ response }) => response).filter(({ status }) => status === 503);
         expect(new Set(refusals.map(({ headers }) => headers["retry-after"])).size).toBe(refused > 0 ? 1 : 0);
-        const { records, balances } = await fleet.readBooks();
+        const { records, balances } = await fleet.readLedger();
         const places = records.filter(({ caller }) => caller === "by-places");
         expect({ kinds, records: places.length }).toEqual({ kinds, records: served });
         expect(Object.values(balances).map(({ held }) => held)).toEqual(

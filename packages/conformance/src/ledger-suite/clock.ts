@@ -1,10 +1,10 @@
-/** A clock that only a test moves. */
+/** A clock that only the test moves. */
 export interface Clock {
   readonly now: () => number;
   advance(milliseconds: number): void;
 }
 
-/** When the clock of every test begins. */
+/** The start of the clock in every test. */
 export const START = Date.parse("2026-01-31T12:00:00.000Z");
 
 export function createClock(): Clock {
@@ -17,5 +17,5 @@ export function createClock(): Clock {
   };
 }
 
-/** The ISO 8601 text of a time so many milliseconds after the start. */
+/** The time this number of milliseconds after the start, in ISO 8601. */
 export const timeAfterStart = (milliseconds: number): string => new Date(START + milliseconds).toISOString();

@@ -2,12 +2,12 @@ import { describe, expect, it } from "vitest";
 import { holdOf, recordOf } from "./entries.js";
 import { type OpenLedger, useLedger } from "./open-ledger.js";
 
-/** Sums of money are exact, and plain decimals. */
+/** Sums of money are exact plain decimals. */
 export function describeBalances(open: OpenLedger): void {
   describe("a balance", () => {
     const bench = useLedger(open);
 
-    it("of a caller that was never seen is zero", async () => {
+    it("of an unknown caller is zero", async () => {
       expect(await bench().ledger.balance("nobody")).toEqual({ settled: "0", held: "0" });
     });
 
@@ -31,7 +31,7 @@ export function describeBalances(open: OpenLedger): void {
       expect(await ledger.totals("caller")).toMatchObject([{ key: "me", charge: sum }]);
     });
 
-    it("is back at zero when every hold has ended", async () => {
+    it("is zero again when every hold has ended", async () => {
       const { ledger } = bench();
       const amounts = ["0.1", "0.2", "0.3", `0.${"7".repeat(30)}`];
       for (const [at, amount] of amounts.entries()) await ledger.hold(holdOf({ id: `req_${at}`, amount }));
@@ -40,7 +40,7 @@ export function describeBalances(open: OpenLedger): void {
       expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0" });
     });
 
-    it("counts what is held and charged without billing as 0", async () => {
+    it("counts holds and charges without billing as 0", async () => {
       const { ledger } = bench();
       await ledger.hold(holdOf({ id: "req_1", amount: null }));
       await ledger.settle(recordOf({ id: "req_2", charge: null }));

@@ -4,7 +4,7 @@ import { type OpenLedger, useLedger } from "./open-ledger.js";
 
 const TINY = `0.${"0".repeat(29)}1`;
 
-/** A caller never holds more than its budget, to the last place. */
+/** A caller never exceeds its budget, exact to the last decimal place. */
 export function describeBudgets(open: OpenLedger): void {
   describe("a budget", () => {
     const bench = useLedger(open);
@@ -15,7 +15,7 @@ export function describeBudgets(open: OpenLedger): void {
       ["however small the place", "0.3", "0.2", "0.5", `0.${"9".repeat(30)}`, false],
       ["floats would say otherwise: 0.1 + 0.2 is 0.3", "0.1", "0.1", "0.1", "0.3", true],
       [
-        "floats would say otherwise: 2^53 + 1 is more than 2^53",
+        "floats would be wrong: 2^53 + 1 is more than 2^53",
         "9007199254740992",
         "0",
         "1",
@@ -71,7 +71,7 @@ export function describeBudgets(open: OpenLedger): void {
       expect(await ledger.sweep({ onLost: "charge", own: true })).toHaveLength(1);
     });
 
-    it("is asked anew: what was refused is held once there is room", async () => {
+    it("is checked again: a refused hold succeeds when there is room", async () => {
       const { ledger } = bench();
       await ledger.hold(holdOf({ id: "req_1", amount: "0.6", budget: "1" }));
       await ledger.hold(holdOf({ id: "req_2", amount: "0.6", budget: "1" }));
@@ -81,7 +81,7 @@ export function describeBudgets(open: OpenLedger): void {
       expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0.6" });
     });
 
-    it("is each caller's own", async () => {
+    it("is separate for each caller", async () => {
       const { ledger } = bench();
       await ledger.hold(holdOf({ id: "req_1", caller: "me", amount: "1", budget: "1" }));
 
@@ -91,7 +91,7 @@ export function describeBudgets(open: OpenLedger): void {
       expect(await ledger.balance("other")).toEqual({ settled: "0", held: "1" });
     });
 
-    it("has room again for what a charge took less than its hold", async () => {
+    it("has room again for the difference between a hold and its smaller charge", async () => {
       const { ledger } = bench();
       await ledger.hold(holdOf({ id: "req_1", amount: "1", budget: "1" }));
       await ledger.settle(recordOf({ id: "req_1", charge: "0.4" }));
@@ -102,7 +102,7 @@ export function describeBudgets(open: OpenLedger): void {
       });
     });
 
-    it("is never overdrawn by a thousand holds at once", async () => {
+    it("is never overdrawn by a thousand parallel holds", async () => {
       const { ledger } = bench();
       const results = await Promise.all(
         Array.from(

@@ -7,7 +7,7 @@ import { readRecords } from "./read-ledger.js";
 const STEPS = ["hold", "settle", "release"] as const;
 type Step = (typeof STEPS)[number];
 
-/** Every sequence of one, two and three steps of which not one settles, and what it comes to. */
+/** Every sequence of one, two and three steps without a settlement, and its result. */
 const UNSETTLED: Readonly<Record<string, "held" | "nothing">> = {
   hold: "held",
   release: "nothing",
@@ -41,12 +41,12 @@ const BALANCES = {
   settled: { settled: "0.3", held: "0" },
 };
 
-/** A hold ends once, whatever happens, and a record that was settled is never lost. */
+/** A hold always ends once, and a settled record is never lost. */
 export function describeEndings(open: OpenLedger): void {
   describe("a request that is held, settled and released", () => {
     const bench = useLedger(open);
 
-    it.each(SEQUENCES)("$name: comes to $end", async ({ sequence, end }) => {
+    it.each(SEQUENCES)("$name: ends as $end", async ({ sequence, end }) => {
       const { ledger } = bench();
       const take: Record<Step, () => Promise<unknown>> = {
         hold: async () => expect(await ledger.hold(holdOf({ id: "req_1" }))).toEqual({ ok: true }),
@@ -98,7 +98,7 @@ export function describeEndings(open: OpenLedger): void {
       expect(await ledger.balance("other")).toEqual({ settled: "0", held: "0" });
     });
 
-    it("is known: a second hold is ok whatever the budget, open or settled", async () => {
+    it("is known: a second hold is ok with any budget, while the first is open or settled", async () => {
       const { ledger } = bench();
       await ledger.hold(holdOf({ id: "req_1" }));
       expect(await ledger.hold(holdOf({ id: "req_1", budget: "0" }))).toEqual({ ok: true });
@@ -108,7 +108,7 @@ export function describeEndings(open: OpenLedger): void {
       expect(await ledger.balance("me")).toEqual({ settled: "0.3", held: "0" });
     });
 
-    it("is settled once where it is settled many times at once", async () => {
+    it("is settled once if it is settled many times in parallel", async () => {
       const { ledger } = bench();
       await ledger.hold(holdOf({ id: "req_1" }));
       await Promise.all(
@@ -119,7 +119,7 @@ export function describeEndings(open: OpenLedger): void {
       expect(await readRecords(ledger)).toHaveLength(1);
     });
 
-    it("ends in one way where it is settled and released at once", async () => {
+    it("ends in one way if it is settled and released in parallel", async () => {
       const { ledger } = bench();
       await ledger.hold(holdOf({ id: "req_1" }));
       await Promise.all([ledger.release("req_1"), ledger.settle(recordOf({ id: "req_1" }))]);
@@ -127,7 +127,7 @@ export function describeEndings(open: OpenLedger): void {
       expect(await ledger.balance("me")).toEqual({ settled: "0.3", held: "0" });
     });
 
-    it("keeps a record with the fewest fields as it is", async () => {
+    it("stores a record with the fewest fields unchanged", async () => {
       const { ledger } = bench();
       const record = plainRecordOf({ id: "req_1", charge: null });
       await ledger.settle(record);
@@ -135,7 +135,7 @@ export function describeEndings(open: OpenLedger): void {
       expect(await readRecords(ledger)).toStrictEqual([record]);
     });
 
-    it("keeps a record with every field as it is", async () => {
+    it("stores a record with every field unchanged", async () => {
       const { ledger } = bench();
       const record = recordOf({
         id: "req_1",
@@ -153,7 +153,7 @@ export function describeEndings(open: OpenLedger): void {
       expect(await readRecords(ledger)).toStrictEqual([record]);
     });
 
-    it("is kept as it was settled, whatever becomes of the object", async () => {
+    it("is stored as it was settled, even if the object changes afterwards", async () => {
       const { ledger } = bench();
       const usage = { generated_images: 1 };
       const reportedUsage = { generated_images: 1 };

@@ -4,11 +4,11 @@ import { exportRecords } from "@calotype/core/billing";
 import { describe, expect, it } from "vitest";
 import { timeAfterStart } from "./clock.js";
 import { holdOf, plainRecordOf, recordOf } from "./entries.js";
-import { HOSTILE_TEXTS } from "./hostile-texts.js";
+import { HOSTILE_STRINGS } from "./hostile-strings.js";
 import { type OpenLedger, useLedger } from "./open-ledger.js";
 import { readRecords } from "./read-ledger.js";
 
-/** The books leave the ledger as JSON lines, whole. */
+/** An export contains all records as lines of JSON. */
 export function describeExports(open: OpenLedger): void {
   describe("an export", () => {
     const bench = useLedger(open);
@@ -17,9 +17,9 @@ export function describeExports(open: OpenLedger): void {
       expect(await Readable.from(exportRecords(bench().ledger)).toArray()).toEqual([]);
     });
 
-    it("holds each record on a line of its own, as it is", async () => {
+    it("contains each record unchanged on its own line", async () => {
       const { ledger } = bench();
-      for (const [at, text] of Object.values(HOSTILE_TEXTS).entries()) {
+      for (const [at, text] of Object.values(HOSTILE_STRINGS).entries()) {
         await ledger.settle(recordOf({ id: text, caller: text, model: text, time: timeAfterStart(at) }));
       }
       await ledger.settle(plainRecordOf({ id: "plain", charge: null }));
@@ -35,7 +35,7 @@ export function describeExports(open: OpenLedger): void {
       expect(parsed).toStrictEqual(await readRecords(ledger));
     });
 
-    it("holds what its filter means", async () => {
+    it("contains the records that match its filter", async () => {
       const { ledger } = bench();
       await ledger.settle(recordOf({ id: "req_1", caller: "me" }));
       await ledger.settle(recordOf({ id: "req_2", caller: "other" }));

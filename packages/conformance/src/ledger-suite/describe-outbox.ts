@@ -17,7 +17,7 @@ export function describeOutbox(open: OpenLedger): void {
       }
     }
 
-    it("are none where nothing was settled", async () => {
+    it("do not exist if nothing was settled", async () => {
       const { ledger } = bench();
       await ledger.hold(holdOf({ id: "req_1" }));
       await ledger.hold(holdOf({ id: "req_2" }));
@@ -26,7 +26,7 @@ export function describeOutbox(open: OpenLedger): void {
       expect(await ledger.takeUndelivered(10, LEASE_MS)).toEqual([]);
     });
 
-    it("are what was settled and what was swept, as they stand in the books", async () => {
+    it("are the settled and the swept records, as they are stored", async () => {
       const { ledger } = bench();
       await ledger.settle(recordOf({ id: "req_1" }));
       await ledger.hold(holdOf({ id: "req_2", time: timeAfterStart(1) }));
@@ -38,7 +38,7 @@ export function describeOutbox(open: OpenLedger): void {
       ]);
     });
 
-    it("are given out the oldest first, at most as many as asked for", async () => {
+    it("are returned oldest first, up to the requested number", async () => {
       await settleThree();
       const { ledger } = bench();
 
@@ -46,7 +46,7 @@ export function describeOutbox(open: OpenLedger): void {
       expect(idsOf(await ledger.takeUndelivered(2, LEASE_MS))).toEqual(["req_3"]);
     });
 
-    it("are the older the earlier they were entered, whenever their requests came in", async () => {
+    it("are ordered by the time at which they were stored, not by the time of their requests", async () => {
       const { ledger } = bench();
       for (const at of [2, 3, 1]) {
         await ledger.settle(recordOf({ id: `req_${at}`, time: timeAfterStart(at) }));
@@ -55,7 +55,7 @@ export function describeOutbox(open: OpenLedger): void {
       expect(idsOf(await ledger.takeUndelivered(10, LEASE_MS))).toEqual(["req_2", "req_3", "req_1"]);
     });
 
-    it("are given to nobody else while they are leased, and again after it", async () => {
+    it("are not returned to others while they are leased, and again after the lease", async () => {
       await settleThree();
       const { ledger, clock } = bench();
       await ledger.takeUndelivered(10, LEASE_MS);
@@ -67,7 +67,7 @@ export function describeOutbox(open: OpenLedger): void {
       expect(await ledger.takeUndelivered(10, LEASE_MS)).toEqual([]);
     });
 
-    it("go before younger ones when their lease has ended", async () => {
+    it("come before newer ones when their lease has ended", async () => {
       const { ledger, clock } = bench();
       await ledger.settle(recordOf({ id: "req_1", time: timeAfterStart(1) }));
       await ledger.takeUndelivered(10, LEASE_MS);
@@ -77,7 +77,7 @@ export function describeOutbox(open: OpenLedger): void {
       expect(idsOf(await ledger.takeUndelivered(10, LEASE_MS))).toEqual(["req_1", "req_2"]);
     });
 
-    it("have leases of their own, which end in any order", async () => {
+    it("have separate leases, which end in any order", async () => {
       await settleThree();
       const { ledger, clock } = bench();
       await ledger.takeUndelivered(1, 3_000);
@@ -92,7 +92,7 @@ export function describeOutbox(open: OpenLedger): void {
       expect(idsOf(await peekUndelivered(ledger))).toEqual(["req_1", "req_2", "req_3"]);
     });
 
-    it("are not given out again once they are marked", async () => {
+    it("are not returned again after they were marked", async () => {
       await settleThree();
       const { ledger, clock } = bench();
       const taken = await ledger.takeUndelivered(2, LEASE_MS);
@@ -113,7 +113,7 @@ export function describeOutbox(open: OpenLedger): void {
       expect(await peekUndelivered(ledger)).toEqual([]);
     });
 
-    it("may be marked though nobody has them", async () => {
+    it("may be marked without a lease", async () => {
       await settleThree();
       const { ledger, clock } = bench();
       await ledger.markDelivered([recordOf({ id: "req_2" })]);
@@ -126,7 +126,7 @@ export function describeOutbox(open: OpenLedger): void {
       expect(await peekUndelivered(ledger)).toEqual([]);
     });
 
-    it("are not changed by marks of nothing and of records that are not known", async () => {
+    it("are not changed by marking nothing or unknown records", async () => {
       const { ledger } = bench();
       await ledger.settle(recordOf({ id: "req_1" }));
       await ledger.markDelivered([]);
@@ -136,7 +136,7 @@ export function describeOutbox(open: OpenLedger): void {
       expect(await ledger.totals("caller")).toMatchObject([{ key: "me", requests: 1 }]);
     });
 
-    it("stay in the books when they are delivered, and are not settled again", async () => {
+    it("stay stored when they are delivered, and are not settled again", async () => {
       const { ledger } = bench();
       await ledger.settle(recordOf({ id: "req_1" }));
       await ledger.markDelivered(await ledger.takeUndelivered(10, LEASE_MS));
@@ -146,7 +146,7 @@ export function describeOutbox(open: OpenLedger): void {
       expect(await ledger.totals("caller")).toMatchObject([{ key: "me", requests: 1 }]);
     });
 
-    it("are each given to one of those who take at the same time", async () => {
+    it("are each returned to one of several parallel calls", async () => {
       const { ledger } = bench();
       const ids = Array.from({ length: 40 }, (_, at) => `req_${at}`);
       for (const id of ids) await ledger.settle(recordOf({ id }));
@@ -158,14 +158,14 @@ export function describeOutbox(open: OpenLedger): void {
     });
   });
 
-  describe("a record that takes the place of an unresolved one", () => {
+  describe("a record that replaces an unresolved one", () => {
     const bench = useLedger(open);
 
     it.each<[string, "waits" | "is leased" | "was delivered"]>([
       ["while that one waits", "waits"],
       ["while that one is leased", "is leased"],
       ["after that one was delivered", "was delivered"],
-    ])("is delivered anew, at once, %s", async (_when, before) => {
+    ])("is delivered again, at once, %s", async (_when, before) => {
       const { ledger, clock } = bench();
       await ledger.hold(holdOf({ id: "req_1" }));
       const swept = await ledger.sweep({ onLost: "charge", own: true });
@@ -203,7 +203,7 @@ export function describeOutbox(open: OpenLedger): void {
       expect(await peekUndelivered(ledger)).toStrictEqual([recordOf({ id: "req_1" })]);
     });
 
-    it("is not marked by a mark of the older version", async () => {
+    it("is not marked by marking its older version", async () => {
       const { ledger, clock } = bench();
       await ledger.hold(holdOf({ id: "req_1" }));
       await ledger.sweep({ onLost: "charge", own: true });

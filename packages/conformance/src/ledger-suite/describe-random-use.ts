@@ -8,7 +8,7 @@ import { ReferenceLedger } from "./reference-ledger.js";
 
 const SEQUENCES = fc.array(randomStep, { minLength: 1, maxLength: 40, size: "max" });
 
-/** Whatever happens to it, in whatever order, a ledger says what the reference says. */
+/** For any steps in any order, a ledger gives the same results as the reference. */
 export function describeRandomUse(open: OpenLedger, runs: number): void {
   describe("a ledger in random use", () => {
     it(`agrees with the reference after each step of ${runs} random sequences`, async () => {

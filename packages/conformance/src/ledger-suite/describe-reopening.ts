@@ -5,15 +5,15 @@ import { HOLD_MS, holdOf, recordOf, unresolvedOf } from "./entries.js";
 import { type OpenLedger, useLedger } from "./open-ledger.js";
 import { idsOf, peekUndelivered, readRecords } from "./read-ledger.js";
 
-/** What a durable ledger knows outlives its process. */
+/** The data of a persistent ledger survives its process. */
 export function describeReopening(open: OpenLedger): void {
-  describe("a ledger that is closed and opened anew", () => {
+  describe("a ledger that is closed and opened again", () => {
     const bench = useLedger(open);
 
     function reopen(): Promise<Ledger> {
-      const { reopen: openAnew } = bench();
-      if (openAnew === undefined) throw new TypeError("A ledger that is durable needs reopen.");
-      return openAnew();
+      const { reopen: openAgain } = bench();
+      if (openAgain === undefined) throw new TypeError("A persistent ledger needs reopen.");
+      return openAgain();
     }
 
     it("knows its records, balances and totals", async () => {
@@ -33,7 +33,7 @@ export function describeReopening(open: OpenLedger): void {
       ]);
     });
 
-    it("knows what was delivered and what was not", async () => {
+    it("knows which records were delivered", async () => {
       const { ledger } = bench();
       await ledger.settle(recordOf({ id: "req_1" }));
       await ledger.markDelivered(await ledger.takeUndelivered(1, 1_000));
@@ -42,7 +42,7 @@ export function describeReopening(open: OpenLedger): void {
       expect(idsOf(await peekUndelivered(await reopen()))).toEqual(["req_2"]);
     });
 
-    it("keeps to the budgets: what was spent and set aside still counts", async () => {
+    it("still counts charges and holds for the budgets", async () => {
       const { ledger } = bench();
       await ledger.settle(recordOf({ id: "req_1", charge: "0.4" }));
       await ledger.hold(holdOf({ id: "req_2", amount: "0.5", budget: "1" }));
@@ -55,7 +55,7 @@ export function describeReopening(open: OpenLedger): void {
       expect(await anew.hold(holdOf({ id: "req_3", amount: "0.1", budget: "1" }))).toEqual({ ok: true });
     });
 
-    it("ends a hold that it finds, once", async () => {
+    it("ends an earlier hold once", async () => {
       const { ledger } = bench();
       await ledger.hold(holdOf({ id: "req_1" }));
       await ledger.hold(holdOf({ id: "req_2" }));
@@ -68,7 +68,7 @@ export function describeReopening(open: OpenLedger): void {
       expect(await readRecords(anew)).toEqual([recordOf({ id: "req_1" })]);
     });
 
-    it("sweeps the holds that it finds when they have expired", async () => {
+    it("sweeps earlier holds when they have expired", async () => {
       const { ledger, clock } = bench();
       await ledger.hold(holdOf({ id: "req_1" }));
       const anew = await reopen();
@@ -78,7 +78,7 @@ export function describeReopening(open: OpenLedger): void {
       expect(await anew.balance("me")).toEqual({ settled: "0.5", held: "0" });
     });
 
-    it("settles late what was swept before", async () => {
+    it("settles a request late that was swept before", async () => {
       const { ledger } = bench();
       await ledger.hold(holdOf({ id: "req_1" }));
       await ledger.markDelivered(await ledger.sweep({ onLost: "charge", own: true }));
@@ -89,7 +89,7 @@ export function describeReopening(open: OpenLedger): void {
       expect(idsOf(await peekUndelivered(anew))).toEqual(["req_1"]);
     });
 
-    it("may be opened anew many times", async () => {
+    it("may be opened again many times", async () => {
       await bench().ledger.settle(recordOf({ id: "req_1" }));
       await reopen();
       await reopen();

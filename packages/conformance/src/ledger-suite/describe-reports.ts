@@ -18,11 +18,11 @@ const line = (
   unresolved: number,
 ): UsageTotal => ({ key, requests, images, charge, unresolved });
 
-/** What the ledger holds can be read by who, what, where and when. */
+/** Records and totals can be filtered by caller, model, channel and time. */
 export function describeReports(open: OpenLedger): void {
   const bench = useLedger(open);
 
-  /** Four requests, named in the order of their time and entered in another. */
+  /** Four requests, named in the order of their time and stored in another order. */
   async function enterFour(): Promise<void> {
     const { ledger } = bench();
     const qwen = { model: "qwen", channel: "dashscope" };
@@ -37,7 +37,7 @@ export function describeReports(open: OpenLedger): void {
   }
 
   describe("records", () => {
-    it("of an empty ledger are none", async () => {
+    it("do not exist in an empty ledger", async () => {
       expect(await readRecords(bench().ledger)).toEqual([]);
     });
 
@@ -61,7 +61,7 @@ export function describeReports(open: OpenLedger): void {
       [{ caller: "me", model: "qwen", from: FIRST_OF_FEBRUARY }, "d"],
       [{ caller: "other", model: "qwen", channel: "dashscope", to: FIRST_OF_FEBRUARY }, "c"],
       [{ caller: "other", channel: "ark-1" }, ""],
-    ])("of %j are those that fit it, in the order of their time: %s", async (filter, ids) => {
+    ])("that match %j are in the order of their time: %s", async (filter, ids) => {
       await enterFour();
 
       expect(idsOf(await readRecords(bench().ledger, filter)).join("")).toBe(ids);
@@ -76,7 +76,7 @@ export function describeReports(open: OpenLedger): void {
       "2026-01-31T00:00:00",
       "2026-02-30T00:00Z",
       "2026-01-31T00:00:00+24:00",
-    ])("from or to %j are refused with an error that says what to send", async (time) => {
+    ])("from or to %j are refused with an error that names the valid format", async (time) => {
       await enterFour();
       for (const name of ["from", "to"] as const) {
         const message = `${name} must be an ISO 8601 time with a zone, such as "2026-01-31T00:00:00Z"`;
@@ -87,7 +87,7 @@ export function describeReports(open: OpenLedger): void {
       }
     });
 
-    it("of one moment are in the order of their ids", async () => {
+    it("with the same time are in the order of their ids", async () => {
       const { ledger } = bench();
       const ids = ["a", "B", "b", "10", "9", "é", "z"];
       for (const id of ids) await ledger.settle(recordOf({ id }));
@@ -95,7 +95,7 @@ export function describeReports(open: OpenLedger): void {
       expect(idsOf(await readRecords(ledger))).toEqual(["10", "9", "B", "a", "b", "z", "é"]);
     });
 
-    it("are all read where there are thousands, most of one moment", async () => {
+    it("are all read if there are thousands, most with the same time", async () => {
       const { ledger } = bench();
       const ids = Array.from({ length: 2_500 }, (_, at) => `req_${String(at).padStart(4, "0")}`);
       await Promise.all(
@@ -108,7 +108,7 @@ export function describeReports(open: OpenLedger): void {
       expect(idsOf(await readRecords(ledger))).toEqual(ids);
     });
 
-    it("are each read once while others are entered", async () => {
+    it("are each read once while others are stored", async () => {
       const { ledger } = bench();
       for (const id of ["b", "c", "d"]) await ledger.settle(recordOf({ id }));
       await ledger.hold(holdOf({ id: "e" }));
@@ -126,7 +126,7 @@ export function describeReports(open: OpenLedger): void {
       expect(new Set(read).size).toBe(read.length);
     });
 
-    it("may be left half read, and read by two at once", async () => {
+    it("need not be read to the end, and can be read by two readers in parallel", async () => {
       const { ledger } = bench();
       for (const id of ["a", "b", "c"]) await ledger.settle(recordOf({ id }));
       for await (const { id } of ledger.records()) {
@@ -144,7 +144,7 @@ export function describeReports(open: OpenLedger): void {
   });
 
   describe("totals", () => {
-    it("of an empty ledger have no line", async () => {
+    it("have no line for an empty ledger", async () => {
       expect(await bench().ledger.totals("day")).toEqual([]);
     });
 

@@ -4,18 +4,18 @@ import { HOLD_MS, holdOf, recordOf, releasedOf } from "./entries.js";
 import { type OpenLedger, useLedger } from "./open-ledger.js";
 import { idsOf, readRecords } from "./read-ledger.js";
 
-/** Processes that share a store keep one set of books. */
+/** Processes that share a store see the same holds, records and balances. */
 export function describeSharing(open: OpenLedger): void {
   describe("a ledger that processes share", () => {
     const bench = useLedger(open);
 
     async function openTwo(): Promise<readonly [Ledger, Ledger]> {
       const { ledger, join } = bench();
-      if (join === undefined) throw new TypeError("A ledger that is shared needs join.");
+      if (join === undefined) throw new TypeError("A shared ledger needs join.");
       return [ledger, await join()];
     }
 
-    it("shows each what the other did", async () => {
+    it("shows each process the changes of the other", async () => {
       const [one, other] = await openTwo();
       await one.settle(recordOf({ id: "req_1" }));
       await other.hold(holdOf({ id: "req_2" }));
@@ -26,7 +26,7 @@ export function describeSharing(open: OpenLedger): void {
       }
     });
 
-    it("is never overdrawn by holds of both at once", async () => {
+    it("is never overdrawn by parallel holds of both", async () => {
       const both = await openTwo();
       const results = await Promise.all(
         both.flatMap((ledger, process) =>
@@ -42,7 +42,7 @@ export function describeSharing(open: OpenLedger): void {
       expect(await both[0].balance("me")).toEqual({ settled: "0", held: "0.98" });
     });
 
-    it("holds and settles an id once, whoever does it", async () => {
+    it("holds and settles an id once, in either process", async () => {
       const [one, other] = await openTwo();
       await Promise.all([one.hold(holdOf({ id: "req_1" })), other.hold(holdOf({ id: "req_1" }))]);
       expect(await one.balance("me")).toEqual({ settled: "0", held: "0.5" });
@@ -51,7 +51,7 @@ export function describeSharing(open: OpenLedger): void {
       expect(await other.balance("me")).toEqual({ settled: "0.3", held: "0" });
     });
 
-    it("sweeps as its own what it holds itself, and leaves what the other holds until it expires", async () => {
+    it("sweeps its own holds with `own`, and leaves the holds of the other until they expire", async () => {
       const [one, other] = await openTwo();
       await one.hold(holdOf({ id: "req_1" }));
       await other.hold(holdOf({ id: "req_2" }));
@@ -63,7 +63,7 @@ export function describeSharing(open: OpenLedger): void {
       expect(await one.balance("me")).toEqual({ settled: "0.3", held: "0" });
     });
 
-    it("corrects a record that another process swept and delivered, when its own request reached nobody", async () => {
+    it("corrects a record that another process swept and delivered, if its request reached no provider", async () => {
       const [one, other] = await openTwo();
       await one.hold(holdOf({ id: "req_1", amount: "1", budget: "1" }));
       bench().clock.advance(HOLD_MS);
@@ -75,7 +75,7 @@ export function describeSharing(open: OpenLedger): void {
       expect(await other.hold(holdOf({ id: "req_2", amount: "1", budget: "1" }))).toEqual({ ok: true });
     });
 
-    it("is swept once where both sweep at once", async () => {
+    it("is swept once if both sweep in parallel", async () => {
       const [one, other] = await openTwo();
       const ids = Array.from({ length: 20 }, (_, at) => `req_${at}`);
       for (const id of ids) await one.hold(holdOf({ id, amount: "0.1" }));
@@ -86,7 +86,7 @@ export function describeSharing(open: OpenLedger): void {
       expect(await one.balance("me")).toEqual({ settled: "2", held: "0" });
     });
 
-    it("gives a record to one of those who take, and to the other after the lease", async () => {
+    it("returns a record to one process, and to the other after the lease", async () => {
       const both = await openTwo();
       const ids = Array.from({ length: 40 }, (_, at) => `req_${at}`);
       for (const id of ids) await both[0].settle(recordOf({ id }));

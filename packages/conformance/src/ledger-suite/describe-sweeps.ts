@@ -4,12 +4,12 @@ import { HOLD_MS, holdOf, recordOf, releasedOf, unresolvedOf } from "./entries.j
 import { type OpenLedger, useLedger } from "./open-ledger.js";
 import { idsOf, readRecords } from "./read-ledger.js";
 
-/** Money of a request whose end nobody told does not stay set aside, and its record is not lost. */
+/** The money of a request without an outcome does not stay set aside, and its record is not lost. */
 export function describeSweeps(open: OpenLedger): void {
   describe("a sweep", () => {
     const bench = useLedger(open);
 
-    it("of nothing comes to nothing", async () => {
+    it("without holds returns nothing", async () => {
       expect(await bench().ledger.sweep({ onLost: "charge", own: true })).toEqual([]);
     });
 
@@ -30,7 +30,7 @@ export function describeSweeps(open: OpenLedger): void {
       ["charge", "0.5", "0.5", "0.5"],
       ["release", null, null, "0"],
       ["charge", null, null, "0"],
-    ])("with onLost %s makes of a hold of %s a charge of %s", async (onLost, amount, charge, settled) => {
+    ])("with onLost %s turns a hold of %s into a charge of %s", async (onLost, amount, charge, settled) => {
       const { ledger, clock } = bench();
       await ledger.hold(holdOf({ id: "req_1", amount, budget: "1" }));
       clock.advance(HOLD_MS);
@@ -41,7 +41,7 @@ export function describeSweeps(open: OpenLedger): void {
       expect(await ledger.balance("me")).toEqual({ settled, held: "0" });
     });
 
-    it("ends open holds of its own when it is told to", async () => {
+    it("ends open holds of its own with `own`", async () => {
       const { ledger } = bench();
       await ledger.hold(holdOf({ id: "req_1" }));
 
@@ -61,7 +61,7 @@ export function describeSweeps(open: OpenLedger): void {
       expect(await ledger.balance("me")).toEqual({ settled: "0.5", held: "0" });
     });
 
-    it("ends each hold once where two run at once", async () => {
+    it("ends each hold once if two sweeps run in parallel", async () => {
       const { ledger, clock } = bench();
       const ids = Array.from({ length: 20 }, (_, at) => `req_${at}`);
       for (const id of ids) await ledger.hold(holdOf({ id, amount: "0.1" }));
@@ -81,7 +81,7 @@ export function describeSweeps(open: OpenLedger): void {
       expect(idsOf(await ledger.sweep({ onLost: "release", own: true }))).toEqual(["c", "a", "b"]);
     });
 
-    it("leaves what was settled or released alone", async () => {
+    it("does not change settled or released requests", async () => {
       const { ledger, clock } = bench();
       await ledger.hold(holdOf({ id: "req_1" }));
       await ledger.hold(holdOf({ id: "req_2" }));
@@ -93,7 +93,7 @@ export function describeSweeps(open: OpenLedger): void {
       expect(await readRecords(ledger)).toEqual([recordOf({ id: "req_1" })]);
     });
 
-    it("that has not come yet leaves an expired hold set aside", async () => {
+    it("is necessary to end an expired hold", async () => {
       const { ledger, clock } = bench();
       await ledger.hold(holdOf({ id: "req_1", amount: "1", budget: "1" }));
       clock.advance(HOLD_MS);
@@ -110,7 +110,7 @@ export function describeSweeps(open: OpenLedger): void {
     const bench = useLedger(open);
 
     it.each(["release", "charge"] as const)(
-      "with onLost %s a late settle takes the unresolved record's place",
+      "with onLost %s a late settlement replaces the unresolved record",
       async (onLost) => {
         const { ledger } = bench();
         await ledger.hold(holdOf({ id: "req_1" }));
@@ -125,7 +125,7 @@ export function describeSweeps(open: OpenLedger): void {
       },
     );
 
-    it("a second late settle changes nothing", async () => {
+    it("a second late settlement changes nothing", async () => {
       const { ledger } = bench();
       await ledger.hold(holdOf({ id: "req_1" }));
       await ledger.sweep({ onLost: "charge", own: true });
@@ -175,7 +175,7 @@ export function describeSweeps(open: OpenLedger): void {
     );
 
     it.each<["released" | "refused"]>([["released"], ["refused"]])(
-      "many are %s at once and each takes its own charge back",
+      "many are %s in parallel, and each removes only its own charge",
       async (end) => {
         const { ledger } = bench();
         const ids = Array.from({ length: 40 }, (_, at) => `req_${at}`);
@@ -198,7 +198,7 @@ export function describeSweeps(open: OpenLedger): void {
       },
     );
 
-    it("a settlement replaces what a late release left, and a release after it changes nothing", async () => {
+    it("a settlement replaces the record of a late release, and a later release changes nothing", async () => {
       const { ledger } = bench();
       await ledger.hold(holdOf({ id: "req_1" }));
       await ledger.sweep({ onLost: "charge", own: true });
@@ -210,7 +210,7 @@ export function describeSweeps(open: OpenLedger): void {
       expect(await ledger.balance("me")).toEqual({ settled: "0.3", held: "0" });
     });
 
-    it("what was released has its room in the budget again, what was charged has not", async () => {
+    it("a release frees the budget again, and a charge does not", async () => {
       const { ledger } = bench();
       await ledger.hold(holdOf({ id: "req_1", amount: "1", budget: "1" }));
       await ledger.sweep({ onLost: "release", own: true });

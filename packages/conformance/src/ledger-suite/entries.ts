@@ -2,10 +2,10 @@ import type { ReleasedRecord, SettledRecord, UnresolvedRecord } from "@calotype/
 import type { HoldRecord } from "@calotype/core/stores";
 import { timeAfterStart } from "./clock.js";
 
-/** How long the holds of the tests last, unless a test says something else. */
+/** The default duration of the holds in the tests. */
 export const HOLD_MS = 60_000;
 
-/** The hold of a request, of which a test says what matters to it. */
+/** A hold with default fields. */
 export function holdOf(rest: Partial<HoldRecord> & Pick<HoldRecord, "id">): HoldRecord {
   return {
     time: timeAfterStart(0),
@@ -19,7 +19,7 @@ export function holdOf(rest: Partial<HoldRecord> & Pick<HoldRecord, "id">): Hold
   };
 }
 
-/** The record of a request that has no optional field. */
+/** A settled record without optional fields. */
 export function plainRecordOf(rest: Partial<SettledRecord> & Pick<SettledRecord, "id">): SettledRecord {
   return {
     state: "settled",
@@ -38,7 +38,7 @@ export function plainRecordOf(rest: Partial<SettledRecord> & Pick<SettledRecord,
   };
 }
 
-/** The record of a request that was answered with what was asked for. */
+/** The settled record of a successful request. */
 export function recordOf(rest: Partial<SettledRecord> & Pick<SettledRecord, "id">): SettledRecord {
   return plainRecordOf({
     usage: { generated_images: 1, output_tokens: 16_384, total_tokens: 16_384 },
@@ -55,7 +55,7 @@ export function recordOf(rest: Partial<SettledRecord> & Pick<SettledRecord, "id"
   });
 }
 
-/** What a sweep makes of {@link holdOf}. */
+/** The record that a sweep makes of {@link holdOf}. */
 export function unresolvedOf(
   rest: Partial<UnresolvedRecord> & Pick<UnresolvedRecord, "id">,
 ): UnresolvedRecord {
@@ -73,7 +73,7 @@ export function unresolvedOf(
   };
 }
 
-/** What a late release makes of {@link unresolvedOf}. */
+/** The record that a late release makes of {@link unresolvedOf}. */
 export function releasedOf(
   rest: Omit<Partial<ReleasedRecord>, "state"> & Pick<ReleasedRecord, "id">,
 ): ReleasedRecord {

@@ -6,23 +6,23 @@ import { type Clock, createClock } from "./clock.js";
 interface OpenedLedger {
   readonly ledger: Ledger;
   /**
-   * Closes the ledger and opens another on the same store, as a process that starts anew. May be called
-   * again, for what it last opened. Absent where nothing outlives the ledger.
+   * Closes the ledger and opens another one on the same store, like a process that is restarted. A second call closes
+   * the ledger that the first call opened. Absent if the ledger is not persistent.
    */
   readonly reopen?: (() => Promise<Ledger>) | undefined;
   /**
-   * Opens one more ledger on the same store, as another process that runs at the same time. Absent where the
-   * store is for one.
+   * Opens one more ledger on the same store, like another process that runs at the same time. Absent if processes
+   * cannot share the store.
    */
   readonly join?: (() => Promise<Ledger>) | undefined;
-  /** Ends whatever is open, and removes the store. */
+  /** Closes everything that is open, and removes the store. */
   readonly close?: (() => Promise<void>) | undefined;
 }
 
-/** Opens a fresh, empty ledger whose time is `now`, milliseconds since 1970. */
+/** Opens a new, empty ledger with the clock `now`, in milliseconds since 1970. */
 export type OpenLedger = (options: { readonly now: () => number }) => OpenedLedger | Promise<OpenedLedger>;
 
-/** What a test uses: a ledger of its own, and its clock. */
+/** A ledger for one test, and its clock. */
 export interface Bench {
   readonly clock: Clock;
   readonly ledger: Ledger;
@@ -30,7 +30,7 @@ export interface Bench {
   readonly join: OpenedLedger["join"];
 }
 
-/** A fresh ledger for each test of the `describe` that calls it. */
+/** Opens a new ledger for each test of the `describe` that calls this. */
 export function useLedger(open: OpenLedger): () => Bench {
   let bench: Bench | undefined;
   let close: OpenedLedger["close"];

@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { START } from "./clock.js";
 import { recordOf } from "./entries.js";
 
-/** One thing that happens to a ledger. */
+/** One call of a ledger, or a step of its clock. */
 export type Step =
   | { readonly kind: "hold"; readonly hold: HoldRecord }
   | { readonly kind: "settle"; readonly record: SettledRecord }
@@ -12,14 +12,14 @@ export type Step =
   | { readonly kind: "sweep"; readonly onLost: LostPolicy; readonly own: boolean }
   | { readonly kind: "advance"; readonly ms: number }
   | { readonly kind: "take"; readonly limit: number; readonly leaseMs: number }
-  /** Marks what one of the earlier steps took. */
+  /** Marks the records that an earlier step took. */
   | { readonly kind: "mark"; readonly batch: number };
 
 export const CALLERS = ["me", "other", "third"] as const;
 
 const HOUR_MS = 3_600_000;
 
-/** Few requests, so that steps meet. What is known of a request is the same whenever it is named. */
+/** Few requests, so that several steps concern the same one. The facts of a request are the same in every step. */
 const facts = fc.nat({ max: 8 }).map((at) => ({
   id: `req_${at}`,
   time: new Date(START + ((at * 5) % 9) * 7 * HOUR_MS).toISOString(),
@@ -29,7 +29,7 @@ const facts = fc.nat({ max: 8 }).map((at) => ({
   operation: at % 4 === 0 ? ("edit" as const) : ("generate" as const),
 }));
 
-// Amounts of which some sums meet a budget exactly, and some miss it by a last place.
+// Some sums of these amounts are equal to a budget, and some differ from it only in the last decimal place.
 const amount = fc.constantFrom("0", "0.1", "0.2", "0.3", "0.07", "1", "0.000000000000000001", null);
 const budget = fc.constantFrom(undefined, "0", "0.3", "0.5", "1", "1.1", "0.999999999999999999", "2");
 const milliseconds = fc.constantFrom(0, 1, 10, 50, 100, 1_000);

@@ -5,7 +5,7 @@ import { CALLERS, type Step } from "./random-steps.js";
 import { peekUndelivered, readRecords } from "./read-ledger.js";
 import type { ReferenceLedger } from "./reference-ledger.js";
 
-/** A ledger, the reference it is held against, and what was taken so far. */
+/** A ledger, the reference that it is compared with, and the records that were taken so far. */
 export interface Trial {
   readonly ledger: Ledger;
   readonly reference: ReferenceLedger;
@@ -21,7 +21,7 @@ export interface Results {
 
 const KEYS: readonly TotalsKey[] = ["caller", "model", "channel", "day"];
 
-/** Does the same to both. */
+/** Runs a step on both. */
 export async function takeStep({ ledger, reference, clock, taken }: Trial, step: Step): Promise<Results> {
   switch (step.kind) {
     case "hold":
@@ -44,7 +44,7 @@ export async function takeStep({ ledger, reference, clock, taken }: Trial, step:
       const records = await ledger.takeUndelivered(step.limit, step.leaseMs);
       reference.lease(records, clock.now() + step.leaseMs);
       taken.push(records);
-      // Which of them are older is for other tests; here, that they are as many, and such as wait.
+      // Other tests check the order. This one checks that the number is right, and that the records were waiting.
       const versions = new Set(records.map(versionOf));
       return {
         ledger: { count: records.length, records: records.toSorted(compareIds) },
@@ -61,7 +61,7 @@ export async function takeStep({ ledger, reference, clock, taken }: Trial, step:
   }
 }
 
-/** All that can be asked of both. */
+/** Reads everything from both. */
 export async function observe({ ledger, reference, clock }: Trial): Promise<Results> {
   return {
     ledger: {

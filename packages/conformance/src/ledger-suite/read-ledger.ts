@@ -1,7 +1,7 @@
 import type { RecordFilter, UsageRecord } from "@calotype/core/billing";
 import type { Ledger } from "@calotype/core/stores";
 
-/** All records that a filter means, in the order of the ledger. */
+/** Returns all records that match a filter, in the order of the ledger. */
 export async function readRecords(
   ledger: Pick<Ledger, "records">,
   filter?: RecordFilter,
@@ -11,10 +11,10 @@ export async function readRecords(
   return records;
 }
 
-/** The ids of these records, in their order. */
+/** Returns the ids of these records, in order. */
 export const idsOf = (records: readonly UsageRecord[]): string[] => records.map(({ id }) => id);
 
-/** The records that could be taken now. They stay so: their lease ends as it begins. */
+/** Returns the records that could be taken now. They remain available, because their lease ends at once. */
 export async function peekUndelivered(ledger: Ledger): Promise<readonly UsageRecord[]> {
   return await ledger.takeUndelivered(1_000, 0);
 }

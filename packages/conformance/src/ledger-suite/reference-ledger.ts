@@ -17,8 +17,8 @@ interface Kept {
 }
 
 /**
- * The rules of a ledger at their plainest: two arrays, and every response computed from them. Shares nothing with
- * what it judges.
+ * The simplest implementation of the rules of a ledger: two arrays, from which every result is computed. Shares no
+ * code with the ledgers that it is compared with.
  */
 export class ReferenceLedger {
   #holds: (HoldRecord & { readonly endsAt: number })[] = [];
@@ -60,7 +60,7 @@ export class ReferenceLedger {
     return records.toSorted(compare);
   }
 
-  /** All that could be taken now. */
+  /** All records that could be taken now. */
   undelivered(now: number): UsageRecord[] {
     return this.#kept
       .filter(({ isDelivered, leasedUntil }) => !isDelivered && now >= leasedUntil)
@@ -127,7 +127,7 @@ export class ReferenceLedger {
 const sum = (amounts: readonly (string | null)[]): string =>
   fromUnits(amounts.reduce((units, amount) => units + toUnits(amount), 0n));
 
-// The times and ids of the tests are ASCII of one form, so they compare as they are.
+// The times and ids of the tests are ASCII with one format, so they can be compared as strings.
 const placeOf = ({ time, id }: UsageRecord): string => `${time} ${id}`;
 const compare = (one: UsageRecord, other: UsageRecord): number => (placeOf(one) < placeOf(other) ? -1 : 1);
 

@@ -1,4 +1,4 @@
-/** Amounts as whole numbers of the smallest unit, for sums that share no code with what they judge. */
+/** Amounts as integers of the smallest unit. The sums share no code with the ledgers under test. */
 const PLACES = 18;
 
 /** `null` counts as 0. */
@@ -7,7 +7,7 @@ export function toUnits(amount: string | null): bigint {
   return BigInt(whole + fraction.padEnd(PLACES, "0"));
 }
 
-/** The plain decimal, without zeros at its end. */
+/** The plain decimal without trailing zeros. */
 export function fromUnits(units: bigint): string {
   const digits = units.toString().padStart(PLACES + 1, "0");
   const fraction = digits.slice(-PLACES).replace(/0+$/, "");

@@ -5,9 +5,8 @@ import { Pool } from "pg";
 import { holdOf, recordOf } from "./entries.ts";
 
 /*
- * One process of a fleet. It waits for the others, requests twenty holds from a shared budget, settles every
- * other hold, delivers
- * records, prints what it did, and ends without closing its ledger.
+ * One process of a fleet. It waits for the others, requests twenty holds from a shared budget, settles every other
+ * hold, delivers records, prints what it did, and ends without closing its ledger.
  */
 const [url = "", schema = "", name = "", budget = ""] = process.argv.slice(2);
 const pool = new Pool({ connectionString: url, max: 1 });

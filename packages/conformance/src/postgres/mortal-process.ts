@@ -4,9 +4,8 @@ import { Pool } from "pg";
 import { holdOf, recordOf } from "./entries.ts";
 
 /*
- * Holds, settles and releases until it is killed. It prints a line after the ledger's promise has resolved,
- * so each line is an
- * acknowledged write.
+ * Holds, settles and releases until it is killed. It prints a line after the ledger's promise has resolved, so each
+ * line is an acknowledged write.
  */
 const [url = "", schema = "", name = ""] = process.argv.slice(2);
 const pool = new Pool({ connectionString: url, application_name: schema });

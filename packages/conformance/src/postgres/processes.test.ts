@@ -5,7 +5,7 @@ import { createRandom, SEED } from "../crashes/seeded-random.js";
 import { idsOf, readRecords } from "../ledger-suite/read-ledger.js";
 import { describeWithService } from "../support/needs-service.js";
 import { POSTGRES, useTestSchema } from "../support/postgres-service.js";
-import { assertTold } from "./assert-books.js";
+import { assertConsistent } from "./assert-consistent.js";
 import { spawnProgram } from "./spawn-program.js";
 
 const FLEET_PROCESS = new URL("fleet-process.ts", import.meta.url);
@@ -62,7 +62,7 @@ await describeWithService(POSTGRES, (url) => {
     await untilDisconnected();
     const ledger = openTomorrow();
     await ledger.sweep({ onLost: "charge" });
-    await assertTold(ledger, lines);
+    await assertConsistent(ledger, lines);
     await ledger.close();
   }, 60_000);
 });

@@ -4,7 +4,7 @@ import { Pool } from "pg";
 import { expect, it, vi } from "vitest";
 import { readRecords } from "../ledger-suite/read-ledger.js";
 import { describeWithService } from "../support/needs-service.js";
-import { assertBalanced } from "./assert-books.js";
+import { assertBalanced } from "./assert-consistent.js";
 import { holdOf, recordOf } from "./entries.js";
 import { POSTGRES_PROGRAMS, startPostgresServer } from "./postgres-server.js";
 

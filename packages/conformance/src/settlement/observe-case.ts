@@ -27,7 +27,7 @@ export async function observeCase(played: Case): Promise<Outcome> {
   const { gateway, url, calls } = started;
   try {
     const sees = await play(played, started, toCall(played.way, played.row.asked ?? 1, played.row.fields));
-    if (played.row.client !== undefined) await waitForBooks(played, started);
+    if (played.row.client !== undefined) await waitForRecord(played, started);
     const records = (await readRecords(gateway.usage)).map(toFacts);
     const balance = await gateway.usage.balance(CALLER);
     const outcome = { sees, records, balance, calls: calls() };
@@ -49,7 +49,7 @@ export async function playCase(
   const call = toCall(way, row.asked ?? 1, row.fields);
   const sent = { ...call, headers: { ...call.headers, ...headers } };
   await play(played, started, sent);
-  if (row.client !== undefined) await waitForBooks(played, started);
+  if (row.client !== undefined) await waitForRecord(played, started);
   return sent;
 }
 
@@ -67,7 +67,7 @@ async function play({ row }: Case, started: StartedCase, call: Call): Promise<Si
   return reading;
 }
 
-async function waitForBooks({ row }: Case, { gateway }: StartedCase): Promise<void> {
+async function waitForRecord({ row }: Case, { gateway }: StartedCase): Promise<void> {
   // Without a record there is no event to wait for.
   if (recordOf(row) === "none") return pause(50);
   await vi.waitFor(async () => expect(await readRecords(gateway.usage)).not.toEqual([]), { timeout: 5_000 });

@@ -15,10 +15,9 @@ const COMPILER_OPTIONS = {
 };
 
 /**
- * Compiles every block as a separate module, all in one run, and returns the errors as
- * `README.md:42:5 error TS2322: …` with the line of the document. A block of a package may import this
- * package and its
- * dependencies. Other blocks may import the dependencies of the conformance package.
+ * Compiles every block as a separate module, all in one run, and returns the errors as `README.md:42:5 error TS2322:
+ * …` with the line of the document. A block of a package may import this package and its dependencies. Other blocks
+ * may import the dependencies of the conformance package.
  */
 export function compileBlocks(blocks: readonly CodeBlock[]): string[] {
   rmSync(FOLDER, { recursive: true, force: true });

@@ -4,9 +4,8 @@ import { canUse, type Service, urlOf } from "./service.ts";
 export type { Service };
 
 /**
- * Describes tests that need a server. If it cannot be used, they are skipped and a line is printed. With
- * `CI=true` this
- * rejects instead.
+ * Describes tests that need a server. If it cannot be used, they are skipped and a line is printed. With `CI=true`
+ * this rejects instead.
  */
 export async function describeWithService(
   service: Service,

@@ -60,7 +60,7 @@ export async function canUse({ name, variable, probe }: Service, url: string): P
     return true;
   } catch (cause) {
     const notice = `needs ${name}, which is neither at its usual address nor at that of ${variable}`;
-    if (process.env["CI"] === "true") throw new Error(`What runs now ${notice}.`, { cause });
+    if (process.env["CI"] === "true") throw new Error(`This test file ${notice}.`, { cause });
     process.stderr.write(`Left out: what ${notice}.\n`);
     return false;
   }

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 export interface NextServer<Plan> {
   /** Resolves when the server listens. */
   start(plan: Plan): Promise<ServerProcess>;
-  /** Nothing of it runs any more when this has resolved. */
+  /** When this has resolved, the process has ended. */
   kill(): Promise<void>;
 }
 
@@ -27,8 +27,7 @@ export interface ServerProcess {
 }
 
 /**
- * Starts a program that loads its code, reads its plan as JSON from standard input, and prints its address
- * when it
+ * Starts a program that loads its code, reads its plan as JSON from standard input, and prints its address when it
  * listens.
  *
  * @param flags command-line flags of Node

@@ -83,8 +83,7 @@ it("ten parallel uploads of 30 MB need less memory than their size and reach the
     image: ["data:image/png;base64,"],
   });
   expect(new Set(lengths)).toEqual(new Set([around.length + Math.ceil(IMAGE.length / 3) * 4]));
-  // The uploads have 300 MiB. They may use `KEPT_BYTES`. The rest is for chunks that wait for the garbage
-  // collector, which
-  // runs late on a busy machine, and for the heap.
+  // The uploads have 300 MiB. They may use `KEPT_BYTES`. The rest is for chunks that wait for the garbage collector,
+  // which runs late on a busy machine, and for the heap.
   expect((await readMemory(port)) - before).toBeLessThan(KEPT_BYTES + 128 * MIB);
 }, 60_000);

@@ -4,9 +4,8 @@ import { createGateway } from "@calotype/core";
 import { toNodeHandler } from "@calotype/node";
 
 /*
- * A gateway in a separate process, so that its memory can be measured. Arguments: the address of the
- * provider, and the
- * bytes of uploads that it may keep in memory. Prints its port. `/memory` returns the peak of its memory.
+ * A gateway in a separate process, so that its memory can be measured. Arguments: the address of the provider, and
+ * the bytes of uploads that it may keep in memory. Prints its port. `/memory` returns the peak of its memory.
  */
 const [baseUrl = "", uploadMemoryBytes] = process.argv.slice(2);
 

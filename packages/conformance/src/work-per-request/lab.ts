@@ -14,9 +14,8 @@ export interface Lab {
   /** The heap bytes that the gateway allocates for one request: the mean of several. */
   countAllocated(scenario: Scenario, requests: number): Promise<number>;
   /**
-   * The bytes that the gateway holds for one request after half of the response (for a small response: before
-   * it). They are
-   * compared with the memory after small requests only, so memory that is kept for the next request counts.
+   * The bytes that the gateway holds for one request after half of the response (for a small response: before it).
+   * They are compared with the memory after small requests only, so memory that is kept for the next request counts.
    */
   countHeld(scenario: Scenario): Promise<number>;
   close(): Promise<void>;
@@ -45,7 +44,7 @@ export async function openLab(flags: readonly string[] = []): Promise<Lab> {
     async countAllocated(scenario, requests) {
       await run(scenario, 200);
       const bytes = await gateway.countAllocated(() => run(scenario, requests));
-      if (bytes === undefined) throw new Error("There was a collection while the heap was looked at.");
+      if (bytes === undefined) throw new Error("There was a garbage collection while the heap was measured.");
       return bytes / requests;
     },
     async countHeld(scenario) {

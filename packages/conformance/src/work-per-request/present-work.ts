@@ -7,9 +7,8 @@ export interface WorkOfRequest extends Work {
 }
 
 /**
- * The present cost of one request of each kind. If you make a request cheaper, write the new number here. If
- * a change makes it
- * more expensive for a good reason, write the new number and the reason.
+ * The present cost of one request of each kind. If you make a request cheaper, write the new number here. If a change
+ * makes it more expensive for a good reason, write the new number and the reason.
  */
 export const PRESENT_WORK: Readonly<Record<ScenarioName, WorkOfRequest>> = {
   small: {

@@ -19,7 +19,7 @@ const URL_RESPONSE = createResponse({
   size: "2048x2048",
 });
 
-/** Of no more than letters; each digit three times would be shorter, if anybody compressed it. */
+/** Only letters. */
 const base64Of = (bytes: number): string => Buffer.alloc(bytes, "calotype-").toString("base64");
 
 /** The kinds of requests whose work is counted. */

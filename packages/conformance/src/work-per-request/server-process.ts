@@ -10,18 +10,14 @@ import { createWorkCounter } from "./count-work.ts";
 import type { Order } from "./work.ts";
 
 /*
- * A gateway with all features, in a separate process that reports its work and memory. Argument: the address
- * of the provider. It
- * sends its port, and then the reply to each command.
+ * A gateway with all features, in a separate process that reports its work and memory. Argument: the address of the
+ * provider. It sends its port, and then the reply to each command.
  */
 const [baseUrl = ""] = process.argv.slice(2);
 const PLENTY = 1_000_000_000;
 const MODELS = "seedream-4-5-*";
 
-/**
- * Nothing goes wrong with a request that is counted: a line in the log would be counted as work of every
- * request.
- */
+/** A counted request must not fail, because a line in the log would count as work of every request. */
 const failRun = (fields: object, message: string): never => {
   process.stderr.write(`${message}\n${inspect(fields)}\n`);
   process.exit(1);

@@ -39,9 +39,8 @@ describe("a request costs no more work than before", { timeout: TIMEOUT_MS }, ()
   });
 
   it("in bytes of the heap", async () => {
-    // So that the same work allocates the same bytes: no garbage collection while counting, and no optimized
-    // code, which
-    // V8 compiles at a moment that depends on the machine.
+    // So that the same work allocates the same bytes: no garbage collection while counting, and no optimized code,
+    // which V8 compiles at a moment that depends on the machine.
     const lab = await open([
       "--min-semi-space-size=256",
       "--max-semi-space-size=256",

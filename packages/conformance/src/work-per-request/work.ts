@@ -19,11 +19,9 @@ export interface Work {
 }
 
 /**
- * What the process of the gateway is told. `stop counting` gets its {@link Work}; `stop
- * allocating` with
- * the bytes that its heap has taken, or nothing where a collection took some of them back; `tell what is
- * held` with
- * the bytes of its heap and its buffers, once all garbage is gone.
+ * The commands for the process of the gateway. `stop counting` returns the {@link Work}. `stop allocating` returns
+ * the bytes that were allocated on the heap, or nothing if a garbage collection freed some of them. `tell what is
+ * held` returns the bytes of the heap and of buffers after a garbage collection.
  */
 export type Order =
   | "start counting"

@@ -60,13 +60,13 @@ export const downloads: readonly Check[] = [
 
 const BODY = { model: QWEN_IMAGE, prompt: "a red fox", size: "1328x1328", response_format: "b64_json" };
 
-/** What a client gets whose image the provider gave as this link. */
+/** Returns what a client gets if the provider responds with this link. */
 function askForLink({ serve, addresses }: Bench, link: string): Promise<ReadResponse> {
   const channel = qwenImageChannel(addresses.scripted, `/link/${encodeURIComponent(link)}`);
   return serve({ models: { [QWEN_IMAGE]: { family: "qwen-image" } }, channels: [channel] }).post(BODY);
 }
 
-/** The image was made and is charged, so it stays as its link. */
+/** The image was made and is charged, so the response contains its link. */
 function expectNoImage({ status, body }: ReadResponse, url: string): void {
   expectMatch(
     { status, body },

@@ -17,7 +17,7 @@ export const failures: readonly Check[] = [
     },
   },
   {
-    name: "knows that nothing was sent to a provider it cannot reach, and asks the next channel",
+    name: "tries the next channel if a provider cannot be reached, because nothing was sent",
     async run({ serve, addresses }) {
       const first = { ...seedreamChannel(addresses.closed), id: "closed", priority: 1 };
       const { post, records } = serve({ models, channels: [first, seedreamChannel(addresses.emulator)] });
@@ -26,7 +26,7 @@ export const failures: readonly Check[] = [
     },
   },
   {
-    name: "asks the next channel when the provider's name does not resolve",
+    name: "tries the next channel when the provider's name does not resolve",
     async run({ serve, addresses }) {
       const first = { ...seedreamChannel("https://calotype.invalid"), id: "nowhere", priority: 1 };
       const { post } = serve({ models, channels: [first, seedreamChannel(addresses.emulator)] });
@@ -37,7 +37,8 @@ export const failures: readonly Check[] = [
     name: "sends nothing a second time after a connection broke",
     async run({ serve, fail, asked }) {
       const { post, records } = serve();
-      // The second request finds the first one's connection open: there a client may be tempted.
+      // The second request uses the open connection of the first one. In this case some HTTP clients repeat a request
+      // automatically.
       expectMatch(await post(BODY), { status: 200 });
       await fail({ hangUp: true, times: 1 });
       expectNoRepeat(await post(BODY), 502, "upstream_invalid_response");
@@ -86,7 +87,7 @@ export const failures: readonly Check[] = [
   },
 ];
 
-/** An image may have been made: clients are told not to send the request again. */
+/** An image may have been made, so the response says not to repeat the request. */
 function expectNoRepeat(response: ReadResponse, status: number, code: string): void {
   expectMatch(response, { status, body: { error: { type: "upstream_error", code } } });
   assert.equal(response.headers.get("x-should-retry"), "false");

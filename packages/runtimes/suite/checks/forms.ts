@@ -14,7 +14,7 @@ const SPELLINGS = [
 
 const MIB = 1024 * 1024;
 
-/** Edits, from the runtime's own `FormData`. */
+/** Edits with the runtime's own `FormData`. */
 export const forms: readonly Check[] = [
   ...SPELLINGS.map(
     (names): Check => ({
@@ -32,7 +32,7 @@ export const forms: readonly Check[] = [
     }),
   ),
   {
-    name: "takes a form of twelve megabytes whole",
+    name: "accepts a form of twelve megabytes",
     async run({ serve, asked }) {
       const sent = createBitmap(2_000, 90);
       assert.ok(sent.length > 11 * MIB);

@@ -12,14 +12,14 @@ import type { Check } from "../check.ts";
 import { expectMatch, read, waitFor } from "../expect.ts";
 
 const BODY = { model: SEEDREAM, prompt: "a kite", response_format: "b64_json" };
-/** What `POST /large` of the scripted provider carries. */
+/** The size of the image of `POST /large` of the scripted provider. */
 const IMAGE_BYTES = 32 * 1024 * 1024;
 const RECORD = { status: 200, images: 1, charge: "0.03" };
 
 /** Responses of megabytes, which are relayed as they arrive. */
 export const largeResponses: readonly Check[] = [
   {
-    name: "passes a response of 32 MB on whole",
+    name: "relays a response of 32 MB completely",
     async run(bench) {
       const served = serveLarge(bench);
       for (const path of [GENERATIONS, NATIVE]) {
@@ -34,7 +34,7 @@ export const largeResponses: readonly Check[] = [
     },
   },
   {
-    name: "takes a large response no faster than its client reads it",
+    name: "reads a large response no faster than its client does",
     async run(bench) {
       const { gateway, url, records } = serveLarge(bench);
       const before = await readSent(bench);
@@ -64,7 +64,7 @@ function serveLarge({ serve, addresses }: Bench): ServedGateway {
   return serve(toScript(addresses, "large"));
 }
 
-/** How many bytes were taken when no more are. */
+/** Returns the number of bytes that were read when the number no longer grows. */
 async function waitUntilStill(bench: Bench): Promise<number> {
   let last = -1;
   for (let sent = await readSent(bench); sent !== last; sent = await readSent(bench)) {
@@ -74,7 +74,7 @@ async function waitUntilStill(bench: Bench): Promise<number> {
   return last;
 }
 
-/** Bytes of large responses that were taken from the provider. */
+/** The bytes of large responses that were read from the provider. */
 async function readSent({ addresses }: Bench): Promise<number> {
   return Number(await (await fetch(`${addresses.scripted}/large-sent`)).text());
 }

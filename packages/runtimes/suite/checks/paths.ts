@@ -5,7 +5,7 @@ import { expectMatch } from "../expect.ts";
 
 const BODY = { model: SEEDREAM, prompt: "a fox", size: "1K" };
 
-/** Where a gateway is mounted, and what a web page of another origin may read of its responses. */
+/** Mount paths, and the response headers that a web page of another origin may read. */
 export const paths: readonly Check[] = [
   {
     name: "serves its endpoints at any depth, with a base path and without one",

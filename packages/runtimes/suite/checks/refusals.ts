@@ -9,7 +9,7 @@ interface Refusal {
   readonly init: RequestInit;
   readonly status: number;
   readonly error: object;
-  /** Of the response. */
+  /** The status of the response. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -21,7 +21,7 @@ const MAX_BYTES = 10_000;
 
 const REFUSALS: readonly Refusal[] = [
   {
-    what: "a body that is no JSON with 400",
+    what: "a body that is not JSON with 400",
     init: { headers: json, body: "{" },
     status: 400,
     error: { ...invalid, message: /JSON/ },
@@ -90,7 +90,7 @@ const REFUSALS: readonly Refusal[] = [
   },
 ];
 
-/** What is refused before a provider is asked, each in the envelope. */
+/** Requests that are refused before a provider is called, each with an error envelope. */
 export const refusals: readonly Check[] = REFUSALS.map(
   ({ what, path = GENERATIONS, init, status, error, headers = {} }): Check => ({
     name: `refuses ${what}`,

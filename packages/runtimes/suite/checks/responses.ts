@@ -83,7 +83,7 @@ export const responses: readonly Check[] = [
     },
   },
   {
-    name: "passes the provider's own response through on the native endpoint",
+    name: "relays the provider's own response on the native endpoint",
     async run({ serve, asked }) {
       const response = await serve().post({ ...BODY, watermark: false, seed: 7 }, NATIVE);
       expectMatch(response, { status: 200, body: { model: UPSTREAM_SEEDREAM, data: [{ url: /^http/ }] } });
@@ -105,7 +105,7 @@ export const responses: readonly Check[] = [
     },
   },
   {
-    name: "passes no compressed response on, and charges one that its transport can read",
+    name: "does not relay a compressed response, and charges it if the transport can read it",
     async run({ host, serve, addresses }) {
       const { post, records } = serve(toScript(addresses, "gzip"));
       const isRead = host.transport === "fetch";
@@ -121,7 +121,7 @@ export const responses: readonly Check[] = [
     },
   },
   {
-    name: "responds to ten clients at once, each with its own",
+    name: "responds to ten parallel clients, each with its own image",
     async run({ serve }) {
       const { post } = serve();
       const sizes = Array.from({ length: 10 }, (_none, index) => `${1024 + 16 * index}x1024`);

@@ -45,7 +45,7 @@ export const slowClients: readonly Check[] = [
   ),
 ];
 
-/** Sends the head of a request and the beginning of its body. Gives the response with its head. */
+/** Sends the head of a request and the beginning of its body. Returns the response with its head. */
 function sendHalf({ url }: ServedGateway): Promise<string> {
   const { hostname, port, pathname } = new URL(url);
   const head = [

@@ -37,7 +37,7 @@ export const streams: readonly Check[] = [
     },
   },
   {
-    name: "settles a stream whole, once, when its client leaves",
+    name: "settles a whole stream, once, when its client disconnects",
     async run({ serve }) {
       const served = serve();
       const leave = new AbortController();
@@ -51,7 +51,7 @@ export const streams: readonly Check[] = [
     },
   },
   {
-    name: "settles a response, once, when its client leaves before it",
+    name: "settles a response, once, when its client disconnects before it",
     async run(bench) {
       const served = bench.serve();
       await bench.fail({ latencyMs: 600, times: 1 });
@@ -84,12 +84,12 @@ export const streams: readonly Check[] = [
     },
   },
   {
-    name: "breaks a stream off that breaks off inside an event",
+    name: "breaks off a stream that is cut inside an event",
     async run({ serve, fail }) {
       const served = serve();
       await fail({ stream: { cutAfterEvents: 1.5 }, times: 1 });
       const response = await startStream(served);
-      await assert.rejects(response.text(), "the half stream came as a whole one");
+      await assert.rejects(response.text(), "the incomplete stream ended as a complete one");
       expectMatch(served.records, [{ images: 1, errorCode: "upstream_invalid_response" }], "records");
     },
   },
@@ -133,7 +133,7 @@ async function* textsOf(response: Response): AsyncGenerator<string, undefined> {
   }
 }
 
-/** Waits until the provider has a request. */
+/** Waits until the provider has received a request. */
 async function waitForRequest({ asked }: Bench): Promise<void> {
   while ((await asked()).length === 0) await pause(10);
 }

@@ -3,13 +3,13 @@ import { WITHOUT_ADDRESSES } from "../cannot.ts";
 import { findGateway } from "../host.ts";
 import { reportSuite } from "./report-suite.ts";
 
-/** What is used of Bun. */
+/** The part of Bun's API that is used here. */
 declare const Bun: {
   readonly version: string;
   serve(options: {
     hostname: string;
     port: number;
-    /** Seconds without a byte after which a connection is ended; 0: never. Default 10. */
+    /** The time without a byte, in seconds, after which a connection is closed; 0: never. Default 10. */
     idleTimeout: number;
     fetch(request: Request): Response | Promise<Response>;
   }): { readonly port: number };

@@ -3,7 +3,7 @@ import { WITHOUT_ADDRESSES } from "../cannot.ts";
 import { findGateway } from "../host.ts";
 import { reportSuite } from "./report-suite.ts";
 
-/** What is used of Deno. */
+/** The part of Deno's API that is used here. */
 declare const Deno: {
   readonly version: { readonly deno: string };
   serve(

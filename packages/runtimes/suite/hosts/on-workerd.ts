@@ -4,14 +4,14 @@ import { findGateway } from "../host.ts";
 import { isProviderAddresses } from "../provider-addresses.ts";
 import { runSuite } from "../suite.ts";
 
-/** What Workers give as third argument. */
+/** The third argument of `fetch` on Workers. */
 interface WorkerContext {
   waitUntil(work: Promise<unknown>): void;
 }
 
 const gateways = new Map<string, Gateway>();
 
-/** A worker that serves gateways; a POST of the providers' addresses to `/` runs the suite against them. */
+/** A worker that serves gateways. A POST to `/` with the providers' addresses runs the suite. */
 export default {
   async fetch(
     request: Request,

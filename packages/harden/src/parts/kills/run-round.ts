@@ -72,7 +72,7 @@ async function killInFleet({ onLost, seed, kills, processes }: KillRound): Promi
     fleet.sightings.push(await callServer(fleet.servers[newest]?.url ?? "", first, new Agent()));
     await sweepOnce(fleet, newest);
     const problems = [
-      ...findProblems(fleet, await fleet.readBooks()),
+      ...findProblems(fleet, await fleet.readLedger()),
       ...findDoubled(fleet).map((prompt) => `The provider got a prompt twice: ${prompt}`),
       ...fleet.servers.flatMap((server) => server.errors()),
     ];

@@ -5,14 +5,14 @@ import { readRecords } from "../ledger-suite/read-ledger.ts";
 import { CALLERS } from "./server-plan.ts";
 
 /** The content of a ledger file. */
-export interface Books {
+export interface LedgerContent {
   readonly records: readonly UsageRecord[];
   /** By the caller's id. */
   readonly balances: Readonly<Record<string, Balance>>;
 }
 
 /** Reads a ledger file. */
-export async function readBooks(ledgerPath: string): Promise<Books> {
+export async function readLedgerFile(ledgerPath: string): Promise<LedgerContent> {
   const ledger = createSqliteLedger({ path: ledgerPath });
   try {
     const records = await readRecords(ledger);

@@ -3,21 +3,21 @@ import type { HoldRecord } from "@calotype/core/stores";
 import { describe, expect, it } from "vitest";
 import { timeAfterStart } from "./clock.js";
 import { holdOf, recordOf, unresolvedOf } from "./entries.js";
-import { HOSTILE_TEXTS, noise } from "./hostile-texts.js";
+import { HOSTILE_STRINGS, noise } from "./hostile-strings.js";
 import { type OpenLedger, useLedger } from "./open-ledger.js";
 import { idsOf, peekUndelivered, readRecords } from "./read-ledger.js";
 
-const TEXTS = Object.values(HOSTILE_TEXTS);
+const TEXTS = Object.values(HOSTILE_STRINGS);
 
 const inOrderOfBytes = (texts: readonly string[]): string[] =>
   texts.toSorted((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
 
-/** Ids and names are opaque: whatever text they are, they mean themselves. */
-export function describeHostileTexts(open: OpenLedger): void {
+/** Ids and names are opaque: no string has a special meaning. */
+export function describeHostileStrings(open: OpenLedger): void {
   describe("an id or a name", () => {
     const bench = useLedger(open);
 
-    it.each(Object.entries(HOSTILE_TEXTS))("may be %s", async (_what, text) => {
+    it.each(Object.entries(HOSTILE_STRINGS))("may be %s", async (_what, text) => {
       const { ledger } = bench();
       const names = { caller: text, group: text, model: text };
       const record = recordOf({ ...names, id: text, channel: text, upstreamModel: text, errorCode: text });
@@ -39,7 +39,7 @@ export function describeHostileTexts(open: OpenLedger): void {
       expect(await peekUndelivered(ledger)).toEqual([]);
     });
 
-    it("is no other, however alike they look", async () => {
+    it("is different from similar ones", async () => {
       const { ledger } = bench();
       for (const text of TEXTS) await ledger.hold(holdOf({ id: text, caller: text }));
       for (const text of TEXTS) {
@@ -49,7 +49,7 @@ export function describeHostileTexts(open: OpenLedger): void {
       }
     });
 
-    it("has its place by its code points, in records and in totals", async () => {
+    it("is sorted by code points, in records and in totals", async () => {
       const { ledger } = bench();
       for (const text of TEXTS) await ledger.settle(recordOf({ id: text, caller: text }));
 
@@ -65,7 +65,7 @@ export function describeHostileTexts(open: OpenLedger): void {
       ["ten kilobytes", "x".repeat(10_240)],
       ["a NUL", "a\0b"],
       ["half a surrogate pair", "\ud800"],
-    ])("of %s is refused by hold and settle, which leave nothing behind", async (_what, name) => {
+    ])("of %s is refused by hold and settle, which store nothing", async (_what, name) => {
       const { ledger } = bench();
       await ledger.hold(holdOf({ id: "req_1", amount: "0.1" }));
       const hold = async (rest: Partial<HoldRecord>) => await ledger.hold(holdOf({ id: "req_2", ...rest }));
@@ -88,7 +88,7 @@ export function describeHostileTexts(open: OpenLedger): void {
       expect(idsOf(await readRecords(ledger))).toEqual(["req_1"]);
     });
 
-    it("of 512 bytes fits everywhere at once, next to the longest charge", async () => {
+    it("of 512 bytes fits into every field at the same time, next to the longest charge", async () => {
       const { ledger } = bench();
       const name = noise(512);
       const names = { id: name, caller: name, group: name, model: name };
@@ -101,7 +101,7 @@ export function describeHostileTexts(open: OpenLedger): void {
       expect(await ledger.totals("channel", { channel: name })).toMatchObject([{ charge: amount }]);
     });
 
-    it("may stand in what else a record holds", async () => {
+    it("may be in the other fields of a record", async () => {
       const { ledger } = bench();
       const records = TEXTS.map((text, at) =>
         recordOf({ id: `req_${at}`, time: timeAfterStart(at), errorCode: text, upstreamRequestId: text }),

@@ -1,9 +1,9 @@
 /**
- * Texts that a ledger must keep apart and give back as they are. NUL and halves of surrogate pairs are
- * not among them: PostgreSQL stores neither, and no request's id, caller or model can hold them.
+ * Strings that a ledger must distinguish and return unchanged. NUL and unpaired surrogates are not among them,
+ * because PostgreSQL stores neither, and no id, caller or model can contain them.
  */
-export const HOSTILE_TEXTS: Readonly<Record<string, string>> = {
-  "nothing at all": "",
+export const HOSTILE_STRINGS: Readonly<Record<string, string>> = {
+  "the empty string": "",
   "a space": " ",
   "spaces around": " me ",
   "another case": "ME",
@@ -19,8 +19,8 @@ export const HOSTILE_TEXTS: Readonly<Record<string, string>> = {
   "a zero": "0",
   "a number": "007",
   "a number with an exponent": "1e3",
-  "a word of JSON": "null",
-  "a word of JavaScript": "undefined",
+  "a JSON keyword": "null",
+  "a JavaScript keyword": "undefined",
   "the prototype": "__proto__",
   "the constructor": "constructor",
   "a method of objects": "hasOwnProperty",
@@ -36,7 +36,7 @@ export const HOSTILE_TEXTS: Readonly<Record<string, string>> = {
   "512 bytes that no database can compress": noise(512),
 };
 
-/** A string of so many bytes in UTF-8, of Chinese characters and ASCII, that a database cannot make shorter. */
+/** A string of this number of bytes in UTF-8, of Chinese characters and ASCII, that a database cannot compress. */
 export function noise(bytes: number): string {
   const characters = Array.from(
     { length: Math.floor(bytes / 3) },

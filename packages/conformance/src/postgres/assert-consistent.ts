@@ -16,7 +16,7 @@ export async function assertBalanced(ledger: Ledger): Promise<void> {
  *
  * @param lines for example `settled <id> <charge>`, in any order
  */
-export async function assertTold(ledger: Ledger, lines: readonly string[]): Promise<void> {
+export async function assertConsistent(ledger: Ledger, lines: readonly string[]): Promise<void> {
   const told = lines.map((line) => line.split(" "));
   const byId = new Map((await readRecords(ledger)).map((record) => [record.id, record]));
   const ended = new Set<string>();
