@@ -44,7 +44,8 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
   "./families/index.ts": `
     applyImageCount BackgroundRules Capabilities checkSize countUpstreamCalls createUploadedImage failureKindOfStatus FailureReason
     FailureScope Family FormFieldTypes ImageBytes ImageRequest ImageResult invalidRequest isJsonObject
-    isUploadedImage JsonObject LayerRules NormalizeContext Operation ProducedBody qwenImage readCount readText
+    isUploadedImage JsonObject MadeImage LayerRules NormalizeContext Operation ProducedBody qwenImage readCount readMadeImage
+    readText
     ReferenceImage ResponseFormat ResponseShape ResultError ResultImage seedream SequentialFields
     SizeLimits SizeStyle StreamReader StreamResult toJsonBody toReferenceImage UploadedImage
     UpstreamCall UpstreamFailure UpstreamFailureKind Usage`,

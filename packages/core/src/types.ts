@@ -142,6 +142,11 @@ export interface ImageResult {
   readonly failure?: FailureReason | undefined;
   /** Absent if the provider reported no valid number. */
   readonly usage?: Usage | undefined;
+  /**
+   * What is known of each of `images`, in the same order. Default: what the fields `size`, `quality` and `z_index` of
+   * the image tell.
+   */
+  readonly made?: readonly MadeImage[] | undefined;
   /** The provider's request id in the body. */
   readonly upstreamRequestId?: string | undefined;
   /** Further top-level fields of the `/v1` response, besides `created`, `data` and `extra`. */

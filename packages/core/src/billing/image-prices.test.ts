@@ -217,6 +217,8 @@ describe("reference_image_price", () => {
   });
 
   it("is charged for each call that made an image", () => {
+    const made = { usage: reported(2), images: [small, small], reference_images: 3, upstream_calls: 2 };
+    expect(calculateCharge({ details: PRO, ...made }).amount).toBe("0.102");
     const request = { maxImages: 3, maxPixels: 1024 * 1024, referenceImages: 3, upstreamCalls: 3 };
     const report = { usage: reported(2), images: [small, small], request, callsWithImages: 2 };
     expect(chargeOf(report)).toBe("0.102");

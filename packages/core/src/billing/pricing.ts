@@ -58,6 +58,11 @@ export interface ChargeInput {
   readonly images?: readonly MadeImage[] | undefined;
   /** How many reference images the request had. Only `reference_image_price` uses it. Default 0. */
   readonly reference_images?: number | undefined;
+  /**
+   * How many upstream calls made an image, if one request took several. Reference images are charged for each.
+   * Default 1.
+   */
+  readonly upstream_calls?: number | undefined;
   /** The size that was requested, `<width>x<height>`: for images whose own size is unknown. */
   readonly requested_size?: string | undefined;
 }
@@ -86,6 +91,7 @@ function toReport({
   usage,
   images,
   reference_images,
+  upstream_calls,
   requested_size,
 }: Omit<ChargeInput, "details" | "group_ratio">): ChargeReport {
   const maxPixels = requested_size === undefined ? undefined : countPixels(requested_size);
@@ -95,7 +101,8 @@ function toReport({
     );
   }
   const referenceImages = toWhole(reference_images ?? 0, "reference_images", 0);
-  return { usage, images, request: { referenceImages, maxPixels } };
+  const callsWithImages = toWhole(upstream_calls ?? 1, "upstream_calls", 1);
+  return { usage, images, request: { referenceImages, maxPixels }, callsWithImages };
 }
 
 /** What {@link estimateCharge} needs. */

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Usage } from "../types.js";
+import type { ItemizedDerivation } from "./charge.js";
 import { createPriceList } from "./pricing.js";
-import { type BilledRequest, type SettledOutcome, toSettledRecord } from "./records.js";
+import { type BilledRequest, copyRecord, type SettledOutcome, toSettledRecord } from "./records.js";
 
 const prices = createPriceList({
   model_details: {
@@ -276,5 +277,53 @@ describe("settle, with a report of more than the request could make", () => {
     const unknown = { ...order("byToken"), bounds: { maxImages: 1 } };
     const record = toSettledRecord(unknown, sentTo, outcome({ usage: { output_tokens: HUGE } }));
     expect(record.usage).toEqual({ output_tokens: 65_536 });
+  });
+});
+
+describe("the usage of a record", () => {
+  it("keeps what the provider reported besides, in a bounded size", () => {
+    const manyTools = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`tool-${index}`, index]));
+    const tool_usage = { ...manyTools, "\0": 1, ["x".repeat(65)]: 1, wrong: -1 };
+    const usage = { generated_images: 1, input_images: 2, input_image_count: 3, tool_usage };
+    const kept = toSettledRecord(order("byImage"), sentTo, outcome({ usage })).usage;
+    expect(kept).toMatchObject({ generated_images: 1, input_images: 2, input_image_count: 3 });
+    expect(Object.keys(kept?.tool_usage ?? {})).toHaveLength(16);
+    expect(Object.keys(kept?.tool_usage ?? {})).not.toContain("\0");
+  });
+
+  it.each([{ input_images: 2 }, { tool_usage: { web_search: 1 } }, { tool_usage: "x" as never }])(
+    "is absent if the provider reported nothing that can be charged: %j",
+    (usage) => {
+      expect(toSettledRecord(order("byImage"), sentTo, outcome({ usage }))).not.toHaveProperty("usage");
+    },
+  );
+
+  it("has kinds of tokens that are together no more than the request could use", () => {
+    const usage = {
+      output_tokens: 5,
+      output_image_tokens: 9e9,
+      input_text_tokens: 9e9,
+      cached_input_tokens: 9e9,
+    };
+    const record = toSettledRecord(order("byImage"), sentTo, outcome({ usage }));
+    const { output_image_tokens = 0, input_text_tokens = 0, cached_input_tokens = 0 } = record.usage ?? {};
+    expect(output_image_tokens).toBeGreaterThan(0);
+    expect([input_text_tokens, cached_input_tokens]).toEqual([0, 0]);
+    expect(record.reportedUsage).toEqual(usage);
+  });
+
+  it("shares nothing with the copy of its record", () => {
+    const usage = { generated_images: 1, tool_usage: { web_search: 1 } };
+    const record = toSettledRecord(order("byImage"), sentTo, outcome({ usage }));
+    const derivation: ItemizedDerivation = {
+      pricing_mode: "per-request",
+      lines: [{ what: "rounding", amount: "0" }],
+      group_ratio: "1",
+      exact: "0",
+    };
+    const copy = copyRecord({ ...record, derivation });
+    expect(copy).toEqual({ ...record, derivation });
+    expect(copy.usage?.tool_usage).not.toBe(record.usage?.tool_usage);
+    expect(copy.derivation.lines[0]).not.toBe(derivation.lines[0]);
   });
 });

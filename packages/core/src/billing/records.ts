@@ -1,5 +1,6 @@
 import { countPixels } from "../images/size.js";
 import type { AttemptRecord, DecimalInput, MadeImage, Operation, SentTo, Usage } from "../types.js";
+import { isJsonObject, type JsonObject } from "../util/json.js";
 import {
   type Charge,
   type ChargeDerivation,
@@ -7,6 +8,7 @@ import {
   type Price,
   type RequestBounds,
 } from "./charge.js";
+import { isName } from "./stored-entries.js";
 
 /**
  * Money that is set aside before a request is sent, with what is known about the request at that time. `id`,
@@ -306,8 +308,8 @@ function isUnpriced(charge: Charge | undefined, { hasUnknownTokens = false }: Ou
   return charge.derivation.unpriced === true || hasUnknownTokens;
 }
 
-/** The fields of usage that are one number. */
-const COUNTS = [
+/** The counts that a charge is made of. */
+const CHARGED_COUNTS = [
   "generated_images",
   "output_tokens",
   "total_tokens",
@@ -316,35 +318,41 @@ const COUNTS = [
   "input_text_tokens",
   "input_image_tokens",
   "cached_input_tokens",
-  "input_images",
-  "input_image_count",
 ] as const satisfies readonly (keyof Usage)[];
 
+/** The counts that are only recorded. */
+const OTHER_COUNTS = ["input_images", "input_image_count"] as const satisfies readonly (keyof Usage)[];
+
 /**
- * Whatever a family reports, a record has whole numbers of at least 0 and nothing else. A report without one is no
- * report.
+ * Whatever a family reports, a record has whole numbers of at least 0 and nothing else. A report without a count that
+ * can be charged is no report.
  */
 export function keepCounts(usage: Usage | undefined): Usage | undefined {
   if (!usage) return undefined;
-  let counts: Writable<Usage> | undefined;
-  for (const name of COUNTS) {
+  const counts: Writable<Usage> = {};
+  const keep = (name: (typeof CHARGED_COUNTS | typeof OTHER_COUNTS)[number]): boolean => {
     const count = usage[name];
-    if (!isCount(count)) continue;
-    counts ??= {};
+    if (!isCount(count)) return false;
     counts[name] = count;
-  }
-  const tools = usage.tool_usage && keepTools(usage.tool_usage);
-  return tools === undefined ? counts : { ...counts, tool_usage: tools };
+    return true;
+  };
+  if (CHARGED_COUNTS.filter(keep).length === 0) return undefined;
+  OTHER_COUNTS.forEach(keep);
+  const tools = isJsonObject(usage.tool_usage) ? keepTools(usage.tool_usage) : undefined;
+  if (tools !== undefined) counts.tool_usage = tools;
+  return counts;
 }
 
 /** A record has a bounded size, whatever the provider sends. */
 const MAX_TOOLS = 16;
 const MAX_TOOL_NAME = 64;
 
-function keepTools(tools: NonNullable<Usage["tool_usage"]>): Usage["tool_usage"] {
-  const kept = Object.entries(tools)
-    .filter(([name, count]) => name.length <= MAX_TOOL_NAME && name.isWellFormed() && isCount(count))
-    .slice(0, MAX_TOOLS);
+function keepTools(tools: JsonObject): Usage["tool_usage"] {
+  const kept: [string, number][] = [];
+  for (const [name, count] of Object.entries(tools)) {
+    if (kept.length === MAX_TOOLS) break;
+    if (name.length <= MAX_TOOL_NAME && isName(name) && isCount(count)) kept.push([name, count]);
+  }
   return kept.length === 0 ? undefined : Object.fromEntries(kept);
 }
 
@@ -360,7 +368,7 @@ export function cutUsage(reported: Usage, bounds: RequestBounds, images: number)
   const maxImages = Math.max(bounds.maxImages, images);
   const maxTokens = countMaxTokens({ maxImages, maxPixels: bounds.maxPixels });
   let cut: Writable<Usage> | undefined;
-  const bound = (name: (typeof COUNTS)[number], most: number): number => {
+  const bound = (name: (typeof CHARGED_COUNTS)[number], most: number): number => {
     const count = reported[name] ?? 0;
     if (count <= most) return count;
     cut ??= { ...reported };
@@ -390,6 +398,6 @@ function findCutPixels(
   return largest > maxPixels ? largest : undefined;
 }
 
-function isCount(value: number | undefined): value is number {
+function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0;
 }

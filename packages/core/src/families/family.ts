@@ -4,6 +4,7 @@ import type {
   FailureReason,
   ImageRequest,
   ImageResult,
+  MadeImage,
   Operation,
   ResponseFormat,
   ResultError,
@@ -109,6 +110,8 @@ export interface StreamResult {
   readonly images: number;
   /** `undefined` when nothing was made as far as the stream tells. */
   readonly usage: Usage | undefined;
+  /** What the events tell about each image that was made. Default: nothing. */
+  readonly made?: readonly MadeImage[] | undefined;
   /**
    * True if the tokens of some images are not in `usage`, because their sizes are unknown. If tokens have a price,
    * the record is marked `unpriced`. Default false.

@@ -13,6 +13,7 @@ export type {
   FailureReason,
   ImageRequest,
   ImageResult,
+  MadeImage,
   Operation,
   ResponseFormat,
   ResultError,
@@ -40,4 +41,4 @@ export { qwenImage } from "./qwen-image/qwen-image.js";
 export { seedream } from "./seedream/seedream.js";
 export type { SequentialFields } from "./seedream/sequential-images.js";
 export { applyImageCount } from "./seedream/sequential-images.js";
-export { failureKindOfStatus, readCount, readText } from "./shared.js";
+export { failureKindOfStatus, readCount, readMadeImage, readText } from "./shared.js";

@@ -1,7 +1,8 @@
 import * as z from "zod/mini";
 import { invalidRequest } from "../errors.js";
 import { isUploadedImage, type ReferenceImage } from "../images/reference-image.js";
-import type { JsonObject } from "../util/json.js";
+import type { MadeImage } from "../types.js";
+import { isJsonObject, type JsonObject } from "../util/json.js";
 import type { FailureScope, ModelRow, UpstreamFailureKind } from "./family.js";
 
 /** Fields that OpenAI's clients send. No provider here knows them, except where a model's row says so. */
@@ -99,6 +100,27 @@ export function createCodeTable(
 /** A count that a provider reported, or `undefined` when it is no whole number of at least 0. */
 export function readCount(value: unknown): number | undefined {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
+/** Longer names of a size or a quality are not read. */
+const MAX_NAME = 32;
+
+/**
+ * What an image of a response tells about itself: `size`, `quality`, and whether it is a layer. Layers have a `z_index`
+ * above 0 (Ark's reference of `layer_decomposition`, November 2026).
+ */
+export function readMadeImage(item: unknown): MadeImage {
+  if (!isJsonObject(item)) return {};
+  const { size, quality, z_index: zIndex } = item;
+  const made: { -readonly [Name in keyof MadeImage]: MadeImage[Name] } = {};
+  if (isShort(size)) made.size = size;
+  if (isShort(quality)) made.quality = quality;
+  if (typeof zIndex === "number" && zIndex > 0) made.isLayer = true;
+  return made;
+}
+
+function isShort(value: unknown): value is string {
+  return typeof value === "string" && value.length <= MAX_NAME;
 }
 
 /** A text that a provider gave, or `undefined` when there is none. */

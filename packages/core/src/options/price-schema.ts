@@ -8,6 +8,7 @@ import type {
   PriceTier,
 } from "../billing/model-details.js";
 import { findTierProblems } from "../billing/price-tiers.js";
+import { isName, NAME_RULE } from "../billing/stored-entries.js";
 
 /** A price, a ratio or a budget. */
 export const decimal = z
@@ -29,7 +30,9 @@ const upToPixels = z.optional(
 );
 
 const tier = { up_to_pixels: upToPixels, price: decimal } satisfies Fields<PriceTier>;
-const quality = z.string("must be a string").check(z.minLength(1, "must not be empty"));
+const quality = z
+  .string("must be a string")
+  .check(z.minLength(1, "must not be empty"), z.refine(isName, `must be ${NAME_RULE}`));
 
 const A_TIER = "must be an object with price, and with up_to_pixels if it is not the last one";
 const imagePrices = z

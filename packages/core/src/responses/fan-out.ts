@@ -22,7 +22,7 @@ import { isJsonObject } from "../util/json.js";
 import type { Call, CallParts } from "./call.js";
 import { toResponseHeaders } from "./envelope.js";
 import { fetchImages, toError } from "./json.js";
-import { maskResult, renderResult } from "./json-reader.js";
+import { findMade, maskResult, renderResult } from "./json-reader.js";
 
 /** The client of a request, as far as it decides whether more is sent. */
 type Client = Pick<GatewayRequest, "signal">;
@@ -191,7 +191,7 @@ async function readResponse(parts: CallParts, call: Call, success: UpstreamSucce
   }
   const { images, usage } = result;
   const upstreamRequestId = readRequestId(response) ?? result.upstreamRequestId;
-  const known = { usage, upstreamRequestId, isConclusive: true };
+  const known = { made: findMade(result), usage, upstreamRequestId, isConclusive: true };
   const error = findNoImageError(images.length, { ...result, upstreamRequestId });
   if (error !== undefined) {
     return { kind: "failed", sentTo, outcome: toOutcome(error, known), result, error };

@@ -1,6 +1,7 @@
 import type { Family, ResponseShape } from "../families/family.js";
+import { readMadeImage } from "../families/shared.js";
 import { maskReason, type SecretMask } from "../redact.js";
-import type { ImageRequest, ImageResult, ResultError } from "../types.js";
+import type { ImageRequest, ImageResult, MadeImage, ResultError } from "../types.js";
 import type { ParsedResponse } from "../upstream/attempt.js";
 import { notJsonError, parseResponse } from "../upstream/read.js";
 import type { TransportResponse } from "../upstream/transport.js";
@@ -102,6 +103,7 @@ export class WholeReader implements JsonReader {
   readonly #parsed: ParsedResponse | undefined;
   readonly #chunks: Uint8Array[] = [];
   #result: ImageResult = { images: [], errors: [], fields: {} };
+  #made: readonly MadeImage[] = [];
 
   /** @param parsed the response, if it was parsed before. Then nothing has to be pushed, and `complete` does not throw. */
   constructor(family: Family, request: ImageRequest, options: JsonReaderOptions, parsed?: ParsedResponse) {
@@ -113,7 +115,7 @@ export class WholeReader implements JsonReader {
 
   get facts(): ResponseFacts {
     const { images, errors, failure, usage, upstreamRequestId } = this.#result;
-    return { images: images.length, errors, failure, usage, upstreamRequestId };
+    return { images: images.length, made: this.#made, errors, failure, usage, upstreamRequestId };
   }
 
   push(chunk: Uint8Array): readonly Piece[] {
@@ -125,6 +127,7 @@ export class WholeReader implements JsonReader {
   complete(): readonly Piece[] {
     const { text, result } = this.#parsed ?? this.#parse();
     this.#result = maskResult(result, this.#options.mask);
+    this.#made = findMade(result);
     return this.#options.isNative ? [text] : renderBeginning(this.#result, this.#options);
   }
 
@@ -142,6 +145,11 @@ export class WholeReader implements JsonReader {
 export function renderResult(result: ImageResult, now: number): readonly string[] {
   const images = result.images.map((image, at) => (at === 0 ? "" : ",") + JSON.stringify(image));
   return [renderFields(result, now), ...images, renderEnd(result, [])];
+}
+
+/** What is known of each image of a response. */
+export function findMade({ made, images }: ImageResult): readonly MadeImage[] {
+  return made ?? images.map(readMadeImage);
 }
 
 /** The response of `/v1` up to its last image: the fields, `created` and `data`. */

@@ -313,6 +313,7 @@ function settle({ call, success, reader }: Reading, ended: Ended): Promise<void>
     status,
     errorCode: error && shownCodeOf(error),
     images,
+    made: reader.facts.made,
     usage: isIncomplete ? undefined : (reader.facts.usage ?? usage),
     isConclusive,
     upstreamRequestId: readRequestId(success.response) ?? reader.facts.upstreamRequestId,

@@ -12,6 +12,8 @@ export interface LargeItemHandler {
   onImage(): void;
   /** Bytes of the image, which are passed on. */
   onBytes(bytes: Uint8Array): void;
+  /** The image has ended. Its long strings are shortened; `undefined` if it cannot be read. */
+  onImageEnd(item: unknown): void;
   /** The item has ended and is a link. */
   onLink(written: Uint8Array): void;
   /** The item has ended and is not an image. Its long strings are shortened. */
@@ -62,14 +64,15 @@ export function readLargeItem(handler: LargeItemHandler, isPassed: boolean): Lar
       else if (state === "image") handler.onBytes(bytes);
     },
     end() {
-      if (state === "image") return;
       const item = parse(shortener.read());
+      if (state === "image") return handler.onImageEnd(item);
       if (item === undefined) return handler.onUnreadable();
       const kind = handler.findKind(item);
       if (kind === "failed") return handler.onFailed(item);
       if (state === "dropped") return handler.onUnreadable();
       if (kind === "link") return handler.onLink(held.take());
       becomeImage();
+      handler.onImageEnd(item);
     },
   };
 }

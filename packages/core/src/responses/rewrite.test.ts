@@ -320,6 +320,19 @@ describe("an item that is larger than 16 KiB", () => {
     }
   });
 
+  it.each([false, true])("tells its size when it has ended (native: %s)", (isNative) => {
+    const sized = `{"b64_json":"${LONG}","size":"2048x2048"}`;
+    const layer = `{"size":"64x64","z_index":1,"b64_json":"${LONG}"}`;
+    const rewriter = createRewriter({ isNative });
+    rewriter.push(encoder.encode(`{"data":[${sized},${layer},{"b64_json":"${LONG}`));
+    expect(rewriter.facts).toMatchObject({
+      images: 3,
+      made: [{ size: "2048x2048" }, { size: "64x64", isLayer: true }],
+    });
+    rewriter.push(encoder.encode('"}],"data":[{"url":"u","size":"1x1"}]}'));
+    expect(rewriter.facts).toMatchObject({ images: 1, made: [{ size: "1x1" }] });
+  });
+
   it("is an image as soon as its base64 is too long to be held", () => {
     const rewriter = createRewriter();
     rewriter.push(encoder.encode(`{"data":[{"note":"${LONG}`));

@@ -1,5 +1,6 @@
 import type { ResponseShape } from "../families/family.js";
-import type { FailureReason, ResultError, ResultImage, Usage } from "../types.js";
+import { readMadeImage } from "../families/shared.js";
+import type { FailureReason, MadeImage, ResultError, ResultImage, Usage } from "../types.js";
 import { createHeldBytes } from "../util/held-bytes.js";
 import { isJsonObject } from "../util/json.js";
 import type { JsonStatus } from "../util/json-walker.js";
@@ -123,6 +124,7 @@ export function createResponseRewriter(options: RewriteOptions): ResponseRewrite
           beginImage();
         },
         onBytes: write,
+        onImageEnd: (item) => reader.readImage(item),
         onLink(written) {
           const item = parse(written);
           if (reader.readItem(item) && isLink(item)) handOverLink(item);
@@ -239,6 +241,8 @@ function parseText(text: string): unknown {
 export interface ResponseFacts {
   /** The number of images that have arrived or begun. */
   readonly images: number;
+  /** What the images that have arrived tell about themselves. An image that has begun is not among them. */
+  readonly made: readonly MadeImage[];
   /** Items that failed, each with its index in the provider's batch. */
   readonly errors: readonly ResultError[];
   /** The error of the whole response. */
@@ -260,12 +264,16 @@ interface FactReader {
   isImage(item: unknown): boolean;
   /** Counts an image that is too large to be read. */
   countImage(): void;
+  /** Reads an image that was counted before, when it has ended. */
+  readImage(item: unknown): void;
 }
 
 function createFactReader(shape: ResponseShape): FactReader {
   const errors: ResultError[] = [];
+  const made: MadeImage[] = [];
   const facts: { -readonly [Key in keyof ResponseFacts]: ResponseFacts[Key] } = {
     images: 0,
+    made,
     errors,
     failure: undefined,
     usage: undefined,
@@ -275,7 +283,10 @@ function createFactReader(shape: ResponseShape): FactReader {
   const forgetItems = (): void => {
     facts.images = 0;
     errors.length = 0;
+    made.length = 0;
   };
+
+  const readImage = (item: unknown): void => void made.push(readMadeImage(item));
 
   return {
     facts,
@@ -287,14 +298,19 @@ function createFactReader(shape: ResponseShape): FactReader {
     },
     readItem(item) {
       const read = shape.readItem(item, facts.images + errors.length);
-      if (read === "image") facts.images++;
-      else errors.push(read);
-      return read === "image";
+      if (read !== "image") {
+        errors.push(read);
+        return false;
+      }
+      facts.images++;
+      readImage(item);
+      return true;
     },
     isImage: (item) => shape.readItem(item, 0) === "image",
     countImage() {
       facts.images++;
     },
+    readImage,
   };
 }
 

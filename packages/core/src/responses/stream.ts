@@ -60,11 +60,12 @@ export async function respondWithStream(
       if (ended.failure !== undefined) success.fail(ended.failure);
       const error = findError(end, ended, { mask, upstreamRequestId });
       if (error !== undefined) report.failed(error);
-      const { images, usage, hasUnknownTokens, isConclusive } = ended;
+      const { images, made, usage, hasUnknownTokens, isConclusive } = ended;
       return hold.settle(sentTo, {
         status: 200,
         errorCode: error && shownCodeOf(error),
         images,
+        made,
         usage,
         hasUnknownTokens,
         isConclusive,
@@ -90,7 +91,8 @@ export async function respondWithStream(
 }
 
 /** What a stream gave until it ended. */
-interface EndedStream extends Pick<StreamResult, "images" | "usage" | "hasUnknownTokens" | "imageFailure"> {
+interface EndedStream
+  extends Pick<StreamResult, "images" | "made" | "usage" | "hasUnknownTokens" | "imageFailure"> {
   /** What counts in the channel's health. */
   readonly failure?: AttemptFailure | undefined;
   /** The error that the provider reported. */
@@ -217,11 +219,12 @@ class MislabelledJson {
   }
 
   end(end: RelayEnd): EndedStream {
-    const { images = 0, usage, errors = [], failure, upstreamRequestId } = this.#reader?.facts ?? {};
+    const { images = 0, made, usage, errors = [], failure, upstreamRequestId } = this.#reader?.facts ?? {};
     const flaw = this.#findFlaw(end);
     const isBroken = flaw !== undefined;
     return {
       images: isBroken ? 0 : images,
+      made,
       usage: usage ?? (end.reason === "abandoned" ? { generated_images: images } : undefined),
       imageFailure: errors[0],
       reported: failure,

@@ -173,9 +173,10 @@ function readWhole(
   }
 }
 
-/** Whether the provider counts anything as made. */
-export function isAnythingReported(usage: Usage | undefined): boolean {
-  return Object.values(usage ?? {}).some((count) => count > 0);
+/** Whether the provider counts anything as made. Its counts of what was sent to it do not say so. */
+export function isAnythingReported(usage: Usage = {}): boolean {
+  const { input_images: _images, input_image_count: _count, tool_usage: _tools, ...made } = usage;
+  return Object.values(made).some((count) => count > 0);
 }
 
 /** Returns the same response with a body that begins with the chunks that were already read. */

@@ -1,4 +1,4 @@
-import type { ImageResult, ResultImage, Usage } from "../../types.js";
+import type { ImageResult, MadeImage, ResultImage, Usage } from "../../types.js";
 import { isJsonObject, type JsonObject } from "../../util/json.js";
 import type { UpstreamFailure } from "../family.js";
 import { classifyFailure, createCodeTable, readCount, readText } from "../shared.js";
@@ -12,8 +12,11 @@ export function fromQwenImage(body: JsonObject): ImageResult {
   const choices = Array.isArray(output["choices"]) ? output["choices"] : [];
   const code = readFailureCode(body["code"]);
   const requestId = readText(body["request_id"]);
+  const images = choices.flatMap(readChoice);
+  const made = readMade(body["usage"]);
   return {
-    images: choices.flatMap(readChoice),
+    images,
+    made: images.map(() => made),
     errors: [],
     fields: {},
     failure: code === undefined ? undefined : { code, message: readText(body["message"]) ?? code },
@@ -42,7 +45,17 @@ function readChoice(choice: unknown): ResultImage[] {
 function readUsage(usage: unknown): Usage | undefined {
   if (!isJsonObject(usage)) return undefined;
   const count = readCount(usage["image_count"]) ?? readCount(usage["output_image_count"]);
-  return count === undefined ? undefined : { generated_images: count };
+  if (count === undefined) return undefined;
+  const inputs = readCount(usage["input_image_count"]);
+  return { generated_images: count, ...(inputs !== undefined && { input_image_count: inputs }) };
+}
+
+/** All images of a response have one size. The models 2.0 and 3.0 report it as `output_width` and `output_height`. */
+function readMade(usage: unknown): MadeImage {
+  if (!isJsonObject(usage)) return {};
+  const width = readCount(usage["output_width"]) ?? readCount(usage["width"]);
+  const height = readCount(usage["output_height"]) ?? readCount(usage["height"]);
+  return width === undefined || height === undefined ? {} : { size: `${width}*${height}` };
 }
 
 /** DashScope's error codes (November 2026). The same code means the same with any HTTP status, 200 included. */

@@ -41,10 +41,10 @@ export function readError(error: JsonObject): { code: string; message: string } 
   };
 }
 
-/** `undefined` when the provider reported nothing that can be used. */
+/** `undefined` when the provider did not report what it made. */
 function readUsage(reported: unknown): Usage | undefined {
   const usage = isJsonObject(reported) ? readSeedreamUsage(reported) : {};
-  return Object.keys(usage).length === 0 ? undefined : usage;
+  return COUNTS_OF_MADE.some((name) => usage[name] !== undefined) ? usage : undefined;
 }
 
 /** An answer of Ark, read as its bytes go by by the same rules as {@link fromSeedream} reads a whole one. */
@@ -60,16 +60,27 @@ export const SEEDREAM_RESPONSE: ResponseShape = {
   readCreated: readCount,
 };
 
-const COUNTS = ["generated_images", "output_tokens", "total_tokens"] as const;
+const COUNTS_OF_MADE = ["generated_images", "output_tokens", "total_tokens"] as const;
+const COUNTS = [...COUNTS_OF_MADE, "input_images"] as const;
 
-/** The counts that Ark reported; empty when it reported none that can be used. */
+/** The counts that Ark reported; empty when it reported none that can be used. `input_images` is net of free ones. */
 export function readSeedreamUsage(reported: JsonObject): Usage {
   const usage: { -readonly [Name in keyof Usage]: Usage[Name] } = {};
   for (const name of COUNTS) {
     const count = readCount(reported[name]);
     if (count !== undefined) usage[name] = count;
   }
+  const tools = reported["tool_usage"];
+  if (isJsonObject(tools)) usage.tool_usage = readCounts(tools);
   return usage;
+}
+
+function readCounts(reported: JsonObject): Readonly<Record<string, number>> {
+  const counts = Object.entries(reported).flatMap(([name, value]) => {
+    const count = readCount(value);
+    return count === undefined ? [] : [[name, count] as const];
+  });
+  return Object.fromEntries(counts);
 }
 
 /** Ark's error codes (November 2026). The same code means the same with any HTTP status, 200 included. */

@@ -1,8 +1,8 @@
-import { parsePixels } from "../../images/size.js";
-import type { ImageRequest, Usage } from "../../types.js";
+import { countPixels } from "../../images/size.js";
+import type { ImageRequest, MadeImage, Usage } from "../../types.js";
 import { isJsonObject, type JsonObject } from "../../util/json.js";
 import type { StreamReader, StreamResult } from "../family.js";
-import { readCount, readText } from "../shared.js";
+import { readCount, readMadeImage, readText } from "../shared.js";
 import { countRequestedPixels } from "./capabilities.js";
 import { readError, readSeedreamUsage, toSeedreamFailure } from "./response.js";
 
@@ -18,16 +18,16 @@ const MAX_IMAGES = 1_000;
 export function readSeedreamStream({ upstreamFields }: Pick<ImageRequest, "upstreamFields">): StreamReader {
   // The reader lives as long as the stream, so it keeps this number and not the request.
   const requestedPixels = countRequestedPixels(upstreamFields["size"]);
-  /** The pixels of each image, by its `image_index`. An image that is reported twice counts once. */
-  const pixelsByImage = new Map<number | string, number | undefined>();
+  /** The images by their `image_index`. An image that is reported twice counts once. */
+  const images = new Map<number | string, MadeImage>();
   let imageFailure: StreamResult["imageFailure"];
   let completed: Usage | undefined;
   let failure: StreamResult["failure"];
 
   const addImage = (body: JsonObject): void => {
-    const key = readCount(body["image_index"]) ?? `image ${pixelsByImage.size}`;
-    if (pixelsByImage.size >= MAX_IMAGES && !pixelsByImage.has(key)) return;
-    pixelsByImage.set(key, readPixels(body["size"]) ?? requestedPixels);
+    const key = readCount(body["image_index"]) ?? `image ${images.size}`;
+    if (images.size >= MAX_IMAGES && !images.has(key)) return;
+    images.set(key, readMadeImage(body));
   };
 
   const reader = {
@@ -55,9 +55,10 @@ export function readSeedreamStream({ upstreamFields }: Pick<ImageRequest, "upstr
       }
     },
     result(): StreamResult {
-      const result = { images: pixelsByImage.size, imageFailure, failure };
+      const made = [...images.values()];
+      const result = { images: made.length, made, imageFailure, failure };
       if (completed !== undefined) return { ...result, usage: completed };
-      const sizes = [...pixelsByImage.values()];
+      const sizes = made.map(({ size }) => (size && countPixels(size)) || requestedPixels);
       return { ...result, usage: countUsage(sizes), hasUnknownTokens: sizes.includes(undefined) };
     },
   };
@@ -72,11 +73,6 @@ function parseData(data: string): JsonObject | undefined {
   } catch {
     return undefined;
   }
-}
-
-function readPixels(size: unknown): number | undefined {
-  const sides = parsePixels(readText(size) ?? "", "x");
-  return sides && sides[0] * sides[1];
 }
 
 /** Adds no tokens for an image of unknown size. */
