@@ -26,7 +26,7 @@ it("ends with status 0 and an empty stderr", () => {
 it("saves the images, and the options, ledger and log of the app", () => {
   const files = readdirSync(folder);
 
-  expect(files.filter((file) => /\.(?:jpg|png)$/.test(file))).toHaveLength(14);
+  expect(files.filter((file) => /\.(?:jpg|png)$/.test(file))).toHaveLength(18);
   expect(files).toEqual(expect.arrayContaining(["app.log", "ledger.db", "options.json"]));
   expect(shown).toContain("████ 4 of 4");
 });
@@ -34,6 +34,9 @@ it("saves the images, and the options, ledger and log of the app", () => {
 it("prints how each charge is calculated: by image, by token, and rounded once", () => {
   expect(shown).toMatch(/seedream-4-5-251128 +generate +ark +2048x2048 +0\.25 × 4 images × 0\.8 = 0\.8$/m);
   expect(shown).toMatch(/seedream-4-5-251128 +edit +ark +2048x2048 +0\.25 × 1 image × 0\.8 = 0\.2$/m);
+  expect(shown).toMatch(
+    /seedream-5-0-pro-260628 +generate +ark +1600x1200 +0\.3 × 3 images × 0\.8 = 0\.72$/m,
+  );
   expect(shown).toMatch(/12\.2 × 6144 tokens ÷ 1,000,000 × 0\.8 = 0\.05996544$/m);
   expect(shown).toMatch(/0\.22 × 1 image × 0\.8 = 0\.176, rounded to 0\.18$/m);
   expect(shown).toMatch(/image-2\.0-pro +generate +dashscope +1328x1328 +0\.5 × 1 image × 0\.8 = 0\.4$/m);
@@ -55,13 +58,13 @@ it("reaches the budget and the rate limit of a caller", () => {
 });
 
 it("charges a repeated request once", () => {
-  expect(shown).toContain("web-shop has spent 4.4799424, before it 4.2799424");
-  expect(shown).toContain("200 with idempotent-replayed: true, the same image; spent 4.4799424");
+  expect(shown).toContain("web-shop has spent 5.2959424, before it 5.0959424");
+  expect(shown).toContain("200 with idempotent-replayed: true, the same image; spent 5.2959424");
 });
 
 it("ends with the charges of each caller", () => {
   expect(shown).toMatch(/^ +trial +2 +2 +0\.5 +0$/m);
-  expect(shown).toMatch(/^ +web-shop +13 +19 +4\.4799424 +0$/m);
+  expect(shown).toMatch(/^ +web-shop +15 +23 +5\.2959424 +0$/m);
 });
 
 it("prints no key, no space at the end of a line, and no address of a server that has ended", () => {

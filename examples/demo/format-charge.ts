@@ -9,8 +9,7 @@ export function formatCharge({ charge, derivation }: SettledRecord): string {
 }
 
 function formatFactors(derivation: ChargeDerivation): string {
-  if ("lines" in derivation)
-    return derivation.lines.map(({ what, amount }) => `${amount} (${what})`).join(" + ");
+  if ("lines" in derivation) return derivation.lines.map((line) => formatLine(line, derivation)).join(" + ");
   switch (derivation.pricing_mode) {
     case "per-request": {
       const { count, model_price: price, group_ratio: ratio } = derivation;
@@ -21,4 +20,16 @@ function formatFactors(derivation: ChargeDerivation): string {
       return `${price} × ${tokens} tokens ÷ 1,000,000 × ${ratio}`;
     }
   }
+}
+
+type Itemized = Extract<ChargeDerivation, { lines: unknown }>;
+
+/** Formats one line of an itemized charge: `0.3 × 3 images × 0.8`. */
+function formatLine(line: Itemized["lines"][number], { group_ratio: ratio }: Itemized): string {
+  if (line.what === "rounding") return `${line.amount} (rounding)`;
+  const { what, count, unit_price: price } = line;
+  const name = what.replaceAll("_", " ");
+  const isOfTokens = name.endsWith("tokens");
+  const counted = isOfTokens || count === 1 ? name : `${name}s`;
+  return `${price} × ${count} ${counted}${isOfTokens ? " ÷ 1,000,000" : ""} × ${ratio}`;
 }

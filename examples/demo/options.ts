@@ -32,6 +32,8 @@ export function createOptions(near: EmulatorServer, far: EmulatorServer): Partia
       },
     ],
     models: {
+      "seedream-5-0-pro-260628": { family: "seedream" },
+      "seedream-5-0-flash-260915": { family: "seedream" },
       "seedream-5-0-lite-260128": { family: "seedream" },
       "seedream-4-5-251128": { family: "seedream" },
       "seedream-4-0-250828": { family: "seedream" },
@@ -43,6 +45,11 @@ export function createOptions(near: EmulatorServer, far: EmulatorServer): Partia
     ],
     billing: {
       model_details: {
+        "seedream-5-0-pro-260628": {
+          pricing_mode: "per-request",
+          image_prices: [{ up_to_pixels: 2_610_000, price: "0.3" }, { price: "0.6" }],
+        },
+        "seedream-5-0-flash-260915": { pricing_mode: "per-request", model_price: "0.12" },
         "seedream-5-0-lite-260128": { pricing_mode: "per-request", model_price: "0.22", decimal_places: 2 },
         "seedream-4-5-251128": { pricing_mode: "per-request", model_price: "0.25" },
         "seedream-4-0-250828": { pricing_mode: "per-token", output_token_price: "12.2" },

@@ -54,6 +54,29 @@ export const tour: readonly Step[] = [
   },
   {
     kind: "generate",
+    title: "Three images of a model that makes one per call",
+    file: "harbour",
+    request: {
+      model: "seedream-5-0-pro-260628",
+      prompt: "A harbour at dawn, at noon and at night",
+      n: 3,
+      size: "1600x1200",
+    },
+  },
+  {
+    kind: "generate",
+    title: "A transparent background",
+    file: "feather",
+    request: {
+      model: "seedream-5-0-flash-260915",
+      prompt: "A feather",
+      size: "1024x1024",
+      background: "transparent",
+      output_format: "png",
+    },
+  },
+  {
+    kind: "generate",
     title: "As base64",
     file: "teapot",
     request: {

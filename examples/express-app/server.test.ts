@@ -9,6 +9,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 
 const SERVER = fileURLToPath(new URL("server.ts", import.meta.url));
 const MODELS = [
+  // The model makes 2048x2048 without a size, which is above 2.61 million pixels.
+  ["seedream-5-0-pro-260628", "doubao-seedream-5-0-pro-260628", "0.6"],
+  ["seedream-5-0-flash-260915", "doubao-seedream-5-0-flash-260915", "0.12"],
   ["seedream-5-0-lite-260128", "doubao-seedream-5-0-lite-260128", "0.22"],
   ["seedream-4-5-251128", "doubao-seedream-4-5-251128", "0.25"],
   ["seedream-4-0-250828", "doubao-seedream-4-0-250828", "0.2"],

@@ -27,15 +27,19 @@ if (isEmulated)
     "No provider is set (ARK_API_KEY, DASHSCOPE_API_KEY): emulated images, API key sk-local unless CALOTYPE_API_KEY is set.",
   );
 
-// BytePlus, the international site of Ark, names the same models without "doubao-".
-const arkPrefix = env.ARK_BASE_URL?.includes("bytepluses.com") ? "" : "doubao-";
-const seedreams = ["seedream-5-0-lite-260128", "seedream-4-5-251128", "seedream-4-0-250828"];
+// BytePlus, the international site of Ark, names the models with "dola-" or, the older ones, without a prefix.
+const isBytePlus = env.ARK_BASE_URL?.includes("bytepluses.com") ?? false;
+const newSeedreams = ["seedream-5-0-pro-260628", "seedream-5-0-flash-260915"];
+const oldSeedreams = ["seedream-5-0-lite-260128", "seedream-4-5-251128", "seedream-4-0-250828"];
 const ark: ChannelOptions = {
   id: "ark",
   family: "seedream",
   apiKey: env.ARK_API_KEY || "none",
   baseUrl: emulator?.arkBaseUrl ?? (env.ARK_BASE_URL || undefined),
-  modelMapping: Object.fromEntries(seedreams.map((model) => [model, arkPrefix + model])),
+  modelMapping: Object.fromEntries([
+    ...newSeedreams.map((model) => [model, `${isBytePlus ? "dola-" : "doubao-"}${model}`]),
+    ...oldSeedreams.map((model) => [model, `${isBytePlus ? "" : "doubao-"}${model}`]),
+  ]),
 };
 const dashscope: ChannelOptions = {
   id: "dashscope",
@@ -65,6 +69,13 @@ if (!isEmulated && !env.CALOTYPE_API_KEY && !config.callers)
 const ledger = env.CALOTYPE_LEDGER ? createSqliteLedger({ path: env.CALOTYPE_LEDGER }) : undefined;
 const perImage = (model_price: string) => ({ pricing_mode: "per-request" as const, model_price });
 const SEEDREAM_PRICES = {
+  // Larger images cost more, and layers half.
+  "seedream-5-0-pro-260628": {
+    pricing_mode: "per-request" as const,
+    image_prices: [{ up_to_pixels: 2_610_000, price: "0.3" }, { price: "0.6" }],
+    layer_price: "0.15",
+  },
+  "seedream-5-0-flash-260915": perImage("0.12"),
   "seedream-5-0-lite-260128": perImage("0.22"),
   "seedream-4-5-251128": perImage("0.25"),
   "seedream-4-0-250828": perImage("0.2"),

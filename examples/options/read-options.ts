@@ -43,17 +43,21 @@ export function findLiveProviders(env: Environment): { ark: boolean; dashscope: 
   };
 }
 
-const SEEDREAMS = ["seedream-5-0-lite-260128", "seedream-4-5-251128", "seedream-4-0-250828"];
+const NEW_SEEDREAMS = ["seedream-5-0-pro-260628", "seedream-5-0-flash-260915"];
+const OLD_SEEDREAMS = ["seedream-5-0-lite-260128", "seedream-4-5-251128", "seedream-4-0-250828"];
 
 function toArkChannel(env: Environment): ChannelOptions {
-  // BytePlus, the international site of Ark, names the same models without "doubao-".
-  const prefix = env["ARK_BASE_URL"]?.includes("bytepluses.com") ? "" : "doubao-";
+  // BytePlus, the international site of Ark, names the models with "dola-" or, the older ones, without a prefix.
+  const isBytePlus = env["ARK_BASE_URL"]?.includes("bytepluses.com") ?? false;
   return {
     id: "ark",
     family: "seedream",
     apiKey: env["ARK_API_KEY"] || "none",
     baseUrl: env["ARK_BASE_URL"] || undefined,
-    modelMapping: Object.fromEntries(SEEDREAMS.map((model) => [model, prefix + model])),
+    modelMapping: Object.fromEntries([
+      ...NEW_SEEDREAMS.map((model) => [model, `${isBytePlus ? "dola-" : "doubao-"}${model}`]),
+      ...OLD_SEEDREAMS.map((model) => [model, `${isBytePlus ? "" : "doubao-"}${model}`]),
+    ]),
   };
 }
 
@@ -74,9 +78,18 @@ function toDashscopeChannel(env: Environment): ChannelOptions {
 
 const perImage = (model_price: string) => ({ pricing_mode: "per-request" as const, model_price });
 
+/** Larger images cost more, and layers half. */
+const PRO_PRICE = {
+  pricing_mode: "per-request" as const,
+  image_prices: [{ up_to_pixels: 2_610_000, price: "0.3" }, { price: "0.6" }],
+  layer_price: "0.15",
+};
+
 /** The prices by family, because a price for a model that is not served would be an error. */
 const PRICES = {
   seedream: {
+    "seedream-5-0-pro-260628": PRO_PRICE,
+    "seedream-5-0-flash-260915": perImage("0.12"),
     "seedream-5-0-lite-260128": perImage("0.22"),
     "seedream-4-5-251128": perImage("0.25"),
     "seedream-4-0-250828": perImage("0.2"),
