@@ -17,8 +17,8 @@ function createMaker() {
   return { make, making, count: () => makings.length };
 }
 
-describe("a value that is there", () => {
-  it("is given at once and stays until a new one is made", async () => {
+describe("an available value", () => {
+  it("is returned synchronously, and stays until a new one is made", async () => {
     const { make, making } = createMaker();
     const value = createReloadable("old", make);
     expect(value.current).toBe("old");
@@ -30,7 +30,7 @@ describe("a value that is there", () => {
     expect(value.current).toBe("new");
   });
 
-  it("stays where a new one cannot be made, and whoever asked is told", async () => {
+  it("stays if a new one cannot be made, and the call of the reload rejects", async () => {
     const { make, making } = createMaker();
     const value = createReloadable("old", make);
     const reload = value.reload();
@@ -61,7 +61,7 @@ describe("of two reloads", () => {
     expect(taken.at(-1)).toBe("reload 1");
   });
 
-  it("the earlier counts where the later fails, whichever ends first", async () => {
+  it("the earlier one counts if the later one fails, whichever ends first", async () => {
     for (const order of [
       [0, 1],
       [1, 0],
@@ -104,7 +104,7 @@ describe("a value that takes time to make", () => {
     expect(count()).toBe(1);
   });
 
-  it("that cannot be made is made anew by whoever asks next, once for all who wait", async () => {
+  it("that cannot be made is made again by the next caller, once for all callers that wait", async () => {
     const { make, making, count } = createMaker();
     const value = createReloadable(make(), make);
     const asked = value.get();
@@ -118,13 +118,13 @@ describe("a value that takes time to make", () => {
     expect(count()).toBe(2);
   });
 
-  it("whose first making fails before anybody asks crashes nothing", async () => {
+  it("whose first load fails before the first call causes no unhandled rejection", async () => {
     const value = createReloadable<string>(Promise.reject(new Error("early")), async () => "made");
     await new Promise((resolve) => setTimeout(resolve));
     expect(await value.get()).toBe("made");
   });
 
-  it("is that of a reload where one overtakes the first making", async () => {
+  it("is that of a reload that overtakes the first load", async () => {
     const { make, making } = createMaker();
     const value = createReloadable(make(), make);
     const reload = value.reload();

@@ -6,7 +6,7 @@ import { CALLER_KEY, createTestGateway, type TestGateway } from "./testing/test-
 
 const MAX_BYTES = 100_000;
 
-/** What a client may send in the place of a body, and whether it must be accepted, must be refused, or may be either. */
+/** The bytes that a client sends as a body. */
 interface Sent {
   readonly path?: string;
   readonly type?: string;
@@ -28,7 +28,7 @@ function toRequest({ path = "/v1/images/edits", type = FORM_TYPE, bytes, ...rest
   };
 }
 
-/** The statuses of all that was sent; fails unless each is a response, and all slots and bytes are given back. */
+/** Sends requests and returns their statuses. Fails if slots or bytes are still in use afterwards. */
 async function statusesOf(sent: readonly Sent[], test: TestGateway = open()): Promise<readonly number[]> {
   const responses = await Promise.all(sent.map(async (one) => test.gateway.handle(toRequest(one))));
   // The whole budget is free again, and so is each place.

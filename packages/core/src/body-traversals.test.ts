@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { CALLER_KEY, createTestGateway, GENERATIONS } from "./testing/test-gateway.js";
 
-/** An object that counts how often all of its fields are gone through. */
+/** An object that counts how often all its fields are enumerated. */
 function countPasses(fields: object): { readonly value: object; readonly passes: () => number } {
   let passes = 0;
   const value = new Proxy(fields, {
@@ -34,20 +34,20 @@ async function send(parsedBody: object, headers: Record<string, string> = {}): P
 const wide = { a: 1, b: { c: 2 } };
 
 describe("an object inside of a body", () => {
-  it("that is only forwarded is gone through to check it and to send it", async () => {
+  it("that is only forwarded is traversed once to check it and once to send it", async () => {
     const { value, passes } = countPasses(wide);
     expect(await send({ model: "doodle", prompt: "x", tools: { deeper: [value] } })).toBe(200);
     expect(passes()).toBe(2);
   });
 
-  it("with an idempotency key is gone through once more", async () => {
+  it("with an idempotency key is traversed once more", async () => {
     const { value, passes } = countPasses(wide);
     const headers = { "idempotency-key": "one" };
     expect(await send({ model: "doodle", prompt: "x", tools: { deeper: [value] } }, headers)).toBe(200);
     expect(passes()).toBe(3);
   });
 
-  it("that is interpreted is gone through a few times, and what is in it no more often than the rest", async () => {
+  it("that is interpreted is traversed a few times, and its contents not more often than other fields", async () => {
     const parameters = countPasses({ n: 1, more: 2 });
     const inner = countPasses(wide);
     const messages = [{ role: "user", content: [{ text: "x", inner: inner.value }] }];

@@ -76,7 +76,7 @@ describe("a budget", () => {
     },
   );
 
-  it("is charged what was made, and the rest of the worst case may be spent again", async () => {
+  it("is charged for the images that were made, and the rest of the hold is free again", async () => {
     const { gateway, post } = open("0.3");
     expect((await post({ ...BODY, n: 3 })).status).toBe(200);
     expect(await gateway.usage.balance("me")).toEqual({ settled: "0.1", held: "0" });

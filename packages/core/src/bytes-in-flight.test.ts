@@ -22,7 +22,7 @@ const IMAGE = "A".repeat(400_000);
 const BASE64_RESPONSE = { ...ARK_RESPONSE, data: [{ b64_json: IMAGE }] };
 const OVERLOADED = { error: { code: "overloaded", type: "server_error" } };
 
-/** A family that does not tell how its responses are read: they are held whole. */
+/** A family without `responseShape`, so that whole responses are held in memory. */
 const { responseShape: _shape, ...withoutShape } = seedream;
 const plain = { ...withoutShape, name: "plain" };
 
@@ -35,7 +35,7 @@ const open = (provider?: Provider): TestGateway =>
     limits: { concurrent: 5 },
   });
 
-/** A body of exactly so many bytes. */
+/** A body of exactly this number of bytes. */
 function bodyOf(bytes: number): string {
   const empty = JSON.stringify({ model: "doodle", prompt: "" });
   return JSON.stringify({ model: "doodle", prompt: "p".repeat(bytes - empty.length) });
@@ -44,7 +44,7 @@ function bodyOf(bytes: number): string {
 const SMALL = { model: "doodle", prompt: "a fox" };
 const declare = (body: string): Record<string, string> => ({ "content-length": String(body.length) });
 
-/** Passes only where nothing but so many bytes is held. */
+/** Succeeds only if no bytes are in flight except `besides`. */
 async function fillBudget({ post }: TestGateway, besides = 0): Promise<ReadResponse> {
   const body = bodyOf(MAX_BYTES - besides);
   return post(body, declare(body));
@@ -53,7 +53,7 @@ async function fillBudget({ post }: TestGateway, besides = 0): Promise<ReadRespo
 const openLarge = (): TestGateway => open(() => Response.json(BASE64_RESPONSE));
 const isHeld = async (test: TestGateway): Promise<boolean> => (await fillBudget(test)).status === 503;
 
-/** A request whose body comes when the test wants. */
+/** A request whose body is sent by the test. */
 function openUpload(headers: Record<string, string> = {}) {
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const writer = writable.getWriter();
@@ -71,7 +71,7 @@ function openUpload(headers: Record<string, string> = {}) {
   return { request, write: (text: string) => writer.write(new TextEncoder().encode(text)), writer };
 }
 
-describe("uploads past what the gateway may hold", () => {
+describe("uploads above the limit of bytes in flight", () => {
   it("get a 503 before they are read if they declare more than there is room for, and pass later", async () => {
     const test = open();
     const large = bodyOf(700_000);
@@ -143,7 +143,7 @@ describe("uploads past what the gateway may hold", () => {
         expect(await response).toMatchObject({ status: 499 });
       },
     ],
-  ])("are held no longer where they are refused: %s", async (_what, send) => {
+  ])("do not count after they were refused: %s", async (_what, send) => {
     const test = open();
     await send(test);
     expect((await fillBudget(test)).status).toBe(200);
@@ -166,7 +166,7 @@ describe("the body of a request that gets a stream", () => {
     const streams = createOpenStreams();
     let calls = 0;
     const test = open((call) => (calls++ === 0 ? streams.provider(call) : Response.json(ARK_RESPONSE)));
-    // Of a family without a response shape, the head of a stream would come with its first bytes.
+    // For a family without a response shape, the head of a stream would be sent with its first bytes.
     const ask = { model: "seedream-4-5-251128", prompt: "a fox", stream: true, user: "u".repeat(400_000) };
     const body = JSON.stringify(ask);
     const response = await test.gateway.fetch(createPost(body));
@@ -210,7 +210,7 @@ describe("a large response that is held", () => {
     expect(response.status).toBe(200);
   });
 
-  it("is not held where the client left before it was there", async () => {
+  it("is not held if the client disconnected before it arrived", async () => {
     const waiting = Promise.withResolvers<void>();
     const asked = Promise.withResolvers<void>();
     const test = open(async () => {
@@ -227,7 +227,7 @@ describe("a large response that is held", () => {
     expect(await isHeld(test)).toBe(false);
   });
 
-  it("counts past the budget where it must, and refuses others until it is gone", async () => {
+  it("counts above the limit if necessary, and other requests are refused until it was sent", async () => {
     const test = open(() => Response.json({ ...ARK_RESPONSE, data: [{ b64_json: "A".repeat(2_000_000) }] }));
     const response = await test.gateway.fetch(createPost(ask));
     expect((await test.post(SMALL)).status).toBe(503);

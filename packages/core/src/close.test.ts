@@ -6,7 +6,7 @@ import { ARK_RESPONSE, createPost, createTestGateway, type Provider } from "./te
 const BODY = { model: "doodle", prompt: "a fox" };
 const PRICED = { model_details: { "*": { pricing_mode: "per-request" as const, model_price: "0.1" } } };
 
-/** A provider that responds when the test wants, and tells when it is asked. */
+/** A provider that responds when the test allows it. `asked` resolves at its first call. */
 function createWaitingProvider() {
   const asked = Promise.withResolvers<void>();
   const waiting = Promise.withResolvers<void>();
@@ -19,7 +19,7 @@ function createWaitingProvider() {
 }
 
 describe("a gateway that closes", () => {
-  it("refuses what is new, and is done when what is under way is answered and its record delivered", async () => {
+  it("refuses new requests, and is done when the requests in progress have their responses and their records are delivered", async () => {
     const { provider, asked, respond } = createWaitingProvider();
     const told: RequestEvent[] = [];
     const { gateway, post, records } = createTestGateway(provider, {
@@ -43,7 +43,7 @@ describe("a gateway that closes", () => {
     expect(records).toMatchObject([{ images: 1 }]);
   });
 
-  it.each([Number.NaN, -1])("does not close by a deadline that is none: %d", async (deadlineSeconds) => {
+  it.each([Number.NaN, -1])("rejects an invalid deadline: %d", async (deadlineSeconds) => {
     const { gateway, post } = createTestGateway();
     await expect(gateway.close({ deadlineSeconds })).rejects.toThrow(RangeError);
     expect((await post(BODY)).status).toBe(200);
@@ -57,7 +57,7 @@ describe("a gateway that closes", () => {
     expect((await gateway.fetch(new Request("http://gateway.test/other"))).status).toBe(404);
   });
 
-  it("waits for a stream to its end, also where its client left", async () => {
+  it("waits for the end of a stream, even if its client has disconnected", async () => {
     const streams = createOpenStreams();
     const { gateway, records } = createTestGateway(streams.provider);
     const response = await gateway.fetch(createPost({ ...BODY, stream: true }));
@@ -105,23 +105,26 @@ describe("a gateway that closes", () => {
   it.each<["release" | "charge", string]>([
     ["release", "0"],
     ["charge", "0.3"],
-  ])("past its deadline books what is under way as the operator set: %s", async (onLost, charge) => {
-    const { provider, asked, respond } = createWaitingProvider();
-    const { gateway, post, records, unresolved, logs } = createTestGateway(provider, {
-      billing: { ...PRICED, onLost },
-    });
-    const early = post({ ...BODY, n: 3 });
-    await asked;
-    await gateway.close({ deadlineSeconds: 0.01 });
-    expect(unresolved).toMatchObject([{ state: "unresolved", charge, held: "0.3", caller: "me" }]);
-    expect(logs).toMatchObject([{ fields: { requestIds: [unresolved[0]?.id], onLost } }]);
-    expect(await gateway.usage.balance("me")).toEqual({ settled: charge, held: "0" });
-    respond();
-    await early;
-    expect(records).toEqual([]);
-  });
+  ])(
+    "ends the holds of requests in progress at its deadline as the operator chose: %s",
+    async (onLost, charge) => {
+      const { provider, asked, respond } = createWaitingProvider();
+      const { gateway, post, records, unresolved, logs } = createTestGateway(provider, {
+        billing: { ...PRICED, onLost },
+      });
+      const early = post({ ...BODY, n: 3 });
+      await asked;
+      await gateway.close({ deadlineSeconds: 0.01 });
+      expect(unresolved).toMatchObject([{ state: "unresolved", charge, held: "0.3", caller: "me" }]);
+      expect(logs).toMatchObject([{ fields: { requestIds: [unresolved[0]?.id], onLost } }]);
+      expect(await gateway.usage.balance("me")).toEqual({ settled: charge, held: "0" });
+      respond();
+      await early;
+      expect(records).toEqual([]);
+    },
+  );
 
-  it("hands over what onUsage has not taken yet", async () => {
+  it("delivers the records that onUsage did not accept before", async () => {
     const taken: string[] = [];
     const { gateway, post } = createTestGateway(undefined, {
       onUsage: async ({ id }) => {
@@ -137,7 +140,7 @@ describe("a gateway that closes", () => {
 });
 
 describe("gateway.usage", () => {
-  it("reads records, totals and balances while requests are under way and after", async () => {
+  it("can read records, totals and balances while requests are in progress and afterwards", async () => {
     const { provider, asked, respond } = createWaitingProvider();
     const { gateway, post } = createTestGateway(provider, { billing: PRICED });
     const early = post({ ...BODY, n: 2 });

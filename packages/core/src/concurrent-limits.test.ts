@@ -15,7 +15,7 @@ const open = (
   provider?: Provider,
 ) => openLimited({ limits, own, options, provider });
 
-/** A provider that responds when the test wants. */
+/** A provider that responds when the test allows it. */
 function openSlowProvider() {
   const waiting: (() => void)[] = [];
   const provider: Provider = async () => {
@@ -32,7 +32,7 @@ function openSlowProvider() {
   };
 }
 
-describe("requests at once", () => {
+describe("parallel requests", () => {
   it("are as many as a caller may have, and the next passes when one has ended", async () => {
     const slow = openSlowProvider();
     const { post, calls } = open({ concurrent: 2 }, undefined, {}, slow.provider);
@@ -87,7 +87,7 @@ describe("requests at once", () => {
     expect(second.status).not.toBe(429);
   });
 
-  it("a stream is one of them until it ends", async () => {
+  it("include a stream until it ends", async () => {
     const streams = createOpenStreams();
     const { gateway, post } = open({ concurrent: 1 }, undefined, {}, streams.provider);
     const stream = await gateway.fetch(createPost(STREAM));
@@ -98,7 +98,7 @@ describe("requests at once", () => {
     expect((await gateway.fetch(createPost(STREAM))).status).toBe(200);
   });
 
-  it("a stream whose client left is one of them until the provider's end was read", async () => {
+  it("include a stream whose client disconnected until the provider's stream was read", async () => {
     const streams = createOpenStreams();
     const { gateway, post, records } = open({ concurrent: 1 }, undefined, {}, streams.provider);
     const stream = await gateway.fetch(createPost(STREAM));

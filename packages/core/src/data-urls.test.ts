@@ -30,7 +30,7 @@ const messages = (...content: readonly object[]): object => ({
   input: { messages: [{ role: "user", content }] },
 });
 
-/** What the client gets, and what the provider got. */
+/** The response of the client, and the call to the provider. */
 async function ask({ gateway, calls }: TestGateway, body: string, url = GENERATIONS): Promise<object> {
   const before = calls.length;
   const { status, text } = await readResponse(await gateway.fetch(new Request(url, createPost(body))));
@@ -51,7 +51,7 @@ describe("long data URLs", () => {
     ],
     ["sent on as they are", { model: MODEL, prompt: "a fox", image: [FIRST, SECOND], more: 1 }, 200, NATIVE],
     [
-      "where the native endpoint does not know them",
+      "in fields that the native endpoint does not know",
       { model: MODEL, prompt: "a", x: { image: [FIRST] } },
       200,
       NATIVE,
@@ -73,7 +73,7 @@ describe("long data URLs", () => {
     ["with a letter that is not base64", { model: MODEL, prompt: "a fox", image: `${FIRST}*` }, 400],
     ["more than are allowed", { model: MODEL, prompt: "a fox", image: Array(15).fill(FIRST) }, 400],
     [
-      "more than leave room for what is asked",
+      "so many that the requested images exceed the limit",
       { model: MODEL, prompt: "a", n: 14, image: [FIRST, FIRST] },
       400,
     ],
@@ -96,7 +96,7 @@ describe("long data URLs", () => {
     expect(response).toEqual(await ask(test, withEscapes(body), url));
   });
 
-  it("go anew to the next channel", async () => {
+  it("are sent again to the next channel", async () => {
     const channels = ["a", "b"].map((id, index) => ({
       id,
       family: "seedream",

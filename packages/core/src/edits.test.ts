@@ -93,7 +93,7 @@ describe("an edit", () => {
     expect(test.records).toMatchObject([{ operation: "edit", model: MODEL }]);
   });
 
-  it("has its fields typed, the rule for n applied, and names what has no effect", async () => {
+  it("has typed fields and the rule for n, and names the fields without effect", async () => {
     const test = createTestGateway();
     const response = await edit(
       test,
@@ -231,7 +231,7 @@ describe("an edit", () => {
     expect(test.calls[0]?.body["image"]).toHaveLength(14);
   });
 
-  it("may come byte by byte, in any order, and as slowly as its client likes", async () => {
+  it("may arrive byte by byte, in any order, and slowly", async () => {
     const test = createTestGateway();
     const form = formBytes(
       { name: "image", filename: "a", content: PNG },
@@ -341,21 +341,21 @@ describe("an edit is refused", () => {
       "guidance_scale",
     ],
     [
-      "with a size that is none",
+      "with an invalid size",
       [model, PROMPT, image, ["size", "512x512"]],
       400,
       'size "512x512" is not supported by this model: send 2K, or 4K, or <width>x<height> with 3686400 to 16777216 pixels in all and an aspect ratio between 1:16 and 16:1.',
       "size",
     ],
     [
-      "with a response_format that is none",
+      "with an invalid response_format",
       [model, PROMPT, image, ["response_format", "png"]],
       400,
       'response_format must be "url" or "b64_json".',
       "response_format",
     ],
     [
-      "with options that are no object",
+      "with options that are not an object",
       [model, PROMPT, image, ["sequential_image_generation_options", "[]"]],
       400,
       'sequential_image_generation_options must be a JSON object, such as {"max_images": 4}.',
@@ -396,7 +396,7 @@ describe("an edit is refused", () => {
       "image[0]",
     ],
     [
-      "with a file that is no image",
+      "with a file that is not an image",
       [model, PROMPT, ["image", new Blob(["hello"])]],
       400,
       "The file in image is not a supported image: send PNG, JPEG, WebP, GIF, BMP, TIFF or HEIC.",
@@ -463,7 +463,7 @@ describe("an edit is refused", () => {
     });
   });
 
-  it("before its body is read where the key is wrong", async () => {
+  it("before its body is read if the key is wrong", async () => {
     const test = createTestGateway();
     let asked = 0;
     async function* body() {
@@ -513,7 +513,7 @@ describe("an edit that is cut off", () => {
     expect(test.calls).toEqual([]);
   });
 
-  it("anywhere by a client that left harms nobody", async () => {
+  it("at any byte by a client that disconnects does not affect other requests", async () => {
     const test = createTestGateway();
     const statuses = new Set<number>();
     for (let length = 0; length < form.length; length += 3) {

@@ -10,7 +10,7 @@ function namesOf(file: string): readonly string[] {
   return names.map((name) => name.trim().replace(/^type /, "")).filter((name) => name !== "");
 }
 
-/** What each entry point exports. A new public name is added here on purpose. */
+/** The exports of each entry point. Add a new public name here. */
 const ENTRY_POINTS: Readonly<Record<string, string>> = {
   "./index.ts": `
     AttemptRecord Authenticate BeforeSend BillingOptions BodyLimits Caller CallerLimits CallerOptions

@@ -35,7 +35,7 @@ async function tellBoth(hooks: Hooks): Promise<readonly unknown[]> {
 }
 
 describe("events", () => {
-  it("come to the function of their name", async () => {
+  it("are passed to the function of their name", async () => {
     const told: unknown[] = [];
     expect(
       await tellBoth({
@@ -66,7 +66,7 @@ describe("events", () => {
           throw err;
         }),
     ],
-  ])("are logged, and break nothing, where a function %s", async (_what, hook) => {
+  ])("are logged and change nothing if a function %s", async (_what, hook) => {
     expect(await tellBoth({ onRequest: hook, onError: hook })).toEqual(
       expect.arrayContaining([
         { requestId: "req_1", err, message: "onRequest failed." },

@@ -49,7 +49,7 @@ describe("an admission store", () => {
     expect([calls, records]).toEqual([[], []]);
   });
 
-  it("that chose the response itself has told the operator: nothing is logged", async () => {
+  it("that throws a GatewayError chooses the response, and nothing is logged", async () => {
     const { post, calls, logs } = open({
       admit: () => Promise.reject(new GatewayError("overloaded", "Come back at noon.")),
     });

@@ -18,7 +18,7 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.close();
 });
 
-/** A gateway over a real socket to a provider that does what the test says once it has the request. */
+/** Starts a gateway with a provider on a socket. The test handles the provider's requests. */
 async function startGateway(listener: Listener, options: Partial<GatewayOptions> = {}): Promise<TestGateway> {
   const server = await startServer((request, response) => {
     request.on("end", () => listener(request, response)).resume();
@@ -57,7 +57,7 @@ const invalid = {
   body: { error: { type: "upstream_error", code: "upstream_invalid_response" } },
 };
 
-describe("a provider that responds with 200 with", () => {
+describe("a provider whose 200 has", () => {
   it.each<[string, string | Buffer]>([
     ["a list", "[]"],
     ["a text", '"ok"'],
@@ -116,7 +116,7 @@ describe("a provider that responds with 200 with", () => {
     expect(sent).toBeLessThan(50_000_000);
   });
 
-  it("exactly the bytes allowed is a response", async () => {
+  it("exactly the allowed bytes is a response", async () => {
     const text = JSON.stringify(ARK_RESPONSE);
     const options = { maxUpstreamResponseBytes: text.length };
     expect(await ask(await startGateway((_request, res) => void res.end(text), options))).toMatchObject({

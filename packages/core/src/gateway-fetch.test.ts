@@ -28,7 +28,7 @@ describe("a stream's Response", () => {
     expect(records).toMatchObject([{ status: 200, images: 1 }]);
   });
 
-  it("is settled when its host takes no more work by then", async () => {
+  it("is settled before the time at which its host accepts no more work", async () => {
     const { gateway, records, logs } = createTestGateway(
       () => new Response(EVENT, { headers: { "content-type": "text/event-stream" } }),
     );
@@ -63,7 +63,7 @@ describe("a stream's Response", () => {
     expect(logs).toEqual([]);
   });
 
-  it("comes although the host's waitUntil fails, which is logged", async () => {
+  it("is complete although the host's waitUntil fails, which is logged", async () => {
     const { gateway, records, logs } = createTestGateway();
     const request = new Request(GENERATIONS, {
       method: "POST",

@@ -23,7 +23,7 @@ const priced = {
   billing: { model_details: { "*": { pricing_mode: "per-request" as const, model_price: "0.1" } } },
 };
 
-/** What JSON cannot write. */
+/** A value that JSON cannot represent. */
 function roundObject(): object {
   const round: { itself?: object } = {};
   round.itself = round;
@@ -63,7 +63,7 @@ describe("paths and methods", () => {
     },
   );
 
-  it("stand under the base path only", async () => {
+  it("are served only below the base path", async () => {
     const { gateway } = createTestGateway(undefined, { basePath: "/ai" });
     expect(gateway.basePath).toBe("/ai");
     expect((await gateway.fetch(createPost(body))).status).toBe(404);
@@ -209,7 +209,7 @@ describe("errors", () => {
       expect(isGatewayError(other)).toBe(false);
   });
 
-  it("of the operator's own function are a 500 that tells nothing, and are logged", async () => {
+  it("of the operator's own function are a 500 without details, and are logged", async () => {
     const { post, logs, calls } = createTestGateway(undefined, {
       callers: undefined,
       authenticate: () => {
@@ -312,7 +312,7 @@ describe("a usage record", () => {
       { status: 401, images: 0, charge: "0", errorCode: "upstream_authentication_failed" },
     ],
     [
-      "what is no JSON",
+      "a response that is not JSON",
       () => new Response("<html>"),
       { status: 502, images: 0, charge: "0", errorCode: "upstream_invalid_response" },
     ],
@@ -321,7 +321,7 @@ describe("a usage record", () => {
       () => new Response(null, { status: 204 }),
       { status: 502, images: 0, charge: "0", errorCode: "upstream_invalid_response" },
     ],
-  ])("tells of %s, once", async (_what, provider, expected) => {
+  ])("reports %s, once", async (_what, provider, expected) => {
     const { post, records } = createTestGateway(provider, priced);
     const response = await post(body);
     expect(records).toEqual([
@@ -347,7 +347,7 @@ describe("a usage record", () => {
     expect({ records, calls }).toEqual({ records: [], calls: [] });
   });
 
-  it("is not left where no provider was reached", async () => {
+  it("is not made if no provider was reached", async () => {
     const { post, records } = createTestGateway(() => {
       throw refusedConnection();
     }, priced);
@@ -355,14 +355,14 @@ describe("a usage record", () => {
     expect(records).toEqual([]);
   });
 
-  it("is not left, and nothing is sent, by a client that is gone", async () => {
+  it("is not made, and nothing is sent, if the client has already disconnected", async () => {
     const { gateway, records, calls } = createTestGateway(undefined, priced);
     const response = await gateway.fetch(new Request(createPost(body), { signal: AbortSignal.abort() }));
     expect(response.status).toBe(499);
     expect({ records, calls }).toEqual({ records: [], calls: [] });
   });
 
-  it("is marked where tokens were to be charged and none came, and the operator is told", async () => {
+  it("is marked if the price is by token and no tokens were reported, and a line is logged", async () => {
     const billing = {
       model_details: { "*": { pricing_mode: "per-token" as const, output_token_price: "5" } },
     };
@@ -501,7 +501,7 @@ describe("keys", () => {
     expect(calls[0]?.headers.get("x-team")).toBe("t");
   });
 
-  it("are held as hashes where hashes are given", async () => {
+  it("are stored as hashes if hashes are given", async () => {
     const { post } = createTestGateway(undefined, { callers: [{ id: "me", hash: hashApiKey(CALLER_KEY) }] });
     expect((await post(body)).status).toBe(200);
   });
@@ -517,8 +517,8 @@ const parsed = (value: unknown): GatewayRequest => ({
   signal: new AbortController().signal,
 });
 
-describe("a body that somebody took", () => {
-  it("is named as what it is", async () => {
+describe("a body that was already read", () => {
+  it("gets an error that says so", async () => {
     const { gateway } = createTestGateway();
     const request = createPost(body);
     await request.text();
@@ -538,7 +538,7 @@ describe("a body that somebody took", () => {
 });
 
 describe("close()", () => {
-  it("refuses new requests with 503 and a time to come back", async () => {
+  it("refuses new requests with 503 and Retry-After", async () => {
     const { gateway, post } = createTestGateway();
     await gateway.close();
     const response = await post(body);
@@ -549,7 +549,7 @@ describe("close()", () => {
     expect(response.headers.get("retry-after")).toBe("1");
   });
 
-  it("waits for requests under way and for their records", async () => {
+  it("waits for requests in progress and for their records", async () => {
     const events: string[] = [];
     const answered = Promise.withResolvers<Response>();
     const stored = Promise.withResolvers<void>();
@@ -580,7 +580,7 @@ describe("close()", () => {
 });
 
 describe("a Qwen-Image model", () => {
-  it("answered with a stream leaves its record", async () => {
+  it("with a stream as response leaves its record", async () => {
     const { post, records } = createTestGateway(
       () => new Response("data: {}\n\n", { headers: { "content-type": "text/event-stream" } }),
       priced,
@@ -589,7 +589,7 @@ describe("a Qwen-Image model", () => {
     expect(records).toMatchObject([{ status: 502, images: 0, charge: "0" }]);
   });
 
-  it("is answered in the shape of the interface", async () => {
+  it("gets a response in the format of the interface", async () => {
     const { post } = createTestGateway();
     const { body: response } = await post({ model: "image-max", prompt: "x" });
     expect(Object.keys(response)).toEqual(["created", "data", "extra"]);

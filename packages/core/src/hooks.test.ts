@@ -23,7 +23,7 @@ interface Told extends TestGateway {
   readonly errors: readonly FailureEvent[];
 }
 
-/** A gateway that tells the test what it tells its operator. */
+/** A gateway that records the calls of its hooks and logger. */
 function open(provider?: Provider, options: Partial<GatewayOptions> = {}): Told {
   const requests: RequestEvent[] = [];
   const errors: FailureEvent[] = [];
@@ -103,7 +103,7 @@ describe("beforeSend", () => {
     ],
     ["rejects", () => Promise.reject(new Error("the moderation is down"))],
     [
-      "hands back a query that fails",
+      "returns a query that fails",
       () =>
         createLazyQuery<void>(() => {
           throw new Error("the moderation is down");
@@ -157,7 +157,7 @@ describe("onRequest and onError", () => {
       {},
       { status: 502, errorCode: "upstream_unreachable" },
     ],
-  ])("are told once each: %s", async (_what, provider, body, headers, expected) => {
+  ])("are called once each: %s", async (_what, provider, body, headers, expected) => {
     const { post, requests, errors } = open(provider);
     const response = await post(body, headers);
     const id = response.headers.get("x-request-id");
@@ -169,7 +169,7 @@ describe("onRequest and onError", () => {
     expect(printed(requests) + printed(errors)).not.toMatch(/canary/);
   });
 
-  it("are told of refusals for limits, budgets and replays", async () => {
+  it("are called for refusals because of limits and budgets, and for replays", async () => {
     const { post, requests, errors } = open(undefined, {
       limits: { requestsPerMinute: 2 },
       callers: [{ id: "me", key: CALLER_KEY, budget: "0.1" }],
@@ -186,19 +186,19 @@ describe("onRequest and onError", () => {
     expect(errors).toHaveLength(2);
   });
 
-  it("are not told of paths that are not the gateway's", async () => {
+  it("are not called for paths that are not the gateway's", async () => {
     const { gateway, requests, errors } = open();
     await gateway.fetch(new Request("http://gateway.test/v1/models", { method: "POST" }));
     expect([requests, errors]).toEqual([[], []]);
   });
 
-  it("are told of a method that is not allowed", async () => {
+  it("are called for a method that is not allowed", async () => {
     const { gateway, requests } = open();
     await gateway.fetch(new Request(createPost(BODY).url));
     expect(requests).toMatchObject([{ status: 405, errorCode: "method_not_allowed" }]);
   });
 
-  it("are told of a stream when it begins, and of its failure when it comes", async () => {
+  it("are called when a stream begins, and when it fails", async () => {
     const streams = createOpenStreams();
     const { gateway, requests, errors } = open(streams.provider);
     const response = await gateway.fetch(createPost({ ...BODY, stream: true }));
@@ -210,7 +210,7 @@ describe("onRequest and onError", () => {
     expect(requests).toHaveLength(1);
   });
 
-  it("are told of no failure where a client left and the rest of its stream was read", async () => {
+  it("get no failure if a client disconnected and the rest of its stream was read", async () => {
     const streams = createOpenStreams();
     const { gateway, errors, records } = open(streams.provider);
     const response = await gateway.fetch(createPost({ ...BODY, stream: true }));
@@ -220,7 +220,7 @@ describe("onRequest and onError", () => {
     expect(errors).toEqual([]);
   });
 
-  it("are told of a response without an image that the native endpoint passes on", async () => {
+  it("get a failure for a response without an image that the native endpoint relays", async () => {
     const { postNative, errors } = open(() => Response.json({ error: { code: "Broken", message: "no" } }));
     expect((await postNative(BODY)).status).toBe(200);
     expect(errors).toMatchObject([{ operation: "native", error: { upstreamCode: "Broken" } }]);
@@ -235,7 +235,7 @@ describe("onRequest and onError", () => {
     ],
     ["reject", () => Promise.reject(new Error("broken"))],
     ["never end", () => new Promise(() => {})],
-  ])("break nothing where they %s", async (_what, hook) => {
+  ])("change nothing if they %s", async (_what, hook) => {
     const { post, gateway, records } = open(undefined, { onRequest: hook, onError: hook });
     expect((await post(BODY)).status).toBe(200);
     expect((await post({ model: "doodle" })).status).toBe(400);

@@ -64,7 +64,7 @@ function events(...texts: readonly string[]): Provider {
   return () => new Response(texts.join(""), { headers: { "content-type": "text/event-stream" } });
 }
 
-describe("a repeat of an answered request", () => {
+describe("a repeat of a request with a stored response", () => {
   it("gets the same response to the byte, is charged nothing, and names the first one", async () => {
     const { gateway, post, calls, records } = open(createCountingProvider());
     const first = await post(BODY, KEY);
@@ -103,7 +103,7 @@ describe("a repeat of an answered request", () => {
     expect(calls).toHaveLength(2);
   });
 
-  it("of which the response is too large is a 409, and nothing is sent", async () => {
+  it("whose response is too large is a 409, and nothing is sent", async () => {
     const { post, calls } = open(undefined, { idempotency: { maxResponseBytes: 10 } });
     expect((await post(BODY, KEY)).status).toBe(200);
     const repeat = await post(BODY, KEY);
@@ -112,7 +112,7 @@ describe("a repeat of an answered request", () => {
     expect(calls).toHaveLength(1);
   });
 
-  it("of which the response is a stream is a 409 once it has ended, and while it runs", async () => {
+  it("whose response is a stream is a 409 while it runs and after it has ended", async () => {
     const streams = createOpenStreams();
     const { gateway, post } = open(streams.provider);
     const stream = { ...BODY, stream: true };
@@ -141,7 +141,7 @@ describe("another request under the same key", () => {
     expect(calls).toHaveLength(1);
   });
 
-  it("is its own where the caller is another, or the endpoint", async () => {
+  it("is separate for each caller and endpoint", async () => {
     const { post, postNative, gateway, calls } = open();
     await post(BODY, KEY);
     const other = await post(BODY, { ...KEY, authorization: `Bearer ${OTHER_KEY}` });
@@ -156,7 +156,7 @@ describe("another request under the same key", () => {
 });
 
 describe("requests of one key at once", () => {
-  it("run once: the others are a 409 that says when to come again, and then get the response", async () => {
+  it("run once: the others are a 409 with Retry-After, and later get the response", async () => {
     const waiting = Promise.withResolvers<void>();
     const refused: ReadResponse[] = [];
     const { post, calls, records } = open(async () => {
@@ -203,8 +203,8 @@ describe("a request that failed", () => {
     ["the provider refused its content", fail(400, "OutputImageSensitiveContentDetected"), {}],
     ["the provider does not know the model", fail(404, "InvalidEndpointOrModel.NotFound"), {}],
     ["the provider's quota is used up", fail(429, "QuotaExceeded"), {}],
-    ["its response held no image", () => Response.json({ data: [] }), {}],
-    ["its response held failed images only", () => Response.json({ data: [{ error: { code: "No" } }] }), {}],
+    ["its response had no image", () => Response.json({ data: [] }), {}],
+    ["its response had failed images only", () => Response.json({ data: [{ error: { code: "No" } }] }), {}],
     [
       "its large response held no image",
       () => Response.json({ data: [], trace: "t".repeat(400_000), usage: { generated_images: 0 } }),
@@ -212,7 +212,7 @@ describe("a request that failed", () => {
     ],
     ["a stream failed at its first event", events(FAILED_STREAM), { stream: true }],
     ["a stream held failed images only", events(FAILED_IMAGE, COMPLETED_EMPTY), { stream: true }],
-  ])("runs again where certainly nothing was made: %s", async (_what, provider, changed) => {
+  ])("runs again if it is certain that nothing was made: %s", async (_what, provider, changed) => {
     const { post, calls } = open(provider);
     const first = await post({ ...BODY, ...changed }, KEY);
     const before = calls.length;
@@ -226,26 +226,29 @@ describe("a request that failed", () => {
     ["its connection broke", () => Promise.reject(new Error("broken")), 502],
     ["its response was cut", () => new Response('{"data":['), 502],
     [
-      "its response held no image and reported one",
+      "its response had no image and reported one",
       () => Response.json({ data: [], usage: { generated_images: 1 } }),
       502,
     ],
-  ])("is answered as before where an image may have been made: %s", async (_what, provider, status) => {
-    const { post, calls } = open(provider);
-    const first = await post(BODY, KEY);
-    const second = await post(BODY, KEY);
-    expect([first.status, second.status, second.text]).toEqual([status, status, first.text]);
-    expect(second.headers.get("x-should-retry")).toBe(first.headers.get("x-should-retry"));
-    expect(second.headers.get("idempotent-replayed")).toBe("true");
-    expect(calls).toHaveLength(1);
-  });
+  ])(
+    "gets the same response as before if an image may have been made: %s",
+    async (_what, provider, status) => {
+      const { post, calls } = open(provider);
+      const first = await post(BODY, KEY);
+      const second = await post(BODY, KEY);
+      expect([first.status, second.status, second.text]).toEqual([status, status, first.text]);
+      expect(second.headers.get("x-should-retry")).toBe(first.headers.get("x-should-retry"));
+      expect(second.headers.get("idempotent-replayed")).toBe("true");
+      expect(calls).toHaveLength(1);
+    },
+  );
 });
 
 it.each<[string, Provider]>([
   ["made an image", events(IMAGE, FAILED_STREAM)],
   ["reported an image before it failed", events(COMPLETED, FAILED_STREAM)],
   ["held no event", events()],
-])("a stream that %s is not run again, and the 409 says what is true", async (_what, provider) => {
+])("a stream that %s is not run again, and the 409 gives the reason", async (_what, provider) => {
   const { post, calls } = open(provider);
   expect((await post({ ...BODY, stream: true }, KEY)).status).toBe(200);
   await expect
@@ -260,7 +263,7 @@ it.each<[string, Provider]>([
   expect(calls).toHaveLength(1);
 });
 
-describe("where one channel may have made an image before another refused the request, a repeat is not sent", () => {
+describe("if one channel may have made an image before another refused the request, a repeat is not sent", () => {
   const refusal = { error: { code: "InputTextSensitiveContentDetected", message: "no" } };
 
   it.each<[string, Provider, boolean]>([

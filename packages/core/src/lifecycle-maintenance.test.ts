@@ -51,7 +51,7 @@ describe("maintenance", () => {
     const { maintenance } = open((own) => ({
       sweep: async (options) => {
         sweeps++;
-        // What the first request waits for never comes once it has ended.
+        // The promise of the first request never resolves after the request has ended.
         if (sweeps === 1) await ended.promise;
         return own.sweep(options);
       },
@@ -75,7 +75,7 @@ describe("maintenance", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("ends holds of which nobody told the end, says so, and delivers their records", async () => {
+  it("ends holds of lost requests, logs a line, and delivers their records", async () => {
     const { maintenance, own, logs, sent } = open();
     await own.hold(holdOf("req_1", INTERVAL_MS + 1));
     await own.hold(holdOf("req_2", 3_600_000));
@@ -133,7 +133,7 @@ describe("maintenance", () => {
     await expect(open().maintenance.stop()).resolves.toBeUndefined();
   });
 
-  it("does not begin anew while a slow ledger is swept, and has ended when the stop is done", async () => {
+  it("does not start again while a slow ledger is swept, and has ended when `stop` resolves", async () => {
     const slow = Promise.withResolvers<readonly never[]>();
     const sweep = vi.fn<Ledger["sweep"]>(() => slow.promise);
     const { maintenance } = open(() => ({ sweep }));
@@ -149,7 +149,7 @@ describe("maintenance", () => {
     expect(order).toEqual(["swept", "stopped"]);
   });
 
-  it("delivers though the ledger cannot be swept", async () => {
+  it("delivers records although the ledger cannot be swept", async () => {
     const { maintenance, own, logs, sent } = open(() => ({
       sweep: async () => {
         throw new Error("locked");

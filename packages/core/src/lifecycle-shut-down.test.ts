@@ -87,7 +87,7 @@ beforeEach(() => {
 
 describe("a gateway that closes", () => {
   it.each([undefined, 1_000, Infinity, 2 ** 40])(
-    "waits for what is under way, delivers its record and ends the connections: deadline %s",
+    "waits for requests in progress, delivers their records and ends the connections: deadline %s",
     async (deadline) => {
       const { begin, close, steps, logs } = open();
       const hold = await begin("req_1");
@@ -112,7 +112,7 @@ describe("a gateway that closes", () => {
     await closed;
   });
 
-  it("retries what the ledger did not accept before, and makes no unresolved record of it", async () => {
+  it("retries writes that the ledger did not accept before, and makes no unresolved records of them", async () => {
     const own = createMemoryLedger();
     let failures = 5;
     const release: Ledger["release"] = async (id) => {
@@ -131,7 +131,7 @@ describe("a gateway that closes", () => {
     expect(await ledger.balance("me")).toEqual({ settled: "5", held: "0" });
   });
 
-  it("ends at once where nothing is under way", async () => {
+  it("ends at once if no request is in progress", async () => {
     const { close, steps } = open();
     await close(0);
     expect(steps).toEqual(["connections end", "closed"]);
@@ -154,7 +154,7 @@ describe("a gateway that closes", () => {
     },
   );
 
-  it("ends where the transport cannot cut connections", async () => {
+  it("ends although the transport cannot cut connections", async () => {
     const { begin, close, steps } = open({ isAbortable: false });
     await begin("req_1");
     const closed = close(10);
@@ -163,7 +163,7 @@ describe("a gateway that closes", () => {
     expect(steps).toEqual(["req_1 is unresolved", "closed"]);
   });
 
-  it("ends though onUsage hangs for ever", async () => {
+  it("ends although onUsage never returns", async () => {
     const { begin, close, steps } = open({ send: () => new Promise(() => {}) });
     const hold = await begin("req_1");
     await hold.settle(SENT_TO, MADE);
@@ -204,7 +204,7 @@ describe("a gateway that closes", () => {
     });
   });
 
-  it("ends though the ledger cannot be swept", async () => {
+  it("ends although the ledger cannot be swept", async () => {
     const { begin, close, steps, logs } = open({
       ledger: { sweep: () => Promise.reject(new Error("unreachable")) },
     });

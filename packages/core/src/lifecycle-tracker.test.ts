@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { createTracker } from "./lifecycle.js";
 
-describe("what is under way", () => {
-  it("is finished at once where there is nothing", async () => {
+describe("createTracker", () => {
+  it("is finished at once if nothing is tracked", async () => {
     await expect(createTracker().finished()).resolves.toBeUndefined();
   });
 
-  it("is waited for, with what begins meanwhile, and with what fails", async () => {
+  it("waits for all promises, including later ones and ones that reject", async () => {
     const tracker = createTracker();
     const order: string[] = [];
     const first = Promise.withResolvers<void>();
@@ -23,7 +23,7 @@ describe("what is under way", () => {
     expect(order).toEqual(["first fails", "second ends", "finished"]);
   });
 
-  it("that fails crashes nothing where nobody waits", async () => {
+  it("causes no unhandled rejection", async () => {
     const tracker = createTracker();
     tracker.track(Promise.reject(new Error("broken")));
     // An unhandled rejection would fail the run.

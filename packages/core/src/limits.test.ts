@@ -18,7 +18,7 @@ const sendAll = (post: (body: unknown) => Promise<{ readonly status: number }>) 
   Promise.all(Array.from({ length: 1_000 }, () => post(BODY)));
 
 describe("requests per minute", () => {
-  it("stand in every response, and past them comes a 429 that says when to come again", async () => {
+  it("are in the headers of every response, and above them there is a 429 with the time to wait", async () => {
     const { post, clock, calls, records } = open({ requestsPerMinute: 2 });
     const first = await post(BODY);
     expect(first.status).toBe(200);
@@ -56,14 +56,14 @@ describe("requests per minute", () => {
     expect((await post(BODY)).status).toBe(200);
   });
 
-  it("stand in responses of failures of the provider too", async () => {
+  it("are also in the headers of responses about failures of the provider", async () => {
     const { post } = open({ requestsPerMinute: 5 }, {}, {}, () => new Response("no", { status: 500 }));
     const { status, headers } = await post(BODY);
     expect(status).toBe(502);
     expect(headers.get("ratelimit")).toBe('"requests";r=4;t=60');
   });
 
-  it("count neither what cannot be understood nor what is refused by another limit", async () => {
+  it("count neither invalid requests nor requests that another limit refuses", async () => {
     const { post } = open({ requestsPerMinute: 2, imagesPerMinute: 4 });
     expect(statusesOf([await post({ model: "doodle" }), await post({ ...BODY, n: 5 })])).toEqual([400, 429]);
     const { headers } = await post({ ...BODY, n: 4 });
@@ -86,7 +86,7 @@ describe("requests per minute", () => {
 });
 
 describe("images per minute", () => {
-  it("count what a request may make, and say what is left", async () => {
+  it("count the maximum number of images of a request, and report the rest", async () => {
     const { post } = open({ imagesPerMinute: 5 });
     expect((await post({ ...BODY, n: 4 })).headers.get("x-ratelimit-remaining-images")).toBe("1");
     const refused = await post({ ...BODY, n: 2 });
@@ -145,7 +145,7 @@ describe("whose limits count", () => {
     expect([elsewhere.status, (await post(BODY, asOther)).status]).toEqual([200, 200]);
   });
 
-  it("a series' for all of its endless names together, but for those that stand for themselves", async () => {
+  it("of a series count all its names together, except those with their own entry", async () => {
     const limits = { requestsPerMinute: 2 };
     const models = {
       "image-2.0*": { family: "qwen-image", limits },
@@ -174,7 +174,7 @@ describe("a gateway that is attacked", () => {
     },
   );
 
-  it("lets nobody pass whose limits cannot be read", async () => {
+  it("refuses a caller whose limits cannot be read", async () => {
     const { post, calls, logs } = open(undefined, undefined, {
       callers: undefined,
       authenticate: () => JSON.parse('{"id": "me", "limits": {"requestsPerMinute": "10"}}'),
@@ -186,7 +186,7 @@ describe("a gateway that is attacked", () => {
     ]);
   });
 
-  it("stays whole where the clock runs backwards", async () => {
+  it("has its full length if the clock runs backwards", async () => {
     const { post, clock, records } = open({ requestsPerMinute: 3, imagesPerMinute: 10, concurrent: 1 });
     const texts: string[] = [];
     const waits: number[] = [];

@@ -14,7 +14,7 @@ import {
   readResponse,
 } from "./testing/test-gateway.js";
 
-/** A key of another channel, and two that stand in headers. */
+/** A key of another channel, and two secrets of headers. */
 const OTHER_KEY = "other-canary-55e0d1b2";
 const HEADER_KEY = "header-canary-9e0d4c71";
 const ODD_HEADER = "8f2b1c9d-77aa-4e01-canary";
@@ -23,7 +23,7 @@ const QUOTE = SECRETS.join(" and ");
 
 const encoder = new TextEncoder();
 
-/** The text as a body in chunks of so many bytes. */
+/** The text as a body in chunks of this number of bytes. */
 function chunked(text: string, size: number, headers: Record<string, string>): Response {
   const bytes = encoder.encode(text);
   const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
@@ -102,7 +102,7 @@ function brokenStream(): Response {
   return new Response(ReadableStream.from(breakOff()), { headers: { "content-type": "text/event-stream" } });
 }
 
-/** Its error quotes what was sent, as an operator's own fetch may. */
+/** Its error quotes the request, as an operator's own fetch may. */
 async function* breakOff(): AsyncGenerator<Uint8Array> {
   yield encoder.encode(`data: ${JSON.stringify(PARTIAL)}\n\n`);
   const cause = { message: QUOTE, config: { headers: QUOTE } };
@@ -113,7 +113,7 @@ const ARK_CHANNEL = { id: "ark", family: "seedream", apiKey: ARK_KEY };
 const QWEN_CHANNEL = { id: "bailian", family: "qwen-image", apiKey: DASHSCOPE_KEY };
 const HARMLESS = { "x-region": "tos-cn-beijing", "x-flag": "1", "user-agent": "images" };
 
-/** A gateway whose operator keeps all that it is told. */
+/** A gateway that records the calls of its hooks and logger. */
 function startWatched(provider: Provider, options: Partial<GatewayOptions> = {}) {
   const told: unknown[] = [];
   const tell = (...values: readonly unknown[]): void => void told.push(...values);
@@ -147,7 +147,7 @@ function secretsIn(...shown: readonly unknown[]): readonly string[] {
 describe.each([
   ["/v1", GENERATIONS],
   ["/api/v3", NATIVE],
-])("%s shows no key to anybody that the provider quotes in", (path, url) => {
+])("%s shows no key that the provider quotes in", (path, url) => {
   it.each(CASES.filter(([, body]) => body !== QWEN || path === "/v1"))(
     "%s",
     async (_where, body, respond) => {
@@ -178,7 +178,7 @@ describe("a masked response", () => {
     expect(records).toMatchObject([{ images: 1, usage: ARK_RESPONSE.usage }]);
   });
 
-  it("leaves a value of a header alone that is no secret", async () => {
+  it("does not mask the value of a header that is not secret", async () => {
     const { post } = startedWith(
       () => json({ ...ARK_RESPONSE, data: [{ url: "https://tos-cn-beijing.test/1.png" }] }),
       {

@@ -127,7 +127,7 @@ describe("the model of a native request", () => {
     expect(test.calls).toEqual([]);
   });
 
-  it("is asked for by its service name when a whole series stands behind an identifier", async () => {
+  it("needs its service name if an identifier is mapped from a whole series", async () => {
     const test = createTestGateway(undefined, {
       models: { "seedream*": { family: "seedream" } },
       channels: [channel("one", { "seedream*": "ep-all" })],
@@ -148,7 +148,7 @@ describe("the model of a native request", () => {
   it("is not sought behind entries of a mapping that do not count", async () => {
     const test = createTestGateway(undefined, {
       models: { "a*": { family: "seedream" }, c: { family: "seedream" } },
-      // Of ab the exact entry counts, and e is no model.
+      // For ab the exact entry counts, and e is not a model.
       channels: [channel("one", { "a*": "x*", ab: "y", c: "xb", e: "xb" })],
     });
     expect((await ask(test, { model: "xb", prompt: "x" })).status).toBe(200);
@@ -225,7 +225,7 @@ describe("the model of a native request", () => {
 });
 
 describe("the fields of a native request", () => {
-  it("go to the provider as they came, whatever they are", async () => {
+  it("are sent to the provider unchanged, with any type", async () => {
     const fields = {
       prompt: "雪 \ud83d\ude00 \\u0000",
       image: ["not a url", "", "oss://x", "file:///etc/passwd", "data:image/PNG;base64,???"],
@@ -321,7 +321,7 @@ describe("the fields of a native request", () => {
     expect(test.calls).toEqual([]);
   });
 
-  it("may ask for fifteen images", async () => {
+  it("may request fifteen images", async () => {
     const test = createTestGateway();
     const fields = {
       sequential_image_generation: "auto",
@@ -371,7 +371,7 @@ describe("the response of a native request", () => {
     expect(headers).toMatchObject({ "cache-control": "no-store", "content-type": "application/json" });
   });
 
-  it("has what the provider gave as b64_json, and nothing is downloaded", async () => {
+  it("contains the provider's b64_json, and nothing is downloaded", async () => {
     const test = createTestGateway(undefined, PRICED);
     const response = await ask(test, { model: MODEL, prompt: "x", response_format: "b64_json" });
     expect(response.text).toBe(JSON.stringify(ARK_RESPONSE));
@@ -446,7 +446,7 @@ describe("the response of a native request", () => {
     ["a page that is a success", 200, "<html>Hello</html>", 502],
     ["nothing that is a success", 200, "", 502],
     ["a list that is a success", 200, "[]", 502],
-  ])("is our envelope where the provider's is %s with %i", async (_what, status, text, answered) => {
+  ])("has our envelope if the provider's response is %s with %i", async (_what, status, text, answered) => {
     const { response } = await askPriced(json(text, status));
     expect(response.status).toBe(answered);
     expect(Object.keys(response.body)).toEqual(["error"]);

@@ -27,7 +27,7 @@ describe("a small body", () => {
     ["a text", SMALL],
     ["bytes", new Uint8Array(10)],
     ["an empty text", ""],
-  ])("is off our hands at once, and stays as it is: %s", (_what, body) => {
+  ])("is released at once, and stays unchanged: %s", (_what, body) => {
     const done = vi.fn<() => void>();
     const response = responseWith(body);
     expect(releaseAfterBody(response, { release: done })).toBe(response);
@@ -40,7 +40,7 @@ describe("a large body", () => {
     ["a text", LARGE, 256 * 1024],
     ["a text of wide characters", WIDE, 512 * 1024],
     ["bytes", new TextEncoder().encode(LARGE), 256 * 1024],
-  ])("comes whole, with its length in bytes: %s", async (_what, body, length) => {
+  ])("is complete, with its length in bytes: %s", async (_what, body, length) => {
     const { response, body: produced } = open(body);
     expect(response.headers).toEqual({
       "content-type": "application/json",
@@ -53,7 +53,7 @@ describe("a large body", () => {
     expect(whole.equals(Buffer.from(body))).toBe(true);
   });
 
-  it("is ours until it is read", async () => {
+  it("is not released until it was read", async () => {
     const { done, chunks } = open(LARGE);
     await chunks.next();
     expect(done).not.toHaveBeenCalled();
@@ -61,14 +61,14 @@ describe("a large body", () => {
     expect(done).toHaveBeenCalled();
   });
 
-  it("is off our hands when it is given up before it began, and gives nothing afterwards", async () => {
+  it("is released if the host ends it before it began, and yields nothing afterwards", async () => {
     const { done, chunks } = open(LARGE);
     await chunks.return?.();
     expect(done).toHaveBeenCalled();
     expect(await chunks.next()).toEqual({ done: true, value: undefined });
   });
 
-  it("is off our hands when it is given up while it is written", async () => {
+  it("is released if the host ends it while it is written", async () => {
     const { done, body } = open(LARGE);
     for await (const part of body) {
       expect(part.length).toBeGreaterThan(0);
@@ -77,7 +77,7 @@ describe("a large body", () => {
     expect(done).toHaveBeenCalled();
   });
 
-  it("may be given up twice, and after its end", async () => {
+  it("may be ended twice, and after its end", async () => {
     const { done, chunks } = open(LARGE);
     await chunks.next();
     await chunks.next();

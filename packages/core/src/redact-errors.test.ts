@@ -23,7 +23,7 @@ describe("toPlainError", () => {
     ],
     ["a cause that is no error", new Error("failed", { cause: { headers: new Headers({ "x-key": KEY }) } })],
     ["a thrown object", { headers: { authorization: KEY } }],
-  ])("leaves out what stands in %s", (_where, thrown) => {
+  ])("omits the contents of %s", (_where, thrown) => {
     expect(shown(toPlainError(thrown)).includes(KEY)).toBe(false);
   });
 
@@ -43,7 +43,7 @@ describe("toPlainError", () => {
     expect(toPlainError(thrown)).toMatchObject({ message: "No Error was thrown." });
   });
 
-  it("ends where an error is its own cause", () => {
+  it("ends if an error is its own cause", () => {
     const error = new Error("round");
     error.cause = error;
     expect(shown(toPlainError(error)).match(/\[cause\]/g)).toHaveLength(4);

@@ -79,7 +79,7 @@ describe("findSecrets", () => {
     expect(findSecrets([], headers).toSorted()).toEqual(secrets.toSorted());
   });
 
-  it("of keys: those that are no placeholders, each once", () => {
+  it("of keys: all except placeholders, each once", () => {
     expect(findSecrets(["k", "none", "sk-12345", "sk-12345", "12345678", "12345678901234567"], {})).toEqual([
       "sk-12345",
       "12345678901234567",

@@ -13,7 +13,7 @@ const BODY = { model: "doodle", prompt: "a fox" };
 const perImage = (model_price: string) => ({ pricing_mode: "per-request" as const, model_price });
 const asKey = (key: string) => ({ authorization: `Bearer ${key}` });
 
-/** What the operator's functions read; the test changes it. */
+/** The options that the operator's functions return. The test changes them. */
 function createStore() {
   return {
     models: { doodle: { family: "seedream" } } as Record<string, { family: string }>,
@@ -99,7 +99,7 @@ describe("a reload", () => {
     expect(gateway.status().channels.map(({ id }) => id)).toEqual(["ark-2"]);
   });
 
-  it("leaves requests under way with what they began with", async () => {
+  it("does not change the options of requests in progress", async () => {
     const waiting = Promise.withResolvers<void>();
     const asked = Promise.withResolvers<void>();
     const { gateway, post, store, records } = open(async () => {
@@ -119,7 +119,7 @@ describe("a reload", () => {
     expect(new Set(charges)).toEqual(new Set(["me 0.1", "you 0.7"]));
   });
 
-  it("of wrong options names what is wrong, and everything stays", async () => {
+  it("of wrong options reports the problems, and nothing changes", async () => {
     const { gateway, post, store } = open();
     await post(BODY);
     store.models = { sketch: { family: "watercolour" } };
@@ -138,7 +138,7 @@ describe("a reload", () => {
     expect((await post(BODY)).status).toBe(200);
   });
 
-  it("of what cannot be read tells why, and everything stays", async () => {
+  it("that cannot read its options reports the reason, and nothing changes", async () => {
     const { gateway, post, store } = open();
     await post(BODY);
     store.failure = new Error("the database is down");
@@ -185,7 +185,7 @@ describe("a reload", () => {
 });
 
 describe("options that take time to read", () => {
-  it("do not hide what is wrong with the others", () => {
+  it("do not hide problems of the other options", () => {
     const sources = toSources({ ...createStore(), failure: new Error("the back office is down") });
     const wrong = { ...sources, basePath: "ai", maxUpstreamResponseBytes: -1 };
     expect(() => createTestGateway(undefined, wrong)).toThrow(
@@ -212,7 +212,7 @@ describe("options that take time to read", () => {
     expect(gateway.status().channels).toMatchObject([{ id: "ark" }]);
   });
 
-  it("and fail are a 503 that is told, and the next request after they are mended passes", async () => {
+  it("and fail are a 503 and a line in the log, and requests succeed after they were repaired", async () => {
     const store = createStore();
     store.failure = new Error("the database is down");
     const requests: object[] = [];
@@ -238,7 +238,7 @@ describe("options that take time to read", () => {
     expect((await post(BODY)).status).toBe(200);
   });
 
-  it("and are wrong are a 503, and a reload says what is wrong", async () => {
+  it("and are wrong are a 503, and a reload reports the problems", async () => {
     const store = createStore();
     store.channels = [];
     const { gateway, post, logs } = createTestGateway(undefined, toSources(store));

@@ -31,7 +31,7 @@ interface Upload {
   end(): Promise<void>;
 }
 
-/** A request whose body comes when the test sends it. */
+/** A request whose body is sent by the test. */
 function openUpload(path: string, headers: Record<string, string>, key = CALLER_KEY): Upload {
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const writer = writable.getWriter();
@@ -48,7 +48,7 @@ function openUpload(path: string, headers: Record<string, string>, key = CALLER_
   };
 }
 
-/** A body of exactly so many bytes. */
+/** A body of exactly this number of bytes. */
 function bodyOf(bytes: number): string {
   const empty = JSON.stringify({ model: "doodle", prompt: "" });
   return JSON.stringify({ model: "doodle", prompt: "p".repeat(bytes - empty.length) });
@@ -62,7 +62,7 @@ async function expectAllFree({ post, gateway }: TestGateway): Promise<void> {
 
 const FORM_BEGIN = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="image"; filename="a"\r\n\r\nGIF89a`;
 
-describe("a client whose body does not come", () => {
+describe("a client that does not send its body", () => {
   it.each<[string, string, Record<string, string>, string]>([
     ["JSON that never begins", JSON_PATH, { "content-length": "900000" }, ""],
     ["JSON in pieces that never begins", JSON_PATH, {}, ""],
@@ -152,7 +152,7 @@ describe("a body that the host has read", () => {
     ["as an object", { model: "doodle", prompt: "a fox" }, { "content-length": "900000" }],
     ["as a string", bodyOf(900_000), {}],
     ["as bytes", new TextEncoder().encode(bodyOf(900_000)), {}],
-  ])("counts with what it has in memory: %s", async (_what, parsedBody, headers) => {
+  ])("counts with its size in memory: %s", async (_what, parsedBody, headers) => {
     const test = open();
     const send = (key: string) =>
       test.gateway.handle({

@@ -14,7 +14,7 @@ const ADDRESS = "10.20.30.40";
 const PLACE = new RegExp(`${HOST}|${ADDRESS}|8443`);
 const REQUEST = { model: "doodle", prompt: "a kite" };
 
-/** What `fetch` throws, whose cause names the provider's host. */
+/** The error of `fetch`, whose cause contains the provider's host. */
 function connectionError(code: string): TypeError {
   const cause = new Error(`connect ${code} ${HOST} (${ADDRESS}:8443)`);
   return new TypeError(`fetch to https://${HOST}:8443 failed`, {
@@ -38,7 +38,7 @@ function openGateway(respond: () => Response) {
 describe.each([
   ["/v1", GENERATIONS],
   ["/api/v3", NATIVE],
-])("%s does not tell a client where the provider is", (_path, url) => {
+])("%s does not show the provider's address to a client", (_path, url) => {
   it.each([
     ["ECONNREFUSED", UNREACHABLE],
     ["ENOTFOUND", UNREACHABLE],
@@ -46,7 +46,7 @@ describe.each([
     ["UND_ERR_CONNECT_TIMEOUT", UNREACHABLE],
     ["ERR_TLS_CERT_ALTNAME_INVALID", UNREACHABLE],
     ["ECONNRESET", BROKEN],
-  ])("when its connection fails with %s, and tells the operator", async (code, error) => {
+  ])("if its connection fails with %s, and logs it for the operator", async (code, error) => {
     const { gateway, records, told, logs } = openGateway(() => {
       throw connectionError(code);
     });

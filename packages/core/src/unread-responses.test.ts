@@ -106,7 +106,7 @@ async function isFree(test: TestGateway, kind: Kind): Promise<boolean> {
   return response.status === 200;
 }
 
-describe.each(KINDS)("$kind that nobody reads", (kind) => {
+describe.each(KINDS)("$kind that is not read", (kind) => {
   const start = (options: Partial<GatewayOptions> = {}): TestGateway =>
     createTestGateway(kind.provider, { limits: { concurrent: 1 }, ...options });
 
@@ -209,7 +209,7 @@ describe("a reader that waits for the provider", () => {
     await test.gateway.close();
   });
 
-  it("is watched by a timer of its own on Workers, where a timer ends with the request that created it", async () => {
+  it("has its own timer on Workers, where a timer ends with the request that created it", async () => {
     vi.stubGlobal("navigator", { userAgent: "Cloudflare-Workers" });
     onTestFinished(() => void vi.unstubAllGlobals());
     const test = createTestGateway(streamOf);

@@ -14,7 +14,7 @@ import { ARK_RESPONSE, CALLER_KEY } from "./testing/test-gateway.js";
 const MODEL = "seedream-4-5-251128";
 const HEADERS = { authorization: `Bearer ${CALLER_KEY}`, "content-type": FORM_TYPE };
 
-/** An image past what is kept in memory here, and of no even length. */
+/** An image that does not fit into the memory for uploads, of odd length. */
 const IMAGE = Buffer.concat([
   PNG,
   Buffer.from(Uint8Array.from({ length: 1_500_001 }, (_, at) => (at * 7) & 255)),
@@ -45,7 +45,7 @@ const refuse =
     res.end(JSON.stringify({ error: { code: "InternalServiceError", message: "no" } }));
   };
 
-/** Providers that note what they were sent. */
+/** Providers that record the bodies of their requests. */
 interface Site {
   readonly gateway: Gateway;
   readonly bodies: readonly string[];
@@ -106,7 +106,7 @@ function send(
   return gateway.handle(asked) ?? Promise.reject(new Error("The path is the gateway's."));
 }
 
-/** Temporary files of this process that are open, where the system tells. */
+/** The open temporary files of this process, if the system has this information. */
 function countOpenFiles(): number {
   if (process.platform !== "linux") return 0;
   return readdirSync("/proc/self/fd").filter((fd) => {
@@ -136,7 +136,7 @@ describe("an upload that waits in a file", () => {
     expect(site.bodies.map((body) => body === SENT)).toEqual([true, true, true]);
   });
 
-  it("is sent again where a channel responds before it has taken all", async () => {
+  it("is sent again if a channel responds before it has read everything", async () => {
     const hasty = await startServer(refuse(401));
     onTestFinished(hasty.close);
     const site = await open([succeed], {}, hasty);
@@ -145,7 +145,7 @@ describe("an upload that waits in a file", () => {
     expect(site.bodies.map((body) => body === SENT)).toEqual([true]);
   });
 
-  it("is not sent again where a channel cut the connection in the middle of it", async () => {
+  it("is not sent again if a channel cut the connection in the middle of it", async () => {
     const cutting = await startServer((req) => void req.once("data", () => req.socket.resetAndDestroy()));
     onTestFinished(cutting.close);
     const site = await open([succeed], {}, cutting);
@@ -154,13 +154,13 @@ describe("an upload that waits in a file", () => {
     expect(site.bodies).toEqual([]);
   });
 
-  it("is sent over the connections that stand", async () => {
+  it("is sent over open connections", async () => {
     const site = await open([succeed]);
     for (let count = 0; count < 5; count++) expect((await send(site)).status).toBe(200);
     expect(site.providers[0]?.connections()).toBe(1);
   });
 
-  it("is gone when the provider failed", async () => {
+  it("is removed if the provider failed", async () => {
     const site = await open([refuse(500)]);
     expect((await send(site)).status).toBe(502);
     await filesGone();
@@ -171,14 +171,14 @@ describe("an upload that waits in a file", () => {
     ["is cut", FORM.subarray(0, 900_000), {}, 400],
     ["is too large", FORM, { bodyLimits: { file: 1_000_000 } }, 413],
     ["is refused by the operator", FORM, { beforeSend: () => Promise.reject(new Error("no")) }, 500],
-  ])("is gone when its form %s", async (_what, form, options, status) => {
+  ])("is removed if its form %s", async (_what, form, options, status) => {
     const site = await open([succeed], options);
     expect((await send(site, inPieces(form, 65_536))).status).toBe(status);
     await filesGone();
     expect(site.bodies).toEqual([]);
   });
 
-  it("is gone when its client left in the middle of it", async () => {
+  it("is removed if its client disconnected in the middle of it", async () => {
     const site = await open([succeed]);
     let seen = 0;
     async function* body() {
@@ -254,7 +254,7 @@ describe("uploads of many at once", () => {
 });
 
 describe("an upload of one who leaves", () => {
-  it("over a socket in the middle of it harms nobody", async () => {
+  it("over a socket in the middle of it does not affect other requests", async () => {
     const site = await open([succeed]);
     const server = await startServer((req, res) => {
       void send(site, req).then(({ status }) => res.writeHead(status).end());

@@ -31,7 +31,7 @@ describe("a budget of bytes", () => {
     expect(open().add(60)).toBe(true);
   });
 
-  it("reserves nothing for what is expected, and refuses what would not fit now", () => {
+  it("reserves nothing for expected bytes, and refuses bytes that do not fit now", () => {
     const { budget, open } = openBudget();
     for (let request = 0; request < 16; request++) expect(budget.open("idle", 100)).toBeDefined();
     expect(budget.inUse).toBe(0);
@@ -40,7 +40,7 @@ describe("a budget of bytes", () => {
     expect(budget.open("a", 40)).toBeDefined();
   });
 
-  it("counts a response that is there already past what it may hold", () => {
+  it("counts a response that has already arrived even above its maximum", () => {
     const { budget, open } = openBudget();
     const taken = open();
     taken.add(90);
@@ -141,7 +141,7 @@ describe("one caller", () => {
     expect(taken.add(9)).toBe(true);
   });
 
-  it("may hold all at any time where the share is 1", () => {
+  it("may use everything at any time with a share of 1", () => {
     const { open } = openBudget(100, 1);
     open("b").startReceiving();
     expect(open("a").add(100)).toBe(true);

@@ -104,7 +104,7 @@ describe("keys that expire", () => {
     await expect(expiring(expiresAt)).rejects.toEqual(refused);
   });
 
-  it("say so to their holder and to nobody else", async () => {
+  it("are reported only to a caller that knows the key", async () => {
     const authenticate = authenticateBy(
       findByHash([{ id: "guest", key: KEY, expiresAt: "2026-11-20T08:00+08:00" }]),
     );

@@ -51,7 +51,7 @@ async function store(files: RequestSpool, bytes: Uint8Array): Promise<SpooledFil
 }
 
 describe("reused blocks", () => {
-  it("are all returned when the request is over and nobody reads them", async () => {
+  it("are all returned when the request is over and they are not being read", async () => {
     const { pool, spool } = openSpool(4 * BLOCK_BYTES);
     const files = openRequest(spool);
     const file = await store(files, createBytes(6 * BLOCK_BYTES + 5, 1));
@@ -291,7 +291,7 @@ describe("uploads that are sent to providers", () => {
         files.close();
         return await sent;
       }
-      // Cut, answered early, read slowly, read at once; one after another.
+      // Cut, with an early response, read slowly, read at once; one after another.
       for (const manner of [1, 2, 3, 0].slice(id % 4)) await send(`${id}/${manner}`, body);
       files.close();
     };

@@ -11,7 +11,7 @@ import { openTemporaryFile } from "./temporary-file-node.js";
 
 const KIB = 1024;
 
-/** Bytes of which no two kilobytes are equal. */
+/** Bytes without two equal kilobytes. */
 const createBytes = (length: number): Uint8Array =>
   Uint8Array.from({ length }, (_, index) => (index * 31 + (index >> 10) * 7) & 255);
 

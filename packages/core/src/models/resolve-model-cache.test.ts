@@ -11,19 +11,19 @@ function createCounting(): { find: (name: string) => { name: string } | undefine
 }
 
 describe("remember", () => {
-  it("looks once for what it found, and gives the same again", () => {
+  it("computes a result once, and returns the same object again", () => {
     const { find, asked } = createCounting();
     expect(find("a")).toBe(find("a"));
     expect(asked).toEqual(["a"]);
   });
 
-  it("keeps nothing of what it did not find", () => {
+  it("does not cache undefined", () => {
     const { find, asked } = createCounting();
     expect([find("none"), find("none")]).toEqual([undefined, undefined]);
     expect(asked).toHaveLength(2);
   });
 
-  it("keeps the latest thousand names", () => {
+  it("caches the latest thousand names", () => {
     const { find, asked } = createCounting();
     for (let index = 0; index <= 1_000; index++) find(`name-${index}`);
     asked.length = 0;
@@ -34,14 +34,14 @@ describe("remember", () => {
     expect(asked).toEqual(["name-0"]);
   });
 
-  it("does not keep names that nobody would give a model", () => {
+  it("does not cache very long names", () => {
     const { find, asked } = createCounting();
     const name = "x".repeat(257);
     expect(find(name)).toEqual(find(name));
     expect(asked).toHaveLength(2);
   });
 
-  it("tells inputs apart by their keys", () => {
+  it("distinguishes inputs by their keys", () => {
     const asked: number[] = [];
     const isEven = remember(
       ({ count }: { count: number }) => {

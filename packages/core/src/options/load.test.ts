@@ -18,7 +18,7 @@ const PLAIN = {
 const queryOf = <T>(read: () => T): Promise<T> => createLazyQuery(read) as Promise<T>;
 
 describe("options are read", () => {
-  it("at once where none of them takes time", () => {
+  it("synchronously if none of the functions returns a promise", () => {
     const options = {
       models: () => MODELS,
       channels: CHANNELS,
@@ -41,7 +41,7 @@ describe("options are read", () => {
       { billing: { ...PLAIN.billing, model_details: () => queryOf(() => DETAILS) } },
     ],
     ["models that are a promise themselves", { models: Promise.resolve(MODELS) as never }],
-  ])("later where these take time: %s", async (_what, changed) => {
+  ])("later if these return promises: %s", async (_what, changed) => {
     const loaded = loadOptions({ ...PLAIN, ...changed });
     expect(loaded).toBeInstanceOf(Promise);
     expect(await loaded).toEqual(PLAIN);
@@ -62,11 +62,11 @@ describe("options are read", () => {
     expect(begun).toEqual(["models", "channels", "keys", "prices", "ratios"]);
   });
 
-  it.each([null, undefined, "options", 7])("as they are where they are no object: %s", (options) => {
+  it.each([null, undefined, "options", 7])("unchanged if they are not an object: %s", (options) => {
     expect(loadOptions(options as unknown as GatewayOptions)).toBe(options);
   });
 
-  it.each([null, "free", undefined])("with billing as it is where that is no object: %s", (billing) => {
+  it.each([null, "free", undefined])("with unchanged billing if it is not an object: %s", (billing) => {
     expect(loadOptions({ ...PLAIN, billing: billing as never })).toMatchObject({ models: MODELS, billing });
   });
 
@@ -77,7 +77,7 @@ describe("options are read", () => {
   });
 });
 
-describe("what a function throws", () => {
+describe("an error of a function", () => {
   it("is thrown at once, and a promise of another one that fails crashes nothing", async () => {
     const options: GatewayOptions = {
       ...PLAIN,
@@ -91,7 +91,7 @@ describe("what a function throws", () => {
     await new Promise((resolve) => setTimeout(resolve));
   });
 
-  it("is what the promise rejects with", async () => {
+  it("is the rejection of the promise", async () => {
     await expect(loadOptions({ ...PLAIN, callers: () => Promise.reject(new Error("gone")) })).rejects.toThrow(
       "gone",
     );

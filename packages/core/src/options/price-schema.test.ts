@@ -5,7 +5,10 @@ import { GatewayOptionsError } from "./validate.js";
 
 const READS_QUALITY = { ...seedream, name: "painter", readsQuality: true };
 
-/** What `createGateway` says of a price, as `path message`. The paths begin after `billing.model_details`. */
+/**
+ * The problems of a price that `createGateway` reports, as `path message`. The paths begin after
+ * `billing.model_details`.
+ */
 function problemsOf(details: object, model = "a"): readonly string[] {
   try {
     createGateway({

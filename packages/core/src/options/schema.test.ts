@@ -11,7 +11,7 @@ const API_KEYS = [{ id: "me", key: "secret" }];
 const PRICES = { a: { pricing_mode: "per-request" as const, model_price: "1" } };
 const GOOD: GatewayOptions = { models: MODELS, channels: CHANNELS, callers: API_KEYS };
 
-/** What `createGateway` says of the options, as `path message`. */
+/** The problems that `createGateway` reports, as `path message`. */
 function problemsOf(changed: object): readonly string[] {
   try {
     createGateway({ ...GOOD, ...changed });
@@ -41,8 +41,8 @@ describe("options are taken", () => {
     ["an end of a key as a Date", withKey({ expiresAt: new Date(0) })],
     ["a ledger", { ledger: createMemoryLedger() }],
     ["an admission store", { admission: createMemoryAdmissionStore() }],
-    ["how long responses are kept", { idempotency: { seconds: 1 } }],
-    ["how large responses are kept", { idempotency: { maxResponseBytes: 1 } }],
+    ["how long responses are stored", { idempotency: { seconds: 1 } }],
+    ["how large stored responses may be", { idempotency: { maxResponseBytes: 1 } }],
     ["bytes in flight", { maxBytesInFlight: 1 }],
     ["a share for one caller", { maxCallerShare: 1 }],
     ["limits of slow bodies", { bodyLimits: { minBytesPerSecond: 1, slowAfterSeconds: 3_600 } }],
@@ -136,7 +136,7 @@ describe("a wrong option is named", () => {
   });
 });
 
-describe("what a function gives is named like what stands in the options", () => {
+describe("the result of a function has the same paths as a value in the options", () => {
   const SOURCES: readonly (readonly [string, object])[] = [
     ["models is missing: an object of model names and their options", { models: () => undefined }],
     ["models.a must be an object with family", { models: () => ({ a: null }) }],
@@ -175,7 +175,7 @@ describe("what a function gives is named like what stands in the options", () =>
     await expect(gateway.reload()).rejects.toThrow(path);
   });
 
-  it("a function that throws is told as it is", () => {
+  it("an error of a function is thrown unchanged", () => {
     const error = new Error("no such file");
     const options: GatewayOptions = {
       ...GOOD,

@@ -59,10 +59,7 @@ describe("options are taken", () => {
       }),
     ],
     ["with plain http on loopback", withChannel({ baseUrl: "http://127.0.0.1:1/x" })],
-    [
-      "with plain http where it is allowed",
-      withChannel({ baseUrl: "http://emulator:4010", allowHttp: true }),
-    ],
+    ["with plain http if it is allowed", withChannel({ baseUrl: "http://emulator:4010", allowHttp: true })],
     ["with prices", { ...GOOD, billing: { model_details: { a: perToken, "b*": perRequest } } }],
     [
       "with a price for all",
@@ -243,7 +240,7 @@ describe("options are refused", () => {
       ["billing.model_details.a"],
     ],
     [
-      "with tokens where none are reported",
+      "by token for a family that reports none",
       { ...GOOD, billing: { model_details: { a: perToken, "b*": perToken } } },
       ['billing.model_details["b*"]'],
     ],
@@ -456,7 +453,7 @@ describe("a price by tokens of a family that reports none", () => {
     ["one name of the series", { "image-edit-plus": perToken }],
     ["the shortest name of the series", { "image-edit": perToken }],
     [
-      "a wider series, where one name only has a price of its own",
+      "a wider series in which only one name has its own price",
       { "image-*": perToken, "image-edit": perRequest },
     ],
     [
@@ -515,7 +512,7 @@ describe("a family of the operator's", () => {
     ]);
   });
 
-  it("says what is missing when nothing is given", () => {
+  it("names the missing options if nothing is given", () => {
     expect(problemsOf({ callers: GOOD.callers })).toMatchObject([
       { path: "models", message: "is missing: an object of model names and their options" },
       { path: "channels", message: "is missing: a list of channels" },
@@ -603,7 +600,7 @@ describe("what would be ignored", () => {
       { ...GOOD, billing: { model_details: { "*": perRequest, "bb*": perRequest } } },
     ],
     [
-      "a group that nobody has yet",
+      "a group without callers",
       { ...PRICED, billing: { ...PRICED.billing, group_ratio: { default: 1, vip: 2 } } },
     ],
     [
@@ -616,7 +613,7 @@ describe("what would be ignored", () => {
       { ...PRICED, callers: [{ id: "me", key: "s", models: ["aa", "c*"] }] },
     ],
     ["a caller that may use nothing", { ...PRICED, callers: [{ id: "me", key: "s", models: [] }] }],
-  ])("is none of these: %s", (_what, options) => {
+  ])("has no problem with %s", (_what, options) => {
     expect(problemsOf(options)).toEqual([]);
   });
 });
@@ -647,7 +644,7 @@ describe("names whose case does not count", () => {
     ]);
   });
 
-  it("are taken in one spelling, and in two where case counts", () => {
+  it("may have one spelling, and two if case matters", () => {
     const options = inCase(["Ab*", "Abc"], ["Abc"], { "*": "x*", "Ab*": "y*" });
     expect(problemsOf(options)).toEqual([]);
     expect(problemsOf({ ...inCase(["a", "A"], [], undefined), caseInsensitiveNames: undefined })).toEqual([]);

@@ -7,7 +7,7 @@ import { type IncomingBody, openBody } from "./body.js";
 const SECONDS = 20;
 const RATE = 1_024;
 
-/** A body whose chunks come when the test sends them. */
+/** A body whose chunks are sent by the test. */
 interface Sender {
   readonly body: AsyncIterable<Uint8Array>;
   send(bytes: number): void;
@@ -184,7 +184,7 @@ describe("a body", () => {
     expect(clock.running).toBe(0);
   });
 
-  it("that somebody else reads is an error for the operator", () => {
+  it("that other code reads is an error for the operator", () => {
     const { body } = webStream();
     (body as ReadableStream<Uint8Array>).getReader();
     expect(() => open(body)).toThrow(expect.objectContaining({ code: "body_already_read" }));

@@ -100,7 +100,7 @@ describe("the images of a form", () => {
   );
 });
 
-describe("what a form must have", () => {
+describe("the required fields of a form", () => {
   it.each<[string, readonly FormPart[], string, string]>([
     ["nothing", [], "model is required", "model"],
     ["no model", [IMAGE], "model is required", "model"],
@@ -110,7 +110,7 @@ describe("what a form must have", () => {
     expect(read(...parts)).toEqual(refused(new RegExp(`^${message}$`), param));
   });
 
-  it("the model may come last", () => {
+  it("may be in any order", () => {
     expect(read(IMAGE, text("prompt", "x"), MODEL)).toMatchObject({ model: "m", prompt: "x" });
   });
 

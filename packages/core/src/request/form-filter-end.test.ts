@@ -46,7 +46,7 @@ describe.each([1, 2, 3, 5, 7, 1_000])("the end of a form in chunks of %i bytes",
     ["half of an end", "--b-x"],
     ["half of a line end", "--b\rx"],
     ["a dash, a delimiter and a dash", "--b-\r\n--b-"],
-  ])("is refused where %s follow the boundary", (_what, form) => {
+  ])("is refused if %s follow the boundary", (_what, form) => {
     expect(() => endOf(form, chunkBytes)).toThrow(STRAY);
   });
 });

@@ -333,7 +333,7 @@ describe("long data URLs", () => {
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** What a plain parser makes of an object without duplicate keys and without inexact numbers such as 1e999. */
+/** The result of JSON.parse for an object without duplicate keys and without inexact numbers such as 1e999. */
 function parsePlainly(json: Uint8Array): unknown {
   const text = decoder.decode(json);
   const value: unknown = JSON.parse(text);
@@ -346,7 +346,7 @@ function parsePlainly(json: Uint8Array): unknown {
   return value;
 }
 
-/** The value, or that there is none. */
+/** The value, or the fact that the function threw. */
 function attempt(work: () => unknown): unknown {
   try {
     return { value: work() };

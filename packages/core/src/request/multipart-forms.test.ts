@@ -46,7 +46,7 @@ async function collect(
   return { parts: toPlainParts(parts), parser: form.parser };
 }
 
-/** The error of a form, or a string if none comes in time. */
+/** The error of a form, or a string if there is none in time. */
 async function refusalOf(collected: Promise<unknown>): Promise<unknown> {
   const outcome = await Promise.race([
     collected.catch((error: unknown) => error),

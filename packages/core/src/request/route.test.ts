@@ -3,7 +3,7 @@ import { createRouteMatcher } from "./route.js";
 
 const GENERATIONS = "/v1/images/generations";
 
-/** What a gateway with this base path finds, asked by a host that mounted it here. */
+/** The route that a gateway with this base path finds in a host that mounted it here. */
 function match(
   url: string,
   {

@@ -22,7 +22,7 @@ describe("settlesWithin", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it.each([2 ** 31, Infinity])("waits without a timer where there are %d ms", async (ms) => {
+  it.each([2 ** 31, Infinity])("waits without a timer for %d ms", async (ms) => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const response = settlesWithin(promise, ms);
     expect(vi.getTimerCount()).toBe(0);

@@ -34,7 +34,7 @@ describe("the chunks of a stream", () => {
     expect(bytes.equals(Buffer.concat(made))).toBe(true);
   });
 
-  it("are none if it is empty or has ended", async () => {
+  it("do not exist if it is empty or has ended", async () => {
     const source = createSource(0);
     expect(await collect(toChunks(source))).toHaveLength(0);
     expect(await collect(toChunks(source))).toHaveLength(0);
@@ -71,7 +71,7 @@ describe("the chunks of a stream", () => {
     expect(second).toMatchObject({ status: "fulfilled", value: { done: true } });
   });
 
-  it("stay in the stream while nobody reads them", async () => {
+  it("stay in the stream until they are read", async () => {
     const source = createSource(1_000);
     const chunks = toChunks(source)[Symbol.asyncIterator]();
     await chunks.next();
