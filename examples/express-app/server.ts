@@ -73,7 +73,7 @@ const SEEDREAM_PRICES = {
   "seedream-5-0-pro-260628": {
     pricing_mode: "per-request" as const,
     image_prices: [{ up_to_pixels: 2_610_000, price: "0.3" }, { price: "0.6" }],
-    layer_price: "0.15",
+    layer_price: [{ up_to_pixels: 2_610_000, price: "0.15" }, { price: "0.3" }],
   },
   "seedream-5-0-flash-260915": perImage("0.12"),
   "seedream-5-0-lite-260128": perImage("0.22"),

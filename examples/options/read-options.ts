@@ -82,7 +82,7 @@ const perImage = (model_price: string) => ({ pricing_mode: "per-request" as cons
 const PRO_PRICE = {
   pricing_mode: "per-request" as const,
   image_prices: [{ up_to_pixels: 2_610_000, price: "0.3" }, { price: "0.6" }],
-  layer_price: "0.15",
+  layer_price: [{ up_to_pixels: 2_610_000, price: "0.15" }, { price: "0.3" }],
 };
 
 /** The prices by family, because a price for a model that is not served would be an error. */
