@@ -50,7 +50,6 @@ export {
   checkHold,
   checkRecord,
   createTakenRecords,
-  isName,
   parseHold,
   parseRecord,
   reportFailures,
@@ -60,3 +59,4 @@ export { GatewayError } from "./errors.js";
 export { consoleLogger, type Logger } from "./logger.js";
 export type { AttemptRecord, Cooldown, Operation, Usage } from "./types.js";
 export { toInstant } from "./util/instant.js";
+export { isName } from "./util/name.js";

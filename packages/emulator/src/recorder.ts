@@ -1,5 +1,5 @@
+import type { Settings } from "./options.js";
 import type { ProviderName } from "./provider-name.js";
-import type { Services } from "./services.js";
 
 /** A request as it was received, whatever became of it. */
 export interface RecordedRequest {
@@ -54,7 +54,7 @@ export function createRecorder(): Recorder {
 interface ReceivedRequest {
   readonly request: Request;
   readonly route: RecordedRequest["route"];
-  readonly services: Services;
+  readonly services: { readonly recorder: Recorder; readonly settings: Pick<Settings, "now"> };
   readonly body?: unknown;
   readonly bodyText?: string;
 }

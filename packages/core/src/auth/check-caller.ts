@@ -1,8 +1,8 @@
 import { parseDecimal } from "../billing/decimal.js";
-import { isName, NAME_RULE } from "../billing/stored-entries.js";
 import type { Caller, CallerLimits } from "../types.js";
 import { parseInstant } from "../util/instant.js";
 import { isJsonObject } from "../util/json.js";
+import { isName, NAME_RULE } from "../util/name.js";
 
 /** What the options of the gateway allow for callers. */
 export interface CallerRules {

@@ -1,6 +1,7 @@
 import { countPixels } from "../images/size.js";
 import type { AttemptRecord, DecimalInput, MadeImage, Operation, SentTo, Usage } from "../types.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
+import { isName } from "../util/name.js";
 import {
   type Charge,
   type ChargeDerivation,
@@ -8,7 +9,6 @@ import {
   type Price,
   type RequestBounds,
 } from "./charge.js";
-import { isName } from "./stored-entries.js";
 
 /**
  * Money that is set aside before a request is sent, with what is known about the request at that time. `id`,

@@ -1,31 +1,14 @@
 import { toInstant } from "../util/instant.js";
 import { isJsonObject } from "../util/json.js";
+import { isName, NAME_RULE } from "../util/name.js";
 import type { EntryFailure } from "./ledger.js";
 import type { HoldRecord, SettledRecord, UsageRecord } from "./records.js";
-
-/**
- * The maximum length of a name in bytes of UTF-8. Names are ids, callers, groups, models and channels. An index row
- * of PostgreSQL has at most 2,704 bytes; our largest index row has four names, a charge and 60 more bytes.
- */
-const MAX_NAME_BYTES = 512;
-
-/** The rule for names, for messages such as "id must be …". */
-export const NAME_RULE = `a string of at most ${MAX_NAME_BYTES} bytes in UTF-8, without NUL and without an unpaired surrogate`;
 
 /** The longest a hold may last: ten years. */
 const MAX_TTL_MS = 3652 * 86_400_000;
 
 /** The maximum number of digits of an amount: it fits into the index row together with four names. */
 const MONEY = /^\d{1,500}(?:\.\d{1,500})?$/;
-
-const encoder = new TextEncoder();
-
-/** Whether every ledger can store this name unchanged. */
-export function isName(value: unknown): boolean {
-  if (typeof value !== "string" || value.includes("\0") || !value.isWellFormed()) return false;
-  // A UTF-16 unit takes three bytes at most, so short names need not be encoded.
-  return value.length * 3 <= MAX_NAME_BYTES || encoder.encode(value).length <= MAX_NAME_BYTES;
-}
 
 /**
  * Checks the input of `hold`. Every ledger calls this first, so that all ledgers refuse the same input.

@@ -1,8 +1,8 @@
-import { isName } from "../billing/stored-entries.js";
 import { type Channel, findLeaseMs, healthIdsOf } from "../channels/channel.js";
 import { GatewayError, invalidRequest } from "../errors.js";
 import type { Capabilities, Family } from "../families/family.js";
 import type { Caller, CallerLimits, Operation, ResponseFormat } from "../types.js";
+import { isName } from "../util/name.js";
 import { createSeriesMap, includesName, isSeries, type SeriesMap } from "../util/series.js";
 
 /** The options of a service model. */

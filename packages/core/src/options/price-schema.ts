@@ -8,7 +8,7 @@ import type {
   PriceTier,
 } from "../billing/model-details.js";
 import { findTierProblems } from "../billing/price-tiers.js";
-import { isName, NAME_RULE } from "../billing/stored-entries.js";
+import { isName, NAME_RULE } from "../util/name.js";
 
 /** A price, a ratio or a budget. */
 export const decimal = z

@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
 import type { CallerOptions } from "../auth/authenticate.js";
 import type { UsageReports } from "../billing/ledger.js";
-import { isName, NAME_RULE } from "../billing/stored-entries.js";
 import type { ChannelOptions, TimeoutOptions } from "../channels/channel.js";
 import type { BackgroundRules, Capabilities, LayerRules } from "../families/family.js";
 import type { SizeLimits } from "../images/size.js";
@@ -10,6 +9,7 @@ import type { BodyLimits } from "../request/read-request.js";
 import type { CallerLimits } from "../types.js";
 import { parseInstant } from "../util/instant.js";
 import { isJsonObject } from "../util/json.js";
+import { isName, NAME_RULE } from "../util/name.js";
 import type { LoadedBilling, LoadedOptions } from "./load.js";
 import type { IdempotencyOptions } from "./options.js";
 import { decimal, modelDetails } from "./price-schema.js";
