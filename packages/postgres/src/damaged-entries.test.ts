@@ -33,7 +33,20 @@ await describeWithPostgres("a schema of version 0.1.0", ({ pool, nameSchema }) =
         10_000,
       ]);
     };
-    const settled = recordOf({ id: "old", charge: "0.1", time: "2026-01-01T00:00:00.000Z" });
+    const settled = recordOf({
+      id: "old",
+      charge: "0.1",
+      time: "2026-01-01T00:00:00.000Z",
+      usage: { generated_images: 1, output_tokens: 16_384, total_tokens: 16_384 },
+      derivation: {
+        pricing_mode: "per-request",
+        count: 1,
+        count_source: "generated_images",
+        model_price: "0.1",
+        group_ratio: "1",
+        exact: "0.1",
+      },
+    });
     await pool.query(`SELECT "${schema}".settle($1, $2, $3, $4, $5, $6, $7, $8)`, [
       [settled.id],
       [Date.parse(settled.time)],

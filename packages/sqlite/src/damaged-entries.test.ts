@@ -75,3 +75,43 @@ it("a file of 0.1.0 keeps its holds, and they can be ended", async () => {
   expect(await ledger.balance("me")).toEqual({ settled: "0.7", held: "0" });
   await ledger.close();
 });
+
+/** The record of a request as version 0.1.0 wrote it. */
+const EARLIER_RECORD = {
+  state: "settled",
+  id: "old",
+  time: "2026-01-31T12:00:00.000Z",
+  caller: "me",
+  group: "vip",
+  model: "seedream",
+  upstreamModel: "ep-1",
+  channel: "ark-1",
+  operation: "generate",
+  status: 200,
+  images: 4,
+  charge: "0.8",
+  durationMs: 41_230,
+  usage: { generated_images: 4, output_tokens: 65_536, total_tokens: 65_536 },
+  derivation: {
+    pricing_mode: "per-request",
+    count: 4,
+    count_source: "generated_images",
+    model_price: "0.25",
+    group_ratio: "0.8",
+    exact: "0.8",
+  },
+};
+
+it("a record of 0.1.0 stays readable beside records with prices by dimension", async () => {
+  const path = temporaryFile();
+  const ledger = createSqliteLedger({ path, now: () => START });
+  await ledger.settle(recordOf({ id: "old", images: 4, charge: "0.8" }));
+  change(path, `UPDATE records SET record = '${JSON.stringify(EARLIER_RECORD)}' WHERE id = 'old'`);
+  const derivation = { pricing_mode: "per-request", lines: [], group_ratio: "1", exact: "0.3" } as const;
+  await ledger.settle(recordOf({ id: "req_1", derivation }));
+
+  expect(await readAll(ledger)).toEqual([EARLIER_RECORD, recordOf({ id: "req_1", derivation })]);
+  expect(await ledger.takeUndelivered(1, 0)).toEqual([EARLIER_RECORD]);
+  expect(await ledger.totals("caller")).toMatchObject([{ requests: 2, images: 5, charge: "1.1" }]);
+  await ledger.close();
+});

@@ -1,6 +1,6 @@
 import type { HoldRecord } from "@calotype/core/stores";
 import { describe, expect, it } from "vitest";
-import { holdOf, plainRecordOf, recordOf } from "./entries.js";
+import { holdOf, itemizedRecordOf, plainRecordOf, recordOf } from "./entries.js";
 import { type OpenLedger, useLedger } from "./open-ledger.js";
 import { readRecords } from "./read-ledger.js";
 
@@ -151,6 +151,19 @@ export function describeEndings(open: OpenLedger): void {
       await ledger.settle(record);
 
       expect(await readRecords(ledger)).toStrictEqual([record]);
+    });
+
+    it("keeps every line of a charge by dimension, also for its delivery", async () => {
+      const { ledger } = bench();
+      const record = itemizedRecordOf({ id: "req_1" });
+      await ledger.hold(holdOf({ id: "req_1" }));
+      await ledger.settle(record);
+
+      expect(await readRecords(ledger)).toStrictEqual([record]);
+      expect(await ledger.takeUndelivered(1, 0)).toStrictEqual([record]);
+      expect(await ledger.balance("me")).toEqual({ settled: "0.06", held: "0" });
+      const [total] = await ledger.totals("model");
+      expect(total).toMatchObject({ requests: 1, images: 1, charge: "0.06" });
     });
 
     it("is stored as it was settled, even if the object changes afterwards", async () => {

@@ -1,7 +1,7 @@
 import type { Ledger } from "@calotype/core/stores";
 import { describe, expect, it } from "vitest";
 import { timeAfterStart } from "./clock.js";
-import { HOLD_MS, holdOf, recordOf, unresolvedOf } from "./entries.js";
+import { HOLD_MS, holdOf, itemizedRecordOf, recordOf, unresolvedOf } from "./entries.js";
 import { type OpenLedger, useLedger } from "./open-ledger.js";
 import { idsOf, peekUndelivered, readRecords } from "./read-ledger.js";
 
@@ -31,6 +31,11 @@ export function describeReopening(open: OpenLedger): void {
       expect(await anew.totals("caller")).toEqual([
         { key: "me", requests: 2, images: 1, charge: "0.8", unresolved: 1 },
       ]);
+    });
+
+    it("knows every line of a charge by dimension", async () => {
+      await bench().ledger.settle(itemizedRecordOf({ id: "req_1" }));
+      expect(await readRecords(await reopen())).toStrictEqual([itemizedRecordOf({ id: "req_1" })]);
     });
 
     it("knows which records were delivered", async () => {

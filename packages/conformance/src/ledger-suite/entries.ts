@@ -55,6 +55,35 @@ export function recordOf(rest: Partial<SettledRecord> & Pick<SettledRecord, "id"
   });
 }
 
+/** The settled record of a request with prices by dimension, and all that a provider may report. */
+export function itemizedRecordOf(rest: Partial<SettledRecord> & Pick<SettledRecord, "id">): SettledRecord {
+  return plainRecordOf({
+    usage: { generated_images: 1, input_images: 2, tool_usage: { web_search: 1 } },
+    reportedPixels: 16_777_216,
+    charge: "0.06",
+    derivation: {
+      pricing_mode: "per-request",
+      group_ratio: "1.2",
+      lines: [
+        {
+          what: "image",
+          count: 1,
+          source: "generated_images",
+          pixels: 1_048_576,
+          pixels_source: "request",
+          unit_price: "0.045",
+          amount: "0.054",
+        },
+        { what: "reference_image", count: 2, source: "request", unit_price: "0.003", amount: "0.0072" },
+        { what: "rounding", amount: "-0.0012" },
+      ],
+      exact: "0.0612",
+      decimal_places: 2,
+    },
+    ...rest,
+  });
+}
+
 /** The record that a sweep makes of {@link holdOf}. */
 export function unresolvedOf(
   rest: Partial<UnresolvedRecord> & Pick<UnresolvedRecord, "id">,

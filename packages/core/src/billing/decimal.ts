@@ -49,12 +49,26 @@ export function toDecimal(input: DecimalInput, name: string): Decimal {
   );
 }
 
+/**
+ * The string of the decimal that an option means. A plain decimal stays as it is written.
+ *
+ * @throws RangeError that names the option
+ */
+export function toDecimalString(input: DecimalInput, name: string): string {
+  const string = String(input);
+  return PLAIN_DECIMAL.test(string) ? string : formatDecimal(toDecimal(input, name));
+}
+
+const ZERO_DIGIT = 0x30;
+
 /** The decimal as a string: no exponent, no digit lost, no zero at the end of a fraction. */
 export function formatDecimal({ units, places }: Decimal): string {
   const digits = String(units < 0n ? -units : units).padStart(places + 1, "0");
-  const whole = digits.slice(0, digits.length - places);
-  const fraction = digits.slice(digits.length - places).replace(/0+$/, "");
-  return `${units < 0n ? "-" : ""}${whole}${fraction && `.${fraction}`}`;
+  const point = digits.length - places;
+  let end = digits.length;
+  while (end > point && digits.charCodeAt(end - 1) === ZERO_DIGIT) end--;
+  const fraction = end > point ? `.${digits.slice(point, end)}` : "";
+  return `${units < 0n ? "-" : ""}${digits.slice(0, point)}${fraction}`;
 }
 
 export function addDecimals(one: Decimal, other: Decimal): Decimal {

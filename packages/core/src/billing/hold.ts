@@ -2,7 +2,7 @@ import { GatewayError } from "../errors.js";
 import type { Logger } from "../logger.js";
 import type { SentTo } from "../types.js";
 import { createLinkedList, type Link, type LinkedList } from "../util/linked-list.js";
-import { formatDecimal, toDecimal } from "./decimal.js";
+import { toDecimalString } from "./decimal.js";
 import type { Ledger } from "./ledger.js";
 import {
   type BilledRequest,
@@ -122,7 +122,7 @@ function toHoldRecord(request: BilledRequest, ttlMs: number, now: number): Param
     model,
     operation,
     amount: price?.estimate(bounds).amount ?? null,
-    budget: budget === undefined ? undefined : formatDecimal(toDecimal(budget, "budget")),
+    budget: budget === undefined ? undefined : toDecimalString(budget, "budget"),
     ttlMs,
     expiresAt: now + ttlMs,
   };

@@ -18,8 +18,12 @@ import {
 import { compareAge, createRecordMatcher, sumRecords } from "./reports.js";
 import { checkHold, checkRecord } from "./stored-entries.js";
 
-/** A hold and its end in milliseconds, by the clock of the ledger. */
-type OpenHold = HoldRecord & { readonly endsAt: number };
+interface OpenHold {
+  readonly hold: HoldRecord;
+  readonly amount: Decimal;
+  /** Milliseconds since 1970, by the clock of the ledger. */
+  readonly endsAt: number;
+}
 
 /** Options of {@link createMemoryLedger}. */
 export interface MemoryLedgerOptions {
@@ -57,14 +61,18 @@ export function createMemoryLedger({
   const holds = new Map<string, OpenHold>();
   const records = createRecordStore(now, maxRecords);
 
-  function endHold(hold: HoldRecord): void {
+  function endHold({ hold, amount }: OpenHold): void {
     holds.delete(hold.id);
-    balances.subtract(hold.caller, "held", hold.amount);
+    balances.subtract(hold.caller, "held", amount);
   }
 
   function keep(record: UsageRecord): void {
-    balances.add(record.caller, "settled", record.charge);
+    balances.add(record.caller, "settled", readDecimal(record.charge));
     records.keep(record);
+  }
+
+  function takeBack(record: UsageRecord): void {
+    balances.subtract(record.caller, "settled", readDecimal(record.charge));
   }
 
   // No method awaits anything, so each is atomic.
@@ -72,10 +80,11 @@ export function createMemoryLedger({
     async hold(hold) {
       checkHold(hold);
       if (holds.has(hold.id) || records.find(hold.id) !== undefined) return { ok: true };
-      const { caller, amount, budget } = hold;
+      const { id, caller, budget, ttlMs } = hold;
+      const amount = readDecimal(hold.amount);
       if (!balances.hasRoom(caller, amount, budget)) return { ok: false, balance: balances.of(caller) };
       balances.add(caller, "held", amount);
-      holds.set(hold.id, { ...hold, endsAt: now() + hold.ttlMs });
+      holds.set(id, { hold: { ...hold }, amount, endsAt: now() + ttlMs });
       return { ok: true };
     },
     async settle(record) {
@@ -85,7 +94,7 @@ export function createMemoryLedger({
       if (known?.state === "settled") return;
       keep(copyRecord(record));
       if (hold !== undefined) endHold(hold);
-      if (known !== undefined) balances.subtract(known.caller, "settled", known.charge);
+      if (known !== undefined) takeBack(known);
     },
     async release(id) {
       const hold = holds.get(id);
@@ -95,14 +104,16 @@ export function createMemoryLedger({
       }
       const known = records.find(id);
       if (known?.state !== "unresolved") return;
-      balances.subtract(known.caller, "settled", known.charge);
+      takeBack(known);
       keep(toReleasedRecord(known));
     },
     async sweep({ onLost, own = false }) {
-      const lost = [...holds.values()].filter((hold) => own || hold.endsAt <= now()).toSorted(compareAge);
-      return lost.map((hold) => {
-        const record = toUnresolvedRecord(hold, onLost);
-        endHold(hold);
+      const lost = [...holds.values()]
+        .filter(({ endsAt }) => own || endsAt <= now())
+        .toSorted((one, other) => compareAge(one.hold, other.hold));
+      return lost.map((open) => {
+        const record = toUnresolvedRecord(open.hold, onLost);
+        endHold(open);
         keep(record);
         return copyRecord(record);
       });
@@ -129,13 +140,13 @@ async function* readRecords(records: RecordStore, filter: RecordFilter): AsyncGe
   for (const record of found) yield copyRecord(record);
 }
 
-/** The accounts of the callers. An amount of `null` counts as 0. */
+/** The accounts of the callers. */
 interface Balances {
   of(caller: string): Balance;
   /** True if `settled + held + amount ≤ budget`, or without a budget. */
-  hasRoom(caller: string, amount: string | null, budget: string | undefined): boolean;
-  add(caller: string, part: keyof Balance, amount: string | null): void;
-  subtract(caller: string, part: keyof Balance, amount: string | null): void;
+  hasRoom(caller: string, amount: Decimal, budget: string | undefined): boolean;
+  add(caller: string, part: keyof Balance, amount: Decimal): void;
+  subtract(caller: string, part: keyof Balance, amount: Decimal): void;
 }
 
 type Account = Readonly<Record<keyof Balance, Decimal>>;
@@ -161,13 +172,13 @@ function createBalances(): Balances {
     hasRoom(caller, amount, budget) {
       if (budget === undefined) return true;
       const { settled, held } = accountOf(caller);
-      return isAtMost(addDecimals(addDecimals(settled, held), readDecimal(amount)), readDecimal(budget));
+      return isAtMost(addDecimals(addDecimals(settled, held), amount), readDecimal(budget));
     },
     add(caller, part, amount) {
-      set(caller, part, addDecimals(accountOf(caller)[part], readDecimal(amount)));
+      set(caller, part, addDecimals(accountOf(caller)[part], amount));
     },
     subtract(caller, part, amount) {
-      set(caller, part, subtractDecimal(accountOf(caller)[part], readDecimal(amount)));
+      set(caller, part, subtractDecimal(accountOf(caller)[part], amount));
     },
   };
 }

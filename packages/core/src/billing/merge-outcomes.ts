@@ -1,6 +1,7 @@
 import type { Usage } from "../types.js";
 import type { RequestBounds } from "./charge.js";
-import { cutUsage, keepCounts, type Outcome } from "./records.js";
+import type { Outcome } from "./records.js";
+import { cutUsage, keepCounts } from "./usage.js";
 
 /** An outcome without the parts that describe the response of one call. */
 type MergedOutcome = Omit<Outcome, "status" | "errorCode" | "upstreamRequestId">;

@@ -133,12 +133,15 @@ export interface EstimateInput {
  * ```
  */
 export function estimateCharge({ details, request, group_ratio = "1" }: EstimateInput): Charge {
-  toWhole(request.maxImages, "request.maxImages", 1);
-  toWhole(request.maxPixels ?? 1, "request.maxPixels", 1);
-  toWhole(request.maxLayers ?? 0, "request.maxLayers", 0);
-  toWhole(request.referenceImages ?? 0, "request.referenceImages", 0);
-  toWhole(request.upstreamCalls ?? 1, "request.upstreamCalls", 1);
-  return createPrice(details, group_ratio).estimate(request);
+  const { maxImages, maxPixels, maxLayers, referenceImages, upstreamCalls, quality } = request;
+  return createPrice(details, group_ratio).estimate({
+    maxImages: toWhole(maxImages, "request.maxImages", 1),
+    maxPixels: isAbsent(maxPixels) ? undefined : toWhole(maxPixels, "request.maxPixels", 1),
+    maxLayers: toWhole(maxLayers ?? 0, "request.maxLayers", 0),
+    referenceImages: toWhole(referenceImages ?? 0, "request.referenceImages", 0),
+    upstreamCalls: toWhole(upstreamCalls ?? 1, "request.upstreamCalls", 1),
+    quality,
+  });
 }
 
 /** Parses a price once, for many charges. */
@@ -158,6 +161,11 @@ function createPrice(details: ModelDetails, group_ratio: DecimalInput): Price {
 
 function createPriceByToken(details: PerTokenDetails, ratio: Decimal): Price {
   return hasKindPrices(details) ? createTokenKindPrice(details, ratio) : createTokenPrice(details, ratio);
+}
+
+/** Also for `null`, as a back office may send it. */
+function isAbsent(value: unknown): value is undefined {
+  return value === undefined || value === null;
 }
 
 function toWhole(value: number, name: string, min: number): number {

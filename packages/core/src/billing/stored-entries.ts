@@ -156,7 +156,20 @@ function isHold(value: Partial<HoldRecord>): value is HoldRecord {
 }
 
 function isRecord(value: Partial<UsageRecord>): value is UsageRecord {
-  return hasNames(value) && isMoney(value.charge) && STATES.has(value.state) && hasIdList(value);
+  const isWhole = hasNames(value) && isMoney(value.charge) && STATES.has(value.state);
+  return isWhole && hasIdList(value) && hasDerivation(value);
+}
+
+/** A flat price has no lines in its derivation, and so have all records of version 0.1. */
+function hasDerivation(value: Partial<UsageRecord>): boolean {
+  if (!("derivation" in value)) return true;
+  const { derivation } = value;
+  if (!isJsonObject(derivation)) return false;
+  return !("lines" in derivation) || (Array.isArray(derivation.lines) && derivation.lines.every(isLine));
+}
+
+function isLine(line: unknown): boolean {
+  return isJsonObject(line) && typeof line["what"] === "string" && typeof line["amount"] === "string";
 }
 
 /** Records of requests with one upstream call have no list. */

@@ -24,13 +24,13 @@ const KIND_PRICES = [
 
 /** True if some kind of token has a price of its own. */
 export function hasKindPrices(details: PerTokenDetails): boolean {
-  return KIND_PRICES.some((name) => details[name] !== undefined);
+  return KIND_PRICES.some((name) => (details[name] ?? undefined) !== undefined);
 }
 
 /** Prices by the kind of token. A kind without a price of its own has the price of output or input tokens. */
 export function createTokenKindPrice(details: PerTokenDetails, ratio: Decimal): Price {
   const toUnit = (name: (typeof KIND_PRICES)[number], fallback: UnitPrice): UnitPrice =>
-    readPrice(details[name], name, ratio) ?? fallback;
+    readPrice(details[name] ?? undefined, name, ratio) ?? fallback;
   const output = toTokenPrice(details.output_token_price, "output_token_price", ratio);
   const input = toTokenPrice(details.input_token_price ?? "0", "input_token_price", ratio);
   const units: Readonly<Record<TokenKind, UnitPrice>> = {

@@ -1,0 +1,93 @@
+import type { Usage } from "../types.js";
+import { isJsonObject, type JsonObject } from "../util/json.js";
+import { isName } from "../util/name.js";
+import { countMaxTokens, type RequestBounds } from "./charge.js";
+
+/** The counts that a charge is made of. */
+const CHARGED_COUNTS = [
+  "generated_images",
+  "output_tokens",
+  "total_tokens",
+  "output_image_tokens",
+  "output_text_tokens",
+  "input_text_tokens",
+  "input_image_tokens",
+  "cached_input_tokens",
+] as const satisfies readonly (keyof Usage)[];
+
+/** The counts that are only recorded. */
+const OTHER_COUNTS = ["input_images", "input_image_count"] as const satisfies readonly (keyof Usage)[];
+
+/**
+ * Whatever a family reports, a record has whole numbers of at least 0 and nothing else. A report without a count that
+ * can be charged is no report.
+ */
+export function keepCounts(usage: Usage | undefined): Usage | undefined {
+  if (!usage) return undefined;
+  const counts: Writable<Usage> = {};
+  const keep = (name: (typeof CHARGED_COUNTS | typeof OTHER_COUNTS)[number]): boolean => {
+    const count = usage[name];
+    if (!isCount(count)) return false;
+    counts[name] = count;
+    return true;
+  };
+  if (CHARGED_COUNTS.filter(keep).length === 0) return undefined;
+  OTHER_COUNTS.forEach(keep);
+  const tools = isJsonObject(usage.tool_usage) ? keepTools(usage.tool_usage) : undefined;
+  if (tools !== undefined) counts.tool_usage = tools;
+  return counts;
+}
+
+/** A record has a bounded size, whatever the provider sends. */
+const MAX_TOOLS = 16;
+const MAX_TOOL_NAME = 64;
+
+function keepTools(tools: JsonObject): Usage["tool_usage"] {
+  const kept: [string, number][] = [];
+  for (const [name, count] of Object.entries(tools)) {
+    if (kept.length === MAX_TOOLS) break;
+    if (name.length <= MAX_TOOL_NAME && isName(name) && isCount(count)) kept.push([name, count]);
+  }
+  return kept.length === 0 ? undefined : Object.fromEntries(kept);
+}
+
+/** The kinds of output tokens, then those of input tokens. */
+const OUTPUT_KINDS = ["output_image_tokens", "output_text_tokens"] as const;
+const INPUT_KINDS = ["input_text_tokens", "input_image_tokens", "cached_input_tokens"] as const;
+
+/**
+ * Cuts each count to what the request could make. If the response has more images than that, the count is cut to what
+ * those images account for. Returns the same object if nothing was cut.
+ */
+export function cutUsage(reported: Usage, bounds: RequestBounds, images: number): Usage {
+  const maxImages = Math.max(bounds.maxImages, images);
+  const maxTokens = countMaxTokens({ maxImages, maxPixels: bounds.maxPixels });
+  let cut: Writable<Usage> | undefined;
+  const bound = (name: (typeof CHARGED_COUNTS)[number], most: number): number => {
+    const count = reported[name] ?? 0;
+    if (count <= most) return count;
+    cut ??= { ...reported };
+    cut[name] = most;
+    return most;
+  };
+  bound("generated_images", maxImages);
+  bound("total_tokens", maxTokens);
+  const output = bound("output_tokens", maxTokens);
+  // The kinds are parts of the total, so all of them together are bounded like it.
+  let room = maxTokens;
+  for (const name of OUTPUT_KINDS) room -= bound(name, room);
+  room = Math.min(room, maxTokens - output);
+  for (const name of INPUT_KINDS) room -= bound(name, room);
+  return cut ?? reported;
+}
+
+/** Returns a copy that shares nothing with the usage. */
+export function copyUsage(usage: Usage): Usage {
+  return usage.tool_usage === undefined ? { ...usage } : { ...usage, tool_usage: { ...usage.tool_usage } };
+}
+
+type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}
