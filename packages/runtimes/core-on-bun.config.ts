@@ -3,11 +3,13 @@ import { configDefaults, defineConfig } from "vitest/config";
 
 const core = fileURLToPath(new URL("../core", import.meta.url));
 
-/** Tests of what only Node's transport does, the README says what Bun does instead; and of V8's memory. */
+/**
+ * Tests of behaviour that only Node's transport has, and of V8's memory. The README describes what Bun does instead.
+ */
 const NODE_ONLY = [
-  "is asked for without the channel's key, or anything else that is not the link's",
-  "is not fetched from another server of this machine, over whatever it is linked",
-  "is looked for at a name of this machine only where the operator allows it",
+  "is downloaded without the channel's key and without other headers",
+  "is not downloaded from another server of this machine, for any spelling of the link",
+  "is downloaded from a name of this machine only if the operator allows it",
   "that is cut between events ends with an error event",
   "that is cut inside an event breaks off",
   "takes bounded memory",

@@ -28,7 +28,7 @@ afterEach(async () => {
 interface Provider extends LoopbackServer {
   /** The links of its next response, absolute or by path. */
   links: readonly string[];
-  /** What was asked of its links: path and headers. */
+  /** The requests for its links: path and headers. */
   readonly downloads: readonly IncomingMessage[];
 }
 
@@ -97,8 +97,8 @@ const failed = (index: number, message: string): object => ({
   message,
 });
 
-describe("b64_json from a provider that gives links", () => {
-  it("holds the very bytes behind the link, and no link", async () => {
+describe("b64_json from a provider that returns links", () => {
+  it("contains the bytes of the link, and no link", async () => {
     const provider = await startProvider();
     const test = startGateway(provider);
     const response = await ask(test);
@@ -108,7 +108,7 @@ describe("b64_json from a provider that gives links", () => {
     expect(test.records).toMatchObject([{ status: 200, images: 1, charge: "0.2" }]);
   });
 
-  it("is asked for without the channel's key, or anything else that is not the link's", async () => {
+  it("is downloaded without the channel's key and without other headers", async () => {
     const provider = await startProvider();
     await ask(startGateway(provider));
     const [download] = provider.downloads;
@@ -116,14 +116,14 @@ describe("b64_json from a provider that gives links", () => {
     expect(Object.keys(download?.headers ?? {}).toSorted()).toEqual(["connection", "host"]);
   });
 
-  it("is not asked for where the client wants links", async () => {
+  it("is not downloaded if the client requests links", async () => {
     const provider = await startProvider();
     const response = await ask(startGateway(provider), { response_format: "url" });
     expect(imagesOf(response)).toEqual([{ url: `${provider.url}/1.png`, revised_prompt: "" }]);
     expect(provider.downloads).toEqual([]);
   });
 
-  it("keeps the order of several images, whichever comes first", async () => {
+  it("keeps the order of several images, whichever arrives first", async () => {
     const provider = await startProvider((request, response) => {
       const delay = request.url === "/0" ? 40 : 0;
       setTimeout(() => response.end(`image ${request.url}`), delay);
@@ -181,12 +181,12 @@ describe("b64_json from a provider that gives links", () => {
       expect(response.body["extra"]).toEqual({ request_id: "b1a2", errors: [failed(1, message)] });
       expect(provider.downloads).toHaveLength(2);
       expect(test.records).toMatchObject([{ status: 200, images: 2, charge: "0.4" }]);
-      // What is given up must not come back as an error that nobody handles.
+      // An abandoned download must not cause an unhandled rejection.
       await pause(10);
     },
   );
 
-  it("is not fetched from another server of this machine, over whatever it is linked", async () => {
+  it("is not downloaded from another server of this machine, for any spelling of the link", async () => {
     const provider = await startProvider();
     const other = await startServer((_request, response) => void response.end("secret"));
     cleanUps.push(other.close);
@@ -217,14 +217,14 @@ describe("b64_json from a provider that gives links", () => {
     expect(other.connections()).toBe(0);
   });
 
-  it("is looked for at a name of this machine only where the operator allows it", async () => {
+  it("is downloaded from a name of this machine only if the operator allows it", async () => {
     const provider = await startProvider();
     const other = await startServer(() => {});
     cleanUps.push(other.close);
     provider.links = [`https://localhost:${new URL(other.url).port}/`];
     await ask(startGateway(provider, { resultHosts: ["images.internal"] }));
     expect(other.connections()).toBe(0);
-    // The server speaks no TLS; that it is asked at all is what the option does.
+    // The server does not use TLS. The test only checks that it is called at all.
     await ask(startGateway(provider, { resultHosts: ["localhost"] }));
     expect(other.connections()).toBe(1);
   });

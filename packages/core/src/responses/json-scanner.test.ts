@@ -11,12 +11,12 @@ interface Told {
   readonly members: [key: string, value: unknown][];
   /** Keys, brackets and values as they were written. */
   readonly written: string;
-  /** The largest value that was told whole. */
+  /** The largest value that was reported in one piece. */
   readonly largest: number;
   readonly scanner: JsonScanner;
 }
 
-/** What a scanner tells of a document. Values told in parts are put together again. */
+/** The members that a scanner reports. Values that were reported in parts are joined. */
 function scan(chunks: readonly Uint8Array[], maxHeldBytes?: number): Told {
   const members: [string, unknown][] = [];
   let items: unknown[] | undefined;
@@ -91,7 +91,7 @@ const scanText = (text: string): Told => scan([encoder.encode(text)]);
 const places = array(integer({ min: 0, max: 1_000 }), { maxLength: 12 });
 
 describe("a scanner of JSON", () => {
-  it("tells the members that JSON.parse finds, however the bytes are cut", () => {
+  it("reports the members that JSON.parse finds, however the bytes are cut", () => {
     assert(
       property(
         anyDocumentText,
@@ -112,7 +112,7 @@ describe("a scanner of JSON", () => {
     );
   });
 
-  it("tells the same of a document, whether it comes whole or byte by byte", () => {
+  it("reports the same for a document in one piece and byte by byte", () => {
     assert(
       property(anyDocumentText, (text) => {
         const bytes = encoder.encode(text);
@@ -204,7 +204,7 @@ describe("a scanner of JSON", () => {
     ]);
   });
 
-  it.each(["{}", "5", "null", '"data"'])("takes data that is no array, %s, for a value", (value) => {
+  it.each(["{}", "5", "null", '"data"'])("treats data that is not an array, %s, as a value", (value) => {
     expect(scanText(`{"data":${value}}`).members).toEqual([["data", JSON.parse(value)]]);
   });
 
@@ -214,7 +214,7 @@ describe("a scanner of JSON", () => {
     );
   });
 
-  it("gives up where it is told to", () => {
+  it("stops when the callback asks for it", () => {
     const { scanner } = scanText("{");
     scanner.giveUp();
     scanner.push(encoder.encode("}"));

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { createBackgroundReads } from "./relay.js";
 
-/** A stream whose rest comes when the test wants. */
+/** A stream whose rest is sent by the test. */
 function createRest() {
   const { promise, resolve } = Promise.withResolvers<void>();
   const stream = {
@@ -27,7 +27,7 @@ describe("createBackgroundReads", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("gives a stream up that takes too long", async () => {
+  it("gives up a stream that takes too long", async () => {
     const rest = createRest();
     const read = createBackgroundReads({ streams: 1, ms: 1_000 }).start(rest);
     await vi.advanceTimersByTimeAsync(999);
@@ -37,7 +37,7 @@ describe("createBackgroundReads", () => {
     expect(rest.giveUp).toHaveBeenCalledTimes(1);
   });
 
-  it("gives up what is more than it may read, and takes the next once one has ended", async () => {
+  it("gives up a stream above the maximum number, and accepts another one when one has ended", async () => {
     const reads = createBackgroundReads({ streams: 2, ms: 1_000 });
     const rests = Array.from({ length: 4 }, createRest);
     const [first, second, third, fourth] = rests;
@@ -56,7 +56,7 @@ describe("createBackgroundReads", () => {
     fourth.end();
   });
 
-  it("counts a stream that was given up no longer, also when its source never ends", async () => {
+  it("does not count a stream that was given up, even if its source never ends", async () => {
     const reads = createBackgroundReads({ streams: 1, ms: 1_000 });
     const stuck = { readToEnd: () => new Promise<void>(() => {}), giveUp: async () => {} };
     const read = reads.start(stuck);

@@ -32,11 +32,11 @@ describe("a large response without an image", () => {
     ["that has no items", largeResponse({ data: [], trace: "t".repeat(200_000) }), "upstream_no_image"],
     ["whose items are no list", largeResponse({ data: imageBase64(200_000) }), "upstream_no_image"],
     [
-      "that tells of a failure",
+      "that reports a failure",
       largeResponse({ error: FAILURE, data: [], trace: "t".repeat(200_000) }),
       FAILURE.code,
     ],
-  ])("%s is a 502 on /v1, and goes on as it came on the native endpoint", async (_what, text, code) => {
+  ])("%s is a 502 on /v1, and is relayed unchanged on the native endpoint", async (_what, text, code) => {
     const { ask, askNative, records } = openLarge({ body: text });
     const response = await ask();
     const native = await askNative();
@@ -52,14 +52,14 @@ describe("a large response without an image", () => {
     expect(records[0]?.charge).toBe(records[1]?.charge);
   });
 
-  it("is charged what is reported behind its failure", async () => {
+  it("is charged for the report after its failure", async () => {
     const text = `{"error":${JSON.stringify(FAILURE)},"trace":"${"t".repeat(300_000)}","usage":{"generated_images":2}}`;
     const { ask, records } = openLarge({ body: text });
     expect(await ask()).toMatchObject(upstreamError(FAILURE.code));
     expect(records).toMatchObject([{ charge: "0.2", images: 0, errorCode: FAILURE.code }]);
   });
 
-  it("is one also where images stand behind its failure", async () => {
+  it("is an error also if there are images after its failure", async () => {
     const { ask, records } = openLarge({
       body: largeResponse({ model: undefined }).replace("{", `{"error":${JSON.stringify(FAILURE)},`),
     });
@@ -85,7 +85,7 @@ describe("a large response without an image", () => {
     expect(gateway.status()).toMatchObject({ channels: [{ state: "cooling", reason: "broken" }, {}] });
   });
 
-  it("that is larger than may be read is a 502, and is not read to its end", async () => {
+  it("that is larger than the limit is a 502, and is not read to its end", async () => {
     const source = createScriptedSource(`{"trace":"${"t".repeat(100_000)}`, "t".repeat(100_000));
     const { ask, gateway, records } = openLarge({
       body: source.body,
@@ -141,7 +141,7 @@ describe.each(["/v1", "native"] as const)("a large response that has begun, on %
       ]);
       expect(await gateway.usage.balance("me")).toEqual({ settled: "0", held: "0" });
       expect(source.isEnded()).toBe(true);
-      // The source has been read: what comes now is nothing at all.
+      // The source was read completely. Now nothing more arrives.
       for (const _ of [1, 2]) await readUntilBreak(await begin(path));
       expect(gateway.status()).toMatchObject({ channels: [{ state: "cooling", reason: "broken" }, {}] });
     },
@@ -168,7 +168,7 @@ describe.each(["/v1", "native"] as const)("a large response that has begun, on %
     expect(gateway.status()).toMatchObject({ channels: [{ state: "ready" }, {}] });
   });
 
-  it("has junk behind its end breaks off, and is charged what was reported", async () => {
+  it("has junk after its end breaks off, and is charged for what was reported", async () => {
     const { brokeOff, records } = await breakOff(`${TEXT} x`, "ends", path);
     expect(brokeOff).toBe(true);
     expect(records).toMatchObject([{ images: 0, charge: "0.2", errorCode: INVALID }]);
@@ -194,13 +194,13 @@ describe.each(["/v1", "native"] as const)("a large response that has begun, on %
   });
 });
 
-describe("a large response that tells of a failure after its images", () => {
+describe("a large response that reports a failure after its images", () => {
   const text = largeResponse({ error: FAILURE, trace: "t".repeat(100_000), usage: undefined }).replace(
     /}$/,
     ',"usage":{"generated_images":2}}',
   );
 
-  it("breaks off on /v1, and is charged what is reported behind it", async () => {
+  it("breaks off on /v1, and is charged for the report after it", async () => {
     const { begin, gateway, records } = openLarge({ body: text });
     const { brokeOff } = await readUntilBreak(await begin());
     expect(brokeOff).toBe(true);
@@ -208,7 +208,7 @@ describe("a large response that tells of a failure after its images", () => {
     expect(gateway.status()).toMatchObject({ channels: [{ state: "ready" }, {}] });
   });
 
-  it("goes on as it came on the native endpoint, without the key, and its record names the failure", async () => {
+  it("is relayed on the native endpoint, without the key, and its record has the failure", async () => {
     const { askNative, records } = openLarge({ body: text });
     expect((await askNative()).text).toBe(text.replaceAll(ARK_KEY, "***"));
     expect(records).toMatchObject([{ status: 200, images: 2, charge: "0.2", errorCode: FAILURE.code }]);
@@ -219,7 +219,7 @@ function fail(): never {
   throw new Error("a mistake");
 }
 
-/** Seedream with a mistake in how its responses are read. */
+/** Seedream with a defect in its reader of responses. */
 function misread(shape: Partial<ResponseShape>): Family {
   const { responseShape } = seedream;
   return {

@@ -52,21 +52,21 @@ const SHAPES: readonly (readonly [string, string])[] = [
   ],
 ];
 
-/** What two responses to the same request have in common. A relayed one does not say how long it is. */
+/** The parts of a response that are the same for the same request. A relayed response has no content-length. */
 function withoutIds({ status, headers, body }: ReadResponse): object {
   const { "x-request-id": _id, "content-length": _length, ...others } = Object.fromEntries(headers);
   return { status, headers: others, body };
 }
 
-/** What the records of the same response have in common. */
+/** The fields that are the same in the records of the same response. */
 function factsOf(record: SettledRecord | undefined): object {
   const { state, operation, status, images, usage, charge, errorCode, unpriced, upstreamRequestId } =
     record ?? {};
   return { state, operation, status, images, usage, charge, errorCode, unpriced, upstreamRequestId };
 }
 
-describe("a large response that is relayed, beside the same one that is held", () => {
-  it.each(SHAPES)("says the same, and costs the same: %s", async (_what, text) => {
+describe("a large response that is relayed, compared with the same one that is held in memory", () => {
+  it.each(SHAPES)("has the same content and costs the same: %s", async (_what, text) => {
     const { ask, records } = openLarge({ body: text, options: { limits: { requestsPerMinute: 50 } } });
     const held = await ask(HELD, { quality: "hd" });
     const relayed = await ask(RELAYED, { quality: "hd" });
@@ -103,7 +103,7 @@ describe("a large response that is relayed, beside the same one that is held", (
     ["twenty links", Array.from({ length: 20 }, (_, index) => linkTo(String(index)))],
     ["a link with a long text beside it", [{ ...linkTo("1"), prompt: "p".repeat(20_000) }, IMAGE]],
     ["a failed item with a very long message", [IMAGE, { error: { code: "A", message: "m".repeat(8_192) } }]],
-  ])("converts the links in it where base64 was requested: %s", async (_what, data) => {
+  ])("converts its links if base64 was requested: %s", async (_what, data) => {
     const text = largeResponse({ data, trace: "t".repeat(100_000) });
     const { ask, records } = openLarge({ body: text });
     const held = await ask(HELD, { response_format: "b64_json" });
@@ -116,21 +116,21 @@ describe("a large response that is relayed, beside the same one that is held", (
     expect(first).toMatchObject({ b64_json: expect.any(String) });
   });
 
-  it("leaves links as they are where links were requested", async () => {
+  it("leaves links unchanged if links were requested", async () => {
     const text = largeResponse({ data: [linkTo("1")], trace: "t".repeat(100_000) });
     const { ask, calls } = openLarge({ body: text });
     expect((await ask(RELAYED, { response_format: "url" })).body["data"]).toEqual([linkTo("1")]);
     expect(calls).toHaveLength(1);
   });
 
-  it("has its numbers as the provider wrote them, and its images to the byte", async () => {
+  it("has the provider's numbers and images unchanged", async () => {
     const text = largeResponse().replace("}]", ',"seed":12345678901234567890,"cost":1.50}]');
     const { text: relayed } = await openLarge({ body: text }).ask();
     expect(relayed).toContain('"seed":12345678901234567890,"cost":1.50}');
     expect(relayed).toBe(text.replace("ep-20260101-abcde", RELAYED));
   });
 
-  it("is kept for a repeat up to the size that is to be kept, and not beyond", async () => {
+  it("is stored for a repeat up to the maximum size", async () => {
     const body = largeResponse();
     const keyed = { "idempotency-key": "7c0ad1f2" };
     const request = { model: RELAYED, prompt: "a fox" };
@@ -160,7 +160,7 @@ function isJson(text: string): boolean {
 }
 
 describe("the end of a large response", () => {
-  it.each(["/v1", "native"] as const)("comes only when its charge is kept (%s)", async (path) => {
+  it.each(["/v1", "native"] as const)("ends only when its charge is stored (%s)", async (path) => {
     const ledger = createMemoryLedger();
     const gate = Promise.withResolvers<void>();
     const settling = Promise.withResolvers<void>();
@@ -196,7 +196,7 @@ describe("the end of a large response", () => {
     expect(await gateway.usage.balance("me")).toEqual({ settled: "0.2", held: "0" });
   });
 
-  it("comes when a ledger that fails takes the charge in the end", async () => {
+  it("ends when a failing ledger finally accepts the charge", async () => {
     const ledger = createMemoryLedger();
     let failures = 2;
     const { gateway, ask } = openLarge({
@@ -229,7 +229,7 @@ describe("the end of a large response", () => {
 
 describe("a client that leaves a large response", () => {
   it.each(["before it begins", "in the middle", "by its signal"])(
-    "%s is charged what the provider reports",
+    "%s is charged for what the provider reports",
     async (when) => {
       const source = createScriptedSource();
       const leaving = new AbortController();
@@ -255,7 +255,7 @@ describe("a client that leaves a large response", () => {
     },
   );
 
-  it("pays nothing where the provider then says nothing more", async () => {
+  it("pays nothing if the provider then sends nothing more", async () => {
     const source = createScriptedSource(largeResponse().slice(0, 80_000));
     const { begin, records } = openLarge({ body: source.body });
     await (await begin()).body?.cancel();
@@ -283,7 +283,7 @@ describe("a client that reads a large response slowly", () => {
     expect(records).toEqual([]);
 
     await reader?.cancel();
-    // The rest is read in the background, as fast as it comes.
+    // The rest is read in the background, as fast as it arrives.
     await expect.poll(() => records).toMatchObject([{ images: 1, charge: "0.2" }]);
     expect(source.isEnded()).toBe(true);
   });

@@ -93,7 +93,7 @@ function renderPlainly(text: string): { facts: object; body: unknown } {
   return { facts, body: isResponse ? JSON.parse(body) : undefined };
 }
 
-/** Rounded as JSON.stringify does it, so that what it changed can be compared. */
+/** Rounded like JSON.stringify, so that the results can be compared. */
 const normalize = (text: string): unknown => JSON.parse(JSON.stringify(JSON.parse(text)));
 
 /** Values stay below this, except for images: a larger value is not read. */
@@ -155,14 +155,14 @@ const member = oneof(
 const response = anyObjectText(member);
 const places = array(integer({ min: 0, max: 8_000 }), { maxLength: 12 });
 
-describe("a response rewritten as it comes", () => {
-  it("is the one that is made of a whole response, and says the same facts", () => {
+describe("a response that is rewritten while it arrives", () => {
+  it("is the same as one that is made from the complete response, with the same facts", () => {
     let responses = 0;
     assert(
       property(response, places, (text, cuts) => {
         const bytes = encoder.encode(text);
         const { facts, body } = renderPlainly(text);
-        // Byte by byte only where that is not too long a list.
+        // Byte by byte only if the list does not become too long.
         for (const chunks of [
           [bytes],
           cutBytes(bytes, cuts),
@@ -180,7 +180,7 @@ describe("a response rewritten as it comes", () => {
     expect(responses).toBeGreaterThan(100);
   });
 
-  it("has the same bytes however it comes", () => {
+  it("has the same bytes for any chunks", () => {
     assert(
       property(response, places, (text, cuts) => {
         const bytes = encoder.encode(text);
@@ -215,7 +215,7 @@ describe("a response rewritten as it comes", () => {
     ["in the middle", '[{"url":"a"},{"error":{}},{"url":"b"}]', [1]],
     ["last", '[{"url":"a"},{"url":"b"},{"error":{}}]', [2]],
     ["around", '[{},null, {"url":"a"} ,"x" , {"url":"b"},5]', [0, 1, 3, 5]],
-  ])("takes items that failed out of data where they stand %s", (_where, data, indices) => {
+  ])("removes failed items from data if they are %s", (_where, data, indices) => {
     const body = JSON.parse(rewriteText(`{"data":${data}}`).text);
     expect(body.data).toEqual([{ url: "a" }, { url: "b" }]);
     expect(body.extra.errors.map(({ index }: { index: number }) => index)).toEqual(indices);
@@ -244,7 +244,7 @@ describe("a response rewritten as it comes", () => {
     ["tells of a failure after its image", '{"data":[{"url":"u"}],"error":{"code":"A"}}'],
     ["has a number that is none", '{"data":[{"url":"u"}],"created":trve}'],
     ["has an item that is no JSON", '{"data":[{"url":"u"},{"url":"\\x"}]}'],
-  ])("is left without its end where the provider's %s", (_what, text) => {
+  ])("has no end if the provider's %s", (_what, text) => {
     const { text: sent } = rewriteText(text);
     expect(() => JSON.parse(sent)).toThrow(SyntaxError);
   });
@@ -285,7 +285,7 @@ describe("a response rewritten as it comes", () => {
     expect(facts.errors.length).toBeLessThan(1_000);
   });
 
-  it("says where the request id stands, where the family names a place", () => {
+  it("reads the request id from the place that the family names", () => {
     const shape = { ...SEEDREAM_RESPONSE, requestId: "request_id" };
     const rewriter = createResponseRewriter({ shape, model: MODEL, now: NOW });
     rewriter.push(encoder.encode('{"request_id":"0217"}'));
@@ -299,7 +299,7 @@ describe("an item that is larger than 16 KiB", () => {
   const failedItem = `{"error":{"message":"${LONG}","code":"A"}}`;
   const item = `{"note":"${LONG}","b64_json":"${LONG}"}`;
 
-  it.each([false, true])("is no image if it is an error (native: %s)", (isNative) => {
+  it.each([false, true])("is not an image if it is an error (native: %s)", (isNative) => {
     const text = `{"data":[{"url":"u"},${failedItem},{"url":"v"}],"usage":{"generated_images":2}}`;
     const bytes = encoder.encode(text);
     for (const size of [1, 13, 8_192, 16_384, 16_385, 50_000]) {
@@ -311,7 +311,7 @@ describe("an item that is larger than 16 KiB", () => {
     }
   });
 
-  it.each([false, true])("is an image wherever its base64 stands (native: %s)", (isNative) => {
+  it.each([false, true])("is an image with its base64 at any place (native: %s)", (isNative) => {
     const text = `{"data":[${item},{"url":"v"}],"model":"m","created":1}`;
     for (const size of [1, 8_192, 100_000]) {
       const { facts, text: sent } = rewrite(cutEvery(encoder.encode(text), size), { isNative });
@@ -354,7 +354,7 @@ describe("an item that is larger than 16 KiB", () => {
     expect(rewriteText(late, { isNative: true })).toMatchObject({ status: "complete", facts: { images: 1 } });
   });
 
-  it("is no image if its error is longer than all that is held", () => {
+  it("is not an image if its error is longer than what is held", () => {
     const { facts, status } = rewriteText(
       `{"data":[{"error":{"code":"A","message":"${"x".repeat(300_000)}"}},{"url":"u"}]}`,
     );
@@ -369,7 +369,7 @@ describe("an item that is larger than 16 KiB", () => {
 describe("an image that is a link", () => {
   const links = '[{"url":"a"},{"error":{"code":"A"}},{"b64_json":"B","url":"c"},{"url":"d","b64_json":""}]';
 
-  it("is handed over with its place, where base64 was requested", () => {
+  it("is passed on with its index if base64 was requested", () => {
     const { facts, text } = rewriteText(`{"data":${links}}`, { convertsLinks: true });
     expect(facts.images).toBe(3);
     expect(JSON.parse(text).data).toEqual([{ 0: "a" }, { b64_json: "B", url: "c" }, { 3: "d" }]);

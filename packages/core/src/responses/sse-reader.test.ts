@@ -173,7 +173,7 @@ describe("createSseReader", () => {
     ]);
   });
 
-  it("tells whether an event has begun and not ended", () => {
+  it("reports whether an event has begun and not ended", () => {
     const reader = createSseReader(() => {});
     const after = (text: string): boolean => {
       reader.push(encoder.encode(text));

@@ -471,7 +471,7 @@ describe("a heartbeat", () => {
     expect(ends).toEqual([{ reason: "abandoned" }]);
   });
 
-  it("is followed by a failure that came while it was sent", async () => {
+  it("is followed by a failure that occurred while it was sent", async () => {
     const source = createScriptedSource(EVENT);
     const { next } = relay(source, { heartbeatMs: 1_000, renderFailure: () => "data: failed\n\n" });
     await next();

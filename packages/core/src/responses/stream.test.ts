@@ -89,7 +89,7 @@ describe("a stream without an image", () => {
     ["only [DONE]", [DONE], "upstream_no_image", "The provider responded without an image."],
     ["nothing", [], "upstream_no_image", "The provider responded without an image."],
     ["comments alone", [": hello\n\n"], "upstream_no_image", "The provider responded without an image."],
-  ])("of %s is told to the operator, and relayed as it came", async (_what, pieces, code, message) => {
+  ])("of %s is logged for the operator, and relayed unchanged", async (_what, pieces, code, message) => {
     const source = createScriptedSource(...pieces);
     source.end();
     const onError = vi.fn<(event: FailureEvent) => void>();
@@ -100,7 +100,7 @@ describe("a stream without an image", () => {
     expect(onError.mock.calls[0]?.[0]).toMatchObject({ error: { message } });
   });
 
-  it("that tells of an error and then breaks off counts as one failure, and keeps the provider's code", async () => {
+  it("that reports an error and then breaks off counts as one failure, and keeps the provider's code", async () => {
     const overloaded = `event: error\ndata: {"error":{"code":"ServerOverloaded","message":"Busy."}}\n\n`;
     const source = createScriptedSource(overloaded);
     source.fail(new TransportError("broken", undefined));
@@ -305,7 +305,7 @@ describe("the charge of a stream", () => {
     }
   });
 
-  it("is marked unpriced where tokens are charged and completed reports none", async () => {
+  it("is marked unpriced if the price is by token and `completed` reports no tokens", async () => {
     const source = endedSource(image(0), completed({ generated_images: 1 }));
     const { ask, records, logs } = startGateway(source, pricedAt(BY_TOKEN));
     await (await ask()).text();
@@ -313,7 +313,7 @@ describe("the charge of a stream", () => {
     expect(logs).toMatchObject([{ level: "warn" }]);
   });
 
-  it("is told with the id that the client saw", async () => {
+  it("is logged with the id that the client got", async () => {
     const { ask, records } = startGateway(endedSource(image(0)), {
       dependencies: { createId: () => "req_7" },
     });
@@ -373,7 +373,7 @@ describe("the response of a stream", () => {
       "The provider did not respond in time.",
     ],
   ])(
-    "ends with an error event where the provider's is %s between events",
+    "ends with an error event if the provider's stream is %s between events",
     async (_how, error, code, message) => {
       const source = createScriptedSource(image(0));
       source.fail(error);
@@ -393,7 +393,7 @@ describe("the response of a stream", () => {
     },
   );
 
-  it("breaks off where the provider's breaks off inside an event", async () => {
+  it("breaks off if the provider's stream breaks off inside an event", async () => {
     const source = createScriptedSource(image(0).slice(0, -1));
     source.fail(new TransportError("broken", undefined));
     const { ask } = startGateway(source);
@@ -401,7 +401,7 @@ describe("the response of a stream", () => {
     await expect(response.text()).rejects.toMatchObject({ name: "TransportError", reason: "broken" });
   });
 
-  it("has comments in its silences where the operator wants them, and not otherwise", async () => {
+  it("has comments during silence only if the operator set `heartbeatSeconds`", async () => {
     const quiet = createScriptedSource();
     const { ask } = startGateway(quiet, { heartbeatSeconds: 0.02 });
     const reader = (await ask()).body?.getReader();
@@ -453,7 +453,7 @@ describe("a client that leaves a stream", () => {
     expect(records).toMatchObject([{ charge: "0.04" }]);
   });
 
-  it("of which the rest breaks off is charged for what came", async () => {
+  it("whose rest breaks off is charged for the images that arrived", async () => {
     const source = createScriptedSource();
     const { ask, records } = startGateway(source);
     await (await ask()).body?.cancel();
@@ -511,7 +511,7 @@ describe("gateway.close()", () => {
 });
 
 describe("a host that stops with its response", () => {
-  it("is told to wait until a stream is settled, its client there or not", async () => {
+  it("is asked to wait until a stream is settled, even if the client has disconnected", async () => {
     const source = createScriptedSource(image(0));
     const { ask, records } = startGateway(source);
     const works: Promise<unknown>[] = [];
@@ -525,7 +525,7 @@ describe("a host that stops with its response", () => {
   });
 });
 
-describe("a response of another kind than was asked for", () => {
+describe("a response of another kind than was requested", () => {
   const arkUsage = { generated_images: 1, output_tokens: 16_384, total_tokens: 16_384 };
 
   it.each(["/v1/images/generations", "/api/v3/images/generations"])(
@@ -557,7 +557,7 @@ describe("a response of another kind than was asked for", () => {
   );
 
   it.each(["application/json", "text/plain", "application/octet-stream", ""])(
-    "events of type %j are relayed as they come, and charged once",
+    "events of type %j are relayed as they arrive, and charged once",
     async (type) => {
       const events = Promise.withResolvers<ReadableStreamDefaultController<Uint8Array>>();
       const stream = new ReadableStream<Uint8Array>({ start: (controller) => events.resolve(controller) });
@@ -583,7 +583,7 @@ describe("a response of another kind than was asked for", () => {
   );
 
   it.each(["\uFEFF", "", " \r\n"])(
-    "JSON after %j that is labelled as events is relayed as it came and charged once, however it is cut",
+    "JSON after %j that is labelled as events is relayed unchanged and charged once, with any chunks",
     async (before) => {
       const text = before + JSON.stringify(ARK_RESPONSE);
       for (let cut = 1; cut < text.length; cut++) {
@@ -596,7 +596,7 @@ describe("a response of another kind than was asked for", () => {
     },
   );
 
-  it("JSON that is labelled as events and breaks off is told, and gets no event or comment into it", async () => {
+  it("JSON that is labelled as events and breaks off is logged, and no event or comment is added", async () => {
     const text = JSON.stringify(ARK_RESPONSE, null, 1).slice(0, 200);
     const source = createScriptedSource(`${text}\n\n`);
     const { ask, records } = startGateway(source, { ...pricedAt(BY_REQUEST), heartbeatSeconds: 0.01 });
@@ -609,7 +609,7 @@ describe("a response of another kind than was asked for", () => {
     expect(records).toMatchObject([{ charge: "0", images: 0, errorCode: "upstream_invalid_response" }]);
   });
 
-  it("JSON that a fetch has decompressed is served, though the header is still there", async () => {
+  it("JSON that `fetch` has decompressed is relayed, although the header is still there", async () => {
     const { gateway, records } = createTestGateway(
       () => Response.json(ARK_RESPONSE, { headers: { "content-encoding": "gzip" } }),
       pricedAt(BY_REQUEST),
@@ -679,7 +679,7 @@ describe("a response of another kind than was asked for", () => {
 });
 
 describe("a provider that stops in mid-stream, over fetch", () => {
-  it("is given up after the idle time: the client hears of it, what came is charged", async () => {
+  it("is given up after the idle time: the client gets an error, and what arrived is charged", async () => {
     const cancelled = vi.fn<() => void>();
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => controller.enqueue(new TextEncoder().encode(image(0))),
@@ -701,7 +701,7 @@ describe("a provider that stops in mid-stream, over fetch", () => {
     expect(cancelled).toHaveBeenCalledTimes(1);
   });
 
-  it("is asked for no more than the client reads", async () => {
+  it("is read no faster than the client reads", async () => {
     let pulled = 0;
     const body = new ReadableStream<Uint8Array>(
       {
@@ -769,7 +769,7 @@ describe("a stream over sockets", () => {
     };
   }
 
-  it("comes whole", async () => {
+  it("arrives complete", async () => {
     const text = image(0) + image(1) + completed(usageOf(2, 32_768)) + DONE;
     const { ask, records } = await start((response) => response.end(text));
     expect(await (await ask()).text()).toBe(text);
@@ -812,7 +812,7 @@ describe("a stream over sockets", () => {
     await vi.waitFor(() => expect(records).toMatchObject([{ charge: "0.08", images: 2 }]));
   });
 
-  it("that nobody can read is given up at once, and its connection with it", async () => {
+  it("that cannot be read is given up at once, together with its connection", async () => {
     const { ask, records, closed } = await start((response) => response.write(image(0)));
     expect((await ask({ model: "image-max", prompt: "x" })).status).toBe(502);
     await closed;

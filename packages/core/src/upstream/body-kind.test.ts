@@ -36,14 +36,14 @@ describe("the kind of a body", () => {
   });
 
   it.each(["", " ", "\uFEFF", "\uFEFF\r\n ", "d", "dat", "data", "event", "i", "retr"])(
-    "cannot be told yet of %j",
+    "is not known yet for %j",
     (text) => {
       const bytes = encoder.encode(text);
       expect(detectBody(cutEvery(bytes, 1))).toBeUndefined();
     },
   );
 
-  it("cannot be told yet of half a byte order mark", () => {
+  it("is not known yet for half a byte order mark", () => {
     expect(detectBody([Uint8Array.of(0xef, 0xbb)])).toBeUndefined();
   });
 

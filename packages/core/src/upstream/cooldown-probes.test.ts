@@ -4,7 +4,7 @@ import { type Behaviour, type SimulatedCall, simulateChannels } from "../testing
 const DEAD_KEYS = 14;
 const GAP_MS = 30_000;
 
-/** Keys `key-0` …, of which one is good. */
+/** Keys `key-0` and so on, one of which works. */
 function createKeys(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `key-${index}`);
 }
@@ -18,7 +18,7 @@ function groupByRequest(calls: readonly SimulatedCall[]): SimulatedCall[][] {
 
 const isProbe = ({ wasCooling, wasEarly }: SimulatedCall): boolean => wasCooling && !wasEarly;
 
-describe("fourteen dead keys beside a good one", () => {
+describe("fourteen dead keys and a working one", () => {
   it.each<[Behaviour, number]>([
     ["credential", 0],
     ["credential", 7],
@@ -29,7 +29,7 @@ describe("fourteen dead keys beside a good one", () => {
     "fail none of 720 requests, one each 30 s, when they fail with %s and key %i is good",
     async (kind, good) => {
       const keys = createKeys(DEAD_KEYS + 1);
-      // A model that is gone is gone for all keys of a channel: one channel for each key.
+      // A removed model is missing for all keys of a channel, so each key has its own channel.
       const simulation = simulateChannels({
         channels: kind === "model" ? keys.map((apiKey) => ({ apiKey })) : [{ apiKey: keys }],
         behave: (_channel, key) => (key === `key-${good}` ? "ok" : kind),
@@ -64,7 +64,7 @@ describe("fourteen dead keys beside a good one", () => {
 });
 
 describe("a probe that fails", () => {
-  it("is followed by attempts on what is known to work only", async () => {
+  it("is followed only by attempts with keys that are known to work", async () => {
     // All fail for 20 s, and cool; then only the last one is well, and not yet known to be.
     const simulation = simulateChannels({
       channels: [{}, {}, {}, {}],
@@ -93,8 +93,8 @@ describe("a probe that fails", () => {
   });
 });
 
-describe("a probe under way", () => {
-  it("is the only one, and blocks nothing that is known to work, however long it takes", async () => {
+describe("a probe in progress", () => {
+  it("is the only one, and does not delay other requests, however long it takes", async () => {
     let probes = 0;
     const simulation = simulateChannels({
       channels: [{ priority: 1 }, {}],
@@ -112,7 +112,7 @@ describe("a probe under way", () => {
 });
 
 describe("when nothing is known to work", () => {
-  it("the first attempt goes to what was not refused, and to what nobody else is probing", async () => {
+  it("the first attempt uses a key that was not refused and that is not being probed", async () => {
     const simulation = simulateChannels({
       channels: [{ priority: 1 }, {}],
       behave: (channel, _key, ms) => {

@@ -66,7 +66,7 @@ function countByWindow(
   });
 }
 
-/** What must not be, of the calls of one request: each as a text for the report. */
+/** The violated rules of the calls of one request, as strings for the report. */
 function findWrongRepeats(calls: readonly SimulatedCall[]): string[] {
   return calls.flatMap(({ channel, key, wasEarly }, index) =>
     calls.slice(0, index).flatMap((before) => {
@@ -118,7 +118,7 @@ describe("a dead channel among good ones", () => {
     );
   });
 
-  it("fails none at all where there is traffic enough for the retry budget", async () => {
+  it("fails no request if there is enough traffic for the retry budget", async () => {
     await assert(
       asyncProperty(constantFrom(...SAFE), seeds, async (kind, seed) => {
         const simulation = simulateChannels({
@@ -152,7 +152,7 @@ describe("a dead channel among good ones", () => {
         const probes = (): readonly SimulatedCall[] =>
           simulation.calls.filter(({ channel, wasCooling }) => channel === "channel-0" && wasCooling);
         const isFound = (): boolean => probes().some(({ behaviour }) => behaviour === "ok");
-        // Time is left out where nothing happens: from one probe to the next.
+        // Idle time is skipped: from one probe to the next.
         while (!isFound() && simulation.elapsed() < downMs + 2 * POLICY.maxCooldownMs) {
           await simulation.sendAll(times(12, () => gapMs));
           const next =
@@ -191,7 +191,7 @@ describe("when everything is down", () => {
     seed: seeds,
   });
 
-  it("every request is answered after one call at least, and calls stay within the retry budget", async () => {
+  it("every request gets a response after at least one call, and calls stay within the retry budget", async () => {
     await assert(
       asyncProperty(outages, async ({ channels, gaps, seed }) => {
         const simulation = simulateChannels({
@@ -259,7 +259,7 @@ describe("whatever channels and keys do", () => {
     seed: seeds,
   });
 
-  it("a request is sent again only where nothing can have been made, and to no key or dead channel twice", async () => {
+  it("a request is sent again only if nothing can have been made, and to no key or dead channel twice", async () => {
     await assert(
       asyncProperty(worlds, async ({ channels, gaps, latencyMs, seed }) => {
         const random = createRandom(seed);

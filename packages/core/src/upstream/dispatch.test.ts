@@ -70,7 +70,7 @@ function createChain(
   return createTestGateway(provider, gatewayOptions, dependencies);
 }
 
-/** A transport that throws this at once, for the first channel, where others reject. */
+/** A transport that throws synchronously for the first channel instead of rejecting. */
 function throwAtOnce(error: Error): Transport {
   const own = createFetchTransport(async () => behave("ok"));
   return {
@@ -123,7 +123,7 @@ describe("a second channel", () => {
   });
 
   it.each<[Behaviour]>([[500], [502], ["reset"]])(
-    "is tried after %j where the operator takes a doubled image",
+    "is tried after %j if the operator accepts a duplicate image",
     async (first) => {
       const { post, records } = createChain([first, "ok"], { retryUnsafe: true });
       expect(await post(body)).toMatchObject({ status: 200 });
@@ -156,7 +156,7 @@ describe("a second channel", () => {
 });
 
 describe("when every channel fails", () => {
-  it("because our keys are refused, the client reads 401 and the operator is told", async () => {
+  it("because our keys are refused, the client gets 401 and the operator gets a log line", async () => {
     const { post, logs, records } = createChain([401, 403, [404, "ModelNotOpen"]]);
     const response = await post(body);
     expect(response.status).toBe(401);
@@ -186,7 +186,7 @@ describe("when every channel fails", () => {
     ["rate after keys", [401, 429], 429, null, "5"],
     ["overload", [503, 503], 502, null, null],
     ["no connection", ["refused", "refused"], 502, null, null],
-  ])("the response tells of %s", async (_what, behaviours, status, shouldRetry, retryAfter) => {
+  ])("the response reports %s", async (_what, behaviours, status, shouldRetry, retryAfter) => {
     const { headers, ...response } = await createChain(behaviours).post(body);
     expect({
       status: response.status,
@@ -236,7 +236,7 @@ describe("when every channel fails", () => {
 });
 
 describe("a transport that is not ours", () => {
-  it("may throw anything, and what it throws counts as sent", async () => {
+  it("may throw anything, and the request then counts as sent", async () => {
     const { post, calls, records, logs } = createTestGateway(() => {
       throw new RangeError("a bug");
     });
@@ -326,7 +326,7 @@ describe("a family of the operator's that throws", () => {
 });
 
 describe("a record of several attempts", () => {
-  it("tells of the channel whose failure is answered", async () => {
+  it("reports the channel whose failure the client gets", async () => {
     const { post, records } = createChain([500, 429], { retryUnsafe: true });
     expect((await post(body)).status).toBe(502);
     expect(records).toMatchObject([{ channel: "channel-0", status: 502 }]);
@@ -334,7 +334,7 @@ describe("a record of several attempts", () => {
 });
 
 describe("a channel with several keys", () => {
-  /** One channel, and a second one after it; keys are answered by their names. */
+  /** Two channels, one after the other. The behaviour depends on the name of the key. */
   function createKeys(
     behaviours: Readonly<Record<string, Behaviour>>,
     options: { readonly retryUnsafe?: boolean } = {},
@@ -401,7 +401,7 @@ describe("a channel with several keys", () => {
     expect(gateway.status().channels[0]).toMatchObject({ state: "cooling", reason: "credential" });
   });
 
-  it("where an image may have been made, and the operator takes a doubled one, goes on to another channel", async () => {
+  it("if an image may have been made, and the operator accepts a duplicate, continues with another channel", async () => {
     const { post, keysUsed } = createKeys({ "key-a": 500 }, { retryUnsafe: true });
     expect((await post(body)).status).toBe(200);
     expect(keysUsed()).toEqual(["key-a", "key-other"]);
@@ -417,7 +417,7 @@ describe("a channel with several keys", () => {
     });
   });
 
-  it("shows none of them when the provider quotes what it refuses", async () => {
+  it("shows none of them if the provider quotes the refused request", async () => {
     const keys = ["canary-9d1c2f7a-one", "canary-9d1c2f7a-two"];
     const { post, logs } = createTestGateway(
       ({ headers }) => {
@@ -452,7 +452,7 @@ describe("two gateways that share a store", () => {
     };
   }
 
-  it("leave alone what one of them saw fail, and find out for themselves when it is due", async () => {
+  it("do not use a key that failed for one of them, and probe it themselves when it is due", async () => {
     const { members, mend, pass } = createFleet();
     const [first, second] = members;
     await first?.post(body);

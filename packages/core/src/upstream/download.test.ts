@@ -96,7 +96,7 @@ describe("the image behind a link", () => {
     ["http://emulator:4010/1.png", "http://emulator:4010/api/v1"],
     ["http://10.0.0.1:4010/1.png", "http://10.0.0.1:4010/api/v1"],
   ])(
-    "may come over plain http from the origin of the channel's own http address: %s",
+    "may be downloaded over plain http from the origin of the channel's own http address: %s",
     async (link, baseUrl) => {
       const source = createScriptedSource("x");
       source.end();
@@ -124,7 +124,7 @@ describe("the image behind a link", () => {
     ["a name below", ["internal"], "https://images.internal/1.png", true],
     ["a name with a dot after it", ["images.internal"], "https://images.internal./1.png", true],
   ])(
-    "may come from a private network where the operator allows %s",
+    "may be downloaded from a private network if the operator allows %s",
     async (_what, resultHosts, link, publicOnly) => {
       const source = createScriptedSource("x");
       source.end();
@@ -195,7 +195,7 @@ describe("the image behind a link", () => {
   });
 
   it.each([new TransportError("unreachable", undefined), new Error("anything")])(
-    "are none where the connection fails with %s",
+    "fail if the connection fails with %s",
     async (reason) => {
       const transport = {
         ...serve(createScriptedSource()).transport,

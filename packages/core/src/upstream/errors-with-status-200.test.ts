@@ -9,7 +9,7 @@ import {
 
 type FamilyName = "seedream" | "qwen-image";
 
-/** The first channel responds with this body and status 200, the second one with an image, unless told otherwise. */
+/** The first channel responds with this body and status 200, the second one with an image by default. */
 function createSite(
   family: FamilyName,
   first: () => Response,
@@ -195,7 +195,7 @@ describe("a 200 whose body is an error", () => {
     expect(site.gateway.status().channels[0]).toMatchObject({ state: "ready" });
   });
 
-  it("of every channel is a 502 with the provider's code, and the body as it came on the native endpoint", async () => {
+  it("of every channel is a 502 with the provider's code, and the unchanged body on the native endpoint", async () => {
     const overloaded = ark("ServerOverloaded");
     const everywhere = createSite("seedream", overloaded, { second: overloaded });
     const { status, body: envelope } = await everywhere.post(body);
@@ -233,7 +233,7 @@ describe("a 200 whose body is an error", () => {
     expect(text).not.toContain("ep-1-abc");
   });
 
-  it("beside reported usage is not sent again, and is charged what was reported", async () => {
+  it("with reported usage is not sent again, and is charged for what was reported", async () => {
     const site = createSite("seedream", ark("ServerOverloaded", { usage: { generated_images: 1 } }));
     expect((await site.post(body)).status).toBe(502);
     expect(site.used()).toEqual(["key-first"]);
@@ -260,7 +260,7 @@ describe("a 200 whose body is an error", () => {
 
 describe("a successful response", () => {
   it.each([1, 100, 16_384, 16_385, 70_000, 300_000])(
-    "that comes in pieces of %i bytes reaches the client as it is",
+    "that arrives in pieces of %i bytes is relayed unchanged",
     async (size) => {
       const image = "A".repeat(200_000);
       const text = JSON.stringify({ ...ARK_RESPONSE, data: [{ b64_json: image, size: "2048x2048" }] });

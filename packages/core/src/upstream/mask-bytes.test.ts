@@ -9,7 +9,7 @@ const DASHSCOPE = "sk-0a1b2c3d4e5f60718293a4b5c6d7e8f9";
 
 const read = (chunks: readonly Uint8Array[]): string => Buffer.concat(chunks).toString("latin1");
 
-/** What comes out of these pieces, push by push, and with the end. All of it is freed before the next push. */
+/** The output for these pieces, for each push and for the end. All of it is freed before the next push. */
 function run(secrets: readonly string[], pieces: readonly string[]): readonly string[] {
   const mask = createByteMask(secrets).open();
   return [...pieces.map((piece) => readAndFree(mask.push(toChunk(piece)))), readAndFree(mask.end())];
@@ -61,7 +61,7 @@ describe("createByteMask", () => {
     }
   });
 
-  it("finds a secret that comes byte by byte", () => {
+  it("finds a secret that arrives byte by byte", () => {
     expect(run([DASHSCOPE], `a ${DASHSCOPE} b`.split("")).join("")).toBe("a sk-*** b");
   });
 
@@ -174,7 +174,7 @@ describe("createByteMask", () => {
               "",
             );
             const whole = maskWhole(text, secrets);
-            // Up to three characters of a secret may stand before its mask.
+            // Up to three characters of a secret may be before its mask.
             const masks = whole.split("***").length - 1;
             expect(shown.length - whole.length).toBeLessThanOrEqual(3 * masks);
             expect(shown.replace(/[ab_-]*(?=\*\*\*)/g, "")).toBe(whole.replace(/[ab_-]*(?=\*\*\*)/g, ""));

@@ -106,7 +106,7 @@ describe("a model that one channel does not serve", () => {
     expect(site.gateway.status().channels[0]).toEqual({ id: "first", state: "ready" });
   });
 
-  it("and is served nowhere else gets the provider's status, code and message", async () => {
+  it("and no other channel serves gets the provider's status, code and message", async () => {
     const site = createSite(gone);
     for (let requests = 0; requests < 3; requests++) {
       const { status, body } = await post(site);
@@ -119,14 +119,14 @@ describe("a model that one channel does not serve", () => {
         },
       });
     }
-    // One line for each channel, though each request was refused.
+    // One line for each channel, although each request was refused.
     expect(site.logs).toHaveLength(2);
     const native = await site.postNative({ model: "m", prompt: "x" });
     expect(native.status).toBe(404);
     expect(native.body).toEqual({ error: { code: "InvalidEndpointOrModel.NotFound", message: "Because." } });
   });
 
-  it("and is over its rate elsewhere gets the 429, since that one passes", async () => {
+  it("and is over its rate on another channel gets the 429, because that is temporary", async () => {
     const codes: Record<string, Response> = {
       "key-first": refused(429, "AccountRateLimitExceeded"),
       "key-second": gone(),
@@ -134,7 +134,7 @@ describe("a model that one channel does not serve", () => {
     expect((await post(createSite(({ key }) => codes[key]))).status).toBe(429);
   });
 
-  it("is left alone with all keys of the channel when it is gone", async () => {
+  it("is not requested with any key of the channel if it does not exist", async () => {
     const site = createSite(({ key }) => (key === "key-other" ? undefined : gone()), {
       channels: [
         { id: "several", family: "seedream", apiKey: ["key-a", "key-b", "key-c"], priority: 1 },
@@ -146,7 +146,7 @@ describe("a model that one channel does not serve", () => {
     expect(site.gateway.status().channels[0]?.models).toMatchObject([{ key: 0 }, { key: 1 }, { key: 2 }]);
   });
 
-  it("is left alone with one key where the limit or the refusal is of the key's account", async () => {
+  it("is not requested with one key if the limit or the refusal belongs to the key's account", async () => {
     const site = createSite(
       ({ key }) => (key === "key-a" ? refused(429, "ModelAccountIpmRateLimitExceeded") : undefined),
       { channels: [{ id: "several", family: "seedream", apiKey: ["key-a", "key-b"] }] },
@@ -204,7 +204,7 @@ describe("a model that one channel does not serve", () => {
 describe("the names of a series", () => {
   const channels = [{ id: "bailian", family: "qwen-image", apiKey: "key-first" }];
 
-  it("cool one by one: a client that makes names up stops nobody", async () => {
+  it("cool separately: a client that invents names does not affect others", async () => {
     const site = createTestGateway(
       ({ body }) =>
         body["model"] === "image-edit-max"
@@ -221,7 +221,7 @@ describe("the names of a series", () => {
     expect(await send("image-edit-max")).toBe(200);
   });
 
-  it("are remembered to a bound, and never told to the store", async () => {
+  it("are limited in number, and never sent to the store", async () => {
     const told: string[] = [];
     const asked = new Set<string>();
     const store = createMemoryAdmissionStore();
@@ -251,7 +251,7 @@ describe("the names of a series", () => {
     expect(asked.size).toBe(1);
   });
 
-  it("are told to the store where the mapping spells the provider's name out", async () => {
+  it("are sent to the store if the mapping contains the provider's name", async () => {
     const told: string[] = [];
     const store = createMemoryAdmissionStore();
     const site = createTestGateway(

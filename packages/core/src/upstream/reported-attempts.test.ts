@@ -82,7 +82,7 @@ describe("a usage record", () => {
     expect(errors).toMatchObject([{ attempts }]);
   });
 
-  it("is not made if no provider was reached, and onError tells what was tried", async () => {
+  it("is not made if no provider was reached, and onError gets the attempts", async () => {
     const { post, records, errors } = open(() => {
       throw refusedConnection();
     });

@@ -140,7 +140,7 @@ describe("the memory of a large chunk", () => {
       true,
     ],
     [
-      "may not be freed over HTTP/2, where chunks may share it",
+      "must not be freed over HTTP/2, because chunks may share it",
       () => createHttp2Server(TLS, (_request, response) => void response.end(CHUNK)),
       false,
     ],
