@@ -94,8 +94,8 @@ describe("the model of a native request", () => {
       models: { "seedream-5-0-pro-260628": { family: "seedream" } },
       channels: [channel("byteplus", { "seedream-5-0-pro-260628": "dola-seedream-5-0-pro-260628" })],
     });
-    const answer = await ask(test, { model: "dola-seedream-5-0-pro-260628", prompt: "x" });
-    expect(answer.status).toBe(200);
+    const response = await ask(test, { model: "dola-seedream-5-0-pro-260628", prompt: "x" });
+    expect(response.status).toBe(200);
     expect(test.calls.map(({ body }) => body["model"])).toEqual(["dola-seedream-5-0-pro-260628"]);
     expect(test.records).toMatchObject([{ model: "seedream-5-0-pro-260628" }]);
   });

@@ -14,7 +14,7 @@ import type { JsonObject } from "../util/json.js";
 
 /**
  * What one model can do. Data, not code: rows of a family, of the option `capabilities`, or of one model in
- * `models[…].capabilities`. What a row does not state is not checked.
+ * `models[…].capabilities`. Values that a row does not state are not checked.
  */
 export interface Capabilities {
   /** The sizes that the model accepts; `"none"` if it accepts no `size` at all. */
@@ -74,7 +74,7 @@ export interface ModelRow extends Capabilities {
   readonly checked: string;
 }
 
-/** What a family is told of a request beside its fields. */
+/** Information about a request in addition to its fields. */
 export interface NormalizeContext {
   readonly operation: Operation;
   /** The service model name, as the client sent it. */
@@ -92,23 +92,23 @@ export interface NormalizeContext {
   readonly maxUpstreamCalls?: number | undefined;
 }
 
-/** Reads what the events of one stream say was made and used. */
+/** Reads from the events of one stream what was made and used. */
 export interface StreamReader {
   read(event: { readonly event?: string | undefined; readonly data: string }): void;
   /**
-   * True when the last event that counts has come, so that the client sees it only once it is settled. Absent: the
-   * client sees each event at once, and only the end of the stream waits.
+   * True when the last relevant event has arrived. The client then gets it only after the request is settled. Absent:
+   * the client gets each event at once, and only the end of the stream waits.
    */
   readonly isOver?: boolean;
-  /** What is known so far; at the end of the stream, what is charged. */
+  /** Returns what is known so far. At the end of the stream, this is charged. */
   result(): StreamResult;
 }
 
-/** What came over a stream. */
+/** The facts that a stream reported. */
 export interface StreamResult {
   /** The number of different images in the stream. */
   readonly images: number;
-  /** `undefined` when nothing was made as far as the stream tells. */
+  /** `undefined` if the stream reported nothing that was made. */
   readonly usage: Usage | undefined;
   /** What the events tell about each image that was made. Default: nothing. */
   readonly made?: readonly MadeImage[] | undefined;
@@ -133,20 +133,20 @@ export interface StreamResult {
 export type FormFieldTypes = Readonly<Record<string, "number" | "boolean" | "object" | undefined>>;
 
 /**
- * One provider's wire format. A family knows bodies and codes, and nothing of sockets, money or
- * channels. Every function is pure.
+ * One provider's wire format. A family handles bodies and codes, but no sockets, money or channels. Every function is
+ * pure.
  */
 export interface Family {
   /** The name in `models[…].family` and `channels[].family`. */
   readonly name: string;
-  /** Where channels without `baseUrl` send to. A base URL without a path gets this one's path. */
+  /** The base URL of channels without `baseUrl`. A base URL without a path gets the path of this one. */
   readonly defaultBaseUrl: string;
   readonly operations: ReadonlySet<Operation>;
-  /** False when the provider reports no tokens, so that `per-token` pricing is refused at start. */
+  /** False if the provider reports no tokens. `per-token` prices then fail at startup. */
   readonly reportsTokens: boolean;
   /**
-   * True if requests have a `quality`, or responses tell it. Default false: `image_prices` that depend on it are
-   * refused at start.
+   * True if requests have a `quality`, or responses report it. Default false: `image_prices` that depend on it fail
+   * at startup.
    */
   readonly readsQuality?: boolean;
   /** Returns what a model can do, by its name. Absent: the family has no table of models. */
@@ -164,8 +164,8 @@ export interface Family {
   /** The types of form fields that are not strings. Default: every field of a form is a string, and `image` a list. */
   readonly formFields?: FormFieldTypes;
   /**
-   * Fields of a client to a valid request. `model` is taken out, and so are `null`s, but for the
-   * operation `native`, whose fields are as the client sent them.
+   * Checks the fields of a client and returns a valid request. `fields` contains neither `model` nor values that are
+   * `null`; for the operation `native` the fields are as the client sent them.
    * @throws GatewayError `invalid_request_error`
    */
   normalize(fields: JsonObject, context: NormalizeContext): ImageRequest;
@@ -175,11 +175,11 @@ export interface Family {
    * index of the call from 0, so that the images differ. Absent: all calls have the same fields.
    */
   raiseSeed?(upstreamFields: JsonObject, amount: number): JsonObject;
-  /** A successful answer of the provider (HTTP 200, a JSON object). */
+  /** Reads a successful response of the provider (HTTP 200, a JSON object). */
   fromUpstream(body: JsonObject, request: ImageRequest): ImageResult;
   /**
-   * Where things stand in a successful answer, so that one of megabytes is relayed and understood without being
-   * held. Absent: every answer is read whole.
+   * Where the parts of a successful response are, so that a response of megabytes can be read while it is relayed,
+   * without holding it in memory. Absent: every response is read as a whole.
    */
   readonly responseShape?: ResponseShape;
   /**
@@ -195,50 +195,50 @@ export interface Family {
 }
 
 /**
- * Where a family's answer says what, and how it is read: so that an answer of megabytes is understood as
- * its bytes go by. The names are those of top-level members. Every function is pure.
+ * Where a family's response has which information, and how to read it, so that a response of megabytes can be read
+ * while it is relayed. The names are those of top-level members. Every function is pure.
  */
 export interface ResponseShape {
   /** The provider's name of the model. */
   readonly model: string;
-  /** When the answer was made. */
+  /** The time at which the response was created. */
   readonly created: string;
   /** The array of images and of items that failed. */
   readonly items: string;
   readonly usage: string;
-  /** The error of the whole answer. */
+  /** The error of the whole response. */
   readonly failure: string;
-  /** The provider's request id, where it stands in the body. */
+  /** The provider's request id, if the body contains it. */
   readonly requestId?: string | undefined;
-  /** Whether an item is an image, or why it is none. `index` is its place in the batch. */
+  /** Whether an item is an image, or the reason why it is not. `index` is its position in the batch. */
   readItem(item: unknown, index: number): "image" | ResultError;
-  /** `undefined` where the provider reported nothing that can be used. */
+  /** Returns `undefined` if the provider reported nothing that can be used. */
   readUsage(usage: unknown): Usage | undefined;
-  /** `undefined` where the member says of no failure. */
+  /** Returns `undefined` if the member reports no failure. */
   readFailure(failure: unknown): FailureReason | undefined;
-  /** Seconds since 1970, or `undefined` where the member says no such thing. */
+  /** Returns seconds since 1970, or `undefined` if the member is not a time. */
   readCreated(created: unknown): number | undefined;
 }
 
-/** One call of a provider, without address and key. */
+/** One call to a provider, without address and key. */
 export interface UpstreamCall {
   /** Appended to the channel's base URL. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** A string, or bytes that are made while they are sent: by `toJsonBody`, or for example a form. */
+  /** A string, or bytes that are created while they are sent, for example by `toJsonBody`. */
   readonly body: string | ProducedBody;
 }
 
 /**
- * What kind of refusal an error response of a provider is. The kind decides whether another channel may be
- * tried and what the client sees.
+ * The kind of an error response of a provider. It decides whether another channel may be tried, and what the client
+ * gets.
  *
  * - `content`: the request itself is refused; the same request fails everywhere.
- * - `model`: the model or endpoint is gone or closed at this provider.
+ * - `model`: the model or endpoint does not exist at this provider, or is closed.
  * - `credential`: our key or account is refused, or may not use the model; the client's request may be fine.
- * - `rate`: too many requests for now.
- * - `quota`: an account's allowance is used up; waiting does not help.
- * - `overload`: the provider says it did not take the request (503).
+ * - `rate`: too many requests at the moment.
+ * - `quota`: the quota of an account is used up; waiting does not help.
+ * - `overload`: the provider says that it did not accept the request (503).
  * - `server`: the provider failed; an image may or may not have been made.
  */
 export type UpstreamFailureKind =
@@ -265,24 +265,24 @@ export interface UpstreamFailure {
    * `rate` and `quota`, `channel` for `overload` and `server`.
    */
   readonly scope?: FailureScope | undefined;
-  /** The provider's error code, when it gave one. */
+  /** The provider's error code, if there is one. */
   readonly code?: string | undefined;
-  /** The provider's message, when it gave one. */
+  /** The provider's message, if there is one. */
   readonly message?: string | undefined;
-  /** The field that the provider blames, when it names one. */
+  /** The wrong field, if the provider names one. */
   readonly param?: string | undefined;
-  /** The provider's request id as it stands in the body; the header is read elsewhere. */
+  /** The provider's request id in the body. The header is read elsewhere. */
   readonly requestId?: string | undefined;
 }
 
-/** Why one attempt failed: the provider's refusal, or what became of the connection. */
+/** Why one attempt failed: an error response of the provider, or a failed connection. */
 export interface AttemptFailure extends Omit<UpstreamFailure, "kind"> {
   readonly kind: UpstreamFailureKind | "unreachable" | "timeout" | "broken";
-  /** The HTTP status, when the provider answered. */
+  /** The HTTP status, if the provider responded. */
   readonly status?: number | undefined;
   /** Seconds, from the provider's `retry-after`. */
   readonly retryAfterSeconds?: number | undefined;
-  /** The provider's error body as it came, when it is JSON. */
+  /** The provider's unchanged error body, if it is JSON. */
   readonly body?: string | undefined;
   readonly cause?: unknown;
 }

@@ -5,7 +5,7 @@ import type { MadeImage } from "../types.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
 import type { FailureScope, ModelRow, UpstreamFailureKind } from "./family.js";
 
-/** Fields that OpenAI's clients send. No provider here knows them, except where a model's row says so. */
+/** Fields that OpenAI's clients send. No provider here knows them, unless a model's row says so. */
 const OPENAI_ONLY: ReadonlySet<string> = new Set([
   "quality",
   "style",
@@ -18,9 +18,9 @@ const OPENAI_ONLY: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Splits the fields that only OpenAI knows from those to interpret or forward.
+ * Separates the fields that only OpenAI knows from those to interpret or forward.
  *
- * @param knownToModel fields of OpenAI that this model knows too
+ * @param knownToModel fields of OpenAI that this model also knows
  * @throws GatewayError for `mask`: no provider supports it, and without it the whole image would be edited.
  */
 export function splitOpenAiOnly(
@@ -40,8 +40,8 @@ export function splitOpenAiOnly(
 }
 
 /**
- * One reference image or a list of them, as `image` takes it. Ends at the first wrong element: a list of a
- * million wrong ones would become a million issues.
+ * One reference image or a list of them, as in the field `image`. The check ends at the first wrong element, because
+ * a list of a million wrong ones would produce a million issues.
  */
 export const imageList = z.custom<ReferenceImage | ReferenceImage[]>(
   (value) =>
@@ -49,33 +49,33 @@ export const imageList = z.custom<ReferenceImage | ReferenceImage[]>(
   "must be a URL or data URL, or a list of at least one of them",
 );
 
-/** True for a text and for an image that came as bytes. */
+/** True for a string and for an uploaded image. */
 export function isReferenceImage(value: unknown): value is ReferenceImage {
   return typeof value === "string" || isUploadedImage(value);
 }
 
-/** What an HTTP status means where the provider's code says nothing else. */
+/** The kind of an HTTP status, if the provider's code says nothing else. */
 export function failureKindOfStatus(status: number): UpstreamFailureKind {
   if (status === 401 || status === 403) return "credential";
   // The request path of a family is fixed, so a 404 means that the model or endpoint was not found.
   if (status === 404 || status === 410) return "model";
   if (status === 429) return "rate";
   if (status === 503) return "overload";
-  // The provider gave up on a request it had taken; the client must not send it again.
+  // The provider gave up on a request that it had accepted. The client must not send it again.
   if (status === 408) return "server";
   // An error with status 2xx and an unknown code does not affect the channel's health.
   if (status >= 200 && status < 300) return "content";
   return status >= 400 && status < 500 ? "content" : "server";
 }
 
-/** What an error code of a provider means, whatever its HTTP status. */
+/** The meaning of a provider's error code with any HTTP status. */
 export interface CodeMeaning {
   readonly kind: UpstreamFailureKind;
   /** Default: the default of the kind. */
   readonly scope?: FailureScope;
 }
 
-/** The kind and scope of an error: by its code where the family's table has it, else by its HTTP status. */
+/** Returns the kind and scope of an error: by its code if the family's table has it, otherwise by its HTTP status. */
 export function classifyFailure(
   codes: ReadonlyMap<string, CodeMeaning>,
   status: number,
@@ -97,7 +97,7 @@ export function createCodeTable(
   return new Map(rows.flatMap(([meaning, ...codes]) => codes.map((code) => [code, meaning])));
 }
 
-/** A count that a provider reported, or `undefined` when it is no whole number of at least 0. */
+/** Returns a count that a provider reported, or `undefined` if it is not a whole number of at least 0. */
 export function readCount(value: unknown): number | undefined {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
@@ -106,7 +106,7 @@ export function readCount(value: unknown): number | undefined {
 const MAX_NAME = 32;
 
 /**
- * What an image of a response tells about itself: `size`, `quality`, and whether it is a layer. Layers have a `z_index`
+ * Reads what a response says about an image: `size`, `quality`, and whether it is a layer. Layers have a `z_index`
  * above 0 (Ark's reference of `layer_decomposition`, November 2026).
  */
 export function readMadeImage(item: unknown): MadeImage {
@@ -123,7 +123,7 @@ function isShort(value: unknown): value is string {
   return typeof value === "string" && value.length <= MAX_NAME;
 }
 
-/** A text that a provider gave, or `undefined` when there is none. */
+/** Returns a string of a provider, or `undefined` if the value is not a string. */
 export function readText(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }

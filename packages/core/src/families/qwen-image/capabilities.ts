@@ -23,8 +23,8 @@ export const findQwenImageCapabilities = createRowFinder(QWEN_IMAGE_MODELS, {
 });
 
 /**
- * The most pixels that an image of this size can have. For any other size, and for none, it is what the row allows;
- * `undefined` if the row does not say.
+ * Returns the maximum number of pixels of an image of this size. For any other size, and without a size, it is the
+ * maximum of the row, or `undefined` if the row has none.
  */
 export function countMaxPixels(
   size: string | undefined,

@@ -27,7 +27,10 @@ interface ListRules {
   readonly hasLength: string;
 }
 
-/** A list whose length is checked before its elements: a million wrong elements would become a million issues. */
+/**
+ * A list whose length is checked before its elements, because a million wrong elements would produce a million
+ * issues.
+ */
 function listOf<Element extends z.ZodMiniType>(element: Element, { isList, fits, hasLength }: ListRules) {
   return z.pipe(
     z
@@ -37,14 +40,14 @@ function listOf<Element extends z.ZodMiniType>(element: Element, { isList, fits,
   );
 }
 
-/** Parameters that the shorthand takes at the top level, too. */
+/** Parameters that the shorthand also accepts at the top level. */
 const sharedParameters = {
   watermark: boolean,
   prompt_extend: boolean,
   negative_prompt: z.optional(string),
 };
 
-/** The parameters that are interpreted here; everything else in `parameters` is forwarded as it came. */
+/** The parameters that are interpreted here. Everything else in `parameters` is forwarded unchanged. */
 const parameters = z.optional(
   plain(
     z.looseObject(
@@ -126,7 +129,7 @@ export interface QwenImageContent {
   readonly text: string;
   /** Reference images in order, with the field that each came from. */
   readonly images: readonly { readonly value: ReferenceImage; readonly param: string }[];
-  /** The client's `input`, when it sent one: its unknown fields are forwarded. */
+  /** The client's `input`, if it sent one. Its unknown fields are forwarded. */
   readonly input?: MessagesFields["input"];
   /** `n` of the top level, which only the shorthand has, unless `parameters.n` replaces it. */
   readonly n?: number | undefined;

@@ -371,7 +371,7 @@ describe("the shorthand of OpenAI's clients", () => {
     ["a list", [A]],
     ["one", A],
     ["none", []],
-  ])("refuses images (%s) instead of making a picture without them", async (_what, images) => {
+  ])("refuses images (%s) instead of making an image without them", async (_what, images) => {
     const { status, sent, body } = await send({ prompt: "a fox", images });
     expect({ status, sent }).toEqual({ status: 400, sent: undefined });
     expect(body).toMatchObject({

@@ -41,7 +41,7 @@ export function normalizeQwenImage(fields: JsonObject, context: NormalizeContext
   };
 }
 
-/** The client's own messages with the images checked, or one message made of the shorthand. */
+/** The client's own messages with checked images, or one message made from the shorthand. */
 function toInput(content: QwenImageContent, images: readonly ReferenceImage[]): JsonObject {
   if (content.input === undefined) {
     return {
@@ -85,11 +85,11 @@ function checkParameters(
   if (size === undefined) return;
   const param = paramOf("size");
   if (capabilities?.size === "none") throw invalidRequest(`${param} is not supported by this model.`, param);
-  // Without a row of capabilities any size goes, but in this form only.
+  // Without a row of capabilities any size is accepted, but only in this format.
   checkSize(size, capabilities?.size ?? {}, { separator: "*", param });
 }
 
-/** Where the standard structure keeps what clients put elsewhere. */
+/** The place in the standard structure for fields that clients put elsewhere. */
 const MISPLACED: Readonly<Record<string, string>> = {
   n: "parameters.n",
   size: "parameters.size, as <width>*<height>",
@@ -124,7 +124,7 @@ function readMessages(fields: JsonObject): QwenImageContent {
   };
 }
 
-/** The structure that was used before messages fails at the provider; say what to send instead. */
+/** The older structure without messages fails at the provider, so the error says what to send instead. */
 function refuseLegacyInput(input: unknown): void {
   if (!isJsonObject(input)) return;
   const instead: Record<string, string> = {
@@ -184,13 +184,13 @@ const UNDERSTOOD: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A request as OpenAI's clients write it: `prompt` and `image` become the message, `n`,
- * `size` and the known parameters go into `parameters`, where what the client put there itself wins.
+ * Converts a request in the format of OpenAI's clients: `prompt` and `image` become the message; `n`, `size` and the
+ * known parameters are added to `parameters`. A parameter that the client already set there takes precedence.
  *
  * @throws GatewayError that names the first wrong field
  */
 function readShorthand(fields: JsonObject): QwenImageContent {
-  // Left out, it would make a picture of the text alone, and charge for it.
+  // If it were ignored, the provider would make and charge an image of the text alone.
   if ("images" in fields) {
     throw invalidRequest(
       "images is not supported: send image, one reference image or a list of them.",

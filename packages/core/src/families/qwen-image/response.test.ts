@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { createTestGateway, DASHSCOPE_RESPONSE } from "../../testing/test-gateway.js";
 
-async function answerWith(
-  answer: unknown,
+async function respondWith(
+  response: unknown,
 ): Promise<{ status: number; body: object; record: object | undefined; count: number }> {
-  const { post, records } = createTestGateway(() => Response.json(answer), {
+  const { post, records } = createTestGateway(() => Response.json(response), {
     billing: { model_details: { "*": { pricing_mode: "per-request", model_price: "0.1" } } },
     models: { "image-2.0": { family: "qwen-image" } },
   });
@@ -20,9 +20,9 @@ const output = (...choices: unknown[]): object => ({
 });
 const item = (name: string, revised_prompt = ""): object => ({ url: `https://x/${name}`, revised_prompt });
 
-describe("an answer of DashScope", () => {
+describe("a response of DashScope", () => {
   it("becomes the shape of the interface", async () => {
-    expect(await answerWith(DASHSCOPE_RESPONSE)).toMatchObject({
+    expect(await respondWith(DASHSCOPE_RESPONSE)).toMatchObject({
       status: 200,
       record: {
         status: 200,
@@ -33,7 +33,7 @@ describe("an answer of DashScope", () => {
       },
       count: 1,
     });
-    expect((await answerWith(DASHSCOPE_RESPONSE)).body).toEqual({
+    expect((await respondWith(DASHSCOPE_RESPONSE)).body).toEqual({
       created: expect.closeTo(Date.now() / 1000, -1),
       data: [{ url: "https://dashscope.test/1.png", revised_prompt: "" }],
       extra: { request_id: "b1a2" },
@@ -80,13 +80,13 @@ describe("an answer of DashScope", () => {
       ),
       [item("1")],
     ],
-  ])("gives %s", async (_what, answer, data) => {
-    expect(await answerWith(answer)).toMatchObject({
+  ])("gives %s", async (_what, response, data) => {
+    expect(await respondWith(response)).toMatchObject({
       status: 200,
       body: { data },
       record: { charge: "0.2" },
     });
-    expect((await answerWith(answer)).body).toMatchObject({ data: { length: data.length } });
+    expect((await respondWith(response)).body).toMatchObject({ data: { length: data.length } });
   });
 
   it.each<[string, unknown, string]>([
@@ -102,7 +102,7 @@ describe("an answer of DashScope", () => {
     ["a negative count", { image_count: -1 }, "0.1"],
     ["1e21", { image_count: 1e21 }, "0.1"],
   ])("with %s is charged", async (_what, usage, charge) => {
-    expect((await answerWith({ ...DASHSCOPE_RESPONSE, usage })).record).toMatchObject({ charge });
+    expect((await respondWith({ ...DASHSCOPE_RESPONSE, usage })).record).toMatchObject({ charge });
   });
 
   it.each<[string, object, string, string]>([
@@ -138,8 +138,8 @@ describe("an answer of DashScope", () => {
       "upstream_no_image",
       "The provider responded without an image.",
     ],
-  ])("with %s and no image is a 502", async (_what, answer, code, message) => {
-    expect(await answerWith(answer)).toMatchObject({
+  ])("with %s and no image is a 502", async (_what, response, code, message) => {
+    expect(await respondWith(response)).toMatchObject({
       status: 502,
       body: { error: { type: "upstream_error", code, message } },
       record: { status: 502, errorCode: code, images: 0 },

@@ -31,7 +31,7 @@ function readFailureCode(code: unknown): string | undefined {
   return text?.toLowerCase() === "success" ? undefined : text;
 }
 
-/** Images of one choice; a text beside them is the prompt as the model rewrote it. */
+/** Images of one choice. A text next to them is the prompt as the model rewrote it. */
 function readChoice(choice: unknown): ResultImage[] {
   const message = isJsonObject(choice) && isJsonObject(choice["message"]) ? choice["message"] : {};
   const items = Array.isArray(message["content"]) ? message["content"].filter(isJsonObject) : [];

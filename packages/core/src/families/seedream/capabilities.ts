@@ -48,8 +48,9 @@ export function countRequestedPixels(size: unknown): number | undefined {
 }
 
 /**
- * The most pixels that an image of this size can have: width times height, or what the preset can mean where the
- * row has it. Of any other size, and of none, it is what the row allows; `undefined` where it does not say.
+ * Returns the maximum number of pixels of an image of this size: width times height, or the largest image of a preset
+ * that the row lists. For any other size, and without a size, it is the maximum of the row, or `undefined` if the row
+ * has none.
  */
 export function countMaxPixels(size: unknown, capabilities: Capabilities | undefined): number | undefined {
   const rules = capabilities?.size === "none" ? undefined : capabilities?.size;

@@ -109,7 +109,7 @@ function mayBePng(image: ReferenceImage): boolean {
 
 const SIZE_STYLE: SizeStyle = { separator: "x", param: "size" };
 
-/** Sizes by which clients ask for the provider's default. */
+/** Sizes that mean the provider's default. */
 const DEFAULT_SIZES: ReadonlySet<unknown> = new Set(["auto", "adaptive"]);
 
 /**
@@ -136,10 +136,10 @@ function findLayerRules(capabilities: Capabilities | undefined): LayerRules | un
 }
 
 /**
- * Returns the fields for several images. For a model that refuses them, they are left out if they ask for one image,
+ * Returns the fields for several images. For a model that refuses them, they are omitted if they request one image,
  * which is what the model makes anyway.
  *
- * @throws GatewayError `invalid_request_error` if they ask such a model for more
+ * @throws GatewayError `invalid_request_error` if they request more images from such a model
  */
 export function readSequential(
   fields: CheckedFields,
@@ -159,7 +159,7 @@ export function readSequential(
   return {};
 }
 
-/** The number of images that one call is asked for. `sequential` is what {@link readSequential} returned. */
+/** The number of images that one call requests. `sequential` is what {@link readSequential} returned. */
 export function countBatch(
   fields: CheckedFields,
   sequential: SequentialFields,
@@ -190,7 +190,7 @@ export function checkReferences(references: number, capabilities: Capabilities |
   }
 }
 
-/** @param maxImages the largest number of images that one call is asked for */
+/** @param maxImages the largest number of images that one call may request */
 export function checkCounts(
   references: number,
   maxImages: number,

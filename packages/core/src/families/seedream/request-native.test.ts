@@ -101,7 +101,7 @@ describe("a native body", () => {
     [{ response_format: "b64_json" }, "b64_json"],
     [{ response_format: "url" }, "url"],
     [{ response_format: 5 }, "url"],
-  ])("of %j is answered with %s, whatever the default", (fields, responseFormat) => {
+  ])("of %j gets %s, whatever the default", (fields, responseFormat) => {
     expect(normalize(fields).responseFormat).toBe(responseFormat);
     expect(normalize(fields).upstreamFields).toEqual({ prompt: "x", ...fields });
   });

@@ -89,7 +89,7 @@ export function normalizeNative(fields: JsonObject, context: NormalizeContext): 
   const isDecomposed = fields["layer_decomposition"] === true;
   const parsed = parseFields(isDecomposed ? nativeLayersSchema : nativeRequestSchema, fields);
   const images = [parsed.image].flat().filter(isReferenceImage);
-  // A model without this field refuses it; the client gets the provider's own words.
+  // A model without this field refuses it, and the client gets the provider's message.
   const isRefused = context.capabilities?.sequentialImages === false;
   const most = (isRefused ? undefined : context.capabilities?.imagesPerCall) ?? MAX_IMAGES;
   const batch = countMaxImages(
@@ -141,8 +141,8 @@ const sequential = z.enum(["auto", "disabled"], 'must be "auto" or "disabled"');
 const MAX_IMAGES_EXAMPLE = 'must be an object such as {"max_images": 4}';
 
 /**
- * The fields that are interpreted here; everything else is forwarded as it came, and is not in what this
- * gives. Messages continue the field's name.
+ * The schema of the fields that are interpreted here. All other fields are forwarded unchanged and are not in its
+ * output. The messages are appended to the name of the field.
  */
 const seedreamRequestSchema = z.object({
   prompt,

@@ -3,11 +3,11 @@ import { ARK_RESPONSE, createTestGateway } from "../../testing/test-gateway.js";
 
 const MODEL = "seedream-4-0-250828";
 
-/** What a client and the operator see of an answer of Ark. */
-async function answerWith(
-  answer: unknown,
+/** What a client and the operator see of a response of Ark. */
+async function respondWith(
+  response: unknown,
 ): Promise<{ status: number; body: object; record: object | undefined; count: number }> {
-  const { post, records } = createTestGateway(() => Response.json(answer), {
+  const { post, records } = createTestGateway(() => Response.json(response), {
     billing: {
       model_details: { "*": { pricing_mode: "per-request", model_price: "0.1" } },
     },
@@ -20,9 +20,9 @@ async function answerWith(
 const image = (index: number): object => ({ url: `https://ark.test/${index}.png`, size: "2048x2048" });
 const failed = { error: { code: "OutputImageSensitiveContentDetected", message: "Not this one." } };
 
-describe("an answer of Ark", () => {
+describe("a response of Ark", () => {
   it("comes through with the service's model name", async () => {
-    expect(await answerWith(ARK_RESPONSE)).toMatchObject({
+    expect(await respondWith(ARK_RESPONSE)).toMatchObject({
       status: 200,
       body: { ...ARK_RESPONSE, model: MODEL },
       record: { status: 200, images: 1, charge: "0.1", usage: ARK_RESPONSE.usage },
@@ -31,21 +31,21 @@ describe("an answer of Ark", () => {
   });
 
   it("keeps what else the provider says", async () => {
-    const answer = {
+    const response = {
       ...ARK_RESPONSE,
       tools: [1],
       data: [{ ...image(0), b64_json: "AAAA", extra_field: { a: 1 } }],
     };
-    expect((await answerWith(answer)).body).toEqual({ ...answer, model: MODEL });
+    expect((await respondWith(response)).body).toEqual({ ...response, model: MODEL });
   });
 
   it("moves the images that failed to extra.errors, with their index", async () => {
-    const answer = {
+    const response = {
       ...ARK_RESPONSE,
       data: [failed, image(1), {}, null, "x", image(5)],
       usage: { generated_images: 2 },
     };
-    expect(await answerWith(answer)).toMatchObject({
+    expect(await respondWith(response)).toMatchObject({
       status: 200,
       body: {
         data: [image(1), image(5)],
@@ -87,8 +87,8 @@ describe("an answer of Ark", () => {
       "InternalServiceError",
       "0",
     ],
-  ])("with %s is a 502 and charged as reported", async (_what, answer, code, charge) => {
-    expect(await answerWith(answer)).toMatchObject({
+  ])("with %s is a 502 and charged as reported", async (_what, response, code, charge) => {
+    expect(await respondWith(response)).toMatchObject({
       status: 502,
       body: { error: { type: "upstream_error", code } },
       record: { status: 502, errorCode: code, images: 0, charge },
@@ -107,12 +107,12 @@ describe("an answer of Ark", () => {
     ["an explicit 0", { generated_images: 0 }, "0"],
     ["a good count beside junk", { generated_images: 3, output_tokens: "x", total_tokens: -1 }, "0.3"],
   ])("with %s for its usage is charged %s", async (_what, usage, charge) => {
-    const { status, record } = await answerWith({ ...ARK_RESPONSE, usage });
+    const { status, record } = await respondWith({ ...ARK_RESPONSE, usage });
     expect({ status, record }).toMatchObject({ status: 200, record: { charge, images: 1 } });
   });
 
   it.each([undefined, null, "now", -1, 1.5])("with created %j gets the gateway's time", async (created) => {
-    const { body } = await answerWith({ ...ARK_RESPONSE, created });
+    const { body } = await respondWith({ ...ARK_RESPONSE, created });
     expect(body).toMatchObject({ created: expect.closeTo(Date.now() / 1000, -1) });
   });
 

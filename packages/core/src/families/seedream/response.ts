@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from "../../util/json.js";
 import type { ResponseShape, UpstreamFailure } from "../family.js";
 import { classifyFailure, createCodeTable, readCount, readText } from "../shared.js";
 
-/** An answer of Ark: the items that failed are taken out of `data`, the model gets its service name. */
+/** Reads a response of Ark. Removes failed items from `data`, and replaces the model by its service name. */
 export function fromSeedream(body: JsonObject, request: ImageRequest): ImageResult {
   const { model: _upstreamModel, created, data, error, ...fields } = body;
   const items: readonly unknown[] = Array.isArray(data) ? data : [];
@@ -22,18 +22,18 @@ function readErrors(items: readonly unknown[]): ResultError[] {
   return items.flatMap((item, index) => (isImage(item) ? [] : [toResultError(item, index)]));
 }
 
-/** An item of `data` that holds a picture. */
+/** An item of `data` that contains an image. */
 function isImage(item: unknown): item is ResultImage {
   return isJsonObject(item) && (readText(item["url"]) ?? readText(item["b64_json"])) !== undefined;
 }
 
-/** Why an item of `data` holds no picture. */
+/** Why an item of `data` contains no image. */
 function toResultError(item: unknown, index: number): ResultError {
   const error = isJsonObject(item) && isJsonObject(item["error"]) ? item["error"] : {};
   return { index, ...readError(error) };
 }
 
-/** An error of Ark, of an item or of the whole answer. */
+/** An error of Ark, of an item or of the whole response. */
 export function readError(error: JsonObject): { code: string; message: string } {
   return {
     code: readText(error["code"]) ?? "upstream_no_image",
@@ -41,13 +41,13 @@ export function readError(error: JsonObject): { code: string; message: string } 
   };
 }
 
-/** `undefined` when the provider did not report what it made. */
+/** `undefined` if the provider did not report what it made. */
 function readUsage(reported: unknown): Usage | undefined {
   const usage = isJsonObject(reported) ? readSeedreamUsage(reported) : {};
   return COUNTS_OF_MADE.some((name) => usage[name] !== undefined) ? usage : undefined;
 }
 
-/** An answer of Ark, read as its bytes go by by the same rules as {@link fromSeedream} reads a whole one. */
+/** How to read a response of Ark while it is relayed. The rules are those of {@link fromSeedream}. */
 export const SEEDREAM_RESPONSE: ResponseShape = {
   model: "model",
   created: "created",
@@ -63,7 +63,7 @@ export const SEEDREAM_RESPONSE: ResponseShape = {
 const COUNTS_OF_MADE = ["generated_images", "output_tokens", "total_tokens"] as const;
 const COUNTS = [...COUNTS_OF_MADE, "input_images"] as const;
 
-/** The counts that Ark reported; empty when it reported none that can be used. `input_images` is net of free ones. */
+/** The counts that Ark reported; empty if none can be used. `input_images` is net of free ones. */
 export function readSeedreamUsage(reported: JsonObject): Usage {
   const usage: { -readonly [Name in keyof Usage]: Usage[Name] } = {};
   for (const name of COUNTS) {

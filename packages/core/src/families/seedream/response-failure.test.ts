@@ -52,36 +52,33 @@ const AGAIN: ReadonlySet<UpstreamFailureKind> = new Set(["credential", "model", 
 const REPEATABLE: ReadonlySet<UpstreamFailureKind> = new Set(["content", "model", "rate", "overload"]);
 
 describe("an error of Ark", () => {
-  it.each(CODES)(
-    "%i %s is of kind %s and is answered with %i",
-    async (status, code, kind, finalStatus, scope) => {
-      const body = { error: { code, message: `Because. Request id: 0217abc`, param: "", type: "" } };
-      expect(toSeedreamFailure(status, body)).toEqual({
-        kind,
-        scope,
-        code,
-        message: "Because. Request id: 0217abc",
-        param: undefined,
-        requestId: "0217abc",
-      });
-      const outcome = await sendToRefusing("seedream", { status, body }, true);
-      expect(outcome).toMatchObject({
-        status: finalStatus,
-        recordedStatus: finalStatus,
-        charge: "0",
-        triedSecond: AGAIN.has(kind),
-        shouldRetry: REPEATABLE.has(kind) ? null : "false",
-        retryAfter: kind === "rate" ? "5" : null,
-        error: {
-          code: kind === "credential" ? "upstream_authentication_failed" : code,
-          upstream_request_id: "0217abc",
-          param: null,
-        },
-      });
-      const elsewhere = await sendToRefusing("seedream", { status, body }, false);
-      expect(elsewhere.status).toBe(AGAIN.has(kind) ? 200 : finalStatus);
-    },
-  );
+  it.each(CODES)("%i %s is of kind %s and gets %i", async (status, code, kind, finalStatus, scope) => {
+    const body = { error: { code, message: `Because. Request id: 0217abc`, param: "", type: "" } };
+    expect(toSeedreamFailure(status, body)).toEqual({
+      kind,
+      scope,
+      code,
+      message: "Because. Request id: 0217abc",
+      param: undefined,
+      requestId: "0217abc",
+    });
+    const outcome = await sendToRefusing("seedream", { status, body }, true);
+    expect(outcome).toMatchObject({
+      status: finalStatus,
+      recordedStatus: finalStatus,
+      charge: "0",
+      triedSecond: AGAIN.has(kind),
+      shouldRetry: REPEATABLE.has(kind) ? null : "false",
+      retryAfter: kind === "rate" ? "5" : null,
+      error: {
+        code: kind === "credential" ? "upstream_authentication_failed" : code,
+        upstream_request_id: "0217abc",
+        param: null,
+      },
+    });
+    const elsewhere = await sendToRefusing("seedream", { status, body }, false);
+    expect(elsewhere.status).toBe(AGAIN.has(kind) ? 200 : finalStatus);
+  });
 
   it.each<[number, unknown, UpstreamFailureKind, number]>([
     [400, "", "content", 400],
@@ -101,7 +98,7 @@ describe("an error of Ark", () => {
     [504, "", "server", 502],
     [520, "", "server", 502],
     [302, "", "server", 502],
-  ])("%i with the body %j is of kind %s and is answered with %i", async (status, body, kind, finalStatus) => {
+  ])("%i with the body %j is of kind %s and gets %i", async (status, body, kind, finalStatus) => {
     expect(toSeedreamFailure(status, undefined).kind).toBe(kind);
     const outcome = await sendToRefusing("seedream", { status, body }, true);
     expect(outcome).toMatchObject({ status: finalStatus, triedSecond: AGAIN.has(kind) });

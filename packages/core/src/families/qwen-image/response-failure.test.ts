@@ -46,34 +46,31 @@ const OURS =
 const REPEATABLE: ReadonlySet<UpstreamFailureKind> = new Set(["content", "model", "rate", "overload"]);
 
 describe("an error of DashScope", () => {
-  it.each(CODES)(
-    "%i %s is of kind %s and is answered with %i",
-    async (status, code, kind, finalStatus, scope) => {
-      const body = { request_id: "b1a2", code, message: "Because." };
-      expect(toQwenImageFailure(status, body)).toEqual({
-        kind,
-        scope,
-        code,
-        message: "Because.",
-        requestId: "b1a2",
-      });
-      expect(await sendToRefusing("qwen-image", { status, body }, true)).toMatchObject({
-        status: finalStatus,
-        recordedStatus: finalStatus,
-        charge: "0",
-        triedSecond: AGAIN.has(kind),
-        shouldRetry: REPEATABLE.has(kind) ? null : "false",
-        retryAfter: kind === "rate" ? "5" : null,
-        error: {
-          code: kind === "credential" ? "upstream_authentication_failed" : code,
-          message: kind === "credential" ? OURS : "Because.",
-          upstream_request_id: "b1a2",
-        },
-      });
-      const elsewhere = await sendToRefusing("qwen-image", { status, body }, false);
-      expect(elsewhere.status).toBe(AGAIN.has(kind) ? 200 : finalStatus);
-    },
-  );
+  it.each(CODES)("%i %s is of kind %s and gets %i", async (status, code, kind, finalStatus, scope) => {
+    const body = { request_id: "b1a2", code, message: "Because." };
+    expect(toQwenImageFailure(status, body)).toEqual({
+      kind,
+      scope,
+      code,
+      message: "Because.",
+      requestId: "b1a2",
+    });
+    expect(await sendToRefusing("qwen-image", { status, body }, true)).toMatchObject({
+      status: finalStatus,
+      recordedStatus: finalStatus,
+      charge: "0",
+      triedSecond: AGAIN.has(kind),
+      shouldRetry: REPEATABLE.has(kind) ? null : "false",
+      retryAfter: kind === "rate" ? "5" : null,
+      error: {
+        code: kind === "credential" ? "upstream_authentication_failed" : code,
+        message: kind === "credential" ? OURS : "Because.",
+        upstream_request_id: "b1a2",
+      },
+    });
+    const elsewhere = await sendToRefusing("qwen-image", { status, body }, false);
+    expect(elsewhere.status).toBe(AGAIN.has(kind) ? 200 : finalStatus);
+  });
 
   it.each([
     [{ code: 5, message: [], request_id: {} }],
