@@ -280,6 +280,23 @@ describe("settle, with a report of more than the request could make", () => {
   });
 });
 
+describe("a charge by image size", () => {
+  it.each([null, "x", 5, [null], [{ size: 5 }], [{ size: {} }], {}])(
+    "has the highest price, and no record is lost, if a family tells %j about its images",
+    (made) => {
+      const price = createPriceList({
+        model_details: { m: { pricing_mode: "per-request", image_prices: [{ price: "2" }] } },
+      }).find("m", "default");
+      const record = toSettledRecord(
+        { ...order("byImage"), price },
+        sentTo,
+        outcome({ made: made as never }),
+      );
+      expect(record.charge).toBe("2");
+    },
+  );
+});
+
 describe("the usage of a record", () => {
   it("keeps what the provider reported besides, in a bounded size", () => {
     const manyTools = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`tool-${index}`, index]));

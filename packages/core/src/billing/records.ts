@@ -1,7 +1,7 @@
 import { countPixels } from "../images/size.js";
 import type { AttemptRecord, DecimalInput, MadeImage, Operation, SentTo, Usage } from "../types.js";
 import type { Charge, ChargeDerivation, Price, RequestBounds } from "./charge.js";
-import { copyUsage, cutUsage, keepCounts } from "./usage.js";
+import { copyUsage, cutUsage, keepCounts, keepMade } from "./usage.js";
 
 /**
  * Money that is set aside before a request is sent, with what is known about the request at that time. `id`,
@@ -199,7 +199,8 @@ export function toSettledRecord(
   const reported = keepCounts(outcome.usage);
   const usage = reported && cutUsage(reported, request.bounds, outcome.images);
   const reportedUsage = outcome.reportedUsage ?? (usage === reported ? undefined : reported);
-  const charge = findCharge(request, outcome, usage);
+  const made = keepMade(outcome.made);
+  const charge = findCharge(request, { ...outcome, made }, usage);
   const record: Writable<SettledRecord> = {
     state: "settled",
     id: request.id,
@@ -220,7 +221,7 @@ export function toSettledRecord(
   if (outcome.errorCode !== undefined) record.errorCode = outcome.errorCode;
   if (usage !== undefined) record.usage = usage;
   if (reportedUsage !== undefined) record.reportedUsage = reportedUsage;
-  const reportedPixels = charge && findCutPixels(charge, request.bounds, outcome.made);
+  const reportedPixels = charge && findCutPixels(charge, request.bounds, made);
   if (reportedPixels !== undefined) record.reportedPixels = reportedPixels;
   if (charge !== undefined) record.derivation = charge.derivation;
   if (isUnpriced(charge, outcome)) record.unpriced = true;
@@ -301,7 +302,7 @@ function isUnpriced(charge: Charge | undefined, { hasUnknownTokens = false }: Ou
 function findCutPixels(
   { derivation }: Charge,
   { maxPixels }: RequestBounds,
-  made: readonly MadeImage[] = [],
+  made: readonly MadeImage[],
 ): number | undefined {
   if (!("lines" in derivation) || derivation.pricing_mode !== "per-request") return undefined;
   if (maxPixels === undefined) return undefined;

@@ -1,4 +1,4 @@
-import type { Usage } from "../types.js";
+import type { MadeImage, Usage } from "../types.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
 import { isName } from "../util/name.js";
 import { countMaxTokens, type RequestBounds } from "./charge.js";
@@ -49,6 +49,15 @@ function keepTools(tools: JsonObject): Usage["tool_usage"] {
     if (name.length <= MAX_TOOL_NAME && isName(name) && isCount(count)) kept.push([name, count]);
   }
   return kept.length === 0 ? undefined : Object.fromEntries(kept);
+}
+
+/** Whatever a family tells about the images that were made, it is a list of objects. */
+export function keepMade(made: unknown): readonly MadeImage[] {
+  return Array.isArray(made) ? made.filter(isMadeImage) : [];
+}
+
+function isMadeImage(image: unknown): image is MadeImage {
+  return isJsonObject(image) && (image["size"] === undefined || typeof image["size"] === "string");
 }
 
 /** The kinds of output tokens, then those of input tokens. */
