@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Usage } from "../types.js";
 import { mergeOutcomes } from "./merge-outcomes.js";
-import { calculateCharge } from "./pricing.js";
-import type { Outcome } from "./records.js";
+import { calculateCharge, createPriceList } from "./pricing.js";
+import { type Outcome, toSettledRecord } from "./records.js";
 
 /** One call can make one image of 256 × 10 pixels, that is 10 tokens. */
 const BOUNDS = { maxImages: 1, maxPixels: 2_560 };
@@ -154,7 +154,7 @@ describe("several outcomes", () => {
     expect(mergeOutcomes(calls, BOUNDS).upstreamRequestIds).toEqual(["b", "a"]);
   });
 
-  it("have the images of all calls, in order, and count the calls that made one", () => {
+  it("have the charged images of all calls, in order, and count the calls that made one", () => {
     const calls = [
       call(1, { generated_images: 1 }, { made: [{ size: "1x1" }] }),
       call(0),
@@ -162,7 +162,7 @@ describe("several outcomes", () => {
       call(1, undefined, { made: [{ size: "3x3" }] }),
     ];
     expect(mergeOutcomes(calls, BOUNDS)).toMatchObject({
-      made: [{ size: "1x1" }, { size: "2x2" }, { size: "3x3" }],
+      made: [{ size: "1x1" }, { size: "3x3" }],
       callsWithImages: 2,
     });
   });
@@ -197,6 +197,80 @@ describe("several outcomes", () => {
     }
   });
 });
+
+describe("several outcomes with prices by size", () => {
+  const details = {
+    pricing_mode: "per-request",
+    image_prices: [{ up_to_pixels: 100, price: "0.3" }, { price: "0.6" }],
+    layer_price: "0.15",
+    reference_image_price: "0.003",
+  } as const;
+  const small = { size: "10x10" };
+  const large = { size: "10x11" };
+  const layer = { size: "10x10", isLayer: true };
+
+  const charge = (outcome: Partial<Outcome>, calls: number, layers: number): string => {
+    const price = createPriceList({ model_details: { m: details } }).find("m", "default");
+    const maxLayers = calls * layers;
+    const bounds = { maxImages: calls + maxLayers, maxLayers, referenceImages: 1, upstreamCalls: calls };
+    const request = { ...REQUEST, price, bounds };
+    return toSettledRecord(request, SENT_TO, { status: 200, images: 0, ...outcome, endedAt: 0 }).charge ?? "";
+  };
+
+  it.each<[name: string, calls: readonly Outcome[], layers: number, cost: string]>([
+    [
+      "a large image that is not counted beside a small one",
+      [
+        call(1, { generated_images: 0 }, { made: [large] }),
+        call(1, { generated_images: 1 }, { made: [small] }),
+      ],
+      0,
+      "0.303",
+    ],
+    [
+      "an image that is not counted beside an image with a layer",
+      [
+        call(1, { generated_images: 0 }, { made: [small] }),
+        call(2, { generated_images: 2 }, { made: [small, layer] }),
+        call(1, { generated_images: 1 }, { made: [small] }),
+      ],
+      3,
+      "0.756",
+    ],
+    [
+      "layers that are not counted beside an image that did not come",
+      [
+        call(4, { generated_images: 1 }, { made: [small, layer, layer, layer] }),
+        call(0, { generated_images: 1 }, { made: [] }),
+      ],
+      3,
+      "1.356",
+    ],
+    [
+      "a layer that did not come beside a call that made nothing",
+      [call(0), call(1, { generated_images: 1 }, { made: [small] }), call(0, { generated_images: 2 })],
+      3,
+      "1.056",
+    ],
+  ])("cost what their calls cost: %s", (_name, calls, layers, cost) => {
+    const ofOne = { maxImages: 1 + layers, maxLayers: layers };
+    const apart = calls.map((outcome) => charge(outcome, 1, layers));
+    expect(apart.reduce((sum, amount) => sum + Number(amount), 0)).toBeCloseTo(Number(cost), 9);
+    expect(charge(mergeOutcomes(calls, ofOne), calls.length, layers)).toBe(cost);
+  });
+});
+
+const SENT_TO = { channel: "ark", upstreamModel: "m", attempts: [] };
+
+const REQUEST = {
+  id: "req_1",
+  receivedAt: 0,
+  time: "1970-01-01T00:00:00.000Z",
+  caller: "me",
+  group: "default",
+  model: "m",
+  operation: "generate",
+} as const;
 
 /** A report without a number of images. */
 function toUsage(output: number | undefined, total: number | undefined): Usage {

@@ -1,4 +1,4 @@
-import type { Usage } from "../types.js";
+import type { MadeImage, Usage } from "../types.js";
 import type { RequestBounds } from "./charge.js";
 import type { Outcome } from "./records.js";
 import { cutUsage, keepCounts } from "./usage.js";
@@ -15,15 +15,17 @@ type MergedOutcome = Omit<Outcome, "status" | "errorCode" | "upstreamRequestId">
  * @param bounds what one call can make
  */
 export function mergeOutcomes(outcomes: readonly Outcome[], bounds: RequestBounds): MergedOutcome {
-  const reported = outcomes.map(({ usage, images }): CallReport => ({ images, usage: keepCounts(usage) }));
+  const reported = outcomes.map(
+    ({ images, made = [], usage }): CallReport => ({ images, made, usage: keepCounts(usage) }),
+  );
   const cut = reported.map(
-    ({ images, usage }): CallReport => ({ images, usage: usage && cutUsage(usage, bounds, images) }),
+    (call): CallReport => ({ ...call, usage: call.usage && cutUsage(call.usage, bounds, call.images) }),
   );
   const wasCut = cut.some(({ usage }, index) => usage !== reported[index]?.usage);
   return {
     images: sum(outcomes.map(({ images }) => images)),
-    made: outcomes.flatMap(({ made = [] }) => made),
-    callsWithImages: cut.filter(isMade).length,
+    made: cut.flatMap((call) => describeImages(call, bounds)),
+    callsWithImages: cut.filter((call) => countCharged(call) > 0).length,
     usage: addReports(cut),
     reportedUsage: wasCut ? addReports(reported) : undefined,
     hasUnknownTokens: outcomes.some(({ hasUnknownTokens }) => hasUnknownTokens) || cut.some(lacksTokens),
@@ -36,6 +38,8 @@ export function mergeOutcomes(outcomes: readonly Outcome[], bounds: RequestBound
 interface CallReport {
   /** The images that came. */
   readonly images: number;
+  /** What the response tells about each image that was made. */
+  readonly made: readonly MadeImage[];
   readonly usage: Usage | undefined;
 }
 
@@ -84,9 +88,24 @@ function addOtherCounts(reports: readonly CallReport[]): Usage {
   return { ...Object.fromEntries(counts), tool_usage: Object.fromEntries(toolUsage) };
 }
 
-/** True if an image was made that is charged: an explicit count of 0 stays 0. */
-function isMade({ images, usage }: CallReport): boolean {
-  return (usage?.generated_images ?? images) > 0;
+/** How many images of a call are charged: an explicit count of 0 stays 0. */
+function countCharged({ images, usage }: CallReport): number {
+  return usage?.generated_images ?? images;
+}
+
+/**
+ * What is known of the images that a call is charged for. In the sum, an image that is not charged would take the place
+ * of an image of another call; so would an image that was reported and did not come, of which nothing is known.
+ */
+function describeImages(call: CallReport, { maxImages, maxLayers = 0 }: RequestBounds): readonly MadeImage[] {
+  const { made } = call;
+  const charged = countCharged(call);
+  if (charged === 0) return [];
+  const images = made.filter(({ isLayer }) => isLayer !== true).length;
+  const missing = Math.max(0, charged - made.length);
+  const missingImages = maxLayers === 0 ? missing : Math.max(0, maxImages - maxLayers - images);
+  const unknown = Array.from({ length: missing }, (_, at): MadeImage => ({ isLayer: at >= missingImages }));
+  return [...made, ...unknown];
 }
 
 const TOKEN_COUNTS = [
