@@ -144,8 +144,9 @@ export async function runPipeline(
 
 /** What the request can make at most. */
 function toBounds(request: ImageRequest): RequestBounds {
-  const { maxImages, maxPixels, maxLayers, quality, images, upstreamCalls } = request;
-  return { maxImages, maxPixels, maxLayers, quality, referenceImages: images.length, upstreamCalls };
+  const { maxImages, maxPixels, maxTokensPerImage, maxLayers, quality, images, upstreamCalls } = request;
+  const referenceImages = images.length;
+  return { maxImages, maxPixels, maxTokensPerImage, maxLayers, quality, referenceImages, upstreamCalls };
 }
 
 /** Keeps the host alive until the work is done. A host that accepts no work any more does not fail the request. */

@@ -61,6 +61,11 @@ export interface ImageRequest {
   readonly upstreamCalls?: number | undefined;
   /** The largest number of pixels of an image, if the size or the model's capabilities tell it. */
   readonly maxPixels?: number | undefined;
+  /**
+   * The most tokens of all kinds, input included, for each image. A report of more is cut, and the hold is computed from
+   * it. Default: one for each 256 pixels of `maxPixels`, by Ark's formula.
+   */
+  readonly maxTokensPerImage?: number | undefined;
   /** How many of `maxImages` can be layers. The others are images of their own. Default 0. */
   readonly maxLayers?: number | undefined;
   /** The quality that the client asked for, if the family reads it. Absent: the provider chooses. */

@@ -37,6 +37,8 @@ export interface RequestBounds {
   readonly maxImages: number;
   /** The most pixels of one image, width × height. Default: unknown; tokens are then bounded by 16,777,216 pixels. */
   readonly maxPixels?: number | undefined;
+  /** The most tokens of all kinds for each image. Default: one for each 256 pixels, by Ark's formula. */
+  readonly maxTokensPerImage?: number | undefined;
   /** How many of the images can be layers. Default 0. */
   readonly maxLayers?: number | undefined;
   /** The reference images of the request. Default 0. */
@@ -266,7 +268,11 @@ const MOST_PIXELS = 16_777_216;
 /** Pixels that make one token, by the same reference: an image of 2048 × 2048 is reported with 16,384. */
 const PIXELS_PER_TOKEN = 256;
 
-/** The most tokens that a request can be charged for: one for each 256 pixels that it can make. */
-export function countMaxTokens({ maxImages, maxPixels = MOST_PIXELS }: RequestBounds): number {
-  return maxImages * Math.ceil(maxPixels / PIXELS_PER_TOKEN);
+/** The most tokens that a request can be charged for. */
+export function countMaxTokens({
+  maxImages,
+  maxPixels = MOST_PIXELS,
+  maxTokensPerImage,
+}: RequestBounds): number {
+  return maxImages * (maxTokensPerImage ?? Math.ceil(maxPixels / PIXELS_PER_TOKEN));
 }

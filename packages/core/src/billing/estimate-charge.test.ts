@@ -17,6 +17,13 @@ describe("an estimate", () => {
     ["16,384 tokens for 2048 × 2048", perToken, { maxImages: 1, maxPixels: 2048 * 2048 }, "1", "16384"],
     ["65,536 tokens for an unknown size", perToken, { maxImages: 1 }, "1", "65536"],
     ["a token for what is begun of one", perToken, { maxImages: 1, maxPixels: 257 }, "1", "2"],
+    [
+      "tokens as the family bounds them",
+      perToken,
+      { maxImages: 2, maxPixels: 512, maxTokensPerImage: 9 },
+      "1",
+      "18",
+    ],
     ["tokens of every image", perToken, { maxImages: 4, maxPixels: 512 }, "0.5", "4"],
     [
       "tokens at the input price where that is higher",

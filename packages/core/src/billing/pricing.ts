@@ -115,7 +115,8 @@ export interface EstimateInput {
 
 /**
  * The most that a request can be charged, known before it is sent: {@link calculateCharge} for `maxImages` images
- * of `maxPixels` each. By token, 256 pixels count as one token of any kind, at the highest of the token prices. By
+ * of `maxPixels` each. By token, each image has `maxTokensPerImage` tokens of any kind (default: one for each 256
+ * pixels), at the highest of the token prices. By
  * dimension, each image and each layer has the highest price that it can reach.
  * A gateway cuts a provider's report to the same bounds, so a charge is not above its estimate unless the response
  * holds more than `maxImages` images.
@@ -133,10 +134,14 @@ export interface EstimateInput {
  * ```
  */
 export function estimateCharge({ details, request, group_ratio = "1" }: EstimateInput): Charge {
-  const { maxImages, maxPixels, maxLayers, referenceImages, upstreamCalls, quality } = request;
+  const { maxImages, maxPixels, maxTokensPerImage, maxLayers, referenceImages, upstreamCalls, quality } =
+    request;
   return createPrice(details, group_ratio).estimate({
     maxImages: toWhole(maxImages, "request.maxImages", 1),
     maxPixels: isAbsent(maxPixels) ? undefined : toWhole(maxPixels, "request.maxPixels", 1),
+    maxTokensPerImage: isAbsent(maxTokensPerImage)
+      ? undefined
+      : toWhole(maxTokensPerImage, "request.maxTokensPerImage", 0),
     maxLayers: toWhole(maxLayers ?? 0, "request.maxLayers", 0),
     referenceImages: toWhole(referenceImages ?? 0, "request.referenceImages", 0),
     upstreamCalls: toWhole(upstreamCalls ?? 1, "request.upstreamCalls", 1),

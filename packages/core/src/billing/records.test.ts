@@ -315,6 +315,19 @@ describe("the usage of a record", () => {
     },
   );
 
+  it("is bounded by the tokens that the family names for an image", () => {
+    const usage = { output_tokens: 400, input_text_tokens: 50, cached_input_tokens: 90 };
+    const settle = (maxTokensPerImage: number) => {
+      const bounds = { maxImages: 1, maxPixels: 256, maxTokensPerImage };
+      return toSettledRecord({ ...order("byToken"), bounds }, sentTo, outcome({ usage }));
+    };
+    expect(settle(540).usage).toEqual(usage);
+    expect(settle(500)).toMatchObject({
+      usage: { output_tokens: 400, input_text_tokens: 50, cached_input_tokens: 50 },
+      reportedUsage: usage,
+    });
+  });
+
   it("has kinds of tokens that are together no more than the request could use", () => {
     const usage = {
       output_tokens: 5,

@@ -70,7 +70,7 @@ const INPUT_KINDS = ["input_text_tokens", "input_image_tokens", "cached_input_to
  */
 export function cutUsage(reported: Usage, bounds: RequestBounds, images: number): Usage {
   const maxImages = Math.max(bounds.maxImages, images);
-  const maxTokens = countMaxTokens({ maxImages, maxPixels: bounds.maxPixels });
+  const maxTokens = countMaxTokens({ ...bounds, maxImages });
   let cut: Writable<Usage> | undefined;
   const bound = (name: (typeof CHARGED_COUNTS)[number], most: number): number => {
     const count = reported[name] ?? 0;
