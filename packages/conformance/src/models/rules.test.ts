@@ -1,7 +1,7 @@
 import { createGateway } from "@calotype/core";
 import { createEmulator } from "@calotype/emulator";
 import { beforeAll, describe, expect, it } from "vitest";
-import { drawPng, toDataUrl } from "./clients/support/images.js";
+import { drawPng, toDataUrl } from "../clients/support/images.js";
 
 /*
  * The rows of the models and the emulator are written separately from the providers' documents. What one of them
