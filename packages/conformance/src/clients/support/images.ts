@@ -17,6 +17,12 @@ export function toDataUrl(png: Uint8Array): string {
 export async function decode(image: Uint8Array) {
   const { data, info } = await sharp(image).raw().toBuffer({ resolveWithObject: true });
   if (data.length === 0) throw new Error("The image is empty.");
-  const { format, hasAlpha } = await sharp(image).metadata();
-  return { width: info.width, height: info.height, format, hasAlpha };
+  const { format } = await sharp(image).metadata();
+  return { width: info.width, height: info.height, format };
+}
+
+/** Whether some of an image's pixels are transparent. */
+export async function hasTransparentPixels(image: Uint8Array): Promise<boolean> {
+  const { isOpaque } = await sharp(image).stats();
+  return !isOpaque;
 }
