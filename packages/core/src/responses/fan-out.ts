@@ -145,8 +145,13 @@ function toRequestOf({ request, model }: Call, index: number): ImageRequest {
 
 /** What one call can make. */
 function toShare(request: ImageRequest): RequestBounds {
-  const { maxImages, maxLayers = 0, maxPixels, upstreamCalls = 1 } = request;
-  return { maxImages: maxImages / upstreamCalls, maxLayers: maxLayers / upstreamCalls, maxPixels };
+  const { maxImages, maxLayers = 0, maxPixels, maxTokensPerImage, upstreamCalls = 1 } = request;
+  return {
+    maxImages: maxImages / upstreamCalls,
+    maxLayers: maxLayers / upstreamCalls,
+    maxPixels,
+    maxTokensPerImage,
+  };
 }
 
 async function runCall(parts: CallParts, call: Call, client: Client): Promise<CallEnd> {
