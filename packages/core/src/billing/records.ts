@@ -38,9 +38,9 @@ export type LostPolicy = "release" | "charge";
 
 /** The fields of every record. */
 interface RequestFacts {
-  /** The request's id, as the client saw it in `x-request-id`. Stable: a record that is delivered twice has it twice. */
+  /** The request's id, which the client got in `x-request-id`. A record that is delivered twice has the same id. */
   readonly id: string;
-  /** When the request came in, ISO 8601 in UTC. */
+  /** When the request arrived, ISO 8601 in UTC. */
   readonly time: string;
   /** The caller's id and price group. */
   readonly caller: string;
@@ -48,13 +48,13 @@ interface RequestFacts {
   /** The service model. */
   readonly model: string;
   readonly operation: Operation;
-  /** Images that the answer holds. */
+  /** The number of images in the response to the client. */
   readonly images: number;
-  /** A decimal string; `null` when the gateway has no `billing`. */
+  /** A decimal string; `null` if the gateway has no `billing`. */
   readonly charge: string | null;
 }
 
-/** What one request that reached a provider did and cost. */
+/** A request that reached a provider, and what it cost. */
 export interface SettledRecord extends RequestFacts {
   readonly state: "settled";
   /** The channel whose response or failure the client got, with the channel's name of the model. */
@@ -65,12 +65,12 @@ export interface SettledRecord extends RequestFacts {
    * head, the last attempt has the failure as its `code`.
    */
   readonly attempts?: readonly AttemptRecord[];
-  /** The HTTP status that the client was answered with. */
+  /** The HTTP status of the response to the client. */
   readonly status: number;
-  /** The `error.code` that the client saw, when the request failed. */
+  /** The `error.code` that the client got, if the request failed. */
   readonly errorCode?: string;
   /**
-   * What the provider reported; absent when it reported nothing. Charges and totals are computed from it. If the request
+   * What the provider reported; absent if it reported nothing. Charges and totals are computed from it. If the request
    * took several upstream calls, the sum of their reports; a call that reported no number of images counts one if an
    * image came.
    */
@@ -86,7 +86,7 @@ export interface SettledRecord extends RequestFacts {
    * could make: the pixels of its largest image. The charge is for the most pixels that the request could make.
    */
   readonly reportedPixels?: number;
-  /** How the charge came about. Absent when nothing was made and nothing reported, or without `billing`. */
+  /** How the charge was computed. Absent if nothing was made and nothing reported, or without `billing`. */
   readonly derivation?: ChargeDerivation;
   /**
    * True if tokens have a price and some tokens are unknown: the provider reported none, or a stream broke off and
@@ -94,9 +94,9 @@ export interface SettledRecord extends RequestFacts {
    * be checked.
    */
   readonly unpriced?: boolean;
-  /** From the request's arrival to the end of the provider's answer. */
+  /** From the request's arrival to the end of the upstream response. */
   readonly durationMs: number;
-  /** The provider's id of the request, when it gave one. */
+  /** The provider's id of the request, if it gave one. */
   readonly upstreamRequestId?: string;
   /**
    * The provider's ids of all upstream calls, in the order of the calls. Only if the request took several calls. A call
@@ -106,12 +106,12 @@ export interface SettledRecord extends RequestFacts {
 }
 
 /**
- * A request whose end is not known: its process died, or was closed, before the provider's answer
- * ended. It may have been sent, and an image may have been made.
+ * A request whose outcome is not known: its process died, or was closed, before the upstream response ended. It may have
+ * been sent, and an image may have been made.
  */
 export interface UnresolvedRecord extends RequestFacts {
   readonly state: "unresolved";
-  /** What was set aside for it; charged where `billing.onLost` is `"charge"`. */
+  /** The amount that was held for the request. It is charged if `billing.onLost` is `"charge"`. */
   readonly held: string | null;
   readonly images: 0;
 }
@@ -128,7 +128,7 @@ export interface ReleasedRecord extends RequestFacts {
   readonly images: 0;
 }
 
-/** One request in the books. Plain data, ready for `JSON.stringify`. */
+/** The usage record of one request. Plain data, ready for `JSON.stringify`. */
 export type UsageRecord = SettledRecord | UnresolvedRecord | ReleasedRecord;
 
 /** Limits the size of a record, even if a model has very many channels and keys. */
