@@ -167,14 +167,6 @@ describe("several outcomes", () => {
     });
   });
 
-  it.each([null, "x", [null], [{ size: 5 }], {}])(
-    "count the images if a family tells %j about them",
-    (made) => {
-      const calls = [call(1, { generated_images: 1 }, { made: made as never }), call(1)];
-      expect(mergeOutcomes(calls, BOUNDS)).toMatchObject({ images: 2, callsWithImages: 2 });
-    },
-  );
-
   it("add up what the provider reported besides", () => {
     const usage = { generated_images: 1, output_image_tokens: 2, input_images: 3, tool_usage: { search: 1 } };
     const other = { generated_images: 1, input_text_tokens: 4, tool_usage: { search: 2, math: 1 } };

@@ -1,7 +1,7 @@
 import type { MadeImage, Usage } from "../types.js";
 import type { RequestBounds } from "./charge.js";
 import type { Outcome } from "./records.js";
-import { cutUsage, keepCounts, keepMade } from "./usage.js";
+import { cutUsage, keepCounts } from "./usage.js";
 
 /** An outcome without the parts that describe the response of one call. */
 type MergedOutcome = Omit<Outcome, "status" | "errorCode" | "upstreamRequestId">;
@@ -16,7 +16,7 @@ type MergedOutcome = Omit<Outcome, "status" | "errorCode" | "upstreamRequestId">
  */
 export function mergeOutcomes(outcomes: readonly Outcome[], bounds: RequestBounds): MergedOutcome {
   const reported = outcomes.map(
-    ({ images, made, usage }): CallReport => ({ images, made: keepMade(made), usage: keepCounts(usage) }),
+    ({ images, made = [], usage }): CallReport => ({ images, made, usage: keepCounts(usage) }),
   );
   const cut = reported.map(
     (call): CallReport => ({ ...call, usage: call.usage && cutUsage(call.usage, bounds, call.images) }),

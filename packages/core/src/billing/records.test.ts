@@ -295,16 +295,6 @@ describe("a charge by image size", () => {
       expect(record.charge).toBe("2");
     },
   );
-
-  it("is not above the hold if the response calls an image a layer, and no layers were requested", () => {
-    const price = createPriceList({
-      model_details: { m: { pricing_mode: "per-request", image_prices: [{ price: "2" }], layer_price: "3" } },
-    }).find("m", "default");
-    const request = { ...order("byImage"), bounds: { maxImages: 1 }, price };
-    const record = toSettledRecord(request, sentTo, outcome({ made: [{ isLayer: true }] }));
-    expect(record.charge).toBe("2");
-    expect(price.estimate(request.bounds).amount).toBe("2");
-  });
 });
 
 describe("the usage of a record", () => {

@@ -282,8 +282,7 @@ function findCharge(
   const { images, made, callsWithImages, chargesHold = false } = outcome;
   if (chargesHold) return price?.estimate(bounds);
   if (images === 0 && usage === undefined) return undefined;
-  const asked = { ...bounds, maxLayers: bounds.maxLayers ?? 0 };
-  const charge = price?.charge({ usage, images: made, request: asked, callsWithImages });
+  const charge = price?.charge({ usage, images: made, request: bounds, callsWithImages });
   if (images > 0 || charge === undefined || usage?.generated_images) return charge;
   const { derivation } = charge;
   const isReported =

@@ -30,11 +30,8 @@ const COLUMNS: readonly Column[] = [
 ];
 
 const SEEDREAM_COLUMNS: readonly Column[] = [
-  ["`stream`", ({ streaming }) => (streaming === false ? "refused" : "yes")],
-  [
-    "`sequential_image_generation`",
-    ({ sequentialImages }) => (sequentialImages === false ? "refused" : "yes"),
-  ],
+  ["`stream`", ({ streaming }) => renderSupport(streaming)],
+  ["`sequential_image_generation`", ({ sequentialImages }) => renderSupport(sequentialImages)],
   ["`background`", renderBackground],
   ["Layers", renderLayers],
   ["`output_format`", ({ outputFormats }) => (outputFormats ? listCode(outputFormats) : "not checked")],
@@ -43,7 +40,7 @@ const SEEDREAM_COLUMNS: readonly Column[] = [
 const NOTE_COLUMNS: readonly Column[] = [
   ["Model", ({ names }) => listCode(names)],
   ["Names at the provider", ({ upstreamNames = [] }) => listCode(upstreamNames)],
-  ["Not checked by the gateway", ({ note = "" }) => note],
+  ["Also good to know", ({ note = "" }) => note],
   ["As of", ({ checked }) => checked],
 ];
 
@@ -81,7 +78,12 @@ function renderReferences({ references, maxReferencesAndImages, imagesPerCall }:
   if (references === undefined) return "not checked";
   const { min = 0, max } = references;
   const isTotalUseful = maxReferencesAndImages !== undefined && imagesPerCall !== 1;
-  return `${min} to ${max}${isTotalUseful ? `, with the images made at most ${maxReferencesAndImages}` : ""}`;
+  return `${min} to ${max}${isTotalUseful ? `; references and images together at most ${maxReferencesAndImages}` : ""}`;
+}
+
+function renderSupport(isSupported: boolean | undefined): string {
+  if (isSupported === undefined) return "not checked";
+  return isSupported ? "yes" : "refused";
 }
 
 function renderBackground({ background }: ModelRow): string {

@@ -1,7 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
 import { createMemoryLedger } from "../billing/memory-ledger.js";
-import type { Family } from "../families/family.js";
-import { seedream } from "../families/seedream/seedream.js";
 import type { ModelOptions } from "../models/resolve-model.js";
 import type { GatewayOptions } from "../options/options.js";
 import {
@@ -641,30 +639,4 @@ it("sequential_image_generation: disabled beside n means one image, as for all S
   expect(status).toBe(200);
   expect(body["data"]).toHaveLength(1);
   expect(calls).toHaveLength(1);
-});
-
-it("the report of each call is cut to the tokens that the family names for an image", async () => {
-  const family: Family = {
-    ...seedream,
-    name: "painter",
-    normalize: (fields, context) => ({
-      ...seedream.normalize(fields, context),
-      maxImages: 2,
-      upstreamCalls: 2,
-      maxTokensPerImage: 20_000,
-    }),
-  };
-  const reports = [{ output_tokens: 19_000 }, { output_tokens: 30_000 }];
-  const { post, records } = open(
-    scripted((number) => Response.json({ ...ARK_RESPONSE, usage: reports[number] })),
-    {
-      families: [family],
-      models: { doodle: { family: "painter" } },
-      channels: [{ id: "own", family: "painter", apiKey: "sk-first-key-000000" }],
-    },
-  );
-  expect((await post({ model: "doodle", prompt: "a fox" })).status).toBe(200);
-  expect(records).toMatchObject([
-    { usage: { output_tokens: 39_000 }, reportedUsage: { output_tokens: 49_000 } },
-  ]);
 });

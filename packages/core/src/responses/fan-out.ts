@@ -145,13 +145,8 @@ function toRequestOf({ request, model }: Call, index: number): ImageRequest {
 
 /** What one call can make. */
 function toShare(request: ImageRequest): RequestBounds {
-  const { maxImages, maxLayers = 0, maxPixels, maxTokensPerImage, upstreamCalls = 1 } = request;
-  return {
-    maxImages: maxImages / upstreamCalls,
-    maxLayers: maxLayers / upstreamCalls,
-    maxPixels,
-    maxTokensPerImage,
-  };
+  const { maxImages, maxLayers = 0, maxPixels, upstreamCalls = 1 } = request;
+  return { maxImages: maxImages / upstreamCalls, maxLayers: maxLayers / upstreamCalls, maxPixels };
 }
 
 async function runCall(parts: CallParts, call: Call, client: Client): Promise<CallEnd> {

@@ -3,7 +3,7 @@ import { type ReferenceImage, readMediaType } from "../../images/reference-image
 import { checkSize, type SizeStyle } from "../../images/size.js";
 import type { BackgroundRules, Capabilities, LayerRules, NormalizeContext } from "../family.js";
 import { MAX_IMAGES, MAX_REFERENCES } from "./capabilities.js";
-import { applyImageCount, countMaxImages, type SequentialFields } from "./sequential-images.js";
+import { applyImageCount, type CallLimits, countMaxImages, type SequentialFields } from "./sequential-images.js";
 
 /** The fields that are checked against the row of a model. */
 interface CheckedFields extends SequentialFields {
@@ -167,7 +167,7 @@ export function countBatch(
   capabilities: Capabilities | undefined,
 ): number {
   if (capabilities?.sequentialImages !== false) {
-    return countMaxImages(sequential, references, readMaxTotal(capabilities));
+    return countMaxImages(sequential, references, readCallLimits(capabilities));
   }
   return fields.sequential_image_generation === "disabled" ? 1 : Math.max(1, fields.n ?? 1);
 }
@@ -197,24 +197,35 @@ export function checkCounts(
   fields: CheckedFields,
   capabilities: Capabilities | undefined,
 ): void {
-  const explicit = fields.sequential_image_generation_options?.max_images !== undefined;
-  const param = explicit ? "sequential_image_generation_options.max_images" : "n";
-  const most = capabilities?.sequentialImages === false ? 1 : (capabilities?.imagesPerCall ?? MAX_IMAGES);
-  if (maxImages > most) {
-    throw invalidRequest(`${param} asks for ${maxImages} images; at most ${most} are allowed.`, param);
+  const param = findCountParam(fields);
+  const most = readCallLimits(capabilities);
+  if (maxImages > most.images) {
+    throw invalidRequest(`${param} asks for ${maxImages} images; at most ${most.images} are allowed.`, param);
   }
-  const total = readMaxTotal(capabilities);
-  if (references + maxImages > total) {
+  if (references + maxImages > most.imagesAndReferences) {
     throw invalidRequest(
-      `${references} reference images and ${maxImages} images to make are more than the ${total} allowed together.`,
+      `${references} reference images and ${maxImages} images to make are more than the ${most.imagesAndReferences} allowed together.`,
       param,
     );
   }
 }
 
-/** The largest number of reference images and images together. */
-export function readMaxTotal(capabilities: Capabilities | undefined): number {
-  return capabilities?.maxReferencesAndImages ?? MAX_IMAGES;
+/** The field that decides how many images there are: `image` if the client asks for no number of images to make. */
+function findCountParam({ n = 1, sequential_image_generation_options: options }: CheckedFields): string {
+  if (options?.max_images !== undefined) return "sequential_image_generation_options.max_images";
+  return n > 1 ? "n" : "image";
+}
+
+/** The most images of one call. A model that refuses the fields for several images makes one. */
+export function readCallLimits({
+  sequentialImages,
+  imagesPerCall = MAX_IMAGES,
+  maxReferencesAndImages = MAX_IMAGES,
+}: Capabilities = {}): CallLimits {
+  return {
+    images: sequentialImages === false ? 1 : imagesPerCall,
+    imagesAndReferences: maxReferencesAndImages,
+  };
 }
 
 function includesIgnoringCase(values: readonly string[], value: string): boolean {

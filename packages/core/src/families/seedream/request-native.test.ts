@@ -81,6 +81,8 @@ describe("a native body", () => {
         .maxImages,
     ).toBe(4);
     expect(normalize({ ...auto, image: ["a", "b"] }, { capabilities }).maxImages).toBe(4);
+    expect(normalize({ ...auto, image: ["a", "b", "c"] }, { capabilities }).maxImages).toBe(3);
+    expect(normalize(auto, { capabilities }).maxImages).toBe(4);
     expect(() =>
       normalize({ ...auto, sequential_image_generation_options: { max_images: 5 } }, { capabilities }),
     ).toThrow("asks for 5 images; at most 4 are allowed.");

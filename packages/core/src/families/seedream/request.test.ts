@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createTestGateway, refusal } from "../../testing/test-gateway.js";
 import type { ResponseFormat } from "../../types.js";
+import type { Capabilities } from "../family.js";
 import { applyImageCount, countMaxImages, type SequentialFields } from "./sequential-images.js";
 
 const MODEL = "seedream-4-0-250828";
@@ -110,7 +111,13 @@ describe("the rule for n", () => {
     [{ sequential_image_generation: "auto" }, 20, 1],
     [{ sequential_image_generation: "auto", sequential_image_generation_options: { max_images: 6 } }, 4, 6],
   ])("%j with %i references makes at most %i images", (fields, references, expected) => {
-    expect(countMaxImages(fields, references, 15)).toBe(expected);
+    expect(countMaxImages(fields, references, { images: 15, imagesAndReferences: 15 })).toBe(expected);
+  });
+
+  it("auto alone makes at most what one call can make", () => {
+    const fields = { sequential_image_generation: "auto" } as const;
+    expect(countMaxImages(fields, 4, { images: 6, imagesAndReferences: 15 })).toBe(6);
+    expect(countMaxImages(fields, 10, { images: 6, imagesAndReferences: 15 })).toBe(5);
   });
 
   it("leaves the client's fields as they are", () => {
@@ -161,6 +168,49 @@ describe("counts", () => {
       status: 400,
       body: { error: { param, message: expect.stringMatching(message) } },
       sent: undefined,
+    });
+  });
+});
+
+describe("the counts of the operator's own row", () => {
+  const AUTO = { sequential_image_generation: "auto" };
+
+  async function sendWith(capabilities: Capabilities, fields: object) {
+    const seen: number[] = [];
+    const { post } = createTestGateway(undefined, {
+      models: { own: { family: "seedream", capabilities } },
+      beforeSend: ({ maxImages }) => void seen.push(maxImages),
+    });
+    const { status, body } = await post({ model: "own", prompt: "a fox", ...fields });
+    return { status, body, maxImages: seen[0] };
+  }
+
+  it.each<[Capabilities, number]>([
+    [{ imagesPerCall: 1 }, 1],
+    [{ imagesPerCall: 6 }, 6],
+    [{ imagesPerCall: 6, maxReferencesAndImages: 4 }, 4],
+  ])("%j: auto without a number makes at most %i images", async (capabilities, maxImages) => {
+    expect(await sendWith(capabilities, AUTO)).toMatchObject({ status: 200, maxImages });
+  });
+
+  it.each<[Capabilities, object, string, RegExp]>([
+    [{ imagesPerCall: 1 }, { ...AUTO, n: 2 }, "n", /^n asks for 2 images; at most 1 are allowed/],
+    [
+      { imagesPerCall: 1 },
+      auto(2),
+      "sequential_image_generation_options.max_images",
+      /max_images asks for 2 images; at most 1 are allowed/,
+    ],
+    [
+      { references: { max: 3 }, maxReferencesAndImages: 3 },
+      { image: references(3) },
+      "image",
+      /3 reference images and 1 images to make are more than the 3 allowed/,
+    ],
+  ])("%j refuse %j with the param %s", async (capabilities, fields, param, message) => {
+    expect(await sendWith(capabilities, fields)).toMatchObject({
+      status: 400,
+      body: { error: { param, message: expect.stringMatching(message) } },
     });
   });
 });

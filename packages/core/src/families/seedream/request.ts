@@ -7,13 +7,13 @@ import { parseFields } from "../../util/parse-fields.js";
 import type { Capabilities, NormalizeContext } from "../family.js";
 import { countUpstreamCalls } from "../fan-out.js";
 import { imageList, isReferenceImage, splitOpenAiOnly } from "../shared.js";
-import { countMaxPixels, MAX_IMAGES, REFERENCE_MEDIA_TYPES } from "./capabilities.js";
+import { countMaxPixels, REFERENCE_MEDIA_TYPES } from "./capabilities.js";
 import {
   checkCounts,
   checkModelFields,
   checkReferences,
   countBatch,
-  readMaxTotal,
+  readCallLimits,
   readSequential,
   readSize,
 } from "./model-checks.js";
@@ -91,7 +91,7 @@ export function normalizeNative(fields: JsonObject, context: NormalizeContext): 
   const images = [parsed.image].flat().filter(isReferenceImage);
   // A model without this field refuses it, and the client gets the provider's message.
   const isRefused = context.capabilities?.sequentialImages === false;
-  const most = (isRefused ? undefined : context.capabilities?.imagesPerCall) ?? MAX_IMAGES;
+  const most = readCallLimits(isRefused ? undefined : context.capabilities);
   const batch = countMaxImages(
     {
       sequential_image_generation: parsed.sequential_image_generation ?? undefined,
@@ -100,11 +100,11 @@ export function normalizeNative(fields: JsonObject, context: NormalizeContext): 
       },
     },
     images.length,
-    readMaxTotal(context.capabilities),
+    most,
   );
-  if (batch > most) {
+  if (batch > most.images) {
     const param = "sequential_image_generation_options.max_images";
-    throw invalidRequest(`${param} asks for ${batch} images; at most ${most} are allowed.`, param);
+    throw invalidRequest(`${param} asks for ${batch} images; at most ${most.images} are allowed.`, param);
   }
   const layers = countLayersOfEach(isDecomposed, context);
   const { n, ...upstreamFields } = fields;

@@ -24,19 +24,21 @@ export function applyImageCount(n: number | undefined, explicit: SequentialField
   };
 }
 
+/** The most images of one call. */
+export interface CallLimits {
+  readonly images: number;
+  /** Together with the reference images. */
+  readonly imagesAndReferences: number;
+}
+
 /**
- * The largest number of images that a request can make. Without `auto` this is one. With `auto` it is `max_images`, or
- * without that `maxReferencesAndImages` minus the references.
+ * The largest number of images that a call can make. Without `auto` this is one. With `auto` it is `max_images`, or
+ * without that what the limits leave beside the references.
  */
-export function countMaxImages(
-  fields: SequentialFields,
-  references: number,
-  maxReferencesAndImages: number,
-): number {
+export function countMaxImages(fields: SequentialFields, references: number, most: CallLimits): number {
   if (fields.sequential_image_generation !== "auto") return 1;
-  return (
-    fields.sequential_image_generation_options?.max_images ?? Math.max(1, maxReferencesAndImages - references)
-  );
+  const explicit = fields.sequential_image_generation_options?.max_images;
+  return explicit ?? Math.min(most.images, Math.max(1, most.imagesAndReferences - references));
 }
 
 /** The most layers that any model makes. */
