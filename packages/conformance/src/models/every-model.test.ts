@@ -1,6 +1,14 @@
 import { createGateway } from "@calotype/core";
 import { createEmulator } from "@calotype/emulator";
 import { afterAll, describe, expect, it } from "vitest";
+import {
+  type DocumentedModel,
+  listImageCounts,
+  listSizes,
+  QWEN_IMAGE_MODELS,
+  SEEDREAM_MODELS,
+  selectOneOfEachRow,
+} from "./documented-models.js";
 
 /*
  * Each model with each size, number of images, stream and background. The emulator is a second opinion: it has its own
@@ -11,35 +19,11 @@ import { afterAll, describe, expect, it } from "vitest";
 const emulator = createEmulator({ images: "tiny" });
 const ORIGIN = "https://provider.example.com";
 
-const SEEDREAM_MODELS = [
-  "doubao-seedream-5-5-261028",
-  "dola-seedream-5-5-261028",
-  "doubao-seedream-5-0-pro-260628",
-  "dola-seedream-5-0-pro-260628",
-  "doubao-seedream-5-0-flash-260915",
-  "doubao-seedream-5-0-lite-260128",
-  "doubao-seedream-5-0-260128",
-  "seedream-5-0-260128",
-  "doubao-seedream-4-5-251128",
-  "seedream-4-5-251128",
-  "doubao-seedream-4-0-250828",
+const COUNTS = [
+  ...new Set([1, 2, 4, 10, 11, ...listImageCounts([...SEEDREAM_MODELS, ...QWEN_IMAGE_MODELS])]),
 ];
-const QWEN_IMAGE_MODELS = [
-  "qwen-image-3.0-pro",
-  "qwen-image-3.0",
-  "qwen-image-2.0-pro",
-  "qwen-image-2.0",
-  "qwen-image-max",
-  "qwen-image-plus",
-  "qwen-image-edit-max",
-  "qwen-image-edit-plus",
-  "qwen-image-edit",
-];
-
-const COUNTS = [1, 2, 4, 6, 7, 10, 11, 15, 16];
-/** Models that make one image in a call, and are called several times. */
+/** The most calls for one request to a model that makes one image per call. */
 const MAX_CALLS = 10;
-const SINGLE_IMAGE = /seedream-5-5|seedream-5-0-(?:pro|flash)|qwen-image-(?:max|plus|edit)$/;
 
 const KEY = "caller-key-of-the-table";
 const gateway = createGateway({
@@ -98,30 +82,16 @@ async function findProblem(body: Body, count: number, isAccepted: boolean): Prom
   return `${described}: the provider makes it, the gateway responded ${reply.status} with ${images} images: ${reply.text.slice(0, 200)}`;
 }
 
-const SEEDREAM_SIZES = [
-  undefined,
-  "auto",
-  "1K",
-  "1.5k",
-  "2K",
-  "3K",
-  "4K",
-  "512x512",
-  "960x960",
-  "1024x1024",
-  "1500x1500",
-  "3750x1250",
-  "2048x2048",
-  "2150x2150",
-  "2151x2151",
-  "4096x4096",
-  "4097x4096",
-  "8000x470",
-];
+/** Beside the sizes at the limits of the model. */
+const SEEDREAM_SIZES = [undefined, "auto", "1.5k", "3K", "512x512"];
 
 /** What the provider itself says to the request: one call with a batch, or one of several calls with one image each. */
-async function isAcceptedBySeedream({ n: _n, size, ...body }: Body, count: number): Promise<boolean> {
-  const isSingle = SINGLE_IMAGE.test(String(body["model"]));
+async function isAcceptedBySeedream(
+  { row }: DocumentedModel,
+  { n: _n, size, ...body }: Body,
+  count: number,
+): Promise<boolean> {
+  const isSingle = row.imagesPerCall === 1;
   if (isSingle && count > MAX_CALLS) return false;
   const { stream, ...rest } = body;
   const batch =
@@ -137,15 +107,22 @@ async function isAcceptedBySeedream({ n: _n, size, ...body }: Body, count: numbe
   return status === 200;
 }
 
-describe.each(SEEDREAM_MODELS)("%s", (model) => {
+describe.each(selectOneOfEachRow(SEEDREAM_MODELS))("$name", (model) => {
   it("gets what the provider accepts, of every size, count, stream and background", async () => {
     const problems: string[] = [];
-    for (const size of SEEDREAM_SIZES) {
+    for (const size of [...SEEDREAM_SIZES, ...listSizes([model], "x")]) {
       for (const count of COUNTS) {
         for (const stream of [undefined, false, true]) {
           for (const background of [undefined, "auto", "opaque", "transparent"]) {
-            const body = { model, prompt: `${count} images of a fox`, n: count, size, stream, background };
-            const isAccepted = await isAcceptedBySeedream(body, count);
+            const body = {
+              model: model.name,
+              prompt: `${count} images of a fox`,
+              n: count,
+              size,
+              stream,
+              background,
+            };
+            const isAccepted = await isAcceptedBySeedream(model, body, count);
             const problem = await findProblem(body, count, isAccepted);
             if (problem !== undefined) problems.push(problem);
           }
@@ -156,34 +133,23 @@ describe.each(SEEDREAM_MODELS)("%s", (model) => {
   });
 });
 
-const QWEN_IMAGE_SIZES = [
-  undefined,
-  "auto",
-  "511x513",
-  "512x512",
-  "1024x1024",
-  "1328x1328",
-  "1664x928",
-  "928x1664",
-  "2048x2048",
-  "2049x2048",
-  "2560x2560",
-  "2561x2560",
-  "2048x256",
-  "4096x512",
-  "4104x512",
-];
+/** Beside the sizes at the limits of the model. */
+const QWEN_IMAGE_SIZES = [undefined, "auto", "512x512", "1664x928", "2560x2560"];
 
 const REFERENCE =
   "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 /** As {@link isAcceptedBySeedream}. DashScope has no streams and no background. */
-async function isAcceptedByQwenImage({ model, prompt, image, size, stream }: Body, count: number) {
+async function isAcceptedByQwenImage(
+  { row }: DocumentedModel,
+  { model, prompt, image, size, stream }: Body,
+  count: number,
+): Promise<boolean> {
   if (stream === true) return false;
-  const isSingle = SINGLE_IMAGE.test(String(model));
+  const isSingle = row.imagesPerCall === 1;
   if (isSingle && count > MAX_CALLS) return false;
   // The provider ignores a size of this model, so the gateway refuses it.
-  if (model === "qwen-image-edit" && size !== undefined && size !== "auto") return false;
+  if (row.size === "none" && size !== undefined && size !== "auto") return false;
   const content = [...(image === undefined ? [] : [{ image }]), { text: prompt }];
   const parameters = {
     n: isSingle ? 1 : count,
@@ -198,15 +164,15 @@ async function isAcceptedByQwenImage({ model, prompt, image, size, stream }: Bod
   return status === 200;
 }
 
-describe.each(QWEN_IMAGE_MODELS)("%s", (model) => {
+describe.each(selectOneOfEachRow(QWEN_IMAGE_MODELS))("$name", (model) => {
   it("gets what the provider accepts, of every size, count and stream, with and without a reference", async () => {
     const problems: string[] = [];
-    for (const size of QWEN_IMAGE_SIZES) {
+    for (const size of [...QWEN_IMAGE_SIZES, ...listSizes([model], "x")]) {
       for (const count of COUNTS) {
         for (const stream of [undefined, false, true]) {
           for (const image of [undefined, REFERENCE]) {
-            const body = { model, prompt: "a fox", n: count, size, stream, image };
-            const isAccepted = await isAcceptedByQwenImage(body, count);
+            const body = { model: model.name, prompt: "a fox", n: count, size, stream, image };
+            const isAccepted = await isAcceptedByQwenImage(model, body, count);
             const problem = await findProblem(body, count, isAccepted);
             if (problem !== undefined) problems.push(problem);
           }

@@ -2,6 +2,13 @@ import { createGateway } from "@calotype/core";
 import { createEmulator } from "@calotype/emulator";
 import { beforeAll, describe, expect, it } from "vitest";
 import { drawPng, toDataUrl } from "../clients/support/images.js";
+import {
+  listImageCounts,
+  listReferenceCounts,
+  listSizes,
+  QWEN_IMAGE_MODELS,
+  SEEDREAM_MODELS,
+} from "./documented-models.js";
 
 /*
  * The rows of the models and the emulator are written separately from the providers' documents. What one of them
@@ -13,6 +20,7 @@ const gateway = createGateway({
   models: {
     "doubao-*": { family: "seedream" },
     "dola-*": { family: "seedream" },
+    "seedream-*": { family: "seedream" },
     "qwen-*": { family: "qwen-image" },
   },
   channels: [
@@ -44,54 +52,27 @@ async function readStatus(response: Response): Promise<number> {
 
 const pngs = (count: number): readonly string[] => Array.from({ length: count }, () => png);
 
-const SEEDREAM_MODELS = [
-  "doubao-seedream-5-5-261028",
-  "dola-seedream-5-0-pro-260628",
-  "doubao-seedream-5-0-flash-260915",
-  "doubao-seedream-5-0-lite-260128",
-  "doubao-seedream-5-0-260128",
-  "doubao-seedream-4-5-251128",
-  "doubao-seedream-4-0-250828",
-];
+/** Beside the sizes at the limits of the rows. */
+const OTHER_SIZES = ["1.5k", "5K", "512x512", "1024x1024"];
 
-const SEEDREAM_SIZES = [
-  "1K",
-  "1.5K",
-  "1.5k",
-  "2K",
-  "3K",
-  "4K",
-  "5K",
-  "512x512",
-  "1024x1024",
-  "960x960",
-  "959x960",
-  "3840x240",
-  "3856x240",
-  "1920x1920",
-  "1919x1920",
-  "2150x2150",
-  "2151x2151",
-  "7680x480",
-  "7696x480",
-  "4096x4096",
-  "4097x4096",
-];
+const createBatch = (max_images: number) => ({
+  sequential_image_generation: "auto",
+  sequential_image_generation_options: { max_images },
+});
 
 const SEEDREAM_FIELDS: readonly (readonly [string, () => object])[] = [
-  ...SEEDREAM_SIZES.map((size) => [`size ${size}`, () => ({ size })] as const),
-  ...[10, 11, 14, 15].map((count) => [`${count} references`, () => ({ image: pngs(count) })] as const),
+  ...[...listSizes(SEEDREAM_MODELS, "x"), ...OTHER_SIZES].map(
+    (size) => [`size ${size}`, () => ({ size })] as const,
+  ),
+  ...listReferenceCounts(SEEDREAM_MODELS)
+    .filter((count) => count > 0)
+    .map((count) => [`${count} references`, () => ({ image: pngs(count) })] as const),
   ["png", () => ({ output_format: "png" })],
   ["webp", () => ({ output_format: "webp" })],
   ["a stream", () => ({ stream: true })],
-  [
-    "several images",
-    () => ({ sequential_image_generation: "auto", sequential_image_generation_options: { max_images: 3 } }),
-  ],
-  [
-    "too many images",
-    () => ({ sequential_image_generation: "auto", sequential_image_generation_options: { max_images: 16 } }),
-  ],
+  ...listImageCounts(SEEDREAM_MODELS).map(
+    (count) => [`a batch of ${count}`, () => createBatch(count)] as const,
+  ),
   ["a transparent background", () => ({ background: "transparent", output_format: "png" })],
   ["a transparent JPEG", () => ({ background: "transparent", output_format: "jpeg", image: png })],
   ["an opaque background", () => ({ background: "opaque" })],
@@ -119,62 +100,51 @@ async function sendBoth(body: object): Promise<readonly number[]> {
   );
 }
 
-describe.each(SEEDREAM_MODELS)("%s on /v1 and at the provider", (model) => {
+describe.each(SEEDREAM_MODELS)("$name on /v1 and at the provider", ({ name }) => {
   it.each(SEEDREAM_FIELDS)("agree on %s", async (_what, fields) => {
-    const [own, provider] = await sendBoth({ model, prompt: "a fox", ...fields() });
+    const [own, provider] = await sendBoth({ model: name, prompt: "a fox", ...fields() });
     expect([200, 400]).toContain(provider);
     expect(own).toBe(provider);
   });
 });
 
-describe.each(SEEDREAM_MODELS.slice(0, 3))("%s on /v1 and at the provider", (model) => {
+/** Other models ignore the field at the provider, and the gateway refuses it. */
+const LAYER_MODELS = SEEDREAM_MODELS.flatMap(({ name, row: { layers } }) =>
+  layers === undefined || layers === "none" ? [] : [{ name, most: layers.max }],
+);
+
+describe.each(LAYER_MODELS)("$name on /v1 and at the provider", ({ name, most }) => {
   it.each(LAYER_FIELDS)("agree on layers %s", async (_what, fields) => {
-    const body = { model, prompt: "a fox", layer_decomposition: true, ...fields() };
+    const body = { model: name, prompt: "a fox", layer_decomposition: true, ...fields() };
     const [own, provider] = await sendBoth(body);
     expect([200, 400]).toContain(provider);
     expect(own).toBe(provider);
   });
+
+  it("agree on the number of layers", async () => {
+    // The emulator makes as many layers as the prompt says, up to the limit of the model.
+    const body = { model: name, prompt: "99 layers", layer_decomposition: true, image: png };
+    const response = await gateway.fetch(createPost("http://gateway.test/v1/images/generations", body));
+    expect((await response.text()).match(/"url":/g)).toHaveLength(1 + most);
+  });
 });
 
-const QWEN_IMAGE_MODELS = [
-  "qwen-image-3.0-pro",
-  "qwen-image-3.0",
-  "qwen-image-2.0-pro",
-  "qwen-image-2.0",
-  "qwen-image-max",
-  "qwen-image-plus",
-  "qwen-image-edit-max",
-  "qwen-image-edit-plus",
-  "qwen-image-edit",
-];
-
-const QWEN_IMAGE_SIZES = [
-  "1664*928",
-  "1328*1328",
-  "1024*1024",
-  "512*512",
-  "511*512",
-  "2048*2048",
-  "2048*2049",
-  "2560*2560",
-  "2560*2561",
-  "4096*512",
-  "4104*512",
-  "256*1024",
-  "1024x1024",
-];
+/** Beside the sizes at the limits of the rows. */
+const OTHER_QWEN_IMAGE_SIZES = ["1024*1024", "4096*512", "256*1024", "1024x1024"];
 
 const QWEN_IMAGE_FIELDS: readonly (readonly [string, object, references: number])[] = [
-  ...QWEN_IMAGE_SIZES.map((size) => [`size ${size}`, { size }, 1] as const),
-  ...[1, 6, 7].map((n) => [`n ${n}`, { n }, 1] as const),
-  ...[0, 1, 3, 4].map((references) => [`${references} references`, {}, references] as const),
+  ...[...listSizes(QWEN_IMAGE_MODELS, "*"), ...OTHER_QWEN_IMAGE_SIZES].map(
+    (size) => [`size ${size}`, { size }, 1] as const,
+  ),
+  ...listImageCounts(QWEN_IMAGE_MODELS).map((n) => [`n ${n}`, { n }, 1] as const),
+  ...listReferenceCounts(QWEN_IMAGE_MODELS).map((count) => [`${count} references`, {}, count] as const),
   ["thinking", { enable_thinking: true, prompt_extend_mode: "direct" }, 1],
 ];
 
-describe.each(QWEN_IMAGE_MODELS)("%s on /v1 and at the provider", (model) => {
+describe.each(QWEN_IMAGE_MODELS)("$name on /v1 and at the provider", ({ name, row }) => {
   it.each(QWEN_IMAGE_FIELDS)("agree on %s", async (what, parameters, references) => {
     const content = [...pngs(references).map((image) => ({ image })), { text: "a fox" }];
-    const call = { model, input: { messages: [{ role: "user", content }] }, parameters };
+    const call = { model: name, input: { messages: [{ role: "user", content }] }, parameters };
     const own = await gateway.fetch(
       createPost("http://gateway.test/v1/images/generations", { ...call, prompt: "-" }),
     );
@@ -185,7 +155,7 @@ describe.each(QWEN_IMAGE_MODELS)("%s on /v1 and at the provider", (model) => {
       ),
     );
     // The provider ignores the size of this model. The gateway says that it has no effect.
-    const isIgnored = model === "qwen-image-edit" && what.startsWith("size");
+    const isIgnored = row.size === "none" && what.startsWith("size");
     expect([await readStatus(own), await readStatus(provider)]).toEqual(
       isIgnored ? [400, 200] : [provider.status, provider.status],
     );

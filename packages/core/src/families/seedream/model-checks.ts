@@ -3,7 +3,12 @@ import { type ReferenceImage, readMediaType } from "../../images/reference-image
 import { checkSize, type SizeStyle } from "../../images/size.js";
 import type { BackgroundRules, Capabilities, LayerRules, NormalizeContext } from "../family.js";
 import { MAX_IMAGES, MAX_REFERENCES } from "./capabilities.js";
-import { applyImageCount, type CallLimits, countMaxImages, type SequentialFields } from "./sequential-images.js";
+import {
+  applyImageCount,
+  type CallLimits,
+  countMaxImages,
+  type SequentialFields,
+} from "./sequential-images.js";
 
 /** The fields that are checked against the row of a model. */
 interface CheckedFields extends SequentialFields {

@@ -172,18 +172,18 @@ describe("counts", () => {
   });
 });
 
+async function sendWith(capabilities: Capabilities, fields: object) {
+  const seen: number[] = [];
+  const { post } = createTestGateway(undefined, {
+    models: { own: { family: "seedream", capabilities } },
+    beforeSend: ({ maxImages }) => void seen.push(maxImages),
+  });
+  const { status, body } = await post({ model: "own", prompt: "a fox", ...fields });
+  return { status, body, maxImages: seen[0] };
+}
+
 describe("the counts of the operator's own row", () => {
   const AUTO = { sequential_image_generation: "auto" };
-
-  async function sendWith(capabilities: Capabilities, fields: object) {
-    const seen: number[] = [];
-    const { post } = createTestGateway(undefined, {
-      models: { own: { family: "seedream", capabilities } },
-      beforeSend: ({ maxImages }) => void seen.push(maxImages),
-    });
-    const { status, body } = await post({ model: "own", prompt: "a fox", ...fields });
-    return { status, body, maxImages: seen[0] };
-  }
 
   it.each<[Capabilities, number]>([
     [{ imagesPerCall: 1 }, 1],
