@@ -57,21 +57,25 @@ async function takeTour(stage: Stage): Promise<readonly StepResult[]> {
   const results = await showImages(stage);
 
   console.log(
-    "\n2. Charges: the group of web-shop pays 0.8 of each price, calculated without rounding errors\n",
+    "\n2. Charges: the group of web-shop pays 0.8 of each price, calculated in exact decimals,\n" +
+      "   and rounded only where the price has decimal_places\n",
   );
   showCharges(results);
 
   console.log("\n3. Failover: dashscope responds with 503, so dashscope-intl makes the images\n");
   await showFailover(stage);
 
-  console.log("\n4. Limits: the caller trial has a budget of 0.50 and may send 3 requests per minute\n");
+  console.log(
+    "\n4. Limits: the caller trial has a budget of 0.50 and may send 3 requests per minute.\n" +
+      "   Refused requests count too\n",
+  );
   await showBounds(stage);
 
   console.log("\n5. Idempotency: a request is sent twice with one Idempotency-Key, and charged once\n");
   await showRepeat(stage);
 
   console.log(
-    `\n6. Balances: GET /operator shows the charges of each caller, stored in ${shown}/ledger.db\n`,
+    `\n6. Balances: GET /operator shows the charges of each caller, stored in ${shown}/ledger.db.\n   Only requests that reached a provider count\n`,
   );
   await showBalances(stage);
 

@@ -1,5 +1,5 @@
-// The prices of a shop, with the field names of its administration system. The gateway takes the same
-// object as `billing`, so the tests next to this file check what callers will be charged.
+// Invented prices of a shop; the providers' price lists are in provider-prices.ts. The gateway takes the same object as
+// `billing`, so the tests next to this file check what callers will be charged.
 import type { PriceTables } from "@calotype/core/billing";
 
 export const prices = {

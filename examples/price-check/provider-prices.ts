@@ -1,4 +1,4 @@
-// What the providers charge, as of November 2026. Prices per image; the currency is in the name.
+// What the providers themselves charge, as of November 2026. Prices per image; the currency is in the name.
 import type { ModelDetails, PriceTables } from "@calotype/core/billing";
 
 type Prices = PriceTables["model_details"];

@@ -13,7 +13,9 @@ const PAGE = readText("docs/pricing.md");
 
 it("docs/pricing.md has the price lists that examples/price-check tests", () => {
   const blocks = extractFromMarkdown("docs/pricing.md", PAGE).map(({ code }) => code);
-  expect(blocks).toContain(readText("examples/price-check/provider-prices.ts").trimEnd());
+  const isCopied = blocks.includes(readText("examples/price-check/provider-prices.ts").trimEnd());
+  const remedy = "Copy examples/price-check/provider-prices.ts into its code block of docs/pricing.md.";
+  expect(isCopied ? [] : [remedy]).toEqual([]);
 });
 
 /** 5.0 Pro in `BYTEPLUS_USD`. */
