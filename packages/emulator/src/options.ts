@@ -15,7 +15,7 @@ export interface EmulatorOptions {
   arkApiKeys?: readonly string[];
   /** The accepted DashScope keys. Absent: any non-empty Bearer key. */
   dashscopeApiKeys?: readonly string[];
-  /** Ark endpoint ids (`ep-…`), each with the name of its model. */
+  /** Ark endpoint ids (`ep-…`) or other names that the emulator does not know, each with the name of a model that it knows. */
   arkEndpoints?: Readonly<Record<string, string>>;
   /** The time that an image takes, in milliseconds. Default 0. The real models take 19 to 60 seconds. */
   millisecondsPerImage?: number;
