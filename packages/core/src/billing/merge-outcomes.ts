@@ -95,7 +95,7 @@ function countCharged({ images, usage }: CallReport): number {
 
 /**
  * What is known of the images that a call is charged for. In the sum, an image that is not charged would take the place
- * of an image of another call; so would an image that was reported and did not come, of which nothing is known.
+ * of an image of another call; so would an image that was reported and did not come. Its size is unknown.
  */
 function describeImages(call: CallReport, { maxImages, maxLayers = 0 }: RequestBounds): readonly MadeImage[] {
   const { made } = call;
