@@ -130,11 +130,16 @@ describe("when nothing is known to work", () => {
   });
 
   it("the one closest to recovery is tried", async () => {
+    // Each of the three requests begins with another channel, so that all channels cool.
+    let drawn = 0;
+    const random = (): number => (drawn++ % 3) / 3;
     const simulation = simulateChannels({
       channels: [{}, {}, {}],
       behave: (channel) => ({ retryAfterSeconds: channel === "channel-1" ? 20 : 60 }),
+      random,
     });
     await simulation.sendAll(gaps(3, 0));
+    expect(new Set(simulation.calls.map(({ channel }) => channel)).size).toBe(3);
     const before = simulation.calls.length;
     expect((await simulation.send()).outcome.ok).toBe(false);
     expect(simulation.calls[before]?.channel).toBe("channel-1");
