@@ -4,7 +4,7 @@ import { mergeLimits } from "./admission/rate-limits.js";
 import type { Slot, TakeSlot } from "./admission/slot.js";
 import type { IdempotencyOutcome } from "./admission/store.js";
 import type { Authenticator } from "./auth/authenticate.js";
-import type { RequestBounds } from "./billing/charge.js";
+import { toRequestBounds } from "./billing/charge.js";
 import type { Delivery } from "./billing/delivery.js";
 import type { Hold, HoldEnd } from "./billing/hold.js";
 import { DEFAULT_GROUP } from "./billing/model-details.js";
@@ -24,7 +24,7 @@ import { respondWithFanOut } from "./responses/fan-out.js";
 import { respondWithJson } from "./responses/json.js";
 import type { ReaderLimit } from "./responses/reader-limit.js";
 import { respondWithStream } from "./responses/stream.js";
-import type { Caller, CallerLimits, ImageRequest, Operation, ResponseFormat } from "./types.js";
+import type { Caller, CallerLimits, Operation, ResponseFormat } from "./types.js";
 import { dispatch, type UpstreamRefusal, type UpstreamSuccess } from "./upstream/dispatch.js";
 import { isLabelledAsEvents, readContentCoding } from "./upstream/read.js";
 import { isPromiseLike, type Repeat } from "./util/async.js";
@@ -98,7 +98,7 @@ export async function runPipeline(
       budget: caller.budget,
       group,
       model: model.name,
-      bounds: toBounds(imageRequest),
+      bounds: toRequestBounds(imageRequest),
       price,
     };
     const admission = await admit(parts, {
@@ -140,13 +140,6 @@ export async function runPipeline(
   }
   report.responded(response);
   return parts.readerLimit.watch(response);
-}
-
-/** What the request can make at most. */
-function toBounds(request: ImageRequest): RequestBounds {
-  const { maxImages, maxPixels, maxTokensPerImage, maxLayers, quality, images, upstreamCalls } = request;
-  const referenceImages = images.length;
-  return { maxImages, maxPixels, maxTokensPerImage, maxLayers, quality, referenceImages, upstreamCalls };
 }
 
 /** Keeps the host alive until the work is done. A host that accepts no work any more does not fail the request. */

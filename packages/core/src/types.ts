@@ -107,7 +107,7 @@ export interface Usage {
   readonly tool_usage?: Readonly<Record<string, number>>;
 }
 
-/** What a response tells about one image that was made. Prices by dimension use it. */
+/** What a response says about one image that was made. Prices by dimension use it. */
 export interface MadeImage {
   /** The actual size, `<width>x<height>` or `<width>*<height>`. Absent, or written otherwise: unknown. */
   readonly size?: string | undefined;
@@ -149,7 +149,7 @@ export interface ImageResult {
   readonly usage?: Usage | undefined;
   /**
    * What is known of each of `images`, in the same order. Default: what the fields `size`, `quality` and `z_index` of
-   * the image tell.
+   * the image say.
    */
   readonly made?: readonly MadeImage[] | undefined;
   /** The provider's request id in the body. */

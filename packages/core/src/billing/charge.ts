@@ -1,4 +1,4 @@
-import type { MadeImage, Usage } from "../types.js";
+import type { ImageRequest, MadeImage, Usage } from "../types.js";
 import {
   addDecimals,
   type Decimal,
@@ -25,7 +25,7 @@ export interface ChargeReport {
   readonly usage: Usage | undefined;
   /** The images that the response holds, in order. Default: none is known. */
   readonly images?: readonly MadeImage[] | undefined;
-  /** What was asked for. It has what the response does not tell. */
+  /** What was requested. It is used where the response says nothing. */
   readonly request?: Partial<RequestBounds> | undefined;
   /** How many calls of the provider made an image. Reference images are charged for each. Default 1. */
   readonly callsWithImages?: number | undefined;
@@ -47,6 +47,13 @@ export interface RequestBounds {
   readonly quality?: string | undefined;
   /** The most calls of the provider that the request can need. Reference images count in each. Default 1. */
   readonly upstreamCalls?: number | undefined;
+}
+
+/** Returns what a request can make at most. */
+export function toRequestBounds(request: ImageRequest): RequestBounds {
+  const { maxImages, maxPixels, maxTokensPerImage, maxLayers, quality, images, upstreamCalls } = request;
+  const referenceImages = images.length;
+  return { maxImages, maxPixels, maxTokensPerImage, maxLayers, quality, referenceImages, upstreamCalls };
 }
 
 /** A charge and how it came about. */
@@ -126,7 +133,7 @@ export interface ChargeLine {
   readonly source: "generated_images" | "images" | "request" | "default" | TokenSource;
   /** Of images and layers: the pixels of the largest one. Absent: unknown, and the highest price applies. */
   readonly pixels?: number;
-  /** Where `pixels` came from. `request`: the most that was asked for, because the response does not tell, or has more. */
+  /** Where `pixels` came from. `request`: the most that was asked for, because the response does not say, or has more. */
   readonly pixels_source?: "response" | "request";
   /** The quality, if the price depends on it. */
   readonly quality?: string;

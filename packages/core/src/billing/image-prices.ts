@@ -91,7 +91,7 @@ interface MadeCounts {
  *
  * - Without a count, the images of the response count; without those, one image.
  * - A count above the images of the response: the further images are of unknown size.
- * - A count below: only that many are charged, the dearest ones. But if it is the number of images without their
+ * - A count below: only that many are charged, the most expensive ones. But if it is the number of images without their
  *   layers, it does not count layers, and the layers of the response count too.
  */
 function countImages({ usage, images: made = [], request = {} }: ChargeReport): MadeCounts {
@@ -123,8 +123,8 @@ function countImages({ usage, images: made = [], request = {} }: ChargeReport): 
 }
 
 /**
- * Which of the images are layers. A request that asks for layers makes a known number of images that are none, so
- * further ones are layers, even if the response does not say so; and it makes no more layers than it asked for.
+ * Which of the images are layers. A request for layers makes a known number of other images, so further ones are
+ * layers, even if the response does not say so. It makes no more layers than were requested.
  */
 function findKinds(
   made: readonly MadeImage[],
@@ -143,7 +143,7 @@ function findKinds(
   });
 }
 
-/** How many images of a request are no layers. Infinity if it asks for no layers. */
+/** How many images of a request are not layers. Infinity if no layers were requested. */
 function countMaxBases({
   maxImages = Number.POSITIVE_INFINITY,
   maxLayers = 0,
@@ -178,7 +178,7 @@ function comparePrices(
   return isAtMost(other, one) ? 0 : -1;
 }
 
-/** Prices images. Pixels above the most that was asked for are cut to it. */
+/** Prices images. Pixels above the most that was requested are cut to it. */
 function toLine(
   { what, count, source, image = {} }: ImageCount,
   tables: Tables,

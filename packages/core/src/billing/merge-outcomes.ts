@@ -1,7 +1,7 @@
 import type { MadeImage, Usage } from "../types.js";
 import type { RequestBounds } from "./charge.js";
 import type { Outcome } from "./records.js";
-import { cutUsage, keepCounts } from "./usage.js";
+import { cutUsage, INPUT_KINDS, keepCounts, OUTPUT_KINDS, RECORDED_COUNTS } from "./usage.js";
 
 /** An outcome without the parts that describe the response of one call. */
 type MergedOutcome = Omit<Outcome, "status" | "errorCode" | "upstreamRequestId">;
@@ -38,7 +38,7 @@ export function mergeOutcomes(outcomes: readonly Outcome[], bounds: RequestBound
 interface CallReport {
   /** The images that came. */
   readonly images: number;
-  /** What the response tells about each image that was made. */
+  /** What the response says about each image that was made. */
   readonly made: readonly MadeImage[];
   readonly usage: Usage | undefined;
 }
@@ -66,18 +66,10 @@ function addReports(reports: readonly CallReport[]): Usage | undefined {
 }
 
 /** The counts whose sum needs no rule. */
-const OTHER_COUNTS = [
-  "output_image_tokens",
-  "output_text_tokens",
-  "input_text_tokens",
-  "input_image_tokens",
-  "cached_input_tokens",
-  "input_images",
-  "input_image_count",
-] as const satisfies readonly (keyof Usage)[];
+const ADDED_COUNTS = [...OUTPUT_KINDS, ...INPUT_KINDS, ...RECORDED_COUNTS] as const;
 
 function addOtherCounts(reports: readonly CallReport[]): Usage {
-  const counts = OTHER_COUNTS.flatMap((name) => {
+  const counts = ADDED_COUNTS.flatMap((name) => {
     const known = reports.flatMap(({ usage }) => usage?.[name] ?? []);
     return known.length === 0 ? [] : [[name, sum(known)] as const];
   });
@@ -108,17 +100,12 @@ function describeImages(call: CallReport, { maxImages, maxLayers = 0 }: RequestB
   return [...made, ...unknown];
 }
 
-const TOKEN_COUNTS = [
-  "output_tokens",
-  "total_tokens",
-  "output_image_tokens",
-  "output_text_tokens",
-] as const satisfies readonly (keyof Usage)[];
+const OUTPUT_COUNTS = ["output_tokens", "total_tokens", ...OUTPUT_KINDS] as const;
 
 /** True if an image was made whose tokens are not known. */
 function lacksTokens({ images, usage }: CallReport): boolean {
   const hasImage = images > 0 || (usage?.generated_images ?? 0) > 0;
-  return hasImage && TOKEN_COUNTS.every((name) => usage?.[name] === undefined);
+  return hasImage && OUTPUT_COUNTS.every((name) => usage?.[name] === undefined);
 }
 
 function atLeast(count: number | undefined, minimum = 0): number | undefined {

@@ -158,7 +158,7 @@ export interface Outcome {
   readonly status: number;
   readonly errorCode?: string | undefined;
   readonly images: number;
-  /** What the response tells about each image that was made, in order. Default: nothing is known. */
+  /** What the response says about each image that was made, in order. Default: nothing is known. */
   readonly made?: readonly MadeImage[] | undefined;
   /** How many calls of the provider made an image, if one request needs several. Default 1. */
   readonly callsWithImages?: number | undefined;

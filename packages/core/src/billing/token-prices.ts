@@ -12,6 +12,7 @@ import {
 } from "./charge.js";
 import { type Decimal, formatDecimal, isAtMost } from "./decimal.js";
 import type { PerTokenDetails } from "./model-details.js";
+import { TOKEN_COUNTS } from "./usage.js";
 
 /** The options with prices for one kind of token. */
 const KIND_PRICES = [
@@ -94,7 +95,8 @@ interface TokenCount {
  * alone counts as output, except for the kinds of input that were reported with it.
  */
 function countTokens(usage: Usage): readonly TokenCount[] {
-  const read = (name: (typeof COUNTS)[number]): number | undefined => toCount(usage[name], `usage.${name}`);
+  const read = (name: (typeof TOKEN_COUNTS)[number]): number | undefined =>
+    toCount(usage[name], `usage.${name}`);
   const [reported, total] = [read("output_tokens"), read("total_tokens")];
   const image = read("output_image_tokens") ?? 0;
   const text = read("output_text_tokens") ?? 0;
@@ -117,17 +119,6 @@ function countTokens(usage: Usage): readonly TokenCount[] {
   ];
 }
 
-/** The fields of usage that count tokens. */
-const COUNTS = [
-  "output_tokens",
-  "total_tokens",
-  "output_image_tokens",
-  "output_text_tokens",
-  "input_text_tokens",
-  "input_image_tokens",
-  "cached_input_tokens",
-] as const satisfies readonly (keyof Usage)[];
-
 function isAnyReported(usage: Usage): boolean {
-  return COUNTS.some((name) => usage[name] !== undefined);
+  return TOKEN_COUNTS.some((name) => usage[name] !== undefined);
 }

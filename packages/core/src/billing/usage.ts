@@ -3,20 +3,21 @@ import { isJsonObject, type JsonObject } from "../util/json.js";
 import { isName } from "../util/name.js";
 import { countMaxTokens, type RequestBounds } from "./charge.js";
 
-/** The counts that a charge is made of. */
-const CHARGED_COUNTS = [
-  "generated_images",
-  "output_tokens",
-  "total_tokens",
-  "output_image_tokens",
-  "output_text_tokens",
-  "input_text_tokens",
-  "input_image_tokens",
-  "cached_input_tokens",
-] as const satisfies readonly (keyof Usage)[];
+/** The kinds of output tokens, and those of input tokens. */
+export const OUTPUT_KINDS = ["output_image_tokens", "output_text_tokens"] as const;
+export const INPUT_KINDS = ["input_text_tokens", "input_image_tokens", "cached_input_tokens"] as const;
+
+/** The counts of tokens. */
+export const TOKEN_COUNTS = ["output_tokens", "total_tokens", ...OUTPUT_KINDS, ...INPUT_KINDS] as const;
+
+/** The counts from which a charge is computed. */
+const CHARGED_COUNTS = ["generated_images", ...TOKEN_COUNTS] as const satisfies readonly (keyof Usage)[];
 
 /** The counts that are only recorded. */
-const OTHER_COUNTS = ["input_images", "input_image_count"] as const satisfies readonly (keyof Usage)[];
+export const RECORDED_COUNTS = [
+  "input_images",
+  "input_image_count",
+] as const satisfies readonly (keyof Usage)[];
 
 /**
  * Whatever a family reports, a record has whole numbers of at least 0 and nothing else. A report without a count that
@@ -25,14 +26,14 @@ const OTHER_COUNTS = ["input_images", "input_image_count"] as const satisfies re
 export function keepCounts(usage: Usage | undefined): Usage | undefined {
   if (!usage) return undefined;
   const counts: Writable<Usage> = {};
-  const keep = (name: (typeof CHARGED_COUNTS | typeof OTHER_COUNTS)[number]): boolean => {
+  const keep = (name: (typeof CHARGED_COUNTS | typeof RECORDED_COUNTS)[number]): boolean => {
     const count = usage[name];
     if (!isCount(count)) return false;
     counts[name] = count;
     return true;
   };
   if (CHARGED_COUNTS.filter(keep).length === 0) return undefined;
-  OTHER_COUNTS.forEach(keep);
+  RECORDED_COUNTS.forEach(keep);
   const tools = isJsonObject(usage.tool_usage) ? keepTools(usage.tool_usage) : undefined;
   if (tools !== undefined) counts.tool_usage = tools;
   return counts;
@@ -51,7 +52,7 @@ function keepTools(tools: JsonObject): Usage["tool_usage"] {
   return kept.length === 0 ? undefined : Object.fromEntries(kept);
 }
 
-/** Whatever a family tells about the images that were made, it is a list of objects. */
+/** Keeps the descriptions of images that are objects, because a family may return anything. */
 export function keepMade(made: unknown): readonly MadeImage[] {
   return Array.isArray(made) ? made.filter(isMadeImage) : [];
 }
@@ -59,10 +60,6 @@ export function keepMade(made: unknown): readonly MadeImage[] {
 function isMadeImage(image: unknown): image is MadeImage {
   return isJsonObject(image) && (image["size"] === undefined || typeof image["size"] === "string");
 }
-
-/** The kinds of output tokens, then those of input tokens. */
-const OUTPUT_KINDS = ["output_image_tokens", "output_text_tokens"] as const;
-const INPUT_KINDS = ["input_text_tokens", "input_image_tokens", "cached_input_tokens"] as const;
 
 /**
  * Cuts each count to what the request could make. If the response has more images than that, the count is cut to what

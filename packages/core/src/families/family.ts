@@ -110,7 +110,7 @@ export interface StreamResult {
   readonly images: number;
   /** `undefined` if the stream reported nothing that was made. */
   readonly usage: Usage | undefined;
-  /** What the events tell about each image that was made. Default: nothing. */
+  /** What the events say about each image that was made. Default: nothing. */
   readonly made?: readonly MadeImage[] | undefined;
   /**
    * True if the tokens of some images are not in `usage`, because their sizes are unknown. If tokens have a price,

@@ -95,46 +95,27 @@ export function parseJsonObject(
   minDataUrl = LONG_DATA_URL,
 ): JsonObject {
   // `indexOf` of a Buffer is many times as fast as that of other arrays.
-  const scanned = scanJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), limits, minDataUrl);
-  const json = decodeUtf8(scanned.outline);
-  if (!scanned.isComplete) throw new SyntaxError(describeInvalid(json));
-  const value = parseOutline(json, scanned);
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const scan = new BodyScan(buffer, limits, minDataUrl);
+  const walker = new JsonWalker(scan);
+  walker.push(buffer);
+  const json = decodeUtf8(scan.readOutline());
+  // Misspelled numbers, literals and escapes are found by the parser.
+  if (walker.status() !== "complete") throw new SyntaxError(describeInvalid(json));
+  const value = parseOutline(json, scan);
   // Checked after parsing, because only a JSON document has keys.
-  if (scanned.duplicate !== undefined) {
-    const name = scanned.duplicate.slice(0, 64);
+  if (scan.duplicate !== undefined) {
+    const name = scan.duplicate.slice(0, 64);
     throw invalidRequest(`The field ${name} is given twice.`, name);
   }
   return value;
 }
 
-/** What one pass over bytes found. */
-interface ScannedJson {
-  /** The document with a placeholder string for each image. */
-  readonly outline: Uint8Array;
-  readonly images: ReadonlyMap<string, UploadedImage>;
-  /** True if the bytes are one object, except for misspelled numbers, literals and escapes. */
-  readonly isComplete: boolean;
-  /** The first top-level key that is given twice. */
-  readonly duplicate: string | undefined;
-  readonly hasInexactNumbers: boolean;
-}
-
-/** One pass over bytes that may be a JSON object. */
-function scanJson(bytes: Buffer, limits: JsonLimits, minDataUrl: number): ScannedJson {
-  const scan = new BodyScan(bytes, limits, minDataUrl);
-  const walker = new JsonWalker(scan);
-  walker.push(bytes);
-  return {
-    outline: scan.readOutline(),
-    images: scan.images,
-    isComplete: walker.status() === "complete",
-    duplicate: scan.duplicate,
-    hasInexactNumbers: scan.hasInexactNumbers,
-  };
-}
-
+/** One pass over bytes that may be a JSON object, and what it found. */
 class BodyScan implements JsonWalkHandler {
+  /** The images by their placeholders. */
   readonly images = new Map<string, UploadedImage>();
+  /** The first top-level key that is given twice. */
   duplicate: string | undefined;
   hasInexactNumbers = false;
   readonly #bytes: Buffer;
@@ -235,7 +216,7 @@ function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
-function parseOutline(json: string, { images, hasInexactNumbers }: ScannedJson): JsonObject {
+function parseOutline(json: string, { images, hasInexactNumbers }: BodyScan): JsonObject {
   const hasPlainValues = images.size === 0 && !hasInexactNumbers;
   try {
     const value: unknown = hasPlainValues

@@ -1,5 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { createMemoryLedger } from "../billing/memory-ledger.js";
+import type { Family } from "../families/family.js";
+import { qwenImage } from "../families/index.js";
 import type { ModelOptions } from "../models/resolve-model.js";
 import type { GatewayOptions } from "../options/options.js";
 import {
@@ -308,6 +310,46 @@ async function leaveAfterFour(headers: Record<string, string> = {}) {
   client.abort();
   return { ...opened, upstream: calls, response };
 }
+
+const openFamily = (family: Partial<Family>, billing: GatewayOptions["billing"] = BILLING) =>
+  open(scripted(image), {
+    billing,
+    families: [{ ...qwenImage, name: "own", ...family }],
+    models: { "image-max": { family: "own" } },
+    channels: [{ id: "own", family: "own", apiKey: "sk-first-key-000000" }],
+  });
+
+describe("a family of its own with several calls", () => {
+  it("has its maximum of tokens for each image of each call", async () => {
+    const { post, records } = openFamily(
+      {
+        reportsTokens: true,
+        normalize: (fields, context) => ({
+          ...qwenImage.normalize(fields, context),
+          maxTokensPerImage: 100_000,
+        }),
+        fromUpstream: (body, request) => ({
+          ...qwenImage.fromUpstream(body, request),
+          usage: { generated_images: 1, output_tokens: 90_000, total_tokens: 90_000 },
+        }),
+      },
+      { model_details: { "image-max": { pricing_mode: "per-token", output_token_price: "10" } } },
+    );
+    expect((await post({ ...BODY, n: 2, size: "1328x1328" })).status).toBe(200);
+    expect(records).toMatchObject([{ usage: { output_tokens: 180_000 }, charge: "1.8" }]);
+    expect(records[0]).not.toHaveProperty("reportedUsage");
+  });
+
+  it("settles the hold if its result has no list of images", async () => {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- A family in JavaScript may return anything.
+    const { gateway, post, records } = openFamily({
+      fromUpstream: () => ({ errors: [], fields: {} }) as never,
+    });
+    expect((await post({ ...BODY, n: 2 })).status).toBe(500);
+    expect(records).toMatchObject([{ errorCode: "internal_error", images: 0, charge: "0" }]);
+    expect(await gateway.usage.balance("me")).toMatchObject({ held: "0" });
+  });
+});
 
 describe("a client that disconnects during several calls", () => {
   it("pays for the calls that were sent, and no other call is sent", async () => {

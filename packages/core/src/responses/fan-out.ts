@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import type { RequestBounds } from "../billing/charge.js";
+import { toRequestBounds } from "../billing/charge.js";
 import type { Hold } from "../billing/hold.js";
 import { mergeOutcomes } from "../billing/merge-outcomes.js";
 import type { Outcome } from "../billing/records.js";
@@ -7,7 +7,7 @@ import { MAX_UPSTREAM_CALLS_AT_ONCE } from "../channels/channel.js";
 import { GatewayError, isGatewayError, shownCodeOf } from "../errors.js";
 import type { GatewayRequest, GatewayResponse } from "../http.js";
 import type { SecretMask } from "../redact.js";
-import type { AttemptRecord, ImageRequest, ImageResult, ResultError, SentTo } from "../types.js";
+import type { AttemptRecord, ImageRequest, ImageResult, MadeImage, ResultError, SentTo } from "../types.js";
 import { createReasonMask } from "../upstream/attempt.js";
 import { dispatch, type UpstreamRefusal, type UpstreamSuccess } from "../upstream/dispatch.js";
 import { findNoImageError } from "../upstream/failure.js";
@@ -113,7 +113,7 @@ async function runCalls(parts: CallParts, call: Call, client: Client): Promise<r
   return ends;
 }
 
-/** Tells that nothing more is sent: the client has disconnected, or the gateway has closed and given up the hold. */
+/** Aborted if nothing more is to be sent: the client has disconnected, or the gateway has closed and abandoned the hold. */
 class StopSignal implements Pick<AbortSignal, "aborted"> {
   readonly #client: Client;
   #hasHoldEnded = false;
@@ -132,21 +132,24 @@ class StopSignal implements Pick<AbortSignal, "aborted"> {
   }
 }
 
-/** The request of one call. */
+/** The request of one call, with its own seed. */
 function toRequestOf({ request, model }: Call, index: number): ImageRequest {
   const { upstreamFields } = request;
   return {
-    ...request,
     ...toShare(request),
-    upstreamCalls: undefined,
     upstreamFields: model.family.raiseSeed?.(upstreamFields, index) ?? upstreamFields,
   };
 }
 
-/** What one call can make. */
-function toShare(request: ImageRequest): RequestBounds {
-  const { maxImages, maxLayers = 0, maxPixels, upstreamCalls = 1 } = request;
-  return { maxImages: maxImages / upstreamCalls, maxLayers: maxLayers / upstreamCalls, maxPixels };
+/** The request with what one call can make. */
+function toShare(request: ImageRequest): ImageRequest {
+  const { maxImages, maxLayers = 0, upstreamCalls = 1 } = request;
+  return {
+    ...request,
+    upstreamCalls: undefined,
+    maxImages: maxImages / upstreamCalls,
+    maxLayers: maxLayers / upstreamCalls,
+  };
 }
 
 async function runCall(parts: CallParts, call: Call, client: Client): Promise<CallEnd> {
@@ -184,14 +187,16 @@ async function readResponse(parts: CallParts, call: Call, success: UpstreamSucce
   const { sentTo, response } = success;
   const reading: Reading = { parts, call, success, reader: { byteLength: 0 } };
   let result: ImageResult;
+  let made: readonly MadeImage[];
   try {
     result = await readResult(reading);
+    made = findMade(result);
   } catch (flaw) {
     return toBroken(reading, flaw);
   }
   const { images, usage } = result;
   const upstreamRequestId = readRequestId(response) ?? result.upstreamRequestId;
-  const known = { made: findMade(result), usage, upstreamRequestId, isConclusive: true };
+  const known = { made, usage, upstreamRequestId, isConclusive: true };
   const error = findNoImageError(images.length, { ...result, upstreamRequestId });
   if (error !== undefined) {
     return { kind: "failed", sentTo, outcome: toOutcome(error, known), result, error };
@@ -259,7 +264,7 @@ async function settle(call: Call, ends: readonly CallEnd[], error: GatewayError 
   await hold.settle(
     { channel, upstreamModel, attempts, isRepeated },
     {
-      ...mergeOutcomes(outcomes, toShare(request)),
+      ...mergeOutcomes(outcomes, toRequestBounds(toShare(request))),
       status: error?.status ?? 200,
       errorCode: error && shownCodeOf(error),
       upstreamRequestId: shown.outcome.upstreamRequestId,

@@ -103,19 +103,14 @@ export class WholeReader implements JsonReader {
   readonly #parsed: ParsedResponse | undefined;
   readonly #chunks: Uint8Array[] = [];
   #result: ImageResult = { images: [], errors: [], fields: {} };
-  #made: readonly MadeImage[] = [];
+  facts: ResponseFacts = toFacts(this.#result, []);
 
-  /** @param parsed the response, if it was parsed before. Then nothing has to be pushed, and `complete` does not throw. */
+  /** @param parsed the response, if it was parsed before. Then nothing has to be pushed. */
   constructor(family: Family, request: ImageRequest, options: JsonReaderOptions, parsed?: ParsedResponse) {
     this.#family = family;
     this.#request = request;
     this.#options = options;
     this.#parsed = parsed;
-  }
-
-  get facts(): ResponseFacts {
-    const { images, errors, failure, usage, upstreamRequestId } = this.#result;
-    return { images: images.length, made: this.#made, errors, failure, usage, upstreamRequestId };
   }
 
   push(chunk: Uint8Array): readonly Piece[] {
@@ -127,7 +122,7 @@ export class WholeReader implements JsonReader {
   complete(): readonly Piece[] {
     const { text, result } = this.#parsed ?? this.#parse();
     this.#result = maskResult(result, this.#options.mask);
-    this.#made = findMade(result);
+    this.facts = toFacts(this.#result, findMade(result));
     return this.#options.isNative ? [text] : renderBeginning(this.#result, this.#options);
   }
 
@@ -139,6 +134,11 @@ export class WholeReader implements JsonReader {
     const { text, value } = parseResponse(this.#chunks, this.#options.response);
     return { text, result: this.#family.fromUpstream(value, this.#request) };
   }
+}
+
+function toFacts(result: ImageResult, made: readonly MadeImage[]): ResponseFacts {
+  const { images, errors, failure, usage, upstreamRequestId } = result;
+  return { images: images.length, made, errors, failure, usage, upstreamRequestId };
 }
 
 /** The whole response of `/v1`, in pieces: its images are delivered as they are. */

@@ -43,7 +43,14 @@ export async function respondWithJson(
   if (parsed !== undefined && parsed.text.length <= parts.maxResponseBytes) {
     call.bytes.addAnyway(parsed.text.length);
     const reading = createReading(parts, call, success, parsed);
-    return respondWithHeld(reading, reading.reader.complete());
+    let pieces: readonly Piece[];
+    try {
+      pieces = reading.reader.complete();
+    } catch (flaw) {
+      // A family may return something else than a result.
+      throw await fail(reading, flaw);
+    }
+    return respondWithHeld(reading, pieces);
   }
   const body = response.body[Symbol.asyncIterator]();
   const start = await readStart(body);

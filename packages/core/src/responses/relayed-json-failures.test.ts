@@ -240,6 +240,29 @@ function openMisread(shape: Partial<ResponseShape>): LargeGateway {
   });
 }
 
+describe("a family that returns an incomplete result for a short response", () => {
+  it("is a 500 that is logged, and the call is settled", async () => {
+    const { ask, records, logs } = openLarge({
+      body: '{"data":[{"url":"https://ark.test/1.png"}]}',
+      options: {
+        families: [
+          {
+            ...seedream,
+            name: "broken",
+            // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- A family in JavaScript may return anything.
+            fromUpstream: () => ({ images: [{ url: "https://ark.test/1.png" }], fields: {} }) as never,
+          },
+        ],
+        models: { relayed: { family: "broken" } },
+        channels: [{ id: "broken", family: "broken", apiKey: ARK_KEY }],
+      },
+    });
+    expect(await ask()).toMatchObject({ status: 500, body: { error: { code: "internal_error" } } });
+    expect(records).toMatchObject([{ errorCode: "internal_error", images: 0 }]);
+    expect(logs).not.toEqual([]);
+  });
+});
+
 describe("a family that fails to read a large response", () => {
   it("is a 500 that is logged, before there is an image", async () => {
     const { ask, records, logs } = openMisread({ readCreated: fail });

@@ -241,7 +241,7 @@ function parseText(text: string): unknown {
 export interface ResponseFacts {
   /** The number of images that have arrived or begun. */
   readonly images: number;
-  /** What the images that have arrived tell about themselves. An image that has begun is not among them. */
+  /** What the response says about each image that has arrived. An image that has begun is not among them. */
   readonly made: readonly MadeImage[];
   /** Items that failed, each with its index in the provider's batch. */
   readonly errors: readonly ResultError[];
