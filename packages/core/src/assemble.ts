@@ -167,7 +167,11 @@ function createPermanentParts(
       seconds: options.idempotency?.seconds ?? DEFAULT_IDEMPOTENCY.seconds,
       maxResponseBytes: options.idempotency?.maxResponseBytes ?? DEFAULT_IDEMPOTENCY.maxResponseBytes,
     },
-    responseFormat: options.responseFormat,
+    preferences: {
+      responseFormat: options.responseFormat,
+      streamFormat: options.streamFormat,
+      sizes: options.sizes,
+    },
     bodyLimits: {
       json: options.bodyLimits?.json ?? DEFAULT_BODY_LIMITS.json,
       form: options.bodyLimits?.form ?? DEFAULT_BODY_LIMITS.form,

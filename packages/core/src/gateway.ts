@@ -2,14 +2,13 @@ import { assembleGateway, type Dependencies, type GatewayAssembly } from "./asse
 import type { UsageReports } from "./billing/ledger.js";
 import { type ChannelStatus, describeChannels } from "./channels/status.js";
 import { GatewayError } from "./errors.js";
-import { type Arrival, createArrival, RequestReport } from "./events.js";
+import { createArrival, RequestReport } from "./events.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
 import { shutDown } from "./lifecycle.js";
 import type { GatewayOptions } from "./options/options.js";
 import { holdHost, runPipeline } from "./pipeline.js";
-import { createRouteMatcher, requestPath } from "./request/route.js";
+import { createRouteMatcher, type Endpoint, requestPath } from "./request/route.js";
 import { exposeHeaders, renderError } from "./responses/envelope.js";
-import type { Operation } from "./types.js";
 import { type ChannelProbe, type ChannelProbeOptions, probeChannel } from "./upstream/probe-channel.js";
 
 /** An image-generation gateway. */
@@ -109,15 +108,15 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
     return exposeHeaders(request, renderError(notFoundError(request, basePath), context));
   };
 
-  const respond = (operation: Operation, request: GatewayRequest): Promise<GatewayResponse> => {
+  const respond = (endpoint: Endpoint, request: GatewayRequest): Promise<GatewayResponse> => {
     if (closing !== undefined) {
-      return Promise.resolve(refuse(assembly, closedError(), createArrival(permanent, operation)));
+      return Promise.resolve(refuse(assembly, closedError(), endpoint));
     }
     maintenance.start();
     const { current } = reloadable;
     const response = current
-      ? runPipeline(current, operation, request)
-      : runWhenLoaded(assembly, operation, request);
+      ? runPipeline(current, endpoint, request)
+      : runWhenLoaded(assembly, endpoint, request);
     tracker.track(response);
     holdHost(request, response, permanent.logger);
     return response;
@@ -161,24 +160,28 @@ const DEADLINE = "deadlineSeconds must be a number of seconds of at least 0; the
 /** Waits for the options that take time to load, and then handles the request. */
 async function runWhenLoaded(
   assembly: GatewayAssembly,
-  operation: Operation,
+  endpoint: Endpoint,
   request: GatewayRequest,
 ): Promise<GatewayResponse> {
   const { permanent, reloadable } = assembly;
-  const arrival = createArrival(permanent, operation);
+  const arrival = createArrival(permanent, endpoint.operation);
   try {
-    return await runPipeline(await reloadable.get(), operation, request);
+    return await runPipeline(await reloadable.get(), endpoint, request);
   } catch (error) {
     permanent.logger.error({ requestId: arrival.id, err: error }, "The options could not be read.");
-    return refuse(assembly, unreadError(), arrival);
+    return refuse(assembly, unreadError(), endpoint, arrival);
   }
 }
 
 /** Responds to a request that does not enter the pipeline. */
-function refuse(assembly: GatewayAssembly, error: GatewayError, arrival: Arrival): GatewayResponse {
+function refuse(
+  assembly: GatewayAssembly,
+  error: GatewayError,
+  endpoint: Endpoint,
+  arrival = createArrival(assembly.permanent, endpoint.operation),
+): GatewayResponse {
   const report = new RequestReport(assembly.permanent, arrival);
-  const { id, operation } = arrival;
-  const context = { id, mask: currentMask(assembly), native: operation === "native" };
+  const context = { id: arrival.id, mask: currentMask(assembly), endpoint };
   const response = renderError(report.refused(error), context);
   report.responded(response);
   return response;

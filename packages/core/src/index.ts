@@ -40,10 +40,14 @@ export type {
   AttemptRecord,
   Caller,
   CallerLimits,
+  ClientName,
   DecimalInput,
   ImageRequest,
   Operation,
+  Preferences,
   ResponseFormat,
+  SizeMode,
+  StreamFormat,
   Usage,
 } from "./types.js";
 export type { ChannelProbe, ChannelProbeOptions, KeyProbe } from "./upstream/probe-channel.js";

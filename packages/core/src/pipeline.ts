@@ -18,13 +18,14 @@ import type { ModelResolver } from "./models/resolve-model.js";
 import type { IdempotencyOptions } from "./options/options.js";
 import type { SecretMask } from "./redact.js";
 import { type BodyLimits, normalizeRequest, readFields } from "./request/read-request.js";
+import type { Endpoint } from "./request/route.js";
 import type { Call, CallParts } from "./responses/call.js";
 import { renderError } from "./responses/envelope.js";
 import { respondWithFanOut } from "./responses/fan-out.js";
 import { respondWithJson } from "./responses/json.js";
 import type { ReaderLimit } from "./responses/reader-limit.js";
 import { respondWithStream } from "./responses/stream.js";
-import type { Caller, CallerLimits, Operation, ResponseFormat } from "./types.js";
+import type { Caller, CallerLimits, Preferences } from "./types.js";
 import { dispatch, type UpstreamRefusal, type UpstreamSuccess } from "./upstream/dispatch.js";
 import { isLabelledAsEvents, readContentCoding } from "./upstream/read.js";
 import { isPromiseLike, type Repeat } from "./util/async.js";
@@ -40,7 +41,8 @@ export interface PipelineParts extends CallParts, AdmissionParts, ReportParts {
   readonly limits: CallerLimits | undefined;
   readonly idempotency: IdempotencyOptions;
   readonly delivery: Delivery;
-  readonly responseFormat: ResponseFormat | undefined;
+  /** The preferences of the gateway. */
+  readonly preferences: Preferences;
   readonly bodyLimits: BodyLimits;
   readonly repeat: Repeat;
   readonly beforeSend: BeforeSend | undefined;
@@ -56,9 +58,10 @@ export interface PipelineParts extends CallParts, AdmissionParts, ReportParts {
 /** Handles one request, from its arrival to its response. Does not reject: a failure is a response too. */
 export async function runPipeline(
   parts: PipelineParts,
-  operation: Operation,
+  endpoint: Endpoint,
   request: GatewayRequest,
 ): Promise<GatewayResponse> {
+  const { operation } = endpoint;
   const arrival = createArrival(parts, operation);
   const { id } = arrival;
   const report = new RequestReport(parts, arrival);
@@ -68,7 +71,7 @@ export async function runPipeline(
     holdHost(request, work, logger);
   };
   const refuse = (cause: unknown): GatewayResponse =>
-    renderError(report.refused(cause), { id, mask: parts.maskKeys, native: operation === "native" });
+    renderError(report.refused(cause), { id, mask: parts.maskKeys, endpoint });
 
   let slot: Slot | undefined;
   let response: GatewayResponse;
@@ -88,8 +91,8 @@ export async function runPipeline(
     });
     const model = parts.resolveModel(fields["model"], caller, operation);
     report.setModel(model.name);
-    const { responseFormat } = parts;
-    const imageRequest = normalizeRequest(fields, { operation, model, caller, responseFormat });
+    const { preferences } = parts;
+    const imageRequest = normalizeRequest(fields, { endpoint, model, caller, preferences });
     const group = caller.group ?? DEFAULT_GROUP;
     const price = parts.prices?.find(model.name, group);
     const billed = {

@@ -3,7 +3,8 @@ import type { JsonObject } from "./util/json.js";
 
 /**
  * The requested operation, named after the endpoint: `generate` is `/v1/images/generations`, `edit` is
- * `/v1/images/edits`, `native` is `/api/v3/images/generations`.
+ * `/v1/images/edits`, `native` is an endpoint with a provider's own structure (`/api/v3/images/generations`,
+ * `/api/v1/services/aigc/multimodal-generation/generation`).
  */
 export type Operation = "generate" | "edit" | "native";
 
@@ -11,21 +12,62 @@ export type Operation = "generate" | "edit" | "native";
 export type ResponseFormat = "url" | "b64_json";
 
 /**
+ * How a stream of `/v1` is sent: `native` relays the provider's own events; `openai` sends the events of OpenAI's images
+ * API, one `image_generation.completed` (edits: `image_edit.completed`) for each image.
+ */
+export type StreamFormat = "native" | "openai";
+
+/**
+ * What happens on `/v1` to a size that the model does not accept: `strict` refuses it with a 400, `nearest` replaces it by
+ * the accepted size that is nearest in aspect ratio, then in pixels.
+ */
+export type SizeMode = "strict" | "nearest";
+
+/** The client programs that have a profile. */
+export type ClientName =
+  | "librechat"
+  | "dify"
+  | "open-webui"
+  | "n8n"
+  | "langchain"
+  | "lobehub"
+  | "litellm"
+  | "comfyui"
+  | "ai-sdk"
+  | "openai";
+
+/**
+ * How `/v1` treats requests that do not say it themselves. Each can be set for a caller, for a model and for the gateway.
+ * The request comes first, then the caller's own options, the profile of the caller's client, the model, the gateway.
+ */
+export interface Preferences {
+  /** The response format of requests that name none. Default: that of the provider, `url`. */
+  readonly responseFormat?: ResponseFormat | undefined;
+  /** The format of streams. Default `native`. */
+  readonly streamFormat?: StreamFormat | undefined;
+  /** What happens to a size that the model does not accept. Default `strict`. */
+  readonly sizes?: SizeMode | undefined;
+}
+
+/**
  * An amount, a price or a ratio: a plain decimal such as `"0.075"`. A number means its shortest decimal string, so
  * `0.1` means exactly `0.1`.
  */
 export type DecimalInput = string | number;
 
-/** The holder of an API key. */
-export interface Caller {
+/** The holder of an API key. Its preferences take precedence over those of the model and the gateway. */
+export interface Caller extends Preferences {
   /** The caller's id in usage records and logs. Not secret. */
   readonly id: string;
   /** The price group, a key of `billing.group_ratio`. Default `"default"`. */
   readonly group?: string | undefined;
   /** The service models that the caller may use; may contain series (`image-edit*`). Default: all. */
   readonly models?: readonly string[] | undefined;
-  /** The response format of requests that name none. Takes precedence over the model's and the gateway's. */
-  readonly responseFormat?: ResponseFormat | undefined;
+  /**
+   * The program that the caller uses. Its profile sets the preferences that this program needs, unless the caller sets
+   * them itself. Default: no profile.
+   */
+  readonly client?: ClientName | undefined;
   /** When the key expires: ISO 8601 with a time zone, or a Date. Default: never. */
   readonly expiresAt?: string | Date | undefined;
   /** The maximum total of the caller's charges and open holds. A decimal of at least 0; needs `billing`. Default: no limit. */
@@ -71,7 +113,15 @@ export interface ImageRequest {
   /** The quality that the client asked for, if the family reads it. Absent: the provider chooses. */
   readonly quality?: string | undefined;
   readonly responseFormat: ResponseFormat;
+  /** True if the client gets a stream. */
   readonly stream: boolean;
+  /** The format of the stream. Set by the gateway, not by the family. Default `native`. */
+  readonly streamFormat?: StreamFormat | undefined;
+  /**
+   * The size that is requested in place of the client's, `<width>x<height>` or a preset, because the model does not
+   * accept the client's. Absent: the size was not replaced. It is sent in the header `x-calotype-size`.
+   */
+  readonly replacedSize?: string | undefined;
   /** The fields that the provider gets, in its own spelling and without `model`. */
   readonly upstreamFields: JsonObject;
   /** Known fields of the client that have no effect. They are listed in the header `x-calotype-ignored`. */

@@ -1,4 +1,5 @@
 import { parseDecimal } from "../billing/decimal.js";
+import { CLIENT_PROFILES } from "../request/client-profiles.js";
 import type { Caller, CallerLimits } from "../types.js";
 import { parseInstant } from "../util/instant.js";
 import { isJsonObject } from "../util/json.js";
@@ -23,7 +24,8 @@ const LIMITS: Readonly<Record<keyof CallerLimits, true>> = {
  * @throws TypeError that names the field, because the operator must fix it and not the client
  */
 export function checkCaller(caller: Caller, { hasBilling }: CallerRules): void {
-  const { id, group, models, responseFormat, expiresAt, budget, limits } = caller;
+  const { id, group, models, client, responseFormat, streamFormat, sizes, expiresAt, budget, limits } =
+    caller;
   if (!isString(id)) throw new TypeError("authenticate returned a caller without id: it must be a string.");
   if (!isName(id)) {
     throw new TypeError(
@@ -40,9 +42,24 @@ export function checkCaller(caller: Caller, { hasBilling }: CallerRules): void {
   check(group === undefined || isGroup(group), "group", `it must be absent or ${NAME_RULE}`);
   check(models === undefined || isStringList(models), "models", "it must be a list of names or absent");
   check(
+    client === undefined || Object.hasOwn(CLIENT_PROFILES, client),
+    "client",
+    `it must be one of ${Object.keys(CLIENT_PROFILES).join(", ")}, or absent`,
+  );
+  check(
     [undefined, "url", "b64_json"].includes(responseFormat),
     "responseFormat",
     'it must be "url", "b64_json" or absent',
+  );
+  check(
+    [undefined, "native", "openai"].includes(streamFormat),
+    "streamFormat",
+    'it must be "native", "openai" or absent',
+  );
+  check(
+    [undefined, "strict", "nearest"].includes(sizes),
+    "sizes",
+    'it must be "strict", "nearest" or absent',
   );
   check(
     expiresAt === undefined || parseInstant(expiresAt) !== undefined,

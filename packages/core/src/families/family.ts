@@ -8,6 +8,8 @@ import type {
   Operation,
   ResponseFormat,
   ResultError,
+  SizeMode,
+  StreamFormat,
   Usage,
 } from "../types.js";
 import type { JsonObject } from "../util/json.js";
@@ -86,6 +88,13 @@ export interface NormalizeContext {
   /** The default response format of the caller, the model or the gateway. */
   readonly defaultResponseFormat: ResponseFormat | undefined;
   /**
+   * With `openai`, the gateway makes the stream itself if the model does not stream: a request with `stream: true` is then
+   * valid for every model and operation, and the field is sent only to a model that streams. Default `native`.
+   */
+  readonly streamFormat?: StreamFormat | undefined;
+  /** With `nearest`, a size that the model does not accept is replaced. Default `strict`. */
+  readonly sizes?: SizeMode | undefined;
+  /**
    * How many upstream calls one request may take, if the model makes one image per call. Default 1: such a model
    * refuses `n` above 1.
    */
@@ -129,6 +138,11 @@ export interface StreamResult {
   readonly imageFailure?: FailureReason | undefined;
 }
 
+/** The paths of the endpoints with a provider's own structure. */
+export type NativePath =
+  | "/api/v3/images/generations"
+  | "/api/v1/services/aigc/multimodal-generation/generation";
+
 /** The types that fields of a form have in JSON. */
 export type FormFieldTypes = Readonly<Record<string, "number" | "boolean" | "object" | undefined>>;
 
@@ -142,6 +156,13 @@ export interface Family {
   /** The base URL of channels without `baseUrl`. A base URL without a path gets the path of this one. */
   readonly defaultBaseUrl: string;
   readonly operations: ReadonlySet<Operation>;
+  /**
+   * The path of the endpoint with the provider's own structure, the operation `native`. Default
+   * `/api/v3/images/generations`.
+   */
+  readonly nativePath?: NativePath | undefined;
+  /** True if the operation `edit` is served only for models with `edits: true` in the options. Default false. */
+  readonly editsNeedOption?: boolean | undefined;
   /** False if the provider reports no tokens. `per-token` prices then fail at startup. */
   readonly reportsTokens: boolean;
   /**

@@ -18,6 +18,8 @@ export type {
   ResponseFormat,
   ResultError,
   ResultImage,
+  SizeMode,
+  StreamFormat,
   Usage,
 } from "../types.js";
 export { isJsonObject, type JsonObject } from "../util/json.js";
@@ -28,6 +30,7 @@ export type {
   Family,
   FormFieldTypes,
   LayerRules,
+  NativePath,
   NormalizeContext,
   ResponseShape,
   StreamReader,

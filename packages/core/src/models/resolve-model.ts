@@ -1,12 +1,12 @@
 import { type Channel, findLeaseMs, healthIdsOf } from "../channels/channel.js";
 import { GatewayError, invalidRequest } from "../errors.js";
 import type { Capabilities, Family } from "../families/family.js";
-import type { Caller, CallerLimits, Operation, ResponseFormat } from "../types.js";
+import type { Caller, CallerLimits, Operation, Preferences } from "../types.js";
 import { isName } from "../util/name.js";
 import { createSeriesMap, includesName, isSeries, type SeriesMap } from "../util/series.js";
 
-/** The options of a service model. */
-export interface ModelOptions {
+/** The options of a service model. The preferences of the caller take precedence over those of the model. */
+export interface ModelOptions extends Preferences {
   /** The wire format of the providers: `seedream`, `qwen-image`, or the name of your own family. */
   family: string;
   /**
@@ -20,8 +20,11 @@ export interface ModelOptions {
    * `{ max: 10 }`. Has no effect on models that make several images per call.
    */
   fanOut?: false | { readonly max: number } | undefined;
-  /** Response format for requests without one. The default of the caller has precedence. */
-  responseFormat?: ResponseFormat | undefined;
+  /**
+   * Whether `/v1/images/edits` serves the model, for families that do not serve it by default (`qwen-image`). Default
+   * false. Has no effect on other families.
+   */
+  edits?: boolean | undefined;
   /** Limits of each caller for this model, or for all names of this series together, in addition to its other limits. */
   limits?: CallerLimits | undefined;
 }
@@ -41,7 +44,9 @@ export interface ResolvedModel {
   readonly capabilities: Capabilities | undefined;
   /** How many upstream calls one request may take, if the model makes one image per call. */
   readonly maxUpstreamCalls: number;
-  readonly responseFormat: ResponseFormat | undefined;
+  /** The operations that are served for this model. */
+  readonly operations: ReadonlySet<Operation>;
+  readonly preferences: Preferences;
   /** Limits of each caller for this model. */
   readonly limits: CallerLimits | undefined;
   /** At least one. */
@@ -92,14 +97,16 @@ export function createModelResolver(
     if (match === undefined || family === undefined) return undefined;
     const serving = channels.filter((channel) => serves(channel, name));
     if (serving.length === 0) return undefined;
-    const { capabilities, fanOut = DEFAULT_FAN_OUT, responseFormat, limits } = match.value;
+    const { capabilities, fanOut = DEFAULT_FAN_OUT, edits, limits } = match.value;
+    const { responseFormat, streamFormat, sizes } = match.value;
     return {
       name,
       entry: match.key,
       family,
       capabilities: findCapabilities(family, capabilities ?? name),
       maxUpstreamCalls: fanOut === false ? 1 : fanOut.max,
-      responseFormat,
+      operations: findOperations(family, edits),
+      preferences: { responseFormat, streamFormat, sizes },
       limits,
       ...describeChannels({ name, entry: match.key }, serving),
     };
@@ -176,6 +183,12 @@ export function createModelResolver(
     }
     return found;
   };
+}
+
+/** @param edits the option of the model */
+function findOperations({ operations, editsNeedOption }: Family, edits = false): ReadonlySet<Operation> {
+  if (editsNeedOption !== true || edits) return operations;
+  return new Set([...operations].filter((operation) => operation !== "edit"));
 }
 
 function notFoundError(name: string, otherCase: string | undefined): GatewayError {

@@ -9,13 +9,13 @@ import type { Family } from "../families/family.js";
 import type { Logger } from "../logger.js";
 import type { CapabilityRows, ModelOptions } from "../models/resolve-model.js";
 import type { BodyLimits } from "../request/read-request.js";
-import type { CallerLimits, ResponseFormat } from "../types.js";
+import type { CallerLimits, Preferences } from "../types.js";
 import type { Fetch } from "../upstream/transport-fetch.js";
 
 /**
  * The options of `createGateway`. Wrong options fail at startup with an error that lists every problem with its path.
  */
-export interface GatewayOptions {
+export interface GatewayOptions extends Preferences {
   /** The beginning of every path of the gateway: with `/ai` it serves `/ai/v1/images/generations`. Default: none. */
   basePath?: string | undefined;
   /**
@@ -46,11 +46,6 @@ export interface GatewayOptions {
   billing?: BillingOptions | undefined;
   /** The limits of each caller without its own `limits`. Default: no limits. */
   limits?: CallerLimits | undefined;
-  /**
-   * The response format of requests that do not set one. The caller's and the model's option take precedence.
-   * Default: that of the provider, `url`.
-   */
-  responseFormat?: ResponseFormat | undefined;
   /** The maximum size of request bodies, in bytes, and their minimum speed. */
   bodyLimits?: { readonly [Kind in keyof BodyLimits]?: number | undefined } | undefined;
   /**

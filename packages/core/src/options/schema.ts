@@ -5,8 +5,9 @@ import type { ChannelOptions, TimeoutOptions } from "../channels/channel.js";
 import type { BackgroundRules, Capabilities, LayerRules } from "../families/family.js";
 import type { SizeLimits } from "../images/size.js";
 import type { ModelOptions } from "../models/resolve-model.js";
+import { CLIENT_PROFILES } from "../request/client-profiles.js";
 import type { BodyLimits } from "../request/read-request.js";
-import type { CallerLimits } from "../types.js";
+import type { CallerLimits, Preferences } from "../types.js";
 import { parseInstant } from "../util/instant.js";
 import { isJsonObject } from "../util/json.js";
 import { isName, NAME_RULE } from "../util/name.js";
@@ -27,7 +28,12 @@ const name = z
   .check(z.minLength(1, "must not be empty"), z.refine(isName, `must be ${NAME_RULE}`));
 /** Names or series. */
 const names = z.array(name, "must be a list of names");
-const responseFormat = z.optional(z.enum(["url", "b64_json"], 'must be "url" or "b64_json"'));
+const preferences = {
+  responseFormat: z.optional(z.enum(["url", "b64_json"], 'must be "url" or "b64_json"')),
+  streamFormat: z.optional(z.enum(["native", "openai"], 'must be "native" or "openai"')),
+  sizes: z.optional(z.enum(["strict", "nearest"], 'must be "strict" or "nearest"')),
+} satisfies Fields<Preferences>;
+const CLIENT_NAMES = Object.keys(CLIENT_PROFILES);
 const boolean = z.optional(z.boolean(TRUE_OR_FALSE));
 const asFunction = z.custom<never>((value) => typeof value === "function", "must be a function");
 const hook = z.optional(asFunction);
@@ -122,7 +128,8 @@ const model = z.strictObject(
         FAN_OUT,
       ),
     ),
-    responseFormat,
+    edits: boolean,
+    ...preferences,
     limits,
   } satisfies Fields<ModelOptions>,
   "must be an object with family",
@@ -143,7 +150,8 @@ const caller = z
       hash: z.optional(z.string(SHA256).check(z.regex(/^[\da-f]{64}$/i, SHA256))),
       group: z.optional(name),
       models: z.optional(names),
-      responseFormat,
+      client: z.optional(z.enum(CLIENT_NAMES, `must be one of ${CLIENT_NAMES.join(", ")}`)),
+      ...preferences,
       expiresAt: z.optional(
         z
           .union([z.string(), z.date()], EXPIRES_AT)
@@ -279,7 +287,7 @@ const shape = {
       "must be an object with seconds or maxResponseBytes",
     ),
   ),
-  responseFormat,
+  ...preferences,
   bodyLimits: z.optional(
     z.strictObject(
       {

@@ -348,7 +348,10 @@ function* checkKeys(callers: readonly CallerOptions[]): Iterable<OptionsProblem>
 const SHARED: Readonly<Record<Exclude<keyof Caller, "id" | "expiresAt">, (caller: Caller) => unknown>> = {
   group: ({ group = DEFAULT_GROUP }) => group,
   models: ({ models }) => models && [...new Set(models)].toSorted(),
+  client: ({ client }) => client,
   responseFormat: ({ responseFormat }) => responseFormat,
+  streamFormat: ({ streamFormat }) => streamFormat,
+  sizes: ({ sizes }) => sizes,
   budget: ({ budget }) => {
     const decimal = parseDecimal(budget);
     return decimal && formatDecimal(decimal);

@@ -3,13 +3,14 @@ import type { GatewayRequest } from "../http.js";
 import { writeDataUrls } from "../images/data-url.js";
 import type { RequestSpool } from "../images/spool.js";
 import type { ResolvedModel } from "../models/resolve-model.js";
-import type { Caller, ImageRequest, Operation, ResponseFormat } from "../types.js";
+import type { Caller, ImageRequest, Operation, Preferences } from "../types.js";
 import type { JsonObject } from "../util/json.js";
 import { type ArrivingBytes, type BodyGuard, type BodyPace } from "./body.js";
 import { convertFormFields } from "./form-fields.js";
 import { readJson } from "./json.js";
 import { readMultipart } from "./multipart.js";
-import { pathOfOperation } from "./route.js";
+import { findPreferences } from "./preferences.js";
+import { type Endpoint, findPaths, isServed } from "./route.js";
 
 /** The maximum size and the minimum speed of a request's body. */
 export interface BodyLimits {
@@ -64,11 +65,11 @@ function countParsedBody({ parsedBody, headers }: GatewayRequest, bytes: Arrivin
 
 /** What {@link normalizeRequest} needs besides the fields. */
 export interface RequestContext {
-  readonly operation: Operation;
+  readonly endpoint: Endpoint;
   readonly model: ResolvedModel;
   readonly caller: Caller;
-  /** The gateway's default response format. */
-  readonly responseFormat: ResponseFormat | undefined;
+  /** The preferences of the gateway. */
+  readonly preferences: Preferences;
 }
 
 /**
@@ -78,22 +79,36 @@ export interface RequestContext {
  * @throws GatewayError `invalid_request_error`
  */
 export function normalizeRequest(fields: JsonObject, context: RequestContext): ImageRequest {
-  const { operation, model, caller } = context;
-  if (!model.family.operations.has(operation)) {
-    const paths = [...model.family.operations].map(pathOfOperation).join(" and ");
+  const { endpoint, model, caller } = context;
+  const { operation } = endpoint;
+  const served = { operations: model.operations, nativePath: model.family.nativePath };
+  if (!isServed(endpoint, served)) {
+    const paths = findPaths(served).join(" and ");
     throw invalidRequest(`The model ${model.name} is served at ${paths} only.`, "model");
   }
+  const { responseFormat, streamFormat, sizes } = findPreferences({
+    caller,
+    model: model.preferences,
+    gateway: context.preferences,
+  });
   const typed = operation === "edit" ? convertFormFields(fields, model.family.formFields ?? {}) : fields;
   const { model: _model, ...rest } = typed;
   const known = operation === "native" ? rest : withoutNulls(rest);
-  return model.family.normalize(model.family.takesImageBytes === true ? known : writeDataUrls(known), {
-    operation,
-    model: model.name,
-    upstreamModels: model.upstreamModels,
-    capabilities: model.capabilities,
-    defaultResponseFormat: caller.responseFormat ?? model.responseFormat ?? context.responseFormat,
-    maxUpstreamCalls: model.maxUpstreamCalls,
-  });
+  const format = operation === "native" ? "native" : streamFormat;
+  const request = model.family.normalize(
+    model.family.takesImageBytes === true ? known : writeDataUrls(known),
+    {
+      operation,
+      model: model.name,
+      upstreamModels: model.upstreamModels,
+      capabilities: model.capabilities,
+      defaultResponseFormat: responseFormat,
+      streamFormat: format,
+      sizes: operation === "native" ? "strict" : sizes,
+      maxUpstreamCalls: model.maxUpstreamCalls,
+    },
+  );
+  return request.stream && format === "openai" ? { ...request, streamFormat: format } : request;
 }
 
 /** Returns the same object if no field is null. */

@@ -3,7 +3,7 @@ import { createRouteMatcher } from "./route.js";
 
 const GENERATIONS = "/v1/images/generations";
 
-/** The route that a gateway with this base path finds in a host that mounted it here. */
+/** The operation that a gateway with this base path finds in a host that mounted it here. */
 function match(
   url: string,
   {
@@ -12,7 +12,8 @@ function match(
     method = "POST",
   }: { basePath?: string; mountPath?: string; method?: string } = {},
 ): unknown {
-  return createRouteMatcher(basePath)({ method, url, mountPath });
+  const route = createRouteMatcher(basePath)({ method, url, mountPath });
+  return typeof route === "object" ? route.operation : route;
 }
 
 describe("createRouteMatcher", () => {
@@ -30,6 +31,7 @@ describe("createRouteMatcher", () => {
     ["/v1//images///generations//", "generate"],
     [`/x/y${GENERATIONS}`, "generate"],
     ["/x/api/v3/images/generations", "native"],
+    ["/api/v1/services/aigc/multimodal-generation/generation", "native"],
   ])("finds the operation of POST %s", (url, operation) => {
     expect(match(url)).toBe(operation);
   });

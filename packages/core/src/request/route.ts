@@ -1,34 +1,59 @@
+import type { NativePath } from "../families/family.js";
 import type { GatewayRequest } from "../http.js";
 import type { Operation } from "../types.js";
 
-const ENDPOINTS: readonly (readonly [path: string, operation: Operation])[] = [
-  ["/v1/images/generations", "generate"],
-  ["/v1/images/edits", "edit"],
-  ["/api/v3/images/generations", "native"],
+/** A path at which images are made. */
+export type Endpoint =
+  | { readonly operation: "generate"; readonly path: "/v1/images/generations" }
+  | { readonly operation: "edit"; readonly path: "/v1/images/edits" }
+  | { readonly operation: "native"; readonly path: NativePath };
+
+const ENDPOINTS: readonly Endpoint[] = [
+  { operation: "generate", path: "/v1/images/generations" },
+  { operation: "edit", path: "/v1/images/edits" },
+  { operation: "native", path: "/api/v3/images/generations" },
+  { operation: "native", path: "/api/v1/services/aigc/multimodal-generation/generation" },
 ];
 
 /** Paths of OpenAI's interface that belong to the gateway. Those that it does not serve get a 404. */
 const RESERVED = /\/v1\/(?:images|models)(?:\/|$)/;
 
-/** Where an operation is served. */
-export function pathOfOperation(operation: Operation): string {
-  return ENDPOINTS.find(([, served]) => served === operation)?.[0] ?? "";
+/** What a model serves: its operations, and the path of its provider's own structure. */
+export interface ServedModel {
+  readonly operations: ReadonlySet<Operation>;
+  readonly nativePath?: NativePath | undefined;
 }
 
+/** Whether an endpoint serves a model. */
+export function isServed(
+  endpoint: Endpoint,
+  { operations, nativePath = DEFAULT_NATIVE_PATH }: ServedModel,
+): boolean {
+  if (!operations.has(endpoint.operation)) return false;
+  return endpoint.operation !== "native" || endpoint.path === nativePath;
+}
+
+/** The paths that serve a model. */
+export function findPaths(model: ServedModel): readonly string[] {
+  return ENDPOINTS.filter((endpoint) => isServed(endpoint, model)).map(({ path }) => path);
+}
+
+const DEFAULT_NATIVE_PATH: NativePath = "/api/v3/images/generations";
+
 /**
- * Finds the operation of a request. Returns `"unserved"` if the path belongs to the gateway but is not an endpoint,
+ * Finds the endpoint of a request. Returns `"unserved"` if the path belongs to the gateway but is not an endpoint,
  * and `undefined` if the path belongs to the host.
  */
 export type RouteMatcher = (
   request: Pick<GatewayRequest, "method" | "url" | "mountPath">,
-) => Operation | "unserved" | undefined;
+) => Endpoint | "unserved" | undefined;
 
 /**
  * Creates a matcher for a gateway with this base path (`""` or `/ai`).
  *
  * A path is an endpoint if it ends like one, so that the gateway can be mounted at any path. Below a base path or a
  * mount path, the host has given every path to the gateway. Without either, only POST requests match at any depth.
- * Other methods match only at exactly `/v1/…` and `/api/v3/…`, because `GET /shop/v1/images/edits` may be a route of
+ * Other methods match only at exactly `/v1/…` and `/api/…`, because `GET /shop/v1/images/edits` may be a route of
  * the host.
  */
 export function createRouteMatcher(basePath: string): RouteMatcher {
@@ -37,8 +62,8 @@ export function createRouteMatcher(basePath: string): RouteMatcher {
     const mount = findMount(path, mountPath);
     if (basePath !== "" && !isBelow(path, basePath, mount)) return undefined;
     const isGiven = basePath !== "" || mount !== undefined;
-    const endpoint = ENDPOINTS.find(([end]) => path.endsWith(end));
-    if (endpoint !== undefined && (isGiven || method === "POST" || path === endpoint[0])) return endpoint[1];
+    const endpoint = ENDPOINTS.find((served) => path.endsWith(served.path));
+    if (endpoint !== undefined && (isGiven || method === "POST" || path === endpoint.path)) return endpoint;
     return isGiven && RESERVED.test(path) ? "unserved" : undefined;
   };
 }

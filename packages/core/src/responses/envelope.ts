@@ -1,6 +1,7 @@
 import { type GatewayError, shownCodeOf } from "../errors.js";
 import type { GatewayRequest, GatewayResponse } from "../http.js";
 import type { SecretMask } from "../redact.js";
+import type { Endpoint } from "../request/route.js";
 
 /** The error envelope of the interface. */
 export interface ErrorEnvelope {
@@ -26,17 +27,18 @@ export function toEnvelope(error: GatewayError, mask: SecretMask): ErrorEnvelope
   };
 }
 
-/**
- * Converts an error to a response.
- *
- * @param native true if the provider's own body is sent if there is one, as on `/api/v3`
- */
-export function renderError(
-  error: GatewayError,
-  context: { readonly id: string; readonly mask: SecretMask; readonly native?: boolean },
-): GatewayResponse {
-  const { id, mask, native = false } = context;
-  const own = native ? error.upstreamBody : undefined;
+/** What the response to a failed request needs besides its error. */
+export interface ErrorContext {
+  /** The request's id. */
+  readonly id: string;
+  readonly mask: SecretMask;
+  /** The endpoint of the request. A native endpoint sends the provider's own body if there is one. */
+  readonly endpoint?: Pick<Endpoint, "operation"> | undefined;
+}
+
+/** Converts an error to a response. */
+export function renderError(error: GatewayError, { id, mask, endpoint }: ErrorContext): GatewayResponse {
+  const own = endpoint?.operation === "native" ? error.upstreamBody : undefined;
   return {
     status: error.status,
     headers: {
