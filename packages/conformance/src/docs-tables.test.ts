@@ -10,6 +10,14 @@ function readRows(path: string, from = ""): string[][] {
 
 const withoutMarks = (cell = ""): string => cell.replaceAll(/[|`]/g, "").trim();
 
+/** The members of an exported interface. */
+function readMembers(path: string, declared: string): (string | undefined)[] {
+  const start = `export interface ${declared} {\n`;
+  const [, body = ""] = readText(path).split(start);
+  const [members = ""] = body.split("\n}");
+  return [...members.matchAll(/^ {2}(?:readonly )?(\w+)\??:/gm)].map(([, member]) => member);
+}
+
 it("docs/errors.md lists every error code with its status and type, in the order of errors.ts", () => {
   const source = readText("packages/core/src/errors.ts");
   const kinds = [...source.matchAll(/^ {2}(\w+): \{ status: (\d{3}), type: "(\w+)" \},$/gm)];
@@ -22,9 +30,10 @@ it("docs/errors.md lists every error code with its status and type, in the order
 });
 
 it("docs/configuration.md lists exactly the options of the gateway", () => {
-  const source = readText("packages/core/src/options/options.ts");
-  const body = /export interface GatewayOptions \{\n(.*?)\n\}/s.exec(source)?.[1] ?? "";
-  const expected = [...body.matchAll(/^ {2}(\w+)\??:/gm)].map(([, option]) => option);
+  const expected = [
+    ...readMembers("packages/core/src/options/options.ts", "GatewayOptions extends Preferences"),
+    ...readMembers("packages/core/src/types.ts", "Preferences"),
+  ];
 
   const page = readText("docs/configuration.md").split("\n## Models")[0] ?? "";
   const named = [...page.matchAll(/^\| `(\w+)[.`]/gm)].map(([, option]) => option);

@@ -293,7 +293,7 @@ describe("an edit is refused", () => {
       "with stream",
       [model, PROMPT, image, ["stream", "true"]],
       400,
-      "stream is not offered for forms: send JSON with image to /v1/images/generations.",
+      "stream is not offered at this endpoint: send JSON with image to /v1/images/generations.",
       "stream",
     ],
     [

@@ -132,10 +132,10 @@ export interface StreamResult {
    */
   readonly failure: (FailureReason & Partial<Pick<UpstreamFailure, "kind" | "scope">>) | undefined;
   /**
-   * The reason of the first image of the batch that failed. If the stream has no image, this is the error of the
-   * stream.
+   * The images of the batch that failed, in the order of the events. If the stream has no image, the first one is the
+   * error of the stream. Default: none.
    */
-  readonly imageFailure?: FailureReason | undefined;
+  readonly errors?: readonly ResultError[] | undefined;
 }
 
 /** The paths of the endpoints with a provider's own structure. */

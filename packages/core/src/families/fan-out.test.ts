@@ -35,7 +35,12 @@ describe("the number of upstream calls", () => {
     );
   });
 
-  it("is one for a stream: n above 1 is a 400", () => {
+  it("is n for a stream that the gateway makes", () => {
+    const context = { capabilities: ONE, maxUpstreamCalls: 10, streamFormat: "openai" as const };
+    expect(countUpstreamCalls({ n: 4, stream: true }, context)).toBe(4);
+  });
+
+  it("is one for a stream of the provider: n above 1 is a 400", () => {
     const context = { capabilities: ONE, maxUpstreamCalls: 10 };
     expect(countUpstreamCalls({ n: 1, stream: true }, context)).toBe(1);
     expect(() => countUpstreamCalls({ n: 2, stream: true }, context)).toThrow(

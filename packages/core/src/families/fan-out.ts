@@ -7,16 +7,21 @@ import type { NormalizeContext } from "./family.js";
  * makes several images per call has its own rule for `n`.
  *
  * @throws GatewayError `invalid_request_error` if `n` is above `maxUpstreamCalls`, or if several calls would have to stream
+ * in the native format. With the stream format `openai` the gateway makes the stream from the responses of the calls.
  */
 export function countUpstreamCalls(
   { n = 1, stream }: { readonly n?: number | undefined; readonly stream?: boolean | undefined },
-  { capabilities, maxUpstreamCalls = 1 }: Pick<NormalizeContext, "capabilities" | "maxUpstreamCalls">,
+  {
+    capabilities,
+    maxUpstreamCalls = 1,
+    streamFormat,
+  }: Pick<NormalizeContext, "capabilities" | "maxUpstreamCalls" | "streamFormat">,
 ): number {
   if (n <= 1 || capabilities?.imagesPerCall !== 1 || maxUpstreamCalls <= 1) return 1;
   if (n > maxUpstreamCalls) {
     throw invalidRequest(`n asks for ${n} images; at most ${maxUpstreamCalls} are allowed.`, "n");
   }
-  if (stream === true) {
+  if (stream === true && streamFormat !== "openai") {
     throw invalidRequest(
       "stream is not offered with n above 1, because this model makes one image per call: leave it out.",
       "stream",

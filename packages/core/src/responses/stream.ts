@@ -92,7 +92,7 @@ export async function respondWithStream(
 
 /** What a stream gave until it ended. */
 interface EndedStream
-  extends Pick<StreamResult, "images" | "made" | "usage" | "hasUnknownTokens" | "imageFailure"> {
+  extends Pick<StreamResult, "images" | "made" | "usage" | "hasUnknownTokens" | "errors"> {
   /** What counts in the channel's health. */
   readonly failure?: AttemptFailure | undefined;
   /** The error that the provider reported. */
@@ -226,7 +226,7 @@ class MislabelledJson {
       images: isBroken ? 0 : images,
       made,
       usage: usage ?? (end.reason === "abandoned" ? { generated_images: images } : undefined),
-      imageFailure: errors[0],
+      errors,
       reported: failure,
       flaw,
       failure: isBroken ? { kind: kindOf(flaw), cause: flaw } : this.#readRefusal(),
@@ -280,7 +280,7 @@ interface ErrorContext {
 /** The failure for the record and the operator. A stream that ended without an image is a failure too. */
 function findError(
   end: RelayEnd,
-  { images, reported, imageFailure, flaw }: EndedStream,
+  { images, reported, errors: [imageFailure] = [], flaw }: EndedStream,
   { mask, upstreamRequestId }: ErrorContext,
 ): GatewayError | undefined {
   if (reported !== undefined) {

@@ -18,7 +18,9 @@ import {
 /** The body of a client, in the standard structure or in the shorthand, checked. */
 export function normalizeQwenImage(fields: JsonObject, context: NormalizeContext): ImageRequest {
   const content = "input" in fields ? readMessages(fields) : readShorthand(fields);
-  if (content.stream) throw invalidRequest("stream is not offered for this model: leave it out.", "stream");
+  // With the stream format `openai` the gateway makes the stream from the response.
+  if (content.stream && context.streamFormat !== "openai")
+    throw invalidRequest("stream is not offered for this model: leave it out.", "stream");
   checkReferences(content, context.capabilities);
   const upstreamCalls = countUpstreamCalls(content, context);
   const parameters = upstreamCalls > 1 ? content.parameters : withImageCount(content);
@@ -35,7 +37,7 @@ export function normalizeQwenImage(fields: JsonObject, context: NormalizeContext
     maxPixels: countMaxPixels(parameters.size, context.capabilities),
     ...(upstreamCalls > 1 && { upstreamCalls }),
     responseFormat: content.responseFormat ?? context.defaultResponseFormat ?? "url",
-    stream: false,
+    stream: content.stream,
     upstreamFields: { input: toInput(content, images), parameters },
     ignored: content.ignored,
   };

@@ -29,20 +29,29 @@ interface CheckedFields extends SequentialFields {
 export function checkModelFields(
   fields: CheckedFields,
   images: readonly ReferenceImage[],
-  { operation, capabilities = {} }: Pick<NormalizeContext, "operation" | "capabilities">,
+  context: Pick<NormalizeContext, "operation" | "capabilities" | "streamFormat">,
 ): void {
-  if (fields.stream === true && capabilities.streaming === false) {
-    throw invalidRequest("stream is not supported by this model: leave it out.", "stream");
-  }
-  if (fields.stream === true && operation === "edit") {
-    throw invalidRequest(
-      "stream is not offered for forms: send JSON with image to /v1/images/generations.",
-      "stream",
-    );
-  }
+  const { capabilities = {} } = context;
+  if (fields.stream === true && context.streamFormat !== "openai") checkNativeStream(context);
   checkOutputFormat(fields, capabilities.outputFormats);
   if (fields.layer_decomposition === true) checkLayers(images, capabilities.layers);
   checkBackground(fields, images, capabilities.background);
+}
+
+/** In the native format the provider makes the stream. Its events are not those of edits. */
+function checkNativeStream({
+  operation,
+  capabilities,
+}: Pick<NormalizeContext, "operation" | "capabilities">): void {
+  if (capabilities?.streaming === false) {
+    throw invalidRequest("stream is not supported by this model: leave it out.", "stream");
+  }
+  if (operation === "edit") {
+    throw invalidRequest(
+      "stream is not offered at this endpoint: send JSON with image to /v1/images/generations.",
+      "stream",
+    );
+  }
 }
 
 function checkOutputFormat({ output_format: format }: CheckedFields, formats?: readonly string[]): void {

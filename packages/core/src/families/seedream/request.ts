@@ -36,7 +36,15 @@ export function normalizeSeedream(fields: JsonObject, context: NormalizeContext)
   const layers = countLayersOfEach(isDecomposed, context);
   const responseFormat = parsed.response_format ?? context.defaultResponseFormat;
   const unsent = parsed.prompt === "" ? ["prompt"] : [];
-  const upstreamFields = leaveOut(known, ["n", "size", ...unsent, ...refusedFields(capabilities)]);
+  // The responses of several calls become one stream in the gateway.
+  const notForEachCall = upstreamCalls > 1 ? ["stream"] : [];
+  const upstreamFields = leaveOut(known, [
+    "n",
+    "size",
+    ...unsent,
+    ...notForEachCall,
+    ...refusedFields(capabilities),
+  ]);
   put(upstreamFields, "size", readSize(parsed, capabilities));
   put(upstreamFields, "sequential_image_generation", sequential.sequential_image_generation);
   put(upstreamFields, "sequential_image_generation_options", sequential.sequential_image_generation_options);

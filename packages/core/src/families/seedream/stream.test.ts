@@ -96,7 +96,7 @@ describe("the usage of a stream", () => {
         images: 0,
         usage: undefined,
         failure: undefined,
-        imageFailure: { code: "Sensitive", message: "No." },
+        errors: [{ index: 1, code: "Sensitive", message: "No." }],
       },
     ],
     [
@@ -157,6 +157,56 @@ const tokens = (images: number, count: number): object => ({
   generated_images: images,
   output_tokens: count,
   total_tokens: count,
+});
+
+const failedAt = (index: unknown, code: unknown): Event => [
+  "image_generation.partial_failed",
+  { image_index: index, error: { code, message: "No." } },
+];
+
+describe("the failed images of a stream", () => {
+  it.each<[string, readonly Event[], StreamResult["errors"]]>([
+    ["none", [succeeded("16x16")], []],
+    [
+      "each with its index",
+      [failedAt(2, "B"), succeeded("16x16", 1), failedAt(0, "A")],
+      [
+        { index: 2, code: "B", message: "No." },
+        { index: 0, code: "A", message: "No." },
+      ],
+    ],
+    [
+      "one that is reported twice counts once",
+      [failedAt(2, "A"), failedAt(2, "B")],
+      [{ index: 2, code: "A", message: "No." }],
+    ],
+    [
+      "one without an index comes after those before it",
+      [succeeded("16x16", 0), failedAt(undefined, "A"), failedAt("1", "B")],
+      [
+        { index: 1, code: "A", message: "No." },
+        { index: 2, code: "B", message: "No." },
+      ],
+    ],
+    [
+      "one without a reason",
+      [["image_generation.partial_failed", { image_index: 0 }]],
+      [
+        {
+          index: 0,
+          code: "upstream_no_image",
+          message: "The provider made no image and gave no reason.",
+        },
+      ],
+    ],
+  ])("%s", (_what, events, errors) => {
+    expect(read(...events).errors).toEqual(errors);
+  });
+
+  it("cannot fill the memory", () => {
+    const events = Array.from({ length: 5_000 }, (_, index) => failedAt(index, "A"));
+    expect(read(...events).errors).toHaveLength(1_000);
+  });
 });
 
 describe("images without a size, when `completed` never comes", () => {

@@ -1,5 +1,5 @@
 import { countPixels } from "../../images/size.js";
-import type { ImageRequest, MadeImage, Usage } from "../../types.js";
+import type { ImageRequest, MadeImage, ResultError, Usage } from "../../types.js";
 import { isJsonObject, type JsonObject } from "../../util/json.js";
 import type { StreamReader, StreamResult } from "../family.js";
 import { readCount, readMadeImage, readText } from "../shared.js";
@@ -8,7 +8,10 @@ import { readError, readSeedreamUsage, toSeedreamFailure } from "./response.js";
 
 /** Pixels that make one token, by Ark's own formula. */
 const PIXELS_PER_TOKEN = 256;
-/** Far more than one request can make. Images beyond this are not counted, so that a stream cannot fill the memory. */
+/**
+ * Far more than one request can make. Images and failures beyond this are not counted, so that a stream cannot fill the
+ * memory.
+ */
 const MAX_IMAGES = 1_000;
 
 /**
@@ -20,7 +23,8 @@ export function readSeedreamStream({ upstreamFields }: Pick<ImageRequest, "upstr
   const requestedPixels = countRequestedPixels(upstreamFields["size"]);
   /** The images by their `image_index`. An image that is reported twice counts once. */
   const images = new Map<number | string, MadeImage>();
-  let imageFailure: StreamResult["imageFailure"];
+  /** The failed images by their `image_index`. Of an image that is reported twice, the first reason stays. */
+  const errors = new Map<number | string, ResultError>();
   let completed: Usage | undefined;
   let failure: StreamResult["failure"];
 
@@ -28,6 +32,13 @@ export function readSeedreamStream({ upstreamFields }: Pick<ImageRequest, "upstr
     const key = readCount(body["image_index"]) ?? `image ${images.size}`;
     if (images.size >= MAX_IMAGES && !images.has(key)) return;
     images.set(key, readMadeImage(body));
+  };
+  const addError = (body: JsonObject): void => {
+    const index = readCount(body["image_index"]);
+    const key = index ?? `error ${errors.size}`;
+    if (errors.size >= MAX_IMAGES || errors.has(key)) return;
+    const reason = readError(isJsonObject(body["error"]) ? body["error"] : {});
+    errors.set(key, { index: index ?? images.size + errors.size, ...reason });
   };
 
   const reader = {
@@ -49,14 +60,14 @@ export function readSeedreamStream({ upstreamFields }: Pick<ImageRequest, "upstr
         completed = { ...completed, ...(isJsonObject(body["usage"]) && readSeedreamUsage(body["usage"])) };
         reader.isOver = true;
       } else if (type === "image_generation.partial_failed") {
-        imageFailure ??= readError(isJsonObject(body["error"]) ? body["error"] : {});
+        addError(body);
       } else if (isFailure(type, body)) {
         failure = toFailure(body);
       }
     },
     result(): StreamResult {
       const made = [...images.values()];
-      const result = { images: made.length, made, imageFailure, failure };
+      const result = { images: made.length, made, errors: [...errors.values()], failure };
       if (completed !== undefined) return { ...result, usage: completed };
       const sizes = made.map(({ size }) => (size && countPixels(size)) || requestedPixels);
       return { ...result, usage: countUsage(sizes), hasUnknownTokens: sizes.includes(undefined) };

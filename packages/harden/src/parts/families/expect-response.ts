@@ -64,12 +64,12 @@ export function expectStreamResult({ size, events }: ProviderEvents): {
   readonly usage: Fields | undefined;
   readonly isOver: boolean;
   readonly failure: Reason | undefined;
-  readonly imageFailure: Reason | undefined;
+  readonly errors: readonly (Reason & { readonly index: number })[];
 } {
   const pixels: { key: unknown; pixels: number | undefined }[] = [];
   let completed: Fields | undefined;
   let failure: Reason | undefined;
-  let imageFailure: Reason | undefined;
+  const errors: { key: unknown; error: Reason & { readonly index: number } }[] = [];
   for (const { event, data } of events) {
     const body = parseObject(data);
     const type = isFilled(body?.["type"]) ? body["type"] : event;
@@ -83,13 +83,23 @@ export function expectStreamResult({ size, events }: ProviderEvents): {
     } else if (type === "image_generation.completed" && body !== undefined) {
       completed = { ...completed, ...readCounts(body["usage"]) };
     } else if (type === "image_generation.partial_failed" && body !== undefined) {
-      imageFailure ??= readReason(body["error"]);
+      const index = isCount(body["image_index"]) ? body["image_index"] : undefined;
+      const key = index ?? `error ${errors.length}`;
+      if (errors.some((other) => other.key === key)) continue;
+      const error = { index: index ?? pixels.length + errors.length, ...readReason(body["error"]) };
+      errors.push({ key, error });
     } else if (type === "error" || (body !== undefined && Boolean(body["error"]))) {
       failure = readStreamError(body ?? {});
     }
   }
   const isOver = completed !== undefined;
-  return { images: pixels.length, usage: completed ?? countUsage(pixels), isOver, failure, imageFailure };
+  return {
+    images: pixels.length,
+    usage: completed ?? countUsage(pixels),
+    isOver,
+    failure,
+    errors: errors.map(({ error }) => error),
+  };
 }
 
 function countUsage(images: readonly { readonly pixels: number | undefined }[]): Fields | undefined {

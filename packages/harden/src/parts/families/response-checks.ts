@@ -68,9 +68,9 @@ export const createEventsCheck = (families: Families): FunctionCheck<ProviderEve
       if (wasOver && reader.isOver !== true) return { rule: "a stream that is over stays over", seen: event };
       wasOver = reader.isOver === true;
     }
-    const { images, usage, failure, imageFailure } = reader.result();
+    const { images, usage, failure, errors } = reader.result();
     const reason = failure && { code: failure.code, message: failure.message };
-    const result = { images, usage, isOver: wasOver, failure: reason, imageFailure };
+    const result = { images, usage, isOver: wasOver, failure: reason, errors };
     return isDeepStrictEqual(result, expectStreamResult(input))
       ? undefined
       : {
