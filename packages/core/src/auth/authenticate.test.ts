@@ -68,6 +68,25 @@ describe("keys in the options", () => {
     await expect(authenticate(headers(authorization))).rejects.toEqual(refused);
   });
 
+  it("are read from api-key if there is no Authorization header", async () => {
+    await expect(authenticate(new Headers({ "api-key": KEY }))).resolves.toMatchObject({ id: "clear" });
+    await expect(authenticate(new Headers({ "api-key": `  ${KEY} ` }))).resolves.toMatchObject({
+      id: "clear",
+    });
+  });
+
+  it.each([
+    ["an empty api-key", { "api-key": "" }],
+    ["two keys in api-key", { "api-key": `${KEY}, ${KEY}` }],
+    ["a scheme in api-key", { "api-key": `Bearer ${KEY}` }],
+    ["a wrong api-key", { "api-key": `${KEY}1` }],
+    ["an Authorization header with a wrong key", { "api-key": KEY, authorization: `Bearer ${KEY}1` }],
+    ["an Authorization header with another scheme", { "api-key": KEY, authorization: "Basic eDp5" }],
+    ["an empty Authorization header", { "api-key": KEY, authorization: "" }],
+  ])("refuse %s", async (_what, given) => {
+    await expect(authenticate(new Headers(given))).rejects.toEqual(refused);
+  });
+
   it("are not part of the caller", async () => {
     await expect(authenticate(headers(`Bearer ${KEY}`))).resolves.toEqual({
       id: "clear",

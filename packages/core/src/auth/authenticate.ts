@@ -15,7 +15,10 @@ export interface CallerOptions extends Caller {
   readonly hash?: string | undefined;
 }
 
-/** Your own check of an API key: returns the caller that holds the key, or nothing if the key is unknown. */
+/**
+ * Your own check of an API key: returns the caller that holds the key, or nothing if the key is unknown. `apiKey` comes
+ * from `Authorization: Bearer`, or from `api-key` if there is no `Authorization` header.
+ */
 export type Authenticate = (
   apiKey: string,
   headers: HeaderReader,
@@ -42,9 +45,9 @@ export function createAuthenticator(find: FindCaller, now: () => number): Authen
     return caller;
   };
   return (headers) => {
-    const apiKey = readBearer(headers.get("authorization"));
+    const apiKey = readApiKey(headers);
     if (apiKey === undefined) {
-      throw refused("No API key: send the header Authorization: Bearer <API_KEY>.");
+      throw refused("No API key: send the header Authorization: Bearer <API_KEY>, or api-key: <API_KEY>.");
     }
     const caller = find(apiKey, headers);
     return isPromiseLike(caller) ? caller.then(admit) : admit(caller);
@@ -87,8 +90,11 @@ function checkExpiry({ expiresAt }: Caller, now: number): void {
 
 const SCHEME = "Bearer ";
 
-function readBearer(header: string | null): string | undefined {
-  return header !== null && /^Bearer +\S+ *$/i.test(header) ? header.slice(SCHEME.length).trim() : undefined;
+/** The key in `Authorization: Bearer`. Without an `Authorization` header, the key in `api-key`, which Azure's clients send. */
+function readApiKey(headers: HeaderReader): string | undefined {
+  const authorization = headers.get("authorization");
+  if (authorization === null) return /^ *(\S+) *$/.exec(headers.get("api-key") ?? "")?.[1];
+  return /^Bearer +\S+ *$/i.test(authorization) ? authorization.slice(SCHEME.length).trim() : undefined;
 }
 
 function refused(message: string): GatewayError {
