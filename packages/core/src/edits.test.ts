@@ -427,7 +427,7 @@ describe("an edit is refused", () => {
       "of family B",
       [["model", "image-max"], PROMPT, image],
       400,
-      "The model image-max is served at /v1/images/generations only.",
+      "The model image-max is served at /v1/images/generations and /api/v1/services/aigc/multimodal-generation/generation only.",
       "model",
     ],
   ])("%s", async (_what, entries, status, message, param) => {

@@ -198,17 +198,18 @@ describe("the model of a native request", () => {
     expect(refused.body).toMatchObject({ error: { code: "model_not_allowed" } });
   });
 
-  it.each(["image-max", "qwen-image-max"])(
-    "of family B, %s, is sent to the other endpoint",
-    async (model) => {
-      const test = createTestGateway(undefined, MAPPED);
-      const response = await ask(test, { model, prompt: "x" });
-      expect(response.status).toBe(400);
-      expect(response.body).toMatchObject({
-        error: { message: "The model image-max is served at /v1/images/generations only.", param: "model" },
-      });
-    },
-  );
+  it.each(["image-max", "qwen-image-max"])("of family B, %s, is sent to its own endpoints", async (model) => {
+    const test = createTestGateway(undefined, MAPPED);
+    const response = await ask(test, { model, prompt: "x" });
+    expect(response.status).toBe(400);
+    expect(response.body).toMatchObject({
+      error: {
+        message:
+          "The model image-max is served at /v1/images/generations and /api/v1/services/aigc/multimodal-generation/generation only.",
+        param: "model",
+      },
+    });
+  });
 
   it.each([undefined, null, ""])("is required, not %j", async (model) => {
     const response = await ask(createTestGateway(), { model, prompt: "x" });

@@ -18,7 +18,7 @@ import type { ModelResolver } from "./models/resolve-model.js";
 import type { IdempotencyOptions } from "./options/options.js";
 import type { SecretMask } from "./redact.js";
 import { type BodyLimits, normalizeRequest, readFields } from "./request/read-request.js";
-import type { Endpoint } from "./request/route.js";
+import { checkHeaders, checkMethod, type Endpoint, idempotencyScopeOf } from "./request/route.js";
 import type { Call, CallParts } from "./responses/call.js";
 import { renderError } from "./responses/envelope.js";
 import { respondWithFanOut } from "./responses/fan-out.js";
@@ -76,11 +76,12 @@ export async function runPipeline(
   let slot: Slot | undefined;
   let response: GatewayResponse;
   try {
-    checkMethod(request.method);
+    checkMethod(request);
     const found = parts.authenticate(request.headers);
     // Awaited only if it is a promise, see `Authenticator`.
     const caller = isPromiseLike(found) ? await found : found;
     report.setCaller(caller.id);
+    checkHeaders(endpoint, request.headers);
     const callerLimits = mergeLimits(caller.limits, parts.limits);
     slot = parts.takeSlot(request, { id: caller.id, concurrent: callerLimits.concurrent });
     const fields = await readFields(request, {
@@ -111,6 +112,7 @@ export async function runPipeline(
       model,
       billed,
       headers: request.headers,
+      idempotencyScope: idempotencyScopeOf(endpoint),
       fields,
       keepAlive,
     });
@@ -152,13 +154,6 @@ export function holdHost({ waitUntil }: GatewayRequest, work: Promise<unknown>, 
   } catch (error) {
     logger.warn({ err: error }, "The host's waitUntil failed.");
   }
-}
-
-function checkMethod(method: string): void {
-  if (method === "POST") return;
-  throw new GatewayError("method_not_allowed", `${method} is not allowed here: send POST.`, {
-    headers: { allow: "POST" },
-  });
 }
 
 interface CallContext {

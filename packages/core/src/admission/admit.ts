@@ -36,6 +36,8 @@ export interface CallToAdmit {
   readonly model: ResolvedModel;
   readonly billed: BilledRequest;
   readonly headers: HeaderReader;
+  /** Names the endpoint: the same idempotency key at another endpoint is another key. */
+  readonly idempotencyScope: string;
   /** The fields of the body. */
   readonly fields: JsonObject;
   readonly keepAlive: (work: Promise<unknown>) => void;
@@ -93,10 +95,10 @@ function leaseMsOf({ model, request: { upstreamCalls } }: CallToAdmit): number {
 }
 
 function readIdempotency(
-  { caller, billed, fields }: CallToAdmit,
+  { caller, idempotencyScope, fields }: CallToAdmit,
   { key, leaseMs }: { readonly key: string; readonly leaseMs: number },
 ): Promise<AdmissionRequest["idempotency"]> {
-  return createIdempotencyRequest({ callerId: caller.id, path: billed.operation, key, fields, leaseMs });
+  return createIdempotencyRequest({ callerId: caller.id, path: idempotencyScope, key, fields, leaseMs });
 }
 
 async function decide(

@@ -83,7 +83,7 @@ export function normalizeRequest(fields: JsonObject, context: RequestContext): I
   const { operation } = endpoint;
   const served = { operations: model.operations, nativePath: model.family.nativePath };
   if (!isServed(endpoint, served)) {
-    const paths = findPaths(served).join(" and ");
+    const paths = joinNames(findPaths(served));
     throw invalidRequest(`The model ${model.name} is served at ${paths} only.`, "model");
   }
   const { responseFormat, streamFormat, sizes } = findPreferences({
@@ -109,6 +109,11 @@ export function normalizeRequest(fields: JsonObject, context: RequestContext): I
     },
   );
   return request.stream && format === "openai" ? { ...request, streamFormat: format } : request;
+}
+
+/** Writes `a, b and c`. */
+function joinNames(names: readonly string[]): string {
+  return names.join(", ").replace(/, ([^,]*)$/, " and $1");
 }
 
 /** Returns the same object if no field is null. */

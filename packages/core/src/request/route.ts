@@ -1,5 +1,6 @@
+import { GatewayError, invalidRequest } from "../errors.js";
 import type { NativePath } from "../families/family.js";
-import type { GatewayRequest } from "../http.js";
+import type { GatewayRequest, HeaderReader } from "../http.js";
 import type { Operation } from "../types.js";
 
 /** A path at which images are made. */
@@ -8,11 +9,14 @@ export type Endpoint =
   | { readonly operation: "edit"; readonly path: "/v1/images/edits" }
   | { readonly operation: "native"; readonly path: NativePath };
 
+/** The endpoint with DashScope's own structure. */
+const DASHSCOPE_PATH = "/api/v1/services/aigc/multimodal-generation/generation";
+
 const ENDPOINTS: readonly Endpoint[] = [
   { operation: "generate", path: "/v1/images/generations" },
   { operation: "edit", path: "/v1/images/edits" },
   { operation: "native", path: "/api/v3/images/generations" },
-  { operation: "native", path: "/api/v1/services/aigc/multimodal-generation/generation" },
+  { operation: "native", path: DASHSCOPE_PATH },
 ];
 
 /** Paths of OpenAI's interface that belong to the gateway. Those that it does not serve get a 404. */
@@ -39,6 +43,51 @@ export function findPaths(model: ServedModel): readonly string[] {
 }
 
 const DEFAULT_NATIVE_PATH: NativePath = "/api/v3/images/generations";
+
+/** True for the endpoint whose clients are those of DashScope, which read errors in its structure. */
+export function isDashScope({ path }: Endpoint): boolean {
+  return path === DASHSCOPE_PATH;
+}
+
+/**
+ * Every endpoint takes POST only.
+ *
+ * @throws GatewayError `method_not_allowed`
+ */
+export function checkMethod({ method }: Pick<GatewayRequest, "method">): void {
+  if (method === "POST") return;
+  throw new GatewayError("method_not_allowed", `${method} is not allowed here: send POST.`, {
+    headers: { allow: "POST" },
+  });
+}
+
+/**
+ * Refuses what DashScope's clients request by a header and the gateway does not offer. Without the 400, such a client would
+ * wait for a task or for events.
+ *
+ * @throws GatewayError `invalid_request_error`
+ */
+export function checkHeaders(endpoint: Endpoint, headers: HeaderReader): void {
+  if (!isDashScope(endpoint)) return;
+  if (headers.get("x-dashscope-async") !== null) {
+    throw invalidRequest(
+      "X-DashScope-Async is not supported: leave the header out, and wait for the response.",
+    );
+  }
+  if (headers.get("x-dashscope-sse")?.trim().toLowerCase() === "enable") {
+    throw invalidRequest(
+      "X-DashScope-SSE is not supported: this endpoint offers no events. Leave the header out.",
+    );
+  }
+}
+
+/**
+ * Names an endpoint for idempotency keys. The names of version 0.1 stay, so that a repeat is recognized while servers are
+ * updated.
+ */
+export function idempotencyScopeOf(endpoint: Endpoint): string {
+  return isDashScope(endpoint) ? endpoint.path : endpoint.operation;
+}
 
 /**
  * Finds the endpoint of a request. Returns `"unserved"` if the path belongs to the gateway but is not an endpoint,

@@ -1,7 +1,7 @@
 import { type GatewayError, shownCodeOf } from "../errors.js";
 import type { GatewayRequest, GatewayResponse } from "../http.js";
 import type { SecretMask } from "../redact.js";
-import type { Endpoint } from "../request/route.js";
+import { type Endpoint, isDashScope } from "../request/route.js";
 
 /** The error envelope of the interface. */
 export interface ErrorEnvelope {
@@ -33,7 +33,7 @@ export interface ErrorContext {
   readonly id: string;
   readonly mask: SecretMask;
   /** The endpoint of the request. A native endpoint sends the provider's own body if there is one. */
-  readonly endpoint?: Pick<Endpoint, "operation"> | undefined;
+  readonly endpoint?: Endpoint | undefined;
 }
 
 /** Converts an error to a response. */
@@ -49,8 +49,16 @@ export function renderError(error: GatewayError, { id, mask, endpoint }: ErrorCo
       ...(error.shouldRetry === false && { "x-should-retry": "false" }),
       ...error.headers,
     },
-    body: own ?? JSON.stringify(toEnvelope(error, mask)),
+    body: own ?? JSON.stringify(toErrorBody(error, { id, mask, endpoint })),
   };
+}
+
+/** DashScope's SDKs read `code`, `message` and `request_id` at the top level. Its endpoint has them next to `error`. */
+function toErrorBody(error: GatewayError, { id, mask, endpoint }: ErrorContext): object {
+  const envelope = toEnvelope(error, mask);
+  if (endpoint === undefined || !isDashScope(endpoint)) return envelope;
+  const { code, message } = envelope.error;
+  return { request_id: id, code, message, ...envelope };
 }
 
 /** What the headers of every successful response contain. */

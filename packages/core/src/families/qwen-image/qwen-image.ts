@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject } from "../../util/json.js";
 import type { Family, UpstreamCall } from "../family.js";
 import { raiseSeed } from "../fan-out.js";
 import { findQwenImageCapabilities, toQwenImageRowName } from "./capabilities.js";
+import { normalizeNative } from "./native.js";
 import { normalizeQwenImage } from "./request.js";
 import { fromQwenImage, toQwenImageFailure } from "./response.js";
 
@@ -11,12 +12,14 @@ import { fromQwenImage, toQwenImageFailure } from "./response.js";
 export const qwenImage: Family = {
   name: "qwen-image",
   defaultBaseUrl: "https://dashscope.aliyuncs.com/api/v1",
-  operations: new Set(["generate"]),
+  operations: new Set(["generate", "native"]),
+  nativePath: "/api/v1/services/aigc/multimodal-generation/generation",
   reportsTokens: false,
   takesImageBytes: true,
   findCapabilities: findQwenImageCapabilities,
   toRowName: toQwenImageRowName,
-  normalize: normalizeQwenImage,
+  normalize: (fields, context) =>
+    context.operation === "native" ? normalizeNative(fields, context) : normalizeQwenImage(fields, context),
   toUpstream: toQwenImage,
   raiseSeed: raiseQwenImageSeed,
   fromUpstream: fromQwenImage,
