@@ -148,8 +148,8 @@ describe("the native endpoint of DashScope", () => {
   };
 
   it("charges what the provider reports", async () => {
-    const provider = () => Response.json({ ...DASHSCOPE_RESPONSE, usage: { output_image_count: 2 } });
-    const test = createTestGateway(provider, { billing: BILLING });
+    const text = JSON.stringify({ ...DASHSCOPE_RESPONSE, usage: { output_image_count: 2 } });
+    const test = createTestGateway(json(text), { billing: BILLING });
     await send(test, { model: "image-2.0", input: INPUT, parameters: { n: 3 } });
     expect(test.records).toMatchObject([{ charge: "0.2", usage: { generated_images: 2 } }]);
   });
