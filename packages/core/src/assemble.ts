@@ -24,12 +24,15 @@ import { createEvents, createRequestId } from "./events.js";
 import { createSpool, toSpoolBytes } from "./images/spool.js";
 import { createMaintenance, createTracker, type Maintenance, type Tracker } from "./lifecycle.js";
 import { consoleLogger, createSafeLogger } from "./logger.js";
+import { listModels, type ModelNameSources } from "./models/list-models.js";
 import {
   type CapabilityTable,
   createCapabilityTable,
   createModelResolver,
   type ModelTables,
+  mayUseModel,
 } from "./models/resolve-model.js";
+import type { ModelsParts } from "./models-endpoint.js";
 import { type LoadedOptions, loadOptions } from "./options/load.js";
 import {
   DEFAULT_BODY_LIMITS,
@@ -58,10 +61,13 @@ export interface GatewayAssembly {
   /** The parts that stay when options are reloaded. */
   readonly permanent: PermanentParts;
   /** All parts of the pipeline, with the current options. */
-  readonly reloadable: Reloadable<PipelineParts & Configuration>;
+  readonly reloadable: Reloadable<GatewayParts>;
   readonly tracker: Tracker;
   readonly maintenance: Maintenance;
 }
+
+/** What requests of all kinds need. */
+export type GatewayParts = PipelineParts & ModelsParts & Configuration;
 
 /** Time, randomness and transport, which tests replace. */
 export interface Dependencies {
@@ -89,7 +95,7 @@ export function assembleGateway(
   const first = configureFirst(options, now);
   const tracker = createTracker();
   const permanent = createPermanentParts(options, dependencies, (work) => tracker.track(work));
-  const combine = (configuration: Configuration): PipelineParts & Configuration => ({
+  const combine = (configuration: Configuration): GatewayParts => ({
     ...permanent,
     ...configuration,
     transport: configuration.maskTransport(permanent.transport),
@@ -115,7 +121,7 @@ function configureFirst(options: GatewayOptions, now: () => number): Configurati
 }
 
 /** The parts that do not depend on options that can be reloaded. */
-interface PermanentParts extends Omit<PipelineParts, keyof Configuration> {
+interface PermanentParts extends Omit<PipelineParts & ModelsParts, keyof Configuration> {
   readonly ledger: Ledger;
   /** What a request costs if its outcome will never be known. */
   readonly onLost: LostPolicy;
@@ -163,6 +169,7 @@ function createPermanentParts(
     onLost,
     takeSlot: createSlots(budget, spool),
     limits: options.limits,
+    showPrices: options.showPrices ?? false,
     idempotency: {
       seconds: options.idempotency?.seconds ?? DEFAULT_IDEMPOTENCY.seconds,
       maxResponseBytes: options.idempotency?.maxResponseBytes ?? DEFAULT_IDEMPOTENCY.maxResponseBytes,
@@ -203,7 +210,8 @@ function createPermanentParts(
 
 /** The parts that depend on options that can be reloaded. */
 interface Configuration
-  extends Pick<PipelineParts, "authenticate" | "resolveModel" | "prices" | "mask" | "maskKeys"> {
+  extends Pick<PipelineParts, "authenticate" | "resolveModel" | "prices" | "mask" | "maskKeys">,
+    Pick<ModelsParts, "listModels" | "mayUseModel"> {
   /** In the order of the options. */
   readonly channels: readonly Channel[];
   readonly models: LoadedOptions["models"];
@@ -225,6 +233,7 @@ function configure(options: LoadedOptions, now: () => number): Configuration {
   const masks = { maskKeys, bytes: createByteMask(secrets) };
   const capabilities = createCapabilityTable(options.capabilities);
   const rules = { hasBilling: options.billing !== undefined };
+  const resolveModel = createModelResolver({ ...toModelTables(options), capabilities }, families, channels);
   return {
     channels,
     models: options.models,
@@ -233,7 +242,9 @@ function configure(options: LoadedOptions, now: () => number): Configuration {
       authenticate ? findByOperator(authenticate, rules) : findByHash(callers),
       now,
     ),
-    resolveModel: createModelResolver({ ...toModelTables(options), capabilities }, families, channels),
+    resolveModel,
+    listModels: once(() => listModels({ ...toNameSources(options), channels }, resolveModel)),
+    mayUseModel: (caller, name) => mayUseModel(caller, name, options.caseInsensitiveNames ?? false),
     prices: options.billing && createPriceList(options.billing),
     mask: createSecretMask(secrets),
     maskKeys,
@@ -245,6 +256,20 @@ function toModelTables({ models, billing, channels, caseInsensitiveNames }: Load
   const mapped = caseInsensitiveNames === true ? channels.flatMap((channel) => mappedNames(channel)) : [];
   const otherNames = [...Object.keys(billing?.model_details ?? {}), ...mapped];
   return { models, otherNames, isCaseInsensitive: caseInsensitiveNames };
+}
+
+function toNameSources({
+  models,
+  billing,
+  capabilities = {},
+}: LoadedOptions): Omit<ModelNameSources, "channels"> {
+  return { models, priceNames: Object.keys(billing?.model_details ?? {}), rows: capabilities };
+}
+
+/** Calls the function at the first use only. */
+function once<T extends object>(compute: () => T): () => T {
+  let value: T | undefined;
+  return () => (value ??= compute());
 }
 
 function mappedNames({ modelMapping = {} }: ChannelOptions): readonly string[] {

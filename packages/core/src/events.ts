@@ -133,7 +133,7 @@ export class RequestReport {
    * {@link GatewayError} is a failure of the gateway, and is logged.
    */
   refused(cause: unknown): GatewayError {
-    const error = isGatewayError(cause) ? cause : this.#toInternalError(cause);
+    const error = toGatewayError(cause, this.#parts.logger, this.#subject.id);
     this.#errorCode = shownCodeOf(error);
     this.failed(error);
     return error;
@@ -157,14 +157,13 @@ export class RequestReport {
       durationMs: Math.max(0, now() - this.#receivedAt),
     });
   }
+}
 
-  #toInternalError(cause: unknown): GatewayError {
-    this.#parts.logger.error(
-      { requestId: this.#subject.id, err: cause },
-      "A request failed in the gateway or in a function of yours.",
-    );
-    return new GatewayError("internal_error", "The gateway failed.", { cause });
-  }
+/** Returns the error to respond with. Anything but a {@link GatewayError} is a failure of the gateway, and is logged. */
+export function toGatewayError(cause: unknown, logger: Logger, requestId: string): GatewayError {
+  if (isGatewayError(cause)) return cause;
+  logger.error({ requestId, err: cause }, "A request failed in the gateway or in a function of yours.");
+  return new GatewayError("internal_error", "The gateway failed.", { cause });
 }
 
 /** Creates the id of a request: `req_` and 32 hexadecimal digits, of which 122 bits are random. */

@@ -38,7 +38,7 @@ function roundError(): Error {
 }
 
 describe("paths and methods", () => {
-  it.each(["/", "/v1", "/v1/images/variations", "/v1/models", "/favicon.ico"])(
+  it.each(["/", "/v1", "/v1/images/variations", "/v1/model", "/favicon.ico"])(
     "%s is 404 from fetch, and the host's from handle",
     async (path) => {
       const { gateway } = createTestGateway();

@@ -1,13 +1,14 @@
-import { assembleGateway, type Dependencies, type GatewayAssembly } from "./assemble.js";
+import { assembleGateway, type Dependencies, type GatewayAssembly, type GatewayParts } from "./assemble.js";
 import type { UsageReports } from "./billing/ledger.js";
 import { type ChannelStatus, describeChannels } from "./channels/status.js";
 import { GatewayError } from "./errors.js";
 import { createArrival, RequestReport } from "./events.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
 import { shutDown } from "./lifecycle.js";
+import { respondWithModels } from "./models-endpoint.js";
 import type { GatewayOptions } from "./options/options.js";
 import { holdHost, runPipeline } from "./pipeline.js";
-import { createRouteMatcher, type Endpoint, requestPath } from "./request/route.js";
+import { createRouteMatcher, type Endpoint, type ModelsRoute, requestPath } from "./request/route.js";
 import { exposeHeaders, renderError } from "./responses/envelope.js";
 import { type ChannelProbe, type ChannelProbeOptions, probeChannel } from "./upstream/probe-channel.js";
 
@@ -122,11 +123,23 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
     return response;
   };
 
+  const showModels = async ({ name }: ModelsRoute, request: GatewayRequest): Promise<GatewayResponse> => {
+    const id = permanent.createId();
+    const context = { id, mask: currentMask(assembly) };
+    if (closing !== undefined) return renderError(closedError(), context);
+    const { current } = reloadable;
+    const parts = current ?? (await loadParts(assembly, id));
+    return parts === undefined
+      ? renderError(unreadError(), context)
+      : respondWithModels(parts, name, { request, id });
+  };
+
   const handle: Gateway["handle"] = (request) => {
     const route = matchRoute(request);
     if (route === undefined) return null;
     if (route === "unserved") return Promise.resolve(notFound(request));
-    return respond(route, request).then((response) => exposeHeaders(request, response));
+    const response = route.operation === "models" ? showModels(route, request) : respond(route, request);
+    return response.then((responded) => exposeHeaders(request, responded));
   };
 
   return {
@@ -163,13 +176,23 @@ async function runWhenLoaded(
   endpoint: Endpoint,
   request: GatewayRequest,
 ): Promise<GatewayResponse> {
-  const { permanent, reloadable } = assembly;
-  const arrival = createArrival(permanent, endpoint.operation);
+  const arrival = createArrival(assembly.permanent, endpoint.operation);
+  const parts = await loadParts(assembly, arrival.id);
+  return parts === undefined
+    ? refuse(assembly, unreadError(), endpoint, arrival)
+    : runPipeline(parts, endpoint, request);
+}
+
+/** Returns `undefined` if the options cannot be loaded. */
+async function loadParts(
+  { permanent, reloadable }: GatewayAssembly,
+  requestId: string,
+): Promise<GatewayParts | undefined> {
   try {
-    return await runPipeline(await reloadable.get(), endpoint, request);
+    return await reloadable.get();
   } catch (error) {
-    permanent.logger.error({ requestId: arrival.id, err: error }, "The options could not be read.");
-    return refuse(assembly, unreadError(), endpoint, arrival);
+    permanent.logger.error({ requestId, err: error }, "The options could not be read.");
+    return undefined;
   }
 }
 
@@ -206,7 +229,8 @@ function notFoundError(request: Pick<GatewayRequest, "method" | "url">, basePath
   return new GatewayError(
     "not_found",
     `${requested} is not served. The gateway serves POST requests whose path ends in /v1/images/generations, ` +
-      `/v1/images/edits or /api/v3/images/generations${below}.`,
+      "/v1/images/edits, /api/v3/images/generations or /api/v1/services/aigc/multimodal-generation/generation, and " +
+      `GET /v1/models${below}.`,
   );
 }
 
@@ -256,6 +280,7 @@ class WebRequest implements GatewayRequest {
 /** Converts the gateway's response to a Web `Response`. */
 function toWebResponse(response: GatewayResponse, request: Request): Response {
   const { status, headers, body } = response;
+  if (request.method === "HEAD" || status === 204) return new Response(null, { status, headers });
   const isComplete = typeof body === "string" || body instanceof Uint8Array;
   return new Response(isComplete ? body : toStream(body, response.onIdle, request), { status, headers });
 }

@@ -1,6 +1,7 @@
 import { GatewayError } from "../errors.js";
 import { countPixels } from "../images/size.js";
 import type { DecimalInput, MadeImage, Usage } from "../types.js";
+import type { JsonObject } from "../util/json.js";
 import { createSeriesMap } from "../util/series.js";
 import type { Charge, ChargeReport, Price, RequestBounds } from "./charge.js";
 import { type Decimal, describeValue, toDecimal } from "./decimal.js";
@@ -13,6 +14,7 @@ import {
   type PerTokenDetails,
   type PriceTables,
 } from "./model-details.js";
+import { showPrice } from "./show-price.js";
 import { createTokenKindPrice, hasKindPrices } from "./token-prices.js";
 
 /** The prices of the gateway. */
@@ -21,6 +23,8 @@ export interface PriceList {
    * @throws GatewayError `model_not_priced` or `group_not_priced`: with `billing`, a request without a price is refused
    */
   find(model: string, group: string): Price;
+  /** Returns the price for callers of a group to show, see {@link showPrice}. `undefined` if `find` throws. */
+  show(model: string, group: string): JsonObject | undefined;
 }
 
 /** Creates a price list from validated options. */
@@ -43,6 +47,11 @@ export function createPriceList({ model_details, group_ratio }: PriceTables): Pr
       const ofGroups = prices.get(details) ?? new Map<string, Price>();
       prices.set(details, ofGroups.set(group, price));
       return price;
+    },
+    show(model, group) {
+      const details = models.find(model)?.value;
+      const ratio = ratios.get(group);
+      return details === undefined || ratio === undefined ? undefined : showPrice(details, ratio);
     },
   };
 }

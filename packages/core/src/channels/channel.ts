@@ -100,6 +100,10 @@ export interface Channel {
   toUpstreamModel(model: string): string | undefined;
   /** The provider's model names that the mapping contains literally. */
   readonly upstreamNames: ReadonlySet<string>;
+  /** False if the channel sends the names of service models as they are. */
+  readonly hasMapping: boolean;
+  /** The keys of the mapping: names and series of service models. */
+  readonly mappedNames: readonly string[];
   /** Returns the service models that map to a name of the provider. May include series. */
   findServiceModels(upstreamModel: string): readonly string[];
 }
@@ -141,6 +145,8 @@ export function createChannel(options: ChannelOptions, family: Family): Channel 
     toUrl: (path) => baseUrl + path,
     toUpstreamModel: createModelMapping(options.modelMapping),
     upstreamNames: new Set(Object.values(options.modelMapping ?? {}).filter((name) => !isSeries(name))),
+    hasMapping: options.modelMapping !== undefined,
+    mappedNames: Object.keys(options.modelMapping ?? {}),
     findServiceModels: (upstreamModel) => findKeys(options.modelMapping ?? {}, upstreamModel),
   };
 }

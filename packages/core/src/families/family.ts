@@ -43,6 +43,8 @@ export interface Capabilities {
   readonly layers?: LayerRules | "none" | undefined;
   /** The values of `output_format`. If absent, any value is sent. */
   readonly outputFormats?: readonly string[] | undefined;
+  /** When the provider released the model, such as `2026-11-12`. `/v1/models` shows it as `created`. Default: not known. */
+  readonly released?: string | undefined;
   /** The document that states these facts, for people. */
   readonly source?: string | undefined;
   /** When the facts were last compared with the source, such as `2026-11`. For people. */
@@ -170,6 +172,11 @@ export interface Family {
    * at startup.
    */
   readonly readsQuality?: boolean;
+  /**
+   * The names at the provider that are known, in a stable order. `/v1/models` lists those that a series of the options
+   * includes. Default: none.
+   */
+  readonly modelNames?: readonly string[] | undefined;
   /** Returns what a model can do, by its name. Absent: the family has no table of models. */
   findCapabilities?(name: string): Capabilities | undefined;
   /**

@@ -39,6 +39,7 @@ const SEEDREAM_COLUMNS: readonly Column[] = [
 
 const NOTE_COLUMNS: readonly Column[] = [
   ["Model", ({ names }) => listCode(names)],
+  ["Released", ({ released = "" }) => released],
   ["Names at the provider", ({ upstreamNames = [] }) => listCode(upstreamNames)],
   ["Also good to know", ({ note = "" }) => note],
   ["As of", ({ checked }) => checked],

@@ -128,6 +128,11 @@ export function readText(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
+/** The names at the provider that the rows state. Models whose provider takes names without a date have these. */
+export function listModelNames(rows: readonly ModelRow[]): readonly string[] {
+  return rows.flatMap(({ names, upstreamNames = names }) => upstreamNames);
+}
+
 /** How names of models become names of rows. */
 interface RowNames {
   /** Removes the provider's prefix, such as `doubao-`. */

@@ -151,12 +151,7 @@ export function createModelResolver(
     return found && mapped.length > 0 ? { ...found, ...describeChannels(found, mapped) } : undefined;
   });
 
-  const mayUse = ({ models: allowed }: Caller, name: string): boolean => {
-    if (allowed === undefined) return true;
-    return isCaseInsensitive
-      ? includesName(allowed.map(foldCase), foldCase(name))
-      : includesName(allowed, name);
-  };
+  const mayUse = (caller: Caller, name: string): boolean => mayUseModel(caller, name, isCaseInsensitive);
 
   /** Returns the name of a model whose name differs only in case, if the caller may use that model. */
   const findOtherCase = (name: string, caller: Caller): string | undefined => {
@@ -185,13 +180,22 @@ export function createModelResolver(
   };
 }
 
+/** Whether a caller may use the model with this name. */
+export function mayUseModel({ models: allowed }: Caller, name: string, isCaseInsensitive: boolean): boolean {
+  if (allowed === undefined) return true;
+  return isCaseInsensitive
+    ? includesName(allowed.map(foldCase), foldCase(name))
+    : includesName(allowed, name);
+}
+
 /** @param edits the option of the model */
 function findOperations({ operations, editsNeedOption }: Family, edits = false): ReadonlySet<Operation> {
   if (editsNeedOption !== true || edits) return operations;
   return new Set([...operations].filter((operation) => operation !== "edit"));
 }
 
-function notFoundError(name: string, otherCase: string | undefined): GatewayError {
+/** @param otherCase the name of a model whose name differs only in case */
+export function notFoundError(name: string, otherCase?: string): GatewayError {
   const advice = otherCase === undefined ? "" : ` Names are case-sensitive: send ${otherCase.slice(0, 128)}.`;
   const message = `The model ${name.slice(0, 128)} does not exist.${advice}`;
   return new GatewayError("model_not_found", message, { param: "model" });

@@ -50,6 +50,7 @@ describe("the option capabilities", () => {
       background: { values: ["auto"], transparentNeedsPng: true },
       layers: { max: 1, sizes: ["auto"] },
       outputFormats: ["png"],
+      released: "2026-11-12",
       source: "a document",
       checked: "2026-12",
     };
@@ -68,6 +69,18 @@ describe("the option capabilities", () => {
     ],
     ["no row", rows("seedream-4-0"), PATH, "must be the name of a row of capabilities, or a row"],
     ["an unknown field", rows({ maxPictures: 1 }), `${PATH}.maxPictures`, "is not an option"],
+    [
+      "a release that is no date",
+      rows({ released: "2026-13-01" }),
+      `${PATH}.released`,
+      "must be a date such as 2026-11-12",
+    ],
+    [
+      "a release without a day",
+      rows({ released: "2026-11" }),
+      `${PATH}.released`,
+      "must be a date such as 2026-11-12",
+    ],
     ["no images", rows({ imagesPerCall: 0 }), `${PATH}.imagesPerCall`, "must be at least 1"],
     [
       "a min above the max",

@@ -44,6 +44,11 @@ export interface GatewayOptions extends Preferences {
   authenticate?: Authenticate | undefined;
   /** The prices. Without them nothing is charged, and usage records have `charge: null`. */
   billing?: BillingOptions | undefined;
+  /**
+   * Whether `GET /v1/models` shows the price of each model for the caller's group. Needs `billing`; without it there are no
+   * prices to show. Default `false`.
+   */
+  showPrices?: boolean | undefined;
   /** The limits of each caller without its own `limits`. Default: no limits. */
   limits?: CallerLimits | undefined;
   /** The maximum size of request bodies, in bytes, and their minimum speed. */

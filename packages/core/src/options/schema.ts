@@ -64,6 +64,7 @@ const size = z.strictObject(
 const filledNames = names.check(z.minLength(1, "must not be empty"));
 const LAYERS = 'must be "none" or an object with max';
 
+const RELEASED = "must be a date such as 2026-11-12";
 const NAMED_ROWS = "must be an object of names and their rows";
 
 const capabilities = z.strictObject(
@@ -97,6 +98,13 @@ const capabilities = z.strictObject(
       ),
     ),
     outputFormats: z.optional(filledNames),
+    released: z.optional(
+      z
+        .string(RELEASED)
+        .check(
+          z.refine((date) => /^\d{4}-\d\d-\d\d$/.test(date) && !Number.isNaN(Date.parse(date)), RELEASED),
+        ),
+    ),
     source: z.optional(name),
     checked: z.optional(name),
   } satisfies Fields<Capabilities>,
@@ -249,6 +257,7 @@ const family = z.looseObject(
     operations: z.instanceof(Set, { error: "must be a Set of operations" }),
     reportsTokens: z.boolean(TRUE_OR_FALSE),
     readsQuality: boolean,
+    modelNames: z.optional(names),
     normalize: asFunction,
     toUpstream: asFunction,
     fromUpstream: asFunction,
@@ -266,6 +275,7 @@ const shape = {
     z.record(name, z.record(name, capabilities, NAMED_ROWS), "must be an object of families and their rows"),
   ),
   caseInsensitiveNames: boolean,
+  showPrices: boolean,
   models: z.record(name, model, "is missing: an object of model names and their options"),
   channels: z
     .array(channel, "is missing: a list of channels")

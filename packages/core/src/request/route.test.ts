@@ -13,7 +13,8 @@ function match(
   }: { basePath?: string; mountPath?: string; method?: string } = {},
 ): unknown {
   const route = createRouteMatcher(basePath)({ method, url, mountPath });
-  return typeof route === "object" ? route.operation : route;
+  if (typeof route !== "object") return route;
+  return route.operation === "models" && route.name !== undefined ? `model ${route.name}` : route.operation;
 }
 
 describe("createRouteMatcher", () => {
@@ -45,7 +46,6 @@ describe("createRouteMatcher", () => {
     "/v1/images/generations/extra",
     "/v1/images/variations",
     "/v1/images",
-    "/v1/models",
     "/V1/images/generations",
     "/v1/images%2Fgenerations",
     "/xv1/images/generations",
@@ -79,7 +79,11 @@ describe("createRouteMatcher", () => {
     { mountPath: "/api", url: "/api/v3/images/generations", found: "native" },
     { mountPath: "/ai", url: "/ai/v1/images/variations", found: "unserved" },
     { mountPath: "/ai", url: "/ai/v1/images", found: "unserved" },
-    { mountPath: "/ai", url: "/ai/v1/models/x", found: "unserved" },
+    { mountPath: "/ai", url: "/ai/v1/models", found: "models" },
+    { mountPath: "/ai", url: "/ai/deeper/v1/models/x", found: "model x" },
+    { mountPath: "/x/v1", url: "/x/v1/models/a/b", found: "model a/b" },
+    { mountPath: "/v1/models", url: "/v1/models/x", found: "model x" },
+    { mountPath: "/", url: "/x/v1/models/x", found: "model x" },
     { mountPath: "/", url: "/v1/images/variations", found: "unserved" },
     { mountPath: "/", url: "/v1/chat/completions", found: undefined },
     { mountPath: "/ai", url: "/ai/health", found: undefined },
@@ -90,6 +94,26 @@ describe("createRouteMatcher", () => {
     expect(match(url, { mountPath })).toBe(found);
   });
 
+  it.each([
+    ["/v1/models", "models"],
+    ["/v1/models/", "models"],
+    ["//v1//models//", "models"],
+    ["http://localhost/v1/models?limit=1", "models"],
+    ["/v1/models/image-max", "model image-max"],
+    ["/v1/models/image-max/", "model image-max"],
+    ["/v1/models/a/b", "model a/b"],
+    ["/v1/models/a%2Fb%20%E5%9B%BE", "model a/b 图"],
+    ["/v1/models/%E5%9B%zz", "model %E5%9B%zz"],
+    ["/v1/models/v1/models", "model v1/models"],
+    ["/v1/modelss", undefined],
+    ["/shop/v1/models", undefined],
+    ["/shop/v1/models/x", undefined],
+    ["/V1/models", undefined],
+  ])("finds without a mount path for GET and DELETE %s: %s", (url, found) => {
+    expect(match(url, { method: "GET" })).toBe(found);
+    expect(match(url, { method: "DELETE" })).toBe(found);
+  });
+
   it("finds an endpoint below a mount path with any method", () => {
     expect(match(`/ai${GENERATIONS}`, { mountPath: "/ai", method: "GET" })).toBe("generate");
   });
@@ -98,6 +122,8 @@ describe("createRouteMatcher", () => {
     { basePath: "/ai", mountPath: undefined, url: `/ai${GENERATIONS}`, found: "generate" },
     { basePath: "/ai", mountPath: undefined, url: "/ai/v1/images/variations", found: "unserved" },
     { basePath: "/ai", mountPath: undefined, url: GENERATIONS, found: undefined },
+    { basePath: "/ai", mountPath: undefined, url: "/ai/v1/models/a/b", found: "model a/b" },
+    { basePath: "/ai", mountPath: undefined, url: "/v1/models", found: undefined },
     { basePath: "/ai", mountPath: undefined, url: `/aix${GENERATIONS}`, found: undefined },
     { basePath: "/ai", mountPath: undefined, url: `/x/ai${GENERATIONS}`, found: undefined },
     { basePath: "/x/v1", mountPath: undefined, url: "/x/v1/images/edits", found: "edit" },

@@ -20,7 +20,17 @@ const ENDPOINTS: readonly Endpoint[] = [
 ];
 
 /** Paths of OpenAI's interface that belong to the gateway. Those that it does not serve get a 404. */
-const RESERVED = /\/v1\/(?:images|models)(?:\/|$)/;
+const RESERVED = /\/v1\/images(?:\/|$)/;
+
+/** The path of the list of models, or of one model. Its name may contain slashes. */
+const MODELS = /^(.*?)\/v1\/models(?:\/(.+))?$/;
+
+/** `GET /v1/models`, or `GET /v1/models/{name}`. */
+export interface ModelsRoute {
+  readonly operation: "models";
+  /** The name of the model, decoded. */
+  readonly name?: string | undefined;
+}
 
 /** What a model serves: its operations, and the path of its provider's own structure. */
 export interface ServedModel {
@@ -90,19 +100,19 @@ export function idempotencyScopeOf(endpoint: Endpoint): string {
 }
 
 /**
- * Finds the endpoint of a request. Returns `"unserved"` if the path belongs to the gateway but is not an endpoint,
- * and `undefined` if the path belongs to the host.
+ * Finds the route of a request. Returns `"unserved"` if the path belongs to the gateway but is not served, and
+ * `undefined` if the path belongs to the host.
  */
 export type RouteMatcher = (
   request: Pick<GatewayRequest, "method" | "url" | "mountPath">,
-) => Endpoint | "unserved" | undefined;
+) => Endpoint | ModelsRoute | "unserved" | undefined;
 
 /**
  * Creates a matcher for a gateway with this base path (`""` or `/ai`).
  *
  * A path is an endpoint if it ends like one, so that the gateway can be mounted at any path. Below a base path or a
- * mount path, the host has given every path to the gateway. Without either, only POST requests match at any depth.
- * Other methods match only at exactly `/v1/…` and `/api/…`, because `GET /shop/v1/images/edits` may be a route of
+ * mount path, the host has given every path to the gateway. Without either, only POST requests for images match at any
+ * depth. Other requests match only at exactly `/v1/…` and `/api/…`, because `GET /shop/v1/images/edits` may be a route of
  * the host.
  */
 export function createRouteMatcher(basePath: string): RouteMatcher {
@@ -113,8 +123,21 @@ export function createRouteMatcher(basePath: string): RouteMatcher {
     const isGiven = basePath !== "" || mount !== undefined;
     const endpoint = ENDPOINTS.find((served) => path.endsWith(served.path));
     if (endpoint !== undefined && (isGiven || method === "POST" || path === endpoint.path)) return endpoint;
+    const [isModels, before, name] = MODELS.exec(path) ?? [];
+    if (isModels !== undefined && (isGiven || before === "")) {
+      return { operation: "models", name: name === undefined ? undefined : decode(name) };
+    }
     return isGiven && RESERVED.test(path) ? "unserved" : undefined;
   };
+}
+
+/** Decodes a name in a path. A name that is not encoded correctly stays as it is, and will not be found. */
+function decode(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
 }
 
 /** The normalized path of a request, without query and fragment. */

@@ -24,6 +24,7 @@ const NOTE_2_0 = "The default size is `2048*2048`; with a reference image the si
 export const QWEN_IMAGE_MODELS: readonly ModelRow[] = [
   {
     names: ["qwen-image-3.0-pro"],
+    released: "2026-07-20",
     source: SOURCE,
     checked: "2026-11",
     note: NOTE_3_0,
@@ -33,6 +34,7 @@ export const QWEN_IMAGE_MODELS: readonly ModelRow[] = [
   },
   {
     names: ["qwen-image-3.0"],
+    released: "2026-08-04",
     source: SOURCE,
     checked: "2026-11",
     note: NOTE_3_0,

@@ -3,7 +3,9 @@ import type { ImageRequest } from "../../types.js";
 import { isJsonObject, type JsonObject } from "../../util/json.js";
 import type { Family, UpstreamCall } from "../family.js";
 import { raiseSeed } from "../fan-out.js";
+import { listModelNames } from "../shared.js";
 import { findQwenImageCapabilities, toQwenImageRowName } from "./capabilities.js";
+import { QWEN_IMAGE_MODELS } from "./models.js";
 import { normalizeNative } from "./native.js";
 import { normalizeQwenImage } from "./request.js";
 import { fromQwenImage, toQwenImageFailure } from "./response.js";
@@ -16,6 +18,7 @@ export const qwenImage: Family = {
   nativePath: "/api/v1/services/aigc/multimodal-generation/generation",
   reportsTokens: false,
   takesImageBytes: true,
+  modelNames: listModelNames(QWEN_IMAGE_MODELS),
   findCapabilities: findQwenImageCapabilities,
   toRowName: toQwenImageRowName,
   normalize: (fields, context) =>

@@ -15,6 +15,7 @@ const BACKGROUNDS = ["auto", "transparent", "opaque"];
 export const SEEDREAM_MODELS: readonly ModelRow[] = [
   {
     names: ["seedream-5-5"],
+    released: "2026-11-12",
     upstreamNames: ["doubao-seedream-5-5-261028", "dola-seedream-5-5-261028", "seedream-5-5-261028"],
     source: SOURCE,
     checked: "2026-11",
@@ -30,6 +31,7 @@ export const SEEDREAM_MODELS: readonly ModelRow[] = [
   },
   {
     names: ["seedream-5-0-pro"],
+    released: "2026-06-28",
     upstreamNames: ["doubao-seedream-5-0-pro-260628", "dola-seedream-5-0-pro-260628"],
     source: SOURCE,
     checked: "2026-11",
@@ -46,6 +48,7 @@ export const SEEDREAM_MODELS: readonly ModelRow[] = [
   },
   {
     names: ["seedream-5-0-flash"],
+    released: "2026-09-15",
     upstreamNames: ["doubao-seedream-5-0-flash-260915", "dola-seedream-5-0-flash-260915"],
     source: SOURCE,
     checked: "2026-11",
@@ -62,6 +65,7 @@ export const SEEDREAM_MODELS: readonly ModelRow[] = [
   {
     // The first build has names without "lite".
     names: ["seedream-5-0-lite", "seedream-5-0"],
+    released: "2026-01-28",
     upstreamNames: [
       "doubao-seedream-5-0-lite-260128",
       "doubao-seedream-5-0-260128",
@@ -86,6 +90,7 @@ export const SEEDREAM_MODELS: readonly ModelRow[] = [
   },
   {
     names: ["seedream-4-5"],
+    released: "2025-11-28",
     upstreamNames: ["doubao-seedream-4-5-251128", "seedream-4-5-251128"],
     source: SOURCE,
     checked: "2026-11",
@@ -100,6 +105,7 @@ export const SEEDREAM_MODELS: readonly ModelRow[] = [
   },
   {
     names: ["seedream-4-0"],
+    released: "2025-08-28",
     upstreamNames: ["doubao-seedream-4-0-250828", "seedream-4-0-250828"],
     source: SOURCE,
     checked: "2026-11",

@@ -2,7 +2,9 @@ import { toJsonBody } from "../../images/json-body.js";
 import type { ImageRequest } from "../../types.js";
 import type { Family, UpstreamCall } from "../family.js";
 import { raiseSeed } from "../fan-out.js";
+import { listModelNames } from "../shared.js";
 import { findSeedreamCapabilities, toSeedreamRowName } from "./capabilities.js";
+import { SEEDREAM_MODELS } from "./models.js";
 import { normalizeNative, normalizeSeedream } from "./request.js";
 import { fromSeedream, SEEDREAM_RESPONSE, toSeedreamFailure } from "./response.js";
 import { readSeedreamStream } from "./stream.js";
@@ -24,6 +26,7 @@ export const seedream: Family = {
     sequential_image_generation_options: "object",
     optimize_prompt_options: "object",
   },
+  modelNames: listModelNames(SEEDREAM_MODELS),
   findCapabilities: findSeedreamCapabilities,
   toRowName: toSeedreamRowName,
   normalize: (fields, context) =>

@@ -1,0 +1,102 @@
+import type { Authenticator } from "./auth/authenticate.js";
+import { DEFAULT_GROUP } from "./billing/model-details.js";
+import type { PriceList } from "./billing/pricing.js";
+import { GatewayError } from "./errors.js";
+import { toGatewayError } from "./events.js";
+import type { GatewayRequest, GatewayResponse } from "./http.js";
+import type { Logger } from "./logger.js";
+import { describeModel, type ModelEntry } from "./models/describe-model.js";
+import { type ModelResolver, notFoundError, type ResolvedModel } from "./models/resolve-model.js";
+import type { SecretMask } from "./redact.js";
+import { findPreferences } from "./request/preferences.js";
+import { renderError, toResponseHeaders } from "./responses/envelope.js";
+import type { Caller, Preferences } from "./types.js";
+import { isPromiseLike } from "./util/async.js";
+import type { JsonObject } from "./util/json.js";
+import { isSeries } from "./util/series.js";
+
+/** What the list of models needs of the gateway. */
+export interface ModelsParts {
+  readonly authenticate: Authenticator;
+  readonly resolveModel: ModelResolver;
+  /** Returns all models with an exact name. Computed once for a set of options. */
+  readonly listModels: () => readonly ResolvedModel[];
+  readonly mayUseModel: (caller: Caller, name: string) => boolean;
+  readonly prices: PriceList | undefined;
+  readonly showPrices: boolean;
+  /** The preferences of the gateway. */
+  readonly preferences: Preferences;
+  readonly logger: Logger;
+  readonly maskKeys: SecretMask;
+}
+
+/**
+ * Responds to `GET /v1/models`, and to `GET /v1/models/{id}` if there is a name. Does not reject. Such a request counts in
+ * no limit and is not reported to the operator.
+ *
+ * @param id the request's id
+ */
+export async function respondWithModels(
+  parts: ModelsParts,
+  name: string | undefined,
+  { request, id }: { readonly request: GatewayRequest; readonly id: string },
+): Promise<GatewayResponse> {
+  try {
+    checkMethod(request);
+    const found = parts.authenticate(request.headers);
+    const caller = isPromiseLike(found) ? await found : found;
+    const body = name === undefined ? listEntries(parts, caller) : findEntry(parts, caller, name);
+    const headers = toResponseHeaders("application/json", { id, ignored: [] });
+    return { status: 200, headers, body: JSON.stringify(body) };
+  } catch (cause) {
+    return renderError(toGatewayError(cause, parts.logger, id), { id, mask: parts.maskKeys });
+  }
+}
+
+/** Node and Web hosts leave out the body of a response to HEAD. */
+function checkMethod({ method }: GatewayRequest): void {
+  if (method === "GET" || method === "HEAD") return;
+  throw new GatewayError("method_not_allowed", `${method} is not allowed here: send GET.`, {
+    headers: { allow: "GET" },
+  });
+}
+
+/** A model with its price, if prices are shown. */
+interface PricedEntry extends ModelEntry {
+  readonly price?: JsonObject;
+}
+
+function listEntries(parts: ModelsParts, caller: Caller): object {
+  const { prices, listModels, mayUseModel } = parts;
+  const models = listModels().filter(({ name }) => mayUseModel(caller, name));
+  // Without a price, requests to the model are refused.
+  const usable = prices === undefined ? models : models.filter(({ name }) => findPrice(parts, caller, name));
+  return { object: "list", data: usable.map((model) => toEntry(parts, caller, model)) };
+}
+
+/** @throws GatewayError as for an image request: `model_not_found`, `model_not_allowed`, `model_not_priced`, `group_not_priced` */
+function findEntry(parts: ModelsParts, caller: Caller, name: string): PricedEntry {
+  // A series is not a model, although a request may have its name.
+  if (isSeries(name)) throw notFoundError(name);
+  const model = parts.resolveModel(name, caller, "generate");
+  parts.prices?.find(model.name, caller.group ?? DEFAULT_GROUP);
+  return toEntry(parts, caller, model);
+}
+
+function toEntry(parts: ModelsParts, caller: Caller, model: ResolvedModel): PricedEntry {
+  const { preferences: gateway, showPrices } = parts;
+  const entry = describeModel(model);
+  const price = showPrices ? findPrice(parts, caller, model.name) : undefined;
+  // With this format the gateway makes the stream itself if the model does not stream.
+  const { streamFormat } = findPreferences({ caller, model: model.preferences, gateway });
+  const stream = entry.capabilities.stream || streamFormat === "openai";
+  return {
+    ...entry,
+    capabilities: { ...entry.capabilities, stream },
+    ...(price !== undefined && { price }),
+  };
+}
+
+function findPrice({ prices }: ModelsParts, { group }: Caller, name: string): JsonObject | undefined {
+  return prices?.show(name, group ?? DEFAULT_GROUP);
+}
