@@ -43,7 +43,8 @@ export interface RelayOptions {
 }
 
 const encoder = new TextEncoder();
-const HEARTBEAT = ": keep-alive\n\n";
+/** The comment that is sent in a silent stream. */
+export const HEARTBEAT = ": keep-alive\n\n";
 
 /**
  * Relays a stream of server-sent events. The bytes are passed on unchanged, chunk by chunk as the reader asks for them,
