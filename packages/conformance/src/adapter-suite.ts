@@ -1,6 +1,7 @@
 import { describe } from "vitest";
 import type { AdapterHost } from "./adapter-suite/adapter-host.js";
 import { describeConnections } from "./adapter-suite/describe-connections.js";
+import { describeEarlyStreams } from "./adapter-suite/describe-early-streams.js";
 import { describeLargeBodies } from "./adapter-suite/describe-large-bodies.js";
 import { describeLargeResponses } from "./adapter-suite/describe-large-responses.js";
 import { describeLeavingClients, describeUnreadResponses } from "./adapter-suite/describe-leaving-clients.js";
@@ -27,6 +28,7 @@ export function describeAdapter(host: AdapterHost): void {
     if (host.hasSocket) {
       describeConnections(host, providers);
       describeStreams(host);
+      describeEarlyStreams(host, providers);
       describeUploads(host, providers);
       describeLeavingClients(host, providers);
       describeUnreadResponses(host, providers);

@@ -21,12 +21,16 @@ interface EventSubject {
 
 /** A request that got its response, or whose stream begins. */
 export interface RequestEvent extends EventSubject {
+  /** The status that the client gets. It is 200 for a stream that began by `heartbeatSeconds` and then failed. */
   readonly status: number;
   /** The `error.code` that the client gets, if the request failed. */
   readonly errorCode?: string | undefined;
   /** True if the response is a stream, which begins now. */
   readonly stream: boolean;
-  /** From the arrival of the request to its response, or to the beginning of the stream. */
+  /**
+   * From the arrival of the request to its response, or to the beginning of the stream. Comments that were sent before
+   * that by `heartbeatSeconds` are not the beginning.
+   */
   readonly durationMs: number;
 }
 

@@ -13,6 +13,7 @@ import { GatewayError, shownCodeOf } from "./errors.js";
 import { type BeforeSend, createArrival, type ReportParts, RequestReport } from "./events.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
 import { withDataUrlStrings } from "./images/data-url.js";
+import { createTracker } from "./lifecycle.js";
 import { type Logger, RequestLogger } from "./logger.js";
 import type { ModelResolver } from "./models/resolve-model.js";
 import type { IdempotencyOptions } from "./options/options.js";
@@ -20,7 +21,8 @@ import type { SecretMask } from "./redact.js";
 import { type BodyLimits, normalizeRequest, readFields } from "./request/read-request.js";
 import { checkHeaders, checkMethod, type Endpoint, idempotencyScopeOf } from "./request/route.js";
 import type { Call, CallParts } from "./responses/call.js";
-import { renderError } from "./responses/envelope.js";
+import { EarlyStream, StreamClient } from "./responses/early-stream.js";
+import { renderError, renderStream } from "./responses/envelope.js";
 import { respondWithFanOut } from "./responses/fan-out.js";
 import { respondWithJson } from "./responses/json.js";
 import type { ReaderLimit } from "./responses/reader-limit.js";
@@ -28,7 +30,7 @@ import { respondWithStream } from "./responses/stream.js";
 import type { Caller, CallerLimits, Preferences } from "./types.js";
 import { dispatch, type UpstreamRefusal, type UpstreamSuccess } from "./upstream/dispatch.js";
 import { isLabelledAsEvents, readContentCoding } from "./upstream/read.js";
-import { isPromiseLike, type Repeat } from "./util/async.js";
+import { isPromiseLike, type Repeat, settlesWithin } from "./util/async.js";
 
 /** What the pipeline needs of the gateway, with one set of options. */
 export interface PipelineParts extends CallParts, AdmissionParts, ReportParts {
@@ -66,10 +68,12 @@ export async function runPipeline(
   const { id } = arrival;
   const report = new RequestReport(parts, arrival);
   const logger = new RequestLogger(parts.logger, id);
-  const keepAlive = (work: Promise<unknown>): void => {
+  const arrivedAt = parts.heartbeatMs === undefined ? 0 : performance.now();
+  let keepRunning = (work: Promise<unknown>): void => {
     parts.track(work);
     holdHost(request, work, logger);
   };
+  const keepAlive = (work: Promise<unknown>): void => keepRunning(work);
   const refuse = (cause: unknown): GatewayResponse =>
     renderError(report.refused(cause), { id, mask: parts.maskKeys, endpoint });
 
@@ -131,13 +135,27 @@ export async function runPipeline(
         bytes: slot.bytes,
         report,
       };
-      const rendered = await runCall(parts, call, { caller, request }).catch((error: unknown) => {
-        // The hold was settled or released before, unless the gateway itself failed. Then it is left to a sweep.
-        call.hold.abandon();
-        return refuse(error);
-      });
-      const withLimits = { ...rendered, headers: admission.addLimits(rendered.headers) };
-      response = await cleanUp(parts, { response: withLimits, admission, hold: call.hold, slot, keepAlive });
+      const { heartbeatMs } = parts;
+      if (heartbeatMs === undefined || !imageRequest.stream) {
+        response = await serve(parts, { call, caller, client: request, admission, slot, refuse });
+      } else {
+        const client = new StreamClient(request);
+        const serving = serve(parts, { call, caller, client, admission, slot, refuse });
+        const leftMs = Math.max(0, arrivedAt + heartbeatMs - performance.now());
+        if (!(await settlesWithin(serving, leftMs))) {
+          // The host accepts no further work after the head, so it waits for all of it from now on.
+          const tracker = createTracker();
+          tracker.track(serving);
+          keepAlive(tracker.finished());
+          keepRunning = (work) => tracker.track(work);
+          const body = new EarlyStream(serving, { heartbeatMs, client, logger });
+          const head = renderStream(body, { id, ignored: imageRequest.ignored });
+          const early = { ...head, headers: admission.addLimits(head.headers) };
+          void serving.then(() => report.responded(early));
+          return parts.readerLimit.watch(early);
+        }
+        response = await serving;
+      }
     }
   } catch (error) {
     slot?.release();
@@ -156,9 +174,37 @@ export function holdHost({ waitUntil }: GatewayRequest, work: Promise<unknown>, 
   }
 }
 
+/** A call that was admitted. */
+interface AdmittedCall extends CallContext {
+  readonly call: Call;
+  readonly admission: Extract<Admission, { kind: "admitted" }>;
+  readonly slot: Slot;
+  /** Reports a failure, and returns the response to it. */
+  readonly refuse: (cause: unknown) => GatewayResponse;
+}
+
+/** Runs an admitted call up to its response, and cleans up after it. Does not reject: a failure is a response too. */
+async function serve(parts: PipelineParts, admitted: AdmittedCall): Promise<GatewayResponse> {
+  const { call, admission, slot, refuse } = admitted;
+  const { hold, keepAlive } = call;
+  try {
+    const rendered = await runCall(parts, call, admitted).catch((error: unknown) => {
+      // The hold was settled or released before, unless the gateway itself failed. Then it is left to a sweep.
+      hold.abandon();
+      return refuse(error);
+    });
+    const response = { ...rendered, headers: admission.addLimits(rendered.headers) };
+    return await cleanUp(parts, { response, admission, hold, slot, keepAlive });
+  } catch (error) {
+    slot.release();
+    return refuse(error);
+  }
+}
+
 interface CallContext {
   readonly caller: Caller;
-  readonly request: GatewayRequest;
+  /** Tells whether the client has disconnected. */
+  readonly client: Pick<GatewayRequest, "signal">;
 }
 
 /**
@@ -170,7 +216,7 @@ interface CallContext {
 async function runCall(
   parts: PipelineParts,
   call: Call,
-  { caller, request: client }: CallContext,
+  { caller, client }: CallContext,
 ): Promise<GatewayResponse> {
   const { request, model, logger, hold, report } = call;
   try {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { describeConnections } from "../adapter-suite/describe-connections.js";
+import { describeEarlyStreams } from "../adapter-suite/describe-early-streams.js";
 import { describeLargeBodies } from "../adapter-suite/describe-large-bodies.js";
 import { describeLargeResponses } from "../adapter-suite/describe-large-responses.js";
 import { describeLeavingClients } from "../adapter-suite/describe-leaving-clients.js";
@@ -27,6 +28,7 @@ describe("a gateway in Next.js", () => {
   describeLargeResponses(host, providers);
   describeConnections(host, providers);
   describeStreams(host);
+  describeEarlyStreams(host, providers);
   describeLeavingClients(host, providers);
 
   it.each([

@@ -94,6 +94,9 @@ async function readText(incoming: IncomingMessage): Promise<{ text: string; brok
 function sightOfEvents(text: string): Omit<Sight, "status"> {
   const events = readEvents(text);
   const images = events.filter(({ event }) => event === "image_generation.partial_succeeded").length;
+  // A JSON response in a stream that began early is an event without a name.
+  const json = events.find(({ event, data }) => event === undefined && data.startsWith("{"));
+  if (json !== undefined) return sightOfJson(json.data);
   const failure = events.find(({ event }) => event === "error");
   return {
     images,

@@ -1,5 +1,6 @@
 import type { RowGroup } from "./row.js";
 import { CLIENTS, CLOSINGS } from "./rows-of-clients.js";
+import { EARLY_STREAMS } from "./rows-of-early-streams.js";
 import { LABELS } from "./rows-of-labels.ts";
 import { LARGE_RESPONSES } from "./rows-of-large-responses.js";
 import { LEDGERS } from "./rows-of-ledgers.js";
@@ -21,6 +22,7 @@ export const GROUPS: readonly RowGroup[] = [
   LABELS,
   REFUSALS,
   SEVERAL_CALLS,
+  EARLY_STREAMS,
   UNSENT,
   BUDGETS,
   CLIENTS,

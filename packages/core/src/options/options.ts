@@ -73,8 +73,9 @@ export interface GatewayOptions extends Preferences {
   /** The maximum size of a provider's JSON response, in bytes. A larger one is an error. Default 256 MiB. */
   maxUpstreamResponseBytes?: number | undefined;
   /**
-   * Sends a comment to the client when a stream was silent for this time, in seconds. It begins with the provider's
-   * response, because the response can be an error until then. Default: no comments.
+   * Sends a comment to the client when a stream was silent for this time, in seconds. The time begins when the request
+   * arrives: if the provider has not responded by then, the stream begins with a comment, and a later failure is an
+   * `error` event in place of an HTTP error. Default: no comments, and a stream begins with the provider's response.
    */
   heartbeatSeconds?: number | undefined;
   /**

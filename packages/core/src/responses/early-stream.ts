@@ -65,10 +65,7 @@ export class EarlyStream implements AsyncIterableIterator<Uint8Array, undefined>
   #hasLeft = false;
 
   /** @param response must not reject */
-  constructor(
-    response: Promise<GatewayResponse>,
-    { heartbeatMs, client, logger }: EarlyStreamOptions,
-  ) {
+  constructor(response: Promise<GatewayResponse>, { heartbeatMs, client, logger }: EarlyStreamOptions) {
     this.#heartbeatMs = heartbeatMs;
     this.#logger = logger;
     const { promise: left, resolve: leave } = Promise.withResolvers<void>();
@@ -154,14 +151,78 @@ function toChunk({ done, value }: IteratorResult<Uint8Array, unknown>): Chunk {
 
 /** Opens the body of a response as events. */
 function openBody({ status, headers, body }: GatewayResponse): Chunks {
-  const chunks =
-    typeof body === "string" || body instanceof Uint8Array ? new WholeBody(body) : body[Symbol.asyncIterator]();
-  if (status >= 400) return new JsonEvent(chunks, "event: error\ndata: ");
-  const isLabelledAsEvents = headers["content-type"]?.startsWith("text/event-stream") === true;
-  return isLabelledAsEvents ? new LabelledEvents(chunks) : new JsonEvent(chunks, DATA);
+  const isWhole = typeof body === "string" || body instanceof Uint8Array;
+  const chunks = isWhole ? new WholeBody(body) : body[Symbol.asyncIterator]();
+  if (status >= 400) return new OpenBody(chunks, { isJson: true, prefix: "event: error\ndata: " });
+  const isJson = headers["content-type"]?.startsWith("text/event-stream") !== true;
+  return new OpenBody(chunks, { isJson, prefix: "data: " });
 }
 
-const DATA = "data: ";
+/** How a body is converted to events. */
+interface Conversion {
+  /** False if the body is labelled as events. If its first bytes are JSON, it is converted as well. */
+  readonly isJson: boolean;
+  /** What comes before JSON: the fields of its event, up to the beginning of its data. */
+  readonly prefix: string;
+}
+
+/** A body as events. */
+class OpenBody implements Chunks {
+  #chunks: Chunks;
+  readonly #conversion: Conversion;
+  #hasBegun = false;
+
+  constructor(chunks: Chunks, conversion: Conversion) {
+    this.#chunks = chunks;
+    this.#conversion = conversion;
+  }
+
+  next(): Promise<IteratorResult<Uint8Array, unknown>> {
+    return this.#hasBegun ? this.#chunks.next() : this.#readStart();
+  }
+
+  async return(): Promise<Chunk> {
+    await this.#chunks.return?.();
+    return DONE;
+  }
+
+  /** Holds the first bytes until they tell the kind of the body: at most about a kilobyte. */
+  async #readStart(): Promise<IteratorResult<Uint8Array, unknown>> {
+    const { isJson, prefix } = this.#conversion;
+    const start: Uint8Array[] = [];
+    let kind: BodyKind | undefined;
+    while (kind === undefined) {
+      const read = await this.#chunks.next();
+      if (read.done === true) {
+        if (start.length === 0 && !isJson) return read;
+        break;
+      }
+      // A comment of the relay tells nothing about the body.
+      if (start.length === 0 && isHeartbeat(read.value)) return read;
+      start.push(read.value);
+      kind = detectBody(start);
+    }
+    this.#hasBegun = true;
+    const value = withoutMark(join(start));
+    if (!isJson && kind !== "json") return { done: false, value };
+    this.#chunks = new JsonData(this.#chunks);
+    return { done: false, value: join([encoder.encode(prefix), toOneLine(value)]) };
+  }
+}
+
+const HEARTBEAT_BYTES = encoder.encode(HEARTBEAT);
+
+function isHeartbeat(chunk: Uint8Array): boolean {
+  return (
+    chunk.length === HEARTBEAT_BYTES.length && chunk.every((byte, index) => byte === HEARTBEAT_BYTES[index])
+  );
+}
+
+/** Removes a byte order mark, which is allowed only at the beginning of a stream. */
+function withoutMark(bytes: Uint8Array): Uint8Array {
+  const [first, second, third] = bytes;
+  return first === 0xef && second === 0xbb && third === 0xbf ? bytes.subarray(3) : bytes;
+}
 
 /** A body of one chunk. */
 class WholeBody implements Chunks {
@@ -178,29 +239,17 @@ class WholeBody implements Chunks {
   }
 }
 
-const LINE_FEED = 0x0a;
-const CARRIAGE_RETURN = 0x0d;
-const SPACE = 0x20;
-
-/** JSON as one event. A line break in JSON is always white space between two tokens, so it becomes a space. */
-class JsonEvent implements Chunks {
+/** The rest of JSON that is the data of an event, on one line, and the end of the event. */
+class JsonData implements Chunks {
   readonly #chunks: Chunks;
-  #prefix: string;
   #hasEnded = false;
 
-  /** @param prefix what comes before the JSON: the fields of the event, up to the beginning of its data */
-  constructor(chunks: Chunks, prefix: string) {
+  constructor(chunks: Chunks) {
     this.#chunks = chunks;
-    this.#prefix = prefix;
   }
 
   async next(): Promise<Chunk> {
     if (this.#hasEnded) return DONE;
-    if (this.#prefix !== "") {
-      const prefix = this.#prefix;
-      this.#prefix = "";
-      return { done: false, value: encoder.encode(prefix) };
-    }
     const { done, value } = await this.#chunks.next();
     if (done !== true) return { done: false, value: toOneLine(value) };
     this.#hasEnded = true;
@@ -213,55 +262,15 @@ class JsonEvent implements Chunks {
   }
 }
 
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+const SPACE = 0x20;
+
+/** A line break in JSON is always white space between two tokens, so it becomes a space. */
 function toOneLine(chunk: Uint8Array): Uint8Array {
   if (!chunk.includes(LINE_FEED) && !chunk.includes(CARRIAGE_RETURN)) return chunk;
   // A copy, because the bytes may belong to a reader.
   return chunk.map((byte) => (byte === LINE_FEED || byte === CARRIAGE_RETURN ? SPACE : byte));
-}
-
-/** A body that is labelled as events. If its first bytes are JSON, it is sent as one event, too. */
-class LabelledEvents implements Chunks {
-  #chunks: Chunks;
-  #kind: BodyKind | undefined;
-
-  constructor(chunks: Chunks) {
-    this.#chunks = chunks;
-  }
-
-  next(): Promise<IteratorResult<Uint8Array, unknown>> {
-    return this.#kind === undefined ? this.#readStart() : this.#chunks.next();
-  }
-
-  async return(): Promise<Chunk> {
-    await this.#chunks.return?.();
-    return DONE;
-  }
-
-  /** Holds the first bytes until they tell the kind of the body: at most about a kilobyte. */
-  async #readStart(): Promise<IteratorResult<Uint8Array, unknown>> {
-    const start: Uint8Array[] = [];
-    for (;;) {
-      const read = await this.#chunks.next();
-      // A comment of the relay tells nothing about the body.
-      if (read.done !== true && start.length === 0 && isHeartbeat(read.value)) return read;
-      if (read.done !== true) start.push(read.value);
-      this.#kind = read.done === true ? "other" : detectBody(start);
-      if (this.#kind === undefined) continue;
-      if (start.length === 0) return read;
-      const value = join(start);
-      if (this.#kind !== "json") return { done: false, value };
-      this.#chunks = new JsonEvent(this.#chunks, "");
-      return { done: false, value: join([encoder.encode(DATA), toOneLine(value)]) };
-    }
-  }
-}
-
-const HEARTBEAT_BYTES = encoder.encode(HEARTBEAT);
-
-function isHeartbeat(chunk: Uint8Array): boolean {
-  return (
-    chunk.length === HEARTBEAT_BYTES.length && chunk.every((byte, index) => byte === HEARTBEAT_BYTES[index])
-  );
 }
 
 function join(chunks: readonly Uint8Array[]): Uint8Array {
