@@ -43,6 +43,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
     UnresolvedRecord Usage UsageRecord UsageReports UsageTotal`,
   "./families/index.ts": `
     applyImageCount BackgroundRules Capabilities checkSize countUpstreamCalls createUploadedImage failureKindOfStatus FailureReason
+    findNearestSize WantedSize
     FailureScope Family FormFieldTypes ImageBytes ImageRequest ImageResult invalidRequest isJsonObject
     isUploadedImage JsonObject MadeImage LayerRules NativePath NormalizeContext Operation ProducedBody qwenImage readCount readMadeImage
     readText

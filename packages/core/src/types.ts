@@ -122,6 +122,8 @@ export interface ImageRequest {
    * accept the client's. Absent: the size was not replaced. It is sent in the header `x-calotype-size`.
    */
   readonly replacedSize?: string | undefined;
+  /** True if each image of the `/v1` response states its size, also if the provider's response does not. Default false. */
+  readonly statesSize?: boolean | undefined;
   /** The fields that the provider gets, in its own spelling and without `model`. */
   readonly upstreamFields: JsonObject;
   /** Known fields of the client that have no effect. They are listed in the header `x-calotype-ignored`. */

@@ -1,5 +1,6 @@
 export { invalidRequest } from "../errors.js";
 export { type ProducedBody, toJsonBody } from "../images/json-body.js";
+export { findNearestSize, type WantedSize } from "../images/nearest-size.js";
 export {
   createUploadedImage,
   type ImageBytes,

@@ -28,7 +28,7 @@ export interface SizeStyle {
  */
 export function checkSize(size: string, limits: SizeLimits, style: SizeStyle): void {
   const pixels = parsePixels(size, style.separator);
-  if (pixels !== undefined && !takesPresetsOnly(limits) && isAllowed(pixels, limits)) return;
+  if (pixels !== undefined && !takesPresetsOnly(limits) && isAllowedSize(pixels, limits)) return;
   if (limits.presets?.some((preset) => preset.toLowerCase() === size.toLowerCase())) return;
   throw invalidRequest(
     `${style.param} ${JSON.stringify(size.slice(0, 32))} is not supported by this model: send ${describe(limits, style.separator)}.`,
@@ -56,7 +56,8 @@ export function countPixels(size: string): number | undefined {
   return sides && sides[0] * sides[1];
 }
 
-function isAllowed([width, height]: readonly [number, number], limits: SizeLimits): boolean {
+/** True for a size in pixels that the limits allow. */
+export function isAllowedSize([width, height]: readonly [number, number], limits: SizeLimits): boolean {
   const { list, totalPixels, side, maxAspectRatio } = limits;
   return (
     (list === undefined || list.some((allowed) => allowed[0] === width && allowed[1] === height)) &&
@@ -68,7 +69,13 @@ function isAllowed([width, height]: readonly [number, number], limits: SizeLimit
 }
 
 /** True for limits that have presets and no rule for pixel sizes. */
-function takesPresetsOnly({ presets = [], list, totalPixels, side, maxAspectRatio }: SizeLimits): boolean {
+export function takesPresetsOnly({
+  presets = [],
+  list,
+  totalPixels,
+  side,
+  maxAspectRatio,
+}: SizeLimits): boolean {
   const hasRule = (list ?? totalPixels ?? side ?? maxAspectRatio) !== undefined;
   return presets.length > 0 && !hasRule;
 }

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import type { ReferenceImage } from "../../images/reference-image.js";
 import type { ResponseFormat } from "../../types.js";
 import { toPlainNumber } from "../../util/json.js";
+import type { SizeFields } from "../choose-size.js";
 import { imageList, isReferenceImage } from "../shared.js";
 
 /**
@@ -134,6 +135,8 @@ export interface QwenImageContent {
   /** `n` of the top level, which only the shorthand has, unless `parameters.n` replaces it. */
   readonly n?: number | undefined;
   readonly parameters: QwenImageParameters;
+  /** Fields of the shorthand that say the size if `parameters` has none. Read only with `sizes: "nearest"`. */
+  readonly ratioFields?: Pick<SizeFields, "aspect_ratio" | "resolution">;
   /** The field that a parameter came from, for messages. */
   readonly paramOf: (name: "n" | "size") => string;
   readonly responseFormat: ResponseFormat | undefined;

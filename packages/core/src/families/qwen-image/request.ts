@@ -4,6 +4,7 @@ import { checkSize } from "../../images/size.js";
 import type { ImageRequest } from "../../types.js";
 import { isJsonObject, type JsonObject } from "../../util/json.js";
 import { parseFields } from "../../util/parse-fields.js";
+import { type ChosenSize, chooseNearestSize, isDefaultSize } from "../choose-size.js";
 import type { Capabilities, NormalizeContext } from "../family.js";
 import { countUpstreamCalls } from "../fan-out.js";
 import { splitOpenAiOnly } from "../shared.js";
@@ -23,7 +24,10 @@ export function normalizeQwenImage(fields: JsonObject, context: NormalizeContext
     throw invalidRequest("stream is not offered for this model: leave it out.", "stream");
   checkReferences(content, context.capabilities);
   const upstreamCalls = countUpstreamCalls(content, context);
-  const parameters = upstreamCalls > 1 ? content.parameters : withImageCount(content);
+  const size = chooseSize(content, context);
+  const parameters = { ...(upstreamCalls > 1 ? content.parameters : withImageCount(content)) };
+  if (size.size === undefined) delete parameters.size;
+  else parameters.size = size.size;
   checkParameters(parameters, content.paramOf, context.capabilities);
   const images = content.images.map(({ value, param }) =>
     toReferenceImage(value, param, REFERENCE_MEDIA_TYPES),
@@ -38,8 +42,25 @@ export function normalizeQwenImage(fields: JsonObject, context: NormalizeContext
     ...(upstreamCalls > 1 && { upstreamCalls }),
     responseFormat: content.responseFormat ?? context.defaultResponseFormat ?? "url",
     stream: content.stream,
+    ...(size.replacedSize !== undefined && { replacedSize: size.replacedSize }),
+    ...(context.sizes === "nearest" && { statesSize: true }),
     upstreamFields: { input: toInput(content, images), parameters },
-    ignored: content.ignored,
+    ignored: [...content.ignored.filter((name) => !size.read.includes(name)), ...size.ignored],
+  };
+}
+
+/** The size to send in the family's spelling, if any. `checkParameters` checks it. */
+function chooseSize(
+  { parameters, ratioFields, paramOf }: QwenImageContent,
+  { capabilities, sizes }: NormalizeContext,
+): ChosenSize {
+  if (sizes !== "nearest") return { size: parameters.size, read: [], ignored: [] };
+  // Without a row, sizes have the family's spelling but no limits.
+  const chosen = chooseNearestSize({ ...ratioFields, size: parameters.size }, capabilities?.size ?? {});
+  return {
+    ...chosen,
+    size: chosen.size?.replace("x", "*"),
+    ignored: chosen.ignored.map((name) => (name === "size" ? paramOf(name) : name)),
   };
 }
 
@@ -218,6 +239,7 @@ function readShorthand(fields: JsonObject): QwenImageContent {
       ...parsed.parameters,
     },
     paramOf: (name) => (parsed.parameters?.[name] === undefined ? name : `parameters.${name}`),
+    ratioFields: { aspect_ratio: known["aspect_ratio"], resolution: known["resolution"] },
     responseFormat: parsed.response_format,
     stream: parsed.stream ?? false,
     ignored: [...ignored, ...Object.keys(known).filter((name) => !UNDERSTOOD.has(name))],
@@ -225,6 +247,6 @@ function readShorthand(fields: JsonObject): QwenImageContent {
 }
 
 function readSize(size: string | undefined): { size?: string } {
-  if (size === undefined || size === "auto" || size === "adaptive") return {};
+  if (size === undefined || isDefaultSize(size)) return {};
   return { size: size.replace(/^(\d+)x(\d+)$/, "$1*$2") };
 }

@@ -1,19 +1,22 @@
-import type { ImageResult, MadeImage, ResultImage, Usage } from "../../types.js";
+import type { ImageRequest, ImageResult, MadeImage, ResultImage, Usage } from "../../types.js";
 import { isJsonObject, type JsonObject } from "../../util/json.js";
 import type { UpstreamFailure } from "../family.js";
 import { classifyFailure, createCodeTable, readCount, readText } from "../shared.js";
 
 /**
  * Reads a response of DashScope: every image of every choice, `image_count` as `generated_images`, and the request id
- * in `extra`. A `code` in an HTTP 200 is a failure, unless it says that the request succeeded.
+ * in `extra`. A `code` in an HTTP 200 is a failure, unless it says that the request succeeded. DashScope states one size
+ * for all images; if the request wants it, each image gets it, or else the size that was requested.
  */
-export function fromQwenImage(body: JsonObject): ImageResult {
+export function fromQwenImage(body: JsonObject, request: ImageRequest): ImageResult {
   const output = isJsonObject(body["output"]) ? body["output"] : {};
   const choices = Array.isArray(output["choices"]) ? output["choices"] : [];
   const code = readFailureCode(body["code"]);
   const requestId = readText(body["request_id"]);
-  const images = choices.flatMap(readChoice);
   const made = readMade(body["usage"]);
+  const size = request.statesSize === true ? (made.size ?? readRequestedSize(request)) : undefined;
+  const stated = size === undefined ? {} : { size: size.replace("*", "x") };
+  const images = choices.flatMap(readChoice).map((image) => ({ ...image, ...stated }));
   return {
     images,
     made: images.map(() => made),
@@ -24,6 +27,10 @@ export function fromQwenImage(body: JsonObject): ImageResult {
     upstreamRequestId: requestId,
     extra: { request_id: requestId ?? "" },
   };
+}
+
+function readRequestedSize({ upstreamFields: { parameters } }: ImageRequest): string | undefined {
+  return isJsonObject(parameters) ? readText(parameters["size"]) : undefined;
 }
 
 function readFailureCode(code: unknown): string | undefined {

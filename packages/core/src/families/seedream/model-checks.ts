@@ -1,6 +1,7 @@
 import { invalidRequest } from "../../errors.js";
 import { type ReferenceImage, readMediaType } from "../../images/reference-image.js";
 import { checkSize, type SizeStyle } from "../../images/size.js";
+import { type ChosenSize, chooseNearestSize, isDefaultSize, type SizeFields } from "../choose-size.js";
 import type { BackgroundRules, Capabilities, LayerRules, NormalizeContext } from "../family.js";
 import { MAX_IMAGES, MAX_REFERENCES } from "./capabilities.js";
 import {
@@ -123,26 +124,30 @@ function mayBePng(image: ReferenceImage): boolean {
 
 const SIZE_STYLE: SizeStyle = { separator: "x", param: "size" };
 
-/** Sizes that mean the provider's default. */
-const DEFAULT_SIZES: ReadonlySet<unknown> = new Set(["auto", "adaptive"]);
-
 /**
  * Returns the size to send, if any. `auto` is sent only with layers, and only if the model's row lists it for them.
  *
  * @throws GatewayError `invalid_request_error` that lists what is allowed
  */
 export function readSize(
-  { size, layer_decomposition: isDecomposed }: CheckedFields,
-  capabilities: Capabilities | undefined,
-): string | undefined {
-  if (size === undefined) return undefined;
-  const sizesOfLayers = isDecomposed === true ? findLayerRules(capabilities)?.sizes : undefined;
-  if (DEFAULT_SIZES.has(size)) return sizesOfLayers?.includes(size) ? size : undefined;
-  if (sizesOfLayers !== undefined) checkSize(size, { presets: sizesOfLayers }, SIZE_STYLE);
-  else if (capabilities?.size === "none")
-    throw invalidRequest("size is not supported by this model: leave it out.", "size");
-  else if (capabilities?.size !== undefined) checkSize(size, capabilities.size, SIZE_STYLE);
-  return size;
+  fields: CheckedFields & SizeFields,
+  { capabilities, sizes }: Pick<NormalizeContext, "capabilities" | "sizes">,
+): ChosenSize {
+  const isDecomposed = fields.layer_decomposition === true;
+  const presets = isDecomposed ? findLayerRules(capabilities)?.sizes : undefined;
+  if (fields.size !== undefined && isDefaultSize(fields.size) && presets?.includes(fields.size)) {
+    return { size: fields.size, read: [], ignored: [] };
+  }
+  const limits = presets === undefined ? capabilities?.size : { presets };
+  const chosen = sizes === "nearest" ? chooseNearestSize(fields, limits) : toStrictSize(fields);
+  if (chosen.size === undefined || limits === undefined) return chosen;
+  if (limits === "none") throw invalidRequest("size is not supported by this model: leave it out.", "size");
+  checkSize(chosen.size, limits, SIZE_STYLE);
+  return chosen;
+}
+
+function toStrictSize({ size }: CheckedFields): ChosenSize {
+  return { size: isDefaultSize(size) ? undefined : size, read: [], ignored: [] };
 }
 
 function findLayerRules(capabilities: Capabilities | undefined): LayerRules | undefined {

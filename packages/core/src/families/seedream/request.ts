@@ -38,14 +38,17 @@ export function normalizeSeedream(fields: JsonObject, context: NormalizeContext)
   const unsent = parsed.prompt === "" ? ["prompt"] : [];
   // The responses of several calls become one stream in the gateway.
   const notForEachCall = upstreamCalls > 1 ? ["stream"] : [];
+  const { aspect_ratio, resolution } = known;
+  const size = readSize({ ...parsed, aspect_ratio, resolution }, context);
   const upstreamFields = leaveOut(known, [
     "n",
     "size",
+    ...size.read,
     ...unsent,
     ...notForEachCall,
     ...refusedFields(capabilities),
   ]);
-  put(upstreamFields, "size", readSize(parsed, capabilities));
+  put(upstreamFields, "size", size.size);
   put(upstreamFields, "sequential_image_generation", sequential.sequential_image_generation);
   put(upstreamFields, "sequential_image_generation_options", sequential.sequential_image_generation_options);
   put(upstreamFields, "image", Array.isArray(parsed.image) ? images : images[0]);
@@ -58,11 +61,12 @@ export function normalizeSeedream(fields: JsonObject, context: NormalizeContext)
     maxImages: upstreamCalls * batch * (1 + layers),
     maxLayers: upstreamCalls * batch * layers,
     ...(upstreamCalls > 1 && { upstreamCalls }),
-    maxPixels: countMaxPixels(parsed.size, capabilities),
+    maxPixels: countMaxPixels(size.size, capabilities),
     responseFormat: responseFormat ?? "url",
     stream: parsed.stream ?? false,
+    ...(size.replacedSize !== undefined && { replacedSize: size.replacedSize }),
     upstreamFields,
-    ignored,
+    ignored: [...ignored, ...size.ignored],
   };
 }
 
