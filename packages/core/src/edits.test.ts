@@ -108,10 +108,13 @@ describe("an edit", () => {
       ["response_format", "url"],
       ["sequential_image_generation_options[mode]", "x"],
       ["quality", "high"],
+      ["svg[model]", "x"],
+      ["svg[detail]", "high"],
+      ["partial_images", "2"],
       ["custom", "7"],
     );
     expect(response.status).toBe(200);
-    expect(response.headers.get("x-calotype-ignored")).toBe("quality");
+    expect(response.headers.get("x-calotype-ignored")).toBe("quality, svg, partial_images");
     expect(test.calls[0]?.body).toEqual({
       model: MODEL,
       prompt: "make it red",
@@ -290,6 +293,27 @@ describe("an edit is refused", () => {
       "mask",
     ],
     [
+      "with a markup",
+      [model, PROMPT, ["markup", png()]],
+      400,
+      "markup is not supported: describe the change in the prompt instead.",
+      "markup",
+    ],
+    [
+      "with a part of a markup",
+      [model, PROMPT, image, ["markup[image_url]", "x"]],
+      400,
+      "markup is not supported: describe the change in the prompt instead.",
+      "markup",
+    ],
+    [
+      "with a file_id",
+      [model, PROMPT, image, ["file_id", "file-1"]],
+      400,
+      "file_id is not supported: send image, a link or a data URL.",
+      "file_id",
+    ],
+    [
       "with stream",
       [model, PROMPT, image, ["stream", "true"]],
       400,
@@ -447,9 +471,14 @@ describe("an edit is refused", () => {
     expect(test.logs).toEqual([]);
   });
 
-  it("as JSON, with word of what to do", async () => {
+  it.each([
+    "text/plain",
+    "application/x-www-form-urlencoded",
+    "multipart/mixed; boundary=b",
+    "application/jsonl",
+  ])("with a body of type %s, and both types are named", async (type) => {
     const test = createTestGateway();
-    const headers = { ...AUTHORIZATION, "content-type": "application/json" };
+    const headers = { ...AUTHORIZATION, "content-type": type };
     const body = JSON.stringify({ model: MODEL, prompt: "x", image: "https://x/1.png" });
     const response = await readResponse(
       await test.gateway.fetch(new Request(EDITS, { method: "POST", headers, body })),
@@ -458,7 +487,7 @@ describe("an edit is refused", () => {
     expect(response.body).toMatchObject({
       error: {
         code: "unsupported_media_type",
-        message: expect.stringContaining("use /v1/images/generations with image"),
+        message: expect.stringContaining("multipart/form-data or application/json"),
       },
     });
   });

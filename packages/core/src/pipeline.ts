@@ -88,7 +88,7 @@ export async function runPipeline(
     checkHeaders(endpoint, request.headers);
     const callerLimits = mergeLimits(caller.limits, parts.limits);
     slot = parts.takeSlot(request, { id: caller.id, concurrent: callerLimits.concurrent });
-    const fields = await readFields(request, {
+    const { fields, isForm } = await readFields(request, {
       operation,
       limits: parts.bodyLimits,
       slot,
@@ -97,7 +97,7 @@ export async function runPipeline(
     const model = parts.resolveModel(fields["model"], caller, operation);
     report.setModel(model.name);
     const { preferences } = parts;
-    const imageRequest = normalizeRequest(fields, { endpoint, model, caller, preferences });
+    const imageRequest = normalizeRequest(fields, { endpoint, isForm, model, caller, preferences });
     const group = caller.group ?? DEFAULT_GROUP;
     const price = parts.prices?.find(model.name, group);
     const billed = {

@@ -15,23 +15,42 @@ const OPENAI_ONLY: ReadonlySet<string> = new Set([
   "input_fidelity",
   "output_compression",
   "partial_images",
+  "complexity",
+  "frame_count",
+  "frame_duration_ms",
+  "safety_identifier",
+  "svg",
 ]);
+
+/** Fields of OpenAI's edits that no provider supports. Without them, the wrong part of the image would be edited. */
+const REFUSED: Readonly<Record<string, string>> = {
+  mask: "describe the area to change in the prompt instead",
+  markup: "describe the change in the prompt instead",
+  file_id: "send image, a link or a data URL",
+};
+
+/** The field that a part of a form belongs to: `svg` for `svg[model]`. */
+function fieldOf(name: string): string {
+  return name.replace(/\[.*$/s, "");
+}
 
 /**
  * Separates the fields that only OpenAI knows from those to interpret or forward.
  *
  * @param knownToModel fields of OpenAI that this model also knows
- * @throws GatewayError for `mask`: no provider supports it, and without it the whole image would be edited.
+ * @throws GatewayError for `mask`, `markup` and `file_id`, which no provider supports: without them, another image than
+ *   the one that the client wants would be made
  */
 export function splitOpenAiOnly(
   fields: JsonObject,
   knownToModel: readonly string[] = [],
 ): { known: JsonObject; ignored: string[] } {
-  if ("mask" in fields) {
-    throw invalidRequest("mask is not supported: describe the area to change in the prompt instead.", "mask");
+  for (const name of Object.keys(fields).map(fieldOf)) {
+    const advice = Object.hasOwn(REFUSED, name) ? REFUSED[name] : undefined;
+    if (advice !== undefined) throw invalidRequest(`${name} is not supported: ${advice}.`, name);
   }
-  const isIgnored = (name: string): boolean => OPENAI_ONLY.has(name) && !knownToModel.includes(name);
-  const ignored = Object.keys(fields).filter(isIgnored);
+  const isIgnored = (name: string): boolean => OPENAI_ONLY.has(fieldOf(name)) && !knownToModel.includes(name);
+  const ignored = [...new Set(Object.keys(fields).filter(isIgnored).map(fieldOf))];
   if (ignored.length === 0) return { known: fields, ignored };
   return {
     known: Object.fromEntries(Object.entries(fields).filter(([name]) => !isIgnored(name))),

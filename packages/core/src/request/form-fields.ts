@@ -21,7 +21,7 @@ const IMAGE_NAME = /^image(?:\[(\d*)\])?$/;
 export function toFormFields(parts: readonly FormPart[]): JsonObject {
   const fields: JsonObject = {};
   for (const part of parts.filter(({ name }) => !IMAGE_NAME.test(name))) {
-    if ("file" in part && part.name !== "mask") {
+    if ("file" in part && !isRefusedFile(part.name)) {
       throw invalidRequest(
         `The form has a file in ${part.name}: send images as image, image[] or image[n].`,
         part.name,
@@ -33,8 +33,20 @@ export function toFormFields(parts: readonly FormPart[]): JsonObject {
     throw invalidRequest("model is required", "model");
   }
   const image = sortImages(parts).map(toImage);
-  if (image.length === 0 && fields["mask"] === undefined) throw invalidRequest("image is required", "image");
+  if (image.length === 0 && needsImage(fields)) throw invalidRequest("image is required", "image");
   return { ...fields, image };
+}
+
+/** Files that an edit of OpenAI may have. The family refuses them, with its own message. */
+const REFUSED_FILES: readonly string[] = ["mask", "markup"];
+
+function isRefusedFile(name: string): boolean {
+  return REFUSED_FILES.includes(name);
+}
+
+/** False if the family refuses the fields anyway, so that the client is told that first. */
+export function needsImage(fields: JsonObject): boolean {
+  return REFUSED_FILES.every((name) => fields[name] === undefined);
 }
 
 /**
@@ -51,7 +63,7 @@ export function convertFormFields(fields: JsonObject, types: FormFieldTypes): Js
       if (!Object.hasOwn(converted, object)) converted[object] = {};
       const target = converted[object];
       if (!isJsonObject(target)) throw givenTwice(object);
-      define(target, key, typeof value === "string" ? toNumber(value) : value, name);
+      define(target, key, typeof value === "string" ? toScalar(value) : value, name);
     } else {
       define(converted, name, typeof value === "string" ? convert(name, value, types) : value);
     }
@@ -101,12 +113,22 @@ function convert(name: string, value: string, types: FormFieldTypes): unknown {
     case "number":
       return toNumber(value);
     case "boolean":
-      return value === "true" || (value === "false" ? false : value);
+      return toBoolean(value);
     case "object":
       return toObject(name, value);
     case undefined:
       return value;
   }
+}
+
+/** A value of an object's part, whose type nothing says. */
+function toScalar(value: string): number | boolean | string {
+  const converted = toBoolean(value);
+  return typeof converted === "string" ? toNumber(converted) : converted;
+}
+
+function toBoolean(value: string): boolean | string {
+  return value === "true" || (value === "false" ? false : value);
 }
 
 function toNumber(value: string): number | string {

@@ -53,13 +53,18 @@ function parseBody(bytes: Uint8Array): JsonObject {
   }
 }
 
+/** True for the content type of JSON, in any charset. */
+export function isJsonType(header: string | null): boolean {
+  const [type = ""] = (header ?? "").split(";");
+  return /^application\/(?:[\w.-]+\+)?json$/i.test(type.trim());
+}
+
 function checkContentType(header: string | null): void {
-  const [type = "", ...parameters] = (header ?? "").toLowerCase().split(";");
-  const isJson = /^application\/(?:[\w.-]+\+)?json$/.test(type.trim());
+  const [, ...parameters] = (header ?? "").toLowerCase().split(";");
   const charset = parameters
     .map((parameter) => /^\s*charset="?([^"\s]+)"?\s*$/.exec(parameter)?.[1])
     .find(Boolean);
-  if (!isJson || (charset !== undefined && charset !== "utf-8" && charset !== "utf8")) {
+  if (!isJsonType(header) || (charset !== undefined && charset !== "utf-8" && charset !== "utf8")) {
     throw new GatewayError(
       "unsupported_media_type",
       "This endpoint takes JSON in UTF-8: send the header Content-Type: application/json.",
@@ -81,7 +86,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /**
  * Parses a JSON object within limits. The bytes are checked in one pass before they are parsed. Long data URLs in
- * `image`, and in a list that is `image`, become images over the given bytes, which must not change afterwards. Numbers
+ * `image` and `image_url`, and in a list with such a name, become images over the given bytes, which must not change afterwards. Numbers
  * that JavaScript would write differently keep their spelling.
  *
  * @param minDataUrl data URLs of more bytes stay bytes
@@ -122,7 +127,7 @@ class BodyScan implements JsonWalkHandler {
   readonly #limits: JsonLimits;
   readonly #minDataUrl: number;
   readonly #keys = new Set<string>();
-  /** By depth: whether strings there are values of `image`. */
+  /** By depth: whether strings there are values of `image` or `image_url`. */
   readonly #isImageAt: boolean[] = [];
   /** The document up to `copied`, with placeholders. */
   readonly #pieces: Uint8Array[] = [];
@@ -166,7 +171,7 @@ class BodyScan implements JsonWalkHandler {
   #readKey(depth: number, end: number): void {
     const { maxFields = Infinity } = this.#limits;
     const key = parseKey(this.#bytes.toString("utf8", this.#start, end));
-    this.#isImageAt[depth] = key === "image";
+    this.#isImageAt[depth] = key === "image" || key === "image_url";
     if (depth !== 1) return;
     if (this.#keys.has(key)) this.duplicate ??= key;
     this.#keys.add(key);

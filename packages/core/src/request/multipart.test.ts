@@ -74,7 +74,7 @@ describe("readMultipart", () => {
     await expect(read({ type })).rejects.toEqual(
       refused(
         415,
-        /send Content-Type: multipart\/form-data\. For JSON with image URLs, use \/v1\/images\/generations/,
+        /takes a form with files or JSON: send Content-Type: multipart\/form-data or application\/json/,
       ),
     );
   });

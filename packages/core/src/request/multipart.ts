@@ -43,7 +43,7 @@ export async function readMultipart(
   if (!/^multipart\/form-data *;/i.test(contentType)) {
     throw new GatewayError(
       "unsupported_media_type",
-      "This endpoint takes a form with files: send Content-Type: multipart/form-data. For JSON with image URLs, use /v1/images/generations with image.",
+      "This endpoint takes a form with files or JSON: send Content-Type: multipart/form-data or application/json.",
     );
   }
   checkContentEncoding(request.headers.get("content-encoding"));

@@ -7,7 +7,8 @@ import type { Caller, ImageRequest, Operation, Preferences } from "../types.js";
 import type { JsonObject } from "../util/json.js";
 import { type ArrivingBytes, type BodyGuard, type BodyPace } from "./body.js";
 import { convertFormFields } from "./form-fields.js";
-import { readJson } from "./json.js";
+import { isJsonType, readJson } from "./json.js";
+import { toEditFields } from "./json-edit.js";
 import { readMultipart } from "./multipart.js";
 import { findPreferences } from "./preferences.js";
 import { type Endpoint, findPaths, isServed } from "./route.js";
@@ -36,20 +37,32 @@ export interface ReadFieldsContext {
   readonly repeat: BodyPace["repeat"];
 }
 
+/** The fields of a request. */
+export interface ReadFields {
+  readonly fields: JsonObject;
+  /** True if the fields came in a form: then all of them but the images are strings. */
+  readonly isForm: boolean;
+}
+
 /**
- * Reads the fields of a request from JSON or, at the edits endpoint, from a form whose files become images. The bytes
- * count as they arrive.
+ * Reads the fields of a request from JSON or, at the edits endpoint, from JSON or a form whose files become images. The
+ * bytes count as they arrive.
+ *
+ * @throws GatewayError `unsupported_media_type` for any other content type
  */
-export function readFields(
+export async function readFields(
   request: GatewayRequest,
   { operation, limits, slot, repeat }: ReadFieldsContext,
-): Promise<JsonObject> {
+): Promise<ReadFields> {
   const { minBytesPerSecond, slowAfterSeconds } = limits;
   const pace = { minBytesPerSecond, seconds: slowAfterSeconds, repeat };
   const guard: BodyGuard = { bytes: slot.bytes, pace };
   countParsedBody(request, slot.bytes);
-  if (operation !== "edit") return readJson(request, limits.json, guard);
-  return readMultipart(request, { limits, spool: slot.spool }, guard);
+  if (operation !== "edit") return { fields: await readJson(request, limits.json, guard), isForm: false };
+  if (isJsonType(request.headers.get("content-type"))) {
+    return { fields: toEditFields(await readJson(request, limits.json, guard)), isForm: false };
+  }
+  return { fields: await readMultipart(request, { limits, spool: slot.spool }, guard), isForm: true };
 }
 
 /**
@@ -66,6 +79,8 @@ function countParsedBody({ parsedBody, headers }: GatewayRequest, bytes: Arrivin
 /** What {@link normalizeRequest} needs besides the fields. */
 export interface RequestContext {
   readonly endpoint: Endpoint;
+  /** True if the fields came in a form: then its strings become values of the types that the family names. */
+  readonly isForm: boolean;
   readonly model: ResolvedModel;
   readonly caller: Caller;
   /** The preferences of the gateway. */
@@ -91,7 +106,7 @@ export function normalizeRequest(fields: JsonObject, context: RequestContext): I
     model: model.preferences,
     gateway: context.preferences,
   });
-  const typed = operation === "edit" ? convertFormFields(fields, model.family.formFields ?? {}) : fields;
+  const typed = context.isForm ? convertFormFields(fields, model.family.formFields ?? {}) : fields;
   const { model: _model, ...rest } = typed;
   const known = operation === "native" ? rest : withoutNulls(rest);
   const format = operation === "native" ? "native" : streamFormat;

@@ -14,11 +14,21 @@ import { fromQwenImage, toQwenImageFailure } from "./response.js";
 export const qwenImage: Family = {
   name: "qwen-image",
   defaultBaseUrl: "https://dashscope.aliyuncs.com/api/v1",
-  operations: new Set(["generate", "native"]),
+  operations: new Set(["generate", "edit", "native"]),
+  editsNeedOption: true,
   nativePath: "/api/v1/services/aigc/multimodal-generation/generation",
   reportsTokens: false,
   takesImageBytes: true,
   modelNames: listModelNames(QWEN_IMAGE_MODELS),
+  formFields: {
+    n: "number",
+    seed: "number",
+    watermark: "boolean",
+    prompt_extend: "boolean",
+    enable_thinking: "boolean",
+    stream: "boolean",
+    parameters: "object",
+  },
   findCapabilities: findQwenImageCapabilities,
   toRowName: toQwenImageRowName,
   normalize: (fields, context) =>

@@ -18,6 +18,12 @@ import {
 
 /** The body of a client, in the standard structure or in the shorthand, checked. */
 export function normalizeQwenImage(fields: JsonObject, context: NormalizeContext): ImageRequest {
+  if ("input" in fields && context.operation === "edit") {
+    throw invalidRequest(
+      "input is not supported at this endpoint: send prompt and image, or input to /v1/images/generations.",
+      "input",
+    );
+  }
   const content = "input" in fields ? readMessages(fields) : readShorthand(fields);
   // With the stream format `openai` the gateway makes the stream from the response.
   if (content.stream && context.streamFormat !== "openai")
