@@ -48,7 +48,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
     isUploadedImage JsonObject MadeImage LayerRules NativePath NormalizeContext Operation ProducedBody qwenImage readCount readMadeImage
     readText
     ReferenceImage ResponseFormat ResponseShape ResultError ResultImage seedream SequentialFields
-    SizeLimits SizeMode SizeStyle StreamFormat StreamReader StreamResult toJsonBody toReferenceImage UploadedImage
+    SizeLimits SizeMode SizeStyle StreamFormat StreamReader StreamResult StreamShape toJsonBody toReferenceImage UploadedImage
     UpstreamCall UpstreamFailure UpstreamFailureKind Usage`,
   "./testing.ts": `
     Dependencies Repeat RetryBudgetPolicy Transport TransportError TransportRequest TransportResponse`,

@@ -216,6 +216,11 @@ export interface Family {
    */
   readStream?(request: ImageRequest): StreamReader;
   /**
+   * Which events have images. Absent: a stream of the provider is relayed unchanged, also to a client that has the
+   * stream format `openai`.
+   */
+  readonly streamShape?: StreamShape | undefined;
+  /**
    * Classifies an error response of the provider. `body` is its parsed JSON, or `undefined` if it is not JSON. The
    * status is 200 to 299 if {@link fromUpstream} found a `failure` and no image in a successful response.
    */
@@ -246,6 +251,19 @@ export interface ResponseShape {
   readFailure(failure: unknown): FailureReason | undefined;
   /** Returns seconds since 1970, or `undefined` if the member is not a time. */
   readCreated(created: unknown): number | undefined;
+}
+
+/**
+ * Which of a family's events has an image, so that the gateway can make the events of OpenAI's images API from them
+ * without holding an image. The image is in the member `url` or `b64_json` of the event.
+ */
+export interface StreamShape {
+  /** The `type` in the data of an event with a finished image, or the name of the event if its data has no `type`. */
+  readonly imageEvent: string;
+  /** The member with the time at which the image was made, in seconds since 1970. */
+  readonly created: string;
+  /** Members that do not describe the image. All other members become members of OpenAI's event. */
+  readonly leftOut: readonly string[];
 }
 
 /** One call to a provider, without address and key. */

@@ -36,6 +36,7 @@ export type {
   ResponseShape,
   StreamReader,
   StreamResult,
+  StreamShape,
   UpstreamCall,
   UpstreamFailure,
   UpstreamFailureKind,

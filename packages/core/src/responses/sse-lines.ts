@@ -16,16 +16,53 @@ const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
  */
 export class LineSplitter {
   readonly #onLine: (line: string) => void;
+  readonly #scanner: LineScanner;
   #held: PartialLine | undefined;
-  #isAfterCr = false;
 
   constructor(onLine: (line: string) => void) {
     this.#onLine = onLine;
+    this.#scanner = new LineScanner({
+      onPart: (part) => {
+        this.#held ??= new PartialLine();
+        this.#held.add(part);
+      },
+      onEnd: (rest) => this.#endLine(rest),
+    });
   }
 
   /** False if the beginning of a line is held because its end has not arrived. */
   get isAtLineStart(): boolean {
     return this.#held === undefined;
+  }
+
+  push(chunk: Uint8Array): void {
+    this.#scanner.push(chunk);
+  }
+
+  #endLine(rest: Uint8Array): void {
+    if (this.#held === undefined && rest.length <= MAX_WHOLE_BYTES) return this.#onLine(decoder.decode(rest));
+    const line = this.#held ?? new PartialLine();
+    this.#held = undefined;
+    line.add(rest);
+    this.#onLine(line.decode());
+  }
+}
+
+/** The handler of the lines of a {@link LineScanner}. */
+export interface LineHandler {
+  /** Bytes of a line whose end has not arrived. They belong to the chunk. */
+  onPart(part: Uint8Array): void;
+  /** The last bytes of a line, without its end. They belong to the chunk. */
+  onEnd(rest: Uint8Array): void;
+}
+
+/** Finds the ends of lines in chunks: LF, CRLF or CR. Holds no bytes. */
+export class LineScanner {
+  readonly #handler: LineHandler;
+  #isAfterCr = false;
+
+  constructor(handler: LineHandler) {
+    this.#handler = handler;
   }
 
   push(chunk: Uint8Array): void {
@@ -36,7 +73,7 @@ export class LineSplitter {
     let cr = chunk.indexOf(CR, start);
     while (lf !== -1 || cr !== -1) {
       const end = lf === -1 || (cr !== -1 && cr < lf) ? cr : lf;
-      this.#endLine(chunk.subarray(start, end));
+      this.#handler.onEnd(chunk.subarray(start, end));
       start = end + 1;
       // The LF of a CRLF does not end another line, even if it is in the next chunk.
       if (end === cr && start === lf) start++;
@@ -44,17 +81,7 @@ export class LineSplitter {
       if (lf !== -1 && lf < start) lf = chunk.indexOf(LF, start);
       if (cr !== -1 && cr < start) cr = chunk.indexOf(CR, start);
     }
-    if (start === chunk.length) return;
-    this.#held ??= new PartialLine();
-    this.#held.add(chunk.subarray(start));
-  }
-
-  #endLine(rest: Uint8Array): void {
-    if (this.#held === undefined && rest.length <= MAX_WHOLE_BYTES) return this.#onLine(decoder.decode(rest));
-    const line = this.#held ?? new PartialLine();
-    this.#held = undefined;
-    line.add(rest);
-    this.#onLine(line.decode());
+    if (start < chunk.length) this.#handler.onPart(start === 0 ? chunk : chunk.subarray(start));
   }
 }
 

@@ -65,14 +65,32 @@ export function relaySse(
   source: AsyncIterable<Uint8Array>,
   options: RelayOptions = {},
 ): AsyncIterableIterator<Uint8Array> {
-  return relayBody(source, options, createSseReader);
+  return relayBody(source, { ...options, createReader: createSseReader });
 }
 
-/** As {@link relaySse}, with another reader, for bodies that may not contain events. */
+/** Changes the bytes of a stream on their way. Every method returns what is sent. */
+export interface StreamTranslation {
+  /** Called for each chunk, after its events were reported. */
+  push(chunk: Uint8Array): readonly Uint8Array[];
+  /** Called when the source has ended and `onEnd` has resolved. */
+  end(): readonly Uint8Array[];
+  /** Called if the source fails. If it returns `undefined`, the error is thrown. */
+  fail(error: unknown): Uint8Array | undefined;
+  /** Called after `heartbeatMs` without data. */
+  beat(): readonly Uint8Array[];
+}
+
+/** How a body is relayed that may not contain events, or whose events are changed. */
+export interface BodyOptions extends RelayOptions {
+  readonly createReader: (onEvent: (event: SseEvent) => void) => SseReader;
+  /** Default: the bytes are passed on unchanged. */
+  readonly translation?: StreamTranslation | undefined;
+}
+
+/** As {@link relaySse}, with another reader. */
 export function relayBody(
   source: AsyncIterable<Uint8Array>,
-  options: RelayOptions,
-  createReader: (onEvent: (event: SseEvent) => void) => SseReader,
+  { createReader, translation, ...options }: BodyOptions,
 ): AsyncIterableIterator<Uint8Array> {
   let readError: unknown;
   const reader = createReader((event) => {
@@ -86,16 +104,18 @@ export function relayBody(
   return new Relay(source, {
     pass(chunk) {
       reader.push(chunk);
-      return [chunk];
+      return translation === undefined ? [chunk] : translation.push(chunk);
     },
+    passEnd: () => translation?.end() ?? [],
     isLast,
     onEnd: (end) => options.onEnd?.(readError === undefined ? end : { ...end, readError }),
     onAbandoned,
     passFailure(error) {
+      if (translation !== undefined) return translation.fail(error);
       if (renderFailure === undefined || reader.isInsideEvent) return undefined;
       return encoder.encode(renderFailure(error));
     },
-    beat: () => (reader.isInsideEvent ? [] : [encoder.encode(HEARTBEAT)]),
+    beat: () => translation?.beat() ?? (reader.isInsideEvent ? [] : [encoder.encode(HEARTBEAT)]),
     heartbeatMs,
     cancel,
   });

@@ -7,7 +7,7 @@ import { findSeedreamCapabilities, toSeedreamRowName } from "./capabilities.js";
 import { SEEDREAM_MODELS } from "./models.js";
 import { normalizeNative, normalizeSeedream } from "./request.js";
 import { fromSeedream, SEEDREAM_RESPONSE, toSeedreamFailure } from "./response.js";
-import { readSeedreamStream } from "./stream.js";
+import { readSeedreamStream, SEEDREAM_EVENTS } from "./stream.js";
 
 /** Family A of the interface: Seedream models on Volcengine Ark or BytePlus ModelArk. */
 export const seedream: Family = {
@@ -36,6 +36,7 @@ export const seedream: Family = {
   fromUpstream: fromSeedream,
   responseShape: SEEDREAM_RESPONSE,
   readStream: readSeedreamStream,
+  streamShape: SEEDREAM_EVENTS,
   toFailure: toSeedreamFailure,
 };
 

@@ -1,10 +1,17 @@
 import { countPixels } from "../../images/size.js";
 import type { ImageRequest, MadeImage, ResultError, Usage } from "../../types.js";
 import { isJsonObject, type JsonObject } from "../../util/json.js";
-import type { StreamReader, StreamResult } from "../family.js";
+import type { StreamReader, StreamResult, StreamShape } from "../family.js";
 import { readCount, readMadeImage, readText } from "../shared.js";
 import { countRequestedPixels } from "./capabilities.js";
 import { readError, readSeedreamUsage, toSeedreamFailure } from "./response.js";
+
+/** Ark's event of an image. Its member `model` has the provider's name of the model. */
+export const SEEDREAM_EVENTS: StreamShape = {
+  imageEvent: "image_generation.partial_succeeded",
+  created: "created",
+  leftOut: ["type", "model", "created", "image_index"],
+};
 
 /** Pixels that make one token, by Ark's own formula. */
 const PIXELS_PER_TOKEN = 256;
@@ -52,7 +59,7 @@ export function readSeedreamStream({ upstreamFields }: Pick<ImageRequest, "upstr
         return;
       }
       const type = readText(body["type"]) ?? event;
-      if (type === "image_generation.partial_succeeded") {
+      if (type === SEEDREAM_EVENTS.imageEvent) {
         addImage(body);
       } else if (type === "image_generation.completed") {
         // If `completed` comes several times, the last one is used. A `completed` without a count does not remove the

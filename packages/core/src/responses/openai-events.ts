@@ -1,0 +1,169 @@
+import { withInputTokens } from "./openai-usage.js";
+import type { Operation, ResultError, Usage } from "../types.js";
+import { isJsonObject, type JsonObject } from "../util/json.js";
+import type { ErrorEnvelope } from "./envelope.js";
+
+/** What an image event contains besides the members of its image. */
+export interface ImageEventOptions {
+  /** When the image was made, in seconds since 1970. Default: the current time. */
+  readonly createdAt?: number | undefined;
+  /** True if the event must stay open for the usage, because this may be the last image. Default false. */
+  readonly staysOpen?: boolean | undefined;
+}
+
+/** What is known when all images have been sent. */
+export interface StreamSummary {
+  /** `undefined` if the provider reported none. */
+  readonly usage: Usage | undefined;
+  /** The images that could not be made or converted. */
+  readonly errors: readonly ResultError[];
+}
+
+/**
+ * Writes the events of OpenAI's images API: one `image_generation.completed` (edits: `image_edit.completed`) for each
+ * image. The event of the last image stays open until the usage is known, so that no image has to be held back. If the
+ * usage comes after the last event was closed, it gets an event of its own, `image_generation.usage`.
+ *
+ * Every method returns the text to send next. The type of the events is that of the API reference of OpenAI, November
+ * 2026.
+ */
+export class OpenAiEvents {
+  readonly #prefix: string;
+  readonly #now: number;
+  #images = 0;
+  /** `inside`: an image has begun. `open`: the image of the event is complete, its event is not. */
+  #state: "between" | "inside" | "open" = "between";
+
+  /** @param now the current time in seconds since 1970 */
+  constructor(operation: Operation, now: number) {
+    this.#prefix = operation === "edit" ? "image_edit" : "image_generation";
+    this.#now = now;
+  }
+
+  /** The number of images whose event has begun. */
+  get images(): number {
+    return this.#images;
+  }
+
+  /** Begins the event of an image. The members of the image follow, each with a comma before it. */
+  beginImage(createdAt = this.#now): string {
+    const before = this.#close();
+    this.#state = "inside";
+    this.#images++;
+    return before + this.#begin("completed", createdAt);
+  }
+
+  /**
+   * Ends an image.
+   *
+   * @param image its members; long strings may be cut
+   */
+  endImage(image: unknown, staysOpen = false): string {
+    this.#state = "open";
+    const format = findMissingFormat(image);
+    const member = format === undefined ? "" : writeMembers({ output_format: format });
+    return staysOpen ? member : member + this.#close();
+  }
+
+  /** The whole event of an image. */
+  image(image: JsonObject, { createdAt, staysOpen }: ImageEventOptions = {}): string {
+    return this.beginImage(createdAt) + writeMembers(image) + this.endImage(image, staysOpen);
+  }
+
+  /** The end of a stream with at least one image. */
+  end({ usage, errors }: StreamSummary): string {
+    const summary = writeMembers({
+      ...(usage !== undefined && { usage: withInputTokens(usage) }),
+      ...(errors.length > 0 && { extra: { errors } }),
+    });
+    const isOpen = this.#state === "open";
+    const head = isOpen || summary === "" ? "" : this.#begin("usage", this.#now);
+    if (head !== "") this.#state = "open";
+    return `${head}${summary}${this.#close()}data: [DONE]\n\n`;
+  }
+
+  /** The end of a stream that failed. `undefined` inside an image: the event of the error would become part of it. */
+  fail(envelope: ErrorEnvelope): string | undefined {
+    if (this.#state === "inside") return undefined;
+    return `${this.#close()}event: error\ndata: ${JSON.stringify(envelope)}\n\n`;
+  }
+
+  /** What can be sent while there is nothing else to send. `""` inside an image. */
+  beat(): string {
+    if (this.#state === "inside") return "";
+    // White space is allowed between the members of the open event.
+    return this.#state === "open" ? " " : ": keep-alive\n\n";
+  }
+
+  #begin(name: "completed" | "usage", createdAt: number): string {
+    const type = `${this.#prefix}.${name}`;
+    return `event: ${type}\ndata: {"type":"${type}","created_at":${createdAt}`;
+  }
+
+  #close(): string {
+    const isOpen = this.#state === "open";
+    this.#state = "between";
+    return isOpen ? "}\n\n" : "";
+  }
+}
+
+/** The members of an object, each with a comma before it. */
+export function writeMembers(members: JsonObject): string {
+  const written = JSON.stringify(members).slice(1, -1);
+  return written === "" ? "" : `,${written}`;
+}
+
+/** The beginnings of images in base64. */
+const BASE64_SIGNATURES: readonly (readonly [beginning: string, format: string])[] = [
+  ["/9j/", "jpeg"],
+  ["iVBORw0KGgo", "png"],
+  ["UklGR", "webp"],
+  ["R0lGOD", "gif"],
+];
+
+/** The value of `output_format`, read from the base64, if the image does not state it. */
+function findMissingFormat(image: unknown): string | undefined {
+  if (!isJsonObject(image) || typeof image["output_format"] === "string") return undefined;
+  const base64 = image["b64_json"];
+  if (typeof base64 !== "string") return undefined;
+  return BASE64_SIGNATURES.find(([beginning]) => base64.startsWith(beginning))?.[1];
+}
+
+const LF = 0x0a;
+const CR = 0x0d;
+const SPACE = 0x20;
+const COMMA = 0x2c;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+/**
+ * The members of a JSON object that arrives in parts, without its braces, for use as members of another object on one
+ * line. Parts without line ends are passed on without a copy.
+ */
+export class MemberBytes {
+  #hasBegun = false;
+  #isBraceHeld = false;
+
+  /** @param part bytes of the object, from its opening brace on */
+  push(part: Uint8Array): readonly Uint8Array[] {
+    if (part.length === 0) return [];
+    const parts: Uint8Array[] = [];
+    if (this.#isBraceHeld) parts.push(Uint8Array.of(CLOSE_BRACE));
+    let rest = part;
+    if (!this.#hasBegun && rest[0] === OPEN_BRACE) {
+      parts.push(Uint8Array.of(COMMA));
+      rest = rest.subarray(1);
+    }
+    this.#hasBegun = true;
+    // The last brace of the object is the last byte of its last part.
+    this.#isBraceHeld = rest.at(-1) === CLOSE_BRACE;
+    parts.push(onOneLine(this.#isBraceHeld ? rest.subarray(0, -1) : rest));
+    return parts;
+  }
+}
+
+/** Line ends of JSON are white space between its tokens. In a line of events they would end the line. */
+function onOneLine(bytes: Uint8Array): Uint8Array {
+  if (!bytes.includes(LF) && !bytes.includes(CR)) return bytes;
+  return bytes.map((byte) => (byte === LF || byte === CR ? SPACE : byte));
+}
