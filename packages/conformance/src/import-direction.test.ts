@@ -34,8 +34,9 @@ const RUNTIME_BOUND: Readonly<Record<string, readonly string[]>> = {
   "node:buffer": [
     "images/data-url.ts",
     "images/json-body.ts",
+    "responses/base64-encoder.ts",
     "responses/fan-out.ts",
-    "responses/json.ts",
+    "responses/linked-images.ts",
     "request/form-filter.ts",
     "request/json.ts",
     "images/reference-image.ts",

@@ -24,6 +24,7 @@ import type { Call, CallParts } from "./responses/call.js";
 import { EarlyStream, StreamClient } from "./responses/early-stream.js";
 import { renderError, renderStream } from "./responses/envelope.js";
 import { respondWithFanOut } from "./responses/fan-out.js";
+import { respondWithFanOutStream } from "./responses/fan-out-stream.js";
 import { respondWithJson } from "./responses/json.js";
 import type { ReaderLimit } from "./responses/reader-limit.js";
 import { respondWithStream } from "./responses/stream.js";
@@ -227,7 +228,11 @@ async function runCall(
     await hold.release();
     throw error;
   }
-  if (request.upstreamCalls !== undefined) return respondWithFanOut(parts, call, client);
+  if (request.upstreamCalls !== undefined) {
+    return request.stream
+      ? respondWithFanOutStream(parts, call, client)
+      : respondWithFanOut(parts, call, client);
+  }
   const result = await dispatch({ request, model, logger, client }, parts);
   report.setAttempts(result.ok ? result.sentTo.attempts : result.attempts);
   if (!result.ok) {
@@ -257,6 +262,7 @@ function isCertainlyStream({ request, model }: Call, { response }: UpstreamSucce
   const { headers } = response;
   return (
     request.stream &&
+    request.streamFormat !== "openai" &&
     model.family.responseShape !== undefined &&
     isLabelledAsEvents(headers) &&
     readContentCoding(headers) === undefined

@@ -5,6 +5,7 @@ import type { ResolvedModel } from "../models/resolve-model.js";
 import type { AttemptRecord, ImageRequest } from "../types.js";
 import type { DispatchParts } from "../upstream/dispatch.js";
 import type { ByteCount } from "../util/held-bytes.js";
+import type { ResponseContext } from "./envelope.js";
 import type { BackgroundReads } from "./relay.js";
 
 /** An admitted request of a client, until its response has ended. */
@@ -24,6 +25,11 @@ export interface Call {
   readonly bytes: ByteCount;
   /** Reports to the operator. */
   readonly report: CallReport;
+}
+
+/** What the headers of the response to a call contain. */
+export function toContext({ id, request: { ignored, replacedSize } }: Call): ResponseContext {
+  return { id, ignored, replacedSize };
 }
 
 /** What is reported to the operator while the response is made. */

@@ -67,12 +67,14 @@ export interface ResponseContext {
   readonly id: string;
   /** Fields of the client that had no effect. */
   readonly ignored: readonly string[];
+  /** The size that was requested in place of the client's, if it was replaced. */
+  readonly replacedSize?: string | undefined;
 }
 
 /** Returns the headers of a successful response of this content type. */
 export function toResponseHeaders(
   contentType: string,
-  { id, ignored }: ResponseContext,
+  { id, ignored, replacedSize }: ResponseContext,
 ): Record<string, string> {
   const headers: Record<string, string> = {
     "content-type": contentType,
@@ -80,6 +82,7 @@ export function toResponseHeaders(
     "x-request-id": id,
   };
   if (ignored.length > 0) headers["x-calotype-ignored"] = listNames(ignored);
+  if (replacedSize !== undefined) headers["x-calotype-size"] = replacedSize;
   return headers;
 }
 

@@ -1,31 +1,29 @@
 import { Buffer } from "node:buffer";
-import { toRequestBounds } from "../billing/charge.js";
-import type { Hold } from "../billing/hold.js";
-import { mergeOutcomes } from "../billing/merge-outcomes.js";
 import type { Outcome } from "../billing/records.js";
-import { MAX_UPSTREAM_CALLS_AT_ONCE } from "../channels/channel.js";
-import { GatewayError, isGatewayError, shownCodeOf } from "../errors.js";
-import type { GatewayRequest, GatewayResponse } from "../http.js";
-import type { SecretMask } from "../redact.js";
-import type { AttemptRecord, ImageRequest, ImageResult, MadeImage, ResultError, SentTo } from "../types.js";
+import type { GatewayResponse } from "../http.js";
+import type { ImageResult, MadeImage } from "../types.js";
 import { createReasonMask } from "../upstream/attempt.js";
-import { dispatch, type UpstreamRefusal, type UpstreamSuccess } from "../upstream/dispatch.js";
+import type { UpstreamSuccess } from "../upstream/dispatch.js";
 import { findNoImageError } from "../upstream/failure.js";
-import {
-  contentCodingError,
-  parseResponse,
-  readContentCoding,
-  readRequestId,
-  tooLargeError,
-} from "../upstream/read.js";
-import { isJsonObject } from "../util/json.js";
-import type { Call, CallParts } from "./call.js";
+import { parseResponse, readRequestId, tooLargeError } from "../upstream/read.js";
+import { type Call, type CallParts, toContext } from "./call.js";
 import { toResponseHeaders } from "./envelope.js";
-import { fetchImages, toError } from "./json.js";
+import {
+  addReports,
+  type CallEnd,
+  type Client,
+  closedError,
+  isMade,
+  runCalls,
+  settle,
+  toBroken,
+  toErrors,
+  toOutcome,
+  toRefused,
+  withoutRetry,
+} from "./fan-out-calls.js";
 import { findMade, maskResult, renderResult } from "./json-reader.js";
-
-/** The client of a request, as far as it decides whether more is sent. */
-type Client = Pick<GatewayRequest, "signal">;
+import { fetchImages } from "./linked-images.js";
 
 /**
  * Responds to a request that takes several upstream calls, because its model makes one image per call. A few calls run
@@ -41,136 +39,17 @@ export async function respondWithFanOut(
   call: Call,
   client: Client,
 ): Promise<GatewayResponse> {
-  const ends = await runCalls(parts, call, client);
+  const ends = await runCalls(parts, call, client, (ownCall, result) =>
+    result.ok ? readResponse(parts, ownCall, result) : toRefused(result),
+  );
   const error = ends.some(isMade) ? undefined : ends[0]?.error;
   await settle(call, ends, error);
   const { state, isNothingMade } = await call.hold.ended;
   // The client may have no image that is not charged.
   if (state === "unresolved") throw closedError();
   if (error !== undefined) throw isNothingMade ? error : withoutRetry(error);
-  const headers = toResponseHeaders("application/json", { id: call.id, ignored: call.request.ignored });
+  const headers = toResponseHeaders("application/json", toContext(call));
   return { status: 200, headers, body: render(parts, ends) };
-}
-
-/** How one upstream call ended. */
-type CallEnd = MadeCall | FailedCall | UnreachedCall;
-
-/** The call made an image. */
-interface MadeCall {
-  readonly kind: "made";
-  readonly sentTo: SentTo;
-  readonly outcome: Outcome;
-  /** Its images as they are delivered. */
-  readonly result: ImageResult;
-  readonly error?: undefined;
-}
-
-/** The call reached a provider and has no image. */
-interface FailedCall {
-  readonly kind: "failed";
-  readonly sentTo: SentTo;
-  readonly outcome: Outcome;
-  /** What the provider said, if its response could be read. */
-  readonly result?: ImageResult;
-  readonly error: GatewayError;
-}
-
-/** The call reached no provider, or was not sent. */
-interface UnreachedCall {
-  readonly kind: "unreached";
-  readonly attempts: readonly AttemptRecord[];
-  readonly error: GatewayError;
-}
-
-function isMade(end: CallEnd): end is MadeCall {
-  return end.kind === "made";
-}
-
-/** Runs all calls, a few at a time, and returns how they ended, in order. */
-async function runCalls(parts: CallParts, call: Call, client: Client): Promise<readonly CallEnd[]> {
-  const { upstreamCalls = 1 } = call.request;
-  const signal = new StopSignal(client, call.hold);
-  const ends: CallEnd[] = [];
-  let next = 0;
-  const runInTurn = async (): Promise<void> => {
-    while (next < upstreamCalls) {
-      const index = next++;
-      ends[index] = signal.aborted
-        ? { kind: "unreached", attempts: [], error: unsentError() }
-        : await runCall(parts, { ...call, request: toRequestOf(call, index) }, { signal });
-    }
-  };
-  const turns = Array.from({ length: MAX_UPSTREAM_CALLS_AT_ONCE }, () =>
-    runInTurn().catch((error: unknown) => {
-      // The gateway itself failed: no further call is sent.
-      next = upstreamCalls;
-      throw error;
-    }),
-  );
-  // All calls end before the request does, because they use what it releases.
-  await Promise.allSettled(turns);
-  await Promise.all(turns);
-  return ends;
-}
-
-/** Aborted if nothing more is to be sent: the client has disconnected, or the gateway has closed and abandoned the hold. */
-class StopSignal implements Pick<AbortSignal, "aborted"> {
-  readonly #client: Client;
-  #hasHoldEnded = false;
-
-  constructor(client: Client, hold: Hold) {
-    this.#client = client;
-    void hold.ended.then(() => this.#stop());
-  }
-
-  get aborted(): boolean {
-    return this.#hasHoldEnded || this.#client.signal.aborted;
-  }
-
-  #stop(): void {
-    this.#hasHoldEnded = true;
-  }
-}
-
-/** The request of one call, with its own seed. */
-function toRequestOf({ request, model }: Call, index: number): ImageRequest {
-  const { upstreamFields } = request;
-  return {
-    ...toShare(request),
-    upstreamFields: model.family.raiseSeed?.(upstreamFields, index) ?? upstreamFields,
-  };
-}
-
-/** The request with what one call can make. */
-function toShare(request: ImageRequest): ImageRequest {
-  const { maxImages, maxLayers = 0, upstreamCalls = 1 } = request;
-  return {
-    ...request,
-    upstreamCalls: undefined,
-    maxImages: maxImages / upstreamCalls,
-    maxLayers: maxLayers / upstreamCalls,
-  };
-}
-
-async function runCall(parts: CallParts, call: Call, client: Client): Promise<CallEnd> {
-  const { request, model, logger } = call;
-  const result = await dispatch({ request, model, logger, client }, parts);
-  if (!result.ok) return toRefused(result);
-  try {
-    return await readResponse(parts, call, result);
-  } finally {
-    result.endProbe?.();
-  }
-}
-
-function toRefused({ sentTo, attempts, error, isNothingMade }: UpstreamRefusal): CallEnd {
-  if (sentTo === undefined) return { kind: "unreached", attempts, error };
-  return { kind: "failed", sentTo, outcome: toOutcome(error, { isConclusive: isNothingMade }), error };
-}
-
-function toOutcome(error: GatewayError, rest: Partial<Outcome>): Outcome {
-  const { status, upstreamRequestId } = error;
-  return { status, errorCode: shownCodeOf(error), images: 0, upstreamRequestId, ...rest };
 }
 
 /** The response of one call, while it is read. */
@@ -225,17 +104,6 @@ async function readResult({ parts, call, success, reader }: Reading): Promise<Im
   return maskResult(model.family.fromUpstream(value, request), mask);
 }
 
-/** A call whose response cannot be used. If its body is compressed, it is unknown what was made. */
-function toBroken(reading: Reading, flaw: unknown): FailedCall {
-  const { parts, success, reader } = reading;
-  const { sentTo, response } = success;
-  response.cancel();
-  const isTooLarge = reader.byteLength > parts.maxResponseBytes;
-  const coding = isGatewayError(flaw) && !isTooLarge ? readContentCoding(response.headers) : undefined;
-  const error = toError(reading, coding === undefined ? flaw : contentCodingError(coding, response));
-  return { kind: "failed", sentTo, outcome: toOutcome(error, { isUnknown: coding !== undefined }), error };
-}
-
 /** Converts images that are links to base64, if the client asked for that. What cannot be converted stays a link. */
 async function convertLinks({ parts, call, success }: Reading, result: ImageResult): Promise<ImageResult> {
   if (call.request.responseFormat !== "b64_json") return result;
@@ -245,35 +113,6 @@ async function convertLinks({ parts, call, success }: Reading, result: ImageResu
   const images = fetched.map(({ image }) => image);
   const errors = [...result.errors, ...fetched.flatMap(({ error }) => error ?? [])];
   return { ...result, images, errors };
-}
-
-/** Ends the hold: charges all calls together, or releases it if none of them reached a provider. */
-async function settle(call: Call, ends: readonly CallEnd[], error: GatewayError | undefined): Promise<void> {
-  const { hold, report, request } = call;
-  const attempts = ends.flatMap((end, index) =>
-    attemptsOf(end).map((attempt) => ({ call: index, ...attempt })),
-  );
-  report.setAttempts(attempts);
-  const reached = ends.filter((end) => end.kind !== "unreached");
-  // The record describes the call whose response or failure the client gets.
-  const shown = reached.find(isMade) ?? reached[0];
-  if (shown === undefined) return hold.release();
-  const { channel, upstreamModel } = shown.sentTo;
-  const isRepeated = reached.some(({ sentTo }) => sentTo.isRepeated);
-  const outcomes = reached.map(({ outcome }) => outcome);
-  await hold.settle(
-    { channel, upstreamModel, attempts, isRepeated },
-    {
-      ...mergeOutcomes(outcomes, toRequestBounds(toShare(request))),
-      status: error?.status ?? 200,
-      errorCode: error && shownCodeOf(error),
-      upstreamRequestId: shown.outcome.upstreamRequestId,
-    },
-  );
-}
-
-function attemptsOf(end: CallEnd): readonly AttemptRecord[] {
-  return end.kind === "unreached" ? end.attempts : end.sentTo.attempts;
 }
 
 /** The body of `/v1`: the fields of the first call that made an image, with the images and reports of all calls. */
@@ -295,23 +134,6 @@ function render({ mask, now }: CallParts, ends: readonly CallEnd[]): string | Ui
 
 const EMPTY: ImageResult = { images: [], errors: [], fields: {} };
 
-/** The entries of `extra.errors`. Their index is the index of the call. */
-function toErrors(
-  end: CallEnd,
-  { index, mask }: { readonly index: number; readonly mask: SecretMask },
-): readonly ResultError[] {
-  if (isMade(end)) return end.result.errors.map((error) => ({ ...error, index }));
-  return [{ index, code: mask(shownCodeOf(end.error)), message: mask(end.error.message) }];
-}
-
-/** Adds the numbers of two reports of usage, member by member. Of anything else the first value stays. */
-function addReports(a: unknown, b: unknown): unknown {
-  if (typeof a === "number" && typeof b === "number") return a + b;
-  if (!isJsonObject(a) || !isJsonObject(b)) return a ?? b;
-  const names = new Set([...Object.keys(a), ...Object.keys(b)]);
-  return Object.fromEntries([...names].map((name) => [name, addReports(a[name], b[name])]));
-}
-
 const encoder = new TextEncoder();
 
 /** In UTF-16 units. */
@@ -324,21 +146,4 @@ function join(pieces: readonly string[]): string | Uint8Array<ArrayBuffer> {
   let length = 0;
   for (const piece of pieces) length += encoder.encodeInto(piece, body.subarray(length)).written;
   return body;
-}
-
-function unsentError(): GatewayError {
-  return new GatewayError("client_closed_request", "The client disconnected before this call was sent.");
-}
-
-/** The same code as for a single call, whose connection ends when the gateway closes. */
-function closedError(): GatewayError {
-  const message = "The gateway closed before all images were made, so the outcome is unknown.";
-  return new GatewayError("upstream_invalid_response", message, { shouldRetry: false });
-}
-
-/** The first call made nothing, but another one may have: a repeat of the request could be charged twice. */
-function withoutRetry(error: GatewayError): GatewayError {
-  const { code, message, status, param, upstreamCode, upstreamRequestId, retryAfterSeconds, cause } = error;
-  const details = { status, param, upstreamCode, upstreamRequestId, retryAfterSeconds, cause };
-  return new GatewayError(code, message, { ...details, shouldRetry: false });
 }

@@ -5,16 +5,22 @@ import type { ImageRequest, ImageResult, MadeImage, ResultError } from "../types
 import type { ParsedResponse } from "../upstream/attempt.js";
 import { notJsonError, parseResponse } from "../upstream/read.js";
 import type { TransportResponse } from "../upstream/transport.js";
-import type { JsonObject } from "../util/json.js";
+import { isJsonObject, type JsonObject } from "../util/json.js";
+import { type OpenAiEvents, writeImage } from "./openai-events.js";
+import { withInputTokens } from "./openai-usage.js";
 import {
   createResponseRewriter,
   isLink,
   type LinkedImage,
+  listErrors,
   type ResponseFacts,
   type ResponseRewriter,
 } from "./rewrite.js";
 
-/** A part of the response to the client: bytes, a string, or an image that is still a link and must be converted to base64. */
+/**
+ * A part of the response to the client: bytes, a string, or an image that is still a link and must be converted to base64.
+ * In the events of OpenAI the converted image is written as members of its event.
+ */
 export type Piece = Uint8Array | string | LinkedImage;
 
 /** Reads a provider's JSON response and makes the response to the client from it. */
@@ -49,6 +55,8 @@ export interface JsonReaderOptions {
   readonly now: number;
   /** True if the bytes are sent on unchanged. */
   readonly isNative: boolean;
+  /** Writes the images as the events of OpenAI's images API, in place of JSON. Default: JSON. */
+  readonly events?: OpenAiEvents | undefined;
   /** True if images that are links are returned as {@link LinkedImage}. */
   readonly convertsLinks: boolean;
   /** Masks keys in the provider's reasons for failures. */
@@ -123,11 +131,19 @@ export class WholeReader implements JsonReader {
     const { text, result } = this.#parsed ?? this.#parse();
     this.#result = maskResult(result, this.#options.mask);
     this.facts = toFacts(this.#result, findMade(result));
-    return this.#options.isNative ? [text] : renderBeginning(this.#result, this.#options);
+    const { isNative, events } = this.#options;
+    if (isNative) return [text];
+    return events === undefined
+      ? renderBeginning(this.#result, this.#options)
+      : renderEvents(this.#result, events, this.#options);
   }
 
   end(linkErrors: readonly ResultError[]): readonly string[] {
-    return this.#options.isNative ? [] : [renderEnd(this.#result, linkErrors)];
+    const { isNative, events } = this.#options;
+    if (isNative) return [];
+    if (events === undefined) return [renderEnd(this.#result, linkErrors)];
+    const { facts } = this;
+    return [events.end({ usage: facts.usage, errors: listErrors(facts, linkErrors) })];
   }
 
   #parse(): Pick<ParsedResponse, "text" | "result"> {
@@ -166,8 +182,29 @@ function renderBeginning(
   return [renderFields(result, now), ...images];
 }
 
+/** An event for each image. Each stays open until the next one begins, because it may be the last. */
+function renderEvents(
+  result: ImageResult,
+  events: OpenAiEvents,
+  { convertsLinks }: Pick<JsonReaderOptions, "convertsLinks">,
+): Piece[] {
+  const indexes = convertsLinks ? findIndexes(result) : [];
+  return result.images.flatMap((image, at): Piece[] => {
+    const begin = events.beginImage(result.created);
+    const isConverted = convertsLinks && isLink(image);
+    const members = isConverted ? { image, index: indexes[at] ?? at } : writeImage(image);
+    const end = events.endImage(true);
+    return [begin, members, end];
+  });
+}
+
 function renderFields({ fields, created }: ImageResult, now: number): string {
-  const all: JsonObject = { ...fields, created: created ?? now };
+  const { usage } = fields;
+  const all: JsonObject = {
+    ...fields,
+    ...(isJsonObject(usage) && { usage: withInputTokens(usage) }),
+    created: created ?? now,
+  };
   return `${JSON.stringify(all).slice(0, -1)},"data":[`;
 }
 

@@ -1,11 +1,10 @@
-import { Buffer } from "node:buffer";
 import { GatewayError, shownCodeOf } from "../errors.js";
 import type { GatewayResponse } from "../http.js";
-import type { ResultError, ResultImage } from "../types.js";
+import type { ResultError } from "../types.js";
 import { createReasonMask, type ParsedResponse, replayResponse } from "../upstream/attempt.js";
 import { type BodyKind, detectBody } from "../upstream/body-kind.js";
 import type { UpstreamSuccess } from "../upstream/dispatch.js";
-import { DownloadError, downloadImage, type ResultSource } from "../upstream/download.js";
+import { DownloadError } from "../upstream/download.js";
 import { findNoImageError } from "../upstream/failure.js";
 import {
   contentCodingError,
@@ -16,13 +15,14 @@ import {
   tooLargeError,
   toReadError,
 } from "../upstream/read.js";
-import { type Transport, TransportError } from "../upstream/transport.js";
-import type { ByteCount } from "../util/held-bytes.js";
-import type { Call, CallParts } from "./call.js";
-import { toResponseHeaders } from "./envelope.js";
+import { TransportError } from "../upstream/transport.js";
+import { type Call, type CallParts, toContext } from "./call.js";
+import { renderStream, toEnvelope, toResponseHeaders } from "./envelope.js";
 import { type JsonReader, type Piece, ScanningReader, WholeReader } from "./json-reader.js";
+import { fetchImages, streamImage } from "./linked-images.js";
+import { OpenAiEvents, writeImage } from "./openai-events.js";
 import { Relay, type RelayEnding } from "./relay.js";
-import { isLink, type LinkedImage } from "./rewrite.js";
+import type { LinkedImage } from "./rewrite.js";
 import { respondWithStream } from "./stream.js";
 
 /** A longer response is relayed as it arrives, unless it is stored for a repeat of the request. */
@@ -103,6 +103,8 @@ interface Reading {
   readonly success: UpstreamSuccess;
   readonly reader: JsonReader;
   readonly isNative: boolean;
+  /** Writes the response as the events of OpenAI's images API. `undefined`: it is JSON. */
+  readonly events: OpenAiEvents | undefined;
   /** What of the response is held. Infinity if its family can only read a whole response. */
   readonly maxHeldBytes: number;
   /** Images that stay links because they could not be downloaded. */
@@ -117,22 +119,44 @@ function createReading(
   parsed?: ParsedResponse,
 ): Reading {
   const { request, model } = call;
+  const isNative = request.operation === "native";
+  const isEvents = request.stream && request.streamFormat === "openai";
+  const events = isEvents ? new OpenAiEvents(request.operation, Math.floor(parts.now() / 1000)) : undefined;
+  const reader = openReader(parts, call, success, { parsed, events });
+  const hasShape = model.family.responseShape !== undefined;
+  const maxHeldBytes = hasShape ? Math.max(MAX_HELD_BYTES, isEvents ? 0 : call.keptBytes) : Infinity;
+  return { parts, call, success, reader, isNative, events, maxHeldBytes, linkErrors: [] };
+}
+
+/** What {@link openReader} needs besides the call and its response. */
+export interface OpenReaderOptions {
+  /** The response, if it was parsed before. */
+  readonly parsed?: ParsedResponse | undefined;
+  /** Writes the events of OpenAI's images API. `undefined`: the response is JSON. */
+  readonly events?: OpenAiEvents | undefined;
+}
+
+/** Opens a reader for the response of a provider. */
+export function openReader(
+  { mask, now }: Pick<CallParts, "mask" | "now">,
+  { request, model }: Pick<Call, "request" | "model">,
+  { response, sentTo }: UpstreamSuccess,
+  { parsed, events }: OpenReaderOptions,
+): JsonReader {
   const { family } = model;
   const isNative = request.operation === "native";
   const options = {
-    response: success.response,
-    now: Math.floor(parts.now() / 1000),
+    response,
+    now: Math.floor(now() / 1000),
     isNative,
+    events,
     convertsLinks: !isNative && request.responseFormat === "b64_json",
-    mask: createReasonMask(parts.mask, success.sentTo.upstreamModel, request),
+    mask: createReasonMask(mask, sentTo.upstreamModel, request),
   };
   const shape = family.responseShape;
-  const reader =
-    shape === undefined || parsed !== undefined
-      ? new WholeReader(family, request, options, parsed)
-      : new ScanningReader(shape, model.name, options);
-  const maxHeldBytes = shape === undefined ? Infinity : Math.max(MAX_HELD_BYTES, call.keptBytes);
-  return { parts, call, success, reader, isNative, maxHeldBytes, linkErrors: [] };
+  return shape === undefined || parsed !== undefined
+    ? new WholeReader(family, request, options, parsed)
+    : new ScanningReader(shape, model.name, options);
 }
 
 /** What was read before anything is sent to the client. */
@@ -190,6 +214,7 @@ async function respondWithHeld(reading: Reading, pieces: readonly Piece[]): Prom
     await settle(reading, { status: refusal.status, error: refusal, images: 0, isConclusive: true });
     throw refusal;
   }
+  if (reading.events !== undefined) return sendEvents(reading, pieces);
   if (refusal !== undefined) call.report.failed(refusal);
   await settle(reading, { status: 200, error: refusal, images: reader.facts.images, isConclusive: true });
   const converted = pieces.every(isPlain) ? pieces : await convertLinks(reading, pieces);
@@ -198,14 +223,50 @@ async function respondWithHeld(reading: Reading, pieces: readonly Piece[]): Prom
   return { status: 200, headers: toResponseHeaders("application/json", toContext(call)), body };
 }
 
+/**
+ * Sends the events of a complete response. Images that are links are downloaded while they are sent. The call is settled
+ * before its last event ends.
+ */
+function sendEvents(reading: Reading, pieces: readonly Piece[]): GatewayResponse {
+  const { call, reader, linkErrors } = reading;
+  const body = new Relay(produceChunks(reading, pieces), {
+    pass: (chunk) => [chunk],
+    passEnd: () => reader.end(linkErrors).map(encode),
+    onEnd(end) {
+      const error = end.reason === "failed" ? toDownloadFailure(end.error) : undefined;
+      if (error !== undefined) call.report.failed(error);
+      return settle(reading, { status: 200, error, images: reader.facts.images, isConclusive: true });
+    },
+  });
+  return renderStream(body, toContext(call));
+}
+
+async function* produceChunks(
+  { parts, success, linkErrors }: Reading,
+  pieces: readonly Piece[],
+): AsyncGenerator<Uint8Array> {
+  const options = { transport: parts.transport, errors: linkErrors };
+  for (const piece of pieces) {
+    if (isPlain(piece)) yield encode(piece);
+    else for await (const part of streamImage(piece, success.channel, options)) yield encode(part);
+  }
+}
+
+/** The image was made and its download broke off. */
+function toDownloadFailure(cause: unknown): GatewayError {
+  const message = cause instanceof DownloadError ? cause.message : "The image could not be sent.";
+  return new GatewayError("upstream_invalid_response", message, { cause, shouldRetry: false });
+}
+
 /** Sends the rest of the response as it arrives. */
 async function relayRest(
   reading: Reading,
   pieces: readonly Piece[],
   body: AsyncIterator<Uint8Array>,
 ): Promise<GatewayResponse> {
-  const { parts, call, success, reader, isNative, linkErrors } = reading;
+  const { parts, call, success, reader, isNative, events, linkErrors } = reading;
   const { response } = success;
+  let error: GatewayError | undefined;
   call.bytes.remove(reader.byteLength);
   const relay = new Relay(
     { [Symbol.asyncIterator]: () => body },
@@ -216,23 +277,36 @@ async function relayRest(
       isLast: () => reader.isSentWhole,
       checkEnd() {
         reader.complete();
-        const refusal = isNative ? undefined : findRefusal(reading);
+        // In events, the failure of a response with images is in the last event.
+        const refusal = isNative || events !== undefined ? undefined : findRefusal(reading);
         if (refusal !== undefined) throw refusal;
       },
-      onEnd: (end) => settleRelayed(reading, end),
+      onEnd(end) {
+        error = findRelayError(reading, end);
+        return settleRelayed(reading, end, error);
+      },
+      passFailure() {
+        const failed = error && events?.fail(toEnvelope(error, parts.mask));
+        return failed === undefined ? undefined : encode(failed);
+      },
+      beat: () => [events?.beat() ?? ""].filter(isFilled).map(encode),
+      heartbeatMs: events && parts.heartbeatMs,
       onAbandoned: (stream) => void parts.backgroundReads.start(stream),
       cancel: () => response.cancel(),
     },
   );
-  const headers = toResponseHeaders("application/json", toContext(call));
-  return { status: 200, headers, body: relay };
+  if (events !== undefined) return renderStream(relay, toContext(call));
+  return { status: 200, headers: toResponseHeaders("application/json", toContext(call)), body: relay };
+}
+
+function isFilled(piece: string): boolean {
+  return piece !== "";
 }
 
 /** Settles a response of which a part was sent. If it broke off, what the provider reported of it is charged. */
-function settleRelayed(reading: Reading, end: RelayEnding): Promise<void> {
+function settleRelayed(reading: Reading, end: RelayEnding, error: GatewayError | undefined): Promise<void> {
   const { call, reader } = reading;
   const { facts } = reader;
-  const error = findRelayError(reading, end);
   if (error !== undefined) call.report.failed(error);
   return settle(reading, {
     status: 200,
@@ -340,15 +414,14 @@ type PlainPiece = Exclude<Piece, LinkedImage>;
 
 /** Converts images that are links to base64. */
 async function convertLinks(reading: Reading, pieces: readonly Piece[]): Promise<readonly PlainPiece[]> {
-  const { parts, call, success, linkErrors } = reading;
+  const { parts, call, success, events, linkErrors } = reading;
+  const write = events === undefined ? JSON.stringify : writeImage;
   const links = pieces.filter((piece): piece is LinkedImage => !isPlain(piece));
   const options = { transport: parts.transport, bytes: call.bytes };
   const fetched = await fetchImages(links, success.channel, options);
   for (const { error } of fetched) if (error !== undefined) linkErrors.push(error);
   const images = fetched.values();
-  return pieces.map((piece) =>
-    isPlain(piece) ? piece : JSON.stringify(images.next().value?.image ?? piece.image),
-  );
+  return pieces.map((piece) => (isPlain(piece) ? piece : write(images.next().value?.image ?? piece.image)));
 }
 
 function isPlain(piece: Piece): piece is PlainPiece {
@@ -365,58 +438,4 @@ function joinText(pieces: readonly PlainPiece[]): string {
   return pieces.every((piece) => typeof piece === "string")
     ? pieces.join("")
     : decodeText(pieces.map(encode));
-}
-
-function toContext({ id, request }: Call): { readonly id: string; readonly ignored: readonly string[] } {
-  return { id, ignored: request.ignored };
-}
-
-/** What downloads need. */
-export interface DownloadParts {
-  readonly transport: Transport;
-  /** Counts the images that are held. */
-  readonly bytes: ByteCount;
-}
-
-/** Downloads images that are links, and leaves the others as they are. */
-export async function fetchImages(
-  images: readonly LinkedImage[],
-  source: ResultSource,
-  parts: DownloadParts,
-): Promise<readonly FetchedImage[]> {
-  const outcomes: FetchedImage[] = [];
-  for (let start = 0; start < images.length; start += MAX_DOWNLOADS_AT_ONCE) {
-    const group = images.slice(start, start + MAX_DOWNLOADS_AT_ONCE);
-    outcomes.push(...(await Promise.all(group.map((image) => fetchImage(image, source, parts)))));
-  }
-  return outcomes;
-}
-
-/** At most this many links of one response are downloaded; further images stay links. Layers may have more images. */
-const MAX_IMAGES = 15;
-/** Each has up to 64 MiB. */
-const MAX_DOWNLOADS_AT_ONCE = 4;
-
-/** An image with its base64, or a link with the reason why it was not converted. */
-export interface FetchedImage {
-  readonly image: ResultImage;
-  readonly error?: ResultError;
-}
-
-async function fetchImage(
-  { image, index }: LinkedImage,
-  source: ResultSource,
-  { transport, bytes }: DownloadParts,
-): Promise<FetchedImage> {
-  const { url, ...rest } = image;
-  if (url === undefined || !isLink(image)) return { image };
-  try {
-    if (index >= MAX_IMAGES) throw new DownloadError(`At most ${MAX_IMAGES} images are downloaded.`);
-    const b64_json = Buffer.concat(await downloadImage(transport, url, source)).toString("base64");
-    bytes.addAnyway(b64_json.length);
-    return { image: { ...rest, b64_json } };
-  } catch (error) {
-    if (!(error instanceof DownloadError)) throw error;
-    return { image, error: { index, code: "image_download_failed", message: error.message } };
-  }
 }

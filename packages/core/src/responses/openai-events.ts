@@ -1,20 +1,12 @@
-import { withInputTokens } from "./openai-usage.js";
 import type { Operation, ResultError, Usage } from "../types.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
 import type { ErrorEnvelope } from "./envelope.js";
-
-/** What an image event contains besides the members of its image. */
-export interface ImageEventOptions {
-  /** When the image was made, in seconds since 1970. Default: the current time. */
-  readonly createdAt?: number | undefined;
-  /** True if the event must stay open for the usage, because this may be the last image. Default false. */
-  readonly staysOpen?: boolean | undefined;
-}
+import { withInputTokens } from "./openai-usage.js";
 
 /** What is known when all images have been sent. */
 export interface StreamSummary {
   /** `undefined` if the provider reported none. */
-  readonly usage: Usage | undefined;
+  readonly usage: Usage | JsonObject | undefined;
   /** The images that could not be made or converted. */
   readonly errors: readonly ResultError[];
 }
@@ -56,18 +48,22 @@ export class OpenAiEvents {
   /**
    * Ends an image.
    *
-   * @param image its members; long strings may be cut
+   * @param staysOpen true if this may be the last image: its event is then closed when the usage is known, or when
+   * another image begins
    */
-  endImage(image: unknown, staysOpen = false): string {
+  endImage(staysOpen: boolean): string {
     this.#state = "open";
-    const format = findMissingFormat(image);
-    const member = format === undefined ? "" : writeMembers({ output_format: format });
-    return staysOpen ? member : member + this.#close();
+    return staysOpen ? "" : this.#close();
   }
 
-  /** The whole event of an image. */
-  image(image: JsonObject, { createdAt, staysOpen }: ImageEventOptions = {}): string {
-    return this.beginImage(createdAt) + writeMembers(image) + this.endImage(image, staysOpen);
+  /** True if an image has begun and not ended. Nothing else can be sent then. */
+  get isInsideImage(): boolean {
+    return this.#state === "inside";
+  }
+
+  /** Closes the event of the last image, if it is open. */
+  closeImage(): string {
+    return this.#close();
   }
 
   /** The end of a stream with at least one image. */
@@ -113,6 +109,21 @@ export function writeMembers(members: JsonObject): string {
   return written === "" ? "" : `,${written}`;
 }
 
+/** The members of an image, with its format. */
+export function writeImage(image: JsonObject): string {
+  return writeMembers(image) + writeMissingFormat(image);
+}
+
+/**
+ * The member `output_format`, read from the first bytes of the image, if the image does not state it.
+ *
+ * @param image its members; long strings may be cut
+ */
+export function writeMissingFormat(image: unknown): string {
+  const format = findMissingFormat(image);
+  return format === undefined ? "" : writeMembers({ output_format: format });
+}
+
 /** The beginnings of images in base64. */
 const BASE64_SIGNATURES: readonly (readonly [beginning: string, format: string])[] = [
   ["/9j/", "jpeg"],
@@ -121,7 +132,6 @@ const BASE64_SIGNATURES: readonly (readonly [beginning: string, format: string])
   ["R0lGOD", "gif"],
 ];
 
-/** The value of `output_format`, read from the base64, if the image does not state it. */
 function findMissingFormat(image: unknown): string | undefined {
   if (!isJsonObject(image) || typeof image["output_format"] === "string") return undefined;
   const base64 = image["b64_json"];

@@ -1,30 +1,100 @@
 import type { StreamShape } from "../families/family.js";
 import { createHeldBytes } from "../util/held-bytes.js";
-import { isJsonObject, type JsonObject } from "../util/json.js";
+import type { JsonObject } from "../util/json.js";
+import type { ErrorEnvelope } from "./envelope.js";
 import { createJsonScanner, type JsonScanner } from "./json-scanner.js";
-import { type OpenAiEvents, writeMembers } from "./openai-events.js";
+import {
+  type OpenAiEvents,
+  type StreamSummary,
+  writeImage,
+  writeMembers,
+  writeMissingFormat,
+} from "./openai-events.js";
+import type { StreamTranslation } from "./sse.js";
 import { LineScanner } from "./sse-lines.js";
 
 /** What the translation of a stream needs besides its bytes. */
-export interface TranslatorOptions {
+export interface TranslationOptions {
   readonly shape: StreamShape;
   readonly events: OpenAiEvents;
+  /** The largest number of images that the stream can have. */
+  readonly maxImages: number;
+  /** The reader of the provider's events. It gets each chunk first. */
+  readonly reader: {
+    /** True when the provider has reported the final usage. */
+    readonly isOver: () => boolean;
+    /** What is known of the stream so far. */
+    readonly summary: () => StreamSummary;
+    /** Why a stream that has ended has no image. */
+    readonly noImageError: () => ErrorEnvelope;
+    /** The error of a stream that broke off. */
+    readonly toEnvelope: (error: unknown) => ErrorEnvelope;
+  };
+}
+
+const encoder = new TextEncoder();
+
+/**
+ * Translates a provider's stream into one of OpenAI's images API, while it arrives. The base64 of an image is passed on in
+ * the chunks in which it arrives, so an image of any size takes no memory. Events without an image are left out; what
+ * they say is in the reader's summary.
+ */
+export class OpenAiTranslation implements StreamTranslation {
+  readonly #options: TranslationOptions;
+  readonly #images: ImageTranslator;
+  #hasEnded = false;
+
+  constructor(options: TranslationOptions) {
+    this.#options = options;
+    const { events, maxImages, reader } = options;
+    const isLastImage = (): boolean => events.images + reader.summary().errors.length >= maxImages;
+    this.#images = new ImageTranslator({ ...options, isLastImage });
+  }
+
+  push(chunk: Uint8Array): readonly Uint8Array[] {
+    const translated = this.#images.push(chunk).map(toBytes);
+    // The usage ends the stream, even if the provider leaves its connection open.
+    return this.#options.reader.isOver() ? [...translated, ...this.end()] : translated;
+  }
+
+  end(): readonly Uint8Array[] {
+    if (this.#hasEnded) return [];
+    this.#hasEnded = true;
+    const { events, reader } = this.#options;
+    const end = events.images === 0 ? events.fail(reader.noImageError()) : events.end(reader.summary());
+    return [encoder.encode(end)];
+  }
+
+  fail(error: unknown): Uint8Array | undefined {
+    const { events, reader } = this.#options;
+    const failed = this.#hasEnded ? undefined : events.fail(reader.toEnvelope(error));
+    return failed === undefined ? undefined : encoder.encode(failed);
+  }
+
+  beat(): readonly Uint8Array[] {
+    const sent = this.#hasEnded ? "" : this.#options.events.beat();
+    return sent === "" ? [] : [encoder.encode(sent)];
+  }
+}
+
+function toBytes(piece: string | Uint8Array): Uint8Array {
+  return typeof piece === "string" ? encoder.encode(piece) : piece;
+}
+
+interface ImageTranslatorOptions extends Pick<TranslationOptions, "shape" | "events"> {
   /** Whether the image that ends now is the last one that the stream can have. */
   readonly isLastImage: () => boolean;
 }
 
-/**
- * Translates a provider's events with images into those of OpenAI's images API, while they arrive. The base64 of an image
- * is passed on in the chunks in which it arrives, so an image of any size takes no memory. Other events are left out.
- */
-export class StreamTranslator {
-  readonly #options: TranslatorOptions;
+/** Translates the events that have images. */
+class ImageTranslator {
+  readonly #options: ImageTranslatorOptions;
   readonly #lines: EventLines;
   #pieces: (string | Uint8Array)[] = [];
   /** The event that is being read, from the first byte of its data on. */
   #current: EventObject | undefined;
 
-  constructor(options: TranslatorOptions) {
+  constructor(options: ImageTranslatorOptions) {
     this.#options = options;
     this.#lines = new EventLines({
       onData: (bytes) => {
@@ -53,8 +123,11 @@ export class StreamTranslator {
     const image = event?.end(name ?? "");
     if (image === undefined) return;
     const { events, isLastImage } = this.#options;
-    if (!image.isBegun) this.#pieces.push(events.beginImage(image.createdAt) + writeMembers(image.members));
-    this.#pieces.push(events.endImage(image.members, isLastImage()));
+    const { members, createdAt, isBegun } = image;
+    const written = isBegun
+      ? writeMissingFormat(members)
+      : events.beginImage(createdAt) + writeImage(members);
+    this.#pieces.push(written + events.endImage(isLastImage()));
   }
 }
 
@@ -75,7 +148,7 @@ const decoder = new TextDecoder();
 
 /** Reads the data of one event, a JSON object. */
 class EventObject {
-  readonly #options: TranslatorOptions;
+  readonly #options: ImageTranslatorOptions;
   readonly #write: (piece: string | Uint8Array) => void;
   readonly #scanner: JsonScanner;
   readonly #members: Record<string, unknown> = {};
@@ -85,7 +158,7 @@ class EventObject {
   /** True in a long value that is passed on. */
   #isPassing = false;
 
-  constructor(options: TranslatorOptions, write: (piece: string | Uint8Array) => void) {
+  constructor(options: ImageTranslatorOptions, write: (piece: string | Uint8Array) => void) {
     this.#options = options;
     this.#write = write;
     this.#scanner = createJsonScanner(
@@ -206,7 +279,8 @@ class EventLines {
   #isData = false;
   #hasData = false;
   #name: string | undefined;
-  #isFirst = true;
+  /** How many bytes of a byte order mark at the beginning were skipped; all of them when something else came. */
+  #marked = 0;
 
   constructor(handler: EventLineHandler) {
     this.#handler = handler;
@@ -220,9 +294,17 @@ class EventLines {
   }
 
   push(chunk: Uint8Array): void {
-    const isMarked = this.#isFirst && startsWith(chunk, BYTE_ORDER_MARK);
-    this.#isFirst = false;
-    this.#scanner.push(isMarked ? chunk.subarray(BYTE_ORDER_MARK.length) : chunk);
+    this.#scanner.push(this.#marked < BYTE_ORDER_MARK.length ? this.#skipByteOrderMark(chunk) : chunk);
+  }
+
+  #skipByteOrderMark(chunk: Uint8Array): Uint8Array {
+    let start = 0;
+    while (start < chunk.length && chunk[start] === BYTE_ORDER_MARK[this.#marked]) {
+      start++;
+      this.#marked++;
+    }
+    if (start < chunk.length) this.#marked = BYTE_ORDER_MARK.length;
+    return chunk.subarray(start);
   }
 
   #readPart(part: Uint8Array): void {

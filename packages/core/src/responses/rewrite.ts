@@ -6,6 +6,8 @@ import { isJsonObject } from "../util/json.js";
 import type { JsonStatus } from "../util/json-walker.js";
 import { createJsonScanner } from "./json-scanner.js";
 import { type ItemKind, type LargeItem, readLargeItem } from "./large-item.js";
+import { MemberBytes, type OpenAiEvents, writeImage, writeMissingFormat } from "./openai-events.js";
+import { withInputTokens } from "./openai-usage.js";
 import { createJsonShortener, type JsonShortener } from "./shorten-json.js";
 
 const encoder = new TextEncoder();
@@ -21,6 +23,8 @@ export interface RewriteOptions {
   readonly now: number;
   /** True if every byte is passed on unchanged, and only the facts are read. Default false. */
   readonly isNative?: boolean | undefined;
+  /** Writes the images as the events of OpenAI's images API, in place of JSON. Default: JSON. */
+  readonly events?: OpenAiEvents | undefined;
   /** True if an image without base64 is returned as {@link LinkedImage}. Default false. */
   readonly convertsLinks?: boolean | undefined;
   /**
@@ -30,7 +34,7 @@ export interface RewriteOptions {
   readonly maxHeldBytes?: number | undefined;
 }
 
-/** An image that the provider delivered as a link, in place of its converted form. */
+/** An image that the provider delivered as a link, in place of its converted form: of its JSON, or of the members of its event. */
 export interface LinkedImage {
   readonly image: ResultImage;
   /** Its index in the provider's batch, from 0. */
@@ -45,7 +49,7 @@ export interface ResponseRewriter {
   addLinkError(error: ResultError): void;
   /**
    * Returns the last bytes, without which the response is incomplete. Returns none if the upstream response is not
-   * complete, has no image or reports a failure, or if the bytes are passed on unchanged.
+   * complete or has no image, or if the bytes are passed on unchanged; in JSON also if it reports a failure.
    */
   end(): readonly Uint8Array[];
   /** What the response has said so far. Always the same object. */
@@ -64,7 +68,7 @@ export interface ResponseRewriter {
  * which parses the whole response; the tests compare the two.
  */
 export function createResponseRewriter(options: RewriteOptions): ResponseRewriter {
-  const { shape, isNative = false, convertsLinks = false, maxHeldBytes } = options;
+  const { shape, isNative = false, convertsLinks = false, maxHeldBytes, events } = options;
   const model = JSON.stringify(options.model);
   const now = String(options.now);
   const output = createChunkJoiner<LinkedImage>();
@@ -75,6 +79,7 @@ export function createResponseRewriter(options: RewriteOptions): ResponseRewrite
     [shape.model, model],
     [shape.created, now],
   ]);
+  let createdAt: number | undefined;
   let member = "";
   let hasMembers = false;
   let isInItems = false;
@@ -85,16 +90,22 @@ export function createResponseRewriter(options: RewriteOptions): ResponseRewrite
     if (!isNative) output.add(typeof bytes === "string" ? encoder.encode(bytes) : bytes);
   };
 
+  /** Events have none of the members beside the images. */
+  const writeMember = (bytes: Uint8Array | string): void => {
+    if (events === undefined) write(bytes);
+  };
+
   const writeKey = (written: Uint8Array | string): void => {
-    write(hasMembers ? "," : "{");
-    write(written);
-    write(":");
+    writeMember(hasMembers ? "," : "{");
+    writeMember(written);
+    writeMember(":");
     hasMembers = true;
   };
 
   /** Returns what replaces the current member's value, or `undefined` if the value stays. */
   const replaceMember = (value: unknown): string | undefined => {
     reader.readMember(member, value);
+    if (member === shape.created) createdAt = shape.readCreated(value);
     if (member === shape.failure) return "";
     if (member === shape.model) return model;
     return member === shape.created && shape.readCreated(value) === undefined ? now : undefined;
@@ -106,25 +117,40 @@ export function createResponseRewriter(options: RewriteOptions): ResponseRewrite
   };
 
   const beginImage = (): void => {
-    if (facts.images > 1) write(",");
+    if (events !== undefined) write(events.beginImage(createdAt));
+    else if (facts.images > 1) write(",");
+  };
+
+  /** It may be the last image. */
+  const endImage = (): void => {
+    if (events !== undefined) write(events.endImage(true));
   };
 
   /** The image was already counted. */
   const handOverLink = (image: ResultImage): void => {
     beginImage();
     output.addOther({ image, index: facts.images + facts.errors.length - 1 });
+    endImage();
   };
 
-  const beginLargeItem = (): LargeItem =>
-    readLargeItem(
+  const beginLargeItem = (): LargeItem => {
+    const members = new MemberBytes();
+    return readLargeItem(
       {
         findKind,
         onImage() {
           reader.countImage();
           beginImage();
         },
-        onBytes: write,
-        onImageEnd: (item) => reader.readImage(item),
+        onBytes(bytes) {
+          if (events === undefined) write(bytes);
+          else members.push(bytes).forEach(write);
+        },
+        onImageEnd(item) {
+          reader.readImage(item);
+          if (events !== undefined) write(writeMissingFormat(item));
+          endImage();
+        },
         onLink(written) {
           const item = parse(written);
           if (reader.readItem(item) && isLink(item)) handOverLink(item);
@@ -134,16 +160,17 @@ export function createResponseRewriter(options: RewriteOptions): ResponseRewrite
       },
       !isNative,
     );
+  };
 
   /** A large member is passed on as it arrives, unless it is replaced, and is also read in a shortened form. */
   const beginLargeMember = (bytes: Uint8Array): LargeItem => {
     const replacement = replaceMember(bytes[0] === OPEN_BRACE ? {} : undefined);
-    if (replacement !== undefined) write(replacement);
+    if (replacement !== undefined) writeMember(replacement);
     const shortener = [shape.failure, shape.usage].includes(member) ? createJsonShortener() : undefined;
     return {
       push(part) {
         shortener?.push(part);
-        if (replacement === undefined) write(part);
+        if (replacement === undefined) writeMember(part);
       },
       end: () => readShortened(shortener),
     };
@@ -164,19 +191,20 @@ export function createResponseRewriter(options: RewriteOptions): ResponseRewrite
       onItems() {
         isInItems = true;
         reader.readMember(member, []);
-        write("[");
+        writeMember("[");
       },
       onItemsEnd() {
         isInItems = false;
-        write("]");
+        writeMember("]");
       },
       onValue(bytes) {
         const value = parse(bytes);
-        if (!isInItems) return write(replaceMember(value) ?? bytes);
+        if (!isInItems) return writeMember(replaceMember(value) ?? addInputTokens(bytes, value));
         if (!reader.readItem(value)) return;
         if (convertsLinks && isLink(value)) return handOverLink(value);
         beginImage();
-        write(bytes);
+        write(events !== undefined && isJsonObject(value) ? writeImage(value) : bytes);
+        endImage();
       },
       onPart(bytes) {
         large ??= isInItems ? beginLargeItem() : beginLargeMember(bytes);
@@ -197,6 +225,18 @@ export function createResponseRewriter(options: RewriteOptions): ResponseRewrite
     return value;
   }
 
+  /** The last pieces have no links. */
+  const takeBytes = (): readonly Uint8Array[] => output.take().filter((piece) => piece instanceof Uint8Array);
+
+  /** `usage` has OpenAI's name for input tokens, too. Its own bytes stay. */
+  const addInputTokens = (bytes: Uint8Array, usage: unknown): Uint8Array | string => {
+    if (member !== shape.usage || !isJsonObject(usage)) return bytes;
+    const { input_tokens: inputTokens } = withInputTokens(usage);
+    if (inputTokens === usage["input_tokens"]) return bytes;
+    const written = decoder.decode(bytes);
+    return `${written.slice(0, written.lastIndexOf("}"))},"input_tokens":${String(inputTokens)}}`;
+  };
+
   return {
     facts,
     status: scanner.status,
@@ -206,7 +246,12 @@ export function createResponseRewriter(options: RewriteOptions): ResponseRewrite
     },
     addLinkError: (error) => void linkErrors.push(error),
     end() {
-      if (scanner.status() !== "complete" || facts.images === 0 || facts.failure !== undefined) return [];
+      if (scanner.status() !== "complete" || facts.images === 0) return [];
+      if (events !== undefined) {
+        write(events.end({ usage: facts.usage, errors: listErrors(facts, linkErrors) }));
+        return takeBytes();
+      }
+      if (facts.failure !== undefined) return [];
       for (const [name, value] of missing) {
         writeKey(JSON.stringify(name));
         write(value);
@@ -218,9 +263,18 @@ export function createResponseRewriter(options: RewriteOptions): ResponseRewrite
         write(JSON.stringify({ errors }));
       }
       write("}");
-      return output.take().filter((piece) => piece instanceof Uint8Array);
+      return takeBytes();
     },
   };
+}
+
+/** The entries of `extra.errors` in events: the failure of the whole response comes after those of images. */
+export function listErrors(
+  { images, errors, failure }: Pick<ResponseFacts, "images" | "errors" | "failure">,
+  linkErrors: readonly ResultError[],
+): readonly ResultError[] {
+  const ofResponse = failure === undefined ? [] : [{ index: images + errors.length, ...failure }];
+  return [...errors, ...linkErrors, ...ofResponse];
 }
 
 /** An image that the provider delivered as a link only. */

@@ -5,11 +5,13 @@ import type {
   ResponseShape,
   StreamReader,
   StreamResult,
+  StreamShape,
 } from "../families/family.js";
 import type { GatewayResponse } from "../http.js";
 import type { Logger } from "../logger.js";
 import { maskReason, type SecretMask } from "../redact.js";
-import { isAnythingReported } from "../upstream/attempt.js";
+import type { ResultError } from "../types.js";
+import { createReasonMask, isAnythingReported } from "../upstream/attempt.js";
 import type { UpstreamSuccess } from "../upstream/dispatch.js";
 import { findNoImageError, toUpstreamError } from "../upstream/failure.js";
 import { readRequestId } from "../upstream/read.js";
@@ -18,7 +20,9 @@ import { isJsonObject } from "../util/json.js";
 import type { Call, CallParts } from "./call.js";
 import { renderStream, toEnvelope } from "./envelope.js";
 import { type JsonReader, ScanningReader } from "./json-reader.js";
-import { createStreamBodyReader, type RelayEnd, type RelayOptions, relayBody } from "./sse.js";
+import { OpenAiEvents } from "./openai-events.js";
+import { OpenAiTranslation, type TranslationOptions } from "./openai-stream.js";
+import { type BodyOptions, createStreamBodyReader, type RelayEnd, relayBody } from "./sse.js";
 
 /**
  * Relays a provider's stream, and settles the call by the events of the stream when it ends. This also holds if the
@@ -33,8 +37,8 @@ export async function respondWithStream(
 ): Promise<GatewayResponse> {
   const { response, sentTo } = success;
   const { logger, mask, backgroundReads, heartbeatMs } = parts;
-  const { id, hold, report } = call;
-  const { ignored } = call.request;
+  const { id, hold, report, request } = call;
+  const { ignored, replacedSize } = request;
   const { family } = call.model;
   const upstreamRequestId = readRequestId(response);
   const readerLogger = createReaderLogger(logger, id);
@@ -47,9 +51,29 @@ export async function respondWithStream(
     throw error;
   }
   let json: MislabelledJson | undefined;
-  // The closures below must not refer to `call`: a stream can stay open for long, and would retain the request's body.
+  // The closures below must not refer to `call` and `request`: a stream can stay open for long, and would retain the
+  // request's body.
   let hasEvents = false;
-  const options: RelayOptions = {
+  const translation =
+    request.streamFormat === "openai" && family.streamShape !== undefined
+      ? createTranslation(family.streamShape, reader, {
+          events: new OpenAiEvents(request.operation, Math.floor(parts.now() / 1000)),
+          maxImages: request.maxImages,
+          mask: createReasonMask(mask, sentTo.upstreamModel, request),
+          upstreamRequestId,
+          logError: readerLogger,
+        })
+      : undefined;
+  const options: BodyOptions = {
+    translation,
+    createReader: (onEvent) =>
+      createStreamBodyReader({
+        onEvent,
+        onJson(chunk) {
+          json ??= new MislabelledJson(family, response, { mask, logError: readerLogger });
+          json.push(chunk);
+        },
+      }),
     onEvent(event) {
       hasEvents = true;
       reader.read(event);
@@ -78,16 +102,55 @@ export async function respondWithStream(
     heartbeatMs,
     cancel: () => response.cancel(),
   };
-  const body = relayBody(response.body, options, (onEvent) =>
-    createStreamBodyReader({
-      onEvent,
-      onJson(chunk) {
-        json ??= new MislabelledJson(family, response, { mask, logError: readerLogger });
-        json.push(chunk);
+  return renderStream(relayBody(response.body, options), { id, ignored, replacedSize });
+}
+
+interface TranslationContext extends Pick<TranslationOptions, "events" | "maxImages"> {
+  /** Masks keys and the provider's name of the model. */
+  readonly mask: SecretMask;
+  readonly upstreamRequestId: string | undefined;
+  readonly logError: LogError;
+}
+
+/** Translates the events of the family into those of OpenAI. */
+function createTranslation(
+  shape: StreamShape,
+  reader: StreamReader,
+  { events, maxImages, mask, upstreamRequestId, logError }: TranslationContext,
+): OpenAiTranslation {
+  const readEnd = (): StreamResult => readResult(reader, logError) ?? UNREAD;
+  return new OpenAiTranslation({
+    shape,
+    events,
+    maxImages,
+    reader: {
+      isOver: () => reader.isOver === true,
+      summary() {
+        const { errors = [], failure, images, usage } = readEnd();
+        const ofStream = failure === undefined ? [] : [{ ...failure, index: images + errors.length }];
+        return {
+          // Without the provider's last event, the family counts what came. That is not the provider's report.
+          usage: reader.isOver === true ? usage : undefined,
+          errors: [...errors, ...ofStream].map((error) => toShownError(error, mask)),
+        };
       },
-    }),
-  );
-  return renderStream(body, { id, ignored });
+      noImageError() {
+        const { errors = [], failure } = readEnd();
+        const error = findNoImageError(0, {
+          failure: failure && maskReason(failure, mask),
+          errors: errors.map((reason) => maskReason(reason, mask)),
+          upstreamRequestId,
+        });
+        return toEnvelope(error ?? unreadableError(upstreamRequestId), mask);
+      },
+      toEnvelope: (error) => toEnvelope(toStreamError(error, upstreamRequestId), mask),
+    },
+  });
+}
+
+/** An entry of `extra.errors`. */
+function toShownError({ index, code, message }: ResultError, mask: SecretMask): ResultError {
+  return { index, ...maskReason({ code, message }, mask) };
 }
 
 /** What a stream gave until it ended. */

@@ -22,8 +22,7 @@ const MAX_DOWNLOAD_MS = 60_000;
 const TIMEOUTS: Timeouts = { connectMs: 10_000, firstByteMs: 30_000, idleMs: 30_000 };
 
 /**
- * Downloads the image behind a provider's result link. The link comes from outside. So it is fetched without a key, over
- * https, from public addresses only, without following redirects, and within limits of size and time.
+ * Downloads the image behind a provider's result link, as {@link openImage}.
  *
  * @throws DownloadError
  */
@@ -32,6 +31,24 @@ export async function downloadImage(
   link: string,
   source: ResultSource,
 ): Promise<readonly Uint8Array[]> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of await openImage(transport, link, source)) chunks.push(chunk);
+  return chunks;
+}
+
+/**
+ * Opens the image behind a provider's result link, and returns its chunks when the first one has arrived. The link comes
+ * from outside. So it is fetched without a key, over https, from public addresses only, without following redirects, and
+ * within limits of size and time.
+ *
+ * @returns the chunks, to be read at most once. Reading them throws a DownloadError if the download breaks off.
+ * @throws DownloadError
+ */
+export async function openImage(
+  transport: Transport,
+  link: string,
+  source: ResultSource,
+): Promise<AsyncIterable<Uint8Array>> {
   const url = checkLink(link, source);
   let response: TransportResponse;
   try {
@@ -47,7 +64,18 @@ export async function downloadImage(
     response.cancel();
     throw new DownloadError(`The image's link responded with status ${response.status}.`);
   }
-  return readWithin(response);
+  const chunks = readWithin(response);
+  const first = await chunks.next();
+  return first.done === true ? chunks : withFirst(first.value, chunks);
+}
+
+async function* withFirst(first: Uint8Array, rest: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield first;
+    yield* rest;
+  } finally {
+    await rest.return(undefined);
+  }
 }
 
 function checkLink(link: string, source: ResultSource): URL {
@@ -76,35 +104,33 @@ function isTrusted(url: URL, source: ResultSource): boolean {
   return isNamed || isOwnHttpOrigin(url, source);
 }
 
-async function readWithin(response: TransportResponse): Promise<readonly Uint8Array[]> {
+/** @throws DownloadError */
+async function* readWithin(response: TransportResponse): AsyncGenerator<Uint8Array, undefined> {
   const timer = setTimeout(() => response.cancel(), MAX_DOWNLOAD_MS);
-  const chunks: Uint8Array[] = [];
   let length = 0;
   try {
     for await (const chunk of response.body) {
+      if (length === 0) checkCoding(response, chunk);
       length += chunk.length;
-      if (length > MAX_IMAGE_BYTES) break;
-      chunks.push(chunk);
+      if (length > MAX_IMAGE_BYTES) {
+        throw new DownloadError(`The image is larger than ${MAX_IMAGE_BYTES} bytes.`);
+      }
+      yield chunk;
     }
   } catch (cause) {
+    if (cause instanceof DownloadError) throw cause;
     throw new DownloadError("The download of the image broke off.", { cause });
   } finally {
     clearTimeout(timer);
   }
-  if (length > MAX_IMAGE_BYTES) throw new DownloadError(`The image is larger than ${MAX_IMAGE_BYTES} bytes.`);
   if (length === 0) throw new DownloadError("The image's link gave nothing.");
-  checkCoding(response, chunks);
-  return chunks;
 }
 
 /**
  * Compressed bytes are not an image. A `fetch` decompresses them and keeps the header, so the body may be an image in
  * spite of the header.
  */
-function checkCoding(
-  { headers }: TransportResponse,
-  [first = new Uint8Array()]: readonly Uint8Array[],
-): void {
+function checkCoding({ headers }: TransportResponse, first: Uint8Array): void {
   const coding = readContentCoding(headers);
   if (coding === undefined || detectMediaType(first) !== undefined) return;
   throw new DownloadError(`The image has the content coding ${coding}, which was not requested.`);

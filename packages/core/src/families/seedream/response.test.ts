@@ -36,7 +36,8 @@ describe("a response of Ark", () => {
       tools: [1],
       data: [{ ...image(0), b64_json: "AAAA", extra_field: { a: 1 } }],
     };
-    expect((await respondWith(response)).body).toEqual({ ...response, model: MODEL });
+    const usage = { ...ARK_RESPONSE.usage, input_tokens: 0 };
+    expect((await respondWith(response)).body).toEqual({ ...response, model: MODEL, usage });
   });
 
   it("moves the images that failed to extra.errors, with their index", async () => {

@@ -13,7 +13,7 @@ import {
 import { createFetchTransport } from "../upstream/transport-fetch.js";
 import { createTransport } from "../upstream/transport-node.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
-import { fetchImages } from "./json.js";
+import { fetchImages } from "./linked-images.js";
 
 const MODEL = "image-2.0";
 const UNCOUNTED = { addAnyway: () => {}, remove: () => {} };

@@ -1,0 +1,223 @@
+import { toRequestBounds } from "../billing/charge.js";
+import type { Hold } from "../billing/hold.js";
+import { mergeOutcomes } from "../billing/merge-outcomes.js";
+import type { Outcome } from "../billing/records.js";
+import { MAX_UPSTREAM_CALLS_AT_ONCE } from "../channels/channel.js";
+import { GatewayError, isGatewayError, shownCodeOf } from "../errors.js";
+import type { GatewayRequest } from "../http.js";
+import type { SecretMask } from "../redact.js";
+import type { AttemptRecord, ImageRequest, ImageResult, ResultError, SentTo } from "../types.js";
+import { dispatch, type UpstreamRefusal, type UpstreamSuccess } from "../upstream/dispatch.js";
+import { contentCodingError, readContentCoding } from "../upstream/read.js";
+import { isJsonObject } from "../util/json.js";
+import type { Call, CallParts } from "./call.js";
+import { type FailedReading, toError } from "./json.js";
+
+/** The client of a request, as far as it decides whether more is sent. */
+export type Client = Pick<GatewayRequest, "signal">;
+
+/** Reads the response of one of the calls, if it has one. Does not reject because of the response. */
+export type EndCall = (call: Call, result: UpstreamSuccess | UpstreamRefusal) => CallEnd | Promise<CallEnd>;
+
+/** Runs all calls of a request, a few at a time, and returns how they ended, in order. */
+export async function runCalls(
+  parts: CallParts,
+  call: Call,
+  client: Client,
+  endCall: EndCall,
+): Promise<readonly CallEnd[]> {
+  const { upstreamCalls = 1 } = call.request;
+  const signal = new StopSignal(client, call.hold);
+  const ends: CallEnd[] = [];
+  const runCall = async (index: number): Promise<CallEnd> => {
+    const request = toRequestOf(call, index);
+    const result = await dispatch({ ...call, request, client: { signal } }, parts);
+    try {
+      return await endCall({ ...call, request }, result);
+    } finally {
+      if (result.ok) result.endProbe?.();
+    }
+  };
+  let next = 0;
+  const runInTurn = async (): Promise<void> => {
+    while (next < upstreamCalls) {
+      const index = next++;
+      ends[index] = signal.aborted
+        ? { kind: "unreached", attempts: [], error: unsentError() }
+        : await runCall(index);
+    }
+  };
+  const turns = Array.from({ length: MAX_UPSTREAM_CALLS_AT_ONCE }, () =>
+    runInTurn().catch((error: unknown) => {
+      // The gateway itself failed: no further call is sent.
+      next = upstreamCalls;
+      throw error;
+    }),
+  );
+  // All calls end before the request does, because they use what it releases.
+  await Promise.allSettled(turns);
+  await Promise.all(turns);
+  return ends;
+}
+
+/** How one upstream call ended. */
+export type CallEnd = MadeCall | FailedCall | UnreachedCall;
+
+/** The call made an image. */
+export interface MadeCall {
+  readonly kind: "made";
+  readonly sentTo: SentTo;
+  readonly outcome: Outcome;
+  /** Its images as they are delivered. */
+  readonly result: ImageResult;
+  readonly error?: undefined;
+}
+
+/** The call reached a provider and has no image. */
+export interface FailedCall {
+  readonly kind: "failed";
+  readonly sentTo: SentTo;
+  readonly outcome: Outcome;
+  /** What the provider said, if its response could be read. */
+  readonly result?: ImageResult;
+  readonly error: GatewayError;
+}
+
+/** The call reached no provider, or was not sent. */
+interface UnreachedCall {
+  readonly kind: "unreached";
+  readonly attempts: readonly AttemptRecord[];
+  readonly error: GatewayError;
+}
+
+export function isMade(end: CallEnd): end is MadeCall {
+  return end.kind === "made";
+}
+
+/** Aborted if nothing more is to be sent: the client has disconnected, or the gateway has closed and abandoned the hold. */
+class StopSignal implements Pick<AbortSignal, "aborted"> {
+  readonly #client: Client;
+  #hasHoldEnded = false;
+
+  constructor(client: Client, hold: Hold) {
+    this.#client = client;
+    void hold.ended.then(() => this.#stop());
+  }
+
+  get aborted(): boolean {
+    return this.#hasHoldEnded || this.#client.signal.aborted;
+  }
+
+  #stop(): void {
+    this.#hasHoldEnded = true;
+  }
+}
+
+/** The request of one call, with its own seed. */
+function toRequestOf({ request, model }: Call, index: number): ImageRequest {
+  const { upstreamFields } = request;
+  return {
+    ...toShare(request),
+    upstreamFields: model.family.raiseSeed?.(upstreamFields, index) ?? upstreamFields,
+  };
+}
+
+/** The request with what one call can make. */
+function toShare(request: ImageRequest): ImageRequest {
+  const { maxImages, maxLayers = 0, upstreamCalls = 1 } = request;
+  return {
+    ...request,
+    upstreamCalls: undefined,
+    maxImages: maxImages / upstreamCalls,
+    maxLayers: maxLayers / upstreamCalls,
+  };
+}
+
+/** The end of a call that no provider accepted. */
+export function toRefused({ sentTo, attempts, error, isNothingMade }: UpstreamRefusal): CallEnd {
+  if (sentTo === undefined) return { kind: "unreached", attempts, error };
+  return { kind: "failed", sentTo, outcome: toOutcome(error, { isConclusive: isNothingMade }), error };
+}
+
+export function toOutcome(error: GatewayError, rest: Partial<Outcome>): Outcome {
+  const { status, upstreamRequestId } = error;
+  return { status, errorCode: shownCodeOf(error), images: 0, upstreamRequestId, ...rest };
+}
+
+/** A call whose response cannot be used. If its body is compressed, it is unknown what was made. */
+export function toBroken(reading: FailedReading, flaw: unknown): FailedCall {
+  const { parts, success, reader } = reading;
+  const { sentTo, response } = success;
+  response.cancel();
+  const isTooLarge = reader.byteLength > parts.maxResponseBytes;
+  const coding = isGatewayError(flaw) && !isTooLarge ? readContentCoding(response.headers) : undefined;
+  const error = toError(reading, coding === undefined ? flaw : contentCodingError(coding, response));
+  return { kind: "failed", sentTo, outcome: toOutcome(error, { isUnknown: coding !== undefined }), error };
+}
+
+/** Ends the hold: charges all calls together, or releases it if none of them reached a provider. */
+export async function settle(
+  call: Call,
+  ends: readonly CallEnd[],
+  error: GatewayError | undefined,
+): Promise<void> {
+  const { hold, report, request } = call;
+  const attempts = ends.flatMap((end, index) =>
+    attemptsOf(end).map((attempt) => ({ call: index, ...attempt })),
+  );
+  report.setAttempts(attempts);
+  const reached = ends.filter((end) => end.kind !== "unreached");
+  // The record describes the call whose response or failure the client gets.
+  const shown = reached.find(isMade) ?? reached[0];
+  if (shown === undefined) return hold.release();
+  const { channel, upstreamModel } = shown.sentTo;
+  const isRepeated = reached.some(({ sentTo }) => sentTo.isRepeated);
+  const outcomes = reached.map(({ outcome }) => outcome);
+  await hold.settle(
+    { channel, upstreamModel, attempts, isRepeated },
+    {
+      ...mergeOutcomes(outcomes, toRequestBounds(toShare(request))),
+      status: error?.status ?? 200,
+      errorCode: error && shownCodeOf(error),
+      upstreamRequestId: shown.outcome.upstreamRequestId,
+    },
+  );
+}
+
+function attemptsOf(end: CallEnd): readonly AttemptRecord[] {
+  return end.kind === "unreached" ? end.attempts : end.sentTo.attempts;
+}
+
+/** The entries of `extra.errors`. Their index is the index of the call. */
+export function toErrors(
+  end: CallEnd,
+  { index, mask }: { readonly index: number; readonly mask: SecretMask },
+): readonly ResultError[] {
+  if (isMade(end)) return end.result.errors.map((error) => ({ ...error, index }));
+  return [{ index, code: mask(shownCodeOf(end.error)), message: mask(end.error.message) }];
+}
+
+/** Adds the numbers of two reports of usage, member by member. Of anything else the first value stays. */
+export function addReports(a: unknown, b: unknown): unknown {
+  if (typeof a === "number" && typeof b === "number") return a + b;
+  if (!isJsonObject(a) || !isJsonObject(b)) return a ?? b;
+  const names = new Set([...Object.keys(a), ...Object.keys(b)]);
+  return Object.fromEntries([...names].map((name) => [name, addReports(a[name], b[name])]));
+}
+
+function unsentError(): GatewayError {
+  return new GatewayError("client_closed_request", "The client disconnected before this call was sent.");
+}
+
+/** The same code as for a single call, whose connection ends when the gateway closes. */
+export function closedError(): GatewayError {
+  const message = "The gateway closed before all images were made, so the outcome is unknown.";
+  return new GatewayError("upstream_invalid_response", message, { shouldRetry: false });
+}
+
+/** The first call made nothing, but another one may have: a repeat of the request could be charged twice. */
+export function withoutRetry(error: GatewayError): GatewayError {
+  const { code, message, status, param, upstreamCode, upstreamRequestId, retryAfterSeconds, cause } = error;
+  const details = { status, param, upstreamCode, upstreamRequestId, retryAfterSeconds, cause };
+  return new GatewayError(code, message, { ...details, shouldRetry: false });
+}

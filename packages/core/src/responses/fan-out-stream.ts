@@ -1,0 +1,302 @@
+import { GatewayError, isGatewayError } from "../errors.js";
+import type { GatewayResponse } from "../http.js";
+import type { ImageResult, ResultError } from "../types.js";
+import type { UpstreamSuccess } from "../upstream/dispatch.js";
+import { DownloadError } from "../upstream/download.js";
+import { findNoImageError } from "../upstream/failure.js";
+import { readRequestId, tooLargeError } from "../upstream/read.js";
+import { isJsonObject } from "../util/json.js";
+import { type Call, type CallParts, toContext } from "./call.js";
+import { renderStream, toEnvelope } from "./envelope.js";
+import {
+  addReports,
+  type CallEnd,
+  type Client,
+  closedError,
+  isMade,
+  runCalls,
+  settle,
+  toBroken,
+  toErrors,
+  toOutcome,
+  toRefused,
+  withoutRetry,
+} from "./fan-out-calls.js";
+import { openReader } from "./json.js";
+import type { JsonReader, Piece } from "./json-reader.js";
+import { streamImage } from "./linked-images.js";
+import { OpenAiEvents, type StreamSummary } from "./openai-events.js";
+import { Relay } from "./relay.js";
+import { listErrors } from "./rewrite.js";
+
+/**
+ * Responds as `respondWithFanOut`, with a stream in OpenAI's format: each image is sent when its call has a response. A
+ * response is read while it is sent, so no image is held; the responses after it wait for their turn. If the client
+ * disconnects, the calls that were sent run to their end and are charged.
+ *
+ * @throws GatewayError the error of the first call if no call made an image
+ */
+export async function respondWithFanOutStream(
+  parts: CallParts,
+  call: Call,
+  client: Client,
+): Promise<GatewayResponse> {
+  const events = new OpenAiEvents(call.request.operation, Math.floor(parts.now() / 1000));
+  const leaving = new LeavingClient(client);
+  const responses = new WaitingResponses();
+  const running = runCalls(parts, call, leaving, (ownCall, result) =>
+    result.ok ? responses.add({ call: ownCall, success: result }) : responses.addRefused(toRefused(result)),
+  ).finally(() => responses.end());
+  /** Set when all calls have ended. */
+  let ends: readonly CallEnd[] | undefined;
+  const chunks = sendImages({ parts, events, responses, leaving, maxImages: call.request.maxImages });
+  const source = async function* (): AsyncGenerator<Uint8Array> {
+    try {
+      yield* chunks;
+    } finally {
+      responses.refuse();
+      ends = await running;
+    }
+  };
+  const sent = source();
+  // The head of the response is sent with the first image. Without an image the response is an error.
+  const first = await sent.next();
+  if (first.done === true) {
+    const error = ends?.[0]?.error ?? closedError();
+    await settle(call, ends ?? [], error);
+    const { isNothingMade } = await call.hold.ended;
+    throw isNothingMade ? error : withoutRetry(error);
+  }
+  const body = new Relay(sent, {
+    first: [first.value],
+    pass: (chunk) => [chunk],
+    passEnd: () => [encoder.encode(events.end(summarize(ends ?? [], parts)))],
+    async onEnd(end) {
+      // The gateway itself failed: what the calls made is not known.
+      if (ends === undefined) return call.hold.abandon();
+      const error = end.reason === "failed" ? toStreamError(end.error) : undefined;
+      if (error !== undefined) call.report.failed(error);
+      await settle(call, ends, error);
+      const { state } = await call.hold.ended;
+      // The client may have no complete stream that is not charged.
+      if (state === "unresolved") throw closedError();
+    },
+    passFailure(error) {
+      const failed = events.fail(toEnvelope(toStreamError(error), parts.mask));
+      return failed === undefined ? undefined : encoder.encode(failed);
+    },
+    onAbandoned(stream) {
+      leaving.leave();
+      call.keepAlive(stream.readToEnd());
+    },
+    beat: () => [events.beat()].filter((sentNow) => sentNow !== "").map((sentNow) => encoder.encode(sentNow)),
+    heartbeatMs: parts.heartbeatMs,
+  });
+  return renderStream(body, toContext(call));
+}
+
+const encoder = new TextEncoder();
+
+/** Aborted also when the host has reported a disconnect by `return()` of the body. */
+class LeavingClient implements Client {
+  readonly #client: Client;
+  #hasLeft = false;
+
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  get signal(): Client["signal"] {
+    return { aborted: this.#hasLeft || this.#client.signal.aborted };
+  }
+
+  leave(): void {
+    this.#hasLeft = true;
+  }
+}
+
+/** The response of one call, before it is read. */
+interface OpenResponse {
+  readonly call: Call;
+  readonly success: UpstreamSuccess;
+}
+
+interface WaitingResponse extends OpenResponse {
+  /** Ends the turn of the call. */
+  readonly end: (end: CallEnd) => void;
+  readonly fail: (error: unknown) => void;
+}
+
+/** Responses that wait until those before them have been read. */
+class WaitingResponses implements AsyncIterable<WaitingResponse> {
+  /** The number of calls that have no response. */
+  refused = 0;
+  readonly #waiting: WaitingResponse[] = [];
+  #hasEnded = false;
+  #isRefused = false;
+  #wake: () => void = () => {};
+
+  /** Resolves when the response has been read. */
+  add(response: OpenResponse): Promise<CallEnd> {
+    const { promise, resolve, reject } = Promise.withResolvers<CallEnd>();
+    if (this.#isRefused) reject(unreadError());
+    else this.#waiting.push({ ...response, end: resolve, fail: reject });
+    this.#wake();
+    return promise;
+  }
+
+  /** Counts a call that has no response. */
+  addRefused(end: CallEnd): CallEnd {
+    this.refused++;
+    return end;
+  }
+
+  /** No response is read any more. Those that wait fail. */
+  refuse(): void {
+    this.#isRefused = true;
+    for (const { fail } of this.#waiting.splice(0)) fail(unreadError());
+  }
+
+  /** No further response comes. */
+  end(): void {
+    this.#hasEnded = true;
+    this.#wake();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<WaitingResponse> {
+    while (true) {
+      const next = this.#waiting.shift();
+      if (next !== undefined) {
+        yield next;
+        continue;
+      }
+      if (this.#hasEnded) return;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#wake = resolve;
+      await promise;
+    }
+  }
+}
+
+interface Sending {
+  readonly parts: CallParts;
+  readonly events: OpenAiEvents;
+  readonly responses: WaitingResponses;
+  readonly leaving: LeavingClient;
+  /** The largest number of images of all calls. */
+  readonly maxImages: number;
+}
+
+/**
+ * Reads the responses one after another and sends their images. If one breaks off in the middle of an image, the stream
+ * is broken: no further call is sent, the other responses are read without sending them, and then this throws.
+ */
+async function* sendImages({
+  parts,
+  events,
+  responses,
+  leaving,
+  maxImages,
+}: Sending): AsyncGenerator<Uint8Array> {
+  let flaw: GatewayError | undefined;
+  let failed = 0;
+  for await (const response of responses) {
+    const unsent = flaw === undefined ? undefined : new OpenAiEvents("generate", 0);
+    const reading = readImages(parts, response, unsent ?? events);
+    let next = await reading.next();
+    while (next.done !== true) {
+      if (unsent === undefined) yield next.value;
+      next = await reading.next();
+    }
+    const end = next.value;
+    if (!isMade(end)) failed++;
+    if (flaw === undefined && events.isInsideImage) {
+      flaw = end.error ?? unreadError();
+      leaving.leave();
+    }
+    // Only the last image that can come waits for the usage.
+    const closed =
+      flaw === undefined && events.images + failed + responses.refused < maxImages ? events.closeImage() : "";
+    if (closed !== "") yield encoder.encode(closed);
+    response.end(end);
+  }
+  if (flaw !== undefined) throw flaw;
+}
+
+/** Reads one response, and yields what is sent for it. */
+async function* readImages(
+  parts: CallParts,
+  { call, success }: OpenResponse,
+  events: OpenAiEvents,
+): AsyncGenerator<Uint8Array, CallEnd> {
+  const { response } = success;
+  const linkErrors: ResultError[] = [];
+  const parsed =
+    success.parsed && success.parsed.text.length <= parts.maxResponseBytes ? success.parsed : undefined;
+  const reader = openReader(parts, call, success, { parsed, events });
+  const links = { transport: parts.transport, errors: linkErrors };
+  try {
+    if (parsed === undefined) {
+      for await (const chunk of response.body) {
+        const pieces = reader.push(chunk);
+        if (reader.byteLength > parts.maxResponseBytes) throw tooLargeError(parts.maxResponseBytes, response);
+        yield* sendPieces(pieces, success, links);
+      }
+    }
+    yield* sendPieces(reader.complete(), success, links);
+  } catch (flaw) {
+    // The image was made, and the provider's link broke off.
+    if (flaw instanceof DownloadError) return toEnd(reader, success, linkErrors);
+    return toBroken({ parts, call, success, reader }, flaw);
+  }
+  return toEnd(reader, success, linkErrors);
+}
+
+async function* sendPieces(
+  pieces: readonly Piece[],
+  { channel }: UpstreamSuccess,
+  links: Parameters<typeof streamImage>[2],
+): AsyncGenerator<Uint8Array> {
+  for (const piece of pieces) {
+    if (typeof piece === "string") yield encoder.encode(piece);
+    else if (piece instanceof Uint8Array) yield piece;
+    else for await (const part of streamImage(piece, channel, links)) yield encoder.encode(part);
+  }
+}
+
+function toEnd(
+  { facts }: JsonReader,
+  { response, sentTo }: UpstreamSuccess,
+  linkErrors: readonly ResultError[],
+): CallEnd {
+  const { images, made, usage, errors } = facts;
+  const upstreamRequestId = readRequestId(response) ?? facts.upstreamRequestId;
+  const known = { made, usage, upstreamRequestId, isConclusive: true };
+  // A failure beside images is in `extra.errors`.
+  const error =
+    images > 0 ? undefined : findNoImageError(0, { failure: facts.failure, errors, upstreamRequestId });
+  if (error !== undefined) {
+    return { kind: "failed", sentTo, outcome: toOutcome(error, known), error };
+  }
+  const result: ImageResult = { images: [], errors: listErrors(facts, linkErrors), fields: {} };
+  return { kind: "made", sentTo, outcome: { status: 200, images, ...known }, result };
+}
+
+/** The reports of all calls together, and the calls without an image. */
+function summarize(ends: readonly CallEnd[], { mask }: Pick<CallParts, "mask">): StreamSummary {
+  const reports = ends.flatMap((end) => (end.kind === "unreached" ? [] : (end.outcome.usage ?? [])));
+  const usage = reports.reduce<unknown>(addReports, undefined);
+  return {
+    usage: isJsonObject(usage) ? usage : undefined,
+    errors: ends.flatMap((end, index) => toErrors(end, { index, mask })),
+  };
+}
+
+function unreadError(): GatewayError {
+  const message = "An image broke off while it was sent.";
+  return new GatewayError("upstream_invalid_response", message, { shouldRetry: false });
+}
+
+function toStreamError(cause: unknown): GatewayError {
+  return isGatewayError(cause) ? cause : new GatewayError("internal_error", "The gateway failed.", { cause });
+}
