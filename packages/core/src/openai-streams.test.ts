@@ -233,7 +233,7 @@ describe("a stream of the provider in OpenAI's format", () => {
     source.fail(new TransportError("broken", undefined));
     const { gateway, records } = openSource(source);
     const response = await gateway.fetch(createPost(REQUEST));
-    await expect(response.text()).rejects.toThrow();
+    await expect(response.text()).rejects.toThrow(Error);
     await vi.waitFor(() => expect(records).toMatchObject([{ images: 1, charge: "0.1" }]));
   });
 
@@ -401,16 +401,15 @@ describe("a stream in OpenAI's format that the gateway makes from JSON", () => {
 
   it("breaks off inside an image, and charges nothing for incomplete JSON", async () => {
     const text = arkJson([{ b64_json: LONG, size: "1x1" }]);
-    const broken = async function* (): AsyncGenerator<Uint8Array> {
-      yield* cut(encoder.encode(text.slice(0, 120_000)));
-      throw new Error("reset");
-    };
     const { gateway, records } = open(
-      () => new Response(ReadableStream.from(broken()), { headers: { "content-type": "application/json" } }),
+      () =>
+        new Response(ReadableStream.from(breakOff(encoder.encode(text.slice(0, 120_000)))), {
+          headers: { "content-type": "application/json" },
+        }),
     );
     const response = await gateway.fetch(createPost({ model: SINGLE, prompt: "a fox", stream: true }));
     expect(response.status).toBe(200);
-    await expect(response.text()).rejects.toThrow();
+    await expect(response.text()).rejects.toThrow(Error);
     await vi.waitFor(() => expect(records).toMatchObject([{ images: 0, charge: "0" }]));
   });
 
@@ -459,6 +458,12 @@ const PNG = Uint8Array.from([
   ...Array.from({ length: 100_000 }, (_, index) => index % 251),
 ]);
 
+/** Bytes whose connection breaks after them. */
+async function* breakOff(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+  throw new Error("reset");
+}
+
 describe("a stream in OpenAI's format of links that become base64", () => {
   const request = { model: QWEN, prompt: "a fox", n: 2, stream: true, response_format: "b64_json" };
 
@@ -489,17 +494,17 @@ describe("a stream in OpenAI's format of links that become base64", () => {
   });
 
   it("breaks off with the download of an image, which is charged", async () => {
-    const broken = async function* (): AsyncGenerator<Uint8Array> {
-      yield PNG.subarray(0, 5_000);
-      throw new Error("reset");
-    };
     const onError = vi.fn<(event: FailureEvent) => void>();
     const { gateway, records } = open(
-      dashScope(2, (url) => new Response(url.includes("/1.") ? ReadableStream.from(broken()) : PNG)),
+      dashScope(
+        2,
+        (url) =>
+          new Response(url.includes("/1.") ? ReadableStream.from(breakOff(PNG.subarray(0, 5_000))) : PNG),
+      ),
       { onError },
     );
     const response = await gateway.fetch(createPost(request));
-    await expect(response.text()).rejects.toThrow();
+    await expect(response.text()).rejects.toThrow(Error);
     await vi.waitFor(() => expect(records).toMatchObject([{ images: 2, charge: "0.2" }]));
     expect(onError).toHaveBeenCalledOnce();
   });
@@ -563,17 +568,15 @@ describe("a stream in OpenAI's format of several upstream calls", () => {
   it("passes long images on, and breaks off if one of them does", async () => {
     let made = 0;
     const long = arkJson([{ b64_json: LONG, size: "1x1" }]);
-    const broken = async function* (): AsyncGenerator<Uint8Array> {
-      yield* cut(encoder.encode(long.slice(0, 120_000)));
-      throw new Error("reset");
-    };
     const { gateway, records } = open(() =>
       made++ === 1
-        ? new Response(ReadableStream.from(broken()), { headers: { "content-type": "application/json" } })
+        ? new Response(ReadableStream.from(breakOff(encoder.encode(long.slice(0, 120_000)))), {
+            headers: { "content-type": "application/json" },
+          })
         : respondJson(long),
     );
     const response = await gateway.fetch(createPost(request));
-    await expect(response.text()).rejects.toThrow();
+    await expect(response.text()).rejects.toThrow(Error);
     // The response that broke off is not charged, and the others are.
     await vi.waitFor(() => expect(records).toMatchObject([{ images: 2, charge: "0.2" }]));
   });
