@@ -15,7 +15,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
   "./index.ts": `
     AttemptRecord Authenticate BeforeSend BillingOptions BodyLimits Caller CallerLimits CallerOptions
     Capabilities CapabilityRows ChannelOptions ChannelProbe ChannelProbeOptions ChannelStatus ClientName CloseOptions
-    consoleLogger createGateway createMemoryAdmissionStore createMemoryLedger DecimalInput ErrorCode
+    consoleLogger CorsOptions createGateway createMemoryAdmissionStore createMemoryLedger DecimalInput ErrorCode
     ErrorType FailureEvent Fetch Gateway GatewayError GatewayErrorDetails GatewayOptions
     GatewayOptionsError GatewayStatus generateApiKey GeneratedApiKey hashApiKey IdempotencyOptions
     ImageRequest isGatewayError JsonObject KeyProbe KeyStatus Loadable Logger LostPolicy

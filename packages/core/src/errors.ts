@@ -37,7 +37,7 @@ const ERROR_KINDS = {
   channel_not_found: { status: 404, type: "invalid_request_error" },
   /** The service model does not exist, or no channel serves it. */
   model_not_found: { status: 404, type: "invalid_request_error" },
-  /** The method is not POST. */
+  /** The endpoint does not take the method. The header `allow` names the one that it takes. */
   method_not_allowed: { status: 405, type: "invalid_request_error" },
   /** The body arrived too slowly. Nothing was sent to a provider. */
   request_timeout: { status: 408, type: "invalid_request_error" },

@@ -1,6 +1,7 @@
 import { assembleGateway, type Dependencies, type GatewayAssembly, type GatewayParts } from "./assemble.js";
 import type { UsageReports } from "./billing/ledger.js";
 import { type ChannelStatus, describeChannels } from "./channels/status.js";
+import { createCors } from "./cors.js";
 import { GatewayError } from "./errors.js";
 import { createArrival, RequestReport } from "./events.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
@@ -9,7 +10,7 @@ import { respondWithModels } from "./models-endpoint.js";
 import type { GatewayOptions } from "./options/options.js";
 import { holdHost, runPipeline } from "./pipeline.js";
 import { createRouteMatcher, type Endpoint, type ModelsRoute, requestPath } from "./request/route.js";
-import { exposeHeaders, renderError } from "./responses/envelope.js";
+import { renderError } from "./responses/envelope.js";
 import { type ChannelProbe, type ChannelProbeOptions, probeChannel } from "./upstream/probe-channel.js";
 
 /** An image-generation gateway. */
@@ -102,11 +103,12 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
   const { permanent, reloadable, tracker, maintenance } = assembly;
   const basePath = options.basePath ?? "";
   const matchRoute = createRouteMatcher(basePath);
+  const cors = createCors(options.cors);
   let closing: Promise<void> | undefined;
 
   const notFound: Gateway["notFound"] = (request) => {
     const context = { id: permanent.createId(), mask: currentMask(assembly) };
-    return exposeHeaders(request, renderError(notFoundError(request, basePath), context));
+    return cors.addHeaders(request, renderError(notFoundError(request, basePath), context));
   };
 
   const respond = (endpoint: Endpoint, request: GatewayRequest): Promise<GatewayResponse> => {
@@ -135,11 +137,14 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
   };
 
   const handle: Gateway["handle"] = (request) => {
-    const route = matchRoute(request);
+    const { url, mountPath } = request;
+    const announced = cors.readPreflight(request);
+    const route = matchRoute({ method: announced ?? request.method, url, mountPath });
     if (route === undefined) return null;
+    if (announced !== undefined) return Promise.resolve(cors.allowPreflight(request, permanent.createId()));
     if (route === "unserved") return Promise.resolve(notFound(request));
     const response = route.operation === "models" ? showModels(route, request) : respond(route, request);
-    return response.then((responded) => exposeHeaders(request, responded));
+    return response.then((responded) => cors.addHeaders(request, responded));
   };
 
   return {

@@ -29,6 +29,7 @@ export { consoleLogger, type Logger } from "./logger.js";
 export type { CapabilityRows, ModelOptions } from "./models/resolve-model.js";
 export type {
   BillingOptions,
+  CorsOptions,
   GatewayOptions,
   IdempotencyOptions,
   Loadable,

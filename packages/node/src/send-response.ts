@@ -1,4 +1,4 @@
-import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { GatewayResponse } from "@calotype/core/adapter";
 import { writeChunk } from "./write-chunk.js";
 
@@ -14,7 +14,9 @@ export async function sendResponse(
   const { status, headers, body } = response;
   if (typeof body !== "string" && !(body instanceof Uint8Array))
     return sendStream(res, { ...response, body });
-  const complete = { status, body, headers: { ...headers, "content-length": `${Buffer.byteLength(body)}` } };
+  // A 204 has no body, and no length (RFC 9110, section 8.6).
+  const length = status === 204 ? {} : { "content-length": `${Buffer.byteLength(body)}` };
+  const complete = { status, body, headers: { ...headers, ...length } };
   if (!isUploaded(req)) return sendDuringUpload(req, res, complete);
   if (canSend(res)) sendComplete(res, complete);
 }
@@ -131,17 +133,31 @@ function canSend(res: ServerResponse): boolean {
   return !res.destroyed && !res.headersSent;
 }
 
-const EXPOSED = "access-control-expose-headers";
+/** Lists that a middleware of the host, such as one for CORS or compression, may have set too. */
+const LISTS = ["access-control-expose-headers", "vary"];
 
 /**
- * Adds the gateway's list of exposed headers to the one that a CORS middleware has set. Every other header of the gateway
- * replaces the host's of the same name.
+ * Adds the gateway's lists to those that the host has set. Every other header of the gateway replaces the host's of the
+ * same name.
  */
-function writeHead(res: ServerResponse, status: number, headers: OutgoingHttpHeaders): ServerResponse {
-  const exposed = headers[EXPOSED];
-  const before = exposed === undefined ? undefined : res.getHeader(EXPOSED);
-  if (exposed === undefined || before === undefined) return res.writeHead(status, headers);
-  return res.writeHead(status, { ...headers, [EXPOSED]: [before, exposed].flat().join(", ") });
+function writeHead(
+  res: ServerResponse,
+  status: number,
+  headers: Readonly<Record<string, string>>,
+): ServerResponse {
+  const merged: Record<string, string> = {};
+  for (const name of LISTS) {
+    const before = res.getHeader(name);
+    if (before !== undefined && headers[name] !== undefined) merged[name] = joinLists(before, headers[name]);
+  }
+  return res.writeHead(status, { ...headers, ...merged });
+}
+
+/** Joins lists of names, each name once in any letter case. */
+function joinLists(...lists: readonly (string | number | readonly string[])[]): string {
+  const names = lists.flat().flatMap((list) => String(list).split(","));
+  const unique = new Map(names.map((name) => [name.trim().toLowerCase(), name.trim()]));
+  return [...unique.values()].join(", ");
 }
 
 /** Resolves when the stream emits the event, when it closes, or after the time limit if there is one. */

@@ -176,7 +176,7 @@ describe("a gateway that is mounted in different ways", () => {
 
   it.each([
     ["GET", "/shop/v1/images/generations"],
-    ["GET", "/v1/models"],
+    ["GET", "/shop/v1/models"],
     ["POST", "/v1/images/variations"],
     ["POST", "/v1/chat/completions"],
     ["GET", "/v1"],
@@ -219,5 +219,29 @@ describe("the response headers that a web page may read", () => {
     });
 
     expect(headers["access-control-expose-headers"]).toBe("x-shop, x-request-id");
+  });
+
+  it("and vary are joined with those of the app, each name once, if both allow origins", async () => {
+    const { gateway } = startGateway(providers(), { cors: { origins: ["https://shop.example"] } });
+    const app = express()
+      .use((_req, res, next) => {
+        res.set("access-control-allow-origin", "*").vary("Accept-Encoding").vary("Origin");
+        res.set("access-control-expose-headers", "X-Request-Id, x-shop");
+        next();
+      })
+      .use(toExpressHandler(gateway));
+    const { url, close } = await listen(app);
+    onTestFinished(close);
+
+    const { headers } = await send(url, {
+      ...CALL,
+      headers: { ...CALL.headers, origin: "https://shop.example" },
+    });
+
+    expect(headers).toMatchObject({
+      "access-control-allow-origin": "https://shop.example",
+      "access-control-expose-headers": "x-request-id, x-shop",
+      vary: "Accept-Encoding, origin",
+    });
   });
 });

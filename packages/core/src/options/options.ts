@@ -36,6 +36,8 @@ export interface GatewayOptions extends Preferences {
    * limits gets a 404.
    */
   caseInsensitiveNames?: boolean | undefined;
+  /** Which web pages may call the gateway from a browser. Default: none; only the headers that a page may read are named. */
+  cors?: CorsOptions | undefined;
   /** The provider accounts that make the images. */
   channels: Loadable<readonly ChannelOptions[]>;
   /** The callers and their keys. Set either this or `authenticate`. */
@@ -131,6 +133,17 @@ export interface BillingOptions {
    * (`charge`). Default `release`.
    */
   onLost?: LostPolicy | undefined;
+}
+
+/** Which web pages may call the gateway from a browser. */
+export interface CorsOptions {
+  /**
+   * The origins of the pages, such as `https://app.example.com`, or `"*"` for all pages. An origin has a scheme, a host, a
+   * port unless it is the default port of the scheme, and no path.
+   */
+  readonly origins: "*" | readonly string[];
+  /** How long a browser may remember a preflight response, in seconds: 0 to 86,400. Default 600. */
+  readonly maxAgeSeconds?: number | undefined;
 }
 
 /** How long responses are stored for repeated requests, and up to which size. */

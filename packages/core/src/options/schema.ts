@@ -12,7 +12,7 @@ import { parseInstant } from "../util/instant.js";
 import { isJsonObject } from "../util/json.js";
 import { isName, NAME_RULE } from "../util/name.js";
 import type { LoadedBilling, LoadedOptions } from "./load.js";
-import type { IdempotencyOptions } from "./options.js";
+import type { CorsOptions, IdempotencyOptions } from "./options.js";
 import { decimal, modelDetails } from "./price-schema.js";
 
 /** The schema of an object has exactly the fields of its type. */
@@ -266,6 +266,27 @@ const family = z.looseObject(
   "must be a family",
 );
 
+const ORIGIN = "must be an origin such as https://app.example.com, without a path";
+const ORIGINS = 'must be "*" or a list of origins';
+
+const cors = z.strictObject(
+  {
+    origins: z.union(
+      [
+        z.literal("*"),
+        z
+          .array(z.string(ORIGIN).check(z.refine(isOrigin, ORIGIN)), ORIGINS)
+          .check(z.minLength(1, "must contain at least one origin")),
+      ],
+      ORIGINS,
+    ),
+    maxAgeSeconds: z.optional(
+      whole(0).check(z.maximum(MAX_SECONDS, `must be at most ${MAX_SECONDS}, a day`)),
+    ),
+  } satisfies Fields<CorsOptions>,
+  "must be an object with origins",
+);
+
 const BASE_PATH = "must begin with a slash and end without one, such as /ai";
 const REPORTS = ["balance", "records", "totals"] satisfies (keyof UsageReports)[];
 
@@ -275,6 +296,7 @@ const shape = {
     z.record(name, z.record(name, capabilities, NAMED_ROWS), "must be an object of families and their rows"),
   ),
   caseInsensitiveNames: boolean,
+  cors: z.optional(cors),
   showPrices: boolean,
   models: z.record(name, model, "is missing: an object of model names and their options"),
   channels: z
@@ -373,6 +395,15 @@ function isBaseUrl(value: string): boolean {
   if (!URL.canParse(value)) return false;
   const { protocol, search, hash, username } = new URL(value);
   return /^https?:$/.test(protocol) && search === "" && hash === "" && username === "";
+}
+
+/** Browsers send origins in this form. Apps have schemes of their own, such as `capacitor://localhost`. */
+function isOrigin(value: string): boolean {
+  if (!URL.canParse(value) || value.includes("*")) return false;
+  const { origin } = new URL(value);
+  return origin === "null"
+    ? /^(?!https?:|file:)[a-z][a-z\d+.-]*:\/\/[\w.:-]+$/.test(value)
+    : origin === value;
 }
 
 function isEncryptedOrLocal(address: string): boolean {
