@@ -20,14 +20,15 @@ import type { IdempotencyOptions } from "./options/options.js";
 import type { SecretMask } from "./redact.js";
 import { type BodyLimits, normalizeRequest, readFields } from "./request/read-request.js";
 import { checkHeaders, checkMethod, type Endpoint, idempotencyScopeOf } from "./request/route.js";
-import type { Call, CallParts } from "./responses/call.js";
-import { EarlyStream, StreamClient } from "./responses/early-stream.js";
+import { type Call, type CallParts, toContext } from "./responses/call.js";
+import { EarlyStream } from "./responses/early-stream.js";
 import { renderError, renderStream } from "./responses/envelope.js";
 import { respondWithFanOut } from "./responses/fan-out.js";
 import { respondWithFanOutStream } from "./responses/fan-out-stream.js";
 import { respondWithJson } from "./responses/json.js";
 import type { ReaderLimit } from "./responses/reader-limit.js";
 import { respondWithStream } from "./responses/stream.js";
+import { StreamClient } from "./responses/stream-client.js";
 import type { Caller, CallerLimits, Preferences } from "./types.js";
 import { dispatch, type UpstreamRefusal, type UpstreamSuccess } from "./upstream/dispatch.js";
 import { isLabelledAsEvents, readContentCoding } from "./upstream/read.js";
@@ -136,12 +137,13 @@ export async function runPipeline(
         bytes: slot.bytes,
         report,
       };
+      const admitted = { call, caller, admission, slot, refuse };
       const { heartbeatMs } = parts;
       if (heartbeatMs === undefined || !imageRequest.stream) {
-        response = await serve(parts, { call, caller, client: request, admission, slot, refuse });
+        response = await serve(parts, { ...admitted, client: request });
       } else {
         const client = new StreamClient(request);
-        const serving = serve(parts, { call, caller, client, admission, slot, refuse });
+        const serving = serve(parts, { ...admitted, client });
         const leftMs = Math.max(0, arrivedAt + heartbeatMs - performance.now());
         if (!(await settlesWithin(serving, leftMs))) {
           // The host accepts no further work after the head, so it waits for all of it from now on.
@@ -149,9 +151,7 @@ export async function runPipeline(
           tracker.track(serving);
           keepAlive(tracker.finished());
           keepRunning = (work) => tracker.track(work);
-          const body = new EarlyStream(serving, { heartbeatMs, client, logger });
-          const head = renderStream(body, { id, ignored: imageRequest.ignored });
-          const early = { ...head, headers: admission.addLimits(head.headers) };
+          const early = beginEarly(serving, { heartbeatMs, client, call, admission });
           void serving.then(() => report.responded(early));
           return parts.readerLimit.watch(early);
         }
@@ -173,6 +173,21 @@ export function holdHost({ waitUntil }: GatewayRequest, work: Promise<unknown>, 
   } catch (error) {
     logger.warn({ err: error }, "The host's waitUntil failed.");
   }
+}
+
+interface EarlyResponse extends Pick<AdmittedCall, "call" | "admission"> {
+  readonly heartbeatMs: number;
+  readonly client: StreamClient;
+}
+
+/** Begins a stream whose response is not there yet. */
+function beginEarly(
+  serving: Promise<GatewayResponse>,
+  { heartbeatMs, client, call, admission }: EarlyResponse,
+): GatewayResponse {
+  const body = new EarlyStream(serving, { heartbeatMs, client, logger: call.logger });
+  const head = renderStream(body, toContext(call));
+  return { ...head, headers: admission.addLimits(head.headers) };
 }
 
 /** A call that was admitted. */

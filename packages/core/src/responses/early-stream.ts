@@ -1,33 +1,10 @@
-import type { GatewayRequest, GatewayResponse } from "../http.js";
+import type { GatewayResponse } from "../http.js";
 import type { Logger } from "../logger.js";
 import { type BodyKind, detectBody } from "../upstream/body-kind.js";
 import { settlesWithin } from "../util/async.js";
+import { toOneLine } from "../util/one-line.js";
 import { HEARTBEAT } from "./sse.js";
-
-/**
- * The client of a stream that may begin early. After the head was sent, some hosts report a disconnect only by ending
- * the body, so that counts too.
- */
-export class StreamClient implements Pick<GatewayRequest, "signal">, Pick<AbortSignal, "aborted"> {
-  readonly #request: Pick<GatewayRequest, "signal">;
-  #hasLeft = false;
-
-  constructor(request: Pick<GatewayRequest, "signal">) {
-    this.#request = request;
-  }
-
-  get signal(): this {
-    return this;
-  }
-
-  get aborted(): boolean {
-    return this.#hasLeft || this.#request.signal.aborted;
-  }
-
-  leave(): void {
-    this.#hasLeft = true;
-  }
-}
+import type { StreamClient } from "./stream-client.js";
 
 /** What an {@link EarlyStream} needs beside the response. */
 export interface EarlyStreamOptions {
@@ -260,17 +237,6 @@ class JsonData implements Chunks {
     await this.#chunks.return?.();
     return DONE;
   }
-}
-
-const LINE_FEED = 0x0a;
-const CARRIAGE_RETURN = 0x0d;
-const SPACE = 0x20;
-
-/** A line break in JSON is always white space between two tokens, so it becomes a space. */
-function toOneLine(chunk: Uint8Array): Uint8Array {
-  if (!chunk.includes(LINE_FEED) && !chunk.includes(CARRIAGE_RETURN)) return chunk;
-  // A copy, because the bytes may belong to a reader.
-  return chunk.map((byte) => (byte === LINE_FEED || byte === CARRIAGE_RETURN ? SPACE : byte));
 }
 
 function join(chunks: readonly Uint8Array[]): Uint8Array {

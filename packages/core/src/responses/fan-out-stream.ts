@@ -28,6 +28,7 @@ import { streamImage } from "./linked-images.js";
 import { OpenAiEvents, type StreamSummary } from "./openai-events.js";
 import { Relay } from "./relay.js";
 import { listErrors } from "./rewrite.js";
+import { StreamClient } from "./stream-client.js";
 
 /**
  * Responds as `respondWithFanOut`, with a stream in OpenAI's format: each image is sent when its call has a response. A
@@ -42,7 +43,7 @@ export async function respondWithFanOutStream(
   client: Client,
 ): Promise<GatewayResponse> {
   const events = new OpenAiEvents(call.request.operation, Math.floor(parts.now() / 1000));
-  const leaving = new LeavingClient(client);
+  const leaving = new StreamClient(client);
   const responses = new WaitingResponses();
   const running = runCalls(parts, call, leaving, (ownCall, result) =>
     result.ok ? responses.add({ call: ownCall, success: result }) : responses.addRefused(toRefused(result)),
@@ -96,24 +97,6 @@ export async function respondWithFanOutStream(
 }
 
 const encoder = new TextEncoder();
-
-/** Aborted also when the host has reported a disconnect by `return()` of the body. */
-class LeavingClient implements Client {
-  readonly #client: Client;
-  #hasLeft = false;
-
-  constructor(client: Client) {
-    this.#client = client;
-  }
-
-  get signal(): Client["signal"] {
-    return { aborted: this.#hasLeft || this.#client.signal.aborted };
-  }
-
-  leave(): void {
-    this.#hasLeft = true;
-  }
-}
 
 /** The response of one call, before it is read. */
 interface OpenResponse {
@@ -182,7 +165,7 @@ interface Sending {
   readonly parts: CallParts;
   readonly events: OpenAiEvents;
   readonly responses: WaitingResponses;
-  readonly leaving: LeavingClient;
+  readonly leaving: StreamClient;
   /** The largest number of images of all calls. */
   readonly maxImages: number;
 }

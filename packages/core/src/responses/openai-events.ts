@@ -1,5 +1,6 @@
 import type { Operation, ResultError, Usage } from "../types.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
+import { toOneLine } from "../util/one-line.js";
 import type { ErrorEnvelope } from "./envelope.js";
 import { withInputTokens } from "./openai-usage.js";
 
@@ -139,9 +140,6 @@ function findMissingFormat(image: unknown): string | undefined {
   return BASE64_SIGNATURES.find(([beginning]) => base64.startsWith(beginning))?.[1];
 }
 
-const LF = 0x0a;
-const CR = 0x0d;
-const SPACE = 0x20;
 const COMMA = 0x2c;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
@@ -167,13 +165,7 @@ export class MemberBytes {
     this.#hasBegun = true;
     // The last brace of the object is the last byte of its last part.
     this.#isBraceHeld = rest.at(-1) === CLOSE_BRACE;
-    parts.push(onOneLine(this.#isBraceHeld ? rest.subarray(0, -1) : rest));
+    parts.push(toOneLine(this.#isBraceHeld ? rest.subarray(0, -1) : rest));
     return parts;
   }
-}
-
-/** Line ends of JSON are white space between its tokens. In a line of events they would end the line. */
-function onOneLine(bytes: Uint8Array): Uint8Array {
-  if (!bytes.includes(LF) && !bytes.includes(CR)) return bytes;
-  return bytes.map((byte) => (byte === LF || byte === CR ? SPACE : byte));
 }
