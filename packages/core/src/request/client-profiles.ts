@@ -11,13 +11,14 @@ export const CLIENT_PROFILES: Readonly<Record<ClientName, Preferences>> = {
   dify: { responseFormat: "b64_json", sizes: "nearest" },
   /** Downloads links with its own Authorization header, so a link would send the caller's key to the provider. */
   "open-webui": { responseFormat: "b64_json", sizes: "nearest" },
-  n8n: { sizes: "nearest" },
+  /** Decodes `b64_json` without a check, and does not request it from models that are called `gpt-image…`. */
+  n8n: { responseFormat: "b64_json", sizes: "nearest" },
   langchain: { sizes: "nearest" },
   lobehub: { sizes: "nearest" },
   litellm: { sizes: "nearest" },
   comfyui: { sizes: "nearest" },
   /** `@ai-sdk/openai` reads `b64_json` only, and does not request it for edits. */
   "ai-sdk": { responseFormat: "b64_json", sizes: "nearest" },
-  /** The stream readers of the official packages expect one event with an image for each image. */
-  openai: { streamFormat: "openai", sizes: "nearest" },
+  /** In streams, the official packages expect one event for each image, with base64. OpenAI's current models send no links. */
+  openai: { responseFormat: "b64_json", streamFormat: "openai", sizes: "nearest" },
 };

@@ -68,11 +68,7 @@ function drawSeedreamFields(random: Random): Record<string, unknown> {
     })),
     ...maybe(random, "optimize_prompt_options", () => ({ mode: "fast" })),
     ...rarely(random, "layer_decomposition", () => chance(random, 0.7)),
-    ...rarely(
-      random,
-      pick(random, ["user", "quality", "style", "background", "moderation", "safety_identifier", "svg"]),
-      () => "auto",
-    ),
+    ...rarely(random, pick(random, ["user", "quality", "style", "background", "moderation"]), () => "auto"),
     ...rarely(random, "background", () => pick(random, ["transparent", "opaque", "blue"])),
     ...rarely(random, "tools", () => [{ type: "web_search", depth: drawInt(random, 0, 9) }]),
     ...rarely(random, "mask", () => "x"),
