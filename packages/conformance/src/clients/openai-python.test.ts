@@ -192,21 +192,22 @@ describe("images.edit of openai-python", () => {
     expect(records).toEqual([]);
   });
 
-  it("gets an error for image_url, which it sends as JSON, that names the endpoint for links", async () => {
+  it("sends image_url as JSON", async () => {
     const { send, records } = await connect();
 
     const { status, text } = await send(
       EDITS,
       jsonBody(
-        '{"images":[{"image_url":"https://example.com/cat.png"}],"prompt":"at night","model":"seedream-4-0-250828"}',
+        '{"images":[{"image_url":"https://example.com/cat.png"}],"prompt":"at night","model":"seedream-4-0-250828","mask":null,"n":null}',
       ),
     );
 
-    expect(status).toBe(415);
-    expect(JSON.parse(text)).toMatchObject({
-      error: { message: expect.stringContaining("/v1/images/generations"), type: "invalid_request_error" },
-    });
-    expect(records).toEqual([]);
+    expect(JSON.parse(text)).toHaveProperty("data.length", 1);
+    expect(status).toBe(200);
+    expect(sentUpstream(providers())).toEqual([
+      { model: "doubao-seedream-4-0-250828", prompt: "at night", image: ["https://example.com/cat.png"] },
+    ]);
+    expect(records).toMatchObject([{ operation: "edit" }]);
   });
 });
 
