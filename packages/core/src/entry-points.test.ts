@@ -26,12 +26,12 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
     allowFreeing freeChunk Gateway GatewayRequest GatewayResponse GatewayResponseBody HeaderReader
     isFreeable ReadableLike toChunks`,
   "./stores.ts": `
-    addDecimals AdmissionDecision AdmissionRequest AdmissionStore AttemptRecord Balance checkHold
+    addDecimals AdmissionDecision AdmissionRequest AdmissionStore AttemptRecord Balance ByteRange checkHold
     checkRecord compareAge ConcurrencyLimit consoleLogger Cooldown createMemoryAdmissionStore
     createMemoryLedger createTakenRecords Decimal EntryFailure formatDecimal GatewayError HoldRecord
-    HoldResult IdempotencyOutcome IdempotencyRequest isAtMost isName Ledger Logger LostPolicy
+    HoldResult IdempotencyOutcome IdempotencyRequest ImageToStore isAtMost isName Ledger Logger LostPolicy
     MemoryAdmissionStoreOptions MemoryLedgerOptions multiplyDecimal negateDecimal Operation Outbox parseHold
-    parseRecord readDecimal RecordFilter ReleasedRecord reportFailures SettledRecord StoredResponse
+    parseRecord readDecimal RecordFilter ReleasedRecord reportFailures ResultStore SettledRecord StoredImage StoredResponse StoreImage
     SweepOptions TakenRecords toInstant toReleasedRecord TotalsKey toUnresolvedRecord
     UnresolvedRecord Usage UsageRecord UsageReports UsageTotal WindowLimit WindowState`,
   "./billing/index.ts": `

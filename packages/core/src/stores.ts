@@ -57,6 +57,7 @@ export {
 } from "./billing/stored-entries.js";
 export { GatewayError } from "./errors.js";
 export { consoleLogger, type Logger } from "./logger.js";
+export type { ByteRange, ImageToStore, ResultStore, StoredImage, StoreImage } from "./results/store.js";
 export type { AttemptRecord, Cooldown, Operation, Usage } from "./types.js";
 export { toInstant } from "./util/instant.js";
 export { isName } from "./util/name.js";
