@@ -119,19 +119,23 @@ describe("a stream whose provider does not respond for `heartbeatSeconds`", () =
   });
 
   it("has the headers of any other stream", async () => {
-    const sizes = { ...BODY, quality: "high" };
-    const quick = start({ heartbeatSeconds: undefined });
-    const late = start();
-    const asked = quick.ask(sizes);
+    const body = { ...BODY, quality: "high", size: "500x500" };
+    const quick = start({ heartbeatSeconds: undefined, sizes: "nearest" });
+    const late = start({ sizes: "nearest" });
+    const asked = quick.ask(body);
     await quick.called();
     quick.respond(toStream(EVENTS));
     const expected = Object.fromEntries((await asked).headers);
-    const response = await late.ask(sizes);
+    const response = await late.ask(body);
     expect(Object.fromEntries(response.headers)).toEqual({
       ...expected,
       "x-request-id": expect.stringMatching(/^req_/),
     });
-    expect(expected).toMatchObject({ "x-calotype-ignored": "quality", "content-type": /event-stream/ });
+    expect(expected).toMatchObject({
+      "content-type": /event-stream/,
+      "x-calotype-ignored": "quality",
+      "x-calotype-size": /x/,
+    });
     expect(Object.keys(expected).filter((name) => name.startsWith("ratelimit"))).not.toEqual([]);
     late.respond(toStream(EVENTS));
     expect(withoutComments(await response.text())).toBe(EVENTS);
@@ -449,6 +453,36 @@ describe("JSON after an early head", () => {
     await expect(response.text()).rejects.toThrow("broken");
     await vi.waitFor(() => expect(records).toHaveLength(1));
     expect(records).toMatchObject([{ images: 0, errorCode: "upstream_invalid_response" }]);
+  });
+});
+
+describe("a stream in OpenAI's format after an early head", () => {
+  it.each([
+    ["the provider's events", () => toStream(EVENTS), 2],
+    ["JSON", () => Response.json(ARK_RESPONSE), 1],
+    ["large JSON", () => Response.json(jsonOf(100_000)), 1],
+    ["JSON labelled as events", () => toStream(JSON.stringify(ARK_RESPONSE)), 1],
+  ])("is made from %s", async (_what, toResponse, images) => {
+    const { ask, called, respond, records } = start({ streamFormat: "openai" });
+    const response = await ask();
+    await called();
+    respond(toResponse());
+    const text = await response.text();
+    expect(text).toMatch(/^: keep-alive\n\n/);
+    expect(text.split("event: image_generation.completed\n")).toHaveLength(images + 1);
+    expect(text).toMatch(/\n\ndata: \[DONE\]\n\n$/);
+    expect(records).toMatchObject([{ status: 200, images }]);
+  });
+
+  it("ends with an `error` event if the provider refuses, also for an edit", async () => {
+    const { gateway, called, respond } = start({ streamFormat: "openai" });
+    const image = `data:image/png;base64,${Buffer.from("\x89PNG\r\n\x1a\n", "latin1").toString("base64")}`;
+    const post = createPost({ ...BODY, image });
+    const response = await gateway.fetch(new Request(post.url.replace("generations", "edits"), post));
+    await called();
+    respond(toRefusal(400, "InputImageSensitiveContentDetected"));
+    const text = withoutComments(await response.text());
+    expect(text).toMatch(/^event: error\ndata: .*"InputImageSensitiveContentDetected".*\n\n$/);
   });
 });
 
