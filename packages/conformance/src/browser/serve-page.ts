@@ -14,6 +14,8 @@ export async function buildPage(): Promise<ReadonlyMap<string, Asset>> {
     format: "esm",
     platform: "browser",
     target: "es2023",
+    // The page shows the names of errors.
+    keepNames: true,
     write: false,
     logLevel: "silent",
   });
