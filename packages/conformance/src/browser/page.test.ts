@@ -21,26 +21,20 @@ afterAll(() => opened?.close());
 describe.runIf(opened !== undefined)("a page in Chromium that calls a gateway of another origin", () => {
   const providers = useProviders({ images: "tiny", millisecondsPerImage: MS_PER_IMAGE });
 
-  const closed = async (started: Promise<Listening>): Promise<string> => {
-    const { url, close } = await started;
-    onTestFinished(close);
-    return url;
-  };
-
   /** Opens the page, and a gateway that allows its origin. */
   const openPage = async (options: Partial<GatewayOptions> = {}) => {
-    const site = await closed(servePage(assets));
+    const site = await untilEnd(servePage(assets));
     const test = startGateway(providers(), {
       callers: [{ id: "tester", key: CALLER_KEY, responseFormat: "b64_json", streamFormat: "openai" }],
       cors: { origins: [site] },
       ...options,
     });
-    const gateway = await closed(listen(toNodeHandler(test.gateway)));
+    const gateway = await untilEnd(listen(toNodeHandler(test.gateway)));
     const context = await opened?.browser.newContext();
     if (context === undefined) throw new Error("The browser is not open.");
     onTestFinished(() => context.close());
     const page = await context.newPage();
-    await page.goto(`${site}/?${new URLSearchParams({ gateway, key: CALLER_KEY })}`);
+    await page.goto(`${site}/?${new URLSearchParams({ gateway, key: CALLER_KEY }).toString()}`);
     return { ...test, page, gateway };
   };
 
@@ -88,7 +82,7 @@ describe.runIf(opened !== undefined)("a page in Chromium that calls a gateway of
     await click(page, "edit");
 
     expect(await widths(page)).toEqual([WIDTH]);
-    expect(sentUpstream(providers())).toMatchObject([{ image: toDataUrl(png) }]);
+    expect(sentUpstream(providers())).toMatchObject([{ image: [toDataUrl(png)] }]);
     expect(records).toMatchObject([{ operation: "edit", images: 1, charge: "0.03" }]);
   });
 
@@ -103,13 +97,11 @@ describe.runIf(opened !== undefined)("a page in Chromium that calls a gateway of
   );
 
   it("gets the error of a provider in a stream that has begun", async () => {
-    const { page } = await openPage({ heartbeatSeconds: 0.1 });
-    providers().emulator.faults.add({
-      latencyMs: 400,
-      code: "OutputImageSensitiveContentDetected",
-      times: 1,
-    });
+    const { page, records } = await openPage({ heartbeatSeconds: 0.1 });
+    const code = "OutputImageSensitiveContentDetected";
+    providers().emulator.faults.add({ latencyMs: 400, code, times: 1 });
     await click(page, "stream", /^APIError undefined OutputImageSensitiveContentDetected/);
+    expect(records).toMatchObject([{ status: 400, errorCode: code, charge: "0" }]);
   });
 
   it("can do nothing if its origin is not allowed", async () => {
@@ -122,6 +114,13 @@ describe.runIf(opened !== undefined)("a page in Chromium that calls a gateway of
     expect(records).toEqual([]);
   });
 });
+
+/** The address of a server, which is closed when the test ends. */
+async function untilEnd(started: Promise<Listening>): Promise<string> {
+  const { url, close } = await started;
+  onTestFinished(close);
+  return url;
+}
 
 /** Clicks a button and waits until its work has ended. */
 async function click(page: Page, button: string, expected = /^done$/): Promise<void> {
