@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { useProviders } from "../support/use-providers.js";
 import { drawPng, toDataUrl } from "./support/images.js";
-import { formBody, jsonBody, type PythonFile, sendAsPython } from "./support/python-requests.js";
 import { sentUpstream } from "./support/sent-upstream.js";
 import { CALLER_KEY, serve } from "./support/serve.js";
+import { type Body, openaiPython, type Part, sendOnWire } from "./table/http-libraries.js";
 
-// Python and its packages may be missing on the machine of a test. So these tests send the same bytes as
-// openai-python, according to its source and that of httpx.
+// Python and its packages may be missing on the machine of a test. So these tests send the same bytes as openai-python.
+// `table/http-libraries.test.ts` compares them with recordings.
 const providers = useProviders();
 
 const GENERATIONS = "/v1/images/generations";
@@ -14,10 +14,17 @@ const EDITS = "/v1/images/edits";
 
 async function connect({ apiKey = CALLER_KEY } = {}) {
   const { url, records } = await serve(providers());
-  const send = (path: string, body: Parameters<typeof sendAsPython>[2]) =>
-    sendAsPython({ url, apiKey }, path, body);
+  const send = (path: string, body: Body) =>
+    sendOnWire(url, openaiPython({ host: new URL(url).host }, { path, apiKey, body }));
   return { send, records };
 }
+
+const jsonBody = (rawJson: string): Body => ({ rawJson });
+
+/** The fields come first, then the files. Fields that are `None` are not sent. */
+const formBody = (fields: Readonly<Record<string, string>>, files: readonly Part[]): Body => ({
+  form: [...Object.entries(fields).map(([name, value]) => ({ name, value })), ...files],
+});
 
 const LINK = { url: expect.stringMatching(/^http/) };
 
@@ -170,7 +177,7 @@ describe("images.edit of openai-python", () => {
 
     expect(JSON.parse(text)).toHaveProperty("data.length", record.images);
     expect(status).toBe(200);
-    const image = files.map(({ bytes }) => toDataUrl(bytes));
+    const image = files.map(({ value }) => toDataUrl(value));
     expect(sentUpstream(providers())).toEqual([{ model: "doubao-seedream-4-0-250828", image, ...sent }]);
     expect(records).toMatchObject([{ operation: "edit", ...record }]);
   });
@@ -192,22 +199,20 @@ describe("images.edit of openai-python", () => {
     expect(records).toEqual([]);
   });
 
-  it("sends image_url as JSON", async () => {
+  it("edits an image by its link, which it sends as JSON", async () => {
     const { send, records } = await connect();
 
     const { status, text } = await send(
       EDITS,
       jsonBody(
-        '{"images":[{"image_url":"https://example.com/cat.png"}],"prompt":"at night","model":"seedream-4-0-250828","mask":null,"n":null}',
+        '{"images":[{"image_url":"https://example.com/cat.png"}],"prompt":"at night","model":"seedream-4-0-250828"}',
       ),
     );
 
-    expect(JSON.parse(text)).toHaveProperty("data.length", 1);
+    expect(JSON.parse(text)).toMatchObject({ data: [LINK] });
     expect(status).toBe(200);
-    expect(sentUpstream(providers())).toEqual([
-      { model: "doubao-seedream-4-0-250828", prompt: "at night", image: ["https://example.com/cat.png"] },
-    ]);
-    expect(records).toMatchObject([{ operation: "edit" }]);
+    expect(sentUpstream(providers())).toMatchObject([{ image: ["https://example.com/cat.png"] }]);
+    expect(records).toMatchObject([{ operation: "edit", images: 1, charge: "0.03" }]);
   });
 });
 
@@ -248,6 +253,11 @@ describe("an error of openai-python", () => {
 });
 
 /** Different files for different colours. */
-async function open(name: string, filename: string, type: string, red = 0): Promise<PythonFile> {
-  return { name, filename, type, bytes: await drawPng(red) };
+async function open(
+  name: string,
+  filename: string,
+  type: string,
+  red = 0,
+): Promise<Part & { readonly value: Uint8Array }> {
+  return { name, filename, type, value: await drawPng(red) };
 }

@@ -55,6 +55,7 @@ export interface Client {
   readonly generate: (connection: Connection, call: ImageCall) => Images;
   readonly edit?: (connection: Connection, call: EditCall) => Images;
   readonly stream?: (connection: Connection, call: ImageCall) => Images;
+  readonly streamEdit?: (connection: Connection, call: EditCall) => Images;
   /** The names of the models that the program offers to its user. */
   readonly listModels?: (connection: Connection) => Promise<readonly string[]>;
   /**

@@ -18,7 +18,7 @@ export const CLIENTS: readonly Client[] = [
   ...AI_SDK,
   LANGCHAIN,
   OPEN_WEBUI,
-  LIBRECHAT,
+  ...LIBRECHAT,
   ...LOBEHUB,
   DIFY,
   N8N,

@@ -26,8 +26,11 @@ export interface Part {
   readonly type?: string;
 }
 
-/** A JSON body, or a form. */
-export type Body = { readonly json: unknown } | { readonly form: readonly Part[] };
+/** A value that is sent as JSON, JSON as it is, or a form. */
+export type Body =
+  | { readonly json: unknown }
+  | { readonly rawJson: string }
+  | { readonly form: readonly Part[] };
 
 /** Sends exactly these headers and bytes, and reads the complete response. */
 export function sendOnWire(url: string, { method, path, headers, body }: WireRequest): Promise<ReadResponse> {
@@ -46,7 +49,7 @@ export function openaiPython(
 ): WireRequest {
   const { bytes, type } =
     body === undefined ? { bytes: undefined, type: "" } : encode(body, httpxForm, boundary, compactJson);
-  const isJson = body !== undefined && "json" in body;
+  const isJson = body !== undefined && !("form" in body);
   const isForm = body !== undefined && "form" in body;
   return {
     method: body === undefined ? "GET" : "POST",
@@ -128,7 +131,9 @@ export function httpx(
   };
 }
 
-/** axios 1.21.1, with form-data 4 for forms, as n8n and LibreChat use it. With `streams`, files come from streams. */
+/** axios 1.21.1, with form-data 4 for forms, as n8n and LibreChat use it. With `streams`, files come from streams. With
+ * `isAzure`, the key is in the header `api-key`.
+ */
 export function axios(
   { host, boundary = AXIOS_BOUNDARY }: Varying,
   {
@@ -136,9 +141,18 @@ export function axios(
     apiKey,
     body,
     streams = false,
-  }: { readonly path: string; readonly apiKey: string; readonly body?: Body; readonly streams?: boolean },
+    isAzure = false,
+  }: {
+    readonly path: string;
+    readonly apiKey: string;
+    readonly body?: Body;
+    readonly streams?: boolean;
+    readonly isAzure?: boolean;
+  },
 ): WireRequest {
-  const authorization = ["Authorization", `Bearer ${apiKey}`] as const;
+  const authorization = isAzure
+    ? (["api-key", apiKey] as const)
+    : (["Authorization", `Bearer ${apiKey}`] as const);
   const end = [
     ["Accept-Encoding", "gzip, compress, deflate, br"],
     ["Host", host],
@@ -175,6 +189,7 @@ const AXIOS_BOUNDARY = "--------------------------eb99acd083511743c80fc2de";
 type FormEncoder = (parts: readonly Part[], boundary: string) => Buffer;
 
 function encode(body: Body, form: FormEncoder, boundary: string, toJson: (value: unknown) => string) {
+  if ("rawJson" in body) return { bytes: Buffer.from(body.rawJson), type: "application/json" };
   if ("json" in body) return { bytes: Buffer.from(toJson(body.json)), type: "application/json" };
   return { bytes: form(body.form, boundary), type: `multipart/form-data; boundary=${boundary}` };
 }

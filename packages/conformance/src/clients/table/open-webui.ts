@@ -69,4 +69,8 @@ export const OPEN_WEBUI: Client = {
   sizes: ["512x512", "1024x1024", "1920x1080"],
   generate,
   edit,
+  exceptions: {
+    "A refused prompt":
+      "The user sees only the reason phrase `Bad Request`. The message is in the log of the gateway.",
+  },
 };

@@ -1,3 +1,4 @@
+import type { ReadResponse } from "../../support/http-client.js";
 import type { Client, Connection, EditCall, ImageCall, Images } from "./client.js";
 import { ClientError, decodeBase64 } from "./client.js";
 import { type Body, openaiPython, type Part, sendOnWire } from "./http-libraries.js";
@@ -46,13 +47,21 @@ async function edit(connection: Connection, { images, ...call }: EditCall): Imag
   return openItems(connection, readItems(await sendAsOpenaiPython(connection, "/v1/images/edits", body)));
 }
 
-/**
- * The reader of the package: lines end an event if they are blank, `[DONE]` ends the stream, an event `error` and data
- * with `error` raise an error.
- */
 async function stream(connection: Connection, call: ImageCall): Images {
   const body = generateBody({ ...call, model: connection.model, stream: true });
-  const response = await sendAsOpenaiPython(connection, "/v1/images/generations", body);
+  return readEvents(await sendAsOpenaiPython(connection, "/v1/images/generations", body));
+}
+
+async function streamEdit(connection: Connection, { images, ...call }: EditCall): Images {
+  const body = editBody({ ...call, model: connection.model, stream: true }, images);
+  return readEvents(await sendAsOpenaiPython(connection, "/v1/images/edits", body));
+}
+
+/**
+ * The reader of the package: a blank line ends an event, `[DONE]` ends the stream, an event `error` and data with `error`
+ * raise an error.
+ */
+function readEvents(response: ReadResponse): readonly Uint8Array[] {
   throwIfRefused(response);
   const images: Uint8Array[] = [];
   for (const event of response.text.split("\n\n")) {
@@ -61,7 +70,7 @@ async function stream(connection: Connection, call: ImageCall): Images {
     if (data.startsWith("[DONE]")) break;
     const { type, b64_json, error }: Event = JSON.parse(data);
     if (error || /^event: error$/m.test(event)) throw new ClientError(error?.message ?? "An error occurred");
-    if (type === "image_generation.completed" && b64_json) images.push(decodeBase64(b64_json));
+    if (type?.endsWith(".completed") && b64_json) images.push(decodeBase64(b64_json));
   }
   return images;
 }
@@ -86,5 +95,6 @@ export const OPENAI_PYTHON: Client = {
   generate,
   edit,
   stream,
+  streamEdit,
   listModels,
 };

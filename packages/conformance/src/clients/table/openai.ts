@@ -21,14 +21,24 @@ async function edit(connection: Connection, { images, ...call }: EditCall): Imag
   return openItems(connection, data ?? []);
 }
 
-/** Reads the events as the types of the package describe them: one `completed` with base64 for each image. */
 async function stream(connection: Connection, call: ImageCall): Images {
   const { model } = connection;
-  const events = await connect(connection).images.generate({ ...call, model, stream: true });
+  return readEvents(await connect(connection).images.generate({ ...call, model, stream: true }));
+}
+
+async function streamEdit(connection: Connection, { images, ...call }: EditCall): Images {
+  const image = await Promise.all(images.map((bytes, index) => toFile(bytes, `${index}.png`)));
+  const { model } = connection;
+  return readEvents(await connect(connection).images.edit({ ...call, model, image, stream: true }));
+}
+
+/** Reads the events as the types of the package describe them: one `completed` with base64 for each image. */
+async function readEvents(
+  events: AsyncIterable<OpenAI.Images.ImageGenStreamEvent | OpenAI.Images.ImageEditStreamEvent>,
+): Images {
   const images: Uint8Array[] = [];
-  for await (const event of events) {
-    if (event.type === "image_generation.completed" && event.b64_json)
-      images.push(decodeBase64(event.b64_json));
+  for await (const { type, b64_json } of events) {
+    if (type.endsWith(".completed") && b64_json) images.push(decodeBase64(b64_json));
   }
   return images;
 }
@@ -49,5 +59,6 @@ export const OPENAI_NODE: Client = {
   generate,
   edit,
   stream,
+  streamEdit,
   listModels,
 };

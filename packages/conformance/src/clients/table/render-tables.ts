@@ -1,5 +1,5 @@
 import { type Client, MODEL_KEYS } from "./client.js";
-import { COLUMNS, type Column, type Got, type Result } from "./run-clients.js";
+import { COLUMNS, type Column, type Result } from "./run-clients.js";
 
 /** One line for each client: in how many of the tries of each column the user gets what was asked for. */
 export function renderOverview(results: readonly Result[], hasProfile: boolean): string {
@@ -28,7 +28,7 @@ export function renderClient(client: Client, results: readonly Result[]): string
     ...models.flatMap((model) =>
       [false, true].map((hasProfile) => {
         const result = ofScenario.find((each) => each.model === model && each.hasProfile === hasProfile);
-        return result === undefined ? "–" : renderGot(result.got);
+        return result === undefined ? "–" : renderGot(result);
       }),
     ),
   ]);
@@ -45,7 +45,8 @@ export function renderClient(client: Client, results: readonly Result[]): string
   ].join("\n");
 }
 
-function renderGot(got: Got): string {
+function renderGot({ got, scenario }: Result): string {
+  if (scenario.column === "Reason of an error") return scenario.isDone(got) ? "shown" : "not shown";
   if ("names" in got) return got.names.length === 0 ? "not listed" : "listed";
   if ("status" in got) return got.status >= 400 ? `refused (${got.status})` : "no image";
   if (got.sizes.length === 0) return "no image";

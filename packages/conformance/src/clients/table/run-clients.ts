@@ -28,6 +28,7 @@ export const COLUMNS = [
   "Several references",
   "Stream",
   "List models",
+  "Reason of an error",
 ] as const;
 export type Column = (typeof COLUMNS)[number];
 
@@ -43,7 +44,14 @@ export interface Result {
 const PROMPT = "2 images of a paper kite, one red and one blue";
 
 /** The scenarios of a client, without the operations that it does not have. */
-export function scenariosOf({ sizes, generate, edit, stream, listModels }: Client): readonly Scenario[] {
+export function scenariosOf({
+  sizes,
+  generate,
+  edit,
+  stream,
+  streamEdit,
+  listModels,
+}: Client): readonly Scenario[] {
   const editImages = (count: number) => async (connection: Connection) =>
     edit?.(connection, { prompt: PROMPT, images: await Promise.all(COLOURS.slice(0, count).map(drawPng)) }) ??
     [];
@@ -64,9 +72,28 @@ export function scenariosOf({ sizes, generate, edit, stream, listModels }: Clien
     ...(stream
       ? [make("Stream, 2 images", "Stream", 2, (connection) => stream(connection, { prompt: PROMPT, n: 2 }))]
       : []),
+    ...(streamEdit
+      ? [
+          make("Stream of an edit", "Stream", 1, async (connection) =>
+            streamEdit(connection, { prompt: PROMPT, images: [await drawPng()] }),
+          ),
+        ]
+      : []),
     ...(listModels ? [list(listModels)] : []),
+    {
+      title: "A refused prompt",
+      column: "Reason of an error",
+      perform: async (connection) => {
+        await generate(connection, { prompt: REFUSED });
+        return { sizes: [] };
+      },
+      isDone: (got) => "error" in got && /sensitive|inappropriate/i.test(got.error),
+    },
   ];
 }
+
+/** A prompt for which the emulator refuses the request, with the code of Ark or of DashScope. */
+const REFUSED = "InputTextSensitiveContentDetected DataInspectionFailed";
 
 /** The amounts of red of the images to edit. */
 const COLOURS = [0, 200];
