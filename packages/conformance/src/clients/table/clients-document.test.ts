@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ROOT, readText } from "../../support/workspace.js";
 import type { Client } from "./client.js";
 import { CLIENTS, PROFILES } from "./clients.js";
+import { OPEN_WEBUI } from "./open-webui.js";
 import { renderClient, renderOverview } from "./render-tables.js";
 import { type Result, runClient } from "./run-clients.js";
 import { type ServedModels, serveModels } from "./serve-models.js";
@@ -108,30 +109,21 @@ describe("the pages of docs/clients", () => {
 
 describe("Open WebUI", () => {
   it("does not send the caller's key to the provider, whatever the model's name is", TIMEOUT, async () => {
-    const client = CLIENTS.find(({ profile }) => profile === "open-webui");
-    const connection = served.connect("Seedream 5.0 Pro", "open-webui");
-    const before = served.downloads.length;
-
-    // With a name of this kind, Open WebUI leaves `response_format` out.
-    await client?.generate(
-      { ...connection, model: connection.gptImage1 },
-      { prompt: "a kite", size: "1024x1024" },
-    );
-
-    expect(served.downloads.slice(before)).toEqual([]);
+    expect(await keysAtProvider("open-webui")).toEqual([]);
   });
 
-  it("sends it without the profile, which is why the profile asks for base64", TIMEOUT, async () => {
-    const client = CLIENTS.find(({ profile }) => profile === "open-webui");
-    const connection = served.connect("Seedream 5.0 Pro");
-    const before = served.downloads.length;
-
-    await client?.generate(
-      { ...connection, model: connection.gptImage1 },
-      { prompt: "a kite", size: "1024x1024" },
-    );
-
-    const sent = served.downloads.slice(before).map(({ headers }) => headers.get("authorization"));
-    expect(sent).toEqual([`Bearer ${connection.apiKey}`]);
+  it("sends it without the profile, and so the profile requests base64", TIMEOUT, async () => {
+    expect(await keysAtProvider()).toEqual([`Bearer ${served.connect("Seedream 5.0 Pro").apiKey}`]);
   });
 });
+
+/** The keys in requests for links. Open WebUI leaves `response_format` out if the model's name begins with `gpt-image`. */
+async function keysAtProvider(profile?: "open-webui"): Promise<readonly (string | null)[]> {
+  const { gptImage1, ...connection } = served.connect("Seedream 5.0 Pro", profile);
+  const before = served.downloads.length;
+  await OPEN_WEBUI.generate(
+    { ...connection, gptImage1, model: gptImage1 },
+    { prompt: "a kite", size: "1024x1024" },
+  );
+  return served.downloads.slice(before).map(({ headers }) => headers.get("authorization"));
+}

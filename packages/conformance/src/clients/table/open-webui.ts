@@ -71,6 +71,6 @@ export const OPEN_WEBUI: Client = {
   edit,
   exceptions: {
     "A refused prompt":
-      "The user sees only the reason phrase `Bad Request`. The message is in the log of the gateway.",
+      "The user sees only the reason phrase `Bad Request`. The gateway's message is not shown.",
   },
 };
