@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { toComparable } from "../support/comparable.js";
-import { editCall } from "../support/edit-call.js";
+import { editCall, jsonEditCall } from "../support/edit-call.js";
 import type { Call } from "../support/http-client.js";
 import { CALLER_HEADERS, GENERATIONS, jsonCall, SEEDREAM_BODY } from "../support/image-calls.js";
 import { sendByFetch } from "../support/send-by-fetch.js";
@@ -17,6 +17,7 @@ const CALLS: readonly { readonly what: string; readonly call: Call }[] = [
     what: "a body in chunks",
     call: { path: GENERATIONS, headers: CALLER_HEADERS, body: [text.slice(0, 9), text.slice(9)] },
   },
+  { what: "an edit in JSON", call: jsonEditCall() },
   { what: "a refused request", call: jsonCall({ ...SEEDREAM_BODY, size: "1x1" }) },
 ];
 

@@ -1,5 +1,5 @@
 import type { Fault } from "@calotype/emulator";
-import { editCall } from "../support/edit-call.js";
+import { editCall, jsonEditCall } from "../support/edit-call.js";
 import type { Call } from "../support/http-client.js";
 import {
   CALLER_HEADERS,
@@ -88,6 +88,13 @@ const streams: readonly Exchange[] = [
 
 const otherEndpoints: readonly Exchange[] = [
   { behaviour: "edits the image of a form", call: editCall(), status: 200 },
+  { behaviour: "edits the image of a JSON body", call: jsonEditCall(), status: 200 },
+  {
+    behaviour: "refuses an edit that is neither a form nor JSON",
+    call: { ...jsonEditCall(), headers: { ...CALLER_HEADERS, "content-type": "text/plain" } },
+    status: 415,
+    code: "unsupported_media_type",
+  },
   {
     behaviour: "refuses a form without an image",
     call: editCall({ image: false }),

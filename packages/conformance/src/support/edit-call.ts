@@ -1,5 +1,6 @@
 import { createBitmap } from "./create-bitmap.js";
 import type { Call } from "./http-client.js";
+import { CALLER_HEADERS } from "./image-calls.js";
 import { CALLER_KEY, SEEDREAM } from "./test-gateway.js";
 
 const BOUNDARY = "----calotype-form";
@@ -27,6 +28,13 @@ export function editCall({ image = true } = {}): Call {
       Buffer.from(`--${BOUNDARY}--\r\n`),
     ]),
   };
+}
+
+/** A call of `/v1/images/edits` with one image as a data URL in JSON. */
+export function jsonEditCall(): Call {
+  const url = `data:image/bmp;base64,${Buffer.from(IMAGE).toString("base64")}`;
+  const body = { model: SEEDREAM, prompt: "at night", size: "1K", images: [{ image_url: url }] };
+  return { ...editCall(), headers: CALLER_HEADERS, body: JSON.stringify(body) };
 }
 
 function part(name: string, more = ""): string {
