@@ -74,6 +74,11 @@ describe("with sizes: nearest, the provider gets", () => {
     ["any size for a model without a row", { model: "doodle", size: "512x512" }, "512x512"],
     ["any spelling for a model without a row", { model: "doodle", size: "9K" }, "9K"],
     ["a resolution for a model without a row", { model: "doodle", resolution: "2K" }, "2K"],
+    [
+      "a resolution with aspect_ratio auto for a model without a row",
+      { model: "doodle", aspect_ratio: "auto", resolution: "2K" },
+      "2K",
+    ],
     ["a ratio for a model without a row", { model: "doodle", aspect_ratio: "1:1" }, "2048x2048"],
     ["the spelling of family B for a model without a row", { model: "sketch", size: "512x512" }, "512*512"],
   ])("%s", async (_what, fields, size) => {

@@ -42,7 +42,7 @@ export function chooseNearestSize(fields: SizeFields, limits: SizeLimits | "none
   if (limits === "none") return { read, ignored: read };
   const wanted = size === undefined ? readRatioFields(fields) : { size };
   if (wanted === undefined) return { read, ignored: [] };
-  const isKept = limits === undefined && !read.includes("aspect_ratio");
+  const isKept = limits === undefined && (size !== undefined || wanted.size === fields.resolution);
   const found = isKept ? wanted.size : (findNearestSize(wanted, limits ?? {}) ?? wanted.size);
   const isSame = found.toLowerCase() === wanted.size.toLowerCase().replace("*", "x");
   return { size: found, replacedSize: isKept || isSame ? undefined : found, read, ignored: [] };
