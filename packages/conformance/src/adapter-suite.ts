@@ -1,10 +1,12 @@
 import { describe } from "vitest";
 import type { AdapterHost } from "./adapter-suite/adapter-host.js";
 import { describeConnections } from "./adapter-suite/describe-connections.js";
+import { describeCors } from "./adapter-suite/describe-cors.js";
 import { describeEarlyStreams } from "./adapter-suite/describe-early-streams.js";
 import { describeLargeBodies } from "./adapter-suite/describe-large-bodies.js";
 import { describeLargeResponses } from "./adapter-suite/describe-large-responses.js";
 import { describeLeavingClients, describeUnreadResponses } from "./adapter-suite/describe-leaving-clients.js";
+import { describeModels } from "./adapter-suite/describe-models.js";
 import { describeMountPaths } from "./adapter-suite/describe-mount-paths.js";
 import { describeParsers } from "./adapter-suite/describe-parsers.js";
 import { describePaths } from "./adapter-suite/describe-paths.js";
@@ -21,6 +23,8 @@ export function describeAdapter(host: AdapterHost): void {
     const providers = useProviders();
     describeResponses(host, providers);
     describePaths(host, providers);
+    describeModels(host, providers);
+    describeCors(host, providers);
     describeParsers(host, providers);
     describeLargeBodies(host, providers);
     describeLargeResponses(host, providers);

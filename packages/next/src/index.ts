@@ -48,9 +48,26 @@ export function toNextHandlers(gateway: Gateway | (() => Gateway)): RouteHandler
   return { GET: handle, POST: handle, PUT: handle, PATCH: handle, DELETE: handle, OPTIONS: handle };
 }
 
-/** The folder of the route: the path without the value of the catch-all parameter. */
+/**
+ * The folder of the route: the path without the value of the catch-all parameter, whose segments may be decoded.
+ * `undefined` if the path does not end with that value, for example after a rewrite.
+ */
 function readMountPath(pathname: string, params: Awaited<RouteContext["params"]>): string | undefined {
   const rest = Object.values(params ?? {}).find((value) => Array.isArray(value));
-  const below = rest === undefined ? pathname : `/${rest.join("/")}`;
-  return pathname.endsWith(below) ? pathname.slice(0, -below.length) : undefined;
+  if (rest === undefined) return "";
+  const below = `/${rest.join("/")}`;
+  if (pathname.endsWith(below)) return pathname.slice(0, -below.length);
+  const segments = pathname.split("/");
+  const isSame = rest.every(
+    (value, index) => decode(segments.at(index - rest.length) ?? "") === decode(value),
+  );
+  return isSame ? segments.slice(0, -rest.length).join("/") : undefined;
+}
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
 }

@@ -1,5 +1,6 @@
 import { createBench } from "./bench.ts";
 import type { Check } from "./check.ts";
+import { clients } from "./checks/clients.ts";
 import { closing } from "./checks/closing.ts";
 import { downloads } from "./checks/downloads.ts";
 import { failures } from "./checks/failures.ts";
@@ -17,6 +18,7 @@ import type { ProviderAddresses } from "./provider-addresses.ts";
 export const CHECKS: readonly Check[] = [
   ...responses,
   ...paths,
+  ...clients,
   ...downloads,
   ...forms,
   ...streams,
@@ -55,8 +57,15 @@ async function findProblem(run: () => Promise<void>): Promise<string | undefined
   try {
     return await Promise.race([run().then(() => undefined), late]);
   } catch (error) {
-    return (error instanceof Error ? `${error.name}: ${error.message}` : String(error)).replaceAll("\n", " ");
+    return describeError(error).replaceAll("\n", " ");
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** With the cause, because `fetch` says only that it failed. */
+function describeError(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause === undefined ? "" : ` (${describeError(error.cause)})`;
+  return `${error.name}: ${error.message}${cause}`;
 }

@@ -11,8 +11,8 @@ import { countImages, readErrorCode } from "./read-response.js";
 /** The responses of every host are the same as those of `gateway.fetch`. */
 export function describeResponses(host: AdapterHost, providers: () => Providers): void {
   describe("responses", () => {
-    it.each(EXCHANGES)("$behaviour", async ({ call, fault, status, code, images, headers = {} }) => {
-      const { gateway } = startGateway(providers(), { bodyLimits: { json: BODY_LIMIT } });
+    it.each(EXCHANGES)("$behaviour", async ({ call, options, fault, status, code, images, headers = {} }) => {
+      const { gateway } = startGateway(providers(), { bodyLimits: { json: BODY_LIMIT }, ...options });
       if (fault !== undefined) providers().emulator.faults.add(fault);
       const mounted = await mountFor(host, gateway);
 

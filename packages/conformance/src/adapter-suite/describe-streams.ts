@@ -9,6 +9,8 @@ import type { AdapterHost } from "./adapter-host.js";
 import { mountFor } from "./mount-for.js";
 
 const MS_PER_IMAGE = 150;
+/** How long the provider is silent before its response begins. */
+const SILENT_MS = 1_000;
 const BODY = { ...SEEDREAM_BODY, prompt: "three paper kites", n: 3, stream: true };
 
 /** Streams whose images are made slowly. */
@@ -47,6 +49,31 @@ export function describeStreams(host: AdapterHost): void {
       expect(Number(third) - Number(second)).toBeGreaterThan(MS_PER_IMAGE / 2);
       // The stream ends after its record is written.
       expect(records).toMatchObject([{ status: 200, images: 3, charge: "0.09" }]);
+    });
+
+    it.each([
+      ["an image", {}, "image_generation.completed"],
+      ["an error event", { code: "InputTextSensitiveContentDetected" }, "error"],
+    ])("begin with a comment while the provider is silent, and then have %s", async (_what, fault, last) => {
+      const { gateway } = startGateway(providers(), { heartbeatSeconds: 0.1 });
+      providers().emulator.faults.add({ ...fault, latencyMs: SILENT_MS });
+      const { url } = await mountFor(host, gateway);
+      const outgoing = open(url, { path: GENERATIONS, headers: CALLER_HEADERS });
+      const beganAt = performance.now();
+      outgoing.end(JSON.stringify({ ...BODY, n: 1 }));
+
+      const incoming = await responseTo(outgoing);
+      const chunks: string[] = [];
+      let firstAt = 0;
+      for await (const chunk of incoming.setEncoding("utf8")) {
+        if (chunks.push(String(chunk)) === 1) firstAt = performance.now();
+      }
+
+      expect(incoming.statusCode).toBe(200);
+      expect(firstAt - beganAt).toBeLessThan(SILENT_MS);
+      expect(chunks[0]).toMatch(/^:/);
+      const events = [...chunks.join("").matchAll(/^event: (.+)$/gm)].map(([, name]) => name);
+      expect(events.at(-1)).toBe(last);
     });
 
     it("are charged completely if the client disconnects after the first image, and the next request is served", async () => {

@@ -1,3 +1,4 @@
+import type { GatewayOptions } from "@calotype/core";
 import type { Fault } from "@calotype/emulator";
 import { editCall, jsonEditCall } from "../support/edit-call.js";
 import type { Call } from "../support/http-client.js";
@@ -8,12 +9,14 @@ import {
   QWEN_IMAGE_BODY,
   SEEDREAM_BODY,
 } from "../support/image-calls.js";
-import { CALLER_KEY } from "../support/test-gateway.js";
+import { CALLER_KEY, QWEN_IMAGE, SEEDREAM } from "../support/test-gateway.js";
 
 /** A request and the response of every host. */
 export interface Exchange {
   readonly behaviour: string;
   readonly call: Call;
+  /** Options of the gateway that replace those of the suite. */
+  readonly options?: Partial<GatewayOptions>;
   /** The fault of the emulated provider. */
   readonly fault?: Fault;
   readonly status: number;
@@ -114,7 +117,91 @@ const otherEndpoints: readonly Exchange[] = [
   },
 ];
 
+const DASHSCOPE = "/api/v1/services/aigc/multimodal-generation/generation";
+const { prompt: _placeholder, ...dashScopeBody } = QWEN_IMAGE_BODY;
+
+const dashScope: readonly Exchange[] = [
+  {
+    behaviour: "passes requests of DashScope's clients on",
+    call: { ...jsonCall(dashScopeBody), path: DASHSCOPE },
+    status: 200,
+  },
+  {
+    behaviour: "passes DashScope's own error on to its clients",
+    call: { ...jsonCall({ ...dashScopeBody, parameters: { size: "1*1" } }), path: DASHSCOPE },
+    status: 400,
+  },
+  {
+    behaviour: "has its own errors in the structure of DashScope's clients",
+    call: { ...jsonCall({ ...dashScopeBody, parameters: { n: 2 } }), path: DASHSCOPE },
+    status: 400,
+    code: "invalid_request_error",
+  },
+  {
+    behaviour: "refuses tasks of DashScope",
+    call: { ...jsonCall(dashScopeBody, { "x-dashscope-async": "enable" }), path: DASHSCOPE },
+    status: 400,
+    code: "invalid_request_error",
+  },
+];
+
+const withEdits = {
+  models: { [SEEDREAM]: { family: "seedream" }, [QWEN_IMAGE]: { family: "qwen-image", edits: true } },
+};
+
+/** What OpenAI's clients send. */
+const openAi: readonly Exchange[] = [
+  {
+    behaviour: "edits an image of a form with a model of family B, if the options allow it",
+    call: editCall({ fields: { model: QWEN_IMAGE, prompt: "at night" } }),
+    options: withEdits,
+    status: 200,
+  },
+  {
+    behaviour: "refuses such a form by default, and names the paths that serve the model",
+    call: editCall({ fields: { model: QWEN_IMAGE, prompt: "at night" } }),
+    status: 400,
+    code: "invalid_request_error",
+  },
+  {
+    behaviour: "streams in OpenAI's format",
+    call: jsonCall(twoKites),
+    options: { streamFormat: "openai" },
+    status: 200,
+    images: 2,
+    headers: streamed,
+  },
+  {
+    behaviour: "streams an edit of a form in OpenAI's format",
+    call: editCall({ fields: { model: SEEDREAM, prompt: "at night", size: "1K", stream: "true" } }),
+    options: { streamFormat: "openai" },
+    status: 200,
+    images: 1,
+    headers: streamed,
+  },
+  {
+    behaviour: "streams a model that does not stream in OpenAI's format",
+    call: jsonCall({ model: QWEN_IMAGE, prompt: "a fox", stream: true }),
+    options: { streamFormat: "openai" },
+    status: 200,
+    images: 1,
+    headers: streamed,
+  },
+  {
+    behaviour: "replaces a size by the nearest one that the model accepts",
+    call: jsonCall({ ...SEEDREAM_BODY, size: "512x512" }),
+    options: { sizes: "nearest" },
+    status: 200,
+    headers: { "x-calotype-size": "960x960" },
+  },
+];
+
 const keys: readonly Exchange[] = [
+  {
+    behaviour: "accepts the key in the header api-key",
+    call: { path: GENERATIONS, headers: { ...json, "api-key": CALLER_KEY }, body },
+    status: 200,
+  },
   {
     behaviour: 'accepts the scheme "bearer" in lower case',
     call: jsonCall(SEEDREAM_BODY, { authorization: `bearer ${CALLER_KEY}` }),
@@ -262,6 +349,8 @@ export const EXCHANGES: readonly Exchange[] = [
   ...generations,
   ...streams,
   ...otherEndpoints,
+  ...dashScope,
+  ...openAi,
   ...keys,
   ...methods,
   ...bodies,

@@ -10,12 +10,22 @@ export function readErrorCode(response: ReadResponse): unknown {
 /** The number of images in a response or in the events of a stream. */
 export function countImages(response: ReadResponse): number {
   if (isStream(response)) return readEvents(response.text).filter(isImageEvent).length;
-  const images = readField(parse(response), "data");
+  const body = parse(response);
+  const images = readField(body, "data") ?? readChoices(body);
   return Array.isArray(images) ? images.length : 0;
 }
 
-function isImageEvent({ event }: EventSourceMessage): boolean {
-  return event === "image_generation.partial_succeeded";
+/** The images of DashScope's own structure. */
+function readChoices(body: unknown): unknown {
+  const choices = readField(readField(body, "output"), "choices");
+  return Array.isArray(choices) ? readField(readField(choices[0], "message"), "content") : undefined;
+}
+
+/** True for the events of an image in the provider's format, and in that of OpenAI. */
+function isImageEvent({ event = "", data }: EventSourceMessage): boolean {
+  return (
+    event === "image_generation.partial_succeeded" || (event.endsWith(".completed") && data.includes('"url"'))
+  );
 }
 
 function isStream({ headers }: ReadResponse): boolean {

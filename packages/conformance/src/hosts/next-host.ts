@@ -47,11 +47,11 @@ export function createNextHost(server: () => Listening): AdapterHost {
   };
 }
 
-/** Next.js adds its own `vary` to every response. */
+/** Next.js adds names of its own to the `vary` of every response. */
 async function sendToNext(url: string, call: Call): Promise<ReadResponse> {
   const { headers, ...response } = await send(url, call);
-  return {
-    ...response,
-    headers: Object.fromEntries(Object.entries(headers).filter(([name]) => name !== "vary")),
-  };
+  const { vary = "", ...others } = headers;
+  const names = vary.split(",").map((name) => name.trim());
+  const ours = names.filter((name) => name !== "" && !/^(?:rsc|next-.*|accept-encoding)$/i.test(name));
+  return { ...response, headers: ours.length === 0 ? others : { ...others, vary: ours.join(", ") } };
 }

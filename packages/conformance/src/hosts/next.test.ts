@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { describeConnections } from "../adapter-suite/describe-connections.js";
+import { describeCors } from "../adapter-suite/describe-cors.js";
 import { describeEarlyStreams } from "../adapter-suite/describe-early-streams.js";
 import { describeLargeBodies } from "../adapter-suite/describe-large-bodies.js";
 import { describeLargeResponses } from "../adapter-suite/describe-large-responses.js";
 import { describeLeavingClients } from "../adapter-suite/describe-leaving-clients.js";
+import { describeModels } from "../adapter-suite/describe-models.js";
 import { describeResponses } from "../adapter-suite/describe-responses.js";
 import { describeStreams } from "../adapter-suite/describe-streams.js";
 import { mountFor } from "../adapter-suite/mount-for.js";
@@ -24,6 +26,8 @@ describe("a gateway in Next.js", () => {
   const providers = useProviders();
   const host = createNextHost(() => server);
   describeResponses(host, providers);
+  describeModels(host, providers);
+  describeCors(host, providers);
   describeLargeBodies(host, providers);
   describeLargeResponses(host, providers);
   describeConnections(host, providers);
@@ -48,5 +52,27 @@ describe("a gateway in Next.js", () => {
     const { send } = await mountFor(host, gateway);
 
     expect((await send({ ...jsonCall(SEEDREAM_BODY), path })).status).toBe(status);
+  });
+
+  it.each([
+    ["/ai/v1/models/team%2Fposter", 200],
+    ["/ai/v1/models/team/poster", 200],
+    ["/ai/v1/models/%C3%A9t%C3%A9", 404],
+    ["/v1/models", 200],
+    ["/deeper/v1/models", 200],
+  ])("responds to GET %s, below the folder of its route, with %i", async (path, status) => {
+    const { gateway } = startGateway(providers(), {
+      models: { "team/poster": { family: "seedream" } },
+      channels: [{ id: "ark", family: "seedream", apiKey: "k" }],
+      billing: undefined,
+    });
+    const { send } = await mountFor(host, gateway);
+
+    const { headers } = jsonCall({});
+    const response = await send({ method: "GET", path, headers: headers ?? {} });
+    expect({ status: response.status, text: response.text }).toMatchObject({
+      status,
+      text: expect.stringContaining(status === 200 ? '"team/poster"' : "model_not_found"),
+    });
   });
 });

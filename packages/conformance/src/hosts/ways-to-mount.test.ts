@@ -199,6 +199,24 @@ describe("a gateway that is mounted in different ways", () => {
   });
 });
 
+describe("a preflight request", () => {
+  const providers = useProviders();
+
+  it.each([
+    ["/shop/v1/images/generations", "POST", 204],
+    ["/shop/v1/images/generations", "GET", 200],
+    ["/v1/models/a", "GET", 204],
+    ["/shop/v1/models", "GET", 200],
+  ])("without a mount path for %s follows the rule of %s: %i", async (path, method, status) => {
+    const { gateway } = startGateway(providers(), { cors: { origins: "*" } });
+    const { url, close } = await listen(inExpress((app) => app.use(toExpressHandler(gateway)))(gateway));
+    onTestFinished(close);
+
+    const headers = { origin: "https://shop.example", "access-control-request-method": method };
+    expect((await send(url, { method: "OPTIONS", path, headers })).status).toBe(status);
+  });
+});
+
 describe("the response headers that a web page may read", () => {
   const providers = useProviders();
 

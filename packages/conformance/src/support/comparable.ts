@@ -26,8 +26,8 @@ export function toComparable({ status, headers, text }: ReadResponse): ReadRespo
 function maskVariable(text: string): string {
   return text
     .replaceAll(/req_[\da-f]{32}/g, "<our id>")
-    .replaceAll(/"created":\d+/g, '"created":<time>')
-    .replaceAll(/"url":"http[^"]+"/g, '"url":"<link>"')
+    .replaceAll(/"(created(?:_at)?)":\d{2,}/g, '"$1":<time>')
+    .replaceAll(/"(url|image)":"http[^"]+"/g, '"$1":"<link>"')
     .replaceAll(/"((?:upstream_)?request_id)":"[^"]+"/g, '"$1":"<provider\'s id>"')
     .replaceAll(/Request id: \w+/g, "Request id: <provider's id>");
 }

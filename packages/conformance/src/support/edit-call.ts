@@ -8,9 +8,18 @@ const BOUNDARY = "----calotype-form";
 /** An uncompressed image of 32 by 32 pixels, which can be created without a library. */
 const IMAGE = createBitmap(32, 32);
 
+/** The fields and the image of {@link editCall}. */
+export interface EditForm {
+  /** Default true. */
+  readonly image?: boolean;
+  readonly fields?: Readonly<Record<string, string>>;
+}
+
+const FIELDS = { model: SEEDREAM, prompt: "at night", size: "1K" };
+
 /** A call of `/v1/images/edits` with one image in its form, or without an image. */
-export function editCall({ image = true } = {}): Call {
-  const fields = Object.entries({ model: SEEDREAM, prompt: "at night", size: "1K" });
+export function editCall({ image = true, fields: given = FIELDS }: EditForm = {}): Call {
+  const fields = Object.entries(given);
   const file = [
     Buffer.from(`${part("image", '; filename="猫.bmp"')}content-type: image/bmp\r\n\r\n`),
     IMAGE,

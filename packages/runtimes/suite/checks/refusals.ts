@@ -54,7 +54,7 @@ const REFUSALS: readonly Refusal[] = [
   },
   {
     what: "an unknown path with 404",
-    path: "/v1/models",
+    path: "/v1/images/variations",
     init: { headers: json, body: request },
     status: 404,
     error: { code: "not_found" },
