@@ -14,9 +14,18 @@ export interface UpstreamInput {
   readonly cuts: readonly number[];
   readonly ending: "ends" | "breaks" | "times out";
   readonly reader: "reads" | "leaves";
+  /** How streams are sent to the client. Absent: as the provider sends them, when they come. */
+  readonly mode?: StreamMode | undefined;
   /** The number of images of a valid response; `null` if the response is not valid. */
   readonly makes: number | null;
 }
+
+/**
+ * `openai`: in OpenAI's format. `early`: the provider is so late that the stream begins before its response. `early openai`:
+ * both.
+ */
+export type StreamMode = (typeof STREAM_MODES)[number];
+const STREAM_MODES = ["openai", "early", "early openai"] as const;
 
 /** Requests of clients, and the form of a valid response. */
 const REQUESTS: readonly { readonly request: UpstreamInput["request"]; readonly form: ImageReply["form"] }[] =
@@ -58,9 +67,20 @@ export function drawUpstreamInput(random: Random): UpstreamInput {
   const { request, form } = pick(random, REQUESTS);
   const planned: ImageReply = { images: drawInt(random, 1, 4), form };
   const text = form === "events" ? respell(random, writeImageReply(planned)) : writeImageReply(planned);
-  const valid = toInput(request, planned, text);
+  const valid = withMode(toInput(request, planned, text), drawMode(random));
   const cut = { ...valid, cuts: drawCuts(random, Buffer.byteLength(text)), reader: drawReader(random) };
   return chance(random, 0.25) ? cut : spoil(random, cut, planned);
+}
+
+function drawMode(random: Random): StreamMode | undefined {
+  return chance(random, 0.4) ? pick(random, STREAM_MODES) : undefined;
+}
+
+/** Every model of `/v1` streams in OpenAI's format. */
+function withMode(input: UpstreamInput, mode: StreamMode | undefined): UpstreamInput {
+  const { path, body } = input.request;
+  const isOpenAi = path === GENERATIONS && mode?.endsWith("openai") === true;
+  return { ...input, mode, request: { path, body: isOpenAi ? { ...body, stream: true } : body } };
 }
 
 /** The fixed set of cases: valid streams, each cut at every position. */

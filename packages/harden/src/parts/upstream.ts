@@ -1,12 +1,24 @@
-import { TransportError } from "@calotype/core/testing";
+import { setTimeout as pause } from "node:timers/promises";
+import type { GatewayOptions } from "@calotype/core";
+import { type Transport, TransportError } from "@calotype/core/testing";
+import { createParser } from "eventsource-parser";
 import { type BatchPlan, replayAlone, runBatches } from "../batches.ts";
 import { findBrokenRule, readCode, type SeenResponse } from "../check-response.ts";
 import { cutAt, fromBytes, insertKey, shrinkBytes, toBytes } from "../grammar/bytes.ts";
-import { createJsonRequest, type RequestInput } from "../grammar/requests.ts";
-import { drawUpstreamInput, listSplits, type UpstreamInput } from "../grammar/upstream-responses.ts";
+import { createJsonRequest, GENERATIONS, type RequestInput } from "../grammar/requests.ts";
+import {
+  drawUpstreamInput,
+  listSplits,
+  type StreamMode,
+  type UpstreamInput,
+} from "../grammar/upstream-responses.ts";
 import type { Finding, Part } from "../part.ts";
 import { ClientLeft, describeSeen, sendRequest } from "../send-request.ts";
-import { createSimulatedProvider, type UpstreamResponse } from "../simulated-provider.ts";
+import {
+  createSimulatedProvider,
+  type SimulatedProvider,
+  type UpstreamResponse,
+} from "../simulated-provider.ts";
 import {
   CHANNEL_KEY,
   findKeys,
@@ -25,7 +37,9 @@ export const upstream: Part<UpstreamInput> = {
     "content types and encodings; connections that break or stall; and strings that quote the channel's key. " +
     "The client gets a valid response, a 502, a 504 or the provider's refusal. A valid response is charged by " +
     "its images. Any other response costs at least nothing, and at most the hold or the images in it. Each " +
-    "leaves one record, no hold and no slot, and no output contains the key.",
+    "leaves one record, no hold and no slot, and no output contains the key. Streams are also requested in OpenAI's " +
+    "format, whose events are valid whatever the provider sends, and from a provider so late that the stream begins " +
+    "before its response.",
   weight: 3,
   isParallel: true,
   async run(context) {
@@ -44,7 +58,10 @@ export const upstream: Part<UpstreamInput> = {
 };
 
 interface Fixture {
-  readonly watched: WatchedGateway;
+  /** The gateway for streams of this mode. */
+  open(mode: StreamMode | undefined): WatchedGateway;
+  /** Closes all gateways. Returns the rule that one of them breaks. */
+  close(): Promise<string | undefined>;
   /** Sets the response of the provider. */
   setReply(reply: UpstreamResponse): void;
   countCalls(): number;
@@ -55,14 +72,23 @@ const PLAN: BatchPlan<Fixture, UpstreamInput> = {
   figure: "inputs",
   open: async () => openFixture(),
   tryInput: tryReply,
-  close: ({ watched }) => watched.close(),
+  close: (fixture) => fixture.close(),
 };
 
 function openFixture(): Fixture {
   let current: UpstreamResponse = { status: 500, headers: {}, chunks: [] };
   const provider = createSimulatedProvider(() => current);
+  const gateways = new Map<StreamMode | undefined, WatchedGateway>();
   return {
-    watched: openWatchedGateway(provider.transport),
+    open(mode) {
+      const watched = gateways.get(mode) ?? openWatchedGateway(transportOf(mode, provider), optionsOf(mode));
+      gateways.set(mode, watched);
+      return watched;
+    },
+    async close() {
+      const rules = await Promise.all([...gateways.values()].map((watched) => watched.close()));
+      return rules.find((rule) => rule !== undefined);
+    },
     setReply(reply) {
       current = reply;
     },
@@ -70,8 +96,34 @@ function openFixture(): Fixture {
   };
 }
 
+const HEARTBEAT_MS = 2;
+/** How late a provider is whose streams begin early. */
+const LATE_MS = 6;
+
+function isEarly(mode: StreamMode | undefined): boolean {
+  return mode?.startsWith("early") === true;
+}
+
+function optionsOf(mode: StreamMode | undefined): Partial<GatewayOptions> {
+  return {
+    ...(mode?.endsWith("openai") === true && { streamFormat: "openai" }),
+    ...(isEarly(mode) && { heartbeatSeconds: HEARTBEAT_MS / 1000 }),
+  };
+}
+
+function transportOf(mode: StreamMode | undefined, { transport }: SimulatedProvider): Transport {
+  if (!isEarly(mode)) return transport;
+  return {
+    ...transport,
+    async send(request) {
+      await pause(LATE_MS);
+      return transport.send(request);
+    },
+  };
+}
+
 async function tryReply(fixture: Fixture, input: UpstreamInput): Promise<Finding<UpstreamInput> | undefined> {
-  const { watched } = fixture;
+  const watched = fixture.open(input.mode);
   const body = insertKey(fromBytes(input.body), "$CHANNEL_KEY", CHANNEL_KEY);
   fixture.setReply({
     status: input.status,
@@ -88,7 +140,7 @@ async function tryReply(fixture: Fixture, input: UpstreamInput): Promise<Finding
   const rule =
     ((await watched.holdsEnd()) ? undefined : "every hold ends") ??
     checkResponse(input, seen) ??
-    checkMoney(input, fixture, body) ??
+    checkMoney(input, { watched, calls: fixture.countCalls() }, body) ??
     checkKeys(watched, seen);
   return rule === undefined ? undefined : { rule, input, seen: describeSeen(seen) };
 }
@@ -115,6 +167,8 @@ function checkResponse(input: UpstreamInput, seen: SeenResponse): string | undef
   if (status === 429 && readCode(seen) === "rate_limit_exceeded")
     return "the slot of the request before is free";
   if (status >= 500 && status !== 502 && status !== 504) return "a provider's failure is a 502 or a 504";
+  if (isInOpenAiFormat(input) && status === 200 && failure === undefined)
+    return checkOpenAiEvents(input, seen);
   if (input.makes !== null && !isLeft && isStream(input)) return checkRelay(input, seen);
   return findBrokenRule(seen, input.makes === null ? "provider" : undefined);
 }
@@ -124,15 +178,68 @@ function isStream({ request }: UpstreamInput): boolean {
 }
 
 function checkRelay(input: UpstreamInput, seen: SeenResponse): string | undefined {
-  return seen.body.equals(fromBytes(input.body))
-    ? findBrokenRule(seen)
-    : "a valid stream is relayed byte by byte";
+  const sent = fromBytes(input.body);
+  const isSame = isEarly(input.mode)
+    ? withoutComments(seen.body) === sent.toString().replace(/^\ufeff/, "")
+    : seen.body.equals(sent);
+  return isSame ? findBrokenRule(seen) : "a valid stream is relayed byte by byte";
 }
 
-function checkMoney(input: UpstreamInput, fixture: Fixture, body: Buffer): string | undefined {
-  const records = fixture.watched.takeRecords();
-  const held = fixture.watched.takeHeld();
-  if (fixture.countCalls() !== 1) return "the provider is called once";
+function withoutComments(body: Buffer): string {
+  return body.toString().replaceAll(": keep-alive\n\n", "");
+}
+
+function isInOpenAiFormat({ request, mode }: UpstreamInput): boolean {
+  return request.body["stream"] === true && request.path === GENERATIONS && mode?.endsWith("openai") === true;
+}
+
+/** The gateway writes these events itself, so they are valid whatever the provider sends. */
+function checkOpenAiEvents({ makes }: UpstreamInput, { body }: SeenResponse): string | undefined {
+  const events: { readonly event: string | undefined; readonly data: string }[] = [];
+  const parser = createParser({ onEvent: ({ event, data }) => events.push({ event, data }) });
+  parser.feed(body.toString());
+  if (!body.toString().endsWith("\n\n")) return "a stream in OpenAI's format ends after an event";
+  const last = events.pop();
+  const isDone = last?.data === "[DONE]";
+  if (!isDone && last?.event !== "error")
+    return "a stream in OpenAI's format ends with [DONE] or an error event";
+  for (const { event = "", data } of isDone || last === undefined ? events : [...events, last]) {
+    if (!EVENT_NAMES.has(event)) return "an event in OpenAI's format has a name of that format";
+    if (!isJsonObject(data)) return "the data of an event in OpenAI's format is a JSON object";
+  }
+  const images = events.filter(({ event }) => event === "image_generation.completed");
+  if (images.some(({ data }) => !/"(?:b64_json|url)":/.test(data)))
+    return "each completed event has its image";
+  if (makes === null) return undefined;
+  return isDone && images.length === makes ? undefined : "a valid upstream response gives all its images";
+}
+
+const EVENT_NAMES: ReadonlySet<string> = new Set([
+  "image_generation.completed",
+  "image_generation.usage",
+  "error",
+]);
+
+function isJsonObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null;
+  } catch {
+    return false;
+  }
+}
+
+/** What a request has left. */
+interface Traces {
+  readonly watched: WatchedGateway;
+  /** The number of calls of the provider. */
+  readonly calls: number;
+}
+
+function checkMoney(input: UpstreamInput, { watched, calls }: Traces, body: Buffer): string | undefined {
+  const records = watched.takeRecords();
+  const held = watched.takeHeld();
+  if (calls !== 1) return "the provider is called once";
   const [record] = records;
   if (record === undefined || records.length > 1) return "one record for one call of the provider";
   const charge = Number(record.charge);
@@ -164,6 +271,7 @@ function* shrinkReply(input: UpstreamInput): Iterable<UpstreamInput> {
   if (input.cuts.length > 0) yield { ...input, cuts: [] };
   for (const cut of input.cuts) yield { ...input, cuts: input.cuts.filter((other) => other !== cut) };
   if (input.reader !== "reads") yield { ...input, reader: "reads" };
+  if (input.mode === "early openai") yield { ...input, mode: "openai" };
   if (input.makes !== null) return;
   if (input.ending !== "ends") yield { ...input, ending: "ends" };
   if (input.status !== 200) yield { ...input, status: 200 };
