@@ -227,6 +227,45 @@ describe("a stream of the provider in OpenAI's format", () => {
     expect(records).toMatchObject([{ images: 1, charge: "0.1" }]);
   });
 
+  it("breaks off if the provider's stream ends inside an image, without an error of the connection", async () => {
+    const source = createScriptedSource(arkImage(0));
+    const { gateway, records } = openSource(source);
+    const response = await gateway.fetch(createPost({ model: STREAMING, prompt: "x", n: 2, stream: true }));
+    const event = arkEvent("image_generation.partial_succeeded", { b64_json: "A".repeat(100_000) });
+    source.send(event.slice(0, 60_000));
+    source.end();
+    await expect(response.text()).rejects.toThrow("broken");
+    expect(records).toMatchObject([{ images: 1, charge: "0.1", errorCode: "upstream_invalid_response" }]);
+  });
+
+  it.each([
+    ["before all images", [arkCompleted(2), arkImage(0), arkImage(1)], [0, 1]],
+    ["between two images", [arkImage(0), arkCompleted(2), arkImage(1)], [0, 1]],
+    ["before an image that it does not report", [arkImage(0), arkCompleted(1), arkImage(1)], [0]],
+  ])("ends once if the usage comes %s", async (_when, texts, images) => {
+    const source = createScriptedSource(...texts);
+    source.end();
+    const { post } = openSource(source);
+    const events = parseEvents((await post({ model: STREAMING, prompt: "x", n: 2, stream: true })).text);
+    expect(events.map(([name]) => name).filter((name) => name === COMPLETED)).toHaveLength(images.length);
+    expect(events.findIndex(([, data]) => data === "[DONE]")).toBe(events.length - 1);
+    expect(JSON.stringify(events)).toContain('"usage":{"generated_images"');
+  });
+
+  it.each([
+    ["all of its images", 1],
+    ["fewer images than it reports", 2],
+  ])("ends in order if the connection breaks after the usage and %s", async (_which, reported) => {
+    const source = createScriptedSource(arkImage(0), arkCompleted(reported));
+    const { gateway, records } = openSource(source);
+    const response = await gateway.fetch(createPost({ model: STREAMING, prompt: "x", n: 2, stream: true }));
+    source.fail(new TransportError("broken", undefined));
+    const events = parseEvents(await response.text());
+    expect(events.at(-1)).toEqual(DONE);
+    expect(JSON.stringify(events)).toContain('"usage":{"generated_images"');
+    expect(records).toMatchObject([{ usage: { generated_images: reported } }]);
+  });
+
   it("breaks off if the provider breaks off inside an image", async () => {
     const source = createScriptedSource(arkImage(0));
     source.send(`data: {"type":"image_generation.partial_succeeded","b64_json":"${"A".repeat(20_000)}`);

@@ -1,4 +1,5 @@
 import type { StreamShape } from "../families/family.js";
+import { TransportError } from "../upstream/transport.js";
 import { createHeldBytes } from "../util/held-bytes.js";
 import type { JsonObject } from "../util/json.js";
 import type { ErrorEnvelope } from "./envelope.js";
@@ -52,9 +53,17 @@ export class OpenAiTranslation implements StreamTranslation {
   }
 
   push(chunk: Uint8Array): readonly Uint8Array[] {
+    // Nothing can follow the end of a stream.
+    if (this.#hasEnded) return [];
     const translated = this.#images.push(chunk).map(toBytes);
     // The usage ends the stream, even if the provider leaves its connection open.
-    return this.#options.reader.isOver() ? [...translated, ...this.end()] : translated;
+    return this.#isWhole() ? [...translated, ...this.end()] : translated;
+  }
+
+  checkEnd(): void {
+    if (!this.#hasEnded && this.#options.events.isInsideImage) {
+      throw new TransportError("broken", new Error("The stream ended inside an image."));
+    }
   }
 
   end(): readonly Uint8Array[] {
@@ -66,9 +75,20 @@ export class OpenAiTranslation implements StreamTranslation {
   }
 
   fail(error: unknown): Uint8Array | undefined {
+    // Everything has come, so the failure changes nothing for the client.
+    if (this.#hasEnded) return new Uint8Array(0);
     const { events, reader } = this.#options;
-    const failed = this.#hasEnded ? undefined : events.fail(reader.toEnvelope(error));
+    if (reader.isOver() && events.images > 0 && !events.isInsideImage) return this.end()[0];
+    const failed = events.fail(reader.toEnvelope(error));
     return failed === undefined ? undefined : encoder.encode(failed);
+  }
+
+  /** True if the usage and all images that it reports have come. A provider may send an image after the usage. */
+  #isWhole(): boolean {
+    const { events, reader } = this.#options;
+    if (!reader.isOver() || events.isInsideImage) return false;
+    const reported = reader.summary().usage?.["generated_images"];
+    return events.images > 0 && !(typeof reported === "number" && events.images < reported);
   }
 
   beat(): readonly Uint8Array[] {

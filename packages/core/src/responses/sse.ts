@@ -72,6 +72,8 @@ export function relaySse(
 export interface StreamTranslation {
   /** Called for each chunk, after its events were reported. */
   push(chunk: Uint8Array): readonly Uint8Array[];
+  /** Called when the source has ended. Throws if what was sent cannot be ended; the relay then fails with that error. */
+  checkEnd(): void;
   /** Called when the source has ended and `onEnd` has resolved. */
   end(): readonly Uint8Array[];
   /** Called if the source fails. If it returns `undefined`, the error is thrown. */
@@ -106,6 +108,7 @@ export function relayBody(
       reader.push(chunk);
       return translation === undefined ? [chunk] : translation.push(chunk);
     },
+    checkEnd: () => translation?.checkEnd(),
     passEnd: () => translation?.end() ?? [],
     isLast,
     onEnd: (end) => options.onEnd?.(readError === undefined ? end : { ...end, readError }),

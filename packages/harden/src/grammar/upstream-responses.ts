@@ -206,7 +206,10 @@ function drawSpoiledBytes(random: Random, planned: ImageReply): Buffer {
   if (kind < 0.35)
     return Buffer.from(planned.form === "events" ? spoilEvents(random, text) : spoilJson(random, text));
   if (kind < 0.5) return mutateBytes(random, Buffer.from(text));
-  if (kind < 0.6) return Buffer.from(text.slice(0, drawInt(random, 0, text.length)));
+  if (kind < 0.6) {
+    const whole = chance(random, 0.3) ? enlarge(random, text, planned) : text;
+    return Buffer.from(whole.slice(0, drawInt(random, 0, whole.length)));
+  }
   if (kind < 0.7) return Buffer.from(quoteKey(random, text));
   if (kind < 0.8)
     return Buffer.from(
