@@ -93,7 +93,7 @@ async function readText(incoming: IncomingMessage): Promise<{ text: string; brok
 
 function sightOfEvents(text: string): Omit<Sight, "status"> {
   const events = readEvents(text);
-  const images = events.filter(({ event }) => event === "image_generation.partial_succeeded").length;
+  const images = events.filter(isImageEvent).length;
   // A JSON response in a stream that began early is an event without a name.
   const json = events.find(({ event, data }) => event === undefined && data.startsWith("{"));
   if (json !== undefined) return sightOfJson(json.data);
@@ -102,6 +102,18 @@ function sightOfEvents(text: string): Omit<Sight, "status"> {
     images,
     ...(failure !== undefined && { code: codeOf(JSON.parse(failure.data)), ending: "error event" }),
   };
+}
+
+/** True for the event of an image, in the native format or in OpenAI's. */
+function isImageEvent({
+  event,
+  data,
+}: {
+  readonly event?: string | undefined;
+  readonly data: string;
+}): boolean {
+  if (event === "image_generation.partial_succeeded") return true;
+  return event === "image_generation.completed" && isImage(JSON.parse(data));
 }
 
 function sightOfJson(text: string): Omit<Sight, "status"> {

@@ -9,7 +9,8 @@ export const faultMatrix: Part<Cell> = {
   name: "fault-matrix",
   guarantees:
     "Combines every fault of the provider, the client, Redis and PostgreSQL with every host: gateway.fetch, " +
-    "node:http, Express 4 and 5, Koa 2 and 3, Next.js. The provider is reached over HTTP/1.1, TLS and HTTP/2. " +
+    "node:http, Express 4 and 5, Koa 2 and 3, Next.js. Requests get JSON, a stream of the provider, a stream in OpenAI's " +
+    "format, or a stream that begins before the provider responds. The provider is reached over HTTP/1.1, TLS and HTTP/2. " +
     "The client always gets a documented response or a closed connection in a bounded time. Record and charge " +
     "match what the provider made and reported, the slot and the bytes in flight are free for the next request, " +
     "no hold is left, and gateway.close() returns.",

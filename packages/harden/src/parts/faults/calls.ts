@@ -1,5 +1,5 @@
 import { createBitmap } from "@calotype/conformance/support/create-bitmap";
-import type { Kind } from "./cells.ts";
+import { isStreamKind, type Kind } from "./cells.ts";
 import type { ClientCall } from "./client.ts";
 import { IMAGES } from "./expectation.ts";
 
@@ -14,7 +14,7 @@ const IMAGE = createBitmap(64, 64);
 
 export function callOf(kind: Kind): ClientCall {
   if (kind === "form") return formCall();
-  return jsonCall({ ...FIELDS, ...(kind === "stream" && { stream: true }) });
+  return jsonCall({ ...FIELDS, ...(isStreamKind(kind) && { stream: true }) });
 }
 
 /** A small request with a body of about this many bytes. */

@@ -1,6 +1,13 @@
-/** The kind of a request. */
-const KINDS = ["json", "form", "stream"] as const;
+/**
+ * The kind of a request. The stream of an `early stream` begins before the provider responds. An `openai stream` has the
+ * format of OpenAI.
+ */
+const KINDS = ["json", "form", "stream", "early stream", "openai stream"] as const;
 export type Kind = (typeof KINDS)[number];
+
+export function isStreamKind(kind: Kind): boolean {
+  return kind !== "json" && kind !== "form";
+}
 
 /** Where the gateway is mounted. */
 const HOSTS = ["gateway.fetch", "node:http", "Express 4", "Express 5", "Koa 2", "Koa 3", "Next.js"] as const;
@@ -106,7 +113,7 @@ export function listCells(): readonly Cell[] {
 
 function cellsOf(where: Omit<Cell, "kind" | "fault">, faults: readonly Fault[]): Cell[] {
   return faults.flatMap((fault) =>
-    KINDS.filter((kind) => fault !== "resets inside an event" || kind === "stream").map((kind) => ({
+    KINDS.filter((kind) => fault !== "resets inside an event" || isStreamKind(kind)).map((kind) => ({
       ...where,
       kind,
       fault,

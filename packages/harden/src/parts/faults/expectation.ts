@@ -4,6 +4,7 @@ import {
   isClientFault,
   isPostgresFault,
   isProviderFault,
+  isStreamKind,
   type Kind,
   type ProviderFault,
 } from "./cells.ts";
@@ -27,10 +28,18 @@ const WHOLE: Expectation = { sees: ["200"], attempts: 1, hasRecord: true, images
 
 /** The rule for a cell, after docs/settlement.md and docs/errors.md. */
 export function expectationOf({ fault, kind }: Cell): Expectation {
-  if (isProviderFault(fault)) return PROVIDER[fault](kind);
+  if (isProviderFault(fault)) return toEarly(PROVIDER[fault](kind), kind);
   if (isClientFault(fault)) return ofClient(fault);
   if (isPostgresFault(fault)) return fault === "PostgreSQL is down" ? UNAVAILABLE : WHOLE;
   return fault === "Redis is down" || fault === "Redis is silent" ? UNAVAILABLE : WHOLE;
+}
+
+/** After an early head, an HTTP error is an error event. A provider that cannot be reached may fail before the head. */
+function toEarly(expectation: Expectation, kind: Kind): Expectation {
+  const { sees, attempts } = expectation;
+  if (kind !== "early stream" || sees === undefined) return expectation;
+  const events = sees.map((seen) => (seen.startsWith("200") ? seen : `200 ${seen.slice(4)} error event`));
+  return { ...expectation, sees: attempts === 0 ? [...sees, ...events] : events };
 }
 
 const UNAVAILABLE: Expectation = {
@@ -69,13 +78,18 @@ const PROVIDER: Readonly<Record<ProviderFault, (kind: Kind) => Expectation>> = {
   }),
   "resets before the head": () => failed(INVALID),
   "resets after the head": (kind) =>
-    kind === "stream" ? streamed("upstream_invalid_response error event", 0) : failed(INVALID),
+    // The head of a stream in OpenAI's format waits for the first bytes.
+    isStreamKind(kind) && kind !== "openai stream"
+      ? streamed("upstream_invalid_response error event", 0)
+      : failed(INVALID),
   "resets in the body": (kind) =>
-    kind === "stream" ? streamed("upstream_invalid_response error event", 1) : failed(INVALID),
-  "resets inside an event": () => streamed("breaks off", 1),
+    isStreamKind(kind) ? streamed("upstream_invalid_response error event", 1) : failed(INVALID),
+  // In OpenAI's format, an event begins when its image has come.
+  "resets inside an event": (kind) =>
+    streamed(kind === "openai stream" ? "upstream_invalid_response error event" : "breaks off", 1),
   "stalls before the head": () => failed("504 upstream_timeout"),
   "stalls in the body": (kind) =>
-    kind === "stream" ? streamed("upstream_timeout error event", 1) : failed("504 upstream_timeout"),
+    isStreamKind(kind) ? streamed("upstream_timeout error event", 1) : failed("504 upstream_timeout"),
   "is slow": () => WHOLE,
   "responds with 400": () => failed("400 InputTextSensitiveContentDetected"),
   "responds with 401": () => failed("401 upstream_authentication_failed"),

@@ -12,7 +12,7 @@ import {
   report,
   writeMaking,
 } from "@calotype/conformance/settlement/making";
-import { type Cell, isProviderFault, type Protocol, type ProviderFault } from "./cells.ts";
+import { type Cell, isProviderFault, isStreamKind, type Protocol, type ProviderFault } from "./cells.ts";
 import { CERTIFICATE, CERTIFICATE_KEY } from "./certificate.ts";
 import { IMAGES } from "./expectation.ts";
 
@@ -25,7 +25,8 @@ export interface FaultyProvider {
   readonly http2Calls: () => number;
   /** Resolves with the next call. */
   readonly nextCall: () => Promise<void>;
-  readonly setFault: (fault: Behaviour) => void;
+  /** @param delayMs how long the provider does nothing after it got a call. Default 0. */
+  readonly setFault: (fault: Behaviour, delayMs?: number) => void;
   readonly close: () => Promise<void>;
 }
 
@@ -60,13 +61,14 @@ const RESPONSE_FAULTS: ReadonlySet<string> = new Set([
 export function behaviourOf({ fault, kind }: Cell): Behaviour {
   if (isProviderFault(fault)) return fault;
   if (RESPONSE_FAULTS.has(fault)) {
-    return kind === "stream" ? "is slow" : "sends a large body";
+    return isStreamKind(kind) ? "is slow" : "sends a large body";
   }
   return fault === "client pauses in its upload" ? "none" : "takes its time";
 }
 
 export async function startProvider(protocol: Protocol): Promise<FaultyProvider> {
   let fault: Behaviour = "none";
+  let delay = 0;
   let calls = 0;
   let http2Calls = 0;
   let onCall: (() => void) | undefined;
@@ -78,7 +80,12 @@ export async function startProvider(protocol: Protocol): Promise<FaultyProvider>
     calls++;
     if (request instanceof Http2ServerRequest) http2Calls++;
     onCall?.();
-    void isStream.then((stream) => respond({ request, reply, isStream: stream }, fault));
+    const work = async (): Promise<void> => {
+      const call = { request, reply, isStream: await isStream };
+      if (delay > 0) await sleep(delay);
+      await respond(call, fault);
+    };
+    void work();
   });
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
@@ -96,8 +103,9 @@ export async function startProvider(protocol: Protocol): Promise<FaultyProvider>
       new Promise((resolve) => {
         onCall = resolve;
       }),
-    setFault(next) {
+    setFault(next, delayMs = 0) {
       fault = next;
+      delay = delayMs;
       calls = 0;
     },
     async close() {

@@ -23,6 +23,9 @@ const BOUND_MS = 30_000;
 const SILENCE_MS = 1_000;
 /** The time limit for a client that does not read. */
 const IDLE_SECONDS = 1;
+const HEARTBEAT_SECONDS = 0.05;
+/** How late the provider is in cells whose streams begin early. */
+const LATE_MS = 250;
 const PRICE_PER_IMAGE = 0.25;
 /** A port that nothing listens on. */
 const CLOSED_PORT = "http://127.0.0.1:9";
@@ -86,6 +89,8 @@ function createGatewayFor(cell: Cell, provider: FaultyProvider, options: Partial
       },
     ],
     callers: [{ id: CALLER, key: KEY }],
+    ...(cell.kind === "early stream" && { heartbeatSeconds: HEARTBEAT_SECONDS }),
+    ...(cell.kind === "openai stream" && { streamFormat: "openai" as const }),
     ...(cell.fault === "client does not read" && { responseIdleSeconds: IDLE_SECONDS }),
     // The request after the fault needs the only slot and most bytes in flight.
     limits: { concurrent: 1 },
@@ -122,7 +127,7 @@ async function runFault(cell: Cell, parts: CellParts): Promise<readonly Problem[
   const { provider, gateway, mounted, stores } = parts;
   const before = await gateway.usage.balance(CALLER);
   await stores.before();
-  provider.setFault(behaviourOf(cell));
+  provider.setFault(behaviourOf(cell), cell.kind === "early stream" ? LATE_MS : 0);
   const called = provider.nextCall();
   void called.then(stores.during);
   const fault = isClientFault(cell.fault) ? cell.fault : undefined;
