@@ -49,6 +49,7 @@ import type { PipelineParts } from "./pipeline.js";
 import { createKeyMask, createSecretMask } from "./redact.js";
 import { createReaderLimit } from "./responses/reader-limit.js";
 import { createBackgroundReads } from "./responses/relay.js";
+import { createResults } from "./results/results.js";
 import type { Cooldown } from "./types.js";
 import { createByteMask } from "./upstream/mask-bytes.js";
 import { maskTransport } from "./upstream/mask-transport.js";
@@ -202,6 +203,7 @@ function createPermanentParts(
     ),
     retryBudgets: createRetryBudgets(now, dependencies.retryBudget ?? DEFAULT_RETRY_BUDGET),
     random: dependencies.random ?? Math.random,
+    results: options.results && createResults(options.results, { now, basePath: options.basePath ?? "" }),
     createId: dependencies.createId ?? createRequestId,
     transport:
       dependencies.transport ?? (options.fetch ? createFetchTransport(options.fetch) : createTransport()),

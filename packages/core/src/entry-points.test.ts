@@ -20,7 +20,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
     GatewayOptionsError GatewayStatus generateApiKey GeneratedApiKey hashApiKey IdempotencyOptions
     ImageRequest isGatewayError JsonObject KeyProbe KeyStatus Loadable Logger LostPolicy
     MemoryAdmissionStoreOptions MemoryLedgerOptions ModelOptions ModelStatus Operation OptionsProblem
-    Preferences ReferenceImage ReleasedRecord RequestEvent ResponseFormat SettledRecord SizeMode StreamFormat TimeoutOptions
+    Preferences ReferenceImage ReleasedRecord RequestEvent ResponseFormat ResultsOptions SettledRecord SizeMode StreamFormat TimeoutOptions
     UnresolvedRecord Usage UsageRecord`,
   "./adapter.ts": `
     allowFreeing freeChunk Gateway GatewayRequest GatewayResponse GatewayResponseBody HeaderReader

@@ -9,8 +9,16 @@ export interface HeaderReader {
  */
 export interface GatewayRequest {
   readonly method: string;
-  /** The whole path, as an absolute URL (`https://host/ai/v1/…`) or from the root (`/ai/v1/…`). A query is ignored. */
+  /**
+   * The whole path, as an absolute URL (`https://host/ai/v1/…`) or from the root (`/ai/v1/…`). Its query is read only for
+   * the links of `results`, and ignored everywhere else.
+   */
   readonly url: string;
+  /**
+   * Whether the client's connection is encrypted. It is read for links to the gateway if `url` is not absolute, together with
+   * the header `Host`. Default `false`.
+   */
+  readonly isEncrypted?: boolean | undefined;
   /**
    * The path below which the host passes every request to the gateway, such as `/ai`, or `/` for all paths. If
    * absent, the host has its own routes, and calls the gateway for each request to find out whether the path is the

@@ -100,6 +100,7 @@ export async function runPipeline(
     report.setModel(model.name);
     const { preferences } = parts;
     const imageRequest = normalizeRequest(fields, { endpoint, isForm, model, caller, preferences });
+    const linkBase = parts.results?.findLinkBase(request, endpoint) ?? "";
     const group = caller.group ?? DEFAULT_GROUP;
     const price = parts.prices?.find(model.name, group);
     const billed = {
@@ -136,6 +137,7 @@ export async function runPipeline(
         keptBytes: admission.isRepeatable ? parts.idempotency.maxResponseBytes : 0,
         bytes: slot.bytes,
         report,
+        linkBase,
       };
       const admitted = { call, caller, admission, slot, refuse };
       const { heartbeatMs } = parts;

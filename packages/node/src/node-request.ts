@@ -28,6 +28,7 @@ export function toGatewayRequest(
     method: req.method ?? "GET",
     url: host.url ?? req.url ?? "/",
     mountPath: host.mountPath,
+    isEncrypted: "encrypted" in req.socket && req.socket.encrypted === true,
     headers: {
       get(name) {
         const value = req.headers[name.toLowerCase()];

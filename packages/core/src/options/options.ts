@@ -9,6 +9,7 @@ import type { Family } from "../families/family.js";
 import type { Logger } from "../logger.js";
 import type { CapabilityRows, ModelOptions } from "../models/resolve-model.js";
 import type { BodyLimits } from "../request/read-request.js";
+import type { ResultsOptions } from "../results/results.js";
 import type { CallerLimits, Preferences } from "../types.js";
 import type { Fetch } from "../upstream/transport-fetch.js";
 
@@ -87,6 +88,11 @@ export interface GatewayOptions extends Preferences {
    * 60.
    */
   responseIdleSeconds?: number | undefined;
+  /**
+   * Stores the images of results, so that their links stay valid after those of the provider have expired. Default: the
+   * images are not stored, and clients get the provider's links.
+   */
+  results?: ResultsOptions | undefined;
   /** Families in addition to the built-in `seedream` and `qwen-image`. */
   families?: readonly Family[] | undefined;
   /** Stores holds, charges and records. Default: in the memory of this process, with a limited number. */

@@ -22,6 +22,10 @@ function problemsOf(changed: object): readonly string[] {
   }
 }
 
+/** A store of results whose links are valid for 7 days at most. */
+const LINKS = { put() {}, link() {}, maxLinkSeconds: 604_800 };
+const FILES = { put() {}, open() {}, readSecrets() {} };
+
 const withKey = (key: object): object => ({ callers: [{ ...API_KEYS[0], ...key }] });
 const price = (value: unknown): object => ({ billing: { model_details: () => value } });
 const without = (part: object, name: string): object => ({ ...part, [name]: undefined });
@@ -46,6 +50,22 @@ describe("options are taken", () => {
     ["bytes in flight", { maxBytesInFlight: 1 }],
     ["a share for one caller", { maxCallerShare: 1 }],
     ["limits of slow bodies", { bodyLimits: { minBytesPerSecond: 1, slowAfterSeconds: 3_600 } }],
+    ["a store of results with links", { results: { store: { put() {}, link() {} } } }],
+    ["a store of results with a secret", { results: { store: { put() {}, open() {}, readSecrets() {} } } }],
+    ["a function that stores results", { results: { store() {}, native: true, timeoutSeconds: 0.5 } }],
+    [
+      "links to the gateway for a store that makes links",
+      {
+        results: {
+          store: { put() {}, open() {}, link() {}, maxLinkSeconds: 1 },
+          urls: "gateway",
+          secrets: ["s".repeat(32)],
+          ttlSeconds: 315_360_000,
+          publicUrl: "https://api.example.com/ai/",
+        },
+      },
+    ],
+    ["links as long as the store allows", { results: { store: LINKS, ttlSeconds: 604_800 } }],
     ["hooks", { beforeSend() {}, onUsage() {}, onError() {}, onRequest() {} }],
     ["what becomes of lost requests", { billing: { model_details: PRICES, onLost: "charge" } }],
   ])("%s", (_what, changed) => {
@@ -63,7 +83,57 @@ describe("a wrong option is named", () => {
     "must have the functions hold, settle, release, sweep, takeUndelivered, markDelivered, balance, records, totals";
   const BILLING = { model_details: PRICES };
 
+  const RESULTS_URL = "must be an http or https address without query, fragment and credentials";
+  const SECRET = "must be a string of at least 32 characters; is the environment variable set?";
+
   it.each<[string, object]>([
+    ["results must be an object with store", { results: FILES.put }],
+    ["results.store must be a store with put, or a function", { results: {} }],
+    ["results.store must be a store with put, or a function", { results: { store: { open() {} } } }],
+    ["results.store must be a store with put, or a function", { results: { store: "files" } }],
+    ["results.folder is not an option", { results: { store: FILES, folder: "x" } }],
+    ['results.urls must be "store" or "gateway"', { results: { store: FILES, urls: "public" } }],
+    [
+      'results.urls must not be "gateway" if the store is a function: the function returns the links',
+      { results: { store() {}, urls: "gateway" } },
+    ],
+    [
+      'results.urls must not be "gateway": this store has no function open',
+      { results: { store: LINKS, urls: "gateway", secrets: ["s".repeat(32)] } },
+    ],
+    [
+      'results.urls must not be "store": this store makes no links',
+      { results: { store: FILES, urls: "store" } },
+    ],
+    [
+      "results.store must have link or open: clients could not read the images",
+      { results: { store: { put() {} } } },
+    ],
+    [
+      "results.secrets is missing: the gateway signs links with it, and this store keeps no secret of its own",
+      { results: { store: { put() {}, open() {} } } },
+    ],
+    ["results.secrets must be a list of secrets", { results: { store: FILES, secrets: "s".repeat(32) } }],
+    ["results.secrets must contain at least one secret", { results: { store: FILES, secrets: [] } }],
+    [`results.secrets[1] ${SECRET}`, { results: { store: FILES, secrets: ["s".repeat(32), "short"] } }],
+    [`results.secrets[0] ${SECRET}`, { results: { store: FILES, secrets: [undefined] } }],
+    [
+      "results.ttlSeconds must be at most 604800: links of this store are not valid for longer (604801 s)",
+      { results: { store: LINKS, ttlSeconds: 604_801 } },
+    ],
+    [
+      "results.ttlSeconds must be at most 60: links of this store are not valid for longer (604800 s)",
+      { results: { store: { ...LINKS, maxLinkSeconds: 60 } } },
+    ],
+    [
+      "results.ttlSeconds must be at most 315360000, ten years",
+      { results: { store: FILES, ttlSeconds: 315_360_001 } },
+    ],
+    [`results.ttlSeconds ${AT_LEAST_1}`, { results: { store: FILES, ttlSeconds: 0 } }],
+    ["results.timeoutSeconds must be above 0", { results: { store: FILES, timeoutSeconds: 0 } }],
+    [`results.publicUrl ${RESULTS_URL}`, { results: { store: FILES, publicUrl: "api.example.com" } }],
+    [`results.publicUrl ${RESULTS_URL}`, { results: { store: FILES, publicUrl: "https://a.example/?x=1" } }],
+    ["results.native must be true or false", { results: { store: FILES, native: "yes" } }],
     ["limits must be an object of limits", { limits: 60 }],
     ["limits must be an object of limits", { limits: null }],
     [`limits.requestsPerMinute ${WHOLE}`, { limits: { requestsPerMinute: "60" } }],
@@ -185,4 +255,11 @@ describe("the result of a function has the same paths as a value in the options"
     };
     expect(() => createGateway(options)).toThrow(error);
   });
+});
+
+it("names wrong results while other options are still loading", () => {
+  const models = async (): Promise<object> => MODELS;
+  expect(problemsOf({ models, results: { store: { put() {}, open() {} } } })).toEqual([
+    "results.secrets is missing: the gateway signs links with it, and this store keeps no secret of its own",
+  ]);
 });

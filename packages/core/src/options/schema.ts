@@ -7,6 +7,7 @@ import type { SizeLimits } from "../images/size.js";
 import type { ModelOptions } from "../models/resolve-model.js";
 import { CLIENT_PROFILES } from "../request/client-profiles.js";
 import type { BodyLimits } from "../request/read-request.js";
+import { MIN_SECRET_LENGTH, type ResultsOptions } from "../results/results.js";
 import type { CallerLimits, Preferences } from "../types.js";
 import { parseInstant } from "../util/instant.js";
 import { isJsonObject } from "../util/json.js";
@@ -287,6 +288,37 @@ const cors = z.strictObject(
   "must be an object with origins",
 );
 
+const STORE = "must be a store with put, or a function";
+const SECRETS = "must be a list of secrets";
+const SECRET = `must be a string of at least ${MIN_SECRET_LENGTH} characters; is the environment variable set?`;
+/** Ten years. */
+const MAX_TTL_SECONDS = 315_360_000;
+
+const results = z.strictObject(
+  {
+    store: z.custom<never>((value) => typeof value === "function" || hasFunctions(value, ["put"]), STORE),
+    urls: z.optional(z.enum(["store", "gateway"], 'must be "store" or "gateway"')),
+    ttlSeconds: z.optional(
+      whole(1).check(z.maximum(MAX_TTL_SECONDS, `must be at most ${MAX_TTL_SECONDS}, ten years`)),
+    ),
+    timeoutSeconds: seconds,
+    publicUrl: z.optional(
+      z
+        .string("must be a string")
+        .check(
+          z.refine(isBaseUrl, "must be an http or https address without query, fragment and credentials"),
+        ),
+    ),
+    secrets: z.optional(
+      z
+        .array(z.string(SECRET).check(z.minLength(MIN_SECRET_LENGTH, SECRET)), SECRETS)
+        .check(z.minLength(1, "must contain at least one secret")),
+    ),
+    native: boolean,
+  } satisfies Fields<ResultsOptions>,
+  "must be an object with store",
+);
+
 const BASE_PATH = "must begin with a slash and end without one, such as /ai";
 const REPORTS = ["balance", "records", "totals"] satisfies (keyof UsageReports)[];
 
@@ -344,6 +376,7 @@ const shape = {
   uploadMemoryBytes: z.optional(whole(0)),
   heartbeatSeconds: seconds,
   responseIdleSeconds: seconds,
+  results: z.optional(results),
   families: z.optional(z.array(family, "must be a list of families")),
   beforeSend: hook,
   onUsage: hook,
@@ -373,13 +406,15 @@ function isInOrder({ min = 0, max }: { readonly min?: number | undefined; readon
 /** An object with these methods. */
 function withMethods(...methods: readonly string[]) {
   return z.optional(
-    z.custom<never>(
-      (value) =>
-        typeof value === "object" &&
-        value !== null &&
-        methods.every((method) => typeof Reflect.get(value, method) === "function"),
-      `must have the functions ${methods.join(", ")}`,
-    ),
+    z.custom<never>((value) => hasFunctions(value, methods), `must have the functions ${methods.join(", ")}`),
+  );
+}
+
+function hasFunctions(value: unknown, methods: readonly string[]): boolean {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    methods.every((method) => typeof Reflect.get(value, method) === "function")
   );
 }
 

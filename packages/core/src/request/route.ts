@@ -131,6 +131,35 @@ export function createRouteMatcher(basePath: string): RouteMatcher {
   };
 }
 
+/** The characters of a host name, an IPv4 address or an IPv6 address, and a port. */
+const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
+
+/**
+ * Returns the URL of the gateway for links to its own routes: everything before `/v1/…`. If the mount path is unknown, the
+ * other routes match only at exactly `/v1/…`, so the path before the endpoint is left out.
+ *
+ * The origin is that of the URL, or the header `Host`. Headers such as `x-forwarded-host` are not read: behind a proxy that
+ * does not set them, every client could. A wrong `Host` does no harm to others, because only the client that sent it gets
+ * the link.
+ *
+ * @throws GatewayError `invalid_request_error` if there is no valid `Host`
+ */
+export function findLinkBase(request: GatewayRequest, { path: end }: Endpoint, basePath: string): string {
+  const path = requestPath(request);
+  const isGiven = basePath !== "" || findMount(path, request.mountPath) !== undefined;
+  const before = isGiven ? path.slice(0, -end.length) : "";
+  const base = `${findOrigin(request)}${before}`;
+  if (URL.canParse(base)) return new URL(base).href.replace(/\/$/, "");
+  throw invalidRequest("The header Host must be the name of this server: the links to images need it.");
+}
+
+/** Returns `http://` for a request without a valid host: such a URL cannot be parsed. */
+function findOrigin({ url, headers, isEncrypted = false }: GatewayRequest): string {
+  if (!url.startsWith("/") && URL.canParse(url)) return new URL(url).origin;
+  const host = headers.get("host") ?? "";
+  return `${isEncrypted ? "https" : "http"}://${HOST.test(host) ? host : ""}`;
+}
+
 /** Decodes a name in a path. A name that is not encoded correctly stays as it is, and will not be found. */
 function decode(name: string): string {
   try {

@@ -2,6 +2,7 @@ import type { Hold } from "../billing/hold.js";
 import type { GatewayError } from "../errors.js";
 import type { Logger } from "../logger.js";
 import type { ResolvedModel } from "../models/resolve-model.js";
+import type { Results } from "../results/results.js";
 import type { AttemptRecord, ImageRequest } from "../types.js";
 import type { DispatchParts } from "../upstream/dispatch.js";
 import type { ByteCount } from "../util/held-bytes.js";
@@ -25,6 +26,8 @@ export interface Call {
   readonly bytes: ByteCount;
   /** Reports to the operator. */
   readonly report: CallReport;
+  /** For `Results.store`: the URL of the gateway before `/v1/…`. Empty without `results`, and if the store makes the links. */
+  readonly linkBase: string;
 }
 
 /** What the headers of the response to a call contain. */
@@ -48,4 +51,6 @@ export interface CallParts extends DispatchParts {
   /** After this time without data a comment is sent in a stream. `undefined`: no comments. */
   readonly heartbeatMs: number | undefined;
   readonly backgroundReads: BackgroundReads;
+  /** Stores the images of responses. `undefined` without the option `results`. */
+  readonly results: Results | undefined;
 }

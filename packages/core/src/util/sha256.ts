@@ -6,3 +6,15 @@ import crypto from "node:crypto";
 export function sha256(text: string): string {
   return crypto.hash("sha256", text);
 }
+
+/** HMAC-SHA256 of a string's UTF-8, in base64url: 43 characters. */
+export function hmacSha256(secret: string, value: string): string {
+  return crypto.createHmac("sha256", secret).update(value).digest("base64url");
+}
+
+/** Compares two strings in a time that depends only on their length. */
+export function equalsInConstantTime(a: string, b: string): boolean {
+  const encoder = new TextEncoder();
+  const [left, right] = [encoder.encode(a), encoder.encode(b)];
+  return left.length === right.length && crypto.timingSafeEqual(left, right);
+}
