@@ -17,10 +17,11 @@ export function* checkResults(results: ResultsOptions | undefined): Iterable<Opt
 }
 
 function* checkStoreLinks(
-  { link, maxLinkSeconds = Infinity }: ResultStore,
+  store: ResultStore,
   { ttlSeconds = DEFAULT_TTL_SECONDS }: ResultsOptions,
 ): Iterable<OptionsProblem> {
-  if (link === undefined) {
+  const { maxLinkSeconds = Infinity } = store;
+  if (store.link === undefined) {
     yield { path: "results.urls", message: 'must not be "store": this store makes no links' };
   } else if (ttlSeconds > maxLinkSeconds) {
     const message = `must be at most ${maxLinkSeconds}: links of this store are not valid for longer (${ttlSeconds} s)`;
@@ -28,15 +29,12 @@ function* checkStoreLinks(
   }
 }
 
-function* checkServing(
-  { open, readSecrets }: ResultStore,
-  { urls, secrets }: ResultsOptions,
-): Iterable<OptionsProblem> {
-  if (open === undefined) {
+function* checkServing(store: ResultStore, { urls, secrets }: ResultsOptions): Iterable<OptionsProblem> {
+  if (store.open === undefined) {
     yield urls === undefined
       ? { path: "results.store", message: "must have link or open: clients could not read the images" }
       : { path: "results.urls", message: 'must not be "gateway": this store has no function open' };
-  } else if (secrets === undefined && readSecrets === undefined) {
+  } else if (secrets === undefined && store.readSecrets === undefined) {
     const message = "is missing: the gateway signs links with it, and this store keeps no secret of its own";
     yield { path: "results.secrets", message };
   }

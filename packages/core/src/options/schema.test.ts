@@ -87,7 +87,7 @@ describe("a wrong option is named", () => {
   const SECRET = "must be a string of at least 32 characters; is the environment variable set?";
 
   it.each<[string, object]>([
-    ["results must be an object with store", { results: FILES.put }],
+    ["results must be an object with store", { results() {} }],
     ["results.store must be a store with put, or a function", { results: {} }],
     ["results.store must be a store with put, or a function", { results: { store: { open() {} } } }],
     ["results.store must be a store with put, or a function", { results: { store: "files" } }],
@@ -258,8 +258,8 @@ describe("the result of a function has the same paths as a value in the options"
 });
 
 it("names wrong results while other options are still loading", () => {
-  const models = async (): Promise<object> => MODELS;
-  expect(problemsOf({ models, results: { store: { put() {}, open() {} } } })).toEqual([
+  const results = { store: { put() {}, open() {} } };
+  expect(problemsOf({ models: async () => MODELS, results })).toEqual([
     "results.secrets is missing: the gateway signs links with it, and this store keeps no secret of its own",
   ]);
 });

@@ -89,16 +89,14 @@ describe("storing an image", () => {
 
   it("rejects if the store fails, and makes no link", async () => {
     const link = vi.fn<NonNullable<ResultStore["link"]>>(() => "https://x.test");
-    const put = async (): Promise<void> => {
-      throw new Error("The disk is full.");
-    };
+    const put = vi.fn<ResultStore["put"]>().mockRejectedValue(new Error("The disk is full."));
     await expect(create({ store: { put, link } }).store(image(), "")).rejects.toThrow("The disk is full.");
     expect(link).not.toHaveBeenCalled();
   });
 
   it("rejects when the signal is aborted, even if the store never stops", async () => {
     const controller = new AbortController();
-    const put = (): Promise<void> => new Promise(() => {});
+    const put = vi.fn<ResultStore["put"]>(() => new Promise(() => {}));
     const stored = create({ store: createStore({ put }) }).store(image(controller.signal), "https://a.test");
     controller.abort(new Error("too late"));
     await expect(stored).rejects.toThrow("too late");
@@ -158,17 +156,17 @@ describe("the secrets of a store", () => {
   });
 });
 
-describe("the base of links", () => {
-  const request = (url: string, more: Partial<GatewayRequest> = {}): GatewayRequest => ({
-    method: "POST",
-    url,
-    headers: new Headers({ host: "gw.test:8080" }),
-    body: null,
-    signal: new AbortController().signal,
-    ...more,
-  });
-  const withHost = (host: string): Partial<GatewayRequest> => ({ headers: new Headers({ host }) });
+const request = (url: string, more: Partial<GatewayRequest> = {}): GatewayRequest => ({
+  method: "POST",
+  url,
+  headers: new Headers({ host: "gw.test:8080" }),
+  body: null,
+  signal: new AbortController().signal,
+  ...more,
+});
+const withHost = (host: string): Partial<GatewayRequest> => ({ headers: new Headers({ host }) });
 
+describe("the base of links", () => {
   it.each<[string, string, Partial<GatewayRequest>, string, string]>([
     ["the root", "/v1/images/generations", {}, "", "http://gw.test:8080"],
     ["an encrypted connection", "/v1/images/generations", { isEncrypted: true }, "", "https://gw.test:8080"],

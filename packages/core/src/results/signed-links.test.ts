@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import { assert, constantFrom, integer, pre, property, string, stringMatching } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { checkLink, makeLink } from "./signed-links.js";
 
@@ -22,6 +22,8 @@ const withQuery = (change: (query: URLSearchParams) => void): string => {
 };
 
 const signatureOf = (link: string): string => new URL(link).searchParams.get("signature") ?? "";
+
+const bytesOf = (signature: string): string => Buffer.from(signature, "base64url").toString("hex");
 
 describe("a signed link", () => {
   it("has the id, the end in seconds, and a signature that other programs can compute", () => {
@@ -61,33 +63,29 @@ describe("a changed link", () => {
   it("is wrong for each changed character of its query or its id", () => {
     const start = LINK.indexOf(ID);
     const alphabet = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_=&%+.~ /?";
-    fc.assert(
-      fc.property(
-        fc.integer({ min: start, max: LINK.length - 1 }),
-        fc.constantFrom(...alphabet),
-        (at, character) => {
-          const changed = LINK.slice(0, at) + character + LINK.slice(at + 1);
-          expect(check(changed)).toBe(changed === LINK ? "valid" : "wrong");
-        },
-      ),
+    assert(
+      property(integer({ min: start, max: LINK.length - 1 }), constantFrom(...alphabet), (at, character) => {
+        const changed = LINK.slice(0, at) + character + LINK.slice(at + 1);
+        expect(check(changed)).toBe(changed === LINK ? "valid" : "wrong");
+      }),
       { numRuns: 5_000 },
     );
   });
 
   it("is wrong with any other signature", () => {
-    const character = fc.constantFrom(..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_");
-    fc.assert(
-      fc.property(fc.string({ unit: character, minLength: 43, maxLength: 43 }), (signature) => {
-        fc.pre(signature !== signatureOf(LINK));
+    const character = constantFrom(..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_");
+    assert(
+      property(string({ unit: character, minLength: 43, maxLength: 43 }), (signature) => {
+        pre(signature !== signatureOf(LINK));
         expect(check(withQuery((query) => query.set("signature", signature)))).toBe("wrong");
       }),
     );
   });
 
   it("is wrong with any other end or id", () => {
-    fc.assert(
-      fc.property(fc.integer({ min: -1, max: 10 ** 12 }), fc.stringMatching(/^[\da-f]{32}$/), (end, id) => {
-        fc.pre(end !== NOW / 1000 + 60 && id !== ID);
+    assert(
+      property(integer({ min: -1, max: 10 ** 12 }), stringMatching(/^[\da-f]{32}$/), (end, id) => {
+        pre(end !== NOW / 1000 + 60 && id !== ID);
         expect(check(withQuery((query) => query.set("expires", String(end))))).toBe("wrong");
         expect(check(LINK.replace(ID, id))).toBe("wrong");
       }),
@@ -118,7 +116,6 @@ describe("a changed link", () => {
   });
 
   it("is wrong if only unused bits of the signature changed", () => {
-    const bytesOf = (signature: string): string => Buffer.from(signature, "base64url").toString("hex");
     const own = signatureOf(LINK);
     const same = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"]
       .map((last) => own.slice(0, -1) + last)
