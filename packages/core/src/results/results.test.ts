@@ -217,14 +217,14 @@ describe("the base of links", () => {
     "[::1",
     "%",
   ])("is refused for the host %j", (host) => {
-    const { findLinkBase } = create({ store: createStore() });
-    expect(() => findLinkBase(request("/v1/images/generations", withHost(host)), GENERATE)).toThrow(
+    const results = create({ store: createStore() });
+    expect(() => results.findLinkBase(request("/v1/images/generations", withHost(host)), GENERATE)).toThrow(
       expect.objectContaining({ status: 400, message: expect.stringContaining("Host") }),
     );
   });
 
   it("needs no host if the store makes the links", () => {
-    const { findLinkBase } = create({ store: createStore({ link: () => "https://cdn.test" }) });
-    expect(findLinkBase(request("/v1/images/generations", withHost("")), GENERATE)).toBe("");
+    const results = create({ store: createStore({ link: () => "https://cdn.test" }) });
+    expect(results.findLinkBase(request("/v1/images/generations", withHost("")), GENERATE)).toBe("");
   });
 });
