@@ -38,7 +38,7 @@ describe("storing an image", () => {
 
     expect(first.id).toMatch(/^[\da-f]{32}$/);
     expect(second.id).not.toBe(first.id);
-    expect(store.put.mock.calls[0]?.[0]).toMatchObject({
+    expect(vi.mocked(store.put).mock.calls[0]?.[0]).toMatchObject({
       id: first.id,
       contentType: "image/png",
       byteLength: 3,
