@@ -46,8 +46,20 @@ it("charges a stream whose client left", async () => {
   expect(await app.findRecord(response.headers.get("x-request-id"))).toMatchObject({ charge: "0.75" });
 });
 
+it("lists the models with their prices for the official client", async () => {
+  const { data } = await client.models.list();
+
+  expect(data).toContainEqual(
+    expect.objectContaining({
+      id: BATCH.model,
+      object: "model",
+      price: { pricing_mode: "per-request", model_price: expect.any(String) },
+    }),
+  );
+});
+
 it("responds to what is not the gateway's with 404", async () => {
-  const response = await fetch(new URL("/v1/models", app.baseUrl));
+  const response = await fetch(new URL("/v1/images/variations", app.baseUrl));
 
   expect(response.status).toBe(404);
   expect(await response.json()).toMatchObject({ error: { code: "not_found" } });

@@ -29,6 +29,8 @@ export function readOptions(env: Environment): GatewayOptions {
         ...(serves("qwen-image") && PRICES["qwen-image"]),
       },
     },
+    // GET /v1/models shows the prices of each caller's group.
+    showPrices: true,
     onUsage: (record) => console.log(JSON.stringify(record)),
     ...config,
     channels,
