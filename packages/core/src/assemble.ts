@@ -32,7 +32,7 @@ import {
   type ModelTables,
   mayUseModel,
 } from "./models/resolve-model.js";
-import type { ModelsParts } from "./models-endpoint.js";
+import { describeModels, type ModelsParts } from "./models-endpoint.js";
 import { type LoadedOptions, loadOptions } from "./options/load.js";
 import {
   DEFAULT_BODY_LIMITS,
@@ -245,7 +245,7 @@ function configure(options: LoadedOptions, now: () => number): Configuration {
       now,
     ),
     resolveModel,
-    listModels: once(() => listModels({ ...toNameSources(options), channels }, resolveModel)),
+    listModels: once(() => describeModels(listModels({ ...toNameSources(options), channels }, resolveModel))),
     mayUseModel: (caller, name) => mayUseModel(caller, name, options.caseInsensitiveNames ?? false),
     prices: options.billing && createPriceList(options.billing),
     mask: createSecretMask(secrets),

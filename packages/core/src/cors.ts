@@ -47,6 +47,7 @@ export function createCors(options: CorsOptions | undefined): Cors {
     },
     addHeaders(request, response) {
       const exposed = exposeHeaders(request, response);
+      if (options === undefined) return exposed;
       return { ...exposed, headers: { ...exposed.headers, ...allowOrigin(request.headers.get("origin")) } };
     },
   };

@@ -15,12 +15,24 @@ import { isPromiseLike } from "./util/async.js";
 import type { JsonObject } from "./util/json.js";
 import { isSeries } from "./util/series.js";
 
+/** A model and its description. */
+interface ListedModel {
+  readonly model: ResolvedModel;
+  /** What does not depend on the caller. */
+  readonly entry: ModelEntry;
+}
+
+/** Describes models for {@link ModelsParts.listModels}. */
+export function describeModels(models: readonly ResolvedModel[]): readonly ListedModel[] {
+  return models.map((model) => ({ model, entry: describeModel(model) }));
+}
+
 /** What the list of models needs of the gateway. */
 export interface ModelsParts {
   readonly authenticate: Authenticator;
   readonly resolveModel: ModelResolver;
   /** Returns all models with an exact name. Computed once for a set of options. */
-  readonly listModels: () => readonly ResolvedModel[];
+  readonly listModels: () => readonly ListedModel[];
   readonly mayUseModel: (caller: Caller, name: string) => boolean;
   readonly prices: PriceList | undefined;
   readonly showPrices: boolean;
@@ -68,10 +80,11 @@ interface PricedEntry extends ModelEntry {
 
 function listEntries(parts: ModelsParts, caller: Caller): object {
   const { prices, listModels, mayUseModel } = parts;
-  const models = listModels().filter(({ name }) => mayUseModel(caller, name));
   // Without a price, requests to the model are refused.
-  const usable = prices === undefined ? models : models.filter(({ name }) => findPrice(parts, caller, name));
-  return { object: "list", data: usable.map((model) => toEntry(parts, caller, model)) };
+  const isPriced = (name: string): boolean =>
+    prices === undefined || findPrice(parts, caller, name) !== undefined;
+  const usable = listModels().filter(({ model: { name } }) => mayUseModel(caller, name) && isPriced(name));
+  return { object: "list", data: usable.map((listed) => toEntry(parts, caller, listed)) };
 }
 
 /** @throws GatewayError as for an image request: `model_not_found`, `model_not_allowed`, `model_not_priced`, `group_not_priced` */
@@ -80,12 +93,11 @@ function findEntry(parts: ModelsParts, caller: Caller, name: string): PricedEntr
   if (isSeries(name)) throw notFoundError(name);
   const model = parts.resolveModel(name, caller, "generate");
   parts.prices?.find(model.name, caller.group ?? DEFAULT_GROUP);
-  return toEntry(parts, caller, model);
+  return toEntry(parts, caller, { model, entry: describeModel(model) });
 }
 
-function toEntry(parts: ModelsParts, caller: Caller, model: ResolvedModel): PricedEntry {
+function toEntry(parts: ModelsParts, caller: Caller, { model, entry }: ListedModel): PricedEntry {
   const { preferences: gateway, showPrices } = parts;
-  const entry = describeModel(model);
   const price = showPrices ? findPrice(parts, caller, model.name) : undefined;
   // With this format the gateway makes the stream itself if the model does not stream.
   const { streamFormat } = findPreferences({ caller, model: model.preferences, gateway });
