@@ -228,8 +228,9 @@ async function respondWithHeld(reading: Reading, pieces: readonly Piece[]): Prom
  * before its last event ends.
  */
 function sendEvents(reading: Reading, pieces: readonly Piece[]): GatewayResponse {
-  const { call, reader, linkErrors } = reading;
-  const body = new Relay(produceChunks(reading, pieces), {
+  const { parts, call, reader, events, linkErrors } = reading;
+  const leaving = new AbortController();
+  const body = new Relay(produceChunks(reading, pieces, leaving.signal), {
     pass: (chunk) => [chunk],
     passEnd: () => reader.end(linkErrors).map(encode),
     onEnd(end) {
@@ -237,15 +238,24 @@ function sendEvents(reading: Reading, pieces: readonly Piece[]): GatewayResponse
       if (error !== undefined) call.report.failed(error);
       return settle(reading, { status: 200, error, images: reader.facts.images, isConclusive: true });
     },
+    beat: () => beat(events),
+    heartbeatMs: parts.heartbeatMs,
+    cancel: () => leaving.abort(),
   });
   return renderStream(body, toContext(call));
 }
 
+function beat(events: OpenAiEvents | undefined): readonly Uint8Array[] {
+  const sent = events?.beat() ?? "";
+  return sent === "" ? [] : [encode(sent)];
+}
+
 async function* produceChunks(
-  { parts, success, linkErrors }: Reading,
+  { parts, success, events, linkErrors }: Reading,
   pieces: readonly Piece[],
+  signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
-  const options = { transport: parts.transport, errors: linkErrors };
+  const options = { transport: parts.transport, events, errors: linkErrors, signal };
   for (const piece of pieces) {
     if (isPlain(piece)) yield encode(piece);
     else for await (const part of streamImage(piece, success.channel, options)) yield encode(part);
@@ -289,7 +299,7 @@ async function relayRest(
         const failed = error && events?.fail(toEnvelope(error, parts.mask));
         return failed === undefined ? undefined : encode(failed);
       },
-      beat: () => [events?.beat() ?? ""].filter(isFilled).map(encode),
+      beat: () => beat(events),
       heartbeatMs: events && parts.heartbeatMs,
       onAbandoned: (stream) => void parts.backgroundReads.start(stream),
       cancel: () => response.cancel(),
@@ -299,21 +309,22 @@ async function relayRest(
   return { status: 200, headers: toResponseHeaders("application/json", toContext(call)), body: relay };
 }
 
-function isFilled(piece: string): boolean {
-  return piece !== "";
-}
-
-/** Settles a response of which a part was sent. If it broke off, what the provider reported of it is charged. */
+/**
+ * Settles a response of which a part was sent. If it broke off, what the provider reported of it is charged. A client can
+ * use none of the images in JSON that broke off, but each event that is complete.
+ */
 function settleRelayed(reading: Reading, end: RelayEnding, error: GatewayError | undefined): Promise<void> {
-  const { call, reader } = reading;
+  const { call, reader, events } = reading;
   const { facts } = reader;
   if (error !== undefined) call.report.failed(error);
+  const usable = events === undefined ? 0 : facts.made.length;
+  const images = end.reason === "failed" ? usable : facts.images;
   return settle(reading, {
     status: 200,
     error,
-    images: end.reason === "failed" ? 0 : facts.images,
-    // The rest was given up, so the usage at its end is not known.
-    usage: end.reason === "abandoned" ? { generated_images: facts.images } : undefined,
+    images,
+    // The rest is missing, so the usage at its end is not known.
+    usage: end.reason === "complete" || images === 0 ? undefined : { generated_images: images },
     isConclusive: end.reason === "complete",
   });
 }

@@ -4,7 +4,7 @@ import { DownloadError, downloadImage, openImage, type ResultSource } from "../u
 import type { Transport } from "../upstream/transport.js";
 import type { ByteCount } from "../util/held-bytes.js";
 import { Base64Encoder } from "./base64-encoder.js";
-import { writeImage, writeMembers, writeMissingFormat } from "./openai-events.js";
+import { type OpenAiEvents, writeImage, writeMembers, writeMissingFormat } from "./openai-events.js";
 import { isLink, type LinkedImage } from "./rewrite.js";
 
 /** What downloads need. */
@@ -56,6 +56,17 @@ async function fetchImage(
   }
 }
 
+/** What {@link streamImage} needs. */
+export interface StreamedDownload {
+  readonly transport: Transport;
+  /** The image's event is written here. */
+  readonly events: OpenAiEvents | undefined;
+  /** Gets the reason why the image stays a link. */
+  readonly errors: ResultError[];
+  /** Aborted when the client has disconnected. The download then ends. */
+  readonly signal: AbortSignal;
+}
+
 /**
  * Downloads an image and returns the members of its event, with its base64 in parts. If the download cannot begin, the
  * image stays a link, and the reason is added to `errors`. If it breaks off, this throws, because a part of the image has
@@ -66,18 +77,20 @@ async function fetchImage(
 export async function* streamImage(
   { image, index }: LinkedImage,
   source: ResultSource,
-  { transport, errors }: { readonly transport: Transport; readonly errors: ResultError[] },
+  { transport, events, errors, signal }: StreamedDownload,
 ): AsyncGenerator<string> {
+  if (signal.aborted) return;
   const { url = "", ...rest } = image;
   let chunks: AsyncIterable<Uint8Array>;
   try {
     checkIndex(index);
-    chunks = await openImage(transport, url, source);
+    chunks = await openImage(transport, url, source, signal);
   } catch (error) {
     errors.push(toLinkError(error, index));
     yield writeImage(image);
     return;
   }
+  events?.beginLink();
   yield ',"b64_json":"';
   const base64 = new Base64Encoder();
   let start = "";
@@ -87,6 +100,7 @@ export async function* streamImage(
     yield encoded;
   }
   yield `${base64.end()}"${writeMembers(rest)}${writeMissingFormat({ ...rest, b64_json: start })}`;
+  events?.endLink();
 }
 
 function checkIndex(index: number): void {

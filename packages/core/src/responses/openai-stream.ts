@@ -87,8 +87,10 @@ export class OpenAiTranslation implements StreamTranslation {
   #isWhole(): boolean {
     const { events, reader } = this.#options;
     if (!reader.isOver() || events.isInsideImage) return false;
-    const reported = reader.summary().usage?.["generated_images"];
-    return events.images > 0 && !(typeof reported === "number" && events.images < reported);
+    const { usage, errors } = reader.summary();
+    const reported = usage?.["generated_images"];
+    const isAnyMissing = typeof reported === "number" && events.images < reported;
+    return events.images + errors.length > 0 && !isAnyMissing;
   }
 
   beat(): readonly Uint8Array[] {
