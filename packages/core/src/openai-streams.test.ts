@@ -530,6 +530,8 @@ const PNG = Uint8Array.from([
   ...Array.from({ length: 100_000 }, (_, index) => index % 251),
 ]);
 
+const respondHalf = (): Response => new Response(ReadableStream.from(breakOff(PNG.subarray(0, 50_000))));
+
 /** Bytes whose connection breaks after them. */
 async function* breakOff(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
@@ -592,8 +594,7 @@ describe("a stream in OpenAI's format while a link is downloaded", () => {
     ["several calls", SEVERAL],
     ["one call", ONE_CALL],
   ])("breaks off with the download, and charges the images (%s)", async (_what, request) => {
-    const half = (): Response => new Response(ReadableStream.from(breakOff(PNG.subarray(0, 50_000))));
-    const { gateway, records } = open(dashScope(request === SEVERAL ? 1 : 2, half), { models });
+    const { gateway, records } = open(dashScope(request === SEVERAL ? 1 : 2, respondHalf), { models });
     const response = await gateway.fetch(createPost(request));
     await expect(response.text()).rejects.toThrow(Error);
     await vi.waitFor(() => expect(records).toMatchObject([{ images: 2, charge: "0.2" }]));

@@ -1,7 +1,7 @@
 import type { Capabilities } from "@calotype/core";
 import { base64Event, completedEvent, DONE, FAILED_IMAGE, report, usageOf } from "./making.ts";
 import { charges, NOTHING, ONE, type Row, type RowGroup, UNPRICED } from "./row.ts";
-import { cuts, hangs, linksTo, makes, type Script, says, stopsAfter } from "./script.ts";
+import { cuts, linksTo, makes, type Script, says, stopsAfter } from "./script.ts";
 import type { Way } from "./ways.ts";
 
 const invalid = "upstream_invalid_response";

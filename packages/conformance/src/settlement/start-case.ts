@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { type ChannelOptions, createGateway, type Gateway, type GatewayOptions } from "@calotype/core";
 import { toNodeHandler } from "@calotype/node";
@@ -54,15 +55,15 @@ export async function startCase(started: Case): Promise<StartedCase> {
   const clientLeft = Promise.withResolvers<void>();
   let calls = 0;
   let downloads = 0;
-  const provider = await listen((request, response) => {
-    void text(request).then((body) => {
-      const isDownload = request.method === "GET";
-      const script = (isDownload ? row.downloads?.[downloads++] : row.provider[calls++]) ?? HEALTHY;
-      if (!isDownload) providerCalled.resolve();
-      const format = isQwenImage(way) ? "Qwen-Image" : isStreamRequest(body) ? "events" : "Seedream";
-      void script({ request, response, format, clientLeft: clientLeft.promise });
-    });
-  });
+  const provide = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = await text(request);
+    const isDownload = request.method === "GET";
+    const script = (isDownload ? row.downloads?.[downloads++] : row.provider[calls++]) ?? HEALTHY;
+    if (!isDownload) providerCalled.resolve();
+    const format = isQwenImage(way) ? "Qwen-Image" : isStreamRequest(body) ? "events" : "Seedream";
+    await script({ request, response, format, clientLeft: clientLeft.promise });
+  };
+  const provider = await listen((request, response) => void provide(request, response));
   const gateway = createGateway(describeGateway(started, provider.url, clientLeft.promise));
   const handle = toNodeHandler(gateway);
   const host = await listen((request, response) => {

@@ -115,7 +115,7 @@ export async function respondWithFanOutStream(
 
 /** Whether the gateway has closed and given the hold up. */
 async function isAbandoned({ ended }: Call["hold"]): Promise<boolean> {
-  const end = await Promise.race([ended, undefined]);
+  const end = await Promise.race([ended, Promise.resolve()]);
   return end?.state === "unresolved";
 }
 
