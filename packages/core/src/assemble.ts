@@ -189,6 +189,7 @@ function createPermanentParts(
     },
     repeat: dependencies.repeat ?? repeatByTimer,
     beforeSend: options.beforeSend,
+    afterImage: options.afterImage,
     heartbeatMs: options.heartbeatSeconds && options.heartbeatSeconds * 1000,
     backgroundReads: createBackgroundReads(BACKGROUND_READS),
     maxResponseBytes: options.maxUpstreamResponseBytes ?? DEFAULT_MAX_UPSTREAM_RESPONSE_BYTES,

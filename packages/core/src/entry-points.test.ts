@@ -13,10 +13,10 @@ function namesOf(file: string): readonly string[] {
 /** The exports of each entry point. Add a new public name here. */
 const ENTRY_POINTS: Readonly<Record<string, string>> = {
   "./index.ts": `
-    AttemptRecord Authenticate BeforeSend BillingOptions BodyLimits Caller CallerLimits CallerOptions
+    AfterImage AfterImageCall AttemptRecord Authenticate BeforeSend BillingOptions BodyLimits Caller CallerLimits CallerOptions
     Capabilities CapabilityRows ChannelOptions ChannelProbe ChannelProbeOptions ChannelStatus ClientName CloseOptions
     consoleLogger CorsOptions createGateway createMemoryAdmissionStore createMemoryLedger DecimalInput ErrorCode
-    ErrorType FailureEvent Fetch Gateway GatewayError GatewayErrorDetails GatewayOptions
+    ErrorType FailureEvent Fetch FinishedImage Gateway GatewayError GatewayErrorDetails GatewayOptions
     GatewayOptionsError GatewayStatus generateApiKey GeneratedApiKey hashApiKey IdempotencyOptions
     ImageRequest isGatewayError JsonObject KeyProbe KeyStatus Loadable Logger LostPolicy
     MemoryAdmissionStoreOptions MemoryLedgerOptions ModelOptions ModelStatus Operation OptionsProblem

@@ -37,6 +37,7 @@ export type {
 } from "./options/options.js";
 export { GatewayOptionsError } from "./options/validate.js";
 export type { BodyLimits } from "./request/read-request.js";
+export type { AfterImage, AfterImageCall, FinishedImage } from "./results/after-image.js";
 export type { ResultsOptions } from "./results/results.js";
 export type {
   AttemptRecord,

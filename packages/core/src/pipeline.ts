@@ -138,6 +138,7 @@ export async function runPipeline(
         bytes: slot.bytes,
         report,
         linkBase,
+        caller: caller.id,
       };
       const admitted = { call, caller, admission, slot, refuse };
       const { heartbeatMs } = parts;

@@ -1,6 +1,15 @@
 import { chooseUrls, DEFAULT_TTL_SECONDS, type ResultsOptions } from "../results/results.js";
 import type { ResultStore } from "../results/store.js";
-import type { OptionsProblem } from "./options.js";
+import type { GatewayOptions, OptionsProblem } from "./options.js";
+
+/** `afterImage` runs before an image is stored, so that every form of response can wait for it. */
+export function* checkAfterImage({
+  afterImage,
+  results,
+}: Pick<GatewayOptions, "afterImage" | "results">): Iterable<OptionsProblem> {
+  if (afterImage === undefined || results !== undefined) return;
+  yield { path: "afterImage", message: "needs results: images that are not stored do not pass through it" };
+}
 
 /** Checks that the store can do what the other options of `results` need. The types were checked before. */
 export function* checkResults(results: ResultsOptions | undefined): Iterable<OptionsProblem> {

@@ -9,6 +9,7 @@ import type { Family } from "../families/family.js";
 import type { Logger } from "../logger.js";
 import type { CapabilityRows, ModelOptions } from "../models/resolve-model.js";
 import type { BodyLimits } from "../request/read-request.js";
+import type { AfterImage } from "../results/after-image.js";
 import type { ResultsOptions } from "../results/results.js";
 import type { CallerLimits, Preferences } from "../types.js";
 import type { Fetch } from "../upstream/transport-fetch.js";
@@ -109,6 +110,11 @@ export interface GatewayOptions extends Preferences {
    * GatewayError("request_refused", "…")`. If it throws anything else, the client gets a 500 and nothing is sent.
    */
   beforeSend?: BeforeSend | undefined;
+  /**
+   * Called with each image, before it is stored and delivered. It may return other bytes, or throw a `GatewayError` to
+   * refuse the image. Needs `results`. The whole image is in memory meanwhile.
+   */
+  afterImage?: AfterImage | undefined;
   /**
    * Called with the record of each request that reached a provider. Each record is delivered at least once: if the
    * function throws, it is called again with the record. With a persistent ledger this also happens after a restart.

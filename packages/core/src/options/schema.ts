@@ -379,6 +379,7 @@ const shape = {
   results: z.optional(results),
   families: z.optional(z.array(family, "must be a list of families")),
   beforeSend: hook,
+  afterImage: hook,
   onUsage: hook,
   onError: hook,
   onRequest: hook,

@@ -11,7 +11,7 @@ import type { Caller } from "../types.js";
 import { isJsonObject } from "../util/json.js";
 import { formatPath } from "../util/parse-fields.js";
 import { covers, createSeriesMap, isSeries, overlaps } from "../util/series.js";
-import { checkResults } from "./check-results.js";
+import { checkAfterImage, checkResults } from "./check-results.js";
 import type { LoadedOptions } from "./load.js";
 import type { GatewayOptions, OptionsProblem } from "./options.js";
 import { fixedOptionsSchema, gatewayOptionsSchema } from "./schema.js";
@@ -46,7 +46,7 @@ export function checkOptions(options: LoadedOptions): ReadonlyMap<string, Family
   const extra = isSound("families") ? (options.families ?? []) : [];
   const families = new Map([...BUILT_IN_FAMILIES, ...extra].map((family) => [family.name, family]));
   problems.push(...checkFamilyNames(extra), ...checkAccess(options));
-  if (isSound("results")) problems.push(...checkResults(options.results));
+  if (isSound("results")) problems.push(...checkResults(options.results), ...checkAfterImage(options));
   if (isSound("callers", "billing")) problems.push(...checkCallers(options.callers ?? [], options.billing));
   if (options.caseInsensitiveNames === true && isSound("models", "channels", "billing")) {
     problems.push(...checkSpellings(options));
@@ -70,7 +70,9 @@ export function checkFixedOptions(options: GatewayOptions): void {
   const { models: _models, channels: _channels, callers: _callers, billing: _billing, ...fixed } = options;
   const issues = fixedOptionsSchema.safeParse(fixed).error?.issues ?? [];
   const problems = issues.flatMap(toProblems);
-  if (!issues.some(({ path }) => path[0] === "results")) problems.push(...checkResults(options.results));
+  if (!issues.some(({ path }) => path[0] === "results")) {
+    problems.push(...checkResults(options.results), ...checkAfterImage(options));
+  }
   if (problems.length > 0) throw new GatewayOptionsError(problems);
 }
 

@@ -2,6 +2,7 @@ import type { Hold } from "../billing/hold.js";
 import type { GatewayError } from "../errors.js";
 import type { Logger } from "../logger.js";
 import type { ResolvedModel } from "../models/resolve-model.js";
+import type { AfterImage } from "../results/after-image.js";
 import type { Results } from "../results/results.js";
 import type { AttemptRecord, ImageRequest } from "../types.js";
 import type { DispatchParts } from "../upstream/dispatch.js";
@@ -24,6 +25,8 @@ export interface Call {
   readonly keptBytes: number;
   /** Counts the bytes of the response while they are held. */
   readonly bytes: ByteCount;
+  /** The caller's id. */
+  readonly caller: string;
   /** Reports to the operator. */
   readonly report: CallReport;
   /** For `Results.store`: the URL of the gateway before `/v1/…`. Empty without `results`, and if the store makes the links. */
@@ -48,6 +51,8 @@ export interface CallParts extends DispatchParts {
   readonly logger: Logger;
   /** The largest upstream response that is accepted, in bytes. */
   readonly maxResponseBytes: number;
+  /** The operator's function for each image. */
+  readonly afterImage: AfterImage | undefined;
   /** After this time without data a comment is sent in a stream. `undefined`: no comments. */
   readonly heartbeatMs: number | undefined;
   readonly backgroundReads: BackgroundReads;

@@ -1,4 +1,4 @@
-import { GatewayError, isGatewayError, shownCodeOf } from "../errors.js";
+import { GatewayError, isGatewayError } from "../errors.js";
 import type { GatewayResponse } from "../http.js";
 import type { ImageResult, ResultError } from "../types.js";
 import type { UpstreamSuccess } from "../upstream/dispatch.js";
@@ -13,7 +13,6 @@ import {
   type CallEnd,
   type Client,
   closedError,
-  type FailedCall,
   isMade,
   runCalls,
   settle,
@@ -23,10 +22,12 @@ import {
   toRefused,
   withoutRetry,
 } from "./fan-out-calls.js";
+import { createDelivery } from "./image-delivery.js";
+import { EventLayout } from "./image-parts.js";
 import { openReader } from "./json.js";
-import type { JsonReader, Piece } from "./json-reader.js";
-import { streamImage } from "./linked-images.js";
+import type { JsonReader } from "./json-reader.js";
 import { OpenAiEvents, type StreamSummary } from "./openai-events.js";
+import { type PieceOutput, streamPieces } from "./pieces.js";
 import { Relay } from "./relay.js";
 import { listErrors } from "./rewrite.js";
 import { StreamClient } from "./stream-client.js";
@@ -45,25 +46,13 @@ export async function respondWithFanOutStream(
 ): Promise<GatewayResponse> {
   const events = new OpenAiEvents(call.request.operation, Math.floor(parts.now() / 1000));
   const leaving = new StreamClient(client);
-  const unread = new AbortController();
-  const leave = (): void => {
-    leaving.leave();
-    unread.abort();
-  };
   const responses = new WaitingResponses();
   const running = runCalls(parts, call, leaving, (ownCall, result) =>
     result.ok ? responses.add({ call: ownCall, success: result }) : responses.addRefused(toRefused(result)),
   ).finally(() => responses.end());
   /** Set when all calls have ended. */
   let ends: readonly CallEnd[] | undefined;
-  const chunks = sendImages({
-    parts,
-    events,
-    responses,
-    unread: unread.signal,
-    leave,
-    maxImages: call.request.maxImages,
-  });
+  const chunks = sendImages({ parts, events, responses, leaving, maxImages: call.request.maxImages });
   const source = async function* (): AsyncGenerator<Uint8Array> {
     try {
       yield* chunks;
@@ -71,7 +60,6 @@ export async function respondWithFanOutStream(
       responses.refuse();
       ends = await running;
     }
-    if (events.images > 0 && (await isAbandoned(call.hold))) throw closedError();
   };
   const sent = source();
   // The head of the response is sent with the first image. Without an image the response is an error.
@@ -91,32 +79,23 @@ export async function respondWithFanOutStream(
       if (ends === undefined) return call.hold.abandon();
       const error = end.reason === "failed" ? toStreamError(end.error) : undefined;
       if (error !== undefined) call.report.failed(error);
-      await settle(call, ends, error, 200);
+      await settle(call, ends, error);
       const { state } = await call.hold.ended;
       // The client may have no complete stream that is not charged.
-      if (state === "unresolved" && error === undefined) throw closedError();
+      if (state === "unresolved") throw closedError();
     },
     passFailure(error) {
       const failed = events.fail(toEnvelope(toStreamError(error), parts.mask));
       return failed === undefined ? undefined : encoder.encode(failed);
     },
     onAbandoned(stream) {
-      leave();
+      leaving.leave();
       call.keepAlive(stream.readToEnd());
     },
-    beat() {
-      const beat = events.beat();
-      return beat === "" ? [] : [encoder.encode(beat)];
-    },
+    beat: () => [events.beat()].filter((sentNow) => sentNow !== "").map((sentNow) => encoder.encode(sentNow)),
     heartbeatMs: parts.heartbeatMs,
   });
   return renderStream(body, toContext(call));
-}
-
-/** Whether the gateway has closed and given the hold up. */
-async function isAbandoned({ ended }: Call["hold"]): Promise<boolean> {
-  const end = await Promise.race([ended, Promise.resolve()]);
-  return end?.state === "unresolved";
 }
 
 const encoder = new TextEncoder();
@@ -188,10 +167,7 @@ interface Sending {
   readonly parts: CallParts;
   readonly events: OpenAiEvents;
   readonly responses: WaitingResponses;
-  /** Aborted when nothing more is sent to the client. */
-  readonly unread: AbortSignal;
-  /** Sends no further call, and no further image. */
-  readonly leave: () => void;
+  readonly leaving: StreamClient;
   /** The largest number of images of all calls. */
   readonly maxImages: number;
 }
@@ -204,15 +180,14 @@ async function* sendImages({
   parts,
   events,
   responses,
-  unread,
-  leave,
+  leaving,
   maxImages,
 }: Sending): AsyncGenerator<Uint8Array> {
   let flaw: GatewayError | undefined;
   let failed = 0;
   for await (const response of responses) {
     const unsent = flaw === undefined ? undefined : new OpenAiEvents("generate", 0);
-    const reading = readImages(parts, response, unsent ?? events, unread);
+    const reading = readImages(parts, response, unsent ?? events);
     let next = await reading.next();
     while (next.done !== true) {
       if (unsent === undefined) yield next.value;
@@ -220,11 +195,9 @@ async function* sendImages({
     }
     const end = next.value;
     if (!isMade(end)) failed++;
-    // If the client has left, an image is not downloaded to its end.
-    const isUnread = unread.aborted && isMade(end);
-    if (flaw === undefined && events.isInsideImage && !isUnread) {
+    if (flaw === undefined && events.isInsideImage) {
       flaw = end.error ?? unreadError();
-      leave();
+      leaving.leave();
     }
     // Only the last image that can come waits for the usage.
     const closed =
@@ -240,42 +213,35 @@ async function* readImages(
   parts: CallParts,
   { call, success }: OpenResponse,
   events: OpenAiEvents,
-  signal: AbortSignal,
 ): AsyncGenerator<Uint8Array, CallEnd> {
   const { response } = success;
-  const linkErrors: ResultError[] = [];
   const parsed =
     success.parsed && success.parsed.text.length <= parts.maxResponseBytes ? success.parsed : undefined;
-  const reader = openReader(parts, call, success, { parsed, events });
-  const links = { transport: parts.transport, events, errors: linkErrors, signal };
+  const delivery = createDelivery(parts, call, success.channel);
+  const { opensImages } = delivery;
+  const reader = openReader(parts, call, success, { parsed, events, opensImages });
+  const output: PieceOutput = {
+    delivery,
+    layout: new EventLayout(events, () => true),
+    events,
+    isNative: false,
+  };
   try {
     if (parsed === undefined) {
       for await (const chunk of response.body) {
         const pieces = reader.push(chunk);
         if (reader.byteLength > parts.maxResponseBytes) throw tooLargeError(parts.maxResponseBytes, response);
-        yield* sendPieces(pieces, success, links);
+        yield* streamPieces(output, pieces);
       }
     }
-    yield* sendPieces(reader.complete(), success, links);
+    yield* streamPieces(output, reader.complete());
   } catch (flaw) {
+    delivery.cancel(flaw);
     // The image was made, and the provider's link broke off.
-    if (flaw instanceof DownloadError) return toEnd(reader, success, linkErrors);
-    const broken = toBroken({ parts, call, success, reader }, flaw);
-    return reader.facts.made.length === 0 ? broken : toIncomplete(reader, broken, parts);
+    if (flaw instanceof DownloadError) return toEnd(reader, success, delivery.errors);
+    return toBroken({ parts, call, success, reader }, flaw);
   }
-  return toEnd(reader, success, linkErrors);
-}
-
-async function* sendPieces(
-  pieces: readonly Piece[],
-  { channel }: UpstreamSuccess,
-  links: Parameters<typeof streamImage>[2],
-): AsyncGenerator<Uint8Array> {
-  for (const piece of pieces) {
-    if (typeof piece === "string") yield encoder.encode(piece);
-    else if (piece instanceof Uint8Array) yield piece;
-    else for await (const part of streamImage(piece, channel, links)) yield encoder.encode(part);
-  }
+  return toEnd(reader, success, delivery.errors);
 }
 
 function toEnd(
@@ -294,23 +260,6 @@ function toEnd(
   }
   const result: ImageResult = { images: [], errors: listErrors(facts, linkErrors), fields: {} };
   return { kind: "made", sentTo, outcome: { status: 200, images, ...known }, result };
-}
-
-/** A call whose response broke off after its image. The client has that image, so it is charged. */
-function toIncomplete(
-  { facts }: JsonReader,
-  { sentTo, outcome, error }: FailedCall,
-  { mask }: Pick<CallParts, "mask">,
-): CallEnd {
-  const { made, usage = { generated_images: made.length } } = facts;
-  const { upstreamRequestId } = outcome;
-  const reason: ResultError = { index: 0, code: mask(shownCodeOf(error)), message: mask(error.message) };
-  return {
-    kind: "made",
-    sentTo,
-    outcome: { status: 200, images: made.length, made, usage, upstreamRequestId },
-    result: { images: [], errors: [...facts.errors, reason], fields: {} },
-  };
 }
 
 /** The reports of all calls together, and the calls without an image. */

@@ -22,8 +22,8 @@ import {
   toRefused,
   withoutRetry,
 } from "./fan-out-calls.js";
+import { createDelivery } from "./image-delivery.js";
 import { findMade, maskResult, renderResult } from "./json-reader.js";
-import { fetchImages } from "./linked-images.js";
 
 /**
  * Responds to a request that takes several upstream calls, because its model makes one image per call. A few calls run
@@ -81,7 +81,7 @@ async function readResponse(parts: CallParts, call: Call, success: UpstreamSucce
     return { kind: "failed", sentTo, outcome: toOutcome(error, known), result, error };
   }
   const outcome: Outcome = { status: 200, images: images.length, ...known };
-  return { kind: "made", sentTo, outcome, result: await convertLinks(reading, result) };
+  return { kind: "made", sentTo, outcome, result: await deliverImages(reading, result) };
 }
 
 /** @throws GatewayError or TransportError if the response breaks off, is too large, or is not JSON */
@@ -104,15 +104,12 @@ async function readResult({ parts, call, success, reader }: Reading): Promise<Im
   return maskResult(model.family.fromUpstream(value, request), mask);
 }
 
-/** Converts images that are links to base64, if the client asked for that. What cannot be converted stays a link. */
-async function convertLinks({ parts, call, success }: Reading, result: ImageResult): Promise<ImageResult> {
-  if (call.request.responseFormat !== "b64_json") return result;
-  const links = result.images.map((image, index) => ({ image, index }));
-  const { transport } = parts;
-  const fetched = await fetchImages(links, success.channel, { transport, bytes: call.bytes });
-  const images = fetched.map(({ image }) => image);
-  const errors = [...result.errors, ...fetched.flatMap(({ error }) => error ?? [])];
-  return { ...result, images, errors };
+/** Stores the images, and converts links to base64 if the client asked for that. What cannot be converted stays a link. */
+async function deliverImages({ parts, call, success }: Reading, result: ImageResult): Promise<ImageResult> {
+  const delivery = createDelivery(parts, call, success.channel);
+  const opened = result.images.map((image, index) => ({ image, index }));
+  const images = (await delivery.deliverAll(opened)).filter((image) => image !== undefined);
+  return { ...result, images, errors: [...result.errors, ...delivery.errors] };
 }
 
 /** The body of `/v1`: the fields of the first call that made an image, with the images and reports of all calls. */

@@ -6,6 +6,7 @@ import type { ParsedResponse } from "../upstream/attempt.js";
 import { notJsonError, parseResponse } from "../upstream/read.js";
 import type { TransportResponse } from "../upstream/transport.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
+import type { ImagePart } from "./image-parts.js";
 import { type OpenAiEvents, writeImage } from "./openai-events.js";
 import { withInputTokens } from "./openai-usage.js";
 import {
@@ -19,9 +20,10 @@ import {
 
 /**
  * A part of the response to the client: bytes, a string, or an image that is still a link and must be converted to base64.
- * In the events of OpenAI the converted image is written as members of its event.
+ * In the events of OpenAI the converted image is written as members of its event. If all images are handed over, they are
+ * {@link ImagePart}s.
  */
-export type Piece = Uint8Array | string | LinkedImage;
+export type Piece = Uint8Array | string | LinkedImage | ImagePart;
 
 /** Reads a provider's JSON response and makes the response to the client from it. */
 export interface JsonReader {
@@ -59,6 +61,8 @@ export interface JsonReaderOptions {
   readonly events?: OpenAiEvents | undefined;
   /** True if images that are links are returned as {@link LinkedImage}. */
   readonly convertsLinks: boolean;
+  /** True if every image is handed over as {@link ImagePart}, to be stored. */
+  readonly opensImages: boolean;
   /** Masks keys in the provider's reasons for failures. */
   readonly mask: SecretMask;
 }
@@ -131,8 +135,11 @@ export class WholeReader implements JsonReader {
     const { text, result } = this.#parsed ?? this.#parse();
     this.#result = maskResult(result, this.#options.mask);
     this.facts = toFacts(this.#result, findMade(result));
-    const { isNative, events } = this.#options;
-    if (isNative) return [text];
+    const { isNative, events, opensImages } = this.#options;
+    const parts = opensImages ? openImages(this.#result) : [];
+    if (isNative) return [text, ...parts];
+    if (opensImages)
+      return events === undefined ? [renderFields(this.#result, this.#options.now), ...parts] : parts;
     return events === undefined
       ? renderBeginning(this.#result, this.#options)
       : renderEvents(this.#result, events, this.#options);
@@ -180,6 +187,13 @@ function renderBeginning(
     return [separator, { image, index: indexes[at] ?? at }];
   });
   return [renderFields(result, now), ...images];
+}
+
+/** Every image, to be stored. */
+function openImages(result: ImageResult): readonly ImagePart[] {
+  const indexes = findIndexes(result);
+  const { created: createdAt } = result;
+  return result.images.map((image, at) => ({ kind: "image", image, index: indexes[at] ?? at, createdAt }));
 }
 
 /** An event for each image. Each stays open until the next one begins, because it may be the last. */

@@ -1,6 +1,5 @@
 import { GatewayError, shownCodeOf } from "../errors.js";
 import type { GatewayResponse } from "../http.js";
-import type { ResultError } from "../types.js";
 import { createReasonMask, type ParsedResponse, replayResponse } from "../upstream/attempt.js";
 import { type BodyKind, detectBody } from "../upstream/body-kind.js";
 import type { UpstreamSuccess } from "../upstream/dispatch.js";
@@ -16,13 +15,22 @@ import {
   toReadError,
 } from "../upstream/read.js";
 import { TransportError } from "../upstream/transport.js";
+import type { Awaitable } from "../util/async.js";
 import { type Call, type CallParts, toContext } from "./call.js";
 import { renderStream, toEnvelope, toResponseHeaders } from "./envelope.js";
+import { createDelivery, type ImageDelivery } from "./image-delivery.js";
+import { EventLayout, JsonLayout } from "./image-parts.js";
 import { type JsonReader, type Piece, ScanningReader, WholeReader } from "./json-reader.js";
-import { fetchImages, streamImage } from "./linked-images.js";
-import { OpenAiEvents, writeImage } from "./openai-events.js";
+import { OpenAiEvents } from "./openai-events.js";
+import {
+  deliverPieces,
+  encodePiece,
+  type PieceOutput,
+  replaceImages,
+  streamPieces,
+  writePieces,
+} from "./pieces.js";
 import { Relay, type RelayEnding } from "./relay.js";
-import type { LinkedImage } from "./rewrite.js";
 import { respondWithStream } from "./stream.js";
 
 /** A longer response is relayed as it arrives, unless it is stored for a repeat of the request. */
@@ -107,8 +115,9 @@ interface Reading {
   readonly events: OpenAiEvents | undefined;
   /** What of the response is held. Infinity if its family can only read a whole response. */
   readonly maxHeldBytes: number;
-  /** Images that stay links because they could not be downloaded. */
-  readonly linkErrors: ResultError[];
+  readonly delivery: ImageDelivery;
+  /** How its pieces are written. */
+  readonly output: PieceOutput;
 }
 
 /** @param parsed the response, if it was parsed before */
@@ -118,14 +127,39 @@ function createReading(
   success: UpstreamSuccess,
   parsed?: ParsedResponse,
 ): Reading {
-  const { request, model } = call;
+  const { request } = call;
   const isNative = request.operation === "native";
   const isEvents = request.stream && request.streamFormat === "openai";
   const events = isEvents ? new OpenAiEvents(request.operation, Math.floor(parts.now() / 1000)) : undefined;
-  const reader = openReader(parts, call, success, { parsed, events });
-  const hasShape = model.family.responseShape !== undefined;
-  const maxHeldBytes = hasShape ? Math.max(MAX_HELD_BYTES, isEvents ? 0 : call.keptBytes) : Infinity;
-  return { parts, call, success, reader, isNative, events, maxHeldBytes, linkErrors: [] };
+  const delivery = createDelivery(parts, call, success.channel);
+  const reader = openReader(parts, call, success, { parsed, events, opensImages: delivery.opensImages });
+  return {
+    parts,
+    call,
+    success,
+    reader,
+    isNative,
+    events,
+    maxHeldBytes: findMaxHeldBytes(call, events, delivery),
+    delivery,
+    output: {
+      delivery,
+      isNative,
+      events,
+      layout: events === undefined ? new JsonLayout() : new EventLayout(events, () => true),
+    },
+  };
+}
+
+/** A family that can only read whole responses needs all of it, and so do changed images in a provider's own JSON. */
+function findMaxHeldBytes(
+  { model, request, keptBytes }: Call,
+  events: OpenAiEvents | undefined,
+  { holdsImages }: ImageDelivery,
+): number {
+  const isChanged = request.operation === "native" && holdsImages;
+  if (model.family.responseShape === undefined || isChanged) return Infinity;
+  return Math.max(MAX_HELD_BYTES, events === undefined ? keptBytes : 0);
 }
 
 /** What {@link openReader} needs besides the call and its response. */
@@ -134,6 +168,8 @@ export interface OpenReaderOptions {
   readonly parsed?: ParsedResponse | undefined;
   /** Writes the events of OpenAI's images API. `undefined`: the response is JSON. */
   readonly events?: OpenAiEvents | undefined;
+  /** True if every image is handed over to be stored. */
+  readonly opensImages: boolean;
 }
 
 /** Opens a reader for the response of a provider. */
@@ -141,7 +177,7 @@ export function openReader(
   { mask, now }: Pick<CallParts, "mask" | "now">,
   { request, model }: Pick<Call, "request" | "model">,
   { response, sentTo }: UpstreamSuccess,
-  { parsed, events }: OpenReaderOptions,
+  { parsed, events, opensImages }: OpenReaderOptions,
 ): JsonReader {
   const { family } = model;
   const isNative = request.operation === "native";
@@ -150,6 +186,7 @@ export function openReader(
     now: Math.floor(now() / 1000),
     isNative,
     events,
+    opensImages,
     convertsLinks: !isNative && request.responseFormat === "b64_json",
     mask: createReasonMask(mask, sentTo.upstreamModel, request),
   };
@@ -207,7 +244,7 @@ function push({ reader, parts, success }: Reading, chunk: Uint8Array): readonly 
 
 /** The complete response. Its end arrived before anything was sent to the client. */
 async function respondWithHeld(reading: Reading, pieces: readonly Piece[]): Promise<GatewayResponse> {
-  const { parts, call, reader, isNative, linkErrors } = reading;
+  const { parts, call, reader, isNative } = reading;
   const refusal = findRefusal(reading);
   // The native endpoint sends on every JSON response, also one without an image.
   if (refusal !== undefined && !isNative) {
@@ -217,10 +254,19 @@ async function respondWithHeld(reading: Reading, pieces: readonly Piece[]): Prom
   if (reading.events !== undefined) return sendEvents(reading, pieces);
   if (refusal !== undefined) call.report.failed(refusal);
   await settle(reading, { status: 200, error: refusal, images: reader.facts.images, isConclusive: true });
-  const converted = pieces.every(isPlain) ? pieces : await convertLinks(reading, pieces);
-  const text = joinText([...converted, ...reader.end(linkErrors)]);
+  const text = await renderHeld(reading, pieces);
   const body = refusal === undefined ? text : parts.mask(text);
   return { status: 200, headers: toResponseHeaders("application/json", toContext(call)), body };
+}
+
+/** @throws GatewayError if the operator refused every image */
+async function renderHeld(reading: Reading, pieces: readonly Piece[]): Promise<string> {
+  const { reader, isNative, delivery, output } = reading;
+  if (isNative) return replaceImages(delivery, pieces);
+  const delivered = await deliverPieces(output, pieces);
+  const { refusal, errors } = delivery;
+  if (refusal !== undefined && errors.length >= reader.facts.images) throw refusal;
+  return joinText([...delivered, ...reader.end(errors)]);
 }
 
 /**
@@ -228,38 +274,17 @@ async function respondWithHeld(reading: Reading, pieces: readonly Piece[]): Prom
  * before its last event ends.
  */
 function sendEvents(reading: Reading, pieces: readonly Piece[]): GatewayResponse {
-  const { parts, call, reader, events, linkErrors } = reading;
-  const leaving = new AbortController();
-  const body = new Relay(produceChunks(reading, pieces, leaving.signal), {
+  const { call, reader, delivery } = reading;
+  const body = new Relay(streamPieces(reading.output, pieces), {
     pass: (chunk) => [chunk],
-    passEnd: () => reader.end(linkErrors).map(encode),
+    passEnd: () => reader.end(delivery.errors).map(encodePiece),
     onEnd(end) {
       const error = end.reason === "failed" ? toDownloadFailure(end.error) : undefined;
       if (error !== undefined) call.report.failed(error);
       return settle(reading, { status: 200, error, images: reader.facts.images, isConclusive: true });
     },
-    beat: () => beat(events),
-    heartbeatMs: parts.heartbeatMs,
-    cancel: () => leaving.abort(),
   });
   return renderStream(body, toContext(call));
-}
-
-function beat(events: OpenAiEvents | undefined): readonly Uint8Array[] {
-  const sent = events?.beat() ?? "";
-  return sent === "" ? [] : [encode(sent)];
-}
-
-async function* produceChunks(
-  { parts, success, events, linkErrors }: Reading,
-  pieces: readonly Piece[],
-  signal: AbortSignal,
-): AsyncGenerator<Uint8Array> {
-  const options = { transport: parts.transport, events, errors: linkErrors, signal };
-  for (const piece of pieces) {
-    if (isPlain(piece)) yield encode(piece);
-    else for await (const part of streamImage(piece, success.channel, options)) yield encode(part);
-  }
 }
 
 /** The image was made and its download broke off. */
@@ -274,7 +299,7 @@ async function relayRest(
   pieces: readonly Piece[],
   body: AsyncIterator<Uint8Array>,
 ): Promise<GatewayResponse> {
-  const { parts, call, success, reader, isNative, events, linkErrors } = reading;
+  const { parts, call, success, reader, isNative, events, delivery } = reading;
   const { response } = success;
   let error: GatewayError | undefined;
   call.bytes.remove(reader.byteLength);
@@ -283,7 +308,7 @@ async function relayRest(
     {
       first: await toBytes(reading, pieces),
       pass: (chunk) => toBytes(reading, push(reading, chunk)),
-      passEnd: () => reader.end(linkErrors).map(encode),
+      passEnd: () => reader.end(delivery.errors).map(encodePiece),
       isLast: () => reader.isSentWhole,
       checkEnd() {
         reader.complete();
@@ -293,13 +318,14 @@ async function relayRest(
       },
       onEnd(end) {
         error = findRelayError(reading, end);
+        if (end.reason === "failed") delivery.cancel(end.error);
         return settleRelayed(reading, end, error);
       },
       passFailure() {
         const failed = error && events?.fail(toEnvelope(error, parts.mask));
-        return failed === undefined ? undefined : encode(failed);
+        return failed === undefined ? undefined : encodePiece(failed);
       },
-      beat: () => beat(events),
+      beat: () => [events?.beat() ?? ""].filter(isFilled).map(encodePiece),
       heartbeatMs: events && parts.heartbeatMs,
       onAbandoned: (stream) => void parts.backgroundReads.start(stream),
       cancel: () => response.cancel(),
@@ -309,22 +335,21 @@ async function relayRest(
   return { status: 200, headers: toResponseHeaders("application/json", toContext(call)), body: relay };
 }
 
-/**
- * Settles a response of which a part was sent. If it broke off, what the provider reported of it is charged. A client can
- * use none of the images in JSON that broke off, but each event that is complete.
- */
+function isFilled(piece: string): boolean {
+  return piece !== "";
+}
+
+/** Settles a response of which a part was sent. If it broke off, what the provider reported of it is charged. */
 function settleRelayed(reading: Reading, end: RelayEnding, error: GatewayError | undefined): Promise<void> {
-  const { call, reader, events } = reading;
+  const { call, reader } = reading;
   const { facts } = reader;
   if (error !== undefined) call.report.failed(error);
-  const usable = events === undefined ? 0 : facts.made.length;
-  const images = end.reason === "failed" ? usable : facts.images;
   return settle(reading, {
     status: 200,
     error,
-    images,
-    // The rest is missing, so the usage at its end is not known.
-    usage: end.reason === "complete" || images === 0 ? undefined : { generated_images: images },
+    images: end.reason === "failed" ? 0 : facts.images,
+    // The rest was given up, so the usage at its end is not known.
+    usage: end.reason === "abandoned" ? { generated_images: facts.images } : undefined,
     isConclusive: end.reason === "complete",
   });
 }
@@ -412,41 +437,12 @@ function settle({ call, success, reader }: Reading, ended: Ended): Promise<void>
   });
 }
 
-/** Returns the bytes of the pieces, with links converted to base64. Without links the result is not a promise. */
-function toBytes(
-  reading: Reading,
-  pieces: readonly Piece[],
-): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
-  if (pieces.every(isPlain)) return pieces.map(encode);
-  return convertLinks(reading, pieces).then((converted) => converted.map(encode));
+function toBytes(reading: Reading, pieces: readonly Piece[]): Awaitable<readonly Uint8Array[]> {
+  return writePieces(reading.output, pieces);
 }
 
-type PlainPiece = Exclude<Piece, LinkedImage>;
-
-/** Converts images that are links to base64. */
-async function convertLinks(reading: Reading, pieces: readonly Piece[]): Promise<readonly PlainPiece[]> {
-  const { parts, call, success, events, linkErrors } = reading;
-  const write = events === undefined ? JSON.stringify : writeImage;
-  const links = pieces.filter((piece): piece is LinkedImage => !isPlain(piece));
-  const options = { transport: parts.transport, bytes: call.bytes };
-  const fetched = await fetchImages(links, success.channel, options);
-  for (const { error } of fetched) if (error !== undefined) linkErrors.push(error);
-  const images = fetched.values();
-  return pieces.map((piece) => (isPlain(piece) ? piece : write(images.next().value?.image ?? piece.image)));
-}
-
-function isPlain(piece: Piece): piece is PlainPiece {
-  return typeof piece === "string" || piece instanceof Uint8Array;
-}
-
-const encoder = new TextEncoder();
-
-function encode(piece: PlainPiece): Uint8Array {
-  return typeof piece === "string" ? encoder.encode(piece) : piece;
-}
-
-function joinText(pieces: readonly PlainPiece[]): string {
+function joinText(pieces: readonly (Uint8Array | string)[]): string {
   return pieces.every((piece) => typeof piece === "string")
     ? pieces.join("")
-    : decodeText(pieces.map(encode));
+    : decodeText(pieces.map(encodePiece));
 }

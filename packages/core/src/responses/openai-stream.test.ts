@@ -27,9 +27,16 @@ function translate(chunks: readonly Uint8Array[], maxImages = 4): Translated {
       toEnvelope: () => ({ error: { message: "It broke.", type: "t", code: "c", param: null } }),
     },
   });
-  const pieces = chunks.flatMap((chunk) => translation.push(chunk));
+  const pieces = chunks.flatMap((chunk) => pushNow(translation, chunk));
   const text = [...pieces, ...translation.end()].map((piece) => decoder.decode(piece)).join("");
   return { text, events: parseEvents(text) };
+}
+
+/** Without a delivery of images, the bytes are known at once. */
+function pushNow(translation: OpenAiTranslation, chunk: Uint8Array): readonly Uint8Array[] {
+  const sent = translation.push(chunk);
+  if (sent instanceof Promise) throw new TypeError("The bytes are not known at once.");
+  return sent;
 }
 
 function parseEvents(text: string): Translated["events"] {
@@ -168,7 +175,7 @@ describe("the translation of a stream", () => {
         toEnvelope: () => ({ error: { message: "", type: "", code: "", param: null } }),
       },
     });
-    const passed = chunks.map((chunk) => translation.push(chunk));
+    const passed = chunks.map((chunk) => pushNow(translation, chunk));
     // The chunks in the middle are the same objects, so nothing is copied or held.
     expect(chunks.slice(1, -1).every((chunk, at) => passed[at + 1]?.[0] === chunk)).toBe(true);
     expect(translation.beat().map((piece) => decoder.decode(piece))).toEqual([" "]);
@@ -194,8 +201,7 @@ describe("the translation of a stream", () => {
           toEnvelope: () => ({ error: { message: "", type: "", code: "", param: null } }),
         },
       });
-      const sent = translation
-        .push(one)
+      const sent = pushNow(translation, one)
         .map((piece) => decoder.decode(piece))
         .join("");
       const end = translation

@@ -17,12 +17,7 @@ import { cutBytes, cutEvery } from "../testing/cut-bytes.js";
 import { endedSource } from "../testing/scripted-source.js";
 import type { ImageRequest } from "../types.js";
 import { WholeReader } from "./json-reader.js";
-import {
-  createResponseRewriter,
-  type LinkedImage,
-  type ResponseRewriter,
-  type RewriteOptions,
-} from "./rewrite.js";
+import { createResponseRewriter, type ResponseRewriter, type RewriteOptions } from "./rewrite.js";
 
 const MODEL = 'service "model"';
 const NOW = 1_763_683_200;
@@ -55,7 +50,7 @@ interface Rewritten extends Pick<ResponseRewriter, "facts"> {
 function rewrite(chunks: readonly Uint8Array[], options: RewriterOptions = {}): Rewritten {
   const rewriter = createRewriter(options);
   const sent: Uint8Array[] = [];
-  const send = (pieces: readonly (Uint8Array | LinkedImage)[]): void =>
+  const send = (pieces: ReturnType<ResponseRewriter["push"]>): void =>
     void sent.push(...bytesOf(pieces).map((piece) => piece.slice()));
   for (const chunk of chunks) {
     const own = chunk.slice();
@@ -68,10 +63,12 @@ function rewrite(chunks: readonly Uint8Array[], options: RewriterOptions = {}): 
 }
 
 /** The pieces as bytes. A link shows its place in the batch and its URL. */
-function bytesOf(pieces: readonly (Uint8Array | LinkedImage)[]): readonly Uint8Array[] {
-  return pieces.map((piece) =>
-    piece instanceof Uint8Array ? piece : encoder.encode(JSON.stringify({ [piece.index]: piece.image.url })),
-  );
+function bytesOf(pieces: ReturnType<ResponseRewriter["push"]>): readonly Uint8Array[] {
+  return pieces.map((piece) => {
+    if (piece instanceof Uint8Array) return piece;
+    if ("kind" in piece) throw new TypeError("No images are handed over.");
+    return encoder.encode(JSON.stringify({ [piece.index]: piece.image.url }));
+  });
 }
 
 const rewriteText = (text: string, options = {}): Rewritten => rewrite([encoder.encode(text)], options);
@@ -82,6 +79,7 @@ function renderPlainly(text: string): { facts: object; body: unknown } {
     response: { status: 200, headers: new Headers(), body: endedSource().body, cancel: () => {} },
     now: NOW,
     isNative: false,
+    opensImages: false,
     convertsLinks: false,
     mask: String,
   });

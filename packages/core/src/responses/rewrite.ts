@@ -2,8 +2,10 @@ import type { ResponseShape } from "../families/family.js";
 import { readMadeImage } from "../families/shared.js";
 import type { FailureReason, MadeImage, ResultError, ResultImage, Usage } from "../types.js";
 import { createHeldBytes } from "../util/held-bytes.js";
-import { isJsonObject } from "../util/json.js";
+import { isJsonObject, type JsonObject } from "../util/json.js";
 import type { JsonStatus } from "../util/json-walker.js";
+import { ImageObject } from "./image-object.js";
+import type { ImagePart } from "./image-parts.js";
 import { createJsonScanner } from "./json-scanner.js";
 import { type ItemKind, type LargeItem, readLargeItem } from "./large-item.js";
 import { MemberBytes, type OpenAiEvents, writeImage, writeMissingFormat } from "./openai-events.js";
@@ -27,6 +29,8 @@ export interface RewriteOptions {
   readonly events?: OpenAiEvents | undefined;
   /** True if an image without base64 is returned as {@link LinkedImage}. Default false. */
   readonly convertsLinks?: boolean | undefined;
+  /** True if every image is handed over as {@link ImagePart}, in place of its bytes. Default false. */
+  readonly opensImages?: boolean | undefined;
   /**
    * In bytes. Values up to this size are parsed as a whole; in larger values, long strings are shortened. Default 16
    * KiB.
@@ -44,7 +48,7 @@ export interface LinkedImage {
 /** Rewrites one response as it arrives. */
 export interface ResponseRewriter {
   /** Returns the bytes to send on. They may share the memory of the chunk. */
-  push(chunk: Uint8Array): readonly (Uint8Array | LinkedImage)[];
+  push(chunk: Uint8Array): readonly (Uint8Array | LinkedImage | ImagePart)[];
   /** Adds to `extra.errors` that a link could not be converted. */
   addLinkError(error: ResultError): void;
   /**
@@ -68,10 +72,17 @@ export interface ResponseRewriter {
  * which parses the whole response; the tests compare the two.
  */
 export function createResponseRewriter(options: RewriteOptions): ResponseRewriter {
-  const { shape, isNative = false, convertsLinks = false, maxHeldBytes, events } = options;
+  const {
+    shape,
+    isNative = false,
+    convertsLinks = false,
+    opensImages = false,
+    maxHeldBytes,
+    events,
+  } = options;
   const model = JSON.stringify(options.model);
   const now = String(options.now);
-  const output = createChunkJoiner<LinkedImage>();
+  const output = createChunkJoiner<LinkedImage | ImagePart>();
   const linkErrors: ResultError[] = [];
   const reader = createFactReader(shape);
   const { facts } = reader;
@@ -162,6 +173,41 @@ export function createResponseRewriter(options: RewriteOptions): ResponseRewrite
     );
   };
 
+  /** The index of the image that was counted last. */
+  const lastIndex = (): number => facts.images + facts.errors.length - 1;
+
+  /** A large item whose image is handed over in parts. */
+  const beginOpenItem = (): LargeItem => {
+    const later: JsonObject = {};
+    const object = new ImageObject({
+      onBase64(members) {
+        if (!reader.isImage({ ...members, b64_json: "A" })) return false;
+        reader.countImage();
+        output.addOther({ kind: "begin", members, createdAt });
+        return true;
+      },
+      onBytes: (bytes) => output.addOther({ kind: "base64", bytes }),
+      onMember(key, value) {
+        later[key] = value;
+      },
+    });
+    return {
+      push: (bytes) => object.push(bytes),
+      end() {
+        const members = object.end();
+        if (members === undefined) return scanner.giveUp();
+        if (object.hasBegun) {
+          reader.readImage(members);
+          return output.addOther({ kind: "end", members, later, index: lastIndex() });
+        }
+        if (reader.readItem(members)) handOverImage(members);
+      },
+    };
+  };
+
+  const handOverImage = (image: ResultImage): void =>
+    output.addOther({ kind: "image", image, index: lastIndex(), createdAt });
+
   /** A large member is passed on as it arrives, unless it is replaced, and is also read in a shortened form. */
   const beginLargeMember = (bytes: Uint8Array): LargeItem => {
     const replacement = replaceMember(bytes[0] === OPEN_BRACE ? {} : undefined);
@@ -201,13 +247,14 @@ export function createResponseRewriter(options: RewriteOptions): ResponseRewrite
         const value = parse(bytes);
         if (!isInItems) return writeMember(replaceMember(value) ?? addInputTokens(bytes, value));
         if (!reader.readItem(value)) return;
+        if (opensImages && isJsonObject(value)) return handOverImage(value);
         if (convertsLinks && isLink(value)) return handOverLink(value);
         beginImage();
         write(events !== undefined && isJsonObject(value) ? writeImage(value) : bytes);
         endImage();
       },
       onPart(bytes) {
-        large ??= isInItems ? beginLargeItem() : beginLargeMember(bytes);
+        large ??= isInItems ? (opensImages ? beginOpenItem() : beginLargeItem()) : beginLargeMember(bytes);
         large.push(bytes);
       },
       onPartsEnd() {
@@ -242,7 +289,9 @@ export function createResponseRewriter(options: RewriteOptions): ResponseRewrite
     status: scanner.status,
     push(chunk) {
       scanner.push(chunk);
-      return isNative ? [chunk] : output.take();
+      if (!isNative) return output.take();
+      // The bytes of a native response are sent as they are. Its images are stored besides.
+      return opensImages ? [chunk, ...output.take()] : [chunk];
     },
     addLinkError: (error) => void linkErrors.push(error),
     end() {

@@ -1,5 +1,6 @@
 import { createParser, type EventSourceParser } from "eventsource-parser";
 import { type BodyKind, detectBody } from "../upstream/body-kind.js";
+import type { Awaitable } from "../util/async.js";
 import { type AbandonedStream, Relay, type RelayEnding } from "./relay.js";
 import { LineSplitter } from "./sse-lines.js";
 
@@ -71,8 +72,8 @@ export function relaySse(
 /** Changes the bytes of a stream on their way. Every method returns what is sent. */
 export interface StreamTranslation {
   /** Called for each chunk, after its events were reported. */
-  push(chunk: Uint8Array): readonly Uint8Array[];
-  /** Called when the source has ended. Throws if what was sent cannot be ended; the relay then fails with that error. */
+  push(chunk: Uint8Array): Awaitable<readonly Uint8Array[]>;
+  /** Called when the source has ended. Throws if it ended too early; then the source counts as failed. */
   checkEnd(): void;
   /** Called when the source has ended and `onEnd` has resolved. */
   end(): readonly Uint8Array[];

@@ -5,12 +5,11 @@ import type {
   ResponseShape,
   StreamReader,
   StreamResult,
-  StreamShape,
 } from "../families/family.js";
 import type { GatewayResponse } from "../http.js";
 import type { Logger } from "../logger.js";
 import { maskReason, type SecretMask } from "../redact.js";
-import type { ResultError } from "../types.js";
+import type { ImageRequest, ResultError } from "../types.js";
 import { createReasonMask, isAnythingReported } from "../upstream/attempt.js";
 import type { UpstreamSuccess } from "../upstream/dispatch.js";
 import { findNoImageError, toUpstreamError } from "../upstream/failure.js";
@@ -19,10 +18,18 @@ import { TransportError, type TransportResponse } from "../upstream/transport.js
 import { isJsonObject } from "../util/json.js";
 import type { Call, CallParts } from "./call.js";
 import { renderStream, toEnvelope } from "./envelope.js";
+import { createDelivery, type ImageDelivery } from "./image-delivery.js";
 import { type JsonReader, ScanningReader } from "./json-reader.js";
+import { NativeStream } from "./native-stream.js";
 import { OpenAiEvents } from "./openai-events.js";
 import { OpenAiTranslation, type TranslationOptions } from "./openai-stream.js";
-import { type BodyOptions, createStreamBodyReader, type RelayEnd, relayBody } from "./sse.js";
+import {
+  type BodyOptions,
+  createStreamBodyReader,
+  type RelayEnd,
+  relayBody,
+  type StreamTranslation,
+} from "./sse.js";
 
 /**
  * Relays a provider's stream, and settles the call by the events of the stream when it ends. This also holds if the
@@ -54,16 +61,16 @@ export async function respondWithStream(
   // The closures below must not refer to `call` and `request`: a stream can stay open for long, and would retain the
   // request's body.
   let hasEvents = false;
-  const translation =
-    request.streamFormat === "openai" && family.streamShape !== undefined
-      ? createTranslation(family.streamShape, reader, {
-          events: new OpenAiEvents(request.operation, Math.floor(parts.now() / 1000)),
-          maxImages: request.maxImages,
-          mask: createReasonMask(mask, sentTo.upstreamModel, request),
-          upstreamRequestId,
-          logError: readerLogger,
-        })
-      : undefined;
+  const delivery = createDelivery(parts, call, success.channel);
+  const translation = createTranslation(reader, {
+    request,
+    family,
+    delivery: delivery.opensImages ? delivery : undefined,
+    now: Math.floor(parts.now() / 1000),
+    mask: createReasonMask(mask, sentTo.upstreamModel, request),
+    upstreamRequestId,
+    logError: readerLogger,
+  });
   const options: BodyOptions = {
     translation,
     createReader: (onEvent) =>
@@ -105,47 +112,77 @@ export async function respondWithStream(
   return renderStream(relayBody(response.body, options), { id, ignored, replacedSize });
 }
 
-interface TranslationContext extends Pick<TranslationOptions, "events" | "maxImages"> {
+interface TranslationContext {
+  readonly request: Pick<ImageRequest, "operation" | "streamFormat" | "maxImages">;
+  readonly family: Family;
+  /** Stores the images. `undefined`: they are not stored. */
+  readonly delivery: ImageDelivery | undefined;
+  /** Seconds since 1970. */
+  readonly now: number;
   /** Masks keys and the provider's name of the model. */
   readonly mask: SecretMask;
   readonly upstreamRequestId: string | undefined;
   readonly logError: LogError;
 }
 
-/** Translates the events of the family into those of OpenAI. */
+/** Returns `undefined` if the stream is relayed as it is. */
 function createTranslation(
-  shape: StreamShape,
+  streamReader: StreamReader,
+  { request, family, delivery, now, ...context }: TranslationContext,
+): StreamTranslation | undefined {
+  const { operation, streamFormat, maxImages } = request;
+  const { streamShape: shape } = family;
+  if (shape === undefined) return undefined;
+  if (streamFormat === "openai") {
+    const events = new OpenAiEvents(operation, now);
+    return new OpenAiTranslation({
+      shape,
+      events,
+      maxImages,
+      delivery,
+      reader: readForTranslation(streamReader, context),
+    });
+  }
+  const { mask, upstreamRequestId } = context;
+  return (
+    delivery &&
+    new NativeStream({
+      shape,
+      delivery,
+      renderFailure: (error) => renderErrorEvent(toStreamError(error, upstreamRequestId), mask),
+    })
+  );
+}
+
+/** What the translation into OpenAI's events needs of the family's reader. */
+function readForTranslation(
   reader: StreamReader,
-  { events, maxImages, mask, upstreamRequestId, logError }: TranslationContext,
-): OpenAiTranslation {
+  { mask, upstreamRequestId, logError }: Pick<TranslationContext, "mask" | "upstreamRequestId" | "logError">,
+): TranslationOptions["reader"] {
   const readEnd = (): StreamResult => readResult(reader, logError) ?? UNREAD;
-  return new OpenAiTranslation({
-    shape,
-    events,
-    maxImages,
-    reader: {
-      isOver: () => reader.isOver === true,
-      summary() {
-        const { errors = [], failure, images, usage } = readEnd();
-        const ofStream = failure === undefined ? [] : [{ ...failure, index: images + errors.length }];
-        return {
-          // Without the provider's last event, the family counts what came. That is not the provider's report.
-          usage: reader.isOver === true ? usage : undefined,
-          errors: [...errors, ...ofStream].map((error) => toShownError(error, mask)),
-        };
-      },
-      noImageError() {
-        const { errors = [], failure } = readEnd();
-        const error = findNoImageError(0, {
-          failure: failure && maskReason(failure, mask),
-          errors: errors.map((reason) => maskReason(reason, mask)),
-          upstreamRequestId,
-        });
-        return toEnvelope(error ?? unreadableError(upstreamRequestId), mask);
-      },
-      toEnvelope: (error) => toEnvelope(toStreamError(error, upstreamRequestId), mask),
+  return {
+    isOver: () => reader.isOver === true,
+    summary() {
+      const { errors = [], failure, images, usage } = readEnd();
+      const ofStream = failure === undefined ? [] : [{ ...failure, index: images + errors.length }];
+      return {
+        // Without the provider's last event, the family counts what came. That is not the provider's report.
+        usage: reader.isOver === true ? usage : undefined,
+        errors: [...errors, ...ofStream].map((error) => toShownError(error, mask)),
+      };
     },
-  });
+    noImageError(refusal) {
+      if (refusal !== undefined) return toEnvelope(refusal, mask);
+      const { errors = [], failure } = readEnd();
+      const error = findNoImageError(0, {
+        failure: failure && maskReason(failure, mask),
+        errors: errors.map((reason) => maskReason(reason, mask)),
+        upstreamRequestId,
+      });
+      return toEnvelope(error ?? unreadableError(upstreamRequestId), mask);
+    },
+    toEnvelope: (error) => toEnvelope(toStreamError(error, upstreamRequestId), mask),
+  };
 }
 
 /** An entry of `extra.errors`. */
@@ -264,7 +301,7 @@ class MislabelledJson {
         return responseShape.readFailure(member);
       },
     };
-    const options = { response, now: 0, isNative: true, convertsLinks: false, mask };
+    const options = { response, now: 0, isNative: true, opensImages: false, convertsLinks: false, mask };
     this.#reader = new ScanningReader(shape, "", options);
   }
 

@@ -13,7 +13,7 @@ import {
 import { createFetchTransport } from "../upstream/transport-fetch.js";
 import { createTransport } from "../upstream/transport-node.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
-import { fetchImages } from "./linked-images.js";
+import { ImageDelivery } from "./image-delivery.js";
 
 const MODEL = "image-2.0";
 const UNCOUNTED = { addAnyway: () => {}, remove: () => {} };
@@ -246,9 +246,18 @@ describe("a response with more images than any provider makes", () => {
       index,
     }));
     const source = { baseUrl: "https://ark.test", resultHosts: [] };
-    const fetched = await fetchImages(links, source, { transport, bytes: UNCOUNTED });
-    expect(fetched.filter(({ image }) => "b64_json" in image)).toHaveLength(15);
-    expect(fetched.filter(({ error }) => error !== undefined)).toHaveLength(25);
+    const delivery = new ImageDelivery({
+      transport,
+      source,
+      bytes: UNCOUNTED,
+      store: undefined,
+      afterImage: undefined,
+      wantsBase64: true,
+      logger: { warn: () => {}, error: () => {} },
+    });
+    const delivered = await delivery.deliverAll(links);
+    expect(delivered.filter((image) => image?.b64_json !== undefined)).toHaveLength(15);
+    expect(delivery.errors).toHaveLength(25);
     expect(most).toBe(4);
   });
 });

@@ -1,0 +1,103 @@
+import type { StreamShape } from "../families/family.js";
+import type { JsonObject } from "../util/json.js";
+import { EventLines } from "./event-lines.js";
+import { hasImage, ImageObject } from "./image-object.js";
+import type { ImagePart } from "./image-parts.js";
+
+/** Reads the events that have images. */
+export class StreamImages {
+  readonly #lines: EventLines;
+  #parts: ImagePart[] = [];
+  /** The event that is being read, from the first byte of its data on. */
+  #current: EventObject | undefined;
+  /** The number of images that have ended. */
+  images = 0;
+
+  constructor(shape: StreamShape) {
+    this.#lines = new EventLines({
+      onData: (bytes) => {
+        this.#current ??= new EventObject(shape, (part) => void this.#parts.push(part));
+        this.#current.push(bytes);
+      },
+      onEvent: (name) => this.#endEvent(name),
+    });
+  }
+
+  /**
+   * Returns the parts of images in a chunk. They may share the memory of the chunk.
+   *
+   * @throws TypeError if an image has begun, and the rest of its event is not JSON
+   */
+  push(chunk: Uint8Array): readonly ImagePart[] {
+    this.#lines.push(chunk);
+    const parts = this.#parts;
+    this.#parts = [];
+    return parts;
+  }
+
+  #endEvent(name: string | undefined): void {
+    if (this.#current === undefined) return;
+    const part = this.#current.end(name ?? "", this.images);
+    this.#current = undefined;
+    if (part === undefined) return;
+    this.images++;
+    this.#parts.push(part);
+  }
+}
+
+/** Reads the data of one event. */
+export class EventObject {
+  readonly #shape: StreamShape;
+  readonly #object: ImageObject;
+  /** The members after long base64. */
+  readonly #later: JsonObject = {};
+
+  constructor(shape: StreamShape, onPart: (part: ImagePart) => void) {
+    this.#shape = shape;
+    this.#object = new ImageObject({
+      onBase64: (members) => {
+        if ((typeOf(members) ?? shape.imageEvent) !== shape.imageEvent) return false;
+        onPart({ kind: "begin", members: this.#pick(members), createdAt: this.#readCreated(members) });
+        return true;
+      },
+      onBytes: (bytes) => onPart({ kind: "base64", bytes }),
+      onMember: (key, value) => {
+        if (!shape.leftOut.includes(key)) this.#later[key] = value;
+      },
+    });
+  }
+
+  push(bytes: Uint8Array): void {
+    this.#object.push(bytes);
+  }
+
+  /**
+   * Returns the last part of the image of the event, if it has one.
+   *
+   * @param name the name of the event, used if its data has no `type`
+   * @param index the index of the image
+   */
+  end(name: string, index: number): ImagePart | undefined {
+    const members = this.#object.end();
+    if (this.#object.hasBegun) {
+      if (members === undefined) throw new TypeError("The event of an image is not JSON.");
+      return { kind: "end", members: this.#pick(members), later: this.#later, index };
+    }
+    if (!hasImage(members) || (typeOf(members) ?? name) !== this.#shape.imageEvent) return undefined;
+    return { kind: "image", image: this.#pick(members), index, createdAt: this.#readCreated(members) };
+  }
+
+  #readCreated(members: JsonObject): number | undefined {
+    const created = members[this.#shape.created];
+    return Number.isSafeInteger(created) ? Number(created) : undefined;
+  }
+
+  #pick(members: JsonObject): JsonObject {
+    const { leftOut } = this.#shape;
+    return Object.fromEntries(Object.entries(members).filter(([key]) => !leftOut.includes(key)));
+  }
+}
+
+function typeOf({ type }: JsonObject): string | undefined {
+  return typeof type === "string" ? type : undefined;
+}

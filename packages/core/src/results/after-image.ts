@@ -1,0 +1,35 @@
+import type { Operation } from "../types.js";
+
+/** An image that was made and has not been delivered yet. */
+export interface FinishedImage {
+  /** The whole image. */
+  bytes(): Promise<Uint8Array>;
+  /** The media type, detected from the bytes; `application/octet-stream` if it is unknown. */
+  readonly contentType: string;
+  /** The size that the provider stated, `<width>x<height>`. `undefined` if it stated none. */
+  readonly size: string | undefined;
+}
+
+/** The request that an image belongs to. */
+export interface AfterImageCall {
+  /** The request's id, which the client gets in `x-request-id`. */
+  readonly id: string;
+  /** The caller's id. */
+  readonly caller: string;
+  /** The service model. */
+  readonly model: string;
+  readonly operation: Operation;
+  readonly prompt: string;
+  /** The index of the image in the provider's batch, from 0. */
+  readonly index: number;
+}
+
+/**
+ * The operator's function for each image, before it is stored and delivered. It may return other bytes, for example with a
+ * label or a statement of provenance. To refuse the image, throw a `GatewayError`: the image is charged, and listed in
+ * `extra.errors`. If it throws anything else, the image is not delivered either.
+ */
+export type AfterImage = (
+  image: FinishedImage,
+  call: AfterImageCall,
+) => Uint8Array | undefined | void | Promise<Uint8Array | undefined | void>;

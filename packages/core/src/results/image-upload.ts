@@ -1,0 +1,161 @@
+import { settlesWithin } from "../util/async.js";
+import type { ImageToStore } from "./store.js";
+
+/** The store failed or took too long. The client may see the message. */
+export class StoreError extends Error {
+  override readonly name = "StoreError";
+}
+
+/** Stores an image and returns its link. */
+export type PutImage = (
+  image: Pick<ImageToStore, "contentType" | "body" | "byteLength" | "signal">,
+) => Promise<string>;
+
+/** What is known of an image when its upload begins. */
+export interface UploadOptions extends Pick<ImageToStore, "contentType" | "byteLength"> {
+  /** How long the store may let the response wait, all in all. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * An image on its way into a store. It holds one chunk at a time: each write waits until the store has taken the chunk. A
+ * store that fails or takes too long fails the upload and not the caller: further chunks are dropped.
+ */
+export class ImageUpload {
+  readonly #body = new Handover();
+  readonly #stopper = new AbortController();
+  readonly #stored: Promise<string>;
+  #leftMs: number;
+  #failure: StoreError | undefined;
+
+  constructor(put: PutImage, { timeoutMs, contentType, byteLength }: UploadOptions) {
+    this.#leftMs = timeoutMs;
+    const { signal } = this.#stopper;
+    this.#stored = Promise.resolve()
+      .then(() => put({ contentType, byteLength, body: this.#body, signal }))
+      .catch((cause: unknown) => {
+        throw new StoreError("The image could not be stored.", { cause });
+      })
+      .finally(() => this.#body.release());
+    // The failure is reported at the end of the upload.
+    this.#stored.catch((error: StoreError) => {
+      this.#failure ??= error;
+    });
+  }
+
+  /** Resolves when the store has taken the chunk, or when the upload has failed. Does not reject. */
+  async write(chunk: Uint8Array): Promise<void> {
+    if (this.#failure !== undefined || chunk.length === 0) return;
+    await this.#waitFor(this.#body.offer(chunk));
+  }
+
+  /**
+   * Ends the image, and returns its link when it is stored.
+   *
+   * @throws StoreError
+   */
+  async end(): Promise<string> {
+    this.#body.end();
+    await this.#waitFor(this.#stored);
+    if (this.#failure !== undefined) throw this.#failure;
+    return this.#stored;
+  }
+
+  /** The image is not complete, so the store must not keep it. */
+  cancel(cause: unknown): void {
+    this.#fail(new StoreError("The image is not complete.", { cause }));
+  }
+
+  /** Waits as long as the store may still take. */
+  async #waitFor(work: Promise<unknown>): Promise<void> {
+    const began = performance.now();
+    const isInTime = await settlesWithin(work, this.#leftMs);
+    this.#leftMs -= performance.now() - began;
+    if (!isInTime) this.#fail(new StoreError("The store took too long."));
+  }
+
+  #fail(error: StoreError): void {
+    this.#failure ??= error;
+    this.#body.fail(error);
+    this.#stopper.abort(error);
+  }
+}
+
+type Chunk = IteratorResult<Uint8Array, undefined>;
+
+const DONE: Chunk = { done: true, value: undefined };
+
+/** Hands chunks over one by one. */
+class Handover implements AsyncIterableIterator<Uint8Array, undefined> {
+  #offered: { readonly chunk: Uint8Array; readonly taken: () => void } | undefined;
+  /** Called when the reader asks for the chunk after the one that it has. */
+  #finished: (() => void) | undefined;
+  #reader: PromiseWithResolvers<Chunk> | undefined;
+  #isOver = false;
+  #error: Error | undefined;
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  /** Resolves when the reader does not need the memory of the chunk any more. */
+  offer(chunk: Uint8Array): Promise<void> {
+    if (this.#isOver) return Promise.resolve();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#offered = { chunk, taken: resolve };
+    this.#handOver();
+    return promise;
+  }
+
+  end(): void {
+    this.#isOver = true;
+    this.#handOver();
+  }
+
+  fail(error: Error): void {
+    this.#error ??= error;
+    this.release();
+  }
+
+  /** The reader needs nothing more. */
+  release(): void {
+    this.#isOver = true;
+    this.#offered?.taken();
+    this.#offered = undefined;
+    this.#finished?.();
+    this.#finished = undefined;
+    this.#handOver();
+  }
+
+  next(): Promise<Chunk> {
+    this.#finished?.();
+    this.#finished = undefined;
+    this.#reader ??= Promise.withResolvers<Chunk>();
+    const { promise } = this.#reader;
+    this.#handOver();
+    return promise;
+  }
+
+  return(): Promise<Chunk> {
+    this.release();
+    return Promise.resolve(DONE);
+  }
+
+  #handOver(): void {
+    const reader = this.#reader;
+    if (reader === undefined) return;
+    if (this.#error !== undefined) {
+      this.#reader = undefined;
+      reader.reject(this.#error);
+    } else if (this.#offered !== undefined) {
+      const { chunk, taken } = this.#offered;
+      this.#offered = undefined;
+      this.#reader = undefined;
+      this.#finished = taken;
+      reader.resolve({ done: false, value: chunk });
+    } else if (this.#isOver) {
+      this.#reader = undefined;
+      reader.resolve(DONE);
+    }
+  }
+}
