@@ -7,7 +7,7 @@ import {
   type SettledRecord,
 } from "@calotype/core";
 import type { Transport } from "@calotype/core/testing";
-import { QWEN_IMAGE, QWEN_IMAGE_EDIT, SEEDREAM, SEEDREAM_2 } from "./grammar/requests.ts";
+import { QWEN_IMAGE, QWEN_IMAGE_EDIT, QWEN_IMAGE_MAX, SEEDREAM, SEEDREAM_2 } from "./grammar/requests.ts";
 
 /** Keys with values that are easy to find in any output. The test suite searches its output for the same form. */
 export const CALLER_KEY = "caller-canary-5b1e90d7";
@@ -60,6 +60,7 @@ export function openWatchedGateway(
         [SEEDREAM_2]: { family: "seedream" },
         [QWEN_IMAGE]: { family: "qwen-image" },
         [QWEN_IMAGE_EDIT]: { family: "qwen-image" },
+        [QWEN_IMAGE_MAX]: { family: "qwen-image" },
       },
       channels: [
         {

@@ -26,6 +26,8 @@ export const SEEDREAM = "seedream-4-0-250828";
 export const SEEDREAM_2 = "seedream-4-5-251128";
 export const QWEN_IMAGE = "image-2.0";
 export const QWEN_IMAGE_EDIT = "image-edit-plus";
+/** A model that makes one image per call. */
+export const QWEN_IMAGE_MAX = "image-max";
 export const GENERATIONS = "/v1/images/generations";
 export const EDITS = "/v1/images/edits";
 export const NATIVE = "/api/v3/images/generations";

@@ -2,7 +2,7 @@ import { type ImageReply, writeImageReply } from "../simulated-provider.ts";
 import { type Bytes, drawCuts, mutateBytes, toBytes } from "./bytes.ts";
 import { chance, drawInt, pick, type Random } from "./draw.ts";
 import { mutateJson, toJson, writeJson } from "./json-text.ts";
-import { GENERATIONS, NATIVE, QWEN_IMAGE, SEEDREAM } from "./requests.ts";
+import { GENERATIONS, NATIVE, QWEN_IMAGE, QWEN_IMAGE_MAX, SEEDREAM } from "./requests.ts";
 
 /** A request and the response of the provider. `$CHANNEL_KEY` in the response is replaced when it is sent. */
 export interface UpstreamInput {
@@ -16,6 +16,11 @@ export interface UpstreamInput {
   readonly reader: "reads" | "leaves";
   /** How streams are sent to the client. Absent: as the provider sends them, when they come. */
   readonly mode?: StreamMode | undefined;
+  /**
+   * For a request that takes several upstream calls: whether each of them, in the order of arrival, gets a valid response
+   * with one image. The others get the response of the input.
+   */
+  readonly validCalls?: readonly boolean[] | undefined;
   /** The number of images of a valid response; `null` if the response is not valid. */
   readonly makes: number | null;
 }
@@ -64,12 +69,31 @@ function native(fields: object): Record<string, unknown> {
 
 /** A response: a quarter of them valid, the others changed in structure, bytes, head or end. */
 export function drawUpstreamInput(random: Random): UpstreamInput {
+  if (chance(random, 0.15)) return drawSeveralCalls(random);
   const { request, form } = pick(random, REQUESTS);
   const planned: ImageReply = { images: drawInt(random, 1, 4), form };
   const text = form === "events" ? respell(random, writeImageReply(planned)) : writeImageReply(planned);
   const valid = withMode(toInput(request, planned, text), drawMode(random));
   const cut = { ...valid, cuts: drawCuts(random, Buffer.byteLength(text)), reader: drawReader(random) };
   return chance(random, 0.25) ? cut : spoil(random, cut, planned);
+}
+
+/** The response to some of the upstream calls of a request. The other calls get a valid one. */
+function drawSeveralCalls(random: Random): UpstreamInput {
+  const validCalls = Array.from({ length: drawInt(random, 2, 4) }, () => chance(random, 0.6));
+  const body = {
+    model: QWEN_IMAGE_MAX,
+    prompt: "x",
+    n: validCalls.length,
+    ...(chance(random, 0.4) && { response_format: "b64_json" }),
+  };
+  const planned: ImageReply = { images: 1, form: "qwen-image" };
+  const whole = toInput({ path: GENERATIONS, body }, planned, writeImageReply(planned));
+  const input = withMode({ ...whole, reader: drawReader(random) }, drawMode(random));
+  const isValid = validCalls.every(Boolean);
+  return isValid
+    ? { ...input, validCalls, makes: validCalls.length }
+    : { ...spoil(random, input, planned), validCalls };
 }
 
 function drawMode(random: Random): StreamMode | undefined {

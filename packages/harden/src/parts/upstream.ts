@@ -18,6 +18,7 @@ import {
   createSimulatedProvider,
   type SimulatedProvider,
   type UpstreamResponse,
+  writeImageReply,
 } from "../simulated-provider.ts";
 import {
   CHANNEL_KEY,
@@ -38,7 +39,7 @@ export const upstream: Part<UpstreamInput> = {
     "The client gets a valid response, a 502, a 504 or the provider's refusal. A valid response is charged by " +
     "its images. Any other response costs at least nothing, and at most the hold or the images in it. Each " +
     "leaves one record, no hold and no slot, and no output contains the key. Streams are also requested in OpenAI's " +
-    "format, whose events are valid whatever the provider sends, and from a provider so late that the stream begins " +
+    "format, whose events are valid whatever the provider sends, from a model that takes one call for each image, and from a provider so late that the stream begins " +
     "before its response.",
   weight: 3,
   isParallel: true,
@@ -62,8 +63,8 @@ interface Fixture {
   open(mode: StreamMode | undefined): WatchedGateway;
   /** Closes all gateways. Returns the rule that one of them breaks. */
   close(): Promise<string | undefined>;
-  /** Sets the response of the provider. */
-  setReply(reply: UpstreamResponse): void;
+  /** Sets the response of the provider, and which of its next calls get a valid one. */
+  setReply(reply: UpstreamResponse, validCalls: readonly boolean[]): void;
   countCalls(): number;
 }
 
@@ -77,7 +78,8 @@ const PLAN: BatchPlan<Fixture, UpstreamInput> = {
 
 function openFixture(): Fixture {
   let current: UpstreamResponse = { status: 500, headers: {}, chunks: [] };
-  const provider = createSimulatedProvider(() => current);
+  let isValid: boolean[] = [];
+  const provider = createSimulatedProvider(() => (isValid.shift() === true ? VALID_CALL : current));
   const gateways = new Map<StreamMode | undefined, WatchedGateway>();
   return {
     open(mode) {
@@ -89,12 +91,20 @@ function openFixture(): Fixture {
       const rules = await Promise.all([...gateways.values()].map((watched) => watched.close()));
       return rules.find((rule) => rule !== undefined);
     },
-    setReply(reply) {
+    setReply(reply, validCalls) {
       current = reply;
+      isValid = [...validCalls];
     },
     countCalls: () => provider.takeCalls().length,
   };
 }
+
+/** The response to one of several upstream calls. */
+const VALID_CALL: UpstreamResponse = {
+  status: 200,
+  headers: { "content-type": "application/json" },
+  chunks: [Buffer.from(writeImageReply({ images: 1, form: "qwen-image" }))],
+};
 
 const HEARTBEAT_MS = 2;
 /** How late a provider is whose streams begin early. */
@@ -125,14 +135,15 @@ function transportOf(mode: StreamMode | undefined, { transport }: SimulatedProvi
 async function tryReply(fixture: Fixture, input: UpstreamInput): Promise<Finding<UpstreamInput> | undefined> {
   const watched = fixture.open(input.mode);
   const body = insertKey(fromBytes(input.body), "$CHANNEL_KEY", CHANNEL_KEY);
-  fixture.setReply({
+  const reply: UpstreamResponse = {
     status: input.status,
     headers: Object.fromEntries(
       Object.entries(input.headers).map(([name, value]) => [name, replaceKey(value)]),
     ),
     chunks: cutAt(body, input.cuts),
     failure: toFailure(input.ending),
-  });
+  };
+  fixture.setReply(reply, input.validCalls ?? []);
   const work = sendRequest(watched, toRequest(input));
   if (work === undefined) return undefined;
   if (!(await settles(work))) return { rule: "every upstream response gives a response", input };
@@ -162,6 +173,8 @@ function checkResponse(input: UpstreamInput, seen: SeenResponse): string | undef
   const { status, failure } = seen;
   const isLeft = failure instanceof ClientLeft;
   if (input.makes !== null && status !== 200) return "a valid upstream response gives images";
+  if (countValid(input) > 0 && status !== 200)
+    return "a valid response to one of several calls gives its image";
   if (input.makes !== null && failure !== undefined && !isLeft)
     return "a valid upstream response does not break off";
   if (status === 429 && readCode(seen) === "rate_limit_exceeded")
@@ -171,6 +184,11 @@ function checkResponse(input: UpstreamInput, seen: SeenResponse): string | undef
     return checkOpenAiEvents(input, seen);
   if (input.makes !== null && !isLeft && isStream(input)) return checkRelay(input, seen);
   return findBrokenRule(seen, input.makes === null ? "provider" : undefined);
+}
+
+/** The number of calls that get a valid response, if there are several. */
+function countValid({ validCalls = [] }: UpstreamInput): number {
+  return validCalls.filter(Boolean).length;
 }
 
 function isStream({ request }: UpstreamInput): boolean {
@@ -194,7 +212,7 @@ function isInOpenAiFormat({ request, mode }: UpstreamInput): boolean {
 }
 
 /** The gateway writes these events itself, so they are valid whatever the provider sends. */
-function checkOpenAiEvents({ makes }: UpstreamInput, { body }: SeenResponse): string | undefined {
+function checkOpenAiEvents(input: UpstreamInput, { body }: SeenResponse): string | undefined {
   const events: { readonly event: string | undefined; readonly data: string }[] = [];
   const parser = createParser({ onEvent: ({ event, data }) => events.push({ event, data }) });
   parser.feed(body.toString());
@@ -210,6 +228,9 @@ function checkOpenAiEvents({ makes }: UpstreamInput, { body }: SeenResponse): st
   const images = events.filter(({ event }) => event === "image_generation.completed");
   if (images.some(({ data }) => !/"(?:b64_json|url)":/.test(data)))
     return "each completed event has its image";
+  const { makes } = input;
+  if (isDone && images.length < countValid(input))
+    return "a valid response to one of several calls gives its image";
   if (makes === null) return undefined;
   return isDone && images.length === makes ? undefined : "a valid upstream response gives all its images";
 }
@@ -239,14 +260,20 @@ interface Traces {
 function checkMoney(input: UpstreamInput, { watched, calls }: Traces, body: Buffer): string | undefined {
   const records = watched.takeRecords();
   const held = watched.takeHeld();
-  if (calls !== 1) return "the provider is called once";
+  const { validCalls, reader } = input;
+  const expected = validCalls?.length ?? 1;
+  // A client that leaves stops the calls that were not sent.
+  if (calls !== expected && reader === "reads") return "the provider is called once for each image of a call";
   const [record] = records;
   if (record === undefined || records.length > 1) return "one record for one call of the provider";
   const charge = Number(record.charge);
   if (input.makes !== null) {
     return charge === input.makes * PRICE ? undefined : "a valid upstream response is charged by its images";
   }
-  const shown = countImages(body) * PRICE;
+  const valid = countValid(input);
+  const shown = (valid + (expected - valid) * countImages(body)) * PRICE;
+  if (reader === "reads" && charge < valid * PRICE)
+    return "each valid response to one of several calls is charged";
   return charge >= 0 && charge <= Math.max(held, shown)
     ? undefined
     : "a charge is at most the hold or the images shown";

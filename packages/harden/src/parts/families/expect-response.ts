@@ -112,7 +112,7 @@ function countUsage(images: readonly { readonly pixels: number | undefined }[]):
 }
 
 function countPixels(size: unknown): number | undefined {
-  const sides = typeof size === "string" ? readPixels(size, "x") : undefined;
+  const sides = typeof size === "string" ? (readPixels(size, "x") ?? readPixels(size, "*")) : undefined;
   return sides && sides[0] * sides[1];
 }
 

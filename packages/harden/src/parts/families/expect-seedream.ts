@@ -26,7 +26,13 @@ const OPENAI_ONLY = new Set([
   "input_fidelity",
   "output_compression",
   "partial_images",
+  "complexity",
+  "frame_count",
+  "frame_duration_ms",
+  "safety_identifier",
+  "svg",
 ]);
+const REFUSED = ["mask", "markup", "file_id"];
 
 /** Family A of the interface, as docs/families/seedream.md describes it. `undefined`: the request is refused. */
 export function expectSeedream(
@@ -35,7 +41,7 @@ export function expectSeedream(
 ): ExpectedRequest | undefined {
   const { fields, operation } = input;
   if (operation === "native") return expectNative(input, limits);
-  if ("mask" in fields || !isValid(fields)) return undefined;
+  if (REFUSED.some((name) => name in fields) || !isValid(fields)) return undefined;
   if (fields["stream"] === true && (operation === "edit" || limits?.streaming === false)) return undefined;
   const references = [fields["image"] ?? []].flat();
   const images = references.map((value) => expectReference(value, MEDIA_TYPES));
