@@ -50,6 +50,7 @@ import { createKeyMask, createSecretMask } from "./redact.js";
 import { createReaderLimit } from "./responses/reader-limit.js";
 import { createBackgroundReads } from "./responses/relay.js";
 import { createResults } from "./results/results.js";
+import { createSweeper, type Sweeper } from "./results/sweeper.js";
 import type { Cooldown } from "./types.js";
 import { createByteMask } from "./upstream/mask-bytes.js";
 import { maskTransport } from "./upstream/mask-transport.js";
@@ -126,6 +127,7 @@ interface PermanentParts extends Omit<PipelineParts & ModelsParts, keyof Configu
   readonly ledger: Ledger;
   /** What a request costs if its outcome will never be known. */
   readonly onLost: LostPolicy;
+  readonly sweeper: Sweeper | undefined;
 }
 
 /** How many streams are read to their end after the client has disconnected, and for how long. */
@@ -151,6 +153,9 @@ function createPermanentParts(
     memoryBytes: toSpoolBytes(options.uploadMemoryBytes ?? DEFAULT_UPLOAD_MEMORY_BYTES),
     openFile: openTemporaryFile,
   });
+  const random = dependencies.random ?? Math.random;
+  const results =
+    options.results && createResults(options.results, { now, basePath: options.basePath ?? "" });
   const shareCooldown = async (id: string, cooldown: Cooldown | undefined): Promise<void> => {
     try {
       await admission.setCooldown(id, cooldown);
@@ -203,8 +208,9 @@ function createPermanentParts(
       logger,
     ),
     retryBudgets: createRetryBudgets(now, dependencies.retryBudget ?? DEFAULT_RETRY_BUDGET),
-    random: dependencies.random ?? Math.random,
-    results: options.results && createResults(options.results, { now, basePath: options.basePath ?? "" }),
+    random,
+    results,
+    sweeper: results?.sweep && createSweeper(results.sweep, { now, random, logger }),
     createId: dependencies.createId ?? createRequestId,
     transport:
       dependencies.transport ?? (options.fetch ? createFetchTransport(options.fetch) : createTransport()),

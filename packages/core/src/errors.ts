@@ -33,6 +33,8 @@ const ERROR_KINDS = {
   group_not_priced: { status: 403, type: "permission_error" },
   /** The path is not one of the gateway's. */
   not_found: { status: 404, type: "invalid_request_error" },
+  /** There is no image under this link, or the link was changed. */
+  file_not_found: { status: 404, type: "invalid_request_error" },
   /** `gateway.probeChannel()`: there is no channel with this id. */
   channel_not_found: { status: 404, type: "invalid_request_error" },
   /** The service model does not exist, or no channel serves it. */
@@ -45,10 +47,14 @@ const ERROR_KINDS = {
   idempotency_in_progress: { status: 409, type: "invalid_request_error" },
   /** The request with this `Idempotency-Key` ran, and its response is not stored: a stream, or too large. */
   idempotency_not_replayable: { status: 409, type: "invalid_request_error" },
+  /** The link to a stored image has expired. */
+  file_expired: { status: 410, type: "invalid_request_error" },
   /** The body is larger than the gateway accepts. */
   request_too_large: { status: 413, type: "invalid_request_error" },
   /** The endpoint does not accept the type or encoding of the body. */
   unsupported_media_type: { status: 415, type: "invalid_request_error" },
+  /** The stored image has none of the bytes that the header `range` names. */
+  range_not_satisfiable: { status: 416, type: "invalid_request_error" },
   /** Another request was sent with this `Idempotency-Key`. */
   idempotency_conflict: { status: 422, type: "invalid_request_error" },
   /** The client disconnected before its request was sent to a provider. The client does not get this response. */
@@ -75,7 +81,7 @@ const ERROR_KINDS = {
   upstream_no_image: { status: 502, type: "upstream_error" },
   /** The limit of bytes in flight is reached. */
   overloaded: { status: 503, type: "server_error" },
-  /** The ledger or the admission store cannot be reached, or the options are not loaded yet. */
+  /** The ledger, the admission store or the store of results cannot be reached, or the options are not loaded yet. */
   gateway_unavailable: { status: 503, type: "server_error" },
   /** The gateway is closing. */
   gateway_closed: { status: 503, type: "server_error" },

@@ -4,12 +4,19 @@ import { type ChannelStatus, describeChannels } from "./channels/status.js";
 import { createCors } from "./cors.js";
 import { GatewayError } from "./errors.js";
 import { createArrival, RequestReport } from "./events.js";
+import { type FilesParts, respondWithFile } from "./files-endpoint.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
 import { shutDown } from "./lifecycle.js";
 import { respondWithModels } from "./models-endpoint.js";
 import type { GatewayOptions } from "./options/options.js";
 import { holdHost, runPipeline } from "./pipeline.js";
-import { createRouteMatcher, type Endpoint, type ModelsRoute, requestPath } from "./request/route.js";
+import {
+  createRouteMatcher,
+  type Endpoint,
+  type FilesRoute,
+  type ModelsRoute,
+  requestPath,
+} from "./request/route.js";
 import { renderError } from "./responses/envelope.js";
 import { type ChannelProbe, type ChannelProbeOptions, probeChannel } from "./upstream/probe-channel.js";
 
@@ -102,7 +109,8 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
   const assembly = assembleGateway(options, dependencies);
   const { permanent, reloadable, tracker, maintenance } = assembly;
   const basePath = options.basePath ?? "";
-  const matchRoute = createRouteMatcher(basePath);
+  const files = toFilesParts(permanent);
+  const matchRoute = createRouteMatcher(basePath, { servesFiles: files !== undefined });
   const cors = createCors(options.cors);
   let closing: Promise<void> | undefined;
 
@@ -136,6 +144,15 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
       : respondWithModels(parts, name, { request, id });
   };
 
+  const showFile = async (route: FilesRoute, request: GatewayRequest): Promise<GatewayResponse> => {
+    // The matcher finds files only if the gateway serves them.
+    if (files === undefined) return notFound(request);
+    const id = permanent.createId();
+    if (closing !== undefined) return renderError(closedError(), { id, mask: currentMask(assembly) });
+    maintenance.start();
+    return respondWithFile(files, route, { request, id });
+  };
+
   const handle: Gateway["handle"] = (request) => {
     const { url, mountPath } = request;
     const announced = cors.readPreflight(request);
@@ -143,6 +160,7 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
     if (route === undefined) return null;
     if (announced !== undefined) return Promise.resolve(cors.allowPreflight(request, permanent.createId()));
     if (route === "unserved") return Promise.resolve(notFound(request));
+    if (route.operation === "files") return showFile(route, request);
     const response = route.operation === "models" ? showModels(route, request) : respond(route, request);
     return response.then((responded) => cors.addHeaders(request, responded));
   };
@@ -199,6 +217,16 @@ async function loadParts(
     permanent.logger.error({ requestId, err: error }, "The options could not be read.");
     return undefined;
   }
+}
+
+/** What the route of stored images needs. `undefined` if the gateway does not serve images. */
+function toFilesParts({
+  results,
+  now,
+  logger,
+  readerLimit,
+}: GatewayAssembly["permanent"]): FilesParts | undefined {
+  return results?.served && { served: results.served, now, logger, readerLimit };
 }
 
 /** Responds to a request that does not enter the pipeline. */
@@ -285,7 +313,8 @@ class WebRequest implements GatewayRequest {
 /** Converts the gateway's response to a Web `Response`. */
 function toWebResponse(response: GatewayResponse, request: Request): Response {
   const { status, headers, body } = response;
-  if (request.method === "HEAD" || status === 204) return new Response(null, { status, headers });
+  if (request.method === "HEAD" || status === 204 || status === 304)
+    return new Response(null, { status, headers });
   const isComplete = typeof body === "string" || body instanceof Uint8Array;
   return new Response(isComplete ? body : toStream(body, response.onIdle, request), { status, headers });
 }

@@ -3,6 +3,7 @@ import type { Holds } from "./billing/hold.js";
 import type { EntryFailure, Ledger } from "./billing/ledger.js";
 import type { LostPolicy } from "./billing/records.js";
 import type { Logger } from "./logger.js";
+import type { Sweeper } from "./results/sweeper.js";
 import type { Transport } from "./upstream/transport.js";
 import { MAX_TIMER_MS, type Repeat, repeatByTimer, settlesWithin } from "./util/async.js";
 
@@ -58,15 +59,19 @@ export interface MaintenanceParts {
   readonly holds: Holds;
   readonly onLost: LostPolicy;
   readonly logger: Logger;
+  /** Deletes expired images. `undefined` without a store of results that does that. */
+  readonly sweeper?: Sweeper | undefined;
 }
 
 const INTERVAL_MS = 10_000;
+/** How long `stop` waits for a sweep of stored images. The next process continues it. */
+const LAST_SWEEP_MS = 3_000;
 /** If the last round is longer ago, the timer has ended: on Workers a timer ends with the request that created it. */
 const DEAD_MS = 3 * INTERVAL_MS;
 
 /**
  * Repeats the writes that the ledger did not accept, ends the holds of processes that died, and delivers records again
- * that the operator's function did not accept.
+ * that the operator's function did not accept. Deletes expired images about once an hour.
  */
 export function createMaintenance(parts: MaintenanceParts, repeat: Repeat = repeatByTimer): Maintenance {
   let endRepeating: (() => void) | undefined;
@@ -76,6 +81,8 @@ export function createMaintenance(parts: MaintenanceParts, repeat: Repeat = repe
   /** If a round takes longer than the interval, the next round is skipped. */
   const begin = (): void => {
     lastBeginAt = performance.now();
+    // Beside the round: a store may have many images, and the ledger must not wait for them.
+    parts.sweeper?.runIfDue();
     if (running !== undefined) return;
     const round = maintain(parts, onFailure).finally(() => {
       if (running === round) running = undefined;
@@ -95,6 +102,7 @@ export function createMaintenance(parts: MaintenanceParts, repeat: Repeat = repe
       endRepeating?.();
       await running;
       await parts.holds.retryLateWrites();
+      if (parts.sweeper !== undefined) await settlesWithin(parts.sweeper.finished(), LAST_SWEEP_MS);
     },
   };
 }

@@ -1,4 +1,5 @@
 export { type CloseOnSignalsOptions, closeOnSignals } from "./close-on-signals.js";
+export { createFileStore, type FileStore, type FileStoreOptions } from "./file-store.js";
 export { handleNodeRequest } from "./handle-node-request.js";
 export { jsonFile } from "./json-file.js";
 export { type HostRequest, readMountPath } from "./node-request.js";

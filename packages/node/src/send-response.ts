@@ -14,9 +14,11 @@ export async function sendResponse(
   const { status, headers, body } = response;
   if (typeof body !== "string" && !(body instanceof Uint8Array))
     return sendStream(res, { ...response, body });
-  // A 204 has no body, and no length (RFC 9110, section 8.6).
-  const length = status === 204 ? {} : { "content-length": `${Buffer.byteLength(body)}` };
-  const complete = { status, body, headers: { ...headers, ...length } };
+  // Responses without a body have no length (RFC 9110, section 8.6). A response to HEAD states the length of the body that
+  // GET would get.
+  const hasLength = status !== 204 && status !== 304;
+  const length = hasLength ? { "content-length": `${Buffer.byteLength(body)}` } : {};
+  const complete = { status, body, headers: { ...length, ...headers } };
   if (!isUploaded(req)) return sendDuringUpload(req, res, complete);
   if (canSend(res)) sendComplete(res, complete);
 }

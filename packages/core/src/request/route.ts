@@ -32,6 +32,16 @@ export interface ModelsRoute {
   readonly name?: string | undefined;
 }
 
+/** A stored image. Its id is not decoded, and may be anything. */
+const FILES = /^(.*?)\/v1\/images\/files\/(.+)$/;
+
+/** `GET /v1/images/files/{id}`. */
+export interface FilesRoute {
+  readonly operation: "files";
+  /** The last part of the path, as the client sent it. */
+  readonly id: string;
+}
+
 /** What a model serves: its operations, and the path of its provider's own structure. */
 export interface ServedModel {
   readonly operations: ReadonlySet<Operation>;
@@ -105,7 +115,7 @@ export function idempotencyScopeOf(endpoint: Endpoint): string {
  */
 export type RouteMatcher = (
   request: Pick<GatewayRequest, "method" | "url" | "mountPath">,
-) => Endpoint | ModelsRoute | "unserved" | undefined;
+) => Endpoint | ModelsRoute | FilesRoute | "unserved" | undefined;
 
 /**
  * Creates a matcher for a gateway with this base path (`""` or `/ai`).
@@ -114,8 +124,13 @@ export type RouteMatcher = (
  * mount path, the host has given every path to the gateway. Without either, only POST requests for images match at any
  * depth. Other requests match only at exactly `/v1/…` and `/api/…`, because `GET /shop/v1/images/edits` may be a route of
  * the host.
+ *
+ * @param options.servesFiles whether the gateway serves stored images. Default `false`.
  */
-export function createRouteMatcher(basePath: string): RouteMatcher {
+export function createRouteMatcher(
+  basePath: string,
+  { servesFiles = false }: { readonly servesFiles?: boolean } = {},
+): RouteMatcher {
   return ({ method, url, mountPath }) => {
     const path = normalizePath(pathOf(url));
     const mount = findMount(path, mountPath);
@@ -127,6 +142,8 @@ export function createRouteMatcher(basePath: string): RouteMatcher {
     if (isModels !== undefined && (isGiven || before === "")) {
       return { operation: "models", name: name === undefined ? undefined : decode(name) };
     }
+    const [isFile, beforeFile, id = ""] = servesFiles ? (FILES.exec(path) ?? []) : [];
+    if (isFile !== undefined && (isGiven || beforeFile === "")) return { operation: "files", id };
     return isGiven && RESERVED.test(path) ? "unserved" : undefined;
   };
 }
@@ -172,6 +189,13 @@ function decode(name: string): string {
 /** The normalized path of a request, without query and fragment. */
 export function requestPath({ url }: Pick<GatewayRequest, "url">): string {
   return normalizePath(pathOf(url));
+}
+
+/** The query of a request. */
+export function readQuery({ url }: Pick<GatewayRequest, "url">): URLSearchParams {
+  const [address = ""] = url.split("#", 1);
+  const start = address.indexOf("?");
+  return new URLSearchParams(start === -1 ? "" : address.slice(start));
 }
 
 /**

@@ -73,7 +73,7 @@ export interface Results {
 }
 
 /** Stored images that the gateway serves itself. */
-interface ServedImages {
+export interface ServedImages {
   readonly open: NonNullable<ResultStore["open"]>;
   /** Returns the secrets of links, at least one. Rejects if the store cannot read its own. */
   readonly readSecrets: () => Awaitable<readonly string[]>;

@@ -1,0 +1,258 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { type FileHandle, link, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import type { ByteRange, ImageToStore, ResultStore, StoredImage } from "@calotype/core/stores";
+import { FileBody } from "./file-body.js";
+import { type FileFacts, findFolder, parseFileName, toFileName } from "./stored-file.js";
+
+/** Where {@link createFileStore} keeps its files. */
+export interface FileStoreOptions {
+  /**
+   * The folder, created at the first use. A relative path starts at the current working directory. Several processes may use
+   * the same folder, also over a network if its file system has atomic renames and hard links.
+   */
+  readonly directory: string;
+}
+
+/** A store that keeps each image in a file. The gateway serves the images. */
+export type FileStore = Required<Omit<ResultStore, "link" | "maxLinkSeconds">>;
+
+/**
+ * Keeps the images of results in files. The folder has three entries: `images`, `tmp` with files that are being written, and
+ * `secret`, which signs the links to the images. Only the user of the process can read them (modes 0700 and 0600).
+ *
+ * An image appears under its name when all of it is on the disk. So a process that is killed leaves no incomplete image.
+ *
+ * @throws TypeError if there is no directory
+ * @example
+ * ```ts
+ * import { createGateway } from "@calotype/core";
+ * import { createFileStore } from "@calotype/node";
+ *
+ * const gateway = createGateway({
+ *   models: { "doubao-seedream-4-5-251128": { family: "seedream" } },
+ *   channels: [{ id: "ark", family: "seedream", apiKey: process.env.ARK_API_KEY }],
+ *   callers: [{ id: "me", key: process.env.CALOTYPE_API_KEY }],
+ *   results: { store: createFileStore({ directory: "results" }) },
+ * });
+ * ```
+ */
+export function createFileStore({ directory }: FileStoreOptions): FileStore {
+  // The value is often that of an environment variable, which may be missing.
+  if (typeof directory !== "string" || directory === "") {
+    throw new TypeError("createFileStore needs a directory; is the environment variable set?");
+  }
+  const root = resolve(directory);
+  const images = join(root, "images");
+  const temporary = join(root, "tmp");
+  return {
+    put: (image) => putImage(image, images, temporary),
+    open: (id, range) => openImage(images, id, range),
+    sweep: (before) => sweepFiles(images, temporary, before),
+    readSecrets: () => readSecrets(join(root, "secret"), temporary),
+  };
+}
+
+const PRIVATE_FOLDER = { recursive: true, mode: 0o700 };
+
+async function putImage(image: ImageToStore, images: string, temporary: string): Promise<void> {
+  const target = join(findFolder(images, image.id), toFileName(image));
+  const path = join(temporary, randomUUID());
+  await writeNewFile(path, (file) => writeBody(file, image));
+  try {
+    image.signal.throwIfAborted();
+    await withFolder(target, () => rename(path, target));
+  } catch (error) {
+    await remove(path);
+    throw error;
+  }
+}
+
+async function writeBody(
+  file: FileHandle,
+  { body, byteLength, signal }: Pick<ImageToStore, "body" | "byteLength" | "signal">,
+): Promise<void> {
+  const chunks = body[Symbol.asyncIterator]();
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = (): void => aborted.reject(signal.reason);
+  // The promise may be rejected while nothing waits for it.
+  aborted.promise.catch(() => undefined);
+  signal.addEventListener("abort", onAbort, { once: true });
+  let written = 0;
+  try {
+    signal.throwIfAborted();
+    for (;;) {
+      const { done, value } = await Promise.race([chunks.next(), aborted.promise]);
+      if (done === true) break;
+      await file.writeFile(value);
+      written += value.length;
+    }
+  } catch (error) {
+    // Not awaited: the source may never continue. Its own failure is the one that is thrown, or does not matter any more.
+    void chunks.return?.().catch(() => undefined);
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+  if (byteLength !== undefined && written !== byteLength) {
+    throw new Error(`The image has ${written} bytes and not ${byteLength} as announced.`);
+  }
+}
+
+/** Writes a file and waits until it is on the disk. If that fails, there is no file. */
+async function writeNewFile(path: string, write: (file: FileHandle) => Promise<void>): Promise<void> {
+  const file = await withFolder(path, () => open(path, "wx", 0o600));
+  try {
+    try {
+      await write(file);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    await remove(path);
+    throw error;
+  }
+}
+
+/** Repeats the work once with a new folder if the folder of the path is missing. */
+async function withFolder<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    await mkdir(dirname(path), PRIVATE_FOLDER);
+    return work();
+  }
+}
+
+/** Deletes a temporary file after a failure. If that fails too, a later sweep deletes it. */
+async function remove(path: string): Promise<void> {
+  await rm(path, { force: true }).catch(() => undefined);
+}
+
+async function openImage(images: string, id: string, range?: ByteRange): Promise<StoredImage | undefined> {
+  // The id becomes a part of a path.
+  if (!/^[\da-f]{32}$/.test(id)) return undefined;
+  const folder = findFolder(images, id);
+  const file = (await listFiles(folder)).find(({ facts }) => facts.id === id);
+  if (file === undefined || file.facts.expiresAt.getTime() <= Date.now()) return undefined;
+  const byteLength = await readSize(file.path);
+  if (byteLength === undefined) return undefined;
+  const { contentType } = file.facts;
+  const last = Math.min(range?.last ?? Infinity, byteLength - 1);
+  return { contentType, byteLength, body: new FileBody(file.path, { first: range?.first ?? 0, last }) };
+}
+
+/** Returns `undefined` if the file was deleted in the meantime. */
+async function readSize(path: string): Promise<number | undefined> {
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+interface ImageFile {
+  readonly path: string;
+  readonly facts: FileFacts;
+}
+
+/** The images in a folder. Files of other programs are left out. */
+async function listFiles(folder: string): Promise<readonly ImageFile[]> {
+  return (await list(folder)).flatMap((name) => {
+    const facts = parseFileName(name);
+    return facts === undefined ? [] : [{ path: join(folder, name), facts }];
+  });
+}
+
+/** A temporary file that was not changed for this time was left by a process that ended. No upload may take longer. */
+const STALE_MS = 86_400_000;
+
+/**
+ * Deletes images that expired before a time, and old temporary files. Continues after a failure. Other processes may delete
+ * the same files at the same time. Folders stay, so that none is deleted while a file is moved into it.
+ *
+ * @throws AggregateError if files could not be deleted
+ */
+async function sweepFiles(images: string, temporary: string, before: Date): Promise<void> {
+  const failures: unknown[] = [];
+  const attempt = (work: Promise<unknown>): Promise<unknown> =>
+    work.catch((error: unknown) => failures.push(error));
+  for (const outer of await listFolders(images)) {
+    for (const inner of await listFolders(outer)) {
+      for (const { path, facts } of await listFiles(inner)) {
+        if (facts.expiresAt < before) await attempt(rm(path, { force: true }));
+      }
+    }
+  }
+  for (const name of await list(temporary)) {
+    await attempt(removeIfStale(join(temporary, name)));
+  }
+  if (failures.length > 0) {
+    throw new AggregateError(failures.slice(0, 10), `${failures.length} files could not be deleted.`);
+  }
+}
+
+async function removeIfStale(path: string): Promise<void> {
+  try {
+    const { mtimeMs } = await stat(path);
+    if (mtimeMs < Date.now() - STALE_MS) await rm(path, { force: true });
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+}
+
+async function listFolders(folder: string): Promise<readonly string[]> {
+  return (await list(folder)).filter((name) => /^[\da-f]{2}$/.test(name)).map((name) => join(folder, name));
+}
+
+/** The names in a folder; none if there is no such folder. */
+async function list(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+/**
+ * Returns the lines of the file. If there is none, writes one with a random secret. The file appears complete and only once,
+ * also if several processes start at the same time: a hard link fails if its name exists.
+ */
+async function readSecrets(path: string, temporary: string): Promise<readonly string[]> {
+  const existing = await readLines(path);
+  if (existing !== undefined) return existing;
+  const own = join(temporary, randomUUID());
+  await writeNewFile(own, (file) => file.writeFile(`${randomBytes(32).toString("hex")}\n`));
+  try {
+    await link(own, path);
+  } catch (error) {
+    if (!hasCode(error, "EEXIST")) throw error;
+  } finally {
+    await remove(own);
+  }
+  const created = await readLines(path);
+  if (created === undefined) throw new Error(`${path} was deleted after it was created.`);
+  return created;
+}
+
+async function readLines(path: string): Promise<readonly string[] | undefined> {
+  try {
+    const lines = (await readFile(path, "utf8")).split("\n").map((line) => line.trim());
+    return lines.filter((line) => line !== "");
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return hasCode(error, "ENOENT");
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
+}
