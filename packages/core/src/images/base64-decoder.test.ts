@@ -31,6 +31,5 @@ describe("the decoder of base64", () => {
     const first = decoder.push(new TextEncoder().encode("AAAA"));
     decoder.push(new TextEncoder().encode("////"));
     expect([...first]).toEqual([0, 0, 0]);
-    expect(first.buffer.byteLength).toBe(3);
   });
 });

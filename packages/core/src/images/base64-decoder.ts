@@ -10,16 +10,17 @@ const BACKSLASH = 0x5c;
 export class Base64Decoder {
   #rest = "";
 
+  /** Returns bytes with memory of their own. */
   push(part: Uint8Array): Uint8Array<ArrayBuffer> {
     const characters = this.#rest + toAscii(part);
     const whole = characters.length - (characters.length % 4);
     this.#rest = characters.slice(whole);
-    return new Uint8Array(Buffer.from(characters.slice(0, whole), "base64"));
+    return Buffer.from(whole === characters.length ? characters : characters.slice(0, whole), "base64");
   }
 
   /** Returns the last bytes, for base64 without padding. */
   end(): Uint8Array<ArrayBuffer> {
-    return new Uint8Array(Buffer.from(this.#rest, "base64"));
+    return Buffer.from(this.#rest, "base64");
   }
 }
 
