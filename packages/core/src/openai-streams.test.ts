@@ -117,6 +117,9 @@ function openSource(source: ScriptedSource, options: Partial<GatewayOptions> = {
 const REQUEST = { model: STREAMING, prompt: "a fox", n: 3, stream: true };
 const FAILED: object = { index: 1, code: "Sensitive", message: `Not *** of ${STREAMING}.` };
 
+const USAGE = "image_generation.usage";
+const USAGE_OF_TWO = [USAGE, { type: USAGE, created_at: 1_800_000_000, usage: usageOf(2) }] as const;
+
 describe("a stream of the provider in OpenAI's format", () => {
   it.each<[string, readonly string[], readonly Event[], object]>([
     [
@@ -128,21 +131,19 @@ describe("a stream of the provider in OpenAI's format", () => {
     [
       "fewer images",
       [arkImage(0), arkImage(1), arkCompleted(2), ARK_DONE],
-      [
-        shown(0),
-        shown(1),
-        [
-          "image_generation.usage",
-          { type: "image_generation.usage", created_at: 1_800_000_000, usage: usageOf(2) },
-        ],
-        DONE,
-      ],
+      [shown(0), shown(1), USAGE_OF_TWO, DONE],
       { images: 2, charge: "0.2" },
     ],
     [
       "a failed image before the last one",
       [arkImage(0), arkFailed(1), arkImage(2), arkCompleted(2), ARK_DONE],
       [shown(0), shown(2, { usage: usageOf(2), extra: { errors: [FAILED] } }), DONE],
+      { images: 2, charge: "0.2" },
+    ],
+    [
+      "usage that comes before the images",
+      [arkCompleted(2), arkImage(0), arkImage(1), ARK_DONE],
+      [shown(0), shown(1), USAGE_OF_TWO, DONE],
       { images: 2, charge: "0.2" },
     ],
     [
@@ -274,6 +275,38 @@ describe("a stream of the provider in OpenAI's format", () => {
     const response = await gateway.fetch(createPost(REQUEST));
     await expect(response.text()).rejects.toThrow(Error);
     await vi.waitFor(() => expect(records).toMatchObject([{ images: 1, charge: "0.1" }]));
+  });
+
+  it.each<[string, (source: ScriptedSource) => void]>([
+    ["the provider closes its connection in the middle of an image", (source) => source.end()],
+    ["the rest of an image is not JSON", (source) => source.send('"]\n\n')],
+  ])("breaks off if %s", async (_what, go) => {
+    const source = createScriptedSource(arkImage(0));
+    source.send(`data: {"type":"image_generation.partial_succeeded","b64_json":"${"A".repeat(20_000)}`);
+    go(source);
+    const { gateway, records } = openSource(source);
+    const response = await gateway.fetch(createPost(REQUEST));
+    await expect(response.text()).rejects.toThrow(Error);
+    const record = { charge: "0.1", errorCode: "upstream_invalid_response" };
+    await vi.waitFor(() => expect(records).toMatchObject([record]));
+  });
+
+  it("is complete with the usage if the provider breaks off after it", async () => {
+    const source = createScriptedSource(arkImage(0) + arkImage(1) + arkCompleted(3));
+    source.fail(new TransportError("broken", undefined));
+    const { post, records } = openSource(source);
+    const usage = { ...USAGE_OF_TWO[1], usage: usageOf(3) };
+    expect(parseEvents((await post(REQUEST)).text)).toEqual([shown(0), shown(1), [USAGE, usage], DONE]);
+    expect(records).toMatchObject([{ images: 2, charge: "0.3" }]);
+  });
+
+  it("sends nothing after its end", async () => {
+    const source = createScriptedSource(arkImage(0) + arkCompleted(1));
+    source.send(arkImage(1) + ARK_DONE);
+    source.end();
+    const { post } = openSource(source);
+    const { text } = await post({ ...REQUEST, n: 1 });
+    expect(parseEvents(text)).toEqual([shown(0, { usage: usageOf(1) }), DONE]);
   });
 
   it("is charged in full if the client leaves", async () => {
@@ -497,6 +530,8 @@ const PNG = Uint8Array.from([
   ...Array.from({ length: 100_000 }, (_, index) => index % 251),
 ]);
 
+const respondHalf = (): Response => new Response(ReadableStream.from(breakOff(PNG.subarray(0, 50_000))));
+
 /** Bytes whose connection breaks after them. */
 async function* breakOff(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
@@ -546,6 +581,100 @@ describe("a stream in OpenAI's format of links that become base64", () => {
     await expect(response.text()).rejects.toThrow(Error);
     await vi.waitFor(() => expect(records).toMatchObject([{ images: 2, charge: "0.2" }]));
     expect(onError).toHaveBeenCalledOnce();
+  });
+});
+
+describe("a stream in OpenAI's format while a link is downloaded", () => {
+  /** One image per call, so two images take two calls. */
+  const SEVERAL = { model: "image-plus", prompt: "a fox", n: 2, stream: true, response_format: "b64_json" };
+  const ONE_CALL = { ...SEVERAL, model: QWEN };
+  const models = { "image-*": { family: "qwen-image" } } as const;
+
+  it.each([
+    ["several calls", SEVERAL],
+    ["one call", ONE_CALL],
+  ])("breaks off with the download, and charges the images (%s)", async (_what, request) => {
+    const { gateway, records } = open(dashScope(request === SEVERAL ? 1 : 2, respondHalf), { models });
+    const response = await gateway.fetch(createPost(request));
+    await expect(response.text()).rejects.toThrow(Error);
+    await vi.waitFor(() => expect(records).toMatchObject([{ images: 2, charge: "0.2" }]));
+  });
+
+  it.each([
+    ["several calls", SEVERAL],
+    ["one call", ONE_CALL],
+  ])("sends no heartbeats inside the base64, and others before it (%s)", async (_what, request) => {
+    const source = createScriptedSource();
+    const transport = slowDownloads(request === SEVERAL ? 1 : 2, source);
+    const { gateway } = open(() => new Response(), { models, heartbeatSeconds: 0.02 }, { transport });
+    const response = await gateway.fetch(createPost({ ...request, n: 1 }));
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+    let text = "";
+    const readUntil = async (end: RegExp): Promise<void> => {
+      while (!end.test(text)) text += (await reader?.read())?.value ?? "";
+    };
+    await readUntil(/ {2}$/);
+    source.send(PNG.subarray(0, 30_000));
+    await readUntil(/[^ ]$/);
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    source.send(PNG.subarray(30_000));
+    source.end();
+    await readUntil(/\[DONE\]\n\n$/);
+    const [image] = parseEvents(text.replaceAll(": keep-alive\n\n", ""));
+    expect(image?.[1]).toMatchObject({ b64_json: Buffer.from(PNG).toString("base64") });
+  });
+
+  it.each([
+    ["several calls", SEVERAL],
+    ["one call", ONE_CALL],
+  ])("ends the download if the client leaves, and charges the images (%s)", async (_what, request) => {
+    const source = createScriptedSource();
+    source.send(PNG.subarray(0, 30_000));
+    const transport = slowDownloads(request === SEVERAL ? 1 : 2, source);
+    const { gateway, records } = open(() => new Response(), { models }, { transport });
+    const response = await gateway.fetch(createPost(request));
+    const reader = response.body?.getReader();
+    while (new TextDecoder().decode((await reader?.read())?.value).length < 20_000);
+    await reader?.cancel();
+    await vi.waitFor(() => expect(records).toMatchObject([{ status: 200, images: 2, charge: "0.2" }]));
+    expect(records[0]).not.toHaveProperty("errorCode");
+    await vi.waitFor(() => expect(source.isEnded()).toBe(true));
+  });
+});
+
+/** DashScope, whose links all give the bytes of one source. */
+function slowDownloads(images: number, source: ScriptedSource): Transport {
+  const content = Array.from({ length: images }, () => ({ image: "https://dashscope.test/0.png" }));
+  const text = JSON.stringify({
+    ...DASHSCOPE_RESPONSE,
+    output: { choices: [{ message: { role: "assistant", content } }] },
+    usage: { image_count: images },
+  });
+  const cancel = (): void => source.fail(new TransportError("broken", undefined));
+  const headers = new Headers({ "content-type": "application/json" });
+  return {
+    send: async () => ({ status: 200, headers, body: ReadableStream.from([encoder.encode(text)]), cancel }),
+    download: async () => ({ status: 200, headers: new Headers(), body: source.body, cancel }),
+    close: async () => {},
+  };
+}
+
+describe("a stream in OpenAI's format of JSON that breaks off after an image", () => {
+  it.each([
+    ["one call", STREAMING, 1],
+    ["several calls", SINGLE, 2],
+  ])("charges the image (%s)", async (_what, model, n) => {
+    const text = arkJson([{ b64_json: LONG, size: "1x1" }]);
+    const cutAfterImage = text.slice(0, text.indexOf(',"usage"'));
+    const { post, records } = open(
+      () =>
+        new Response(ReadableStream.from(breakOff(encoder.encode(cutAfterImage))), {
+          headers: { "content-type": "application/json" },
+        }),
+    );
+    const events = parseEvents((await post({ model, prompt: "a fox", n, stream: true })).text);
+    expect(events.filter(([name]) => name === COMPLETED)).toHaveLength(n);
+    expect(records).toMatchObject([{ images: n, charge: `0.${n}` }]);
   });
 });
 

@@ -5,6 +5,7 @@ import { type Outcome, observeCase } from "./observe-case.js";
 import { type RecordFacts, type Row, recordOf, UNPRICED } from "./row.js";
 import { GROUPS } from "./rows.js";
 import type { Case } from "./start-case.js";
+import { isQwenImage } from "./ways.js";
 
 /** Runs the chosen rows, in each of their ways and with each price. */
 export function describeCases(isChosen: (row: Row) => boolean): void {
@@ -25,7 +26,7 @@ export function describeCases(isChosen: (row: Row) => boolean): void {
 export function toCases(row: Row): readonly Case[] {
   return row.ways.flatMap((way): Case[] => [
     { row, way, pricing: "image" },
-    ...(way === "Qwen-Image" ? [] : [{ row, way, pricing: "token" } as const]),
+    ...(isQwenImage(way) ? [] : [{ row, way, pricing: "token" } as const]),
   ]);
 }
 
@@ -65,7 +66,7 @@ function toRecord({ row, way, pricing }: Case): RecordFacts | undefined {
 
 /** Qwen-Image reports the number of images only. */
 function asReportedBy(way: Case["way"], usage: Usage): Usage | undefined {
-  if (way !== "Qwen-Image") return usage;
+  if (!isQwenImage(way)) return usage;
   const { generated_images } = usage;
   return generated_images === undefined ? undefined : { generated_images };
 }

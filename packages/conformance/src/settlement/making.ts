@@ -1,5 +1,4 @@
 import type { Usage } from "@calotype/core";
-import { isStream, type Way } from "./ways.ts";
 
 /** The content of a provider's successful response, independent of its format. */
 export interface Making {
@@ -34,10 +33,13 @@ export function reportOf(count: string): string {
   return `{"generated_images":${count},"output_tokens":${count},"total_tokens":${count}}`;
 }
 
-/** The text of the response: JSON of either family, or events. */
-export function writeMaking(way: Way, making: Making): string {
-  if (way === "Qwen-Image") return writeQwenImage(making);
-  return isStream(way) ? writeEvents(making) : writeSeedream(making);
+/** What a provider writes: JSON of either family, or events of family A. */
+export type Format = "Seedream" | "events" | "Qwen-Image";
+
+/** The text of the response. */
+export function writeMaking(format: Format, making: Making): string {
+  if (format === "Qwen-Image") return writeQwenImage(making);
+  return format === "events" ? writeEvents(making) : writeSeedream(making);
 }
 
 const indexes = (count = 0): number[] => Array.from({ length: count }, (_, index) => index);
@@ -82,6 +84,16 @@ export function errorOf(code: string): { readonly code: string; readonly message
 
 export function imageEvent(index: number, size: string | undefined = "2048x2048"): string {
   return writeEvent("image_generation.partial_succeeded", { image_index: index, url: urlOf(index), size });
+}
+
+/** An image in base64 of this length. */
+export function base64Event(index: number, length: number): string {
+  const b64_json = `/9j/${"A".repeat(length - 4)}`;
+  return writeEvent("image_generation.partial_succeeded", {
+    image_index: index,
+    b64_json,
+    size: "2048x2048",
+  });
 }
 
 export function failedEvent(index: number): string {

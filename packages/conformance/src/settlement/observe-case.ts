@@ -54,9 +54,14 @@ export async function playCase(
 }
 
 async function play({ row }: Case, started: StartedCase, call: Call): Promise<Sight | undefined> {
-  const { gateway, url, providerCalled } = started;
+  const { gateway, url, gatewayCalled, providerCalled } = started;
   if (row.client !== undefined && row.client !== "after the response") {
-    await leave(url, call, row.client, row.provider.length > 0 ? providerCalled : pause(30));
+    await leave(
+      url,
+      call,
+      row.client,
+      row.provider.length > 0 ? providerCalled : gatewayCalled.then(() => pause(30)),
+    );
     return undefined;
   }
   const reading = readToEnd(url, call);

@@ -1,5 +1,5 @@
 import { type Row, type RowGroup, recordOf, repeatOf, type Sight, UNPRICED } from "./row.js";
-import { ALL, SEEDREAM_WAYS, STREAMS, type Way, WHOLE } from "./ways.js";
+import { ALL, isQwenImage, RELAYED, SEEDREAM_WAYS, STREAMS, type Way, WHOLE } from "./ways.js";
 
 const HEAD = [
   "| What happened | Where | The client gets | The record | By image | By token | A repeat |",
@@ -18,7 +18,7 @@ export function renderTables(groups: readonly RowGroup[]): string {
 
 function renderRow(row: Row): string {
   const { happened, ways, sees, charges } = row;
-  const isByImageAlone = ways.every((way) => way === "Qwen-Image");
+  const isByImageAlone = ways.every(isQwenImage);
   const cells = [
     happened,
     renderWays(ways),
@@ -35,6 +35,7 @@ const NAMES = new Map<readonly Way[], string>([
   [ALL, "everywhere"],
   [SEEDREAM_WAYS, "Seedream"],
   [STREAMS, "streams"],
+  [RELAYED, "relayed streams"],
   [WHOLE, "all JSON"],
 ]);
 

@@ -59,6 +59,8 @@ export interface Row {
   readonly capabilities?: Capabilities;
   /** What the provider does with each call. The test fails if there are more or fewer calls. */
   readonly provider: readonly Script[];
+  /** What the provider does with each download of an image. */
+  readonly downloads?: readonly Script[];
   /** The channels in the order of their priority, and whether a provider listens there. Default: one channel with a provider. */
   readonly channels?: readonly ("provider" | "nobody")[];
   readonly retryUnsafe?: boolean;
@@ -119,6 +121,11 @@ export function repeatOf(row: Row): Repeat {
 /** The charges by image and by token. */
 export function charges(image: string, token: string): Charges {
   return { image, token };
+}
+
+/** A stream in OpenAI's format without an image. */
+export function errorEventOf(code: string): Sight {
+  return { status: 200, images: 0, code, ending: "error event" };
 }
 
 /** A charge of 0 that is marked because the price is by token and no tokens were reported. */

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { GatewayError, type GatewayOptions } from "@calotype/core";
+import { type Capabilities, GatewayError, type GatewayOptions } from "@calotype/core";
 import { completedEvent, imageEvent, report } from "./making.js";
 import { charges, NOTHING, ONE, type Row, type RowGroup } from "./row.js";
 import {
@@ -18,6 +18,9 @@ import { STREAMS } from "./ways.js";
 const HEARTBEATS: Partial<GatewayOptions> = { heartbeatSeconds: 0.05 };
 const success = makes({ images: 1, usage: report(1) });
 const ONE_IMAGE = `{"data":[{"url":"https://images.example/0.png"}],"usage":${report(1)}}`;
+const once = onceClientLeft(success);
+/** A model that does not stream and makes one image per call. */
+const SINGLE: Capabilities = { imagesPerCall: 1, streaming: false, sequentialImages: false };
 const TWO = ["provider", "provider"] as const;
 const image = { status: 200, images: 1 };
 
@@ -145,6 +148,46 @@ export const EARLY_STREAMS: RowGroup = {
         charges: NOTHING,
       },
     ),
+    {
+      ...early("JSON becomes events", [late(success)], { sees: image, charges: ONE }),
+      ways: ["Qwen-Image stream"],
+    },
+    {
+      ...failed("JSON without an image", [late(makes({ images: 0 }))], {
+        status: 502,
+        code: "upstream_no_image",
+      }),
+      ways: ["Qwen-Image stream"],
+    },
+    {
+      ...early("Two calls make an image each", [late(success), late(success)], {
+        asked: 2,
+        capabilities: SINGLE,
+        sees: { status: 200, images: 2 },
+        charges: charges("0.5", "0.32768"),
+      }),
+      ways: ["OpenAI stream", "Qwen-Image stream"],
+    },
+    {
+      ...failed("Two calls make no image", [late(makes({ images: 0 })), late(makes({ images: 0 }))], {
+        asked: 2,
+        capabilities: SINGLE,
+        status: 502,
+        code: "upstream_no_image",
+        record: { status: 502, images: 0, errorCode: "upstream_no_image" },
+      }),
+      ways: ["OpenAI stream", "Qwen-Image stream"],
+    },
+    {
+      ...early("The client disconnects while two calls are open", [once, once], {
+        asked: 2,
+        capabilities: SINGLE,
+        client: "during the body",
+        record: { images: 2 },
+        charges: charges("0.5", "0.32768"),
+      }),
+      ways: ["OpenAI stream", "Qwen-Image stream"],
+    },
     closed("release"),
     closed("charge"),
   ],

@@ -2,7 +2,7 @@ import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "nod
 import { completedEvent, DONE, imageEvent, report } from "./making.ts";
 import { NOTHING, ONE, type Row, type RowGroup } from "./row.ts";
 import { makesCoded, saysAs } from "./script.ts";
-import { ALL, SEEDREAM_WAYS, STREAMS } from "./ways.ts";
+import { ALL, RELAYED, SEEDREAM_WAYS, TRANSLATED } from "./ways.ts";
 
 const image = { status: 200, images: 1 };
 const EVENTS = "text/event-stream";
@@ -55,19 +55,34 @@ export const LABELS: RowGroup = {
       {
         happened: "JSON labelled as events, when a stream was requested: it is relayed unchanged",
         detail,
-        ways: STREAMS,
+        ways: RELAYED,
         provider: [saysAs({ "content-type": EVENTS }, ...texts)],
         sees: { status: 200, images: 0 },
         record: { images: 1 },
         charges: ONE,
       },
+      {
+        happened: "JSON labelled as events, when a stream was requested: it becomes events",
+        detail,
+        ways: TRANSLATED,
+        provider: [saysAs({ "content-type": EVENTS }, ...texts)],
+        sees: image,
+        charges: ONE,
+      },
     ]),
     {
       happened: "An error in JSON labelled as events, when a stream was requested",
-      ways: STREAMS,
+      ways: RELAYED,
       provider: [saysAs({ "content-type": EVENTS }, '{"error":{"code":"Broken","message":"No."}}')],
       sees: { status: 200, images: 0 },
       record: { images: 0, errorCode: "Broken" },
+      charges: NOTHING,
+    },
+    {
+      happened: "An error in JSON labelled as events, when a stream was requested",
+      ways: TRANSLATED,
+      provider: [saysAs({ "content-type": EVENTS }, '{"error":{"code":"Broken","message":"No."}}')],
+      sees: { status: 502, code: "Broken" },
       charges: NOTHING,
     },
     ...STREAM_BODIES.flatMap(([detail, texts]) =>

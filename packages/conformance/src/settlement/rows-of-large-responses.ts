@@ -4,7 +4,7 @@ import { type Charges, charges, NOTHING, ONE, type Row, type RowGroup, UNPRICED 
 import { hangs, onceClientLeft, type Script, says, stopsAfter } from "./script.js";
 import type { Way } from "./ways.js";
 
-const WAYS: readonly Way[] = ["JSON", "native"];
+const WAYS: readonly Way[] = ["JSON", "native", "OpenAI stream"];
 const invalid = "upstream_invalid_response";
 const timeout = "upstream_timeout";
 /** Short enough for a test, and longer than a busy machine takes to respond. */
@@ -52,10 +52,10 @@ interface Charged {
 }
 
 /** Rows of a provider whose connection breaks, or that stops sending. */
-function stopped(where: string, text: string, charged: Charged): readonly Row[] {
+function stopped(where: string, text: string, charged: Charged, ways = WAYS): readonly Row[] {
   const row = (how: "cut" | "hang", errorCode: string): Row => ({
     happened: `${how === "cut" ? "The connection breaks" : "Silence"} ${where}`,
-    ways: WAYS,
+    ways,
     provider: [stopsAfter(how, "json", text)],
     silenceMs,
     sees: brokenOff,
@@ -77,10 +77,10 @@ export const LARGE_RESPONSES: RowGroup = {
       charges: charges("0.5", "0.32768"),
     }),
     ...stopped("inside an image", HALF, { charges: NOTHING }),
-    ...stopped("after the report", `${HALF}${REST.slice(0, -1)}`, {
-      charges: ONE,
-      usage: usageOf(1),
-    }),
+    ...stopped("after the report", `${HALF}${REST.slice(0, -1)}`, { charges: ONE, usage: usageOf(1) }, [
+      "JSON",
+      "native",
+    ]),
     {
       ...whole("An error after an image, and a report of one", withFailure, {
         sees: brokenOff,
@@ -94,7 +94,7 @@ export const LARGE_RESPONSES: RowGroup = {
         sees: { status: 200, images: 1 },
         charges: ONE,
       }),
-      ways: ["native"],
+      ways: ["native", "OpenAI stream"],
       record: { images: 1, errorCode: FAILURE },
     },
     {
@@ -102,7 +102,7 @@ export const LARGE_RESPONSES: RowGroup = {
         sees: { status: 502, code: FAILED_IMAGE.code },
         charges: NOTHING,
       }),
-      ways: ["JSON"],
+      ways: ["JSON", "OpenAI stream"],
     },
     {
       ...whole("All images of the batch failed", allFailed, {
@@ -117,7 +117,7 @@ export const LARGE_RESPONSES: RowGroup = {
         sees: { status: 502, code: FAILED_IMAGE.code },
         charges: NOTHING,
       }),
-      ways: ["JSON"],
+      ways: ["JSON", "OpenAI stream"],
       record: { images: 0, usage: noTokens },
     },
     {
@@ -139,7 +139,7 @@ export const LARGE_RESPONSES: RowGroup = {
         sees: { status: 502, code: FAILED_IMAGE.code },
         charges: NOTHING,
       }),
-      ways: ["JSON"],
+      ways: ["JSON", "OpenAI stream"],
     },
     {
       ...whole("All images failed, one with a very long message", `{"data":[${veryLong}]}`, {

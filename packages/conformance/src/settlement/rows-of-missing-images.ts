@@ -1,8 +1,17 @@
 import type { Usage } from "@calotype/core";
 import { completedEvent, DONE, imageEvent, JUNK_COUNTS, report, reportOf, usageOf } from "./making.js";
-import { type Charges, charges, NOTHING, ONE, type Row, type RowGroup, UNPRICED } from "./row.js";
+import {
+  type Charges,
+  charges,
+  errorEventOf,
+  NOTHING,
+  ONE,
+  type Row,
+  type RowGroup,
+  UNPRICED,
+} from "./row.js";
 import { makes, says } from "./script.js";
-import { STREAMS, WHOLE } from "./ways.js";
+import { QWEN_IMAGE_WAYS, RELAYED, TRANSLATED, V1_JSON, WHOLE } from "./ways.js";
 
 const image = { status: 200, images: 1 };
 const noImage = "upstream_no_image";
@@ -18,23 +27,24 @@ function noCount(tokens: number, charged: Charges): readonly Row[] {
     provider: [makes({ images: 0, failed: 2, usage: JSON.stringify(usage) })],
     charges: charged,
   };
-  const passedOn = { sees: { status: 200, images: 0 }, record: { images: 0, errorCode: sensitive, usage } };
+  const record = { images: 0, errorCode: sensitive, usage };
   return [
     { ...row, ways: ["JSON"], sees: { status: 502, code: sensitive }, record: { images: 0, usage } },
-    { ...row, ways: ["native", ...STREAMS], ...passedOn },
+    { ...row, ways: ["native", ...RELAYED], sees: { status: 200, images: 0 }, record },
+    { ...row, ways: TRANSLATED, sees: errorEventOf(sensitive), record },
   ];
 }
 
 export const NO_IMAGES: RowGroup = {
   title: "The provider reports success without an image",
   introduction:
-    "In JSON of `/v1` this is an error. `/api/v3` and streams relay the response unchanged, and the record has the error. Only what the provider reported is charged: a number of images, or tokens if they are priced.",
+    "In JSON of `/v1` this is an error. `/api/v3` and native streams relay the response unchanged, and the record has the error. A stream in OpenAI's format gets an `error` event, or an HTTP error if the provider sends JSON. Only what the provider reported is charged: a number of images, or tokens if they are priced.",
   rows: [
     ...EMPTY.flatMap((usage): Row[] => {
       const common = { detail: `usage: ${usage}`, provider: [makes({ images: 0, usage })], charges: NOTHING };
       const happened = "No image, and no report that can be used";
       return [
-        { ...common, happened, ways: ["JSON", "Qwen-Image"], sees: { status: 502, code: noImage } },
+        { ...common, happened, ways: V1_JSON, sees: { status: 502, code: noImage } },
         {
           ...common,
           happened,
@@ -45,15 +55,16 @@ export const NO_IMAGES: RowGroup = {
         {
           ...common,
           happened,
-          ways: STREAMS,
+          ways: RELAYED,
           sees: { status: 200, images: 0 },
           record: { images: 0, errorCode: noImage },
         },
+        { ...common, happened, ways: TRANSLATED, sees: errorEventOf(noImage) },
       ];
     }),
     {
       happened: "No image, and a report of 0",
-      ways: ["JSON", "Qwen-Image"],
+      ways: V1_JSON,
       provider: [makes({ images: 0, usage: report(0) })],
       sees: { status: 502, code: noImage },
       record: { images: 0, usage: usageOf(0) },
@@ -61,7 +72,7 @@ export const NO_IMAGES: RowGroup = {
     },
     {
       happened: "No image, and a report of one",
-      ways: ["JSON", "Qwen-Image"],
+      ways: V1_JSON,
       provider: [makes({ images: 0, usage: report(1) })],
       sees: { status: 502, code: noImage },
       record: { images: 0, usage: usageOf(1) },
@@ -77,10 +88,18 @@ export const NO_IMAGES: RowGroup = {
     },
     {
       happened: "No image, and a report of one",
-      ways: STREAMS,
+      ways: RELAYED,
       provider: [makes({ images: 0, usage: report(1) })],
       sees: { status: 200, images: 0 },
       record: { images: 0, errorCode: noImage, usage: usageOf(1) },
+      charges: ONE,
+    },
+    {
+      happened: "No image, and a report of one",
+      ways: TRANSLATED,
+      provider: [makes({ images: 0, usage: report(1) })],
+      sees: errorEventOf(noImage),
+      record: { images: 0, usage: usageOf(1) },
       charges: ONE,
     },
     ...noCount(0, NOTHING),
@@ -96,7 +115,7 @@ export const NO_IMAGES: RowGroup = {
     },
     {
       happened: "All images of the batch failed",
-      ways: STREAMS,
+      ways: RELAYED,
       asked: 2,
       provider: [makes({ images: 0, failed: 2, usage: report(0) })],
       sees: { status: 200, images: 0 },
@@ -104,8 +123,17 @@ export const NO_IMAGES: RowGroup = {
       charges: NOTHING,
     },
     {
+      happened: "All images of the batch failed",
+      ways: TRANSLATED,
+      asked: 2,
+      provider: [makes({ images: 0, failed: 2, usage: report(0) })],
+      sees: errorEventOf(sensitive),
+      record: { images: 0, usage: usageOf(0) },
+      charges: NOTHING,
+    },
+    {
       happened: "An error in the response, and no report",
-      ways: ["JSON", "Qwen-Image"],
+      ways: V1_JSON,
       provider: [makes({ images: 0, error: "Broken" })],
       sees: { status: 502, code: "Broken" },
       charges: NOTHING,
@@ -120,7 +148,7 @@ export const NO_IMAGES: RowGroup = {
     },
     {
       happened: "An error beside an image, and no report",
-      ways: ["JSON", "Qwen-Image"],
+      ways: V1_JSON,
       provider: [makes({ images: 1, error: "Broken" })],
       sees: { status: 502, code: "Broken" },
       charges: NOTHING,
@@ -135,14 +163,14 @@ export const NO_IMAGES: RowGroup = {
     },
     {
       happened: "A `code` of `Success` beside an image",
-      ways: ["Qwen-Image"],
+      ways: QWEN_IMAGE_WAYS,
       provider: [makes({ images: 1, error: "Success", usage: report(1) })],
       sees: image,
       charges: ONE,
     },
     {
       happened: "An error beside an image, and a report of one",
-      ways: ["JSON", "Qwen-Image"],
+      ways: V1_JSON,
       provider: [makes({ images: 1, error: "Broken", usage: report(1) })],
       sees: { status: 502, code: "Broken" },
       record: { images: 0, usage: usageOf(1) },
@@ -152,7 +180,7 @@ export const NO_IMAGES: RowGroup = {
       (text): Row => ({
         happened: "An empty body, or a body that is not a JSON object",
         detail: text,
-        ways: WHOLE,
+        ways: [...WHOLE, "Qwen-Image stream"],
         provider: [says("json", text)],
         sees: { status: 502, code: "upstream_invalid_response" },
         repeat: "stored",
@@ -161,7 +189,7 @@ export const NO_IMAGES: RowGroup = {
     ),
     {
       happened: "A stream although the family has no streams",
-      ways: ["Qwen-Image"],
+      ways: QWEN_IMAGE_WAYS,
       provider: [says("events", imageEvent(0), completedEvent(report(1)), DONE)],
       sees: { status: 502, code: "upstream_invalid_response" },
       repeat: "stored",

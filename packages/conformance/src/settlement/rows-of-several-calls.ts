@@ -1,15 +1,23 @@
 import { gzipSync } from "node:zlib";
 import { report, usageOf } from "./making.js";
 import { charges, NOTHING, ONE, type Row, type RowGroup } from "./row.js";
-import { cuts, hangs, makes, makesCoded, onceClientLeft, refuses } from "./script.js";
-import type { Way } from "./ways.js";
+import { cuts, hangs, makes, makesCoded, onceClientLeft, refuses, says, stopsAfter } from "./script.js";
+import { QWEN_IMAGE_WAYS, type Way } from "./ways.js";
 
+/** Long enough to be sent before it has ended. */
+const HALF = `{"data":[{"b64_json":"/9j/${"A".repeat(300_000)}`;
+const HUGE = `{"data":[{"b64_json":"/9j/${"A".repeat(30 * 1024 * 1024)}"}],"usage":${report(1)}}`;
+const huge = says("json", HUGE);
 const success = makes({ images: 1, usage: report(1) });
 const TWO_CHARGES = charges("0.5", "0.32768");
 
+const WHOLE_WAYS: readonly Way[] = ["JSON", "Qwen-Image"];
+const STREAM_WAYS: readonly Way[] = ["OpenAI stream", "Qwen-Image stream"];
+const SINGLE_WAYS = [...WHOLE_WAYS, ...STREAM_WAYS];
+
 const common = {
-  ways: ["JSON", "Qwen-Image"] satisfies readonly Way[],
-  capabilities: { imagesPerCall: 1 },
+  ways: SINGLE_WAYS,
+  capabilities: { imagesPerCall: 1, streaming: false, sequentialImages: false },
 };
 
 /** A row of a request for two images whose first or second call does something else than succeed. */
@@ -28,13 +36,19 @@ function oneOfTwo(happened: string, other: Row["provider"][number], rest: Partia
 /** Rows of a gateway that is closed while a call is open. */
 function closed(onLost: "release" | "charge"): readonly Row[] {
   const happened = `The deadline of \`gateway.close()\` passes after one of two images was made, with \`onLost: "${onLost}"\``;
+  const code = "upstream_invalid_response";
+  const rest = {
+    closed: onLost,
+    record: { state: "unresolved", images: 0 },
+    charges: onLost === "release" ? NOTHING : TWO_CHARGES,
+    next: 503,
+  } as const;
   return [
+    oneOfTwo(happened, hangs, { ...rest, ways: WHOLE_WAYS, sees: { status: 502, code } }),
     oneOfTwo(happened, hangs, {
-      closed: onLost,
-      sees: { status: 502, code: "upstream_invalid_response" },
-      record: { state: "unresolved", images: 0 },
-      charges: onLost === "release" ? NOTHING : TWO_CHARGES,
-      next: 503,
+      ...rest,
+      ways: STREAM_WAYS,
+      sees: { status: 200, images: 1, code, ending: "error event" },
     }),
   ];
 }
@@ -42,7 +56,7 @@ function closed(onLost: "release" | "charge"): readonly Row[] {
 export const SEVERAL_CALLS: RowGroup = {
   title: "Several images of a model that makes one image per call",
   introduction:
-    "The gateway makes one upstream call for each image, at most four at once, see [several images](results.md#several-images). They have one hold, one charge and one record. The report of each call is read by itself; the charge is for their sum. With at least one image the response has the images, and lists the failed calls in `extra.errors`. Without an image it is the error of the first call.",
+    "The gateway makes one upstream call for each image, at most four at once, see [several images](results.md#several-images). They have one hold, one charge and one record. The report of each call is read by itself; the charge is for their sum. With at least one image the response has the images, and lists the failed calls in `extra.errors`. Without an image it is the error of the first call. A stream in OpenAI's format sends each image when its call has a response.",
   rows: [
     {
       ...common,
@@ -65,7 +79,7 @@ export const SEVERAL_CALLS: RowGroup = {
     {
       ...common,
       happened: "Two images, and one of the calls has no report",
-      ways: ["Qwen-Image"],
+      ways: QWEN_IMAGE_WAYS,
       asked: 2,
       provider: [success, makes({ images: 1 })],
       sees: { status: 200, images: 2 },
@@ -74,7 +88,7 @@ export const SEVERAL_CALLS: RowGroup = {
     {
       ...common,
       happened: "Two images, and no call has a report of tokens",
-      ways: ["JSON"],
+      ways: ["JSON", "OpenAI stream"],
       asked: 2,
       provider: [makes({ images: 1 }), makes({ images: 1, usage: '{"generated_images":1}' })],
       sees: { status: 200, images: 2 },
@@ -156,6 +170,35 @@ export const SEVERAL_CALLS: RowGroup = {
       provider: [1, 2, 3, 4].map(() => onceClientLeft(success)),
       record: { images: 4 },
       charges: charges("1", "0.65536"),
+    },
+    {
+      ...common,
+      ways: STREAM_WAYS,
+      happened: "The client disconnects after the first of two images",
+      asked: 2,
+      client: "during the body",
+      provider: [success, onceClientLeft(success)],
+      record: { images: 2 },
+      charges: TWO_CHARGES,
+    },
+    {
+      ...common,
+      ways: ["OpenAI stream"],
+      happened: "Two images of 30 MB",
+      asked: 2,
+      provider: [huge, huge],
+      sees: { status: 200, images: 2 },
+      charges: TWO_CHARGES,
+    },
+    {
+      ...common,
+      ways: ["OpenAI stream"],
+      happened: "One image, and the connection of the other call breaks inside base64",
+      asked: 2,
+      provider: [success, stopsAfter("cut", "json", HALF)],
+      sees: { status: 200, images: 1, ending: "breaks off" },
+      record: { images: 1, errorCode: "upstream_invalid_response" },
+      charges: ONE,
     },
     ...closed("release"),
     ...closed("charge"),

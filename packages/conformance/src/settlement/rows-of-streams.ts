@@ -1,4 +1,5 @@
 import {
+  base64Event,
   completedEvent,
   DONE,
   errorEvent,
@@ -8,27 +9,36 @@ import {
   report,
   usageOf,
 } from "./making.js";
-import { charges, NOTHING, ONE, type Row, type RowGroup, UNPRICED } from "./row.js";
+import { charges, errorEventOf, NOTHING, ONE, type Row, type RowGroup, UNPRICED } from "./row.js";
 import { cuts, hangs, type Script, says, stopsAfter } from "./script.js";
-import { ALL, STREAMS, WHOLE } from "./ways.js";
+import { ALL, RELAYED, STREAMS, TRANSLATED, WHOLE } from "./ways.js";
 
 const image = { status: 200, images: 1 };
 const HALF_EVENT = imageEvent(1).slice(0, -10);
+const LONG_IMAGE = base64Event(1, 300_000);
 
 /** A report in the middle of a very long line. */
 const LONG_REPORT = `{"text":"${"n".repeat(30_000)}",${report(4).slice(1, -1)},"more":"${"n".repeat(30_000)}"}`;
 
-const withoutImage = {
-  sees: { status: 200, images: 0 },
-  record: { images: 0, errorCode: "upstream_no_image" },
-  charges: NOTHING,
-};
+/** Rows of a stream that ends normally without an image. */
+function empty(
+  happened: string,
+  events: readonly string[],
+  { code, ...rest }: { readonly code: string } & Pick<Row, "repeat">,
+): readonly Row[] {
+  const row = { happened, provider: [says("events", ...events)], charges: NOTHING, ...rest };
+  const sees = { status: 200, images: 0 };
+  return [
+    { ...row, ways: RELAYED, sees, record: { images: 0, errorCode: code } },
+    { ...row, ways: TRANSLATED, sees: errorEventOf(code) },
+  ];
+}
 
 /** A row of a stream that ends normally. */
 function stream(
   happened: string,
   events: readonly string[],
-  rest: Omit<Row, "happened" | "ways" | "provider">,
+  rest: Omit<Row, "happened" | "ways" | "provider"> & Partial<Pick<Row, "ways">>,
 ): Row {
   return { happened, ways: STREAMS, provider: [says("events", ...events)], ...rest };
 }
@@ -82,24 +92,32 @@ export const EVENTS: RowGroup = {
       record: { images: 1, usage: { generated_images: 1 } },
       charges: charges("0.25", UNPRICED),
     }),
-    stream("No `completed`, only a failed image", [failedEvent(0), DONE], {
-      sees: { status: 200, images: 0 },
-      record: { images: 0, errorCode: FAILED_IMAGE.code },
-      charges: NOTHING,
-    }),
-    stream("Only `[DONE]`", [DONE], withoutImage),
-    stream("An empty stream", [], { ...withoutImage, repeat: "stored" }),
+    ...empty("No `completed`, only a failed image", [failedEvent(0), DONE], { code: FAILED_IMAGE.code }),
+    ...empty("Only `[DONE]`", [DONE], { code: "upstream_no_image" }),
+    ...empty("An empty stream", [], { code: "upstream_no_image", repeat: "stored" }),
     stream("An `error` event and no image", [errorEvent("Broken")], {
       sees: { status: 200, images: 0, code: "Broken", ending: "error event" },
       charges: NOTHING,
     }),
     stream("An `error` event after an image", [imageEvent(0), errorEvent("Broken")], {
+      ways: RELAYED,
       sees: { ...image, code: "Broken", ending: "error event" },
       charges: ONE,
     }),
+    stream(
+      "An `error` event after an image: it is listed in `extra.errors`",
+      [imageEvent(0), errorEvent("Broken")],
+      { ways: TRANSLATED, sees: image, record: { images: 1, errorCode: "Broken" }, charges: ONE },
+    ),
+    stream(
+      "`completed` before two images: both are sent",
+      [completedEvent(report(2)), imageEvent(0), imageEvent(1), DONE],
+      { asked: 2, sees: { status: 200, images: 2 }, charges: charges("0.5", "0.32768") },
+    ),
   ],
 };
 
+const FROM_JSON = [...WHOLE, "Qwen-Image stream"] as const;
 const invalid = "upstream_invalid_response";
 const timeout = "upstream_timeout";
 /** Short enough for a test, and longer than a busy machine takes to respond. */
@@ -111,7 +129,7 @@ function stopped(
   texts: readonly string[],
   rest: (code: string) => Pick<Row, "ways" | "asked" | "sees" | "charges" | "record">,
 ): readonly Row[] {
-  const kind = rest(invalid).ways === WHOLE ? "json" : "events";
+  const kind = rest(invalid).ways === FROM_JSON ? "json" : "events";
   return [
     {
       happened: happened[0],
@@ -149,19 +167,24 @@ export const CONNECTIONS: RowGroup = {
     ...stopped(
       ["The connection breaks inside the JSON", "Silence inside the JSON for `idleSeconds`"],
       ['{"data":[{"url":"https://images.example/0.png"}'],
-      (code) => ({ ways: WHOLE, sees: { status: code === timeout ? 504 : 502, code }, charges: NOTHING }),
+      (code) => ({ ways: FROM_JSON, sees: { status: code === timeout ? 504 : 502, code }, charges: NOTHING }),
     ),
     ...stopped(
       ["The connection breaks between the report and the end of the JSON", "Silence between them"],
       [`{"data":[{"url":"https://images.example/0.png"}],"usage":${report(1)}`],
-      (code) => ({ ways: WHOLE, sees: { status: code === timeout ? 504 : 502, code }, charges: NOTHING }),
+      (code) => ({ ways: FROM_JSON, sees: { status: code === timeout ? 504 : 502, code }, charges: NOTHING }),
+    ),
+    ...stopped(
+      ["The connection breaks before the first event", "Silence before the first event"],
+      [],
+      (code) => ({ ways: RELAYED, sees: errorEventOf(code), charges: NOTHING }),
     ),
     ...stopped(
       ["The connection breaks before the first event", "Silence before the first event"],
       [],
       (code) => ({
-        ways: STREAMS,
-        sees: { status: 200, images: 0, code, ending: "error event" },
+        ways: TRANSLATED,
+        sees: { status: code === timeout ? 504 : 502, code },
         charges: NOTHING,
       }),
     ),
@@ -174,6 +197,21 @@ export const CONNECTIONS: RowGroup = {
       ["The connection breaks inside an event", "Silence inside an event"],
       [imageEvent(0), HALF_EVENT],
       (code) => ({
+        ways: RELAYED,
+        sees: { ...image, ending: "breaks off" },
+        record: { images: 1, errorCode: code },
+        charges: ONE,
+      }),
+    ),
+    ...stopped(
+      ["The connection breaks inside an event with a link", "Silence inside an event with a link"],
+      [imageEvent(0), HALF_EVENT],
+      (code) => ({ ways: TRANSLATED, sees: { ...image, code, ending: "error event" }, charges: ONE }),
+    ),
+    ...stopped(
+      ["The connection breaks inside base64", "Silence inside base64"],
+      [imageEvent(0), LONG_IMAGE.slice(0, -1_000)],
+      (code) => ({
         ways: STREAMS,
         sees: { ...image, ending: "breaks off" },
         record: { images: 1, errorCode: code },
@@ -184,10 +222,24 @@ export const CONNECTIONS: RowGroup = {
       ["The connection breaks after `completed`", "Silence after `completed`"],
       [imageEvent(0), completedEvent(report(2))],
       (code) => ({
-        ways: STREAMS,
+        ways: RELAYED,
         asked: 2,
         sees: { ...image, code, ending: "error event" },
         record: { images: 1, usage: usageOf(2) },
+        charges: charges("0.5", "0.32768"),
+      }),
+    ),
+    ...stopped(
+      [
+        "The connection breaks after `completed`: the stream is complete",
+        "Silence after `completed`: the stream is complete",
+      ],
+      [imageEvent(0), completedEvent(report(2))],
+      (errorCode) => ({
+        ways: TRANSLATED,
+        asked: 2,
+        sees: image,
+        record: { images: 1, errorCode, usage: usageOf(2) },
         charges: charges("0.5", "0.32768"),
       }),
     ),

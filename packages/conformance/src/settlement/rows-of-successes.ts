@@ -1,7 +1,7 @@
 import { completedEvent, DONE, imageEvent, report, usageOf } from "./making.js";
 import { charges, ONE, type Row, type RowGroup } from "./row.js";
 import { makes, says } from "./script.js";
-import { ALL, SEEDREAM_WAYS, STREAMS } from "./ways.js";
+import { ALL, QWEN_IMAGE_WAYS, SEEDREAM_WAYS, STREAMS } from "./ways.js";
 
 const image = { status: 200, images: 1 };
 
@@ -92,7 +92,7 @@ export const SUCCESSES: RowGroup = {
     },
     {
       happened: "An image that cannot be downloaded for `b64_json`: it stays a link",
-      ways: ["Qwen-Image"],
+      ways: QWEN_IMAGE_WAYS,
       fields: { response_format: "b64_json" },
       provider: [
         says(

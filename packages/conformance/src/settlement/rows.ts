@@ -5,6 +5,7 @@ import { LABELS } from "./rows-of-labels.ts";
 import { LARGE_RESPONSES } from "./rows-of-large-responses.js";
 import { LEDGERS } from "./rows-of-ledgers.js";
 import { NO_IMAGES } from "./rows-of-missing-images.js";
+import { OPENAI_STREAMS } from "./rows-of-openai-streams.ts";
 import { BUDGETS, REFUSALS, UNSENT } from "./rows-of-refusals.js";
 import { REPORTS } from "./rows-of-reports.js";
 import { SEVERAL_CALLS } from "./rows-of-several-calls.js";
@@ -19,6 +20,7 @@ export const GROUPS: readonly RowGroup[] = [
   EVENTS,
   CONNECTIONS,
   LARGE_RESPONSES,
+  OPENAI_STREAMS,
   LABELS,
   REFUSALS,
   SEVERAL_CALLS,

@@ -1,12 +1,12 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
-import { errorOf, type Making, writeMaking } from "./making.ts";
-import { isStream, type Way } from "./ways.ts";
+import { errorOf, type Format, type Making, writeMaking } from "./making.ts";
 
 /** A call of the gateway as a provider sees it. */
 interface ProviderCall {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  readonly way: Way;
+  /** The format that the request asks for. */
+  readonly format: Format;
   /** Resolves when the client has left the gateway. */
   readonly clientLeft: Promise<unknown>;
 }
@@ -16,13 +16,24 @@ export type Script = (call: ProviderCall) => void | Promise<void>;
 
 /** Responds with success. */
 export function makes(making: Making): Script {
-  return ({ response, way }) => void begin(response, isStream(way)).end(writeMaking(way, making));
+  return ({ response, format }) => void begin(response, bodyOf(format)).end(writeMaking(format, making));
+}
+
+/** Responds like Qwen-Image, with links to images that this provider serves, and a report. */
+export function linksTo(images: number): Script {
+  return ({ request, response }) => {
+    const content = Array.from({ length: images }, (_, index) => ({
+      image: `http://${request.headers.host}/files/${index}.png`,
+    }));
+    const body = { output: { choices: [{ message: { content } }] }, usage: { image_count: images } };
+    begin(response, "json").end(JSON.stringify(body));
+  };
 }
 
 /** Responds with exactly these texts, as JSON or as events. Each text is a separate write. */
-export function says(kind: "json" | "events", ...texts: readonly string[]): Script {
+export function says(kind: BodyType, ...texts: readonly string[]): Script {
   return async ({ response }) => {
-    begin(response, kind === "events");
+    begin(response, kind);
     for (const text of texts) await write(response, text);
     response.end();
   };
@@ -39,20 +50,16 @@ export function saysAs(headers: OutgoingHttpHeaders, ...texts: readonly string[]
 
 /** Responds with success in this content coding. */
 export function makesCoded(coding: string, encode: (text: string) => Uint8Array, making: Making): Script {
-  return ({ response, way }) => {
+  return ({ response, format }) => {
     response.setHeader("content-encoding", coding);
-    begin(response, isStream(way)).end(encode(writeMaking(way, making)));
+    begin(response, bodyOf(format)).end(encode(writeMaking(format, making)));
   };
 }
 
 /** Responds with these texts and does not finish: the connection breaks, or no further byte comes. */
-export function stopsAfter(
-  how: "cut" | "hang",
-  kind: "json" | "events",
-  ...texts: readonly string[]
-): Script {
+export function stopsAfter(how: "cut" | "hang", kind: BodyType, ...texts: readonly string[]): Script {
   return async ({ response }) => {
-    begin(response, kind === "events").flushHeaders();
+    begin(response, kind).flushHeaders();
     for (const text of texts) await write(response, text);
     if (how === "cut") response.destroy();
   };
@@ -64,8 +71,8 @@ export const hangs: Script = () => undefined;
 
 /** Refuses in the family's error format. */
 export function refuses(status: number, code: string): Script {
-  return ({ response, way }) => {
-    const body = way === "Qwen-Image" ? errorOf(code) : { error: errorOf(code) };
+  return ({ response, format }) => {
+    const body = format === "Qwen-Image" ? errorOf(code) : { error: errorOf(code) };
     response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
   };
 }
@@ -73,9 +80,9 @@ export function refuses(status: number, code: string): Script {
 /** Sends the texts, waits until the client has disconnected, and then does the rest. */
 export function onceClientLeft(rest: Script, ...texts: readonly string[]): Script {
   return async (call) => {
-    const { response, way, clientLeft } = call;
+    const { response, format, clientLeft } = call;
     if (texts.length > 0) {
-      begin(response, isStream(way)).flushHeaders();
+      begin(response, bodyOf(format)).flushHeaders();
       for (const text of texts) await write(response, text);
     }
     await clientLeft;
@@ -83,9 +90,18 @@ export function onceClientLeft(rest: Script, ...texts: readonly string[]): Scrip
   };
 }
 
-function begin(response: ServerResponse, isEvents: boolean): ServerResponse {
+/** What a body contains. `file`: an image. */
+type BodyType = "json" | "events" | "file";
+
+const CONTENT_TYPES = { json: "application/json", events: "text/event-stream", file: "image/png" };
+
+function bodyOf(format: Format): BodyType {
+  return format === "events" ? "events" : "json";
+}
+
+function begin(response: ServerResponse, type: BodyType): ServerResponse {
   if (response.headersSent) return response;
-  return response.writeHead(200, { "content-type": isEvents ? "text/event-stream" : "application/json" });
+  return response.writeHead(200, { "content-type": CONTENT_TYPES[type] });
 }
 
 function write(response: ServerResponse, text: string): Promise<void> {

@@ -1,3 +1,5 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
 import { type ChannelOptions, createGateway, type Gateway, type GatewayOptions } from "@calotype/core";
 import { toNodeHandler } from "@calotype/node";
 import { listen } from "../support/listen.js";
@@ -5,7 +7,14 @@ import { CALLER_KEY, CHANNEL_KEY } from "../support/test-gateway.js";
 import { report } from "./making.js";
 import type { Row } from "./row.js";
 import { makes, type Script } from "./script.js";
-import { MAX_BYTES_IN_FLIGHT, QWEN_IMAGE_MODEL, SEEDREAM_MODEL, type Way } from "./ways.js";
+import {
+  isOpenAi,
+  isQwenImage,
+  MAX_BYTES_IN_FLIGHT,
+  QWEN_IMAGE_MODEL,
+  SEEDREAM_MODEL,
+  type Way,
+} from "./ways.js";
 
 /** A row in one way and with one price. */
 export interface Case {
@@ -20,6 +29,8 @@ export interface StartedCase {
   readonly url: string;
   /** How often the provider was called. */
   readonly calls: () => number;
+  /** Resolves when the gateway has the first request. */
+  readonly gatewayCalled: Promise<unknown>;
   /** Resolves when the provider has the first request. */
   readonly providerCalled: Promise<unknown>;
   readonly close: () => Promise<void>;
@@ -39,26 +50,32 @@ const HEALTHY: Script = makes({ images: 1, usage: report(1) });
 
 export async function startCase(started: Case): Promise<StartedCase> {
   const { row, way } = started;
+  const gatewayCalled = Promise.withResolvers<void>();
   const providerCalled = Promise.withResolvers<void>();
   const clientLeft = Promise.withResolvers<void>();
   let calls = 0;
-  const provider = await listen((request, response) => {
-    request.resume().on("end", () => {
-      const script = row.provider[calls++] ?? HEALTHY;
-      providerCalled.resolve();
-      void script({ request, response, way, clientLeft: clientLeft.promise });
-    });
-  });
+  let downloads = 0;
+  const provide = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = await text(request);
+    const isDownload = request.method === "GET";
+    const script = (isDownload ? row.downloads?.[downloads++] : row.provider[calls++]) ?? HEALTHY;
+    if (!isDownload) providerCalled.resolve();
+    const format = isQwenImage(way) ? "Qwen-Image" : isStreamRequest(body) ? "events" : "Seedream";
+    await script({ request, response, format, clientLeft: clientLeft.promise });
+  };
+  const provider = await listen((request, response) => void provide(request, response));
   const gateway = createGateway(describeGateway(started, provider.url, clientLeft.promise));
   const handle = toNodeHandler(gateway);
   const host = await listen((request, response) => {
     response.on("close", clientLeft.resolve);
+    gatewayCalled.resolve();
     handle(request, response);
   });
   return {
     gateway,
     url: host.url,
     calls: () => calls,
+    gatewayCalled: gatewayCalled.promise,
     providerCalled: providerCalled.promise,
     async close() {
       await gateway.close({ deadlineSeconds: 0 });
@@ -67,17 +84,24 @@ export async function startCase(started: Case): Promise<StartedCase> {
   };
 }
 
+function isStreamRequest(body: string): boolean {
+  const fields: { readonly stream?: unknown } = JSON.parse(body || "{}");
+  return fields.stream === true;
+}
+
 function describeGateway(
   { row, way, pricing }: Case,
   providerUrl: string,
   clientLeft: Promise<unknown>,
 ): GatewayOptions {
-  const isSeedream = way !== "Qwen-Image";
-  const family = isSeedream ? "seedream" : "qwen-image";
+  const family = isQwenImage(way) ? "qwen-image" : "seedream";
   return {
-    models: { [isSeedream ? SEEDREAM_MODEL : QWEN_IMAGE_MODEL]: { family, capabilities: row.capabilities } },
+    models: {
+      [isQwenImage(way) ? QWEN_IMAGE_MODEL : SEEDREAM_MODEL]: { family, capabilities: row.capabilities },
+    },
     channels: describeChannels(row, family, providerUrl),
     callers: [{ id: CALLER, key: CALLER_KEY, budget: row.budget?.[pricing] }],
+    streamFormat: isOpenAi(way) ? "openai" : "native",
     // So that the next request fails if this one keeps its slot.
     limits: { concurrent: 1 },
     maxBytesInFlight: MAX_BYTES_IN_FLIGHT,

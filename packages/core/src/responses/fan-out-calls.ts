@@ -155,11 +155,16 @@ export function toBroken(reading: FailedReading, flaw: unknown): FailedCall {
   return { kind: "failed", sentTo, outcome: toOutcome(error, { isUnknown: coding !== undefined }), error };
 }
 
-/** Ends the hold: charges all calls together, or releases it if none of them reached a provider. */
+/**
+ * Ends the hold: charges all calls together, or releases it if none of them reached a provider.
+ *
+ * @param status the status that the client gets. Default: that of the error, or 200.
+ */
 export async function settle(
   call: Call,
   ends: readonly CallEnd[],
   error: GatewayError | undefined,
+  status = error?.status ?? 200,
 ): Promise<void> {
   const { hold, report, request } = call;
   const attempts = ends.flatMap((end, index) =>
@@ -177,7 +182,7 @@ export async function settle(
     { channel, upstreamModel, attempts, isRepeated },
     {
       ...mergeOutcomes(outcomes, toRequestBounds(toShare(request))),
-      status: error?.status ?? 200,
+      status,
       errorCode: error && shownCodeOf(error),
       upstreamRequestId: shown.outcome.upstreamRequestId,
     },

@@ -1,4 +1,4 @@
-import { GatewayError, isGatewayError } from "../errors.js";
+import { GatewayError, isGatewayError, shownCodeOf } from "../errors.js";
 import type { GatewayResponse } from "../http.js";
 import type { ImageResult, ResultError } from "../types.js";
 import type { UpstreamSuccess } from "../upstream/dispatch.js";
@@ -13,6 +13,7 @@ import {
   type CallEnd,
   type Client,
   closedError,
+  type FailedCall,
   isMade,
   runCalls,
   settle,
@@ -46,13 +47,25 @@ export async function respondWithFanOutStream(
 ): Promise<GatewayResponse> {
   const events = new OpenAiEvents(call.request.operation, Math.floor(parts.now() / 1000));
   const leaving = new StreamClient(client);
+  const unread = new AbortController();
+  const leave = (): void => {
+    leaving.leave();
+    unread.abort();
+  };
   const responses = new WaitingResponses();
   const running = runCalls(parts, call, leaving, (ownCall, result) =>
     result.ok ? responses.add({ call: ownCall, success: result }) : responses.addRefused(toRefused(result)),
   ).finally(() => responses.end());
   /** Set when all calls have ended. */
   let ends: readonly CallEnd[] | undefined;
-  const chunks = sendImages({ parts, events, responses, leaving, maxImages: call.request.maxImages });
+  const chunks = sendImages({
+    parts,
+    events,
+    responses,
+    unread: unread.signal,
+    leave,
+    maxImages: call.request.maxImages,
+  });
   const source = async function* (): AsyncGenerator<Uint8Array> {
     try {
       yield* chunks;
@@ -60,6 +73,7 @@ export async function respondWithFanOutStream(
       responses.refuse();
       ends = await running;
     }
+    if (events.images > 0 && (await isAbandoned(call.hold))) throw closedError();
   };
   const sent = source();
   // The head of the response is sent with the first image. Without an image the response is an error.
@@ -79,23 +93,32 @@ export async function respondWithFanOutStream(
       if (ends === undefined) return call.hold.abandon();
       const error = end.reason === "failed" ? toStreamError(end.error) : undefined;
       if (error !== undefined) call.report.failed(error);
-      await settle(call, ends, error);
+      await settle(call, ends, error, 200);
       const { state } = await call.hold.ended;
       // The client may have no complete stream that is not charged.
-      if (state === "unresolved") throw closedError();
+      if (state === "unresolved" && error === undefined) throw closedError();
     },
     passFailure(error) {
       const failed = events.fail(toEnvelope(toStreamError(error), parts.mask));
       return failed === undefined ? undefined : encoder.encode(failed);
     },
     onAbandoned(stream) {
-      leaving.leave();
+      leave();
       call.keepAlive(stream.readToEnd());
     },
-    beat: () => [events.beat()].filter((sentNow) => sentNow !== "").map((sentNow) => encoder.encode(sentNow)),
+    beat() {
+      const beat = events.beat();
+      return beat === "" ? [] : [encoder.encode(beat)];
+    },
     heartbeatMs: parts.heartbeatMs,
   });
   return renderStream(body, toContext(call));
+}
+
+/** Whether the gateway has closed and given the hold up. */
+async function isAbandoned({ ended }: Call["hold"]): Promise<boolean> {
+  const end = await Promise.race([ended, Promise.resolve()]);
+  return end?.state === "unresolved";
 }
 
 const encoder = new TextEncoder();
@@ -167,7 +190,10 @@ interface Sending {
   readonly parts: CallParts;
   readonly events: OpenAiEvents;
   readonly responses: WaitingResponses;
-  readonly leaving: StreamClient;
+  /** Aborted when nothing more is sent to the client. */
+  readonly unread: AbortSignal;
+  /** Sends no further call, and no further image. */
+  readonly leave: () => void;
   /** The largest number of images of all calls. */
   readonly maxImages: number;
 }
@@ -180,14 +206,15 @@ async function* sendImages({
   parts,
   events,
   responses,
-  leaving,
+  unread,
+  leave,
   maxImages,
 }: Sending): AsyncGenerator<Uint8Array> {
   let flaw: GatewayError | undefined;
   let failed = 0;
   for await (const response of responses) {
     const unsent = flaw === undefined ? undefined : new OpenAiEvents("generate", 0);
-    const reading = readImages(parts, response, unsent ?? events);
+    const reading = readImages(parts, response, unsent ?? events, unread);
     let next = await reading.next();
     while (next.done !== true) {
       if (unsent === undefined) yield next.value;
@@ -195,9 +222,11 @@ async function* sendImages({
     }
     const end = next.value;
     if (!isMade(end)) failed++;
-    if (flaw === undefined && events.isInsideImage) {
+    // If the client has left, an image is not downloaded to its end.
+    const isUnread = unread.aborted && isMade(end);
+    if (flaw === undefined && events.isInsideImage && !isUnread) {
       flaw = end.error ?? unreadError();
-      leaving.leave();
+      leave();
     }
     // Only the last image that can come waits for the usage.
     const closed =
@@ -213,6 +242,7 @@ async function* readImages(
   parts: CallParts,
   { call, success }: OpenResponse,
   events: OpenAiEvents,
+  signal: AbortSignal,
 ): AsyncGenerator<Uint8Array, CallEnd> {
   const { response } = success;
   const parsed =
@@ -225,6 +255,7 @@ async function* readImages(
     layout: new EventLayout(events, () => true),
     events,
     isNative: false,
+    signal,
   };
   try {
     if (parsed === undefined) {
@@ -239,7 +270,8 @@ async function* readImages(
     delivery.cancel(flaw);
     // The image was made, and the provider's link broke off.
     if (flaw instanceof DownloadError) return toEnd(reader, success, delivery.errors);
-    return toBroken({ parts, call, success, reader }, flaw);
+    const broken = toBroken({ parts, call, success, reader }, flaw);
+    return reader.facts.made.length === 0 ? broken : toIncomplete(reader, broken, parts);
   }
   return toEnd(reader, success, delivery.errors);
 }
@@ -260,6 +292,23 @@ function toEnd(
   }
   const result: ImageResult = { images: [], errors: listErrors(facts, linkErrors), fields: {} };
   return { kind: "made", sentTo, outcome: { status: 200, images, ...known }, result };
+}
+
+/** A call whose response broke off after its image. The client has that image, so it is charged. */
+function toIncomplete(
+  { facts }: JsonReader,
+  { sentTo, outcome, error }: FailedCall,
+  { mask }: Pick<CallParts, "mask">,
+): CallEnd {
+  const { made, usage = { generated_images: made.length } } = facts;
+  const { upstreamRequestId } = outcome;
+  const reason: ResultError = { index: 0, code: mask(shownCodeOf(error)), message: mask(error.message) };
+  return {
+    kind: "made",
+    sentTo,
+    outcome: { status: 200, images: made.length, made, usage, upstreamRequestId },
+    result: { images: [], errors: [...facts.errors, reason], fields: {} },
+  };
 }
 
 /** The reports of all calls together, and the calls without an image. */

@@ -13,7 +13,7 @@ import type { JsonObject } from "../util/json.js";
 import { Base64Encoder } from "./base64-encoder.js";
 import type { Call, CallParts } from "./call.js";
 import { type ImageLayout, type ImagePart, writePart } from "./image-parts.js";
-import { writeImage, writeMembers, writeMissingFormat } from "./openai-events.js";
+import { type OpenAiEvents, writeImage, writeMembers, writeMissingFormat } from "./openai-events.js";
 import type { LinkedImage } from "./rewrite.js";
 
 /**
@@ -184,20 +184,28 @@ export class ImageDelivery {
    * Downloads an image that is a link, and returns the members of its event with base64, while it arrives. If the download
    * cannot begin, the image stays a link. If it breaks off, this throws, because a part of the image has been sent.
    *
+   * @param events where the image's event is written
+   * @param signal ends the download when the client has disconnected
    * @throws DownloadError
    */
-  async *streamLink({ image, index }: LinkedImage): AsyncGenerator<string> {
+  async *streamLink(
+    { image, index }: LinkedImage,
+    events: OpenAiEvents | undefined,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<string> {
+    if (signal?.aborted === true) return;
     const { transport, source } = this.#options;
     const { url = "", ...rest } = image;
     let chunks: AsyncIterable<Uint8Array>;
     try {
       checkIndex(index);
-      chunks = await openImage(transport, url, source);
+      chunks = await openImage(transport, url, source, signal);
     } catch (error) {
       this.#addError(error, index);
       yield writeImage(image);
       return;
     }
+    events?.beginLink();
     yield ',"b64_json":"';
     const base64 = new Base64Encoder();
     let start = "";
@@ -207,6 +215,7 @@ export class ImageDelivery {
       yield encoded;
     }
     yield `${base64.end()}"${writeMembers(rest)}${writeMissingFormat({ ...rest, b64_json: start })}`;
+    events?.endLink();
   }
 
   /** The image that is arriving will not be complete. */

@@ -274,8 +274,9 @@ async function renderHeld(reading: Reading, pieces: readonly Piece[]): Promise<s
  * before its last event ends.
  */
 function sendEvents(reading: Reading, pieces: readonly Piece[]): GatewayResponse {
-  const { call, reader, delivery } = reading;
-  const body = new Relay(streamPieces(reading.output, pieces), {
+  const { parts, call, reader, delivery, output, events } = reading;
+  const leaving = new AbortController();
+  const body = new Relay(streamPieces({ ...output, signal: leaving.signal }, pieces), {
     pass: (chunk) => [chunk],
     passEnd: () => reader.end(delivery.errors).map(encodePiece),
     onEnd(end) {
@@ -283,8 +284,18 @@ function sendEvents(reading: Reading, pieces: readonly Piece[]): GatewayResponse
       if (error !== undefined) call.report.failed(error);
       return settle(reading, { status: 200, error, images: reader.facts.images, isConclusive: true });
     },
+    beat: () => beat(events),
+    heartbeatMs: parts.heartbeatMs,
+    // The rest of the images must be stored, although the client has disconnected.
+    onAbandoned: delivery.opensImages ? (stream) => void parts.backgroundReads.start(stream) : undefined,
+    cancel: () => leaving.abort(),
   });
   return renderStream(body, toContext(call));
+}
+
+function beat(events: OpenAiEvents | undefined): readonly Uint8Array[] {
+  const sent = events?.beat() ?? "";
+  return sent === "" ? [] : [encodePiece(sent)];
 }
 
 /** The image was made and its download broke off. */
@@ -325,7 +336,7 @@ async function relayRest(
         const failed = error && events?.fail(toEnvelope(error, parts.mask));
         return failed === undefined ? undefined : encodePiece(failed);
       },
-      beat: () => [events?.beat() ?? ""].filter(isFilled).map(encodePiece),
+      beat: () => beat(events),
       heartbeatMs: events && parts.heartbeatMs,
       onAbandoned: (stream) => void parts.backgroundReads.start(stream),
       cancel: () => response.cancel(),
@@ -335,21 +346,22 @@ async function relayRest(
   return { status: 200, headers: toResponseHeaders("application/json", toContext(call)), body: relay };
 }
 
-function isFilled(piece: string): boolean {
-  return piece !== "";
-}
-
-/** Settles a response of which a part was sent. If it broke off, what the provider reported of it is charged. */
+/**
+ * Settles a response of which a part was sent. If it broke off, what the provider reported of it is charged. A client can
+ * use none of the images in JSON that broke off, but each event that is complete.
+ */
 function settleRelayed(reading: Reading, end: RelayEnding, error: GatewayError | undefined): Promise<void> {
-  const { call, reader } = reading;
+  const { call, reader, events } = reading;
   const { facts } = reader;
   if (error !== undefined) call.report.failed(error);
+  const usable = events === undefined ? 0 : facts.made.length;
+  const images = end.reason === "failed" ? usable : facts.images;
   return settle(reading, {
     status: 200,
     error,
-    images: end.reason === "failed" ? 0 : facts.images,
-    // The rest was given up, so the usage at its end is not known.
-    usage: end.reason === "abandoned" ? { generated_images: facts.images } : undefined,
+    images,
+    // The rest is missing, so the usage at its end is not known.
+    usage: end.reason === "complete" || images === 0 ? undefined : { generated_images: images },
     isConclusive: end.reason === "complete",
   });
 }

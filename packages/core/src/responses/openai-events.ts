@@ -26,6 +26,7 @@ export class OpenAiEvents {
   #images = 0;
   /** `inside`: an image has begun. `open`: the image of the event is complete, its event is not. */
   #state: "between" | "inside" | "open" = "between";
+  #isInsideLink = false;
 
   /** @param now the current time in seconds since 1970 */
   constructor(operation: Operation, now: number) {
@@ -59,7 +60,17 @@ export class OpenAiEvents {
 
   /** True if an image has begun and not ended. Nothing else can be sent then. */
   get isInsideImage(): boolean {
-    return this.#state === "inside";
+    return this.#state === "inside" || this.#isInsideLink;
+  }
+
+  /** Call before the base64 of a link is sent. The members around it may have been written before. */
+  beginLink(): void {
+    this.#isInsideLink = true;
+  }
+
+  /** Call when the base64 of a link has been sent. */
+  endLink(): void {
+    this.#isInsideLink = false;
   }
 
   /** Closes the event of the last image, if it is open. */
@@ -81,13 +92,13 @@ export class OpenAiEvents {
 
   /** The end of a stream that failed. `undefined` inside an image: the event of the error would become part of it. */
   fail(envelope: ErrorEnvelope): string | undefined {
-    if (this.#state === "inside") return undefined;
+    if (this.isInsideImage) return undefined;
     return `${this.#close()}event: error\ndata: ${JSON.stringify(envelope)}\n\n`;
   }
 
   /** What can be sent while there is nothing else to send. `""` inside an image. */
   beat(): string {
-    if (this.#state === "inside") return "";
+    if (this.isInsideImage) return "";
     // White space is allowed between the members of the open event.
     return this.#state === "open" ? " " : ": keep-alive\n\n";
   }

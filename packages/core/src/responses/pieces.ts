@@ -14,6 +14,8 @@ export interface PieceOutput {
   readonly events: OpenAiEvents | undefined;
   /** True if the bytes are the provider's own. Their images are stored besides. */
   readonly isNative: boolean;
+  /** Aborted when the client has disconnected. The download of a link that is not stored then ends. Default: never. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Returns the bytes of the pieces, with images delivered. Without images to deliver the result is not a promise. */
@@ -47,13 +49,13 @@ export async function deliverPieces(
 
 /** Delivers the images one after another, while they are sent. A link that becomes base64 is not held. */
 export async function* streamPieces(
-  { delivery, layout }: PieceOutput,
+  { delivery, layout, events, signal }: PieceOutput,
   pieces: readonly Piece[],
 ): AsyncGenerator<Uint8Array> {
   for (const piece of pieces) {
     if (isPlain(piece)) yield encodePiece(piece);
     else if ("kind" in piece) yield* (await delivery.write(piece, layout)).map(encodePiece);
-    else for await (const part of delivery.streamLink(piece)) yield encodePiece(part);
+    else for await (const part of delivery.streamLink(piece, events, signal)) yield encodePiece(part);
   }
 }
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { createScriptedSource, type ScriptedSource } from "../testing/scripted-source.js";
-import { type DownloadError, downloadImage } from "./download.js";
+import { type DownloadError, downloadImage, openImage } from "./download.js";
 import { type DownloadRequest, type Transport, TransportError } from "./transport.js";
 
 const SOURCE = { baseUrl: "https://dashscope.aliyuncs.com/api/v1", resultHosts: [] };
@@ -243,6 +243,32 @@ describe("an endless download", () => {
     await vi.advanceTimersByTimeAsync(1_000);
     expect(cancelled()).toBe(1);
     expect(await outcome).toMatchObject(refused("The download of the image broke off."));
+  });
+
+  it("is not ended because its reader is slow", async () => {
+    const source = createScriptedSource("one", "two", "three");
+    source.end();
+    const { transport, cancelled } = serve(source);
+    let text = "";
+    for await (const chunk of await openImage(transport, LINK, SOURCE)) {
+      await vi.advanceTimersByTimeAsync(50_000);
+      text += Buffer.from(chunk).toString();
+    }
+    expect(text).toBe("onetwothree");
+    expect(cancelled()).toBe(0);
+  });
+
+  it("is ended by its signal, also if that was aborted before the response came", async () => {
+    for (const isLate of [true, false]) {
+      const leaving = new AbortController();
+      const { transport, cancelled } = serve(createScriptedSource());
+      const outcome = openImage(transport, LINK, SOURCE, leaving.signal).catch((error: unknown) => error);
+      if (isLate) await vi.advanceTimersByTimeAsync(1);
+      leaving.abort();
+      expect(await outcome).toMatchObject(refused("The download of the image broke off."));
+      expect(cancelled()).toBe(1);
+      expect(vi.getTimerCount()).toBe(0);
+    }
   });
 
   it("leaves no timer when it ends", async () => {

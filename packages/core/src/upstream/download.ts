@@ -41,6 +41,7 @@ export async function downloadImage(
  * from outside. So it is fetched without a key, over https, from public addresses only, without following redirects, and
  * within limits of size and time.
  *
+ * @param signal ends the download when it is aborted
  * @returns the chunks, to be read at most once. Reading them throws a DownloadError if the download breaks off.
  * @throws DownloadError
  */
@@ -48,6 +49,7 @@ export async function openImage(
   transport: Transport,
   link: string,
   source: ResultSource,
+  signal?: AbortSignal,
 ): Promise<AsyncIterable<Uint8Array>> {
   const url = checkLink(link, source);
   let response: TransportResponse;
@@ -64,7 +66,10 @@ export async function openImage(
     response.cancel();
     throw new DownloadError(`The image's link responded with status ${response.status}.`);
   }
-  const chunks = readWithin(response);
+  const cancel = (): void => response.cancel();
+  signal?.addEventListener("abort", cancel);
+  if (signal?.aborted === true) cancel();
+  const chunks = readWithin(response, () => signal?.removeEventListener("abort", cancel));
   const first = await chunks.next();
   return first.done === true ? chunks : withFirst(first.value, chunks);
 }
@@ -104,12 +109,17 @@ function isTrusted(url: URL, source: ResultSource): boolean {
   return isNamed || isOwnHttpOrigin(url, source);
 }
 
-/** @throws DownloadError */
-async function* readWithin(response: TransportResponse): AsyncGenerator<Uint8Array, undefined> {
-  const timer = setTimeout(() => response.cancel(), MAX_DOWNLOAD_MS);
+/**
+ * @param onEnd called when nothing is read any more
+ * @throws DownloadError
+ */
+async function* readWithin(
+  response: TransportResponse,
+  onEnd: () => void,
+): AsyncGenerator<Uint8Array, undefined> {
   let length = 0;
   try {
-    for await (const chunk of response.body) {
+    for await (const chunk of readInTime(response)) {
       if (length === 0) checkCoding(response, chunk);
       length += chunk.length;
       if (length > MAX_IMAGE_BYTES) {
@@ -121,9 +131,27 @@ async function* readWithin(response: TransportResponse): AsyncGenerator<Uint8Arr
     if (cause instanceof DownloadError) throw cause;
     throw new DownloadError("The download of the image broke off.", { cause });
   } finally {
-    clearTimeout(timer);
+    onEnd();
   }
   if (length === 0) throw new DownloadError("The image's link gave nothing.");
+}
+
+/** Cancels a download that takes too long. The time in which a slow client makes the download wait does not count. */
+async function* readInTime(response: TransportResponse): AsyncGenerator<Uint8Array, undefined> {
+  const body = response.body[Symbol.asyncIterator]();
+  let leftMs = MAX_DOWNLOAD_MS;
+  try {
+    while (true) {
+      const startedAt = performance.now();
+      const timer = setTimeout(() => response.cancel(), leftMs);
+      const { done, value } = await body.next().finally(() => clearTimeout(timer));
+      if (done === true) return;
+      leftMs -= performance.now() - startedAt;
+      yield value;
+    }
+  } finally {
+    await body.return?.();
+  }
 }
 
 /**

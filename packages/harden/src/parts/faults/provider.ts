@@ -260,7 +260,7 @@ function write(reply: Reply, text: string): Promise<void> {
 }
 
 function bodyOf(isStream: boolean): string {
-  return writeMaking(isStream ? "stream" : "JSON", { images: IMAGES, usage: report(IMAGES) });
+  return writeMaking(isStream ? "events" : "Seedream", { images: IMAGES, usage: report(IMAGES) });
 }
 
 function piecesOf(isStream: boolean): readonly string[] {

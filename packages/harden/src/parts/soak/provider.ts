@@ -52,7 +52,7 @@ async function respond(response: ServerResponse, { prompt, stream = false }: Bod
     case "image":
     case undefined:
       if (stream) await sendEvents(response);
-      else begin(response, false).end(writeMaking("JSON", { images: 1, usage: report(1) }));
+      else begin(response, false).end(writeMaking("Seedream", { images: 1, usage: report(1) }));
   }
 }
 
