@@ -3,6 +3,7 @@ import type { AdapterHost } from "./adapter-suite/adapter-host.js";
 import { describeConnections } from "./adapter-suite/describe-connections.js";
 import { describeCors } from "./adapter-suite/describe-cors.js";
 import { describeEarlyStreams } from "./adapter-suite/describe-early-streams.js";
+import { describeFiles } from "./adapter-suite/describe-files.js";
 import { describeLargeBodies } from "./adapter-suite/describe-large-bodies.js";
 import { describeLargeResponses } from "./adapter-suite/describe-large-responses.js";
 import { describeLeavingClients, describeUnreadResponses } from "./adapter-suite/describe-leaving-clients.js";
@@ -25,6 +26,7 @@ export function describeAdapter(host: AdapterHost): void {
     describePaths(host, providers);
     describeModels(host, providers);
     describeCors(host, providers);
+    describeFiles(host, providers);
     describeParsers(host, providers);
     describeLargeBodies(host, providers);
     describeLargeResponses(host, providers);

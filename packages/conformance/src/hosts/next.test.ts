@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { describeConnections } from "../adapter-suite/describe-connections.js";
 import { describeCors } from "../adapter-suite/describe-cors.js";
 import { describeEarlyStreams } from "../adapter-suite/describe-early-streams.js";
+import { describeFiles } from "../adapter-suite/describe-files.js";
 import { describeLargeBodies } from "../adapter-suite/describe-large-bodies.js";
 import { describeLargeResponses } from "../adapter-suite/describe-large-responses.js";
 import { describeLeavingClients } from "../adapter-suite/describe-leaving-clients.js";
@@ -28,6 +29,7 @@ describe("a gateway in Next.js", () => {
   describeResponses(host, providers);
   describeModels(host, providers);
   describeCors(host, providers);
+  describeFiles(host, providers);
   describeLargeBodies(host, providers);
   describeLargeResponses(host, providers);
   describeConnections(host, providers);
