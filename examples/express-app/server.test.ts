@@ -146,6 +146,26 @@ describe("the Express app", () => {
     }
   });
 
+  it("keeps images in a folder, whose links are valid after the providers and the app have ended", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "calotype-express-"));
+    try {
+      const first = await start({ CALOTYPE_RESULTS: folder });
+      const { data } = await first.client.images.generate({ model: "image-max", prompt: "an oak" });
+      const link = new URL(data?.[0]?.url ?? "");
+      expect(link.origin).toBe(new URL(first.app.baseUrl).origin);
+      await first.app.stop();
+
+      const { app } = await start({ CALOTYPE_RESULTS: folder });
+      const response = await fetch(new URL(link.pathname + link.search, app.baseUrl));
+      expect(response.status).toBe(200);
+      expect(response.headers.get("content-type")).toMatch(/^image\//);
+      expect((await response.bytes()).length).toBe(Number(response.headers.get("content-length")));
+      await app.stop();
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
   it("has no page for operators if no operator key is set", async () => {
     const { app } = await start({});
 
