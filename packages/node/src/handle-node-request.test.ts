@@ -210,6 +210,20 @@ describe("the request that the gateway gets", () => {
     expect(asked.headers.get("absent")).toBeNull();
   });
 
+  it.each([
+    [undefined, false],
+    [false, false],
+    [true, true],
+  ])("says whether the socket is encrypted: %s", async (encrypted, expected) => {
+    const gateway = createGatewayWith(() => ok("x"));
+    // A TLS socket has the property `encrypted`.
+    const host = await serve(gateway, ({ socket }) => {
+      if (encrypted !== undefined) Object.assign(socket, { encrypted });
+    });
+    await responseTo(connect(host));
+    expect(gateway.first().isEncrypted).toBe(expected);
+  });
+
   it("is neither read nor written to if the path is not the gateway's", async () => {
     const host = await serve({ handle: () => null }, (req, res) => {
       setTimeout(() => void text(req).then((body) => res.end(body)), 10);
