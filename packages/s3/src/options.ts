@@ -1,3 +1,5 @@
+import { isNode } from "./body.js";
+
 /** Credentials of the service. */
 export interface S3Credentials {
   readonly accessKeyId: string;
@@ -73,6 +75,8 @@ export interface S3Settings {
   readonly requestSeconds: number;
   readonly retrySeconds: number;
   readonly maxRetries: number;
+  /** True if {@link fetch} sends a stream with the length of its header. */
+  readonly usesStreams: boolean;
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
 }
 
@@ -156,6 +160,7 @@ function toSettings(options: S3StoreOptions): S3Settings {
     requestSeconds: timeouts.requestSeconds ?? 30,
     retrySeconds: timeouts.retrySeconds ?? 30,
     maxRetries,
+    usesStreams: options.fetch === undefined && isNode(),
     // A function, so that a global `fetch` that is replaced later is used.
     fetch: options.fetch ?? ((url, init) => globalThis.fetch(url, init)),
   };

@@ -6,13 +6,17 @@ const PART_BYTES = 8 * 1024 * 1024;
 const FIRST_BUFFER_BYTES = 64 * 1024;
 
 /**
- * Reads an image in parts. There is one buffer, which every part uses again. For an image of unknown length it grows
- * while the first part is read, so that a small image needs little memory.
+ * Reads an image in parts. There are at most two buffers, which the parts use in turn: one part can be sent while the next
+ * one is read. For an image of unknown length the first buffer grows, so that a small image needs little memory.
  */
 export class PartReader {
   readonly #iterator: AsyncIterator<Uint8Array>;
   readonly #expectedBytes: number | undefined;
+  /** The memory of the part that is read, or was read last. */
   #buffer: Uint8Array<ArrayBuffer>;
+  /** The memory of the part before, which is used for the next one. */
+  #otherBuffer: Uint8Array<ArrayBuffer> | undefined;
+  #partsRead = 0;
   /** The rest of the last chunk, which is in the next part. */
   #rest: Uint8Array = new Uint8Array(0);
   #bytesRead = 0;
@@ -36,16 +40,18 @@ export class PartReader {
   }
 
   /**
-   * Reads the next part. All parts but the last one have {@link PART_BYTES} bytes. The part is valid until the next call.
+   * Reads the next part. All parts but the last one have {@link PART_BYTES} bytes. The call after the
+   * next one overwrites the part.
    *
    * @throws Error if the image is not as long as expected, the error of the image, or the reason of the signal
    */
   async read(signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>> {
+    if (this.#partsRead++ > 0) this.#swapBuffers();
     let length = 0;
     // Also reads what follows a full part, because an image of exactly one part is no multipart upload.
     for (;;) {
       const count = Math.min(this.#rest.byteLength, PART_BYTES - length);
-      this.#reserve(length, count);
+      this.#reserve(length + count);
       this.#buffer.set(this.#rest.subarray(0, count), length);
       this.#rest = this.#rest.subarray(count);
       length += count;
@@ -82,11 +88,16 @@ export class PartReader {
     throw new Error(`The image has ${isComplete ? "" : "at least "}${bytes} bytes instead of ${expected}.`);
   }
 
-  #reserve(length: number, count: number): void {
-    const needed = length + count;
+  #swapBuffers(): void {
+    const next = this.#otherBuffer ?? new Uint8Array(PART_BYTES);
+    this.#otherBuffer = this.#buffer;
+    this.#buffer = next;
+  }
+
+  #reserve(needed: number): void {
     if (needed <= this.#buffer.byteLength) return;
-    const larger = new Uint8Array(Math.min(PART_BYTES, Math.max(needed, 2 * this.#buffer.byteLength)));
-    larger.set(this.#buffer.subarray(0, length));
-    this.#buffer = larger;
+    const size = Math.min(PART_BYTES, Math.max(needed, 2 * this.#buffer.byteLength));
+    // Frees the smaller memory at once. A copy would leave it to the garbage collector.
+    this.#buffer = new Uint8Array(this.#buffer.buffer.transfer(size));
   }
 }

@@ -1,4 +1,5 @@
 import { follow, raced, sleep } from "./abort.js";
+import type { RequestBody } from "./body.js";
 import { isTransient, isUncertain, S3Error } from "./error.js";
 import { assertCredentials, type S3Credentials, type S3Settings } from "./options.js";
 import { encodeKey, encodeQuery, signRequest } from "./sign.js";
@@ -16,9 +17,8 @@ export interface S3Request {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Headers that a proxy may change. The official SDK does not sign `cache-control` either. */
   readonly unsignedHeaders?: Readonly<Record<string, string>> | undefined;
-  readonly body?: Blob | undefined;
-  /** The hash of the body, in hexadecimal digits. The service compares it. Default: that of no body. */
-  readonly sha256?: string | undefined;
+  /** The service compares its hash. */
+  readonly body?: RequestBody | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Called if an attempt may have been carried out although it failed. */
   readonly onUncertain?: (() => void) | undefined;
@@ -96,11 +96,12 @@ export class S3Client {
 
   async #exchange<T>(request: S3Request, attempt: Attempt, read: ReadResponse<T>): Promise<T> {
     const { method, key, query, body, operation } = request;
+    const { region, fetch, usesStreams } = this.#settings;
     const url = this.urlOf(key, query);
     const credentials = await this.credentials();
     attempt.credentials = credentials;
-    const signed = { ...request.headers, "x-amz-content-sha256": request.sha256 ?? EMPTY_SHA256 };
-    const signing = { credentials, region: this.#settings.region, date: new Date() };
+    const signed = { ...request.headers, "x-amz-content-sha256": body?.sha256 ?? EMPTY_SHA256 };
+    const signing = { credentials, region, date: new Date() };
     const headers = await signRequest({ method, url, headers: signed }, signing);
     for (const [name, value] of Object.entries(request.unsignedHeaders ?? {})) headers.set(name, value);
     const { signal } = attempt.controller;
@@ -110,10 +111,10 @@ export class S3Client {
       method,
       headers,
       signal,
-      redirect: "manual" as const,
-      ...(body !== undefined && { body }),
-    };
-    const response = await this.#settings.fetch(url, init);
+      redirect: "manual",
+      ...body?.toInit(headers, usesStreams),
+    } as const;
+    const response = await fetch(url, init);
     if (response.ok) return await read(response, attempt.controller);
     throw new RefusedResponse(await toS3Error(operation, response), response.headers.get("retry-after"));
   }

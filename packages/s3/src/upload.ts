@@ -1,9 +1,9 @@
 import type { ImageToStore } from "@calotype/core/stores";
 import { follow } from "./abort.js";
+import { RequestBody } from "./body.js";
 import { S3Error } from "./error.js";
 import { PartReader } from "./parts.js";
 import { drain, readDocument, type S3Client } from "./request.js";
-import { sha256 } from "./sign.js";
 import { childValue, escapeXml, type XmlElement } from "./xml.js";
 
 /** The headers of an object. */
@@ -51,21 +51,13 @@ async function putObject(
     isUncertain = true;
   };
   const { signed, unsigned } = headers;
-  const body = await toBody(bytes);
+  const body = await RequestBody.of(bytes);
   try {
-    await client.send(
-      { ...request, ...body, headers: signed, unsignedHeaders: unsigned, onUncertain },
-      drain,
-    );
+    await client.send({ ...request, body, headers: signed, unsignedHeaders: unsigned, onUncertain }, drain);
   } catch (error) {
     if (isUncertain) await cleanUp(error, (until) => deleteObject(client, key, until));
     throw error;
   }
-}
-
-/** A copy of the bytes that can be sent several times, and their hash. `fetch` would copy an array for each attempt. */
-async function toBody(bytes: Uint8Array<ArrayBuffer>): Promise<{ body: Blob; sha256: string }> {
-  return { sha256: await sha256(bytes), body: new Blob([bytes]) };
 }
 
 class MultipartUpload {
@@ -126,9 +118,9 @@ class MultipartUpload {
     let part = first;
     try {
       for (let number = 1; ; number++) {
-        // Not earlier, because the hash and the body of this part are copies of it.
+        // The memory of the part before is used again for the next one.
         await sending;
-        const body = await toBody(part);
+        const body = await RequestBody.of(part);
         sending = this.#sendPart(uploadId, number, body);
         sending.catch((error: unknown) => this.#controller.abort(error));
         if (!this.#reader.hasMore) break;
@@ -142,16 +134,12 @@ class MultipartUpload {
     }
   }
 
-  async #sendPart(
-    uploadId: string,
-    partNumber: number,
-    body: { readonly body: Blob; readonly sha256: string },
-  ): Promise<void> {
+  async #sendPart(uploadId: string, partNumber: number, body: RequestBody): Promise<void> {
     const operation = "UploadPart";
     const query = { partNumber: String(partNumber), uploadId };
     const { signal } = this.#controller;
     const etag = await this.#client.send(
-      { operation, method: "PUT", key: this.#key, query, ...body, signal },
+      { operation, method: "PUT", key: this.#key, query, body, signal },
       async (response) => {
         await drain(response);
         const { status, headers } = response;
@@ -169,7 +157,7 @@ class MultipartUpload {
       (etag, i) => `<Part><PartNumber>${i + 1}</PartNumber><ETag>${escapeXml(etag)}</ETag></Part>`,
     );
     const xml = `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${parts.join("")}</CompleteMultipartUpload>`;
-    const body = await toBody(new TextEncoder().encode(xml));
+    const body = await RequestBody.of(new TextEncoder().encode(xml));
     const request = { operation, method: "POST", key: this.#key, query: { uploadId } } as const;
     const headers = { "content-type": "application/xml" };
     const { signal } = this.#controller;
@@ -177,7 +165,7 @@ class MultipartUpload {
       this.#mayBeComplete = true;
     };
     try {
-      await this.#client.send({ ...request, ...body, headers, signal, onUncertain }, async (response) => {
+      await this.#client.send({ ...request, body, headers, signal, onUncertain }, async (response) => {
         assertCompleted(operation, response, await readDocument(response));
       });
     } catch (error) {

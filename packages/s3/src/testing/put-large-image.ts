@@ -11,14 +11,14 @@ const IMAGE_BYTES = 64 * MIB;
 const store = createS3Store(JSON.parse(process.argv[2] ?? ""));
 const peak = { rss: 0, external: 0 };
 
-await put(20 * MIB, 0); // loads the code, and makes the connection
+await put(100_000, 0); // loads the code, and makes the connection
 globalThis.gc?.();
 await wait(100);
 const before = process.memoryUsage();
 const timer = setInterval(sample, 2);
 await put(IMAGE_BYTES, 1);
 clearInterval(timer);
-console.log(JSON.stringify(peak));
+process.stdout.write(JSON.stringify(peak));
 
 function sample(): void {
   const { rss, external } = process.memoryUsage();
