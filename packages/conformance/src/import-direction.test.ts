@@ -17,6 +17,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   sqlite: ["core"],
   postgres: ["core"],
   redis: ["core"],
+  s3: ["core"],
 };
 
 /**

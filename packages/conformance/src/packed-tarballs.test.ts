@@ -209,6 +209,7 @@ import { createEmulator, type Emulator } from "@calotype/emulator";
 import { toExpressHandler } from "@calotype/express";
 import { handleNodeRequest, toNodeHandler } from "@calotype/node";
 import { createRedisAdmissionStore } from "@calotype/redis";
+import { createS3Store, type S3Store } from "@calotype/s3";
 import { createSqliteLedger, type SqliteLedger } from "@calotype/sqlite";
 import express from "express";
 import { Redis } from "ioredis";
@@ -230,6 +231,7 @@ export const charge: Charge = calculateCharge({
 export const emulator: Emulator = createEmulator({ images: "tiny" });
 export const ledger: SqliteLedger = createSqliteLedger({ path: ":memory:" });
 export const admission = createRedisAdmissionStore({ client: new Redis(), whenAway: { limits: "open" } });
+export const store: S3Store = createS3Store({ region: "eu-west-1", bucket: "abc", accessKeyId: "a", secretAccessKey: "b" });
 export const response: Promise<Response> = gateway.fetch(new Request("http://localhost/"));
 export const app = express().use("/ai", toExpressHandler(gateway));
 export const server = createServer(toNodeHandler(gateway));
