@@ -1,5 +1,3 @@
-import { sha256 } from "./sign.js";
-
 /** The size of the pieces in which a body is given to `fetch`. */
 const CHUNK_BYTES = 65_536;
 
@@ -54,4 +52,10 @@ function toStream(bytes: Uint8Array<ArrayBuffer>): ReadableStream<Uint8Array> {
     },
     { highWaterMark: 0 },
   );
+}
+
+/** The hash in hexadecimal digits, as signatures need it. */
+async function sha256(body: Uint8Array<ArrayBuffer>): Promise<string> {
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", body));
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

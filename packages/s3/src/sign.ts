@@ -1,12 +1,6 @@
 import { AwsV4Signer } from "aws4fetch";
 import type { S3Credentials } from "./options.js";
 
-/** The hash of a body for the signature, in hexadecimal digits. */
-export async function sha256(body: Uint8Array<ArrayBuffer>): Promise<string> {
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", body));
-  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
 /** The part of a request that the signature covers. `headers` includes `x-amz-content-sha256`. */
 export interface RequestToSign {
   readonly method: string;
