@@ -81,6 +81,17 @@ describe("open", () => {
     await expect(forbidden.open("a")).rejects.toMatchObject({ status: 403, code: "AccessDenied" });
   });
 
+  it("cuts the range out of a larger one", async () => {
+    const { server, store } = await setUp();
+    const headers = { "content-range": "bytes 10-19/100", "content-length": "10" };
+    server.fail("GetObject", { kind: "respond", status: 206, headers, body: "abcdefghij" });
+
+    const stored = await store.open("a", { first: 12, last: 14 });
+
+    expect(stored?.byteLength).toBe(100);
+    expect((await readAll(stored?.body ?? neverRead())).toString()).toBe("cde");
+  });
+
   it.each([
     ["another range", 206, { "content-range": "bytes 1-5/10", "content-length": "5" }, "another range"],
     ["no range", 206, { "content-length": "5" }, "another range"],

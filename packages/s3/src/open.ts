@@ -44,21 +44,26 @@ interface Extent {
 
 function readExtent({ status, headers }: Response, range: ByteRange | undefined): Extent {
   const length = /^\d+$/.exec(headers.get("content-length") ?? "")?.[0];
-  if (range !== undefined && status === 206) {
-    const { first, last, total } =
-      /^bytes (?<first>\d+)-(?<last>\d+)\/(?<total>\d+)$/.exec(headers.get("content-range") ?? "")?.groups ??
-      {};
-    if (Number(first) === range.first && Number(last) === range.last) {
-      return { byteLength: Number(total), skip: 0, count: range.last - range.first + 1 };
-    }
-    throw new S3Error("the response has another range.", { operation: OPERATION, status });
-  }
+  if (range !== undefined && status === 206) return readPart(headers.get("content-range"), range);
   if (length === undefined)
     throw new S3Error("the response has no length.", { operation: OPERATION, status });
   const byteLength = Number(length);
   if (range === undefined) return { byteLength, skip: 0, count: byteLength };
   // The service, or a proxy before it, sends the whole object.
   return { byteLength, skip: range.first, count: range.last - range.first + 1 };
+}
+
+/** Some servers send more than the range, for example the whole object for its first byte. */
+function readPart(contentRange: string | null, range: ByteRange): Extent {
+  const [, first = "", last = "", total = ""] = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(contentRange ?? "") ?? [];
+  if (total === "" || Number(first) > range.first || Number(last) < range.last) {
+    throw new S3Error("the response has another range.", { operation: OPERATION, status: 206 });
+  }
+  return {
+    byteLength: Number(total),
+    skip: range.first - Number(first),
+    count: range.last - range.first + 1,
+  };
 }
 
 interface BodyOptions {
