@@ -26,6 +26,7 @@ export function toComparable({ status, headers, text }: ReadResponse): ReadRespo
 function maskVariable(text: string): string {
   return text
     .replaceAll(/req_[\da-f]{32}/g, "<our id>")
+    .replaceAll(/max-age=\d+/g, "max-age=<seconds>")
     .replaceAll(/"(created(?:_at)?)":\d{2,}/g, '"$1":<time>')
     .replaceAll(/"(url|image)":"http[^"]+"/g, '"$1":"<link>"')
     .replaceAll(/"((?:upstream_)?request_id)":"[^"]+"/g, '"$1":"<provider\'s id>"')
