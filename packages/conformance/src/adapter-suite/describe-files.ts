@@ -1,11 +1,13 @@
 import { buffer } from "node:stream/consumers";
+import { createFileStore } from "@calotype/node";
 import { describe, expect, it, vi } from "vitest";
 import { toComparable } from "../support/comparable.js";
 import { type Call, open, responseTo } from "../support/http-client.js";
+import { jsonCall, SEEDREAM_BODY } from "../support/image-calls.js";
 import { sendByFetch } from "../support/send-by-fetch.js";
-import { countOpenFiles, LINK_SECRET, pathTo, storeOne } from "../support/stored-files.js";
+import { countOpenFiles, createFolder, LINK_SECRET, pathTo, storeOne } from "../support/stored-files.js";
 import { type Providers, startGateway } from "../support/test-gateway.js";
-import type { AdapterHost } from "./adapter-host.js";
+import type { AdapterHost, Mounting } from "./adapter-host.js";
 import { mountFor } from "./mount-for.js";
 
 const BYTES = Buffer.from("An image of ninety-nine bytes. ".repeat(4).slice(0, 99));
@@ -97,6 +99,25 @@ export function describeFiles(host: AdapterHost, providers: () => Providers): vo
         "x-content-type-options": "nosniff",
       });
     });
+  });
+
+  const mountings: Mounting[] = host.hasMountPaths ? [{}, { at: "/ai" }] : [{}];
+  it.each(mountings)("the link of a response leads to the stored image: mounted %j", async (mounting) => {
+    const folder = await createFolder();
+    const { gateway } = startGateway(providers(), {
+      results: { store: createFileStore({ directory: folder }) },
+    });
+    const { at = "" } = mounting;
+    const { send, url: origin } = await mountFor(host, gateway, mounting);
+
+    const response = await send({ ...jsonCall(SEEDREAM_BODY), path: `${at}/v1/images/generations` });
+    const { data } = JSON.parse(response.text) as { data: [{ url: string }] };
+    const [{ url }] = data;
+    const image = await send(get(url.slice(new URL(url).origin.length)));
+
+    expect(url.startsWith(`${origin || "http://gateway.test"}${at}/v1/images/files/`)).toBe(true);
+    expect(image.status).toBe(200);
+    expect(image.headers["content-type"]).toMatch(/^image\//);
   });
 
   if (!host.hasSocket) return;

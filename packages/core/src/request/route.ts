@@ -155,7 +155,7 @@ const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
  * Returns the URL of the gateway for links to its own routes: everything before `/v1/…`. If the mount path is unknown, the
  * other routes match only at exactly `/v1/…`, so the path before the endpoint is left out.
  *
- * The origin is that of the URL, or the header `Host`. Headers such as `x-forwarded-host` are not read: behind a proxy that
+ * The origin is the header `Host`, or that of the URL if there is no such header. Headers such as `x-forwarded-host` are not read: behind a proxy that
  * does not set them, every client could. A wrong `Host` does no harm to others, because only the client that sent it gets
  * the link.
  *
@@ -170,11 +170,15 @@ export function findLinkBase(request: GatewayRequest, { path: end }: Endpoint, b
   throw invalidRequest("The header Host must be the name of this server: the links to images need it.");
 }
 
-/** Returns `http://` for a request without a valid host: such a URL cannot be parsed. */
+/**
+ * The host is that of the header `Host`, which in Next.js is correct when the URL is not. Returns `http://` for a request
+ * without a valid host: such a URL cannot be parsed.
+ */
 function findOrigin({ url, headers, isEncrypted = false }: GatewayRequest): string {
-  if (!url.startsWith("/") && URL.canParse(url)) return new URL(url).origin;
+  const absolute = !url.startsWith("/") && URL.canParse(url) ? new URL(url) : undefined;
   const host = headers.get("host") ?? "";
-  return `${isEncrypted ? "https" : "http"}://${HOST.test(host) ? host : ""}`;
+  const scheme = absolute?.protocol ?? (isEncrypted ? "https:" : "http:");
+  return `${scheme}//${HOST.test(host) ? host : (absolute?.host ?? "")}`;
 }
 
 /** Decodes a name in a path. A name that is not encoded correctly stays as it is, and will not be found. */
