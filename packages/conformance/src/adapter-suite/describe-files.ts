@@ -111,8 +111,8 @@ export function describeFiles(host: AdapterHost, providers: () => Providers): vo
     const { send, url: origin } = await mountFor(host, gateway, mounting);
 
     const response = await send({ ...jsonCall(SEEDREAM_BODY), path: `${at}/v1/images/generations` });
-    const { data } = JSON.parse(response.text) as { data: [{ url: string }] };
-    const [{ url }] = data;
+    const { data }: { data: { url: string }[] } = JSON.parse(response.text);
+    const url = data[0]?.url ?? "";
     const image = await send(get(url.slice(new URL(url).origin.length)));
 
     expect(url.startsWith(`${origin || "http://gateway.test"}${at}/v1/images/files/`)).toBe(true);
