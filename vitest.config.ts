@@ -13,6 +13,7 @@ const LONG = [
   "packages/runtimes/src/bun.test.ts",
   "packages/runtimes/src/node-22.test.ts",
   "packages/conformance/src/crashes/kills.test.ts",
+  "packages/s3/src/put.test.ts",
   "packages/sqlite/src/crashes.test.ts",
   "packages/conformance/src/fleet/kills.test.ts",
   "packages/conformance/src/ledgers/sqlite.test.ts",

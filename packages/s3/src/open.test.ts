@@ -216,6 +216,17 @@ describe("a link", () => {
     expect((await fetch(link)).status).toBe(403);
   });
 
+  it("is refused in the time of a request if the credentials never arrive", async () => {
+    const { store } = await setUp({
+      accessKeyId: undefined,
+      secretAccessKey: undefined,
+      credentials: () => new Promise(() => undefined),
+      timeouts: { requestSeconds: 0.1 },
+    });
+
+    await expect(store.link(makeImage(1))).rejects.toThrow("timeout");
+  });
+
   it("works with a session token", async () => {
     const { server, store } = await setUp({ sessionToken: "a/b+c==" });
     server.sessionToken = "a/b+c==";

@@ -81,6 +81,21 @@ describe("put", () => {
     expect(headers?.["cache-control"]).toMatch(/^public, /);
   });
 
+  it.each([1_000, 300_000, LARGE_BYTES])(
+    "sends %i bytes with their length by another fetch",
+    async (bytes) => {
+      const { server, store } = await setUp({ fetch: (url, init) => fetch(url, init) });
+      const image = makeImage(bytes);
+
+      await store.put(image);
+
+      expect(server.objects.get(image.id)?.bytes.equals(image.bytes)).toBe(true);
+      const { headers, byteLength } =
+        server.requests.find(({ url }) => /partNumber=1|\/\w+$/.test(url)) ?? {};
+      expect(headers).toMatchObject({ "content-length": String(byteLength) });
+    },
+  );
+
   it("signs with a session token, and with credentials of a function that change", async () => {
     const tokens = ["token-1", "token/2+"];
     const { server, store } = await setUp({

@@ -1,4 +1,5 @@
 import type { ByteRange, ImageToStore, ResultStore, StoredImage } from "@calotype/core/stores";
+import { raced } from "./abort.js";
 import { S3Error } from "./error.js";
 import { openObject } from "./open.js";
 import { checkOptions, type S3Settings, type S3StoreOptions } from "./options.js";
@@ -74,7 +75,7 @@ class Store implements S3Store {
     expiresAt,
   }: Pick<ImageToStore, "id" | "contentType" | "expiresAt">): Promise<string> {
     const key = this.#keyOf(id);
-    const { publicUrl, region } = this.#settings;
+    const { publicUrl, region, requestSeconds } = this.#settings;
     const path = this.#client.urlOf(key);
     if (publicUrl !== undefined) return publicUrl + path.slice(this.#settings.bucketUrl.length);
     const date = new Date();
@@ -82,7 +83,7 @@ class Store implements S3Store {
     const query: Record<string, string> = PASSIVE_TYPE.test(contentType)
       ? {}
       : { "response-content-disposition": "attachment", "response-content-type": contentType };
-    const credentials = await this.#client.credentials();
+    const credentials = await raced(this.#client.credentials(), AbortSignal.timeout(requestSeconds * 1_000));
     const expiresIn = Math.min(MAX_LINK_SECONDS, Math.max(1, seconds));
     return presign(this.#client.urlOf(key, query), expiresIn, { credentials, region, date });
   }
