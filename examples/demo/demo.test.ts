@@ -23,11 +23,11 @@ it("ends with status 0 and an empty stderr", () => {
   expect(run).toMatchObject({ status: 0, stderr: "" });
 });
 
-it("saves the images, and the options, ledger and log of the app", () => {
+it("saves the images, and the options, ledger, stored images and log of the app", () => {
   const files = readdirSync(folder);
 
   expect(files.filter((file) => /\.(?:jpg|png)$/.test(file))).toHaveLength(18);
-  expect(files).toEqual(expect.arrayContaining(["app.log", "ledger.db", "options.json"]));
+  expect(files).toEqual(expect.arrayContaining(["app.log", "ledger.db", "options.json", "results"]));
   expect(shown).toContain("████ 4 of 4");
 });
 
@@ -62,9 +62,26 @@ it("charges a repeated request once", () => {
   expect(shown).toContain("200 with idempotent-replayed: true, the same image; spent 5.2959424");
 });
 
+it("shows what programs for OpenAI get without a profile and with one", () => {
+  expect(shown).toMatch(/web-shop, no profile: 400 for the size 1024x1024$/m);
+  expect(shown).toMatch(/client: "librechat": 200, base64, 1920x1920 in place of 1024x1024$/m);
+  expect(shown).toMatch(
+    /image_generation\.completed: 1920x1920, \d{5,} bytes in base64\n.*completed: 1920x1920, \d{5,} bytes in base64, 28800 tokens$/m,
+  );
+  expect(shown).toMatch(/GET \/v1\/models: (?:seedream-\S+, ){5}image-2\.0-pro$/m);
+});
+
+it("opens a stored link after the provider has lost the image of its own link", () => {
+  const image = String.raw`200, image/jpeg, \d{5,} bytes`;
+  expect(shown).toMatch(new RegExp(`Ark's link, from /api/v3 +${image} +404$`, "m"));
+  expect(shown).toMatch(new RegExp(`stored link, from /v1 +(${image}) +\\1$`, "m"));
+});
+
 it("ends with the charges of each caller", () => {
   expect(shown).toMatch(/^ +trial +2 +2 +0\.5 +0$/m);
-  expect(shown).toMatch(/^ +web-shop +15 +23 +5\.2959424 +0$/m);
+  expect(shown).toMatch(/^ +chat +1 +1 +0\.25 +0$/m);
+  expect(shown).toMatch(/^ +script +1 +2 +0\.5 +0$/m);
+  expect(shown).toMatch(/^ +web-shop +17 +25 +5\.37589632 +0$/m);
 });
 
 it("prints no key, no space at the end of a line, and no address of a server that has ended", () => {

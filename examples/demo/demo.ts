@@ -10,9 +10,11 @@ import { createOptions, KEYS } from "./options.ts";
 import type { StepResult } from "./run-step.ts";
 import { showBalances } from "./show-balances.ts";
 import { showBounds } from "./show-bounds.ts";
+import { showClients } from "./show-clients.ts";
 import { showFailover } from "./show-failover.ts";
 import { findImage, showCharges, showImages } from "./show-images.ts";
 import { showRepeat } from "./show-repeat.ts";
+import { showStoredImages } from "./show-stored-images.ts";
 import type { Stage } from "./stage.ts";
 import { type App, startApp } from "./start-app.ts";
 
@@ -20,13 +22,13 @@ const folder = process.env.DEMO_OUTPUT || fileURLToPath(new URL("../../demo-outp
 const shown = relative(process.cwd(), folder) || ".";
 const isServing = process.argv.includes("--serve");
 
-const providers = createEmulator({ seed: 1841, millisecondsPerImage: 150 });
-const near = await providers.listen();
-const far = await createEmulator({ seed: 1842, millisecondsPerImage: 150 }).listen();
+const providers = createEmulator({ seed: 1841, millisecondsPerImage: 100 });
+let near = await providers.listen();
+const far = await createEmulator({ seed: 1842, millisecondsPerImage: 100 }).listen();
 try {
   const app = await startGateway();
   try {
-    const results = await takeTour({ app, providers, folder });
+    const results = await takeTour({ app, providers, folder, restartProviders });
     if (isServing) await serveUntilStopped(app, results);
   } finally {
     await app.stop();
@@ -45,8 +47,15 @@ async function startGateway(): Promise<App> {
     PORT: process.env.PORT || "0",
     CALOTYPE_CONFIG: config,
     CALOTYPE_LEDGER: join(folder, "ledger.db"),
+    CALOTYPE_RESULTS: join(folder, "results"),
   };
   return startApp(environment, join(folder, "app.log"));
+}
+
+async function restartProviders(): Promise<void> {
+  const port = Number(new URL(near.url).port);
+  await near.close();
+  near = await createEmulator({ seed: 1843, millisecondsPerImage: 100 }).listen({ port });
 }
 
 async function takeTour(stage: Stage): Promise<readonly StepResult[]> {
@@ -74,13 +83,21 @@ async function takeTour(stage: Stage): Promise<readonly StepResult[]> {
   console.log("\n5. Idempotency: a request is sent twice with one Idempotency-Key, and charged once\n");
   await showRepeat(stage);
 
+  console.log("\n6. Clients: programs that were written for OpenAI work with the profile of their caller\n");
+  await showClients(stage);
+
   console.log(
-    `\n6. Balances: GET /operator shows the charges of each caller, stored in ${shown}/ledger.db.\n   Only requests that reached a provider count\n`,
+    `\n7. Stored images: the gateway stores each image of /v1 in ${shown}/results and returns its own signed link\n`,
+  );
+  await showStoredImages(stage);
+
+  console.log(
+    `\n8. Balances: GET /operator shows the charges of each caller, stored in ${shown}/ledger.db.\n   Only requests that reached a provider count\n`,
   );
   await showBalances(stage);
 
   console.log(
-    `\nFiles in ${shown}: the images, options.json, ledger.db, and app.log with the failures of step 3.`,
+    `\nFiles in ${shown}: the images, options.json, ledger.db, results, and app.log with the failures of step 3.`,
   );
   if (!isServing)
     console.log("npm run demo -- --serve keeps the servers running and prints a curl command for each call.");

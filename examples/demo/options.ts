@@ -2,7 +2,7 @@ import type { GatewayOptions } from "@calotype/core";
 import type { EmulatorServer } from "@calotype/emulator";
 
 /** The keys of the demo's callers. */
-export const KEYS = { webShop: "sk-web-shop", trial: "sk-trial" };
+export const KEYS = { webShop: "sk-web-shop", trial: "sk-trial", chat: "sk-chat", script: "sk-script" };
 
 /** The options of the app, also written to `demo-output/options.json`. */
 export function createOptions(near: EmulatorServer, far: EmulatorServer): Partial<GatewayOptions> {
@@ -42,6 +42,8 @@ export function createOptions(near: EmulatorServer, far: EmulatorServer): Partia
     callers: [
       { id: "web-shop", key: KEYS.webShop, group: "vip" },
       { id: "trial", key: KEYS.trial, budget: "0.50", limits: { requestsPerMinute: 3 } },
+      { id: "chat", key: KEYS.chat, client: "librechat" },
+      { id: "script", key: KEYS.script, client: "openai" },
     ],
     billing: {
       model_details: {

@@ -9,6 +9,8 @@ export interface Stage {
   readonly providers: Emulator;
   /** The folder of the images. */
   readonly folder: string;
+  /** Ends the emulated providers Ark and DashScope and starts new ones at the same address, which have no images. */
+  readonly restartProviders: () => Promise<void>;
 }
 
 /** Creates the official client, without retries, so that every response of the gateway can be seen. */

@@ -1,7 +1,8 @@
 // An Express app with an image-generation gateway, configured by its environment: PORT, CALOTYPE_API_KEY,
 // ARK_BASE_URL, ARK_API_KEY, DASHSCOPE_BASE_URL, DASHSCOPE_API_KEY; CALOTYPE_LEDGER, a file in which charges and
-// budgets outlive the process; CALOTYPE_RESULTS, a folder that keeps the images; CALOTYPE_OPERATOR_KEY, which opens GET /operator; and CALOTYPE_CONFIG, a JSON file
-// whose options replace those below, each as a whole.
+// budgets outlive the process; CALOTYPE_RESULTS, a folder in which images outlive the providers' links;
+// CALOTYPE_OPERATOR_KEY, which opens GET /operator; and CALOTYPE_CONFIG, a JSON file whose options replace those
+// below, each as a whole.
 import { type ChannelOptions, createGateway, type GatewayOptions, hashApiKey } from "@calotype/core";
 import { createEmulator } from "@calotype/emulator";
 import { toExpressHandler } from "@calotype/express";
@@ -99,6 +100,8 @@ const gateway = createGateway({
       ...(serves("qwen-image") && QWEN_IMAGE_PRICES),
     },
   },
+  // GET /v1/models shows the prices of each caller's group.
+  showPrices: true,
   onUsage: (record) => console.log(JSON.stringify(record)),
   ledger,
   results: env.CALOTYPE_RESULTS ? { store: createFileStore({ directory: env.CALOTYPE_RESULTS }) } : undefined,
