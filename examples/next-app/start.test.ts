@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { buffer } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type RunningExample, startExample } from "@calotype/example-options/testing";
@@ -7,14 +10,39 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 const MODEL = "seedream-4-5-251128";
 const BATCH = { model: MODEL, prompt: "Three pictures of an oak tree", n: 3, size: "2048x2048" } as const;
 
+/** A bucket: keeps what is put under a path, and returns it under this path. */
+const objects = new Map<string, { readonly type: string | undefined; readonly bytes: Buffer }>();
+const bucket = createServer(async (request, response) => {
+  const { pathname } = new URL(request.url ?? "", "http://localhost");
+  if (request.method === "PUT") {
+    objects.set(pathname, { type: request.headers["content-type"], bytes: await buffer(request) });
+    return void response.end();
+  }
+  const object = objects.get(pathname);
+  if (object === undefined) return void response.writeHead(404).end();
+  response.writeHead(200, { "content-type": object.type }).end(object.bytes);
+});
+
 // Builds the app first, as `npm run start:next` does.
 let app: RunningExample;
 let client: OpenAI;
+let endpoint: string;
 beforeAll(async () => {
-  app = await startExample(fileURLToPath(new URL("start.ts", import.meta.url)));
+  await once(bucket.listen(0, "127.0.0.1"), "listening");
+  const address = bucket.address();
+  endpoint = `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
+  app = await startExample(fileURLToPath(new URL("start.ts", import.meta.url)), {
+    S3_ENDPOINT: endpoint,
+    S3_BUCKET: "pictures",
+    S3_ACCESS_KEY_ID: "a-key-id",
+    S3_SECRET_ACCESS_KEY: "a-secret",
+  });
   client = new OpenAI({ baseURL: app.baseUrl, apiKey: app.apiKey, maxRetries: 0 });
 }, 120_000);
-afterAll(() => app?.stop());
+afterAll(async () => {
+  await app?.stop();
+  bucket.close();
+});
 
 it("makes an image for the official client and prints its usage record", async () => {
   const { data, response } = await client.images
@@ -27,6 +55,18 @@ it("makes an image for the official client and prints its usage record", async (
     usage: { generated_images: 1 },
     charge: "0.25",
   });
+});
+
+it("stores images in the bucket, and returns presigned links to them", async () => {
+  const { data } = await client.images.generate({ model: MODEL, prompt: "an oak tree", size: "2048x2048" });
+  const link = new URL(data?.[0]?.url ?? "");
+  const image = await fetch(link);
+
+  expect(link.origin).toBe(endpoint);
+  expect(link.pathname).toMatch(/^\/pictures\/[0-9a-f]{32}$/);
+  expect(link.searchParams.get("X-Amz-Credential")).toMatch(/^a-key-id\/\d{8}\/us-east-1\/s3\/aws4_request$/);
+  expect(image.headers.get("content-type")).toBe("image/jpeg");
+  expect((await image.bytes()).length).toBeGreaterThan(10_000);
 });
 
 it("streams the images of a batch", async () => {
@@ -69,6 +109,6 @@ it("prints only usage records on stdout after it listens, and ends when it is st
   await pause(50);
 
   expect(app.lines[0]).toMatch(/^calotype listens on http:\/\/localhost:\d+\/v1$/);
-  expect(app.lines.slice(1).map((line) => JSON.parse(line).status)).toEqual([200, 200, 200]);
+  expect(app.lines.slice(1).map((line) => JSON.parse(line).status)).toEqual([200, 200, 200, 200]);
   expect(await app.stop()).toBe(0);
 });

@@ -13,7 +13,7 @@ const SOURCES = [
   "*.{ts,json}",
   "app/**/*.ts",
   "../options/*.{ts,json}",
-  "../../packages/{core,next}/{package.json,dist/**/*.js}",
+  "../../packages/{core,next,s3}/{package.json,dist/**/*.js}",
 ];
 
 if (!isBuilt()) await build();

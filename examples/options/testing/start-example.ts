@@ -28,6 +28,7 @@ const UNSET = {
   CALOTYPE_RESULTS: "",
   DASHSCOPE_API_KEY: "",
   DASHSCOPE_BASE_URL: "",
+  S3_BUCKET: "",
 };
 
 /** The tests search for it in everything that is printed. */
