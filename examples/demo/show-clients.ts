@@ -1,4 +1,4 @@
-import OpenAI, { APIError } from "openai";
+import { APIError, type OpenAI } from "openai";
 import { KEYS } from "./options.ts";
 import { openClient, type Stage } from "./stage.ts";
 

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -12,7 +12,9 @@ const BATCH = { model: MODEL, prompt: "Three pictures of an oak tree", n: 3, siz
 
 /** A bucket: keeps what is put under a path, and returns it under this path. */
 const objects = new Map<string, { readonly type: string | undefined; readonly bytes: Buffer }>();
-const bucket = createServer(async (request, response) => {
+const bucket = createServer((request, response) => void respond(request, response));
+
+async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { pathname } = new URL(request.url ?? "", "http://localhost");
   if (request.method === "PUT") {
     objects.set(pathname, { type: request.headers["content-type"], bytes: await buffer(request) });
@@ -21,7 +23,7 @@ const bucket = createServer(async (request, response) => {
   const object = objects.get(pathname);
   if (object === undefined) return void response.writeHead(404).end();
   response.writeHead(200, { "content-type": object.type }).end(object.bytes);
-});
+}
 
 // Builds the app first, as `npm run start:next` does.
 let app: RunningExample;
