@@ -23,6 +23,7 @@ const LONG = [
   "packages/conformance/src/admission-stores/redis-absence.test.ts",
   "packages/conformance/src/fleet/example.test.ts",
   "packages/runtimes/src/node-24.test.ts",
+  "packages/conformance/src/browser/stored-images.test.ts",
 ];
 
 class LongestFirst extends BaseSequencer {

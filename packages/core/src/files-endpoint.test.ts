@@ -1,3 +1,14 @@
+import {
+  assert,
+  asyncProperty,
+  constantFrom,
+  nat,
+  oneof,
+  stringMatching,
+  tuple,
+  webPath,
+  webQueryParameters,
+} from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import type { GatewayOptions } from "./options/options.js";
 import type { ResultsOptions } from "./results/results.js";
@@ -555,6 +566,51 @@ describe("the path of stored images", () => {
     const response = await get();
     expect(response.status).toBe(503);
     expect(await errorOf(response)).toBe("gateway_closed");
+  });
+});
+
+/** The number of bytes that a body must have. Error bodies have any. */
+function lengthOf({ status, headers }: Response, method: string, { length }: Uint8Array): number {
+  if (method === "HEAD" || status === 304) return 0;
+  if (status === 200) return BYTES.length;
+  return status === 206 ? Number(headers.get("content-length")) : length;
+}
+
+describe("any request", () => {
+  it("gets a response of the route, never a failure, and bytes only for a valid link", async () => {
+    const { get, store } = serve();
+    const [address = "", query = ""] = linkTo(ID).split("?");
+    const hex = stringMatching(/^[\da-f]{1,40}$/);
+    const number = oneof(constantFrom("", "0", "1", "2499", "2500", "-1", "1e3", "٣"), nat().map(String));
+    const links = oneof(
+      constantFrom(linkTo(ID), `${address}?${query}&x=1`, linkTo(ID, new Date(NOW))),
+      webQueryParameters().map((other) => `${address}?${query.replace("&", `&${other}&`)}`),
+      tuple(hex, webQueryParameters()).map(([id, other]) => `${BASE}/v1/images/files/${id}?${other}`),
+      webPath().map((path) => `${BASE}/v1/images/files${path}?${query}`),
+    );
+    const ranges = tuple(
+      constantFrom("bytes=", "bytes", "B=", ""),
+      number,
+      constantFrom("-", "--", ",", ""),
+      number,
+    );
+    const tags = constantFrom(undefined, "*", `"${ID}"`, `W/"${ID}"`, '"', ",,", "x".repeat(5_000));
+    const methods = constantFrom("GET", "GET", "HEAD", "POST");
+    await assert(
+      asyncProperty(links, ranges, tags, tags, methods, async (link, range, match, ifRange, method) => {
+        const headers: Record<string, string> = { range: range.join("").replaceAll(/[^ -~]/g, "?") };
+        if (match !== undefined) headers["if-none-match"] = match;
+        if (ifRange !== undefined) headers["if-range"] = ifRange;
+        const response = await get(link, { method, headers });
+        const bytes = await response.bytes();
+        expect([200, 206, 304, 404, 405, 410, 416]).toContain(response.status);
+        const isJson = response.headers.get("content-type") === "application/json";
+        expect(isJson).toBe(response.status >= 400);
+        expect(bytes.length).toBe(lengthOf(response, method, bytes));
+      }),
+      { numRuns: 2_000 },
+    );
+    expect(store).toMatchObject({ openBodies: 0 });
   });
 });
 

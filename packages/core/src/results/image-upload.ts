@@ -69,7 +69,7 @@ export class ImageUpload {
   /** Waits as long as the store may still take. */
   async #waitFor(work: Promise<unknown>): Promise<void> {
     const began = performance.now();
-    const isInTime = await settlesWithin(work, this.#leftMs);
+    const isInTime = await settlesWithin(work, Math.max(0, this.#leftMs));
     this.#leftMs -= performance.now() - began;
     if (!isInTime) this.#fail(new StoreError("The store took too long."));
   }
