@@ -263,17 +263,33 @@ describe("CompleteMultipartUpload", () => {
     expect(server.uploads.size).toBe(0);
   });
 
-  it("does not take the object of somebody else for the image", async () => {
+  it.each([
+    ["nothing", undefined],
+    ["an object of another length", Buffer.alloc(3)],
+  ])("fails if the upload does not exist any more and the key has %s", async (_what, bytes) => {
     const { server, store } = await setUp();
     const image = makeImage(LARGE_BYTES);
-    server.objects.set(image.id, { bytes: Buffer.alloc(3), headers: {} });
+    if (bytes !== undefined) server.objects.set(image.id, { bytes, headers: {} });
     server.fail(
       "CompleteMultipartUpload",
       { kind: "respond", status: 503 },
       { kind: "respond", status: 404, body: errorXml("NoSuchUpload") },
     );
 
-    await expect(store.put(image)).rejects.toMatchObject({ code: "NoSuchUpload" });
+    await expect(store.put(image)).rejects.toMatchObject({
+      operation: "CompleteMultipartUpload",
+      code: "NoSuchUpload",
+    });
+  });
+
+  it("deletes the object even if the upload cannot be aborted", async () => {
+    const { server, store } = await setUp();
+    const refused = { kind: "respond", status: 403, body: errorXml("AccessDenied") } as const;
+    server.fail("CompleteMultipartUpload", { kind: "reset-after" }, refused);
+    server.fail("AbortMultipartUpload", refused);
+
+    await expect(store.put(makeImage(LARGE_BYTES))).rejects.toThrow("may remain");
+    expect(server.objects.size).toBe(0);
   });
 });
 

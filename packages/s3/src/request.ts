@@ -167,14 +167,14 @@ function hasSecret(message: string, credentials: S3Credentials | undefined): boo
 
 /** Reads and ignores a short body, so that its connection can be used again. */
 export async function drain(response: Response): Promise<void> {
-  await readText(response);
+  await readShortBody(response);
 }
 
 /** Reads a short XML document. `undefined` if the body is not one. */
 export async function readDocument(response: Response): Promise<ReturnType<typeof parseXml> | undefined> {
-  const text = await readText(response);
+  const content = await readShortBody(response);
   try {
-    return parseXml(text);
+    return parseXml(content);
   } catch {
     return undefined; // a page of a proxy, or a body that was cut
   }
@@ -197,21 +197,21 @@ async function toS3Error(operation: string, response: Response): Promise<S3Error
   return new S3Error(`${shown}${redirect}`, { operation, status, code, requestId });
 }
 
-async function readText(response: Response): Promise<string> {
+async function readShortBody(response: Response): Promise<string> {
   if (response.body === null) return "";
   const reader = response.body.getReader();
   const decoder = new TextDecoder();
-  let text = "";
+  let content = "";
   let bytes = 0;
   for (;;) {
     const { done, value } = await reader.read();
-    if (done) return text + decoder.decode();
+    if (done) return content + decoder.decode();
     bytes += value.byteLength;
     if (bytes > MAX_DOCUMENT_BYTES) {
       await reader.cancel();
-      return text;
+      return content;
     }
-    text += decoder.decode(value, { stream: true });
+    content += decoder.decode(value, { stream: true });
   }
 }
 

@@ -174,18 +174,27 @@ class MultipartUpload {
     }
   }
 
+  /** True if the service has an object of the right length. False also if it does not say so. */
   async #isStored(signal: AbortSignal): Promise<boolean> {
-    const length = await this.#client.send(
-      { operation: "HeadObject", method: "HEAD", key: this.#key, signal },
-      ({ headers }) => headers.get("content-length"),
-    );
-    return length === String(this.#reader.bytesRead);
+    const request = { operation: "HeadObject", method: "HEAD", key: this.#key, signal } as const;
+    try {
+      const length = await this.#client.send(request, ({ headers }) => headers.get("content-length"));
+      return length === String(this.#reader.bytesRead);
+    } catch (error) {
+      if (error instanceof S3Error) return false;
+      throw error;
+    }
   }
 
+  /** Takes every step, even if one fails. The order matters: an upload that is aborted can no longer be completed. */
   async #abort(signal: AbortSignal): Promise<void> {
-    if (this.#uploadId !== undefined) await this.#abortUpload(this.#uploadId, signal);
-    if (this.#mayBeComplete) await deleteObject(this.#client, this.#key, signal);
-    if (this.#hasUnknownUpload) await this.#abortUnknown(signal);
+    const uploadId = this.#uploadId;
+    const errors: unknown[] = [];
+    const note = (error: unknown): void => void errors.push(error);
+    if (uploadId !== undefined) await this.#abortUpload(uploadId, signal).catch(note);
+    if (this.#mayBeComplete) await deleteObject(this.#client, this.#key, signal).catch(note);
+    if (this.#hasUnknownUpload) await this.#abortUnknown(signal).catch(note);
+    if (errors.length > 0) throw errors[0];
   }
 
   async #abortUpload(uploadId: string, signal: AbortSignal): Promise<void> {

@@ -24,12 +24,12 @@ const TOKEN =
  *
  * @throws Error if this is not such a document
  */
-export function parseXml(text: string): XmlElement {
+export function parseXml(xml: string): XmlElement {
   const root: OpenElement = { name: "", children: [], value: "" };
   const open: OpenElement[] = [root];
   TOKEN.lastIndex = 0;
-  while (TOKEN.lastIndex < text.length) {
-    const groups = TOKEN.exec(text)?.groups;
+  while (TOKEN.lastIndex < xml.length) {
+    const groups = TOKEN.exec(xml)?.groups;
     const current = open.at(-1);
     if (groups === undefined || current === undefined) throw new Error("The XML is malformed.");
     const { name, chars, data } = groups;
