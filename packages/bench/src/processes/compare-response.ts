@@ -17,9 +17,11 @@ export function compareResponse(id: ResponseId, body: Buffer): void {
   }
 }
 
+/** A gateway may add OpenAI's name for input tokens to the usage. */
 function readJson(text: string): unknown {
-  const { data, usage }: { data: unknown; usage: unknown } = JSON.parse(text);
-  return { data, usage };
+  const { data, usage = {} }: { data: unknown; usage?: Record<string, unknown> } = JSON.parse(text);
+  const { input_tokens: _added, ...reported } = usage;
+  return { data, usage: reported };
 }
 
 /** The data of each event; a gateway may leave out names and comments. */
