@@ -129,6 +129,12 @@ describe("a stream of the provider in OpenAI's format", () => {
       { images: 3, charge: "0.3" },
     ],
     [
+      "a report without a count before the images",
+      [arkEvent(COMPLETED, {}), arkImage(0), arkImage(1), arkImage(2), ARK_DONE],
+      [shown(0), shown(1), shown(2), DONE],
+      { images: 3, charge: "0.1" },
+    ],
+    [
       "fewer images",
       [arkImage(0), arkImage(1), arkCompleted(2), ARK_DONE],
       [shown(0), shown(1), USAGE_OF_TWO, DONE],
@@ -763,4 +769,48 @@ describe("a stream in OpenAI's format of several upstream calls", () => {
     expect(calls.length).toBeLessThan(10);
     expect(records).toMatchObject([{ images: calls.length }]);
   });
+});
+
+describe("a gateway that closes while the last bytes of a provider arrive", () => {
+  const respondWith = (source: ScriptedSource, contentType: string): Transport => ({
+    send: async () => ({
+      status: 200,
+      headers: new Headers({ "content-type": contentType }),
+      body: source.body,
+      cancel: () => source.fail(new TransportError("broken", undefined)),
+    }),
+    download: () => Promise.reject(new TransportError("unreachable", undefined)),
+    close: async () => {},
+  });
+  const [JSON_TYPE, EVENTS] = ["application/json", "text/event-stream"];
+  const json = arkJson([link(0)]);
+  const largeJson = arkJson([{ b64_json: LONG, size: "1x1" }]);
+  const events = arkImage(0) + arkCompleted(1);
+
+  it.each<[string, string, string, Partial<GatewayOptions>, object]>([
+    ["JSON", json, JSON_TYPE, {}, { model: STREAMING }],
+    ["long JSON", largeJson, JSON_TYPE, {}, { model: STREAMING }],
+    ["a native stream", events, EVENTS, { streamFormat: "native" }, { model: STREAMING, stream: true }],
+    ["a stream in OpenAI's format", events, EVENTS, {}, { model: STREAMING, stream: true }],
+    ["such a stream of JSON", json, JSON_TYPE, {}, { model: SINGLE, stream: true }],
+    ["such a stream of long JSON", largeJson, JSON_TYPE, {}, { model: SINGLE, stream: true }],
+    ["such a stream of several calls", json, JSON_TYPE, {}, { model: SINGLE, stream: true, n: 2 }],
+  ])(
+    "gives no complete response that is not charged: %s",
+    async (_what, text, contentType, options, body) => {
+      const source = createScriptedSource(text.slice(0, -20));
+      const transport = respondWith(source, contentType);
+      const { gateway, records } = open(() => new Response(), options, { transport });
+      const reading = gateway
+        .fetch(createPost({ prompt: "a fox", ...body }))
+        .then(async (response) => `${response.status} ${await response.text()}`)
+        .catch(() => "reset");
+      await vi.waitFor(() => expect(source.asked()).toBeGreaterThan(1));
+      await gateway.close({ deadlineSeconds: 0 });
+      source.send(text.slice(-20));
+      source.end();
+      expect(await reading).toMatch(/^reset$|^502|\nevent: error\n/);
+      expect(records).toEqual([]);
+    },
+  );
 });

@@ -1,5 +1,5 @@
 import type { Hold } from "../billing/hold.js";
-import type { GatewayError } from "../errors.js";
+import { GatewayError } from "../errors.js";
 import type { Logger } from "../logger.js";
 import type { ResolvedModel } from "../models/resolve-model.js";
 import type { AfterImage } from "../results/after-image.js";
@@ -36,6 +36,22 @@ export interface Call {
 /** What the headers of the response to a call contain. */
 export function toContext({ id, request: { ignored, replacedSize } }: Call): ResponseContext {
   return { id, ignored, replacedSize };
+}
+
+/**
+ * Call before a complete response is sent or ended: it must be charged, and a call that the gateway has given up is not.
+ *
+ * @throws GatewayError if the gateway has closed and given the hold up
+ */
+export async function checkCharged({ ended }: Call["hold"]): Promise<void> {
+  const end = await Promise.race([ended, Promise.resolve()]);
+  if (end?.state === "unresolved") throw closedError();
+}
+
+/** The same code as for a single call, whose connection ends when the gateway closes. */
+export function closedError(): GatewayError {
+  const message = "The gateway closed before all images were made, so the outcome is unknown.";
+  return new GatewayError("upstream_invalid_response", message, { shouldRetry: false });
 }
 
 /** What is reported to the operator while the response is made. */

@@ -214,12 +214,6 @@ function unsentError(): GatewayError {
   return new GatewayError("client_closed_request", "The client disconnected before this call was sent.");
 }
 
-/** The same code as for a single call, whose connection ends when the gateway closes. */
-export function closedError(): GatewayError {
-  const message = "The gateway closed before all images were made, so the outcome is unknown.";
-  return new GatewayError("upstream_invalid_response", message, { shouldRetry: false });
-}
-
 /** The first call made nothing, but another one may have: a repeat of the request could be charged twice. */
 export function withoutRetry(error: GatewayError): GatewayError {
   const { code, message, status, param, upstreamCode, upstreamRequestId, retryAfterSeconds, cause } = error;

@@ -6,13 +6,12 @@ import { DownloadError } from "../upstream/download.js";
 import { findNoImageError } from "../upstream/failure.js";
 import { readRequestId, tooLargeError } from "../upstream/read.js";
 import { isJsonObject } from "../util/json.js";
-import { type Call, type CallParts, toContext } from "./call.js";
+import { type Call, type CallParts, checkCharged, closedError, toContext } from "./call.js";
 import { renderStream, toEnvelope } from "./envelope.js";
 import {
   addReports,
   type CallEnd,
   type Client,
-  closedError,
   type FailedCall,
   isMade,
   runCalls,
@@ -56,6 +55,8 @@ export async function respondWithFanOutStream(
   const running = runCalls(parts, call, leaving, (ownCall, result) =>
     result.ok ? responses.add({ call: ownCall, success: result }) : responses.addRefused(toRefused(result)),
   ).finally(() => responses.end());
+  // A failure of the gateway itself is thrown where the calls are awaited. That may be long after it, if the client reads slowly.
+  running.catch(() => undefined);
   /** Set when all calls have ended. */
   let ends: readonly CallEnd[] | undefined;
   const chunks = sendImages({
@@ -73,7 +74,7 @@ export async function respondWithFanOutStream(
       responses.refuse();
       ends = await running;
     }
-    if (events.images > 0 && (await isAbandoned(call.hold))) throw closedError();
+    if (events.images > 0) await checkCharged(call.hold);
   };
   const sent = source();
   // The head of the response is sent with the first image. Without an image the response is an error.
@@ -94,9 +95,7 @@ export async function respondWithFanOutStream(
       const error = end.reason === "failed" ? toStreamError(end.error) : undefined;
       if (error !== undefined) call.report.failed(error);
       await settle(call, ends, error, 200);
-      const { state } = await call.hold.ended;
-      // The client may have no complete stream that is not charged.
-      if (state === "unresolved" && error === undefined) throw closedError();
+      if (error === undefined) await checkCharged(call.hold);
     },
     passFailure(error) {
       const failed = events.fail(toEnvelope(toStreamError(error), parts.mask));
@@ -113,12 +112,6 @@ export async function respondWithFanOutStream(
     heartbeatMs: parts.heartbeatMs,
   });
   return renderStream(body, toContext(call));
-}
-
-/** Whether the gateway has closed and given the hold up. */
-async function isAbandoned({ ended }: Call["hold"]): Promise<boolean> {
-  const end = await Promise.race([ended, Promise.resolve()]);
-  return end?.state === "unresolved";
 }
 
 const encoder = new TextEncoder();
@@ -214,13 +207,20 @@ async function* sendImages({
   let failed = 0;
   for await (const response of responses) {
     const unsent = flaw === undefined ? undefined : new OpenAiEvents("generate", 0);
-    const reading = readImages(parts, response, unsent ?? events, unread);
-    let next = await reading.next();
-    while (next.done !== true) {
-      if (unsent === undefined) yield next.value;
-      next = await reading.next();
+    let end: CallEnd;
+    try {
+      const reading = readImages(parts, response, unsent ?? events, unread);
+      let next = await reading.next();
+      while (next.done !== true) {
+        if (unsent === undefined) yield next.value;
+        next = await reading.next();
+      }
+      end = next.value;
+    } catch (error) {
+      // The gateway itself failed. The call must end, because all calls are awaited.
+      response.fail(error);
+      throw error;
     }
-    const end = next.value;
     if (!isMade(end)) failed++;
     // If the client has left, an image is not downloaded to its end.
     const isUnread = unread.aborted && isMade(end);

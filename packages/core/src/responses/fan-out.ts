@@ -6,13 +6,12 @@ import { createReasonMask } from "../upstream/attempt.js";
 import type { UpstreamSuccess } from "../upstream/dispatch.js";
 import { findNoImageError } from "../upstream/failure.js";
 import { parseResponse, readRequestId, tooLargeError } from "../upstream/read.js";
-import { type Call, type CallParts, toContext } from "./call.js";
+import { type Call, type CallParts, checkCharged, toContext } from "./call.js";
 import { toResponseHeaders } from "./envelope.js";
 import {
   addReports,
   type CallEnd,
   type Client,
-  closedError,
   isMade,
   runCalls,
   settle,
@@ -44,9 +43,8 @@ export async function respondWithFanOut(
   );
   const error = ends.some(isMade) ? undefined : ends[0]?.error;
   await settle(call, ends, error);
-  const { state, isNothingMade } = await call.hold.ended;
-  // The client may have no image that is not charged.
-  if (state === "unresolved") throw closedError();
+  await checkCharged(call.hold);
+  const { isNothingMade } = await call.hold.ended;
   if (error !== undefined) throw isNothingMade ? error : withoutRetry(error);
   const headers = toResponseHeaders("application/json", toContext(call));
   return { status: 200, headers, body: render(parts, ends) };

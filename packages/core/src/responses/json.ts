@@ -16,7 +16,7 @@ import {
 } from "../upstream/read.js";
 import { TransportError } from "../upstream/transport.js";
 import type { Awaitable } from "../util/async.js";
-import { type Call, type CallParts, toContext } from "./call.js";
+import { type Call, type CallParts, checkCharged, toContext } from "./call.js";
 import { renderStream, toEnvelope, toResponseHeaders } from "./envelope.js";
 import { createDelivery, type ImageDelivery } from "./image-delivery.js";
 import { EventLayout, JsonLayout } from "./image-parts.js";
@@ -436,9 +436,10 @@ interface Ended {
   readonly isConclusive: boolean;
 }
 
-function settle({ call, success, reader }: Reading, ended: Ended): Promise<void> {
+/** @throws GatewayError if the response succeeded, and the gateway has closed and given the call up */
+async function settle({ call, success, reader }: Reading, ended: Ended): Promise<void> {
   const { status, error, images, usage, isIncomplete = false, isConclusive } = ended;
-  return call.hold.settle(success.sentTo, {
+  await call.hold.settle(success.sentTo, {
     status,
     errorCode: error && shownCodeOf(error),
     images,
@@ -447,6 +448,7 @@ function settle({ call, success, reader }: Reading, ended: Ended): Promise<void>
     isConclusive,
     upstreamRequestId: readRequestId(success.response) ?? reader.facts.upstreamRequestId,
   });
+  if (error === undefined) await checkCharged(call.hold);
 }
 
 function toBytes(reading: Reading, pieces: readonly Piece[]): Awaitable<readonly Uint8Array[]> {

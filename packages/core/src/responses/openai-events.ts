@@ -81,7 +81,7 @@ export class OpenAiEvents {
   /** The end of a stream with at least one image. */
   end({ usage, errors }: StreamSummary): string {
     const summary = writeMembers({
-      ...(usage !== undefined && { usage: withInputTokens(usage) }),
+      ...(hasMembers(usage) && { usage: withInputTokens(usage) }),
       ...(errors.length > 0 && { extra: { errors } }),
     });
     const isOpen = this.#state === "open";
@@ -113,6 +113,11 @@ export class OpenAiEvents {
     this.#state = "between";
     return isOpen ? "}\n\n" : "";
   }
+}
+
+/** A report without a count says nothing. */
+function hasMembers(usage: StreamSummary["usage"]): usage is Usage | JsonObject {
+  return usage !== undefined && Object.keys(usage).length > 0;
 }
 
 /** The members of an object, each with a comma before it. */

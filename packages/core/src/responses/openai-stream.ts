@@ -68,7 +68,7 @@ export class OpenAiTranslation implements StreamTranslation {
 
   /**
    * The final usage ends the stream, even if the provider leaves its connection open. A report that comes before the
-   * images that it counts does not.
+   * images that it counts does not, and neither does a report without a count.
    */
   #isOver(): boolean {
     const { reader } = this.#options;
@@ -77,7 +77,7 @@ export class OpenAiTranslation implements StreamTranslation {
     const { images } = this.#images;
     if (images + errors.length === 0) return false;
     const reported = usage?.["generated_images"];
-    return typeof reported !== "number" || images >= reported;
+    return typeof reported === "number" && images >= reported;
   }
 
   /** What is known of the stream so far, with the images that could not be delivered. */

@@ -35,7 +35,7 @@ export interface RelayParts {
   readonly passEnd?: (() => readonly Uint8Array[]) | undefined;
   /** Called at the end of the source. Throws if the body is not complete; the relay then fails with that error. */
   readonly checkEnd?: (() => void) | undefined;
-  /** Called once. The end is sent only after it has resolved. */
+  /** Called once. The end is sent only after it has resolved. If it rejects, the client's read fails. */
   readonly onEnd?: ((end: RelayEnding) => Awaitable<void>) | undefined;
   /** Called when the client disconnects. It must call `readToEnd` or `giveUp`. Without it, the rest is given up. */
   readonly onAbandoned?: ((stream: AbandonedStream) => void) | undefined;
@@ -224,8 +224,13 @@ export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
     return this.#end;
   }
 
+  /** `onEnd` may refuse to let the client have the end. A client that has left does not get it anyway. */
   async #callOnEnd(end: RelayEnding): Promise<void> {
-    await this.#parts.onEnd?.(end);
+    try {
+      await this.#parts.onEnd?.(end);
+    } catch (error) {
+      if (!this.#isAbandoned) throw error;
+    }
   }
 
   /** Ends the source. Not awaited, because a generator ends only after its pending read. */

@@ -16,7 +16,7 @@ import { findNoImageError, toUpstreamError } from "../upstream/failure.js";
 import { readRequestId } from "../upstream/read.js";
 import { TransportError, type TransportResponse } from "../upstream/transport.js";
 import { isJsonObject } from "../util/json.js";
-import type { Call, CallParts } from "./call.js";
+import { type Call, type CallParts, checkCharged } from "./call.js";
 import { renderStream, toEnvelope } from "./envelope.js";
 import { createDelivery, type ImageDelivery } from "./image-delivery.js";
 import { type JsonReader, ScanningReader } from "./json-reader.js";
@@ -86,13 +86,13 @@ export async function respondWithStream(
       reader.read(event);
     },
     isLast: () => reader.isOver === true || json?.isComplete === true,
-    onEnd(end) {
+    async onEnd(end) {
       const ended = json?.end(end) ?? endEvents(reader, end, { logError: readerLogger, hasEvents });
       if (ended.failure !== undefined) success.fail(ended.failure);
       const error = findError(end, ended, { mask, upstreamRequestId });
       if (error !== undefined) report.failed(error);
       const { images, made, usage, hasUnknownTokens, isConclusive } = ended;
-      return hold.settle(sentTo, {
+      await hold.settle(sentTo, {
         status: 200,
         errorCode: error && shownCodeOf(error),
         images,
@@ -102,6 +102,8 @@ export async function respondWithStream(
         isConclusive,
         upstreamRequestId: upstreamRequestId ?? ended.requestId,
       });
+      // The client has all images. The end is held back.
+      if (error === undefined || reader.isOver === true) await checkCharged(hold);
     },
     // Not tracked here: `cleanUp` in pipeline.ts waits until the hold has ended.
     onAbandoned: (stream) => void backgroundReads.start(stream),
