@@ -116,6 +116,7 @@ describe("with sizes: nearest", () => {
     [{ aspect_ratio: "wide" }, "aspect_ratio"],
     [{ aspect_ratio: 1.5 }, "aspect_ratio"],
     [{ aspect_ratio: "16:9", resolution: "high" }, "resolution"],
+    [{ aspect_ratio: "1:1", resolution: "16:9" }, "resolution"],
     [{ resolution: 2 }, "resolution"],
   ])("%j is a 400", async (fields, param) => {
     for (const model of ["seedream-4-5-251128", "image-max", "doodle"]) {

@@ -461,6 +461,18 @@ describe("a stream in OpenAI's format that the gateway makes from JSON", () => {
     expect(records).toMatchObject([{ images, charge: `0.${images}` }]);
   });
 
+  it("has this format also if the provider sends events that were not requested", async () => {
+    const { post } = open(
+      () =>
+        new Response(arkImage(0) + arkCompleted(1) + ARK_DONE, {
+          headers: { "content-type": "text/event-stream" },
+        }),
+    );
+    const response = await post({ model: STREAMING, prompt: "a fox" });
+    expect(parseEvents(response.text)).toEqual([shown(0, { usage: usageOf(1) }), DONE]);
+    expect(response.text).not.toContain("ep-1");
+  });
+
   it("does not send the field stream to a model that does not stream", async () => {
     const { post, calls } = open(() => respondJson(arkJson([link(0)])));
     await post({ model: SINGLE, prompt: "a fox", stream: true, partial_images: 2 });

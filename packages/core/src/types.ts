@@ -115,7 +115,9 @@ export interface ImageRequest {
   readonly responseFormat: ResponseFormat;
   /** True if the client gets a stream. */
   readonly stream: boolean;
-  /** The format of the stream. Set by the gateway, not by the family. Default `native`. */
+  /**
+   * The format of the stream, also of one that was not requested. Set by the gateway, not by the family. Default `native`.
+   */
   readonly streamFormat?: StreamFormat | undefined;
   /**
    * The size that is requested in place of the client's, `<width>x<height>` or a preset, because the model does not

@@ -1,4 +1,4 @@
-import { invalidRequest } from "../errors.js";
+import { type GatewayError, invalidRequest } from "../errors.js";
 import { findNearestSize, type WantedSize } from "../images/nearest-size.js";
 import type { SizeLimits } from "../images/size.js";
 
@@ -54,6 +54,10 @@ const RATIO_FIELDS = ["aspect_ratio", "resolution"] as const;
 
 function readRatioFields(fields: SizeFields): WantedSize | undefined {
   const [ratio, resolution] = RATIO_FIELDS.map((name) => readField(name, fields[name]));
+  // A ratio says no number of pixels, so it is not a resolution.
+  if (ratio !== undefined && findNearestSize({ size: ratio, resolution }, {}) === undefined) {
+    throw unreadable("resolution");
+  }
   if (ratio !== undefined) return { size: ratio, resolution };
   return resolution === undefined ? undefined : { size: resolution };
 }
@@ -61,7 +65,11 @@ function readRatioFields(fields: SizeFields): WantedSize | undefined {
 function readField(name: (typeof RATIO_FIELDS)[number], value: unknown): string | undefined {
   if (value === undefined || isDefaultSize(value)) return undefined;
   if (typeof value === "string" && findNearestSize({ size: value }, {}) !== undefined) return value;
-  throw invalidRequest(`${name} must be a string such as ${EXAMPLES[name]}.`, name);
+  throw unreadable(name);
+}
+
+function unreadable(name: (typeof RATIO_FIELDS)[number]): GatewayError {
+  return invalidRequest(`${name} must be a string such as ${EXAMPLES[name]}.`, name);
 }
 
 const EXAMPLES = { aspect_ratio: '"16:9"', resolution: '"2K"' } as const;

@@ -123,7 +123,8 @@ export function normalizeRequest(fields: JsonObject, context: RequestContext): I
       maxUpstreamCalls: model.maxUpstreamCalls,
     },
   );
-  return request.stream && format === "openai" ? { ...request, streamFormat: format } : request;
+  // Also without `stream`, because a provider may send events that were not requested.
+  return format === "openai" ? { ...request, streamFormat: format } : request;
 }
 
 /** Writes `a, b and c`. */
