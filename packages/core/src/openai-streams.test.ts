@@ -1,6 +1,9 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import type { Dependencies } from "./assemble.js";
 import type { FailureEvent } from "./events.js";
+import type { Family } from "./families/family.js";
+import { seedream } from "./families/seedream/seedream.js";
 import type { GatewayOptions } from "./options/options.js";
 import { createScriptedSource, type ScriptedSource } from "./testing/scripted-source.js";
 import {
@@ -698,6 +701,38 @@ describe("a stream in OpenAI's format of JSON that breaks off after an image", (
 
 describe("a stream in OpenAI's format of several upstream calls", () => {
   const request = { model: SINGLE, prompt: "a fox", n: 3, stream: true };
+
+  it("ends if the family fails before its client reads", async () => {
+    const family: Family = {
+      ...seedream,
+      name: "own",
+      raiseSeed(fields, index) {
+        if (index === 4) throw new TypeError("No seed.");
+        return fields;
+      },
+    };
+    let made = 0;
+    const { gateway, logs } = open(
+      async () => {
+        const index = made++;
+        await pause(5 * index);
+        return index === 0
+          ? respondJson(arkJson([link(0)]))
+          : Response.json({ error: { code: "Sensitive", message: "No." } }, { status: 400 });
+      },
+      {
+        models: { own: { family: "own", capabilities: { imagesPerCall: 1 } } },
+        families: [family],
+        channels: [{ id: "ark", family: "own", apiKey: ARK_KEY }],
+      },
+    );
+    const response = await gateway.fetch(createPost({ ...request, model: "own", n: 6 }));
+    // The failure comes before the client reads.
+    await pause(40);
+    expect(await response.text()).toContain("internal_error");
+    expect(logs).toMatchObject([{ level: "error", fields: { err: { message: "No seed." } } }]);
+    await gateway.close();
+  });
 
   it("sends each image when its call has a response, and the usage of all with the last", async () => {
     const releases: (() => void)[] = [];

@@ -90,10 +90,16 @@ export async function respondWithFanOutStream(
     pass: (chunk) => [chunk],
     passEnd: () => [encoder.encode(events.end(summarize(ends ?? [], parts)))],
     async onEnd(end) {
-      // The gateway itself failed: what the calls made is not known.
-      if (ends === undefined) return call.hold.abandon();
       const error = end.reason === "failed" ? toStreamError(end.error) : undefined;
       if (error !== undefined) call.report.failed(error);
+      // The gateway itself failed: what the calls made is not known.
+      if (ends === undefined) {
+        call.logger.error(
+          { err: error?.cause },
+          "A stream of several calls failed in the gateway or in a family.",
+        );
+        return call.hold.abandon();
+      }
       await settle(call, ends, error, 200);
       if (error === undefined) await checkCharged(call.hold);
     },
