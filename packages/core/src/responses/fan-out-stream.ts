@@ -55,8 +55,6 @@ export async function respondWithFanOutStream(
   const running = runCalls(parts, call, leaving, (ownCall, result) =>
     result.ok ? responses.add({ call: ownCall, success: result }) : responses.addRefused(toRefused(result)),
   ).finally(() => responses.end());
-  // A failure of the gateway itself is thrown where the calls are awaited. That may be long after it, if the client reads slowly.
-  running.catch(() => undefined);
   /** Set when all calls have ended. */
   let ends: readonly CallEnd[] | undefined;
   const chunks = sendImages({
