@@ -102,18 +102,23 @@ const shown = (index: number, rest: object = {}): Event => [
   { type: COMPLETED, created_at: CREATED, url: `https://ark.test/${index}.png`, size: "2048x2048", ...rest },
 ];
 
-/** A gateway whose provider streams what the source sends. */
-function openSource(source: ScriptedSource, options: Partial<GatewayOptions> = {}): TestGateway {
-  const transport: Transport = {
+/** A provider that sends what the source sends. */
+function createTransport(source: ScriptedSource, contentType: string): Transport {
+  return {
     send: async () => ({
       status: 200,
-      headers: new Headers({ "content-type": "text/event-stream", "x-request-id": "upstream-1" }),
+      headers: new Headers({ "content-type": contentType, "x-request-id": "upstream-1" }),
       body: source.body,
       cancel: () => source.fail(new TransportError("broken", undefined)),
     }),
     download: () => Promise.reject(new TransportError("unreachable", undefined)),
     close: async () => {},
   };
+}
+
+/** A gateway whose provider streams what the source sends. */
+function openSource(source: ScriptedSource, options: Partial<GatewayOptions> = {}): TestGateway {
+  const transport = createTransport(source, "text/event-stream");
   return open(() => new Response(), options, { transport });
 }
 
@@ -817,16 +822,6 @@ describe("a stream in OpenAI's format of several upstream calls", () => {
 });
 
 describe("a gateway that closes while the last bytes of a provider arrive", () => {
-  const respondWith = (source: ScriptedSource, contentType: string): Transport => ({
-    send: async () => ({
-      status: 200,
-      headers: new Headers({ "content-type": contentType }),
-      body: source.body,
-      cancel: () => source.fail(new TransportError("broken", undefined)),
-    }),
-    download: () => Promise.reject(new TransportError("unreachable", undefined)),
-    close: async () => {},
-  });
   const [JSON_TYPE, EVENTS] = ["application/json", "text/event-stream"];
   const json = arkJson([link(0)]);
   const largeJson = arkJson([{ b64_json: LONG, size: "1x1" }]);
@@ -844,7 +839,7 @@ describe("a gateway that closes while the last bytes of a provider arrive", () =
     "gives no complete response that is not charged: %s",
     async (_what, text, contentType, options, body) => {
       const source = createScriptedSource(text.slice(0, -20));
-      const transport = respondWith(source, contentType);
+      const transport = createTransport(source, contentType);
       const { gateway, records } = open(() => new Response(), options, { transport });
       const reading = gateway
         .fetch(createPost({ prompt: "a fox", ...body }))
