@@ -10,7 +10,7 @@ import type { Hold, HoldEnd } from "./billing/hold.js";
 import { DEFAULT_GROUP } from "./billing/model-details.js";
 import type { PriceList } from "./billing/pricing.js";
 import { GatewayError, shownCodeOf } from "./errors.js";
-import { type BeforeSend, createArrival, type ReportParts, RequestReport } from "./events.js";
+import { type Arrival, type BeforeSend, createArrival, type ReportParts, RequestReport } from "./events.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
 import { withDataUrlStrings } from "./images/data-url.js";
 import { createTracker } from "./lifecycle.js";
@@ -65,17 +65,15 @@ export async function runPipeline(
   endpoint: Endpoint,
   request: GatewayRequest,
 ): Promise<GatewayResponse> {
-  const { operation } = endpoint;
-  const arrival = createArrival(parts, operation);
+  const arrival = createArrival(parts, endpoint.operation);
   const { id } = arrival;
   const report = new RequestReport(parts, arrival);
   const logger = new RequestLogger(parts.logger, id);
   const arrivedAt = parts.heartbeatMs === undefined ? 0 : performance.now();
-  let keepRunning = (work: Promise<unknown>): void => {
-    parts.track(work);
-    holdHost(request, work, logger);
-  };
-  const keepAlive = (work: Promise<unknown>): void => keepRunning(work);
+  const work = new PendingWork((pending) => {
+    parts.track(pending);
+    holdHost(request, pending, logger);
+  });
   const refuse = (cause: unknown): GatewayResponse =>
     renderError(report.refused(cause), { id, mask: parts.maskKeys, endpoint });
 
@@ -88,78 +86,20 @@ export async function runPipeline(
     const caller = isPromiseLike(found) ? await found : found;
     report.setCaller(caller.id);
     checkHeaders(endpoint, request.headers);
-    const callerLimits = mergeLimits(caller.limits, parts.limits);
-    slot = parts.takeSlot(request, { id: caller.id, concurrent: callerLimits.concurrent });
-    const { fields, isForm } = await readFields(request, {
-      operation,
-      limits: parts.bodyLimits,
-      slot,
-      repeat: parts.repeat,
-    });
-    const model = parts.resolveModel(fields["model"], caller, operation);
-    report.setModel(model.name);
-    const { preferences } = parts;
-    const imageRequest = normalizeRequest(fields, { endpoint, isForm, model, caller, preferences });
-    const linkBase = parts.results?.findLinkBase(request, endpoint) ?? "";
-    const group = caller.group ?? DEFAULT_GROUP;
-    const price = parts.prices?.find(model.name, group);
-    const billed = {
-      ...arrival,
-      caller: caller.id,
-      budget: caller.budget,
-      group,
-      model: model.name,
-      bounds: toRequestBounds(imageRequest),
-      price,
-    };
-    const admission = await admit(parts, {
-      request: imageRequest,
-      caller,
-      callerLimits,
-      model,
-      billed,
-      headers: request.headers,
-      idempotencyScope: idempotencyScopeOf(endpoint),
-      fields,
-      keepAlive,
-    });
-    if (admission.kind === "replay") {
-      response = renderReplay(admission.response, id);
+    const { concurrent } = mergeLimits(caller.limits, parts.limits);
+    slot = parts.takeSlot(request, { id: caller.id, concurrent });
+    const entered = { arrival, report, logger, caller, slot, work, refuse };
+    const admitted = await admitCall(parts, endpoint, request, entered);
+    if (admitted.kind === "replay") {
+      response = renderReplay(admitted.response, id);
       slot.release();
     } else {
-      const call: Call = {
-        id,
-        request: imageRequest,
-        model,
-        hold: admission.hold,
-        logger,
-        keepAlive,
-        keptBytes: admission.isRepeatable ? parts.idempotency.maxResponseBytes : 0,
-        bytes: slot.bytes,
-        report,
-        linkBase,
-        caller: caller.id,
-      };
-      const admitted = { call, caller, admission, slot, refuse };
-      const { heartbeatMs } = parts;
-      if (heartbeatMs === undefined || !imageRequest.stream) {
-        response = await serve(parts, { ...admitted, client: request });
-      } else {
-        const client = new StreamClient(request);
-        const serving = serve(parts, { ...admitted, client });
-        const leftMs = Math.max(0, arrivedAt + heartbeatMs - performance.now());
-        if (!(await settlesWithin(serving, leftMs))) {
-          // The host accepts no further work after the head, so it waits for all of it from now on.
-          const tracker = createTracker();
-          tracker.track(serving);
-          keepAlive(tracker.finished());
-          keepRunning = (work) => tracker.track(work);
-          const early = beginEarly(serving, { heartbeatMs, client, call, admission });
-          void serving.then(() => report.responded(early));
-          return parts.readerLimit.watch(early);
-        }
-        response = await serving;
+      const served = await serveInTime(parts, admitted, request, arrivedAt);
+      if (served.isEarly) {
+        void served.ended.then(() => report.responded(served.response));
+        return parts.readerLimit.watch(served.response);
       }
+      ({ response } = served);
     }
   } catch (error) {
     slot?.release();
@@ -167,6 +107,134 @@ export async function runPipeline(
   }
   report.responded(response);
   return parts.readerLimit.watch(response);
+}
+
+/** Work of a request that the gateway and its host wait for. */
+class PendingWork {
+  #keep: (work: Promise<unknown>) => void;
+
+  constructor(keep: (work: Promise<unknown>) => void) {
+    this.#keep = keep;
+  }
+
+  readonly keepAlive = (work: Promise<unknown>): void => this.#keep(work);
+
+  /** Begins to wait for all work from now on, because a host accepts no further work after the head of a response. */
+  waitForAll(first: Promise<unknown>): void {
+    const tracker = createTracker();
+    tracker.track(first);
+    this.#keep(tracker.finished());
+    this.#keep = (work) => tracker.track(work);
+  }
+}
+
+/** A request whose caller is known and that has a slot. */
+interface EnteredRequest {
+  readonly arrival: Arrival;
+  readonly report: RequestReport;
+  readonly logger: Logger;
+  readonly caller: Caller;
+  readonly slot: Slot;
+  readonly work: PendingWork;
+  /** Reports a failure, and returns the response to it. */
+  readonly refuse: (cause: unknown) => GatewayResponse;
+}
+
+/**
+ * Reads and checks a request, and sets aside what it needs. The result is a call, or the stored response to an earlier
+ * request with the same idempotency key.
+ *
+ * @throws GatewayError if the request is refused
+ */
+async function admitCall(
+  parts: PipelineParts,
+  endpoint: Endpoint,
+  request: GatewayRequest,
+  entered: EnteredRequest,
+): Promise<AdmittedCall | Extract<Admission, { kind: "replay" }>> {
+  const { arrival, report, logger, caller, slot, work, refuse } = entered;
+  const { keepAlive } = work;
+  const { fields, isForm } = await readFields(request, {
+    operation: endpoint.operation,
+    limits: parts.bodyLimits,
+    slot,
+    repeat: parts.repeat,
+  });
+  const model = parts.resolveModel(fields["model"], caller, endpoint.operation);
+  report.setModel(model.name);
+  const { preferences } = parts;
+  const imageRequest = normalizeRequest(fields, { endpoint, isForm, model, caller, preferences });
+  const linkBase = parts.results?.findLinkBase(request, endpoint) ?? "";
+  const group = caller.group ?? DEFAULT_GROUP;
+  const price = parts.prices?.find(model.name, group);
+  const billed = {
+    ...arrival,
+    caller: caller.id,
+    budget: caller.budget,
+    group,
+    model: model.name,
+    bounds: toRequestBounds(imageRequest),
+    price,
+  };
+  const admission = await admit(parts, {
+    request: imageRequest,
+    caller,
+    callerLimits: mergeLimits(caller.limits, parts.limits),
+    model,
+    billed,
+    headers: request.headers,
+    idempotencyScope: idempotencyScopeOf(endpoint),
+    fields,
+    keepAlive,
+  });
+  if (admission.kind === "replay") return admission;
+  const call: Call = {
+    id: arrival.id,
+    request: imageRequest,
+    model,
+    hold: admission.hold,
+    logger,
+    keepAlive,
+    keptBytes: admission.isRepeatable ? parts.idempotency.maxResponseBytes : 0,
+    bytes: slot.bytes,
+    report,
+    linkBase,
+    caller: caller.id,
+  };
+  return { kind: "admitted", call, caller, admission, slot, work, refuse };
+}
+
+/** A call that was admitted. */
+interface AdmittedCall extends Pick<EnteredRequest, "caller" | "slot" | "work" | "refuse"> {
+  readonly kind: "admitted";
+  readonly call: Call;
+  readonly admission: Extract<Admission, { kind: "admitted" }>;
+}
+
+/** The response to a call. `isEarly`: a stream that began before; `ended` resolves when its response is there. */
+type Served =
+  | { readonly isEarly: false; readonly response: GatewayResponse }
+  | { readonly isEarly: true; readonly response: GatewayResponse; readonly ended: Promise<unknown> };
+
+/** Serves a call. With `heartbeatSeconds`, a stream begins when that time is over, with or without its response. */
+async function serveInTime(
+  parts: PipelineParts,
+  admitted: AdmittedCall,
+  request: GatewayRequest,
+  arrivedAt: number,
+): Promise<Served> {
+  const { heartbeatMs } = parts;
+  const { call, admission, work } = admitted;
+  if (heartbeatMs === undefined || !call.request.stream) {
+    return { isEarly: false, response: await serve(parts, admitted, request) };
+  }
+  const client = new StreamClient(request);
+  const serving = serve(parts, admitted, client);
+  const leftMs = Math.max(0, arrivedAt + heartbeatMs - performance.now());
+  if (await settlesWithin(serving, leftMs)) return { isEarly: false, response: await serving };
+  work.waitForAll(serving);
+  const response = beginEarly(serving, { heartbeatMs, client, call, admission });
+  return { isEarly: true, response, ended: serving };
 }
 
 /** Keeps the host alive until the work is done. A host that accepts no work any more does not fail the request. */
@@ -193,21 +261,16 @@ function beginEarly(
   return { ...head, headers: admission.addLimits(head.headers) };
 }
 
-/** A call that was admitted. */
-interface AdmittedCall extends CallContext {
-  readonly call: Call;
-  readonly admission: Extract<Admission, { kind: "admitted" }>;
-  readonly slot: Slot;
-  /** Reports a failure, and returns the response to it. */
-  readonly refuse: (cause: unknown) => GatewayResponse;
-}
-
 /** Runs an admitted call up to its response, and cleans up after it. Does not reject: a failure is a response too. */
-async function serve(parts: PipelineParts, admitted: AdmittedCall): Promise<GatewayResponse> {
-  const { call, admission, slot, refuse } = admitted;
+async function serve(
+  parts: PipelineParts,
+  admitted: AdmittedCall,
+  client: CallContext["client"],
+): Promise<GatewayResponse> {
+  const { call, caller, admission, slot, refuse } = admitted;
   const { hold, keepAlive } = call;
   try {
-    const rendered = await runCall(parts, call, admitted).catch((error: unknown) => {
+    const rendered = await runCall(parts, call, { caller, client }).catch((error: unknown) => {
       // The hold was settled or released before, unless the gateway itself failed. Then it is left to a sweep.
       hold.abandon();
       return refuse(error);
