@@ -4,15 +4,17 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /**
- * Decodes base64 that arrives in parts, split at any place. The parts may be those of a JSON string: quotes and the
- * backslash of `\/` are skipped. Holds at most three characters.
+ * Decodes base64 that arrives in parts, split at any place. The parts may be those of a JSON string: quotes are skipped, and
+ * escapes such as `\/` and `\u002b` are resolved. Holds at most eight characters.
  */
 export class Base64Decoder {
   #rest = "";
+  /** The beginning of an escape, such as `\u00`. */
+  #escape = "";
 
   /** Returns bytes with memory of their own. */
   push(part: Uint8Array): Uint8Array<ArrayBuffer> {
-    const characters = this.#rest + toAscii(part);
+    const characters = this.#rest + this.#toCharacters(part);
     const whole = characters.length - (characters.length % 4);
     this.#rest = characters.slice(whole);
     return Buffer.from(whole === characters.length ? characters : characters.slice(0, whole), "base64");
@@ -22,10 +24,20 @@ export class Base64Decoder {
   end(): Uint8Array<ArrayBuffer> {
     return Buffer.from(this.#rest, "base64");
   }
+
+  #toCharacters(part: Uint8Array): string {
+    const hasEscape = this.#escape !== "" || part.includes(BACKSLASH);
+    if (!hasEscape) return toAscii(part.includes(QUOTE) ? part.filter((byte) => byte !== QUOTE) : part);
+    const text = this.#escape + toAscii(part);
+    // An escape may continue in the next part.
+    this.#escape = /\\(?:u[\da-f]{0,3})?$/i.exec(text)?.[0] ?? "";
+    const complete = text.slice(0, text.length - this.#escape.length);
+    return complete.replaceAll(/"|\\(?:u([\da-f]{4})|(.))/gi, (_all, code?: string, plain?: string) =>
+      code === undefined ? (plain ?? "") : String.fromCharCode(Number.parseInt(code, 16)),
+    );
+  }
 }
 
-function toAscii(part: Uint8Array): string {
-  const isPlain = !part.includes(QUOTE) && !part.includes(BACKSLASH);
-  const bytes = isPlain ? part : part.filter((byte) => byte !== QUOTE && byte !== BACKSLASH);
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
+function toAscii({ buffer, byteOffset, byteLength }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString("latin1");
 }

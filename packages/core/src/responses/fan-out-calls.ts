@@ -70,6 +70,8 @@ export interface MadeCall {
   readonly outcome: Outcome;
   /** Its images as they are delivered. */
   readonly result: ImageResult;
+  /** Set if the operator refused all of its images. */
+  readonly refusal?: GatewayError | undefined;
   readonly error?: undefined;
 }
 
@@ -92,6 +94,12 @@ interface UnreachedCall {
 
 export function isMade(end: CallEnd): end is MadeCall {
   return end.kind === "made";
+}
+
+/** The error to respond with if the operator refused the images of all calls that made one. */
+export function findRefusal(ends: readonly CallEnd[]): GatewayError | undefined {
+  const made = ends.filter(isMade);
+  return made.every(({ refusal }) => refusal !== undefined) ? made[0]?.refusal : undefined;
 }
 
 /** Aborted if nothing more is to be sent: the client has disconnected, or the gateway has closed and abandoned the hold. */

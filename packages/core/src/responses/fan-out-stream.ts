@@ -13,6 +13,7 @@ import {
   type CallEnd,
   type Client,
   type FailedCall,
+  findRefusal,
   isMade,
   runCalls,
   settle,
@@ -22,7 +23,7 @@ import {
   toRefused,
   withoutRetry,
 } from "./fan-out-calls.js";
-import { createDelivery } from "./image-delivery.js";
+import { createDelivery, type ImageDelivery } from "./image-delivery.js";
 import { EventLayout } from "./image-parts.js";
 import { openReader } from "./json.js";
 import type { JsonReader } from "./json-reader.js";
@@ -78,7 +79,7 @@ export async function respondWithFanOutStream(
   // The head of the response is sent with the first image. Without an image the response is an error.
   const first = await sent.next();
   if (first.done === true) {
-    const error = ends?.[0]?.error ?? closedError();
+    const error = findRefusal(ends ?? []) ?? ends?.[0]?.error ?? closedError();
     await settle(call, ends ?? [], error);
     const { isNothingMade } = await call.hold.ended;
     throw isNothingMade ? error : withoutRetry(error);
@@ -251,7 +252,7 @@ async function* readImages(
   const { response } = success;
   const parsed =
     success.parsed && success.parsed.text.length <= parts.maxResponseBytes ? success.parsed : undefined;
-  const delivery = createDelivery(parts, call, success.channel);
+  const delivery = createDelivery(parts, call, success.channel, false);
   const { opensImages } = delivery;
   const reader = openReader(parts, call, success, { parsed, events, opensImages });
   const output: PieceOutput = {
@@ -259,7 +260,8 @@ async function* readImages(
     layout: new EventLayout(events, () => true),
     events,
     isNative: false,
-    signal,
+    // The image must be stored, although the client has disconnected.
+    signal: opensImages ? undefined : signal,
   };
   try {
     if (parsed === undefined) {
@@ -273,17 +275,17 @@ async function* readImages(
   } catch (flaw) {
     delivery.cancel(flaw);
     // The image was made, and the provider's link broke off.
-    if (flaw instanceof DownloadError) return toEnd(reader, success, delivery.errors);
+    if (flaw instanceof DownloadError) return toEnd(reader, success, delivery);
     const broken = toBroken({ parts, call, success, reader }, flaw);
     return reader.facts.made.length === 0 ? broken : toIncomplete(reader, broken, parts);
   }
-  return toEnd(reader, success, delivery.errors);
+  return toEnd(reader, success, delivery);
 }
 
 function toEnd(
   { facts }: JsonReader,
   { response, sentTo }: UpstreamSuccess,
-  linkErrors: readonly ResultError[],
+  delivery: ImageDelivery,
 ): CallEnd {
   const { images, made, usage, errors } = facts;
   const upstreamRequestId = readRequestId(response) ?? facts.upstreamRequestId;
@@ -294,8 +296,9 @@ function toEnd(
   if (error !== undefined) {
     return { kind: "failed", sentTo, outcome: toOutcome(error, known), error };
   }
-  const result: ImageResult = { images: [], errors: listErrors(facts, linkErrors), fields: {} };
-  return { kind: "made", sentTo, outcome: { status: 200, images, ...known }, result };
+  const result: ImageResult = { images: [], errors: listErrors(facts, delivery.errors), fields: {} };
+  const refusal = delivery.findRefusal(images);
+  return { kind: "made", sentTo, outcome: { status: 200, images, ...known }, result, refusal };
 }
 
 /** A call whose response broke off after its image. The client has that image, so it is charged. */

@@ -12,7 +12,9 @@ import {
   addReports,
   type CallEnd,
   type Client,
+  findRefusal,
   isMade,
+  type MadeCall,
   runCalls,
   settle,
   toBroken,
@@ -46,6 +48,8 @@ export async function respondWithFanOut(
   await checkCharged(call.hold);
   const { isNothingMade } = await call.hold.ended;
   if (error !== undefined) throw isNothingMade ? error : withoutRetry(error);
+  const refusal = findRefusal(ends);
+  if (refusal !== undefined) throw refusal;
   const headers = toResponseHeaders("application/json", toContext(call));
   return { status: 200, headers, body: render(parts, ends) };
 }
@@ -79,7 +83,7 @@ async function readResponse(parts: CallParts, call: Call, success: UpstreamSucce
     return { kind: "failed", sentTo, outcome: toOutcome(error, known), result, error };
   }
   const outcome: Outcome = { status: 200, images: images.length, ...known };
-  return { kind: "made", sentTo, outcome, result: await deliverImages(reading, result) };
+  return { kind: "made", sentTo, outcome, ...(await deliverImages(reading, result)) };
 }
 
 /** @throws GatewayError or TransportError if the response breaks off, is too large, or is not JSON */
@@ -103,11 +107,17 @@ async function readResult({ parts, call, success, reader }: Reading): Promise<Im
 }
 
 /** Stores the images, and converts links to base64 if the client asked for that. What cannot be converted stays a link. */
-async function deliverImages({ parts, call, success }: Reading, result: ImageResult): Promise<ImageResult> {
-  const delivery = createDelivery(parts, call, success.channel);
+async function deliverImages(
+  { parts, call, success }: Reading,
+  result: ImageResult,
+): Promise<Pick<MadeCall, "result" | "refusal">> {
+  const delivery = createDelivery(parts, call, success.channel, false);
   const opened = result.images.map((image, index) => ({ image, index }));
   const images = (await delivery.deliverAll(opened)).filter((image) => image !== undefined);
-  return { ...result, images, errors: [...result.errors, ...delivery.errors] };
+  return {
+    result: { ...result, images, errors: [...result.errors, ...delivery.errors] },
+    refusal: delivery.findRefusal(opened.length),
+  };
 }
 
 /** The body of `/v1`: the fields of the first call that made an image, with the images and reports of all calls. */

@@ -252,7 +252,7 @@ describe("a response with more images than any provider makes", () => {
       bytes: UNCOUNTED,
       store: undefined,
       afterImage: undefined,
-      wantsBase64: true,
+      format: "b64_json",
       logger: { warn: () => {}, error: () => {} },
     });
     const delivered = await delivery.deliverAll(links);

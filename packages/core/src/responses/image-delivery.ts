@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { type GatewayError, isGatewayError, shownCodeOf } from "../errors.js";
+import { GatewayError, isGatewayError, shownCodeOf } from "../errors.js";
 import { Base64Decoder } from "../images/base64-decoder.js";
 import { detectMediaType } from "../images/reference-image.js";
 import type { Logger } from "../logger.js";
@@ -8,8 +8,8 @@ import { ImageUpload, type PutImage, StoreError } from "../results/image-upload.
 import type { ResultError, ResultImage } from "../types.js";
 import { DownloadError, openImage, type ResultSource } from "../upstream/download.js";
 import type { Transport } from "../upstream/transport.js";
+import { settlesWithin } from "../util/async.js";
 import type { ByteCount } from "../util/held-bytes.js";
-import type { JsonObject } from "../util/json.js";
 import { Base64Encoder } from "./base64-encoder.js";
 import type { Call, CallParts } from "./call.js";
 import { type ImageLayout, type ImagePart, writePart } from "./image-parts.js";
@@ -20,11 +20,13 @@ import type { LinkedImage } from "./rewrite.js";
  * Creates the delivery of the images of one response.
  *
  * @param source the channel that made the images
+ * @param isNative true if the client gets the provider's own JSON or events
  */
 export function createDelivery(
   { transport, results, afterImage, logger }: CallParts,
   { id, caller, linkBase, request, bytes }: Call,
   source: ResultSource,
+  isNative: boolean,
 ): ImageDelivery {
   const { operation, model, prompt, responseFormat } = request;
   const isStored = results !== undefined && (operation !== "native" || results.isNative);
@@ -40,9 +42,13 @@ export function createDelivery(
       : undefined,
     afterImage:
       isStored && afterImage !== undefined
-        ? { run: afterImage, call: { id, caller, model, operation, prompt } }
+        ? {
+            run: afterImage,
+            call: { id, caller, model, operation, prompt },
+            timeoutMs: results.timeoutMs,
+          }
         : undefined,
-    wantsBase64: responseFormat === "b64_json",
+    format: isNative ? "provider" : responseFormat === "b64_json" ? "b64_json" : "url",
     logger,
   });
 }
@@ -56,10 +62,16 @@ export interface ImageDeliveryOptions {
   readonly source: ResultSource;
   /** Where the images are stored. `undefined`: they are not. */
   readonly store: { readonly put: PutImage; readonly timeoutMs: number } | undefined;
-  /** The operator's function for each image, and what it is told of the request. */
-  readonly afterImage: { readonly run: AfterImage; readonly call: Omit<AfterImageCall, "index"> } | undefined;
-  /** True if the client gets base64. */
-  readonly wantsBase64: boolean;
+  /** The operator's function for each image, what it is told of the request, and how long it may take. */
+  readonly afterImage:
+    | {
+        readonly run: AfterImage;
+        readonly call: Omit<AfterImageCall, "index">;
+        readonly timeoutMs: number;
+      }
+    | undefined;
+  /** What the client gets. `provider`: what the provider sent, a link or base64. */
+  readonly format: "url" | "b64_json" | "provider";
   readonly logger: Logger;
 }
 
@@ -75,8 +87,10 @@ interface Delivered {
 const MAX_IMAGES = 15;
 /** Each has up to 64 MiB. */
 const MAX_AT_ONCE = 4;
-/** Longer base64 is not stored, and an image with it is not passed to `afterImage`. */
+/** A larger image is not passed to `afterImage`, and so it is not delivered. */
 const MAX_IMAGE_BYTES = 64 * 1024 * 1024;
+/** An image up to this size is held while it is stored, if the client gets a link and the provider sent only base64. */
+const MAX_KEPT_BYTES = 16 * 1024 * 1024;
 
 /**
  * Delivers the images of one response: stores them, runs the operator's `afterImage`, and replaces their links. What goes
@@ -85,11 +99,14 @@ const MAX_IMAGE_BYTES = 64 * 1024 * 1024;
 export class ImageDelivery {
   /** The entries of `extra.errors` so far. */
   readonly errors: ResultError[] = [];
-  /** The first image that the operator refused. */
-  refusal: GatewayError | undefined;
+  /** Why the first image was not delivered at all, if one was not. */
+  #refusal: GatewayError | undefined;
+  /** The number of images that were not delivered at all. */
+  #refused = 0;
   readonly #options: ImageDeliveryOptions;
   /** The image with long base64 that is arriving. */
   #open: UploadingImage | HeldImage | undefined;
+  #isCancelled = false;
 
   constructor(options: ImageDeliveryOptions) {
     this.#options = options;
@@ -107,7 +124,21 @@ export class ImageDelivery {
 
   /** True if long base64 is sent to the client while it arrives. Otherwise it is sent when the image is complete. */
   get forwardsBase64(): boolean {
-    return this.#options.wantsBase64 && this.#options.afterImage === undefined;
+    return this.#options.format !== "url" && this.#options.afterImage === undefined;
+  }
+
+  /**
+   * The error to respond with if no image was delivered, because the operator refused all of them.
+   *
+   * @param images the number of images of the response
+   */
+  findRefusal(images: number): GatewayError | undefined {
+    return this.#refused >= images ? this.#refusal : undefined;
+  }
+
+  /** True if the base64 of an image that is a link is sent to the client while it is downloaded. */
+  streamsLink(image: ResultImage): boolean {
+    return this.forwardsBase64 && this.#wantsBase64(image) && isLinkOnly(image);
   }
 
   /**
@@ -159,30 +190,32 @@ export class ImageDelivery {
     return delivered;
   }
 
-  /** Delivers an image that is a link or has short base64. `undefined` if the operator refused it. */
+  /** Delivers an image that is a link or has short base64. `undefined` if it is not delivered. */
   async deliver(image: ResultImage, index: number): Promise<ResultImage | undefined> {
-    const { afterImage, wantsBase64, store } = this.#options;
+    const { afterImage, store } = this.#options;
+    const wantsBase64 = this.#wantsBase64(image);
     // Nothing has to be done.
     if (afterImage === undefined && store === undefined && !(wantsBase64 && isLinkOnly(image))) return image;
+    let bytes: Uint8Array<ArrayBuffer>;
     try {
       if (!wantsBase64 && afterImage === undefined && store !== undefined && isLinkOnly(image)) {
         return { ...image, url: await this.#copyLink(image.url) };
       }
-      const bytes = await this.#readBytes(image, index);
-      const delivered = await this.#deliverBytes(bytes, image, index);
-      if (delivered === undefined) return undefined;
-      const { url, b64_json: _base64, ...rest } = image;
-      // Without the store's link, a client that wants links keeps the provider's.
-      return { ...rest, ...(!wantsBase64 && url !== undefined && { url }), ...delivered };
+      bytes = await this.#readBytes(image, index);
     } catch (error) {
       this.#addError(error, index);
-      return image;
+      // The operator's function could not see the image.
+      return afterImage === undefined ? image : this.#refuse(unreadError(error));
     }
+    const delivered = await this.#deliverBytes(bytes, image, index);
+    if (delivered === undefined) return undefined;
+    const { url: _url, b64_json: _base64, ...rest } = image;
+    return { ...rest, ...delivered };
   }
 
   /**
-   * Downloads an image that is a link, and returns the members of its event with base64, while it arrives. If the download
-   * cannot begin, the image stays a link. If it breaks off, this throws, because a part of the image has been sent.
+   * Downloads an image that is a link, and returns the members of its event with base64, while it arrives. It is stored at
+   * the same time. If the download cannot begin, the image stays a link. If it breaks off, this throws, because a part of the image has been sent.
    *
    * @param events where the image's event is written
    * @param signal ends the download when the client has disconnected
@@ -194,7 +227,7 @@ export class ImageDelivery {
     signal: AbortSignal | undefined,
   ): AsyncGenerator<string> {
     if (signal?.aborted === true) return;
-    const { transport, source } = this.#options;
+    const { transport, source, store } = this.#options;
     const { url = "", ...rest } = image;
     let chunks: AsyncIterable<Uint8Array>;
     try {
@@ -209,37 +242,70 @@ export class ImageDelivery {
     yield ',"b64_json":"';
     const base64 = new Base64Encoder();
     let start = "";
-    for await (const chunk of chunks) {
-      const encoded = base64.push(chunk);
-      if (start === "") start = encoded.slice(0, 64);
-      yield encoded;
+    const upload = store && new LazyUpload(store);
+    let stored: Delivered = {};
+    try {
+      for await (const chunk of chunks) {
+        const encoded = base64.push(chunk);
+        if (start === "") start = encoded.slice(0, 64);
+        // Does not reject.
+        const written = upload?.write(chunk);
+        yield encoded;
+        await written;
+      }
+      stored = await this.#endUpload(upload, index);
+    } finally {
+      // Without effect when the upload has ended.
+      upload?.cancel(new DownloadError("The download of the image broke off."));
     }
-    yield `${base64.end()}"${writeMembers(rest)}${writeMissingFormat({ ...rest, b64_json: start })}`;
+    const members = { ...rest, ...stored };
+    yield `${base64.end()}"${writeMembers(members)}${writeMissingFormat({ ...members, b64_json: start })}`;
     events?.endLink();
   }
 
   /** The image that is arriving will not be complete. */
-  cancel(cause: unknown): void {
+  cancelImage(cause: unknown): void {
     this.#open?.cancel(cause);
     this.#open = undefined;
   }
 
-  #begin(): UploadingImage | HeldImage {
-    const { afterImage, store, bytes } = this.#options;
-    return afterImage === undefined && store !== undefined ? new UploadingImage(store) : new HeldImage(bytes);
+  /** No further part comes. An image that is arriving will not be complete. */
+  cancel(cause: unknown): void {
+    this.#isCancelled = true;
+    this.cancelImage(cause);
   }
 
-  async #finish(members: JsonObject, index: number): Promise<Delivered | undefined> {
+  #begin(): UploadingImage | HeldImage | undefined {
+    if (this.#isCancelled) return undefined;
+    const { afterImage, store, bytes, format } = this.#options;
+    if (afterImage !== undefined || store === undefined) return new HeldImage(bytes);
+    return new UploadingImage(store, format === "url" ? bytes : undefined);
+  }
+
+  /** Whether the client gets base64 of this image. */
+  #wantsBase64(image: ResultImage): boolean {
+    const { format } = this.#options;
+    return format === "provider" ? !isLinkOnly(image) : format === "b64_json";
+  }
+
+  /** The members of an image with long base64. `undefined` if it is not delivered. */
+  async #finish(members: ResultImage, index: number): Promise<Delivered | undefined> {
     const open = this.#open;
     this.#open = undefined;
     if (open === undefined) return {};
     try {
-      return open instanceof UploadingImage
-        ? this.#withLink(await open.end())
-        : await this.#deliverBytes(await open.end(), members, index);
+      if (open instanceof HeldImage) return await this.#deliverBytes(await open.end(), members, index);
+      const link = await open.end();
+      return this.#options.format === "url" ? { url: link } : { stored_url: link };
     } catch (error) {
       this.#addError(error, index);
-      return {};
+      if (open instanceof HeldImage) return this.#refuse(unreadError(error));
+      // The client has the base64, or gets it now.
+      if (this.forwardsBase64) return {};
+      const kept = open.takeKept();
+      return kept === undefined ? this.#refuse(unreadError(error)) : { b64_json: toBase64(kept) };
+    } finally {
+      open.release();
     }
   }
 
@@ -271,22 +337,20 @@ export class ImageDelivery {
   /** Delivers a whole image. `undefined` if the operator refused it. */
   async #deliverBytes(
     original: Uint8Array<ArrayBuffer>,
-    { size }: JsonObject,
+    image: ResultImage,
     index: number,
   ): Promise<Delivered | undefined> {
-    const { wantsBase64 } = this.#options;
-    const bytes = await this.#runAfterImage(original, { size, index });
+    const bytes = await this.#runAfterImage(original, { size: image["size"], index });
     if (bytes === undefined) return undefined;
     const link = await this.#put(bytes, index);
-    return {
-      ...(link !== undefined && this.#withLink(link)),
-      // If nothing else is left of the image, the client gets its base64.
-      ...((wantsBase64 || link === undefined) && { b64_json: Buffer.from(bytes).toString("base64") }),
-    };
-  }
-
-  #withLink(link: string): Delivered {
-    return this.#options.wantsBase64 ? { stored_url: link } : { url: link };
+    if (this.#wantsBase64(image)) {
+      return { b64_json: toBase64(bytes), ...(link !== undefined && { stored_url: link }) };
+    }
+    if (link !== undefined) return { url: link };
+    // The provider's link leads to the image as it was made.
+    if (bytes === original && isLinkOnly(image)) return { url: image.url };
+    if (this.#options.format !== "provider") return { b64_json: toBase64(bytes) };
+    return { url: `data:${detectMediaType(bytes) ?? OTHER_TYPE};base64,${toBase64(bytes)}` };
   }
 
   /** The bytes to deliver. `undefined` if the operator refused the image, or if the operator's function failed. */
@@ -297,25 +361,31 @@ export class ImageDelivery {
     const { afterImage, logger } = this.#options;
     if (afterImage === undefined) return bytes;
     try {
-      const changed = await afterImage.run(
-        {
-          bytes: () => Promise.resolve(bytes),
-          contentType: detectMediaType(bytes) ?? "application/octet-stream",
-          size: typeof size === "string" ? size : undefined,
-        },
-        { ...afterImage.call, index },
-      );
-      return changed === undefined ? bytes : new Uint8Array(changed);
+      const image = {
+        bytes: () => Promise.resolve(bytes),
+        contentType: detectMediaType(bytes) ?? OTHER_TYPE,
+        size: typeof size === "string" ? size : undefined,
+      };
+      const running = Promise.resolve(afterImage.run(image, { ...afterImage.call, index }));
+      if (!(await settlesWithin(running, afterImage.timeoutMs))) throw new Error("It took too long.");
+      return checkChanged(await running, bytes);
     } catch (error) {
       if (isGatewayError(error)) {
-        this.refusal ??= error;
         this.errors.push({ index, code: shownCodeOf(error), message: error.message });
-      } else {
-        logger.error({ err: error }, "afterImage failed, so the image was not delivered.");
-        this.errors.push({ index, code: "internal_error", message: "The image could not be checked." });
+        return this.#refuse(error);
       }
-      return undefined;
+      logger.error({ err: error }, "afterImage failed, so the image was not delivered.");
+      this.errors.push({ index, code: "internal_error", message: UNCHECKED });
+      return this.#refuse(
+        new GatewayError("internal_error", UNCHECKED, { cause: error, shouldRetry: false }),
+      );
     }
+  }
+
+  /** Counts an image that is not delivered. */
+  #refuse(error: GatewayError): undefined {
+    this.#refused++;
+    this.#refusal ??= error;
   }
 
   /** Stores an image. `undefined` if it was not stored. */
@@ -323,12 +393,17 @@ export class ImageDelivery {
     const { store } = this.#options;
     if (store === undefined) return undefined;
     const upload = new LazyUpload(store, bytes.length);
+    await upload.write(bytes);
+    return (await this.#endUpload(upload, index)).stored_url;
+  }
+
+  async #endUpload(upload: LazyUpload | undefined, index: number): Promise<Pick<Delivered, "stored_url">> {
+    if (upload === undefined) return {};
     try {
-      await upload.write(bytes);
-      return await upload.end();
+      return { stored_url: await upload.end() };
     } catch (error) {
       this.#addError(error, index);
-      return undefined;
+      return {};
     }
   }
 
@@ -341,6 +416,27 @@ export class ImageDelivery {
     this.#options.logger.error({ err: error.cause ?? error }, error.message);
     this.errors.push({ index, code: "image_not_stored", message: error.message });
   }
+}
+
+const OTHER_TYPE = "application/octet-stream";
+const UNCHECKED = "The image could not be checked.";
+
+/** @throws TypeError if the operator's function returned something else than an image, or passed the memory of it on */
+function checkChanged(changed: unknown, bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  if (changed === undefined && bytes.length > 0) return bytes;
+  // Copied, because the function may use the memory again.
+  if (changed instanceof Uint8Array && changed.length > 0) return new Uint8Array(changed);
+  throw new TypeError("afterImage must return the bytes of an image, or nothing.");
+}
+
+/** The error of an image that was made and cannot be delivered. */
+function unreadError(cause: unknown): GatewayError {
+  const message = cause instanceof Error ? cause.message : UNCHECKED;
+  return new GatewayError("upstream_invalid_response", message, { cause, shouldRetry: false });
+}
+
+function toBase64(bytes: Uint8Array<ArrayBuffer>): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
 }
 
 function isLinkOnly(image: ResultImage): image is ResultImage & { readonly url: string } {
@@ -356,66 +452,115 @@ interface OpenImage {
   /** @param base64 a part of a JSON string, with its quotes */
   push(base64: Uint8Array): Promise<void>;
   cancel(cause: unknown): void;
+  /** Nothing of the image is held any more. */
+  release(): void;
+}
+
+/** Bytes of an image that are held and counted, up to a limit. Above it, nothing is held. */
+class KeptBytes {
+  readonly #bytes: ByteCount;
+  readonly #max: number;
+  #chunks: Uint8Array[] = [];
+  #length = 0;
+  #isOver = false;
+
+  constructor(bytes: ByteCount, max: number) {
+    this.#bytes = bytes;
+    this.#max = max;
+  }
+
+  add(chunk: Uint8Array): void {
+    if (this.#isOver) return;
+    this.#bytes.addAnyway(chunk.length);
+    this.#length += chunk.length;
+    this.#chunks.push(chunk);
+    if (this.#length <= this.#max) return;
+    this.#isOver = true;
+    this.release();
+  }
+
+  /** `undefined` if there were more bytes than the limit. */
+  take(): Uint8Array<ArrayBuffer> | undefined {
+    return this.#isOver ? undefined : new Uint8Array(Buffer.concat(this.#chunks));
+  }
+
+  release(): void {
+    this.#bytes.remove(this.#length);
+    this.#length = 0;
+    this.#chunks = [];
+  }
 }
 
 /** It goes into the store while it arrives. */
 class UploadingImage implements OpenImage {
   readonly #decoder = new Base64Decoder();
   readonly #upload: LazyUpload;
+  readonly #kept: KeptBytes | undefined;
 
-  constructor(store: ImageDeliveryOptions["store"]) {
+  /** @param bytes counts the bytes of the image, which are held for the case that the store fails. Default: none are. */
+  constructor(store: ImageDeliveryOptions["store"], bytes: ByteCount | undefined) {
     this.#upload = new LazyUpload(store);
+    this.#kept = bytes && new KeptBytes(bytes, MAX_KEPT_BYTES);
   }
 
   push(base64: Uint8Array): Promise<void> {
-    return this.#upload.write(this.#decoder.push(base64));
+    return this.#write(this.#decoder.push(base64));
   }
 
   /** @throws StoreError */
   async end(): Promise<string> {
-    await this.#upload.write(this.#decoder.end());
+    await this.#write(this.#decoder.end());
     return this.#upload.end();
+  }
+
+  /** The image, if it was held. */
+  takeKept(): Uint8Array<ArrayBuffer> | undefined {
+    return this.#kept?.take();
   }
 
   cancel(cause: unknown): void {
     this.#upload.cancel(cause);
+    this.release();
+  }
+
+  release(): void {
+    this.#kept?.release();
+  }
+
+  #write(chunk: Uint8Array): Promise<void> {
+    this.#kept?.add(chunk);
+    return this.#upload.write(chunk);
   }
 }
 
 /** It is held, because the operator's function needs the whole image. */
 class HeldImage implements OpenImage {
   readonly #decoder = new Base64Decoder();
-  readonly #bytes: ByteCount;
-  readonly #chunks: Uint8Array[] = [];
-  #length = 0;
+  readonly #kept: KeptBytes;
 
   constructor(bytes: ByteCount) {
-    this.#bytes = bytes;
+    this.#kept = new KeptBytes(bytes, MAX_IMAGE_BYTES);
   }
 
   push(base64: Uint8Array): Promise<void> {
-    this.#add(this.#decoder.push(base64));
+    this.#kept.add(this.#decoder.push(base64));
     return Promise.resolve();
   }
 
   /** @throws StoreError if the image is too large */
   end(): Promise<Uint8Array<ArrayBuffer>> {
-    this.#add(this.#decoder.end());
-    if (this.#length > MAX_IMAGE_BYTES) {
-      throw new StoreError(`The image is larger than ${MAX_IMAGE_BYTES} bytes.`);
-    }
-    return Promise.resolve(new Uint8Array(Buffer.concat(this.#chunks)));
+    this.#kept.add(this.#decoder.end());
+    const bytes = this.#kept.take();
+    if (bytes === undefined) throw new StoreError(`The image is larger than ${MAX_IMAGE_BYTES} bytes.`);
+    return Promise.resolve(bytes);
   }
 
   cancel(): void {
-    this.#chunks.length = 0;
+    this.release();
   }
 
-  #add(chunk: Uint8Array): void {
-    this.#length += chunk.length;
-    if (this.#length > MAX_IMAGE_BYTES) return;
-    this.#bytes.addAnyway(chunk.length);
-    this.#chunks.push(chunk);
+  release(): void {
+    this.#kept.release();
   }
 }
 
@@ -459,7 +604,7 @@ class LazyUpload {
   #begin(start: Uint8Array): ImageUpload {
     if (this.#store === undefined) throw new StoreError("There is no store.");
     const { put, timeoutMs } = this.#store;
-    const contentType = detectMediaType(start) ?? "application/octet-stream";
+    const contentType = detectMediaType(start) ?? OTHER_TYPE;
     this.#upload = new ImageUpload(put, { contentType, byteLength: this.#byteLength, timeoutMs });
     return this.#upload;
   }

@@ -131,7 +131,7 @@ function createReading(
   const isNative = request.operation === "native";
   const isEvents = request.stream && request.streamFormat === "openai";
   const events = isEvents ? new OpenAiEvents(request.operation, Math.floor(parts.now() / 1000)) : undefined;
-  const delivery = createDelivery(parts, call, success.channel);
+  const delivery = createDelivery(parts, call, success.channel, isNative);
   const reader = openReader(parts, call, success, { parsed, events, opensImages: delivery.opensImages });
   return {
     parts,
@@ -151,14 +151,17 @@ function createReading(
   };
 }
 
-/** A family that can only read whole responses needs all of it, and so do changed images in a provider's own JSON. */
+/**
+ * A family that can only read whole responses needs all of it. So does the operator's function in JSON: if it refuses every
+ * image, the response is an error.
+ */
 function findMaxHeldBytes(
-  { model, request, keptBytes }: Call,
+  { model, keptBytes }: Call,
   events: OpenAiEvents | undefined,
   { holdsImages }: ImageDelivery,
 ): number {
-  const isChanged = request.operation === "native" && holdsImages;
-  if (model.family.responseShape === undefined || isChanged) return Infinity;
+  const mayBeError = holdsImages && events === undefined;
+  if (model.family.responseShape === undefined || mayBeError) return Infinity;
   return Math.max(MAX_HELD_BYTES, events === undefined ? keptBytes : 0);
 }
 
@@ -264,9 +267,9 @@ async function renderHeld(reading: Reading, pieces: readonly Piece[]): Promise<s
   const { reader, isNative, delivery, output } = reading;
   if (isNative) return replaceImages(delivery, pieces);
   const delivered = await deliverPieces(output, pieces);
-  const { refusal, errors } = delivery;
-  if (refusal !== undefined && errors.length >= reader.facts.images) throw refusal;
-  return joinText([...delivered, ...reader.end(errors)]);
+  const refusal = delivery.findRefusal(reader.facts.images);
+  if (refusal !== undefined) throw refusal;
+  return joinText([...delivered, ...reader.end(delivery.errors)]);
 }
 
 /**
@@ -278,8 +281,9 @@ function sendEvents(reading: Reading, pieces: readonly Piece[]): GatewayResponse
   const leaving = new AbortController();
   const body = new Relay(streamPieces({ ...output, signal: leaving.signal }, pieces), {
     pass: (chunk) => [chunk],
-    passEnd: () => reader.end(delivery.errors).map(encodePiece),
+    passEnd: () => passEnd(reading),
     onEnd(end) {
+      delivery.cancel(end.reason === "failed" ? end.error : undefined);
       const error = end.reason === "failed" ? toDownloadFailure(end.error) : undefined;
       if (error !== undefined) call.report.failed(error);
       return settle(reading, { status: 200, error, images: reader.facts.images, isConclusive: true });
@@ -291,6 +295,13 @@ function sendEvents(reading: Reading, pieces: readonly Piece[]): GatewayResponse
     cancel: () => leaving.abort(),
   });
   return renderStream(body, toContext(call));
+}
+
+/** The end of a response. Events without an image end with the error of the operator's function. */
+function passEnd({ reader, delivery, events, parts }: Reading): readonly Uint8Array[] {
+  const refusal = events && delivery.findRefusal(reader.facts.images);
+  const failed = refusal && events.fail(toEnvelope(refusal, parts.mask));
+  return failed === undefined ? reader.end(delivery.errors).map(encodePiece) : [encodePiece(failed)];
 }
 
 function beat(events: OpenAiEvents | undefined): readonly Uint8Array[] {
@@ -319,7 +330,7 @@ async function relayRest(
     {
       first: await toBytes(reading, pieces),
       pass: (chunk) => toBytes(reading, push(reading, chunk)),
-      passEnd: () => reader.end(delivery.errors).map(encodePiece),
+      passEnd: () => passEnd(reading),
       isLast: () => reader.isSentWhole,
       checkEnd() {
         reader.complete();
@@ -329,7 +340,7 @@ async function relayRest(
       },
       onEnd(end) {
         error = findRelayError(reading, end);
-        if (end.reason === "failed") delivery.cancel(end.error);
+        delivery.cancel(end.reason === "failed" ? end.error : undefined);
         return settleRelayed(reading, end, error);
       },
       passFailure() {

@@ -1,9 +1,12 @@
 import type { StreamShape } from "../families/family.js";
+import { TransportError } from "../upstream/transport.js";
 import { createHeldBytes } from "../util/held-bytes.js";
 import { isJsonObject } from "../util/json.js";
+import { replaceJsonStrings } from "../util/replace-json-strings.js";
 import { EventLines } from "./event-lines.js";
 import type { ImageDelivery } from "./image-delivery.js";
 import { type ImagePart, JsonLayout } from "./image-parts.js";
+import { listChanges } from "./pieces.js";
 import { HEARTBEAT, type StreamTranslation } from "./sse.js";
 import { EventObject } from "./stream-images.js";
 
@@ -17,6 +20,8 @@ export interface NativeStreamOptions {
 
 /** An event of up to this size is held until its end, so that its link can be replaced. */
 const MAX_HELD_BYTES = 16 * 1024;
+/** With `afterImage`, a larger event breaks the stream. It has room for an image of 64 MiB in base64. */
+const MAX_EVENT_BYTES = 96 * 1024 * 1024;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
@@ -62,11 +67,12 @@ export class NativeStream implements StreamTranslation {
   checkEnd(): void {}
 
   end(): readonly Uint8Array[] {
-    return this.#held.length === 0 ? [] : [this.#held.take()];
+    // The operator's function has not seen the image of an event that is not complete.
+    const isUnseen = this.#current !== undefined && this.#options.delivery.holdsImages;
+    return this.#held.length === 0 || isUnseen ? [] : [this.#held.take()];
   }
 
   fail(error: unknown): Uint8Array | undefined {
-    this.#options.delivery.cancel(error);
     // A part of an event that was held is dropped.
     return this.#isForwarding ? undefined : encoder.encode(this.#options.renderFailure(error));
   }
@@ -81,8 +87,11 @@ export class NativeStream implements StreamTranslation {
       return;
     }
     this.#held.add(bytes);
-    const mustBeHeld = this.#options.delivery.holdsImages;
-    if (this.#held.length <= MAX_HELD_BYTES || mustBeHeld) return;
+    if (this.#held.length <= MAX_HELD_BYTES) return;
+    if (this.#options.delivery.holdsImages) {
+      if (this.#held.length <= MAX_EVENT_BYTES) return;
+      throw new TransportError("broken", new Error(`An event is larger than ${MAX_EVENT_BYTES} bytes.`));
+    }
     this.#isForwarding = true;
     this.#steps.push({ bytes: this.#held.take() });
   }
@@ -90,7 +99,7 @@ export class NativeStream implements StreamTranslation {
   #endEvent(name: string): void {
     const event = this.#current;
     this.#current = undefined;
-    const part = event?.end(name, this.#images);
+    const part = event && this.#endObject(event, name);
     if (part !== undefined) this.#images++;
     if (this.#isForwarding) {
       this.#isForwarding = false;
@@ -100,9 +109,20 @@ export class NativeStream implements StreamTranslation {
     this.#steps.push(part === undefined ? { bytes: this.#held.take() } : { event: this.#held.take(), part });
   }
 
+  /** The last part of the image of an event. An event that is not JSON is passed on, and its image is not stored. */
+  #endObject(event: EventObject, name: string): ImagePart | undefined {
+    try {
+      return event.end(name, this.#images);
+    } catch (error) {
+      this.#steps.push({ error });
+      return undefined;
+    }
+  }
+
   async #take(step: Step): Promise<Uint8Array | undefined> {
-    if (!("part" in step)) return step.bytes;
     const { delivery } = this.#options;
+    if ("error" in step) delivery.cancelImage(step.error);
+    if (!("part" in step)) return "bytes" in step ? step.bytes : undefined;
     if ("event" in step) return this.#deliverEvent(decoder.decode(step.event), step.part);
     // The bytes were sent. In an event that is held, the image is delivered at its end.
     if (!delivery.holdsImages) await delivery.write(step.part, new JsonLayout());
@@ -115,26 +135,28 @@ export class NativeStream implements StreamTranslation {
     if (part.kind === "begin" || part.kind === "base64") return encoder.encode(text);
     const delivered = await this.#options.delivery.deliver(image, part.index);
     if (delivered === undefined) return undefined;
-    let changed = text;
-    for (const name of ["url", "b64_json"] as const) {
-      const before = image[name];
-      const after = delivered[name];
-      if (typeof before !== "string" || typeof after !== "string" || before === after) continue;
-      changed = changed.replace(JSON.stringify(before), () => JSON.stringify(after));
-    }
-    return encoder.encode(changed);
+    const changes = new Map(listChanges(image, delivered));
+    const lines = text.split("\n");
+    return encoder.encode(
+      lines.map((line) => (isData(line) ? replaceJsonStrings(line, changes) : line)).join("\n"),
+    );
   }
 }
 
-/** What happens in the order of the stream: bytes are sent, a part of an image is stored, or an event with an image ends. */
+function isData(line: string): boolean {
+  return line.startsWith("data:");
+}
+
+/** What happens in the order of the stream: bytes are sent, an image turns out not to be JSON, a part of an image is stored, or an event with an image ends. */
 type Step =
   | { readonly bytes: Uint8Array }
+  | { readonly error: unknown }
   | { readonly part: ImagePart }
   | { readonly event: Uint8Array; readonly part: ImagePart };
 
 /** The data of an event that was held. */
 function readData(text: string): { readonly url?: string; readonly b64_json?: string } {
-  const lines = text.split("\n").filter((line) => line.startsWith("data:"));
+  const lines = text.split("\n").filter(isData);
   const value: unknown = JSON.parse(lines.map((line) => line.slice("data:".length)).join("\n"));
   return isJsonObject(value) ? value : {};
 }

@@ -98,8 +98,7 @@ export class OpenAiTranslation implements StreamTranslation {
   }
 
   fail(error: unknown): Uint8Array | undefined {
-    const { events, reader, delivery } = this.#options;
-    delivery?.cancel(error);
+    const { events, reader } = this.#options;
     // Everything has come, so the failure changes nothing for the client.
     if (this.#hasEnded) return new Uint8Array(0);
     const isWhole = reader.isOver() && events.images > 0 && !events.isInsideImage;
@@ -116,7 +115,7 @@ export class OpenAiTranslation implements StreamTranslation {
     this.#hasEnded = true;
     const { events, reader, delivery } = this.#options;
     if (events.images > 0) return events.end(this.#summarize());
-    return events.fail(reader.noImageError(delivery?.refusal)) ?? "";
+    return events.fail(reader.noImageError(delivery?.findRefusal(this.#images.images))) ?? "";
   }
 }
 

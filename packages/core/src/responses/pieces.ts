@@ -1,5 +1,7 @@
+import { Buffer } from "node:buffer";
 import type { ResultImage } from "../types.js";
 import type { Awaitable } from "../util/async.js";
+import { replaceJsonStrings } from "../util/replace-json-strings.js";
 import type { ImageDelivery } from "./image-delivery.js";
 import type { ImageLayout, ImagePart } from "./image-parts.js";
 import type { Piece } from "./json-reader.js";
@@ -49,30 +51,72 @@ export async function deliverPieces(
 
 /** Delivers the images one after another, while they are sent. A link that becomes base64 is not held. */
 export async function* streamPieces(
-  { delivery, layout, events, signal }: PieceOutput,
+  output: PieceOutput,
   pieces: readonly Piece[],
 ): AsyncGenerator<Uint8Array> {
+  const { delivery, layout, events } = output;
   for (const piece of pieces) {
     if (isPlain(piece)) yield encodePiece(piece);
-    else if ("kind" in piece) yield* (await delivery.write(piece, layout)).map(encodePiece);
-    else for await (const part of delivery.streamLink(piece, events, signal)) yield encodePiece(part);
+    else if (!("kind" in piece)) yield* streamLink(output, piece);
+    else if (piece.kind !== "image" || events === undefined || !delivery.streamsLink(piece.image)) {
+      yield* (await delivery.write(piece, layout)).map(encodePiece);
+    } else {
+      yield encodePiece(events.beginImage(piece.createdAt));
+      // It may be the last image, so its event stays open. Heartbeats are possible until the download begins.
+      events.endImage(true);
+      yield* streamLink(output, piece);
+    }
   }
+}
+
+async function* streamLink(
+  { delivery, events, signal }: PieceOutput,
+  image: LinkedImage,
+): AsyncGenerator<Uint8Array> {
+  for await (const part of delivery.streamLink(image, events, signal)) yield encodePiece(part);
 }
 
 /** A provider's own JSON, in which the images have the links of the store. An image that was refused is empty. */
 export async function replaceImages(delivery: ImageDelivery, pieces: readonly Piece[]): Promise<string> {
-  const images = pieces.filter(isWholeImage);
+  const images = joinImages(pieces);
   const delivered = await delivery.deliverAll(images);
-  let text = pieces.filter(isPlain).map(decodePiece).join("");
-  for (const [at, { image }] of images.entries()) {
-    for (const name of ["url", "b64_json"] as const) {
-      const before = image[name];
-      if (typeof before !== "string" || before === "") continue;
-      const after = delivered[at]?.[name] ?? "";
-      if (after !== before) text = text.replaceAll(JSON.stringify(before), () => JSON.stringify(after));
+  const text = pieces.filter(isPlain).map(decodePiece).join("");
+  return replaceJsonStrings(
+    text,
+    new Map(images.flatMap(({ image }, at) => listChanges(image, delivered[at]))),
+  );
+}
+
+/** The images among the pieces. The base64 of an image in parts is joined. */
+function joinImages(pieces: readonly Piece[]): readonly LinkedImage[] {
+  const images: LinkedImage[] = [];
+  let base64: Uint8Array[] = [];
+  for (const piece of pieces) {
+    if (isPlain(piece)) continue;
+    if (isWholeImage(piece)) images.push(piece);
+    else if (piece.kind === "begin") base64 = [];
+    else if (piece.kind === "base64") base64.push(piece.bytes);
+    else {
+      const written: unknown = JSON.parse(decoder.decode(Buffer.concat(base64)));
+      images.push({ image: { ...piece.members, b64_json: String(written) }, index: piece.index });
     }
   }
-  return text;
+  return images;
+}
+
+/**
+ * The strings of a provider's image that differ in the delivered one, before and after.
+ *
+ * @param after `undefined` if the image is not delivered
+ */
+export function listChanges(
+  before: ResultImage,
+  after: ResultImage | undefined,
+): readonly (readonly [before: string, after: string])[] {
+  return (["url", "b64_json"] as const).flatMap((name) => {
+    const string = before[name];
+    return typeof string === "string" && string !== "" ? [[string, after?.[name] ?? ""] as const] : [];
+  });
 }
 
 type WholeImage = LinkedImage | Extract<ImagePart, { kind: "image" }>;

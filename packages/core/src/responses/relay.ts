@@ -66,6 +66,8 @@ const RESOLVED = Promise.resolve();
 export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
   readonly #chunks: AsyncIterator<Uint8Array>;
   readonly #parts: Omit<RelayParts, "first">;
+  /** What a heartbeat sends while a chunk is passed on: it must fit what was sent before that chunk. */
+  #beat: readonly Uint8Array[] | undefined;
   /** Chunks that the reader can take. */
   #ready: Uint8Array[] = [];
   /** Chunks that are held back; `undefined` when nothing is held back any more. */
@@ -130,7 +132,8 @@ export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
   async #pullOrBeat(heartbeatMs: number): Promise<void> {
     const pending = this.#pull();
     if (await settlesWithin(pending, heartbeatMs)) return pending;
-    this.#ready.push(...(this.#parts.beat?.() ?? []));
+    // Copied, because a host may free the memory of a chunk after the write.
+    this.#ready.push(...(this.#beat?.map((chunk) => chunk.slice()) ?? this.#parts.beat?.() ?? []));
   }
 
   /** Reports the failure to one read. Later reads get the end. */
@@ -169,6 +172,8 @@ export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
   readonly #receive = ({ done, value }: IteratorResult<Uint8Array, unknown>): void | Promise<void> => {
     try {
       if (done !== true) {
+        const { heartbeatMs, beat } = this.#parts;
+        if (heartbeatMs !== undefined) this.#beat = beat?.();
         const passed = this.#parts.pass(value);
         return isPromiseLike(passed)
           ? Promise.resolve(passed).then(this.#passOn).catch(this.#failWith)
@@ -182,11 +187,13 @@ export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
   };
 
   readonly #passOn = (chunks: readonly Uint8Array[]): void => {
+    this.#beat = undefined;
     this.#add(chunks);
     this.#pending = undefined;
   };
 
   readonly #failWith = async (error: unknown): Promise<void> => {
+    this.#beat = undefined;
     void this.#stop();
     try {
       await this.#finish({ reason: "failed", error });

@@ -61,7 +61,7 @@ export async function respondWithStream(
   // The closures below must not refer to `call` and `request`: a stream can stay open for long, and would retain the
   // request's body.
   let hasEvents = false;
-  const delivery = createDelivery(parts, call, success.channel);
+  const delivery = createDelivery(parts, call, success.channel, request.streamFormat !== "openai");
   const translation = createTranslation(reader, {
     request,
     family,
@@ -87,6 +87,7 @@ export async function respondWithStream(
     },
     isLast: () => reader.isOver === true || json?.isComplete === true,
     async onEnd(end) {
+      delivery.cancel(end.reason === "failed" ? end.error : undefined);
       const ended = json?.end(end) ?? endEvents(reader, end, { logError: readerLogger, hasEvents });
       if (ended.failure !== undefined) success.fail(ended.failure);
       const error = findError(end, ended, { mask, upstreamRequestId });

@@ -33,10 +33,10 @@ export class ImageUpload {
     const { signal } = this.#stopper;
     this.#stored = Promise.resolve()
       .then(() => put({ contentType, byteLength, body: this.#body, signal }))
+      .finally(() => this.#body.release())
       .catch((cause: unknown) => {
         throw new StoreError("The image could not be stored.", { cause });
-      })
-      .finally(() => this.#body.release());
+      });
     // The failure is reported at the end of the upload.
     this.#stored.catch((error: StoreError) => {
       this.#failure ??= error;
@@ -58,7 +58,10 @@ export class ImageUpload {
     this.#body.end();
     await this.#waitFor(this.#stored);
     if (this.#failure !== undefined) throw this.#failure;
-    return this.#stored;
+    const url = await this.#stored;
+    // The link of such an image would be dead.
+    if (!this.#body.isTaken) throw new StoreError("The store did not read the whole image.");
+    return url;
   }
 
   /** The image is not complete, so the store must not keep it. */
@@ -69,8 +72,8 @@ export class ImageUpload {
   /** Waits as long as the store may still take. */
   async #waitFor(work: Promise<unknown>): Promise<void> {
     const began = performance.now();
-    const isInTime = await settlesWithin(work, Math.max(0, this.#leftMs));
-    this.#leftMs -= performance.now() - began;
+    const isInTime = await settlesWithin(work, this.#leftMs);
+    this.#leftMs = Math.max(0, this.#leftMs - (performance.now() - began));
     if (!isInTime) this.#fail(new StoreError("The store took too long."));
   }
 
@@ -85,12 +88,14 @@ type Chunk = IteratorResult<Uint8Array, undefined>;
 
 const DONE: Chunk = { done: true, value: undefined };
 
-/** Hands chunks over one by one. */
+/** Hands chunks over one by one. Several reads may be pending: each gets its own chunk. */
 class Handover implements AsyncIterableIterator<Uint8Array, undefined> {
+  /** False if a chunk was offered that the reader did not take. */
+  isTaken = true;
   #offered: { readonly chunk: Uint8Array; readonly taken: () => void } | undefined;
   /** Called when the reader asks for the chunk after the one that it has. */
   #finished: (() => void) | undefined;
-  #reader: PromiseWithResolvers<Chunk> | undefined;
+  readonly #readers: PromiseWithResolvers<Chunk>[] = [];
   #isOver = false;
   #error: Error | undefined;
 
@@ -100,7 +105,10 @@ class Handover implements AsyncIterableIterator<Uint8Array, undefined> {
 
   /** Resolves when the reader does not need the memory of the chunk any more. */
   offer(chunk: Uint8Array): Promise<void> {
-    if (this.#isOver) return Promise.resolve();
+    if (this.#isOver) {
+      this.isTaken = false;
+      return Promise.resolve();
+    }
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#offered = { chunk, taken: resolve };
     this.#handOver();
@@ -120,6 +128,7 @@ class Handover implements AsyncIterableIterator<Uint8Array, undefined> {
   /** The reader needs nothing more. */
   release(): void {
     this.#isOver = true;
+    if (this.#offered !== undefined) this.isTaken = false;
     this.#offered?.taken();
     this.#offered = undefined;
     this.#finished?.();
@@ -130,10 +139,12 @@ class Handover implements AsyncIterableIterator<Uint8Array, undefined> {
   next(): Promise<Chunk> {
     this.#finished?.();
     this.#finished = undefined;
-    this.#reader ??= Promise.withResolvers<Chunk>();
-    const { promise } = this.#reader;
+    const reader = Promise.withResolvers<Chunk>();
+    // A store that stopped reading must not end the process.
+    reader.promise.catch(() => undefined);
+    this.#readers.push(reader);
     this.#handOver();
-    return promise;
+    return reader.promise;
   }
 
   return(): Promise<Chunk> {
@@ -142,20 +153,23 @@ class Handover implements AsyncIterableIterator<Uint8Array, undefined> {
   }
 
   #handOver(): void {
-    const reader = this.#reader;
-    if (reader === undefined) return;
+    if (this.#readers.length === 0) return;
     if (this.#error !== undefined) {
-      this.#reader = undefined;
-      reader.reject(this.#error);
+      for (const reader of this.#readers.splice(0)) reader.reject(this.#error);
     } else if (this.#offered !== undefined) {
       const { chunk, taken } = this.#offered;
       this.#offered = undefined;
-      this.#reader = undefined;
-      this.#finished = taken;
-      reader.resolve({ done: false, value: chunk });
+      const reader = this.#readers.shift();
+      if (this.#readers.length === 0) {
+        this.#finished = taken;
+        reader?.resolve({ done: false, value: chunk });
+      } else {
+        // The next chunk was requested before this one was there.
+        reader?.resolve({ done: false, value: chunk.slice() });
+        taken();
+      }
     } else if (this.#isOver) {
-      this.#reader = undefined;
-      reader.resolve(DONE);
+      for (const reader of this.#readers.splice(0)) reader.resolve(DONE);
     }
   }
 }
