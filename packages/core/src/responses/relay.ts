@@ -78,6 +78,8 @@ export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
   #pending: Promise<void> | undefined;
   #end: Promise<void> | undefined;
   #failure: { readonly error: unknown } | undefined;
+  /** What `onEnd` rejected with. */
+  #refusal: { readonly error: unknown } | undefined;
   /** True when the source has ended or failed. */
   #isOver = false;
   #isAbandoned = false;
@@ -107,6 +109,7 @@ export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
     if (this.#isAbandoned) return DONE;
     const value = this.#ready.shift();
     if (value !== undefined) return { done: false, value };
+    if (this.#refusal !== undefined) return this.#refuse(this.#refusal.error);
     if (this.#failure !== undefined) return this.#fail(this.#failure.error);
     // Nothing was sent for the chunk that arrived, or another read took it.
     return this.#isOver ? DONE : this.next();
@@ -144,6 +147,12 @@ export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
     return { done: false, value };
   }
 
+  /** As {@link #fail}, without an event: the client must not have the end. */
+  #refuse(error: unknown): never {
+    this.#refusal = undefined;
+    throw error;
+  }
+
   async #leave(): Promise<void> {
     if (this.#isAbandoned) return;
     this.#isAbandoned = true;
@@ -155,7 +164,7 @@ export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
     else this.#parts.onAbandoned(stream);
   }
 
-  /** Reads a chunk. At the end and at a failure, `onEnd` is called first. Rejects only if `onEnd` does. */
+  /** Reads a chunk. At the end and at a failure, `onEnd` is called first. Does not reject: there may be no read that waits. */
   #pull(): Promise<void> {
     this.#pending ??= this.#read();
     return this.#pending;
@@ -199,6 +208,8 @@ export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
       await this.#finish({ reason: "failed", error });
       this.#sendHeldBack();
       this.#failure = { error };
+    } catch (refusal) {
+      this.#refusal = { error: refusal };
     } finally {
       this.#isOver = true;
     }
@@ -209,6 +220,8 @@ export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
       await this.#finish({ reason: "complete" });
       this.#sendHeldBack();
       this.#add(this.#parts.passEnd?.() ?? []);
+    } catch (refusal) {
+      this.#refusal = { error: refusal };
     } finally {
       this.#isOver = true;
     }
