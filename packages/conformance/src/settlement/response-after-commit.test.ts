@@ -45,10 +45,11 @@ async function start(way: Way): Promise<StartedCase & { readonly commit: () => v
 
 describe("a response whose charge is not stored yet", () => {
   it.each(WHOLE)("does not begin (%s)", async (way) => {
-    const { url, gateway, commit } = await start(way);
+    const { url, gateway, commit, providerCalled } = await start(way);
     const call = toCall(way, 1);
     const outgoing = open(url, call).end(call.body);
     const responded = responseTo(outgoing);
+    await providerCalled;
 
     expect(await Promise.race([responded, pause(80, STILL_OPEN)])).toBe(STILL_OPEN);
     expect(await gateway.usage.balance(CALLER)).toEqual({ settled: "0", held: "0.25" });
@@ -59,7 +60,7 @@ describe("a response whose charge is not stored yet", () => {
   });
 
   it.each(STREAMS)("has not sent its last event and has not ended (%s)", async (way) => {
-    const { url, gateway, commit } = await start(way);
+    const { url, gateway, commit, providerCalled } = await start(way);
     const call = toCall(way, 1);
     const outgoing = open(url, call).end(call.body);
     const incoming = await responseTo(outgoing);
@@ -69,6 +70,7 @@ describe("a response whose charge is not stored yet", () => {
       text += String(chunk);
     });
 
+    await providerCalled;
     expect(await Promise.race([ended, pause(80, STILL_OPEN)])).toBe(STILL_OPEN);
     expect(text).not.toMatch(/completed|\[DONE\]/);
     expect(await gateway.usage.balance(CALLER)).toEqual({ settled: "0", held: "0.25" });
