@@ -15,6 +15,7 @@ const NODE_ONLY = [
   "takes bounded memory",
   "have no timers and hold no chunk that was read",
   "hold only the beginning of an incomplete line, and not its chunk",
+  "does not contain the bodies of their requests once they stream",
 ];
 
 /** Test files about connections of undici. */
