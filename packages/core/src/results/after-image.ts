@@ -27,7 +27,8 @@ export interface AfterImageCall {
 /**
  * The operator's function for each image, before it is stored and delivered. It may return other bytes, for example with a
  * label or a statement of provenance. To refuse the image, throw a `GatewayError`: the image is charged, and listed in
- * `extra.errors`. If it throws anything else, the image is not delivered either.
+ * `extra.errors`. If it throws anything else, takes longer than `results.timeoutSeconds`, or returns something else than
+ * bytes, the image is not delivered either.
  */
 export type AfterImage = (
   image: FinishedImage,

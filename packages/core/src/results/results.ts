@@ -22,7 +22,7 @@ export interface ResultsOptions {
   readonly ttlSeconds?: number | undefined;
   /**
    * How long a response waits until one image is stored, in seconds. After this time the image has the provider's link.
-   * Default 60.
+   * `afterImage` may take the same time for each image; after it, the image is not delivered. Default 60.
    */
   readonly timeoutSeconds?: number | undefined;
   /**

@@ -1,0 +1,88 @@
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { setTimeout as pause } from "node:timers/promises";
+import { createGateway, type GatewayOptions } from "@calotype/core";
+import type { ImageToStore, ResultStore } from "@calotype/core/stores";
+import { createFileStore, toNodeHandler } from "@calotype/node";
+
+/*
+ * A gateway with a store of results in a process of its own, so that its memory can be measured. Needs --expose-gc. The
+ * argument is a `Plan` as JSON. Prints its port. `/memory` returns the peak of the bytes in use since the last request for
+ * it, and the hash of each stored image.
+ */
+interface Plan {
+  readonly baseUrl: string;
+  /** `slow`: waits after every fourth chunk, and keeps nothing. */
+  readonly store: "files" | "slow";
+  readonly directory: string;
+}
+
+const { baseUrl, store, directory }: Plan = JSON.parse(process.argv[2] ?? "{}");
+const hashes: string[] = [];
+
+/** Passes an image on to a store, and keeps its hash. */
+function withHash(inner: ResultStore): ResultStore {
+  return {
+    ...inner,
+    async put(image) {
+      const hash = createHash("sha256");
+      const body = async function* (): AsyncGenerator<Uint8Array> {
+        for await (const chunk of image.body) {
+          hash.update(chunk);
+          yield chunk;
+        }
+      };
+      await inner.put({ ...image, body: body() });
+      hashes.push(hash.digest("hex"));
+    },
+  };
+}
+
+async function readSlowly({ body }: ImageToStore): Promise<void> {
+  let chunks = 0;
+  for await (const chunk of body) if (chunk.length > 0 && ++chunks % 4 === 0) await pause(1);
+}
+
+const STORES: Record<Plan["store"], () => ResultStore> = {
+  files: () => createFileStore({ directory }),
+  slow: () => ({ put: readSlowly, link: ({ id }) => `https://store.test/${id}` }),
+};
+
+const channel = { apiKey: "channel-key" };
+const options: GatewayOptions = {
+  models: {
+    "seedream-4-5-251128": { family: "seedream" },
+    "seedream-5-0-pro-260628": { family: "seedream" },
+    "image-2.0-pro": { family: "qwen-image" },
+  },
+  channels: [
+    { id: "ark", family: "seedream", baseUrl, ...channel },
+    { id: "dashscope", family: "qwen-image", baseUrl: `${baseUrl}/api/v1`, ...channel },
+  ],
+  callers: [
+    { id: "native", key: "native-key" },
+    { id: "openai", key: "openai-key", streamFormat: "openai" },
+  ],
+  results: { store: withHash(STORES[store]()), native: true },
+};
+
+let peak = 0;
+/** A collection takes about 20 ms, so most of the time is left for requests. */
+function measure(): void {
+  globalThis.gc?.();
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  peak = Math.max(peak, heapUsed + arrayBuffers);
+  setTimeout(measure, 120);
+}
+measure();
+
+const respond = toNodeHandler(createGateway(options));
+const server = createServer((req, res) => {
+  if (req.url !== "/memory") return respond(req, res);
+  res.end(JSON.stringify({ peak, hashes: hashes.splice(0) }));
+  peak = 0;
+});
+await once(server.listen(0, "127.0.0.1"), "listening");
+const address = server.address();
+process.stdout.write(`${typeof address === "object" && address !== null ? address.port : 0}\n`);
