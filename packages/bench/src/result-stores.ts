@@ -50,6 +50,9 @@ function createImage(length: number): { readonly bytes: Buffer; readonly base64:
 const USAGE = { generated_images: 1, output_tokens: 1, total_tokens: 1 };
 const EVENT = "image_generation.partial_succeeded";
 
+const event = (name: string, data: object): string =>
+  `event: ${name}\ndata: ${JSON.stringify({ type: name, ...data })}\n\n`;
+
 /** The provider. The prompt is the size of the image. */
 function respond(url: string, body: string, response: ServerResponse): void {
   const size = Number(/^\/image-(\d+)/.exec(url)?.[1] ?? /"prompt":"(\d+)"/.exec(body)?.[1]);
@@ -62,8 +65,6 @@ function respond(url: string, body: string, response: ServerResponse): void {
     return void response.end(JSON.stringify({ created: 1, data: [item], usage: USAGE }));
   }
   response.setHeader("content-type", "text/event-stream");
-  const event = (name: string, data: object): string =>
-    `event: ${name}\ndata: ${JSON.stringify({ type: name, ...data })}\n\n`;
   response.end(
     `${event(EVENT, item)}${event("image_generation.completed", { usage: USAGE })}data: [DONE]\n\n`,
   );
