@@ -272,6 +272,33 @@ describe("a store", () => {
     expect(text).toMatch(/: keep-alive/);
   });
 
+  it.each<[string, JsonObject, Partial<GatewayOptions>]>([
+    ["JSON", { ...request, response_format: "b64_json" }, {}],
+    ["a native stream", { ...request, response_format: "b64_json", stream: true }, {}],
+    ["a stream", { ...request, response_format: "b64_json", stream: true }, { streamFormat: "openai" }],
+    [
+      "a stream of several calls",
+      { ...request, model: SINGLE, n: 2, stream: true },
+      { streamFormat: "openai" },
+    ],
+  ])("that hangs does not keep the gateway from closing: %s", async (_name, fields, options) => {
+    const aborted: unknown[] = [];
+    const store = createStore(async ({ signal }) => {
+      await new Promise((resolve) => {
+        signal.addEventListener("abort", resolve);
+      });
+      aborted.push(signal.reason);
+    });
+    const test = open(provide({ images: [base64Of(LARGE)] }), store, options);
+    const response = test.post(fields).catch((error: unknown) => error);
+    await vi.waitFor(() => expect(store.running).toBe(1));
+    await test.gateway.close({ deadlineSeconds: 0.05 });
+    expect(test.records.length + test.unresolved.length).toBe(1);
+    await response;
+    await vi.waitFor(() => expect(store.running).toBe(0));
+    expect(aborted.length).toBeGreaterThan(0);
+  });
+
   it("gets the image of a link while the client gets it as base64", async () => {
     const rest = Promise.withResolvers<void>();
     let hasBegun = false;
