@@ -1,4 +1,3 @@
-import { Buffer } from "node:buffer";
 import type { ResultImage } from "../types.js";
 import type { Awaitable } from "../util/async.js";
 import { replaceJsonStrings } from "../util/replace-json-strings.js";
@@ -97,7 +96,7 @@ function joinImages(pieces: readonly Piece[]): readonly LinkedImage[] {
     else if (piece.kind === "begin") base64 = [];
     else if (piece.kind === "base64") base64.push(piece.bytes);
     else {
-      const written: unknown = JSON.parse(decoder.decode(Buffer.concat(base64)));
+      const written: unknown = JSON.parse(base64.map(decodePiece).join(""));
       images.push({ image: { ...piece.members, b64_json: String(written) }, index: piece.index });
     }
   }
