@@ -25,6 +25,7 @@ import { OpenAiEvents } from "./openai-events.js";
 import {
   deliverPieces,
   encodePiece,
+  isPlain,
   type PieceOutput,
   replaceImages,
   streamPieces,
@@ -257,7 +258,10 @@ async function respondWithHeld(reading: Reading, pieces: readonly Piece[]): Prom
   if (reading.events !== undefined) return sendEvents(reading, pieces);
   if (refusal !== undefined) call.report.failed(refusal);
   await settle(reading, { status: 200, error: refusal, images: reader.facts.images, isConclusive: true });
-  const text = await renderHeld(reading, pieces);
+  // Without an image to deliver nothing has to be awaited.
+  const text = pieces.every(isPlain)
+    ? joinText([...pieces, ...reader.end([])])
+    : await renderHeld(reading, pieces);
   const body = refusal === undefined ? text : parts.mask(text);
   return { status: 200, headers: toResponseHeaders("application/json", toContext(call)), body };
 }

@@ -135,7 +135,8 @@ function writeWhole(
   return [events === undefined ? JSON.stringify(image) : writeImage(image)];
 }
 
-function isPlain(piece: Piece): piece is PlainPiece {
+/** True for a piece that is sent as it is. */
+export function isPlain(piece: Piece): piece is PlainPiece {
   return typeof piece === "string" || piece instanceof Uint8Array;
 }
 
