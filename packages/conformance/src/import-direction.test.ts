@@ -35,10 +35,10 @@ const RUNTIME_BOUND: Readonly<Record<string, readonly string[]>> = {
   "node:buffer": [
     "images/data-url.ts",
     "images/json-body.ts",
-    "responses/base64-encoder.ts",
+    "responses/arriving-image.ts",
     "responses/fan-out.ts",
     "responses/image-delivery.ts",
-    "images/base64-decoder.ts",
+    "images/base64-stream.ts",
     "request/form-filter.ts",
     "request/json.ts",
     "images/reference-image.ts",

@@ -2,7 +2,7 @@ import { GatewayError } from "./errors.js";
 import { toGatewayError } from "./events.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
 import type { Logger } from "./logger.js";
-import { type FilesRoute, readQuery } from "./request/route.js";
+import { checkMethod, type FilesRoute, readQuery } from "./request/route.js";
 import { renderError } from "./responses/envelope.js";
 import type { ReaderLimit } from "./responses/reader-limit.js";
 import { cutRange, listsTag, parseRange, type RequestedRange } from "./results/byte-range.js";
@@ -39,7 +39,7 @@ export async function respondWithFile(
   { request, id }: { readonly request: GatewayRequest; readonly id: string },
 ): Promise<GatewayResponse> {
   try {
-    checkMethod(request);
+    checkMethod(request, "GET", "GET, HEAD");
     const secondsLeft = await checkPermission(parts, route, request);
     const file = new FileRequest(parts, { id, imageId: route.id, secondsLeft });
     return parts.readerLimit.watch(await file.respond(request));
@@ -51,13 +51,6 @@ export async function respondWithFile(
     }
     return allowPages(renderError(error, { id, mask: String }));
   }
-}
-
-function checkMethod({ method }: GatewayRequest): void {
-  if (method === "GET" || method === "HEAD") return;
-  throw new GatewayError("method_not_allowed", `${method} is not allowed here: send GET.`, {
-    headers: { allow: "GET, HEAD" },
-  });
 }
 
 /**

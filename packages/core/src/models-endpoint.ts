@@ -1,7 +1,6 @@
 import type { Authenticator } from "./auth/authenticate.js";
 import { DEFAULT_GROUP } from "./billing/model-details.js";
 import type { PriceList } from "./billing/pricing.js";
-import { GatewayError } from "./errors.js";
 import { toGatewayError } from "./events.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
 import type { Logger } from "./logger.js";
@@ -9,6 +8,7 @@ import { describeModel, type ModelEntry } from "./models/describe-model.js";
 import { type ModelResolver, notFoundError, type ResolvedModel } from "./models/resolve-model.js";
 import type { SecretMask } from "./redact.js";
 import { findPreferences } from "./request/preferences.js";
+import { checkMethod } from "./request/route.js";
 import { renderError, toResponseHeaders } from "./responses/envelope.js";
 import type { Caller, Preferences } from "./types.js";
 import { isPromiseLike } from "./util/async.js";
@@ -54,7 +54,7 @@ export async function respondWithModels(
   { request, id }: { readonly request: GatewayRequest; readonly id: string },
 ): Promise<GatewayResponse> {
   try {
-    checkMethod(request);
+    checkMethod(request, "GET");
     const found = parts.authenticate(request.headers);
     const caller = isPromiseLike(found) ? await found : found;
     const body = name === undefined ? listEntries(parts, caller) : findEntry(parts, caller, name);
@@ -63,14 +63,6 @@ export async function respondWithModels(
   } catch (cause) {
     return renderError(toGatewayError(cause, parts.logger, id), { id, mask: parts.maskKeys });
   }
-}
-
-/** Node and Web hosts leave out the body of a response to HEAD. */
-function checkMethod({ method }: GatewayRequest): void {
-  if (method === "GET" || method === "HEAD") return;
-  throw new GatewayError("method_not_allowed", `${method} is not allowed here: send GET.`, {
-    headers: { allow: "GET" },
-  });
 }
 
 /** A model with its price, if prices are shown. */

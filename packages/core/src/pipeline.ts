@@ -80,7 +80,7 @@ export async function runPipeline(
   let slot: Slot | undefined;
   let response: GatewayResponse;
   try {
-    checkMethod(request);
+    checkMethod(request, "POST");
     const found = parts.authenticate(request.headers);
     // Awaited only if it is a promise, see `Authenticator`.
     const caller = isPromiseLike(found) ? await found : found;

@@ -48,7 +48,7 @@ export class PartReader {
   async read(signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>> {
     if (this.#partsRead++ > 0) this.#swapBuffers();
     let length = 0;
-    // Also reads what follows a full part, because an image of exactly one part is no multipart upload.
+    // Also reads what follows a full part, because an image of exactly one part needs no multipart upload.
     for (;;) {
       const count = Math.min(this.#rest.byteLength, PART_BYTES - length);
       this.#reserve(length + count);

@@ -9,7 +9,7 @@ export interface WantedSize {
 }
 
 /**
- * Finds the size that is nearest to the wanted one, of those that a model accepts: first in aspect ratio, then in pixels.
+ * Finds the size that is nearest to the wanted one, among the sizes that a model accepts: first in aspect ratio, then in pixels.
  * A size that the model accepts is its own nearest size. `nK` means (n × 1024)² pixels. If the model has presets, a preset
  * becomes the preset with the nearest number of pixels, otherwise a square.
  *

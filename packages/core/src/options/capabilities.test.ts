@@ -70,7 +70,7 @@ describe("the option capabilities", () => {
     ["no row", rows("seedream-4-0"), PATH, "must be the name of a row of capabilities, or a row"],
     ["an unknown field", rows({ maxPictures: 1 }), `${PATH}.maxPictures`, "is not an option"],
     [
-      "a release that is no date",
+      "a release that is not a date",
       rows({ released: "2026-13-01" }),
       `${PATH}.released`,
       "must be a date such as 2026-11-12",
@@ -129,7 +129,7 @@ describe("the option capabilities", () => {
       "is not an option",
     ],
     ["no output format", rows({ outputFormats: [] }), `${PATH}.outputFormats`, "must not be empty"],
-    ["a date that is no string", rows({ checked: 2026 }), `${PATH}.checked`, "must be a string"],
+    ["a date that is not a string", rows({ checked: 2026 }), `${PATH}.checked`, "must be a string"],
     [
       "an unknown family",
       { sedream: { x: ROW } },

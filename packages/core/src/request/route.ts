@@ -70,14 +70,19 @@ export function isDashScope({ path }: Endpoint): boolean {
 }
 
 /**
- * Every endpoint takes POST only.
+ * Checks the method of a request. With `GET`, HEAD is accepted too: hosts leave out the body of its response.
  *
+ * @param allow the header `allow` of the error
  * @throws GatewayError `method_not_allowed`
  */
-export function checkMethod({ method }: Pick<GatewayRequest, "method">): void {
-  if (method === "POST") return;
-  throw new GatewayError("method_not_allowed", `${method} is not allowed here: send POST.`, {
-    headers: { allow: "POST" },
+export function checkMethod(
+  { method }: Pick<GatewayRequest, "method">,
+  expected: "POST" | "GET",
+  allow: string = expected,
+): void {
+  if (method === expected || (expected === "GET" && method === "HEAD")) return;
+  throw new GatewayError("method_not_allowed", `${method} is not allowed here: send ${expected}.`, {
+    headers: { allow },
   });
 }
 

@@ -110,10 +110,7 @@ export async function respondWithFanOutStream(
       leave();
       call.keepAlive(stream.readToEnd());
     },
-    beat() {
-      const beat = events.beat();
-      return beat === "" ? [] : [encoder.encode(beat)];
-    },
+    beat: () => events.beat(),
     heartbeatMs: parts.heartbeatMs,
   });
   return renderStream(body, toContext(call));

@@ -1,20 +1,19 @@
 import { Buffer } from "node:buffer";
 import { GatewayError, isGatewayError, shownCodeOf } from "../errors.js";
-import { Base64Decoder } from "../images/base64-decoder.js";
-import { detectMediaType } from "../images/reference-image.js";
+import { Base64Encoder } from "../images/base64-stream.js";
 import type { Logger } from "../logger.js";
 import type { AfterImage, AfterImageCall } from "../results/after-image.js";
-import { ImageUpload, type PutImage, StoreError } from "../results/image-upload.js";
+import { StoreError } from "../results/image-upload.js";
 import type { ResultError, ResultImage } from "../types.js";
 import { DownloadError, openImage, type ResultSource } from "../upstream/download.js";
 import type { Transport } from "../upstream/transport.js";
 import { settlesWithin } from "../util/async.js";
 import type { ByteCount } from "../util/held-bytes.js";
-import { Base64Encoder } from "./base64-encoder.js";
+import { HeldImage, type ImageStore, LazyUpload, toContentType, UploadingImage } from "./arriving-image.js";
 import type { Call, CallParts } from "./call.js";
 import { type ImageLayout, type ImagePart, writePart } from "./image-parts.js";
 import { type OpenAiEvents, writeImage, writeMembers, writeMissingFormat } from "./openai-events.js";
-import type { LinkedImage } from "./rewrite.js";
+import { isLink, type LinkedImage } from "./rewrite.js";
 
 /**
  * Creates the delivery of the images of one response.
@@ -61,7 +60,7 @@ export interface ImageDeliveryOptions {
   /** The channel that made the images. */
   readonly source: ResultSource;
   /** Where the images are stored. `undefined`: they are not. */
-  readonly store: { readonly put: PutImage; readonly timeoutMs: number } | undefined;
+  readonly store: ImageStore | undefined;
   /** The operator's function for each image, what it is told of the request, and how long it may take. */
   readonly afterImage:
     | {
@@ -87,10 +86,6 @@ interface Delivered {
 const MAX_IMAGES = 15;
 /** Each has up to 64 MiB. */
 const MAX_AT_ONCE = 4;
-/** A larger image is not passed to `afterImage`, and so it is not delivered. */
-const MAX_IMAGE_BYTES = 64 * 1024 * 1024;
-/** An image up to this size is held while it is stored, if the client gets a link and the provider sent only base64. */
-const MAX_KEPT_BYTES = 16 * 1024 * 1024;
 
 /**
  * Delivers the images of one response: stores them, runs the operator's `afterImage`, and replaces their links. What goes
@@ -138,7 +133,7 @@ export class ImageDelivery {
 
   /** True if the base64 of an image that is a link is sent to the client while it is downloaded. */
   streamsLink(image: ResultImage): boolean {
-    return this.forwardsBase64 && this.#wantsBase64(image) && isLinkOnly(image);
+    return this.forwardsBase64 && this.#wantsBase64(image) && isLink(image);
   }
 
   /**
@@ -195,11 +190,11 @@ export class ImageDelivery {
     const { afterImage, store } = this.#options;
     const wantsBase64 = this.#wantsBase64(image);
     // Nothing has to be done.
-    if (afterImage === undefined && store === undefined && !(wantsBase64 && isLinkOnly(image))) return image;
+    if (afterImage === undefined && store === undefined && !(wantsBase64 && isLink(image))) return image;
     let bytes: Uint8Array<ArrayBuffer>;
     try {
-      if (!wantsBase64 && afterImage === undefined && store !== undefined && isLinkOnly(image)) {
-        return { ...image, url: await this.#copyLink(image.url) };
+      if (!wantsBase64 && afterImage === undefined && store !== undefined && isLink(image)) {
+        return { ...image, url: await this.#copyLink(image.url, store) };
       }
       bytes = await this.#readBytes(image, index);
     } catch (error) {
@@ -215,7 +210,8 @@ export class ImageDelivery {
 
   /**
    * Downloads an image that is a link, and returns the members of its event with base64, while it arrives. It is stored at
-   * the same time. If the download cannot begin, the image stays a link. If it breaks off, this throws, because a part of the image has been sent.
+   * the same time. If the download cannot begin, the image stays a link. If it breaks off, this throws, because a part of
+   * the image has been sent.
    *
    * @param events where the image's event is written
    * @param signal ends the download when the client has disconnected
@@ -285,7 +281,7 @@ export class ImageDelivery {
   /** Whether the client gets base64 of this image. */
   #wantsBase64(image: ResultImage): boolean {
     const { format } = this.#options;
-    return format === "provider" ? !isLinkOnly(image) : format === "b64_json";
+    return format === "provider" ? !isLink(image) : format === "b64_json";
   }
 
   /** The members of an image with long base64. `undefined` if it is not delivered. */
@@ -310,8 +306,8 @@ export class ImageDelivery {
   }
 
   /** Copies an image from the provider's link to the store, without holding it. */
-  async #copyLink(link: string): Promise<string> {
-    const { transport, source, store } = this.#options;
+  async #copyLink(link: string, store: ImageStore): Promise<string> {
+    const { transport, source } = this.#options;
     const upload = new LazyUpload(store);
     try {
       for await (const chunk of await openImage(transport, link, source)) await upload.write(chunk);
@@ -348,9 +344,9 @@ export class ImageDelivery {
     }
     if (link !== undefined) return { url: link };
     // The provider's link leads to the image as it was made.
-    if (bytes === original && isLinkOnly(image)) return { url: image.url };
+    if (bytes === original && isLink(image)) return { url: image.url };
     if (this.#options.format !== "provider") return { b64_json: toBase64(bytes) };
-    return { url: `data:${detectMediaType(bytes) ?? OTHER_TYPE};base64,${toBase64(bytes)}` };
+    return { url: `data:${toContentType(bytes)};base64,${toBase64(bytes)}` };
   }
 
   /** The bytes to deliver. `undefined` if the operator refused the image, or if the operator's function failed. */
@@ -363,7 +359,7 @@ export class ImageDelivery {
     try {
       const image = {
         bytes: () => Promise.resolve(bytes),
-        contentType: detectMediaType(bytes) ?? OTHER_TYPE,
+        contentType: toContentType(bytes),
         size: typeof size === "string" ? size : undefined,
       };
       const running = Promise.resolve(afterImage.run(image, { ...afterImage.call, index }));
@@ -418,7 +414,6 @@ export class ImageDelivery {
   }
 }
 
-const OTHER_TYPE = "application/octet-stream";
 const UNCHECKED = "The image could not be checked.";
 
 /** @throws TypeError if the operator's function returned something else than an image, or passed the memory of it on */
@@ -439,173 +434,6 @@ function toBase64(bytes: Uint8Array<ArrayBuffer>): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
 }
 
-function isLinkOnly(image: ResultImage): image is ResultImage & { readonly url: string } {
-  return typeof image.url === "string" && image.url !== "" && !image.b64_json;
-}
-
 function checkIndex(index: number): void {
   if (index >= MAX_IMAGES) throw new DownloadError(`At most ${MAX_IMAGES} images are downloaded.`);
-}
-
-/** An image with long base64 that is arriving. */
-interface OpenImage {
-  /** @param base64 a part of a JSON string, with its quotes */
-  push(base64: Uint8Array): Promise<void>;
-  cancel(cause: unknown): void;
-  /** Nothing of the image is held any more. */
-  release(): void;
-}
-
-/** Bytes of an image that are held and counted, up to a limit. Above it, nothing is held. */
-class KeptBytes {
-  readonly #bytes: ByteCount;
-  readonly #max: number;
-  #chunks: Uint8Array[] = [];
-  #length = 0;
-  #isOver = false;
-
-  constructor(bytes: ByteCount, max: number) {
-    this.#bytes = bytes;
-    this.#max = max;
-  }
-
-  add(chunk: Uint8Array): void {
-    if (this.#isOver) return;
-    this.#bytes.addAnyway(chunk.length);
-    this.#length += chunk.length;
-    this.#chunks.push(chunk);
-    if (this.#length <= this.#max) return;
-    this.#isOver = true;
-    this.release();
-  }
-
-  /** `undefined` if there were more bytes than the limit. */
-  take(): Uint8Array<ArrayBuffer> | undefined {
-    return this.#isOver ? undefined : new Uint8Array(Buffer.concat(this.#chunks));
-  }
-
-  release(): void {
-    this.#bytes.remove(this.#length);
-    this.#length = 0;
-    this.#chunks = [];
-  }
-}
-
-/** It goes into the store while it arrives. */
-class UploadingImage implements OpenImage {
-  readonly #decoder = new Base64Decoder();
-  readonly #upload: LazyUpload;
-  readonly #kept: KeptBytes | undefined;
-
-  /** @param bytes counts the bytes of the image, which are held for the case that the store fails. Default: none are. */
-  constructor(store: ImageDeliveryOptions["store"], bytes: ByteCount | undefined) {
-    this.#upload = new LazyUpload(store);
-    this.#kept = bytes && new KeptBytes(bytes, MAX_KEPT_BYTES);
-  }
-
-  push(base64: Uint8Array): Promise<void> {
-    return this.#write(this.#decoder.push(base64));
-  }
-
-  /** @throws StoreError */
-  async end(): Promise<string> {
-    await this.#write(this.#decoder.end());
-    return this.#upload.end();
-  }
-
-  /** The image, if it was held. */
-  takeKept(): Uint8Array<ArrayBuffer> | undefined {
-    return this.#kept?.take();
-  }
-
-  cancel(cause: unknown): void {
-    this.#upload.cancel(cause);
-    this.release();
-  }
-
-  release(): void {
-    this.#kept?.release();
-  }
-
-  #write(chunk: Uint8Array): Promise<void> {
-    this.#kept?.add(chunk);
-    return this.#upload.write(chunk);
-  }
-}
-
-/** It is held, because the operator's function needs the whole image. */
-class HeldImage implements OpenImage {
-  readonly #decoder = new Base64Decoder();
-  readonly #kept: KeptBytes;
-
-  constructor(bytes: ByteCount) {
-    this.#kept = new KeptBytes(bytes, MAX_IMAGE_BYTES);
-  }
-
-  push(base64: Uint8Array): Promise<void> {
-    this.#kept.add(this.#decoder.push(base64));
-    return Promise.resolve();
-  }
-
-  /** @throws StoreError if the image is too large */
-  end(): Promise<Uint8Array<ArrayBuffer>> {
-    this.#kept.add(this.#decoder.end());
-    const bytes = this.#kept.take();
-    if (bytes === undefined) throw new StoreError(`The image is larger than ${MAX_IMAGE_BYTES} bytes.`);
-    return Promise.resolve(bytes);
-  }
-
-  cancel(): void {
-    this.release();
-  }
-
-  release(): void {
-    this.#kept.release();
-  }
-}
-
-/** The number of bytes that tell the type of an image. */
-const TYPE_BYTES = 16;
-
-/** An upload that begins when the first bytes have told the type of the image. */
-class LazyUpload {
-  readonly #store: ImageDeliveryOptions["store"];
-  readonly #byteLength: number | undefined;
-  #start = new Uint8Array();
-  #upload: ImageUpload | undefined;
-
-  constructor(store: ImageDeliveryOptions["store"], byteLength?: number) {
-    this.#store = store;
-    this.#byteLength = byteLength;
-  }
-
-  async write(chunk: Uint8Array): Promise<void> {
-    if (this.#upload !== undefined) return this.#upload.write(chunk);
-    if (this.#start.length + chunk.length < TYPE_BYTES) {
-      this.#start = new Uint8Array(Buffer.concat([this.#start, chunk]));
-      return;
-    }
-    const start = this.#start.length === 0 ? chunk : new Uint8Array(Buffer.concat([this.#start, chunk]));
-    await this.#begin(start).write(start);
-  }
-
-  /** @throws StoreError */
-  async end(): Promise<string> {
-    if (this.#upload !== undefined) return this.#upload.end();
-    const upload = this.#begin(this.#start);
-    await upload.write(this.#start);
-    return upload.end();
-  }
-
-  cancel(cause: unknown): void {
-    this.#upload?.cancel(cause);
-  }
-
-  #begin(start: Uint8Array): ImageUpload {
-    if (this.#store === undefined) throw new StoreError("There is no store.");
-    const { put, timeoutMs } = this.#store;
-    const contentType = detectMediaType(start) ?? OTHER_TYPE;
-    this.#upload = new ImageUpload(put, { contentType, byteLength: this.#byteLength, timeoutMs });
-    return this.#upload;
-  }
 }

@@ -292,7 +292,7 @@ function sendEvents(reading: Reading, pieces: readonly Piece[]): GatewayResponse
       if (error !== undefined) call.report.failed(error);
       return settle(reading, { status: 200, error, images: reader.facts.images, isConclusive: true });
     },
-    beat: () => beat(events),
+    beat: () => events?.beat() ?? [],
     heartbeatMs: parts.heartbeatMs,
     // The rest of the images must be stored, although the client has disconnected.
     onAbandoned: delivery.opensImages ? (stream) => void parts.backgroundReads.start(stream) : undefined,
@@ -306,11 +306,6 @@ function passEnd({ reader, delivery, events, parts }: Reading): readonly Uint8Ar
   const refusal = events && delivery.findRefusal(reader.facts.images);
   const failed = refusal && events.fail(toEnvelope(refusal, parts.mask));
   return failed === undefined ? reader.end(delivery.errors).map(encodePiece) : [encodePiece(failed)];
-}
-
-function beat(events: OpenAiEvents | undefined): readonly Uint8Array[] {
-  const sent = events?.beat() ?? "";
-  return sent === "" ? [] : [encodePiece(sent)];
 }
 
 /** The image was made and its download broke off. */
@@ -351,7 +346,7 @@ async function relayRest(
         const failed = error && events?.fail(toEnvelope(error, parts.mask));
         return failed === undefined ? undefined : encodePiece(failed);
       },
-      beat: () => beat(events),
+      beat: () => events?.beat() ?? [],
       heartbeatMs: events && parts.heartbeatMs,
       onAbandoned: (stream) => void parts.backgroundReads.start(stream),
       cancel: () => response.cancel(),

@@ -3,6 +3,9 @@ import { isJsonObject, type JsonObject } from "../util/json.js";
 import { toOneLine } from "../util/one-line.js";
 import type { ErrorEnvelope } from "./envelope.js";
 import { withInputTokens } from "./openai-usage.js";
+import { HEARTBEAT } from "./sse.js";
+
+const encoder = new TextEncoder();
 
 /** What is known when all images have been sent. */
 export interface StreamSummary {
@@ -17,7 +20,7 @@ export interface StreamSummary {
  * image. The event of the last image stays open until the usage is known, so that no image has to be held back. If the
  * usage comes after the last event was closed, it gets an event of its own, `image_generation.usage`.
  *
- * Every method returns the text to send next. The type of the events is that of the API reference of OpenAI, November
+ * Except for {@link OpenAiEvents.beat}, every method returns the text to send next. The type of the events is that of the API reference of OpenAI, November
  * 2026.
  */
 export class OpenAiEvents {
@@ -96,11 +99,11 @@ export class OpenAiEvents {
     return `${this.#close()}event: error\ndata: ${JSON.stringify(envelope)}\n\n`;
   }
 
-  /** What can be sent while there is nothing else to send. `""` inside an image. */
-  beat(): string {
-    if (this.isInsideImage) return "";
+  /** What can be sent while there is nothing else to send. Nothing can be sent inside an image. */
+  beat(): readonly Uint8Array[] {
+    if (this.isInsideImage) return [];
     // White space is allowed between the members of the open event.
-    return this.#state === "open" ? " " : ": keep-alive\n\n";
+    return [encoder.encode(this.#state === "open" ? " " : HEARTBEAT)];
   }
 
   #begin(name: "completed" | "usage", createdAt: number): string {

@@ -107,8 +107,7 @@ export class OpenAiTranslation implements StreamTranslation {
   }
 
   beat(): readonly Uint8Array[] {
-    const sent = this.#hasEnded ? "" : this.#options.events.beat();
-    return sent === "" ? [] : [encoder.encode(sent)];
+    return this.#hasEnded ? [] : this.#options.events.beat();
   }
 
   #writeEnd(): string {

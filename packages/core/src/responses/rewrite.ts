@@ -327,7 +327,7 @@ export function listErrors(
 }
 
 /** An image that the provider delivered as a link only. */
-export function isLink(item: unknown): item is ResultImage {
+export function isLink(item: unknown): item is ResultImage & { readonly url: string } {
   return isJsonObject(item) && typeof item["url"] === "string" && !item["b64_json"];
 }
 

@@ -89,7 +89,7 @@ export class FakeS3 {
   readonly #faults = new Map<string, Fault[]>();
   readonly #server = createServer((request, response) => {
     this.#serve(request, response).catch((error: unknown) => {
-      // A client that has closed its connection is no error.
+      // A client that has closed its connection is not an error.
       if (!request.destroyed) response.writeHead(500).end(String(error));
     });
   });

@@ -226,7 +226,7 @@ describe("images without a size, when `completed` never comes", () => {
       { usage: tokens(2, 1), hasUnknownTokens: true },
     ],
     ["no tokens for an unknown preset", "9K", [succeeded()], { hasUnknownTokens: true }],
-    ["no tokens for a size that is no string", 5, [succeeded()], { hasUnknownTokens: true }],
+    ["no tokens for a size that is not a string", 5, [succeeded()], { hasUnknownTokens: true }],
   ])("count with %s", (_what, size, events, expected) => {
     expect(readSized(size, ...events)).toMatchObject(expected);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { cutBytes } from "../testing/cut-bytes.js";
-import { Base64Decoder } from "./base64-decoder.js";
+import { Base64Decoder } from "./base64-stream.js";
 
 const BYTES = Uint8Array.from({ length: 1_000 }, (_, index) => (index * 37) % 256);
 

@@ -1,0 +1,184 @@
+import { Buffer } from "node:buffer";
+import { Base64Decoder } from "../images/base64-stream.js";
+import { detectMediaType } from "../images/reference-image.js";
+import { ImageUpload, type PutImage, StoreError } from "../results/image-upload.js";
+import type { ByteCount } from "../util/held-bytes.js";
+
+/** Where images are stored. */
+export interface ImageStore {
+  readonly put: PutImage;
+  /** How long the store may let the response wait for one image. */
+  readonly timeoutMs: number;
+}
+
+/** A larger image is not passed to `afterImage`, and so it is not delivered. */
+const MAX_IMAGE_BYTES = 64 * 1024 * 1024;
+/** An image up to this size is held while it is stored, if the client gets a link and the provider sent only base64. */
+const MAX_KEPT_BYTES = 16 * 1024 * 1024;
+
+/** The media type of an image, by its first bytes. */
+export function toContentType(bytes: Uint8Array): string {
+  return detectMediaType(bytes) ?? "application/octet-stream";
+}
+
+/** An image with long base64 that is arriving. */
+interface OpenImage {
+  /** @param base64 a part of a JSON string, with its quotes */
+  push(base64: Uint8Array): Promise<void>;
+  cancel(cause: unknown): void;
+  /** Nothing of the image is held any more. */
+  release(): void;
+}
+
+/** Bytes of an image that are held and counted, up to a limit. Above it, nothing is held. */
+class KeptBytes {
+  readonly #bytes: ByteCount;
+  readonly #max: number;
+  #chunks: Uint8Array[] = [];
+  #length = 0;
+  #isOver = false;
+
+  constructor(bytes: ByteCount, max: number) {
+    this.#bytes = bytes;
+    this.#max = max;
+  }
+
+  add(chunk: Uint8Array): void {
+    if (this.#isOver) return;
+    this.#bytes.addAnyway(chunk.length);
+    this.#length += chunk.length;
+    this.#chunks.push(chunk);
+    if (this.#length <= this.#max) return;
+    this.#isOver = true;
+    this.release();
+  }
+
+  /** `undefined` if there were more bytes than the limit. */
+  take(): Uint8Array<ArrayBuffer> | undefined {
+    return this.#isOver ? undefined : new Uint8Array(Buffer.concat(this.#chunks));
+  }
+
+  release(): void {
+    this.#bytes.remove(this.#length);
+    this.#length = 0;
+    this.#chunks = [];
+  }
+}
+
+/** It goes into the store while it arrives. */
+export class UploadingImage implements OpenImage {
+  readonly #decoder = new Base64Decoder();
+  readonly #upload: LazyUpload;
+  readonly #kept: KeptBytes | undefined;
+
+  /** @param bytes counts the bytes of the image, which are held for the case that the store fails. Default: none are. */
+  constructor(store: ImageStore, bytes: ByteCount | undefined) {
+    this.#upload = new LazyUpload(store);
+    this.#kept = bytes && new KeptBytes(bytes, MAX_KEPT_BYTES);
+  }
+
+  push(base64: Uint8Array): Promise<void> {
+    return this.#write(this.#decoder.push(base64));
+  }
+
+  /** @throws StoreError */
+  async end(): Promise<string> {
+    await this.#write(this.#decoder.end());
+    return this.#upload.end();
+  }
+
+  /** The image, if it was held. */
+  takeKept(): Uint8Array<ArrayBuffer> | undefined {
+    return this.#kept?.take();
+  }
+
+  cancel(cause: unknown): void {
+    this.#upload.cancel(cause);
+    this.release();
+  }
+
+  release(): void {
+    this.#kept?.release();
+  }
+
+  #write(chunk: Uint8Array): Promise<void> {
+    this.#kept?.add(chunk);
+    return this.#upload.write(chunk);
+  }
+}
+
+/** It is held, because the operator's function needs the whole image. */
+export class HeldImage implements OpenImage {
+  readonly #decoder = new Base64Decoder();
+  readonly #kept: KeptBytes;
+
+  constructor(bytes: ByteCount) {
+    this.#kept = new KeptBytes(bytes, MAX_IMAGE_BYTES);
+  }
+
+  push(base64: Uint8Array): Promise<void> {
+    this.#kept.add(this.#decoder.push(base64));
+    return Promise.resolve();
+  }
+
+  /** @throws StoreError if the image is too large */
+  end(): Promise<Uint8Array<ArrayBuffer>> {
+    this.#kept.add(this.#decoder.end());
+    const bytes = this.#kept.take();
+    if (bytes === undefined) throw new StoreError(`The image is larger than ${MAX_IMAGE_BYTES} bytes.`);
+    return Promise.resolve(bytes);
+  }
+
+  cancel(): void {
+    this.release();
+  }
+
+  release(): void {
+    this.#kept.release();
+  }
+}
+
+/** The number of bytes that tell the type of an image. */
+const TYPE_BYTES = 16;
+
+/** An upload that begins when the first bytes have told the type of the image. */
+export class LazyUpload {
+  readonly #store: ImageStore;
+  readonly #byteLength: number | undefined;
+  #start = new Uint8Array();
+  #upload: ImageUpload | undefined;
+
+  constructor(store: ImageStore, byteLength?: number) {
+    this.#store = store;
+    this.#byteLength = byteLength;
+  }
+
+  async write(chunk: Uint8Array): Promise<void> {
+    if (this.#upload !== undefined) return this.#upload.write(chunk);
+    if (this.#start.length + chunk.length < TYPE_BYTES) {
+      this.#start = new Uint8Array(Buffer.concat([this.#start, chunk]));
+      return;
+    }
+    const start = this.#start.length === 0 ? chunk : new Uint8Array(Buffer.concat([this.#start, chunk]));
+    await this.#begin(start).write(start);
+  }
+
+  /** @throws StoreError */
+  async end(): Promise<string> {
+    if (this.#upload !== undefined) return this.#upload.end();
+    const upload = this.#begin(this.#start);
+    await upload.write(this.#start);
+    return upload.end();
+  }
+
+  cancel(cause: unknown): void {
+    this.#upload?.cancel(cause);
+  }
+
+  #begin(start: Uint8Array): ImageUpload {
+    const { put, timeoutMs } = this.#store;
+    const contentType = toContentType(start);
+    this.#upload = new ImageUpload(put, { contentType, byteLength: this.#byteLength, timeoutMs });
+    return this.#upload;
+  }
+}
