@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Packages whose test files share processes: they keep nothing from one file to the next. */
@@ -10,21 +10,36 @@ const SHARED = new Set(["@calotype/core", "@calotype/emulator"]);
 /** Files that take ten seconds and more, the longest first: begun last, they would end alone. */
 const LONG = [
   "packages/harden/src/harden.test.ts",
-  "packages/runtimes/src/bun.test.ts",
   "packages/runtimes/src/node-22.test.ts",
-  "packages/conformance/src/crashes/kills.test.ts",
+  "packages/runtimes/src/bun.test.ts",
   "packages/s3/src/put.test.ts",
-  "packages/sqlite/src/crashes.test.ts",
-  "packages/conformance/src/fleet/kills.test.ts",
   "packages/conformance/src/ledgers/sqlite.test.ts",
-  "packages/conformance/src/readme.test.ts",
-  "packages/conformance/src/fleet/stop-redis.test.ts",
-  "packages/conformance/src/crashes/writes.test.ts",
+  "packages/conformance/src/fleet/kills.test.ts",
+  "packages/conformance/src/hosts/next.test.ts",
+  "packages/conformance/src/hosts/express-4.test.ts",
+  "packages/conformance/src/hosts/express-5.test.ts",
+  "packages/conformance/src/hosts/node-http.test.ts",
+  "packages/conformance/src/hosts/koa-2.test.ts",
+  "packages/conformance/src/hosts/koa-3.test.ts",
+  "packages/conformance/src/results/memory.test.ts",
+  "packages/conformance/src/models/every-model.test.ts",
+  "packages/conformance/src/crashes/kills.test.ts",
+  "packages/conformance/src/crashes/task-writes.test.ts",
+  "packages/conformance/src/crashes/task-kills.test.ts",
+  "packages/sqlite/src/crashes.test.ts",
+  "packages/conformance/src/ledgers/postgres.test.ts",
+  "packages/conformance/src/settlement/settlement.test.ts",
+  "packages/conformance/src/settlement/repeats.test.ts",
+  "packages/conformance/src/large-responses-of-disconnected-clients.test.ts",
+  "examples/flux-family/flux-family.test.ts",
+  "packages/harden/src/function-part.test.ts",
+  "packages/sqlite/src/task-crashes.test.ts",
+  "packages/conformance/src/fleet-simulation/fleet-simulation.test.ts",
   "packages/conformance/src/admission-stores/redis-absence.test.ts",
-  "packages/conformance/src/fleet/example.test.ts",
-  "packages/runtimes/src/node-24.test.ts",
-  "packages/conformance/src/browser/stored-images.test.ts",
 ];
+
+/** Minutes of work on a busy machine: only in `npm run test:full`. */
+const FULL_ONLY = ["**/fleet/task-kills.test.ts"];
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -41,7 +56,8 @@ function rankOf({ moduleId }: TestSpecification): number {
 
 function toProject(file: string) {
   const { name } = JSON.parse(readFileSync(join(import.meta.dirname, file), "utf8"));
-  return { test: { name, root: dirname(file), isolate: !SHARED.has(name) } };
+  const exclude = [...configDefaults.exclude, ...(process.env["TEST_FULL"] === "1" ? [] : FULL_ONLY)];
+  return { test: { name, root: dirname(file), isolate: !SHARED.has(name), exclude } };
 }
 
 const PACKAGES = globSync("{packages,examples}/*/package.json", { cwd: import.meta.dirname }).toSorted();

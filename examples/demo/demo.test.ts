@@ -57,6 +57,16 @@ it("reaches the budget and the rate limit of a caller", () => {
   );
 });
 
+it("charges three providers to one budget, and refuses what may cost more than is left", () => {
+  expect(shown).toMatch(/^ +ark +seedream-4-5-251128 +0\.25 × 1 image × 1 = 0\.25 +0\.25$/m);
+  expect(shown).toMatch(/^ +dashscope\S* +image-2\.0-pro +0\.5 × 1 image × 1 = 0\.5 +0\.75$/m);
+  expect(shown).toMatch(
+    /^ +openai +gpt-image-2 +\(30 × 1767 \+ 5 × 8\) tokens ÷ 1,000,000 × 1 = 0\.05305 +0\.80305$/m,
+  );
+  expect(shown).toMatch(/^ +- +image-2\.0-pro +403 insufficient_quota +0\.80305$/m);
+  expect(shown).toMatch(/^ +studio +3 +3 +0\.80305 +0$/m);
+});
+
 it("charges a repeated request once", () => {
   expect(shown).toContain("web-shop has spent 5.2959424, before it 5.0959424");
   expect(shown).toContain("200 with idempotent-replayed: true, the same image; spent 5.2959424");
@@ -68,7 +78,7 @@ it("shows what programs for OpenAI get without a profile and with one", () => {
   expect(shown).toMatch(
     /image_generation\.completed: 1920x1920, \d{5,} bytes in base64\n.*completed: 1920x1920, \d{5,} bytes in base64, 28800 tokens$/m,
   );
-  expect(shown).toMatch(/GET \/v1\/models: (?:seedream-\S+, ){5}image-2\.0-pro$/m);
+  expect(shown).toMatch(/GET \/v1\/models: (?:seedream-\S+, ){5}image-2\.0-pro, gpt-image-2$/m);
 });
 
 it("opens a stored link after the provider has lost the image of its own link", () => {
@@ -77,7 +87,14 @@ it("opens a stored link after the provider has lost the image of its own link", 
   expect(shown).toMatch(new RegExp(`stored link, from /v1 +(${image}) +\\1$`, "m"));
 });
 
+it("runs the tasks that were not sent when the app was killed, after its restart", () => {
+  expect(shown).toMatch(/A lamp +in_progress +in_progress$/m);
+  expect(shown).toMatch(/A kettle +queued +completed +1 image$/m);
+  expect(shown).toMatch(/A chair +queued +completed +1 image$/m);
+});
+
 it("ends with the charges of each caller", () => {
+  expect(shown).toMatch(/^ +nightly +2 +2 +0\.5 +0\.25$/m);
   expect(shown).toMatch(/^ +trial +2 +2 +0\.5 +0$/m);
   expect(shown).toMatch(/^ +chat +1 +1 +0\.25 +0$/m);
   expect(shown).toMatch(/^ +script +1 +2 +0\.5 +0$/m);

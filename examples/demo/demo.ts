@@ -10,42 +10,52 @@ import { createOptions, KEYS } from "./options.ts";
 import type { StepResult } from "./run-step.ts";
 import { showBalances } from "./show-balances.ts";
 import { showBounds } from "./show-bounds.ts";
+import { showBudget } from "./show-budget.ts";
 import { showClients } from "./show-clients.ts";
 import { showFailover } from "./show-failover.ts";
 import { findImage, showCharges, showImages } from "./show-images.ts";
 import { showRepeat } from "./show-repeat.ts";
 import { showStoredImages } from "./show-stored-images.ts";
+import { showTasks } from "./show-tasks.ts";
 import type { Stage } from "./stage.ts";
 import { type App, startApp } from "./start-app.ts";
 
 const folder = process.env.DEMO_OUTPUT || fileURLToPath(new URL("../../demo-output", import.meta.url));
 const shown = relative(process.cwd(), folder) || ".";
+const optionsFile = join(folder, "options.json");
 const isServing = process.argv.includes("--serve");
 
 const providers = createEmulator({ seed: 1841, millisecondsPerImage: 100 });
 let near = await providers.listen();
 const far = await createEmulator({ seed: 1842, millisecondsPerImage: 100 }).listen();
 try {
-  const app = await startGateway();
+  await prepareFolder();
+  const stage: Stage = { app: await startGateway(), providers, folder, restartProviders, restartApp };
   try {
-    const results = await takeTour({ app, providers, folder, restartProviders });
-    if (isServing) await serveUntilStopped(app, results);
+    const results = await takeTour(stage);
+    if (isServing) await serveUntilStopped(stage.app, results);
   } finally {
-    await app.stop();
+    await stage.app.stop();
+  }
+
+  async function restartApp(): Promise<void> {
+    stage.app = await startGateway(new URL(stage.app.baseUrl).port);
   }
 } finally {
   await near.close();
   await far.close();
 }
 
-async function startGateway(): Promise<App> {
+async function prepareFolder(): Promise<void> {
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
-  const config = join(folder, "options.json");
-  await writeFile(config, `${JSON.stringify(createOptions(near, far), null, 2)}\n`);
+  await writeFile(optionsFile, `${JSON.stringify(createOptions(near, far), null, 2)}\n`);
+}
+
+function startGateway(port = process.env.PORT || "0"): Promise<App> {
   const environment = {
-    PORT: process.env.PORT || "0",
-    CALOTYPE_CONFIG: config,
+    PORT: port,
+    CALOTYPE_CONFIG: optionsFile,
     CALOTYPE_LEDGER: join(folder, "ledger.db"),
     CALOTYPE_RESULTS: join(folder, "results"),
   };
@@ -60,7 +70,7 @@ async function restartProviders(): Promise<void> {
 
 async function takeTour(stage: Stage): Promise<readonly StepResult[]> {
   console.log(`The gateway listens at ${stage.app.baseUrl}, with the options of ${shown}/options.json.`);
-  console.log("Its providers, Ark and DashScope, are emulated: the images are placeholders.");
+  console.log("Its providers, Ark, DashScope and OpenAI, are emulated: the images are placeholders.");
 
   console.log("\n1. Images: the official OpenAI client and two providers\n");
   const results = await showImages(stage);
@@ -80,19 +90,31 @@ async function takeTour(stage: Stage): Promise<readonly StepResult[]> {
   );
   await showBounds(stage);
 
-  console.log("\n5. Idempotency: a request is sent twice with one Idempotency-Key, and charged once\n");
+  console.log(
+    "\n5. One budget for three providers: studio has a budget of 1.20 for Ark, DashScope and OpenAI together.\n" +
+      "   A request that may cost more than is left is refused before it is sent\n",
+  );
+  await showBudget(stage);
+
+  console.log("\n6. Idempotency: a request is sent twice with one Idempotency-Key, and charged once\n");
   await showRepeat(stage);
 
-  console.log("\n6. Clients: programs that were written for OpenAI work with the profile of their caller\n");
+  console.log("\n7. Clients: programs that were written for OpenAI work with the profile of their caller\n");
   await showClients(stage);
 
   console.log(
-    `\n7. Stored images: the gateway stores each image of /v1 in ${shown}/results and returns its own signed link\n`,
+    `\n8. Stored images: the gateway stores each image of /v1 in ${shown}/results and returns its own signed link\n`,
   );
   await showStoredImages(stage);
 
   console.log(
-    `\n8. Balances: GET /operator shows the charges of each caller, stored in ${shown}/ledger.db.\n   Only requests that reached a provider count\n`,
+    "\n9. Tasks: nightly may run one request at a time, and sends three with Prefer: respond-async. The app is killed\n" +
+      "   while the first one runs, and started again. What was not sent goes on; what was sent is never sent twice\n",
+  );
+  await showTasks(stage);
+
+  console.log(
+    `\n10. Balances: GET /operator shows the charges of each caller, stored in ${shown}/ledger.db.\n   Only requests that reached a provider count\n`,
   );
   await showBalances(stage);
 

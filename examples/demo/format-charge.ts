@@ -17,7 +17,10 @@ function formatFactors(derivation: ChargeDerivation): string {
     }
     case "per-token": {
       const { output_tokens: tokens, output_token_price: price, group_ratio: ratio } = derivation;
-      return `${price} × ${tokens} tokens ÷ 1,000,000 × ${ratio}`;
+      const { other_tokens: input, input_token_price: inputPrice } = derivation;
+      const ofOutput = `${price} × ${tokens}`;
+      const sum = input === 0 ? ofOutput : `(${ofOutput} + ${inputPrice} × ${input})`;
+      return `${sum} tokens ÷ 1,000,000 × ${ratio}`;
     }
   }
 }

@@ -2,7 +2,17 @@ import type { GatewayOptions } from "@calotype/core";
 import type { EmulatorServer } from "@calotype/emulator";
 
 /** The keys of the demo's callers. */
-export const KEYS = { webShop: "sk-web-shop", trial: "sk-trial", chat: "sk-chat", script: "sk-script" };
+export const KEYS = {
+  webShop: "sk-web-shop",
+  trial: "sk-trial",
+  chat: "sk-chat",
+  script: "sk-script",
+  nightly: "sk-nightly",
+  studio: "sk-studio",
+};
+
+/** The budget of the caller studio. */
+export const STUDIO_BUDGET = "1.20";
 
 /** The options of the app, also written to `demo-output/options.json`. */
 export function createOptions(near: EmulatorServer, far: EmulatorServer): Partial<GatewayOptions> {
@@ -30,6 +40,7 @@ export function createOptions(near: EmulatorServer, far: EmulatorServer): Partia
         baseUrl: far.dashscopeBaseUrl,
         modelMapping: { "image-*": "qwen-image-*" },
       },
+      { id: "openai", family: "openai", apiKey: "openai-demo-key", baseUrl: near.baseUrls.openai },
     ],
     models: {
       "seedream-5-0-pro-260628": { family: "seedream" },
@@ -38,12 +49,15 @@ export function createOptions(near: EmulatorServer, far: EmulatorServer): Partia
       "seedream-4-5-251128": { family: "seedream" },
       "seedream-4-0-250828": { family: "seedream" },
       "image-2.0-pro": { family: "qwen-image" },
+      "gpt-image-2": { family: "openai" },
     },
     callers: [
       { id: "web-shop", key: KEYS.webShop, group: "vip" },
       { id: "trial", key: KEYS.trial, budget: "0.50", limits: { requestsPerMinute: 3 } },
       { id: "chat", key: KEYS.chat, client: "librechat" },
       { id: "script", key: KEYS.script, client: "openai" },
+      { id: "nightly", key: KEYS.nightly, limits: { concurrent: 1 } },
+      { id: "studio", key: KEYS.studio, budget: STUDIO_BUDGET },
     ],
     billing: {
       model_details: {
@@ -56,6 +70,7 @@ export function createOptions(near: EmulatorServer, far: EmulatorServer): Partia
         "seedream-4-5-251128": { pricing_mode: "per-request", model_price: "0.25" },
         "seedream-4-0-250828": { pricing_mode: "per-token", output_token_price: "12.2" },
         "image-2.0-pro": { pricing_mode: "per-request", model_price: "0.5" },
+        "gpt-image-2": { pricing_mode: "per-token", output_token_price: "30", input_token_price: "5" },
       },
       group_ratio: { default: "1", vip: "0.8" },
     },

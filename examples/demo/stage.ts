@@ -4,13 +4,15 @@ import type { App } from "./start-app.ts";
 
 /** What all parts of the demo use. */
 export interface Stage {
-  readonly app: App;
-  /** The emulated providers Ark and DashScope. */
+  app: App;
+  /** The emulated providers Ark, DashScope and OpenAI. */
   readonly providers: Emulator;
   /** The folder of the images. */
   readonly folder: string;
-  /** Ends the emulated providers Ark and DashScope and starts new ones at the same address, which have no images. */
+  /** Ends the emulated providers and starts new ones at the same address, which have no images. */
   readonly restartProviders: () => Promise<void>;
+  /** Starts the app again after it was killed, with the same options, files and port. */
+  readonly restartApp: () => Promise<void>;
 }
 
 /** Creates the official client, without retries, so that every response of the gateway can be seen. */

@@ -22,6 +22,8 @@ export interface App {
   /** Returns the usage record of a request by the id that the client got. Waits for it for up to a second. */
   findRecord(requestId: string): Promise<SettledRecord>;
   readOperatorPage(): Promise<OperatorPage>;
+  /** Kills the process with SIGKILL: it can finish nothing. */
+  kill(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -30,7 +32,7 @@ export interface App {
  * environment.
  */
 export async function startApp(environment: Record<string, string>, logFile: string): Promise<App> {
-  const log = createWriteStream(logFile);
+  const log = createWriteStream(logFile, { flags: "a" });
   await once(log, "open");
   const app = spawn(process.execPath, [APP], {
     env: { ...process.env, CALOTYPE_OPERATOR_KEY: OPERATOR_KEY, ...environment },
@@ -74,8 +76,12 @@ function createApp(app: ChildProcess, baseUrl: string, records: ReadonlyMap<stri
       const page: OperatorPage = JSON.parse(await response.text());
       return page;
     },
+    async kill() {
+      app.kill("SIGKILL");
+      await once(app, "exit");
+    },
     async stop() {
-      if (app.exitCode !== null) return;
+      if (app.exitCode !== null || app.signalCode !== null) return;
       app.kill("SIGTERM");
       await once(app, "exit");
     },

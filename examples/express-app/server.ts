@@ -1,9 +1,11 @@
 // An Express app with an image-generation gateway, configured by its environment: PORT, CALOTYPE_API_KEY,
-// ARK_BASE_URL, ARK_API_KEY, DASHSCOPE_BASE_URL, DASHSCOPE_API_KEY; CALOTYPE_LEDGER, a file in which charges and
-// budgets outlive the process; CALOTYPE_RESULTS, a folder in which images outlive the providers' links;
-// CALOTYPE_OPERATOR_KEY, which opens GET /operator; and CALOTYPE_CONFIG, a JSON file whose options replace those
-// below, each as a whole.
+// ARK_BASE_URL, ARK_API_KEY, DASHSCOPE_BASE_URL, DASHSCOPE_API_KEY; CALOTYPE_LEDGER, an SQLite file or a PostgreSQL
+// URL, where charges, budgets and callers outlive the process; CALOTYPE_RESULTS, a folder in which images outlive the
+// providers' links; CALOTYPE_OPERATOR_KEY, which opens GET /operator; and CALOTYPE_CONFIG, a JSON file whose options
+// replace those below, each as a whole.
 import { type ChannelOptions, createGateway, type GatewayOptions, hashApiKey } from "@calotype/core";
+import { gemini } from "@calotype/core/families/gemini";
+import { openai } from "@calotype/core/families/openai";
 import { createEmulator } from "@calotype/emulator";
 import { toExpressHandler } from "@calotype/express";
 import { closeOnSignals, createFileStore, jsonFile } from "@calotype/node";
@@ -67,7 +69,7 @@ const models = [ark, dashscope]
 if (!isEmulated && !env.CALOTYPE_API_KEY && !config.callers)
   fail("Set CALOTYPE_API_KEY: the key that your callers send.");
 
-const ledger = env.CALOTYPE_LEDGER ? createSqliteLedger({ path: env.CALOTYPE_LEDGER }) : undefined;
+const { ledger, closeLedger } = env.CALOTYPE_LEDGER ? await openLedger(env.CALOTYPE_LEDGER).catch(fail) : {};
 const perImage = (model_price: string) => ({ pricing_mode: "per-request" as const, model_price });
 const SEEDREAM_PRICES = {
   // Larger images cost more, and layers half.
@@ -91,6 +93,8 @@ const QWEN_IMAGE_PRICES = {
   "image-edit-plus*": perImage("0.2"),
 };
 const gateway = createGateway({
+  // For channels of CALOTYPE_CONFIG. A family of your own goes here too.
+  families: [openai, gemini],
   models: Object.fromEntries(models),
   callers: [{ id: "default", key: env.CALOTYPE_API_KEY || (isEmulated ? "sk-local" : undefined) }],
   billing: {
@@ -102,7 +106,13 @@ const gateway = createGateway({
   },
   // GET /v1/models shows the prices of each caller's group.
   showPrices: true,
+  // GET /healthz says which parts work.
+  healthz: true,
+  // GET /openapi.json describes the interface.
+  openapi: true,
   onUsage: (record) => console.log(JSON.stringify(record)),
+  // At 50, 80 and 100 % of a caller's budget.
+  onBudget: (budgetAlert) => console.log(JSON.stringify({ budgetAlert })),
   ledger,
   results: env.CALOTYPE_RESULTS ? { store: createFileStore({ directory: env.CALOTYPE_RESULTS }) } : undefined,
   ...config,
@@ -136,7 +146,7 @@ const server = app.listen(Number(env.PORT || 8787), (error) => {
 // On SIGTERM and Ctrl+C: requests in progress are finished and charged, then the process ends.
 closeOnSignals(server, gateway, {
   onClosed: async () => {
-    await ledger?.close();
+    await closeLedger?.();
     await emulator?.close();
   },
 });
@@ -145,6 +155,32 @@ async function readConfig(path: string): Promise<Config> {
   const read = await jsonFile<Config | null>(path)();
   if (typeof read === "object" && read !== null && !Array.isArray(read)) return read;
   throw new Error(`${path} must contain an object with options of the gateway: { "channels": […], … }`);
+}
+
+/** Opens an SQLite file, or a PostgreSQL database, whose packages are imported only then. */
+async function openLedger(address: string) {
+  if (!/^postgres(ql)?:\/\//i.test(address)) {
+    const file = createSqliteLedger({ path: address });
+    return { ledger: file, closeLedger: () => file.close() };
+  }
+  const [{ createPostgresLedger }, { Pool }] = await Promise.all([
+    import("@calotype/postgres"),
+    import("pg"),
+  ]).catch((error) => {
+    if (error.code !== "ERR_MODULE_NOT_FOUND") throw error;
+    throw new Error("CALOTYPE_LEDGER is a PostgreSQL URL, which needs: npm install @calotype/postgres pg");
+  });
+  const pool = new Pool({ connectionString: address, connectionTimeoutMillis: 5_000, keepAlive: true });
+  const database = createPostgresLedger({ pool });
+  // Fails at startup, and not with the first request, if the database cannot be reached.
+  await database.ready();
+  return {
+    ledger: database,
+    closeLedger: async () => {
+      await database.close();
+      await pool.end();
+    },
+  };
 }
 
 /** Ends the process with one line that gives the reason. */

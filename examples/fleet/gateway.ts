@@ -32,6 +32,8 @@ const gateway = createGateway({
   ledger,
   admission: createRedisAdmissionStore({ client: redis }),
 });
+// Tasks of a gateway that died go on here at once, and not with the first request.
+gateway.start();
 const respond = toNodeHandler(gateway);
 
 const LAST_REQUESTS_MS = 200;

@@ -88,6 +88,26 @@ it("charges a stream whose client left", async () => {
   expect(await app.findRecord(response.headers.get("x-request-id"))).toMatchObject({ charge: "0.75" });
 });
 
+it("follows a task by the route of its page, which needs no key", async () => {
+  const submitted = await fetch(`${app.baseUrl}/images/generations`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${app.apiKey}`,
+      "content-type": "application/json",
+      prefer: "respond-async",
+    },
+    body: JSON.stringify(BATCH),
+  });
+  const { id }: { id: string } = JSON.parse(await submitted.text());
+  const events = await (await fetch(new URL(`/pictures/${id}/events`, app.baseUrl))).text();
+  const last = events.trim().split("\ndata: ").at(-1) ?? "";
+
+  expect(submitted.status).toBe(202);
+  expect(events).toMatch(/^retry: \d+\nevent: status\n/);
+  expect(JSON.parse(last)).toMatchObject({ id, status: "completed", result: { data: [{}, {}, {}] } });
+  expect(await (await fetch(new URL("/", app.baseUrl))).text()).toContain("Make pictures");
+});
+
 it("lists the models with their prices for the official client", async () => {
   const { data } = await client.models.list();
 
@@ -111,6 +131,6 @@ it("prints only usage records on stdout after it listens, and ends when it is st
   await pause(50);
 
   expect(app.lines[0]).toMatch(/^calotype listens on http:\/\/localhost:\d+\/v1$/);
-  expect(app.lines.slice(1).map((line) => JSON.parse(line).status)).toEqual([200, 200, 200, 200]);
+  expect(app.lines.slice(1).map((line) => JSON.parse(line).status)).toEqual([200, 200, 200, 200, 200]);
   expect(await app.stop()).toBe(0);
 });

@@ -11,7 +11,7 @@ import { emulateProviders } from "@calotype/example-options/emulate-providers";
 
 const SOURCES = [
   "*.{ts,json}",
-  "app/**/*.ts",
+  "app/**/*.{ts,tsx}",
   "../options/*.{ts,json}",
   "../../packages/{core,next,s3}/{package.json,dist/**/*.js}",
 ];

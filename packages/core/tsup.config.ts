@@ -6,6 +6,11 @@ export default defineConfig({
     adapter: "src/adapter.ts",
     "billing/index": "src/billing/index.ts",
     "families/index": "src/families/index.ts",
+    "families/gemini/index": "src/families/gemini/index.ts",
+    "families/openai/index": "src/families/openai/index.ts",
+    openapi: "src/openapi.ts",
+    "openapi/document": "src/openapi/document.ts",
+    "openapi/document-none": "src/openapi/document-none.ts",
     sse: "src/sse.ts",
     stores: "src/stores.ts",
     testing: "src/testing.ts",
@@ -23,7 +28,7 @@ export default defineConfig({
   clean: true,
   noExternal: ["zod"], // its many files take as long to import as all of core
   // The names with # are chosen by the runtime, through `imports` of package.json.
-  external: [/^node:/, "#node-version", "#temporary-file", "#transport"],
+  external: [/^node:/, "#node-version", "#openapi", "#temporary-file", "#transport"],
   removeNodeProtocol: false, // Deno and workerd know these modules by `node:…`
   dts: false, // tsc emits the declarations: tsup's own emitter fails under TypeScript 7
 });

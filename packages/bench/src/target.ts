@@ -44,6 +44,8 @@ export const TARGET_KINDS: readonly TargetKind[] = [
   ours(REFERENCE, "minimal gateway by hand"),
   ours("naive", "naive edits by hand", ["edits"]),
   ours("calotype-node", "calotype on node"),
+  ours("calotype-otel-api", "calotype with OpenTelemetry, no SDK", ["small"]),
+  ours("calotype-otel-sdk", "calotype with OpenTelemetry's SDK", ["small"]),
   ours("calotype-express", "calotype on Express"),
   ours("bare-node", "bare node server", ["small"]),
   ours("bare-express", "bare Express server", ["small"]),

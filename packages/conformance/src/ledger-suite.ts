@@ -4,7 +4,13 @@ import { describeBudgets } from "./ledger-suite/describe-budgets.js";
 import { describeEndings } from "./ledger-suite/describe-endings.js";
 import { describeExports } from "./ledger-suite/describe-exports.js";
 import { describeHostileStrings } from "./ledger-suite/describe-hostile-strings.js";
+import {
+  describeKeptHolds,
+  describeReopenedKeptHolds,
+  describeSharedKeptHolds,
+} from "./ledger-suite/describe-kept-holds.js";
 import { describeOutbox } from "./ledger-suite/describe-outbox.js";
+import { describePeriods } from "./ledger-suite/describe-periods.js";
 import { describeRandomUse } from "./ledger-suite/describe-random-use.js";
 import { describeReopening } from "./ledger-suite/describe-reopening.js";
 import { describeReports } from "./ledger-suite/describe-reports.js";
@@ -14,24 +20,27 @@ import type { OpenLedger } from "./ledger-suite/open-ledger.js";
 
 /** The tests that apply to a ledger. */
 export interface LedgerSuiteOptions {
-  /** The number of random sequences of steps, each on a new ledger. Default 300; fewer if opening a ledger is slow. */
+  /** The number of random sequences of steps, each on a new ledger. Default 120; fewer if opening a ledger is slow. */
   readonly randomRuns?: number | undefined;
   /** True if its data survives its process. It then needs `reopen`. Default false. */
   readonly isDurable?: boolean | undefined;
   /** True if processes can share it. It then needs `join`. Default false. */
   readonly isShared?: boolean | undefined;
+  /** True if it has `keepUpstream` and `takeKept`. Default false. */
+  readonly canContinue?: boolean | undefined;
 }
 
 /** The tests that every ledger passes. Each ledger calls it once, in a short file: see `ledgers/`. */
 export function describeLedger(
   name: string,
   open: OpenLedger,
-  { randomRuns = 300, isDurable = false, isShared = false }: LedgerSuiteOptions = {},
+  { randomRuns = 120, isDurable = false, isShared = false, canContinue = false }: LedgerSuiteOptions = {},
 ): void {
   describe(`a ledger ${name}`, () => {
     describeEndings(open);
     describeBudgets(open);
     describeBalances(open);
+    describePeriods(open);
     describeSweeps(open);
     describeOutbox(open);
     describeReports(open);
@@ -39,6 +48,11 @@ export function describeLedger(
     describeExports(open);
     if (isDurable) describeReopening(open);
     if (isShared) describeSharing(open);
+    if (canContinue) {
+      describeKeptHolds(open);
+      if (isDurable) describeReopenedKeptHolds(open);
+      if (isShared) describeSharedKeptHolds(open);
+    }
     describeRandomUse(open, randomRuns);
   });
 }

@@ -40,7 +40,7 @@ describe.each(PUBLISHED)("the tarball of %s", (name) => {
     const files = filesOf(name);
     const stray = files.filter(
       (file) =>
-        !/^(?:package\.json|README\.md|LICENSE|THIRD_PARTY_LICENSES\.txt|dist\/.+\.(?:js|js\.map|d\.ts|d\.ts\.map)|src\/.+\.ts)$/.test(
+        !/^(?:package\.json|README\.md|LICENSE|THIRD_PARTY_LICENSES\.txt|dist\/.+\.(?:js|js\.map|d\.ts|d\.ts\.map)|src\/.+\.ts|src\/openapi\/openapi\.json)$/.test(
           file,
         ),
     );

@@ -18,7 +18,7 @@ const STEPS: readonly Step[] = [
   { title: "unused files, exports and dependencies", command: "pnpm", args: ["run", "check:unused"] },
   { title: "the packages that would be published to npm", command: "pnpm", args: ["run", "check:packages"] },
   {
-    title: "the tests of all packages and examples; 30 seconds of them are random inputs",
+    title: "the tests of all packages and examples",
     command: process.execPath,
     args: [SUITE, "run"],
   },
@@ -40,7 +40,7 @@ for (const [index, step] of STEPS.entries()) {
 
 async function printPlan(): Promise<void> {
   const titles = STEPS.map(({ title }, index) => `  ${index + 1}. ${title}\n`).join("");
-  process.stdout.write(`This takes 5 to 9 minutes on two cores. It checks:\n${titles}`);
+  process.stdout.write(`This takes 5 to 8 minutes on two cores. It checks:\n${titles}`);
   for (const service of [POSTGRES, REDIS]) process.stdout.write(`${await describeService(service)}\n`);
 }
 

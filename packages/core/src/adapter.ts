@@ -1,4 +1,21 @@
+export type { HoldEndReport } from "./billing/records.js";
 export type { Gateway } from "./gateway.js";
-export type { GatewayRequest, GatewayResponse, GatewayResponseBody, HeaderReader } from "./http.js";
+export type {
+  ClientSignal,
+  GatewayRequest,
+  GatewayResponse,
+  GatewayResponseBody,
+  HeaderReader,
+} from "./http.js";
+export type {
+  AttemptDetail,
+  AttemptObserver,
+  CallObserver,
+  CooldownChange,
+  ObservedResponse,
+  StartedAttempt,
+  StartedCall,
+  Telemetry,
+} from "./telemetry.js";
 export { allowFreeing, freeChunk, isFreeable } from "./util/free-chunk.js";
 export { type ReadableLike, toChunks } from "./util/readable-chunks.js";

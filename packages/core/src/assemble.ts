@@ -3,13 +3,27 @@ import { createTransport } from "#transport";
 import { createByteBudget } from "./admission/byte-budget.js";
 import { createMemoryAdmissionStore } from "./admission/memory-store.js";
 import { createSlots } from "./admission/slot.js";
-import { createAuthenticator, findByHash, findByOperator } from "./auth/authenticate.js";
-import { createDelivery } from "./billing/delivery.js";
+import { hashApiKey } from "./auth/api-key.js";
+import {
+  createAuthenticator,
+  type FindCaller,
+  findByHash,
+  findByOperator,
+  findInTurn,
+} from "./auth/authenticate.js";
+import { PERIOD_NEEDS_STORE } from "./auth/check-caller.js";
+import { findBudgetStore, hasPeriod } from "./billing/budget.js";
+import { type CallerStore, findCallerStore } from "./billing/caller-store.js";
+import { type AlertDelivery, createAlertDelivery, createDelivery } from "./billing/delivery.js";
 import { createHolds } from "./billing/hold.js";
-import type { Ledger } from "./billing/ledger.js";
+import type { BudgetStore, Ledger } from "./billing/ledger.js";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
+import { DEFAULT_GROUP } from "./billing/model-details.js";
 import { createPriceList } from "./billing/pricing.js";
 import type { LostPolicy } from "./billing/records.js";
+import { createCallLog } from "./call-log.js";
+import type { StoredCallerRules } from "./callers/callers.js";
+import { createStoredCallers, type StoredCallers } from "./callers/stored-callers.js";
 import {
   type Channel,
   type ChannelOptions,
@@ -20,10 +34,11 @@ import {
 import { createChannelHealth } from "./channels/health.js";
 import { DEFAULT_HEALTH_POLICY } from "./channels/health-record.js";
 import { createRetryBudgets, DEFAULT_RETRY_BUDGET, type RetryBudgetPolicy } from "./channels/retry-budget.js";
+import { type CallContinuer, createCallContinuer } from "./continue-calls.js";
 import { createEvents, createRequestId } from "./events.js";
 import { createSpool, toSpoolBytes } from "./images/spool.js";
 import { createMaintenance, createTracker, type Maintenance, type Tracker } from "./lifecycle.js";
-import { consoleLogger, createSafeLogger } from "./logger.js";
+import { consoleLogger, createSafeLogger, type Logger } from "./logger.js";
 import { listModels, type ModelNameSources } from "./models/list-models.js";
 import {
   type CapabilityTable,
@@ -41,22 +56,33 @@ import {
   DEFAULT_MAX_CALLER_SHARE,
   DEFAULT_MAX_UPSTREAM_RESPONSE_BYTES,
   DEFAULT_RESPONSE_IDLE_SECONDS,
+  DEFAULT_TASKS,
   DEFAULT_UPLOAD_MEMORY_BYTES,
   type GatewayOptions,
 } from "./options/options.js";
 import { checkFixedOptions, checkOptions } from "./options/validate.js";
 import type { PipelineParts } from "./pipeline.js";
 import { createKeyMask, createSecretMask } from "./redact.js";
+import { findPathBefore } from "./request/route.js";
 import { createReaderLimit } from "./responses/reader-limit.js";
 import { createBackgroundReads } from "./responses/relay.js";
 import { createResults } from "./results/results.js";
 import { createSweeper, type Sweeper } from "./results/sweeper.js";
-import type { Cooldown } from "./types.js";
+import { findTaskStore } from "./tasks/find-task-store.js";
+import type { Tasks } from "./tasks/submit.js";
+import { createTaskSweep, type SweepTasks } from "./tasks/sweep.js";
+import { writeTaskSummary } from "./tasks/task-object.js";
+import { createTaskWorker, type TaskWorker } from "./tasks/worker.js";
+import { type CallObservation, createObservation } from "./telemetry.js";
+import type { Caller, Cooldown } from "./types.js";
 import { createByteMask } from "./upstream/mask-bytes.js";
 import { maskTransport } from "./upstream/mask-transport.js";
 import type { Transport } from "./upstream/transport.js";
 import { createFetchTransport } from "./upstream/transport-fetch.js";
-import { type Repeat, repeatByTimer } from "./util/async.js";
+import { isPromiseLike, type Repeat, repeatByTimer, sleepByTimer } from "./util/async.js";
+import { type AlertWebhooksParts, createAlertWebhooks } from "./webhooks/budget-alerts.js";
+import { createWebhookEndpoints } from "./webhooks/endpoints.js";
+import { createWebhooks, type WebhookDelivery } from "./webhooks/webhooks.js";
 
 /** The parts of a gateway. */
 export interface GatewayAssembly {
@@ -66,6 +92,11 @@ export interface GatewayAssembly {
   readonly reloadable: Reloadable<GatewayParts>;
   readonly tracker: Tracker;
   readonly maintenance: Maintenance;
+  /** Runs tasks. `undefined` if the ledger keeps none. */
+  readonly worker: TaskWorker | undefined;
+  readonly webhooks: WebhookDelivery;
+  /** Continues the requests that dead processes left. `undefined` if the ledger keeps none. */
+  readonly continuer: CallContinuer | undefined;
 }
 
 /** What requests of all kinds need. */
@@ -77,12 +108,19 @@ export interface Dependencies {
   readonly now: () => number;
   /** A number from 0 up to, not including, 1. */
   readonly random: () => number;
+  /** Resolves after this time, in milliseconds, or once the signal is aborted. */
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly createId: () => string;
   readonly transport: Transport;
   /** Repeats work at an interval. */
   readonly repeat: Repeat;
   readonly retryBudget: RetryBudgetPolicy;
+  /** See `CallParts`. */
+  readonly maxHeldImageBytes: number;
 }
+
+/** Most images of 1024 × 1024 have less. */
+const MAX_HELD_IMAGE_BYTES = 4 * 1024 * 1024;
 
 /**
  * Validates the options and creates the parts of a gateway.
@@ -94,9 +132,28 @@ export function assembleGateway(
   dependencies: Partial<Dependencies>,
 ): GatewayAssembly {
   const now = dependencies.now ?? Date.now;
-  const first = configureFirst(options, now);
+  const ledger = options.ledger ?? createMemoryLedger({ now });
+  const callerStore = findCallerStore(ledger);
+  const ownLogger = createSafeLogger(options.logger ?? consoleLogger);
+  const observation = createOptionalObservation(options, ownLogger, now);
+  const logger = observation?.logger ?? ownLogger;
+  const storedCallers = callerStore && createStoredCallers({ store: callerStore, logger });
+  const context: ConfigurationContext = { now, logger, storedCallers };
+  const first = configureFirst(options, context);
   const tracker = createTracker();
-  const permanent = createPermanentParts(options, dependencies, (work) => tracker.track(work));
+  const lasting = { ledger, logger, observation, callerStore, storedCallers };
+  const permanent = createPermanentParts(
+    options,
+    { ...dependencies, now },
+    {
+      ...lasting,
+      track: (work) => tracker.track(work),
+      findEndpoints: () => {
+        const { current } = reloadable;
+        return current === undefined ? "not loaded" : current.webhookEndpoints;
+      },
+    },
+  );
   const combine = (configuration: Configuration): GatewayParts => ({
     ...permanent,
     ...configuration,
@@ -104,44 +161,106 @@ export function assembleGateway(
   });
   const reloadable = createReloadable(
     first instanceof Promise ? first.then(combine) : combine(first),
-    async () => combine(configure(await loadOptions(options), now)),
+    async () => combine(configure(await loadOptions(options), context)),
     ({ channels, models }) => {
       permanent.health.retain(healthIdsOf(channels));
       permanent.retryBudgets.retain(Object.keys(models));
     },
   );
-  return { permanent, reloadable, tracker, maintenance: createMaintenance(permanent, dependencies.repeat) };
+  const worker = permanent.tasks && createWorker(permanent, permanent.tasks, () => reloadable.get());
+  const webhooks = createWebhooks({
+    ...permanent,
+    tasks: permanent.tasks?.store,
+    endpoints: () => reloadable.current?.webhookEndpoints,
+    writeSummary: writeTaskSummary,
+  });
+  const continuer = createCallContinuer({ ...permanent, loadParts: () => reloadable.get() });
+  const continuesInBatches = options.tasks?.concurrency === 0;
+  const maintenance = createMaintenance(
+    { ...permanent, worker, webhooks, continuer, continuesInBatches },
+    dependencies.repeat,
+  );
+  return { permanent, reloadable, tracker, maintenance, worker, webhooks, continuer };
 }
 
-function configureFirst(options: GatewayOptions, now: () => number): Configuration | Promise<Configuration> {
+/** Returns `undefined` if nothing observes calls. */
+function createOptionalObservation(
+  { telemetry, logCalls }: GatewayOptions,
+  logger: Logger,
+  now: () => number,
+): CallObservation | undefined {
+  if (telemetry === undefined && logCalls !== true) return undefined;
+  const telemetries = telemetry === undefined ? [] : [telemetry];
+  if (logCalls === true) {
+    // With the fields that the other telemetry adds.
+    const write: NonNullable<Logger["info"]> = (fields, message) =>
+      observation.logger.info?.(fields, message);
+    telemetries.push(createCallLog(write, now));
+  }
+  const observation = createObservation(telemetries, logger);
+  return observation;
+}
+
+function createWorker(
+  { holds, track, logger }: PermanentParts,
+  { store, concurrency, keepMs }: PermanentTasks,
+  loadParts: () => Promise<GatewayParts>,
+): TaskWorker {
+  return createTaskWorker({ store, holds, concurrency, keepMs, loadParts, track, logger });
+}
+
+function configureFirst(
+  options: GatewayOptions,
+  context: ConfigurationContext,
+): Configuration | Promise<Configuration> {
   const loaded = loadOptions(options);
-  if (!(loaded instanceof Promise)) return configure(loaded, now);
+  if (!(loaded instanceof Promise)) return configure(loaded, context);
   // If the check below throws, no one waits for the loaded options.
   loaded.catch(() => undefined);
   checkFixedOptions(options);
-  return loaded.then((result) => configure(result, now));
+  return loaded.then((result) => configure(result, context));
 }
 
 /** The parts that do not depend on options that can be reloaded. */
 interface PermanentParts extends Omit<PipelineParts & ModelsParts, keyof Configuration> {
   readonly ledger: Ledger;
+  /** `undefined` if the ledger does not count by period. */
+  readonly budgetStore: BudgetStore | undefined;
+  readonly alerts: AlertDelivery;
   /** What a request costs if its outcome will never be known. */
   readonly onLost: LostPolicy;
   readonly sweeper: Sweeper | undefined;
+  readonly tasks: PermanentTasks | undefined;
+  readonly sweepTasks: SweepTasks | undefined;
+  /** Both are `undefined` if the ledger keeps no callers. */
+  readonly callerStore: CallerStore | undefined;
+  readonly storedCallers: StoredCallers | undefined;
+}
+
+/** The parts that are created before the others. */
+interface LastingParts
+  extends Pick<PermanentParts, "ledger" | "logger" | "observation" | "callerStore" | "storedCallers"> {
+  /** Keeps `gateway.close()` waiting until the work is done. */
+  readonly track: PipelineParts["track"];
+  readonly findEndpoints: AlertWebhooksParts["endpoints"];
+}
+
+interface PermanentTasks extends Tasks {
+  /** How many tasks this process runs at the same time. */
+  readonly concurrency: number;
 }
 
 /** How many streams are read to their end after the client has disconnected, and for how long. */
 const BACKGROUND_READS = { streams: 1_000, ms: 900_000 };
 
-/** @param track keeps `gateway.close()` waiting until the work is done */
 function createPermanentParts(
   options: GatewayOptions,
-  dependencies: Partial<Dependencies>,
-  track: PipelineParts["track"],
+  dependencies: Partial<Dependencies> & Pick<Dependencies, "now">,
+  lasting: LastingParts,
 ): PermanentParts {
-  const now = dependencies.now ?? Date.now;
-  const logger = createSafeLogger(options.logger ?? consoleLogger);
-  const ledger = options.ledger ?? createMemoryLedger({ now });
+  const { now } = dependencies;
+  const { ledger, logger, track, findEndpoints } = lasting;
+  const budgetStore = findBudgetStore(ledger);
   const onLost = options.billing?.onLost ?? "release";
   const admission = options.admission ?? createMemoryAdmissionStore({ now });
   const budget = createByteBudget({
@@ -156,6 +275,7 @@ function createPermanentParts(
   const random = dependencies.random ?? Math.random;
   const results =
     options.results && createResults(options.results, { now, basePath: options.basePath ?? "" });
+  const tasks = createTasks(options, ledger);
   const shareCooldown = async (id: string, cooldown: Cooldown | undefined): Promise<void> => {
     try {
       await admission.setCooldown(id, cooldown);
@@ -163,19 +283,29 @@ function createPermanentParts(
       logger.warn({ err: error }, "The admission store failed; a cooldown is known to this process only.");
     }
   };
+  const transport =
+    dependencies.transport ?? (options.fetch ? createFetchTransport(options.fetch) : createTransport());
+  const alertWebhooks =
+    options.webhooks && createAlertWebhooks({ endpoints: findEndpoints, transport, now, logger });
   return {
+    ...lasting,
     now,
-    logger,
-    ledger,
     admission,
-    track,
     events: createEvents(options, logger),
     delivery: createDelivery({ ledger, send: options.onUsage, logger }),
+    budgetStore,
+    alerts: createAlertDelivery({
+      store: budgetStore,
+      send: options.onBudget,
+      webhooks: alertWebhooks,
+      logger,
+    }),
     holds: createHolds({ ledger, logger, onLost, now }),
     onLost,
     takeSlot: createSlots(budget, spool),
     limits: options.limits,
     showPrices: options.showPrices ?? false,
+    showCharge: options.showCharge ?? false,
     idempotency: {
       seconds: options.idempotency?.seconds ?? DEFAULT_IDEMPOTENCY.seconds,
       maxResponseBytes: options.idempotency?.maxResponseBytes ?? DEFAULT_IDEMPOTENCY.maxResponseBytes,
@@ -195,6 +325,7 @@ function createPermanentParts(
     repeat: dependencies.repeat ?? repeatByTimer,
     beforeSend: options.beforeSend,
     afterImage: options.afterImage,
+    maxHeldImageBytes: dependencies.maxHeldImageBytes ?? MAX_HELD_IMAGE_BYTES,
     heartbeatMs: options.heartbeatSeconds && options.heartbeatSeconds * 1000,
     backgroundReads: createBackgroundReads(BACKGROUND_READS),
     maxResponseBytes: options.maxUpstreamResponseBytes ?? DEFAULT_MAX_UPSTREAM_RESPONSE_BYTES,
@@ -209,48 +340,76 @@ function createPermanentParts(
     ),
     retryBudgets: createRetryBudgets(now, dependencies.retryBudget ?? DEFAULT_RETRY_BUDGET),
     random,
+    sleep: dependencies.sleep ?? sleepByTimer,
     results,
+    tasks,
+    sweepTasks:
+      tasks && createTaskSweep({ store: tasks.store, onLost, objects: results?.objects, logger, track }),
     sweeper: results?.sweep && createSweeper(results.sweep, { now, random, logger }),
     createId: dependencies.createId ?? createRequestId,
-    transport:
-      dependencies.transport ?? (options.fetch ? createFetchTransport(options.fetch) : createTransport()),
+    transport,
+  };
+}
+
+function createTasks(
+  { tasks = {}, basePath = "" }: GatewayOptions,
+  ledger: Ledger,
+): PermanentTasks | undefined {
+  const store = findTaskStore(ledger);
+  if (store === undefined) return undefined;
+  const {
+    concurrency = DEFAULT_TASKS.concurrency,
+    expiresAfterSeconds = DEFAULT_TASKS.expiresAfterSeconds,
+    keepSeconds = DEFAULT_TASKS.keepSeconds,
+  } = tasks;
+  return {
+    store,
+    concurrency,
+    ttlMs: expiresAfterSeconds * 1000,
+    keepMs: keepSeconds * 1000,
+    findBasePath: (request, endpoint) => findPathBefore(request, endpoint, basePath),
   };
 }
 
 /** The parts that depend on options that can be reloaded. */
 interface Configuration
-  extends Pick<PipelineParts, "authenticate" | "resolveModel" | "prices" | "mask" | "maskKeys">,
+  extends Pick<
+      PipelineParts,
+      "authenticate" | "resolveModel" | "prices" | "mask" | "maskKeys" | "webhookEndpoints"
+    >,
     Pick<ModelsParts, "listModels" | "mayUseModel"> {
   /** In the order of the options. */
   readonly channels: readonly Channel[];
   readonly models: LoadedOptions["models"];
+  readonly callerRules: StoredCallerRules;
   readonly capabilities: CapabilityTable;
   /** The transport that masks the channels' secrets in responses. */
   readonly maskTransport: (transport: Transport) => Transport;
 }
 
+/** What the configuration uses of the permanent parts. */
+type ConfigurationContext = Pick<PermanentParts, "now" | "logger" | "storedCallers">;
+
 /** @throws GatewayOptionsError with every problem and its path */
-function configure(options: LoadedOptions, now: () => number): Configuration {
+function configure(options: LoadedOptions, context: ConfigurationContext): Configuration {
   const families = checkOptions(options);
   const channels = options.channels.flatMap((channel) => {
     const family = families.get(channel.family);
     return family === undefined ? [] : [createChannel(channel, family)];
   });
-  const { authenticate, callers = [] } = options;
   const secrets = [...new Set(channels.flatMap(secretsOf))];
   const maskKeys = createKeyMask(secrets);
   const masks = { maskKeys, bytes: createByteMask(secrets) };
   const capabilities = createCapabilityTable(options.capabilities);
-  const rules = { hasBilling: options.billing !== undefined };
+  const callerRules = toCallerRules(options);
   const resolveModel = createModelResolver({ ...toModelTables(options), capabilities }, families, channels);
   return {
     channels,
     models: options.models,
     capabilities,
-    authenticate: createAuthenticator(
-      authenticate ? findByOperator(authenticate, rules) : findByHash(callers),
-      now,
-    ),
+    webhookEndpoints: options.webhooks && createWebhookEndpoints(options.webhooks),
+    callerRules,
+    authenticate: createAuthenticator(createFindCaller(options, callerRules, context), context.now),
     resolveModel,
     listModels: once(() => describeModels(listModels({ ...toNameSources(options), channels }, resolveModel))),
     mayUseModel: (caller, name) => mayUseModel(caller, name, options.caseInsensitiveNames ?? false),
@@ -259,6 +418,51 @@ function configure(options: LoadedOptions, now: () => number): Configuration {
     maskKeys,
     maskTransport: (transport) => maskTransport(transport, masks),
   };
+}
+
+function toCallerRules({ callers = [], billing, ledger }: LoadedOptions): StoredCallerRules {
+  return {
+    canKeepPeriods: ledger === undefined || findBudgetStore(ledger) !== undefined,
+    fixedIds: new Set(callers.map(({ id }) => id)),
+    groups: billing && new Set(Object.keys(billing.group_ratio ?? { [DEFAULT_GROUP]: "1" })),
+  };
+}
+
+/** Finds callers of the options first, then stored ones. */
+function createFindCaller(
+  { authenticate, callers = [] }: LoadedOptions,
+  { fixedIds, groups, canKeepPeriods }: StoredCallerRules,
+  { storedCallers, logger }: ConfigurationContext,
+): FindCaller {
+  const hasBilling = groups !== undefined;
+  const find = authenticate
+    ? findByOperator(authenticate, { hasBilling, canKeepPeriods })
+    : findByHash(callers);
+  if (storedCallers === undefined) return find;
+  const admit = (caller: Caller | undefined): Caller | undefined => {
+    if (caller === undefined) return undefined;
+    const { id, budget } = caller;
+    if (fixedIds.has(id)) {
+      logger.warn(
+        { caller: id },
+        "A stored caller has the id of a caller of the options, so its key is refused.",
+      );
+      return undefined;
+    }
+    if (!canKeepPeriods && hasPeriod(budget)) {
+      throw new TypeError(
+        `The stored caller ${JSON.stringify(id)} has a budget.period, which ${PERIOD_NEEDS_STORE}.`,
+      );
+    }
+    if (hasBilling || budget === undefined) return caller;
+    throw new TypeError(
+      `The stored caller ${JSON.stringify(id)} has a budget, which needs the option billing; without prices the budget would have no effect.`,
+    );
+  };
+  return findInTurn(find, (apiKey) => {
+    const found = storedCallers.find(hashApiKey(apiKey));
+    return isPromiseLike(found) ? found.then(admit) : admit(found);
+  });
 }
 
 function toModelTables({ models, billing, channels, caseInsensitiveNames }: LoadedOptions): ModelTables {

@@ -1,4 +1,6 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import type { CallerOptions } from "./auth/authenticate.js";
+import type { BudgetAlert } from "./billing/ledger.js";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
 import type { UsageRecord } from "./billing/records.js";
 import { GatewayError } from "./errors.js";
@@ -192,5 +194,91 @@ describe("a request that is refused after a sweep ended its hold, as in a proces
 
     expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0" });
     expect(delivered.at(-1)).toMatchObject({ state, charge: "0" });
+  });
+});
+
+describe("a budget with a period", () => {
+  const DAILY = { amount: "0.2", period: "day", timeZone: "America/Sao_Paulo" } as const;
+  /** 2018-11-04 has no midnight in São Paulo: the day begins at 01:00 there. */
+  const MIDNIGHT = Date.parse("2018-11-04T03:00:00Z");
+
+  function openDaily(options: Partial<GatewayOptions> = {}, budget: CallerOptions["budget"] = DAILY) {
+    let now = MIDNIGHT - 1;
+    const opened = createTestGateway(undefined, {
+      ledger: createMemoryLedger({ now: () => now }),
+      callers: [{ id: "me", key: CALLER_KEY, budget }],
+      billing: { model_details: { "*": { pricing_mode: "per-request", model_price: "0.1" } } },
+      ...options,
+    });
+    return { ...opened, pass: (ms: number) => (now += ms) };
+  }
+
+  it("begins anew at the edge of the period, and the sums over all time go on", async () => {
+    const { gateway, post, pass } = openDaily();
+    const statuses = async (): Promise<number[]> => [
+      (await post(BODY)).status,
+      (await post(BODY)).status,
+      (await post(BODY)).status,
+    ];
+    expect(await statuses()).toEqual([200, 200, 403]);
+    pass(1);
+    expect(await gateway.budgets.read({ id: "me", budget: DAILY })).toEqual({
+      settled: "0",
+      held: "0",
+      limit: "0.2",
+      left: "0.2",
+      from: MIDNIGHT,
+      to: MIDNIGHT + 23 * 3_600_000,
+    });
+    expect(await statuses()).toEqual([200, 200, 403]);
+    expect(await gateway.budgets.list()).toMatchObject([{ settled: "0.2" }, { settled: "0.2" }]);
+    expect(await gateway.usage.balance("me")).toEqual({ settled: "0.4", held: "0" });
+    expect(await gateway.budgets.read({ id: "me", budget: "1" })).toEqual({
+      settled: "0.4",
+      held: "0",
+      limit: "1",
+      left: "0.6",
+    });
+    expect(await gateway.budgets.read({ id: "me" })).toEqual({ settled: "0.4", held: "0" });
+  });
+
+  it("calls onBudget once for each threshold, and again if it failed", async () => {
+    const alerts: BudgetAlert[] = [];
+    const onBudget = vi.fn<(alert: BudgetAlert) => void>((alert) => {
+      if (onBudget.mock.calls.length === 1) throw new Error("not now");
+      alerts.push(alert);
+    });
+    const { gateway, post, pass } = openDaily({ onBudget });
+    await Promise.all([post(BODY), post(BODY)]);
+    await vi.waitFor(() => expect(onBudget).toHaveBeenCalledTimes(3));
+    pass(60_000);
+    await gateway.close();
+    expect(alerts.map(({ threshold }) => threshold)).toEqual([80, 100, 50]);
+    expect(alerts[0]).toMatchObject({ caller: "me", budget: "0.2", period: { unit: "day" } });
+  });
+
+  it.each([
+    [{ amount: "1", period: "year" }, "callers[0].budget.period must be day, week, month or total"],
+    [{ amount: "-1", period: "day" }, "callers[0].budget.amount must be a decimal"],
+    [{ amount: "1", period: "day", timeZone: "Mars" }, "callers[0].budget.timeZone must be the name"],
+    [{ amount: "1", period: "total", timeZone: "UTC" }, "callers[0].budget.timeZone has no effect"],
+    [{ amount: "1", period: "day", zone: "UTC" }, "callers[0].budget.zone is not a field"],
+  ])("is refused at startup if it is wrong: %j", (budget, message) => {
+    // @ts-expect-error These budgets are wrong.
+    expect(() => openDaily({}, budget)).toThrow(message);
+  });
+
+  it("needs a ledger that counts by period, and so does onBudget", async () => {
+    const { budgets: _budgets, ...ledger } = createMemoryLedger();
+    expect(() => openDaily({ ledger })).toThrow("callers[0].budget.period needs a ledger");
+    expect(() => openDaily({ ledger, onBudget: () => undefined }, "1")).toThrow("onBudget needs a ledger");
+    const { gateway } = openDaily({ ledger }, { amount: "1", period: "total" });
+    await expect(gateway.budgets.list()).rejects.toThrow(TypeError);
+    const ofOperator = openDaily({
+      ledger,
+      callers: undefined,
+      authenticate: () => ({ id: "me", budget: DAILY }),
+    });
+    expect((await ofOperator.post(BODY)).status).toBe(500);
   });
 });

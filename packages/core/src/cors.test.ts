@@ -45,7 +45,7 @@ describe("a preflight request", () => {
       "access-control-allow-origin": SHOP,
       "access-control-allow-methods": "GET, HEAD, POST",
       "access-control-allow-headers":
-        "authorization, api-key, content-type, idempotency-key, prefer, x-calotype-tags, x-stainless-lang",
+        "authorization, api-key, content-type, idempotency-key, prefer, x-calotype-tags, x-calotype-webhook, x-stainless-lang",
       "access-control-max-age": "600",
       vary: "origin",
       "cache-control": "no-store",

@@ -65,6 +65,7 @@ const READ_HEADERS = [
   "idempotency-key",
   "prefer",
   "x-calotype-tags",
+  "x-calotype-webhook",
 ];
 
 const MAX_NAMES = 64;

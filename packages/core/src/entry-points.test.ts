@@ -13,45 +13,59 @@ function namesOf(file: string): readonly string[] {
 /** The exports of each entry point. Add a new public name here. */
 const ENTRY_POINTS: Readonly<Record<string, string>> = {
   "./index.ts": `
-    AfterImage AfterImageCall AttemptRecord Authenticate BeforeSend BillingOptions BodyLimits Caller CallerLimits CallerOptions
-    Capabilities CapabilityRows ChannelOptions ChannelProbe ChannelProbeOptions ChannelStatus ClientName CloseOptions
-    consoleLogger CorsOptions createGateway createMemoryAdmissionStore createMemoryLedger DecimalInput ErrorCode
-    ErrorType FailureEvent Fetch FinishedImage Gateway GatewayError GatewayErrorDetails GatewayOptions
-    GatewayOptionsError GatewayStatus generateApiKey GeneratedApiKey hashApiKey IdempotencyOptions
-    ImageRequest isGatewayError JsonObject KeyProbe KeyStatus Loadable Logger LostPolicy
-    MemoryAdmissionStoreOptions MemoryLedgerOptions ModelOptions ModelStatus Operation OptionsProblem
-    Preferences ReferenceImage ReleasedRecord RequestEvent ResponseFormat ResultsOptions SettledRecord SizeMode StreamFormat TimeoutOptions
-    UnresolvedRecord Usage UsageRecord`,
+    AfterImage AfterImageCall AttemptRecord Telemetry Authenticate BeforeSend BillingOptions BodyLimits Caller CallerAuditEntry
+    CallerEndpoints CallerInfo CallerKey CallerLimits CallerList CallerOptions CallerPatch Callers CallerSettings CallerWithKey
+    Capabilities CapabilityRows ChangedField ChangeOptions ChannelOptions ChannelProbe
+    ChannelProbeOptions ChannelStatus ClientName CloseOptions consoleLogger CorsOptions createGateway
+    createMemoryAdmissionStore createMemoryLedger DecimalInput ErrorCode ErrorType FailureEvent Fetch
+    FindEndpoints FinishedImage Gateway GatewayError GatewayErrorDetails GatewayOptions GatewayOptionsError
+    GatewayStatus generateApiKey GeneratedApiKey hashApiKey HealthCheckStatus HealthState IdempotencyOptions ImageRequest isGatewayError
+    JsonObject KeyOptions KeyProbe KeyStatus Loadable Logger LostPolicy MemoryAdmissionStoreOptions MemoryLedgerOptions
+    ModelOptions ModelStatus Operation OptionsProblem Preferences ReferenceImage ReleasedRecord RequestEvent
+    ResponseFormat ResultsOptions RotateOptions RunTasksOptions SettledRecord SizeMode StreamFormat TaskBatch TaskOptions
+    TimeoutOptions UnresolvedRecord Usage UsageRecord WebhookEndpoint WebhookEndpointName
+    WebhookFilter WebhookMessage Webhooks WebhooksOptions`,
   "./adapter.ts": `
-    allowFreeing freeChunk Gateway GatewayRequest GatewayResponse GatewayResponseBody HeaderReader
+    AttemptDetail AttemptObserver CallObserver CooldownChange HoldEndReport ObservedResponse StartedAttempt StartedCall Telemetry
+    allowFreeing ClientSignal freeChunk Gateway GatewayRequest GatewayResponse GatewayResponseBody HeaderReader
     isFreeable ReadableLike toChunks`,
   "./stores.ts": `
-    addDecimals AdmissionDecision AdmissionRequest AdmissionStore AttemptRecord Balance ByteRange checkHold
-    checkRecord compareAge ConcurrencyLimit consoleLogger Cooldown createMemoryAdmissionStore
-    createMemoryLedger createTakenRecords Decimal EntryFailure formatDecimal GatewayError HoldRecord
+    BudgetAlert BudgetLedger BudgetPeriod BudgetStore BudgetThreshold createAlert createAlertListeners findAlerts findPeriod
+    findPeriodsAround MAX_ALERT_AGE_MS parsePeriodKey PeriodBalance PeriodFilter PeriodSpan PeriodUnit readListLimit readTagKey
+    StoredAlert StoredHold toPeriodBalance toStoredName withPeriod
+    addDecimals AdmissionDecision AdmissionRequest AdmissionStore AttemptRecord Balance ByteRange CallerAuditLine
+    CallerAuditPage CallerChange CallerLedger CallerLookup CallerPage CallerStore CallerUpdate checkCallerUpdate checkHold
+    checkRecord checkStoredCallerId checkTask checkTaskEnd checkUpstream checkTaskImages checkWebhookAttempt compareAge ConcurrencyLimit consoleLogger Cooldown createMemoryAdmissionStore
+    createMemoryLedger createTakenRecords Decimal EntryFailure formatDecimal GatewayError HoldRecord KeptHold
     HoldResult IdempotencyOutcome IdempotencyRequest ImageToStore isAtMost isName Ledger Logger LostPolicy
-    MemoryAdmissionStoreOptions MemoryLedgerOptions multiplyDecimal negateDecimal Operation Outbox parseHold
-    parseRecord readDecimal RecordFilter ReleasedRecord reportFailures ResultStore SettledRecord StoredImage StoredResponse StoreImage
-    SweepOptions TakenRecords toInstant toReleasedRecord TotalsKey toUnresolvedRecord
-    UnresolvedRecord Usage UsageRecord UsageReports UsageTotal WindowLimit WindowState`,
+    MemoryAdmissionStoreOptions MemoryLedgerOptions multiplyDecimal negateDecimal NewTask Operation Outbox parseHold
+    parseRecord readDecimal RecordFilter ReleasedRecord reportFailures ResultStore SettledRecord StoredCaller StoredImage StoredKey StoredResponse StoreImage
+    SweepOptions TakeKeptOptions TakenRecords TakenTask TakeOptions Task TaskChange TaskEnd TaskLedger TaskPage TaskRepeat TaskStatus
+    TaskStore TaskSubmission TaskSweep TaskSweepOptions toInstant toReleasedRecord TotalsKey toUnresolvedRecord
+    UnresolvedRecord Usage UsageRecord UsageReports UsageTotal WebhookAttempt WebhookEndpointName WebhookFilter WebhookMessage WebhookStore WebhookTakeOptions WindowLimit WindowState`,
   "./billing/index.ts": `
-    AttemptRecord Balance calculateCharge Charge ChargeDerivation ChargeInput ChargeLine
+    BudgetAlert BudgetPeriod BudgetReports BudgetStatus BudgetThreshold findPeriod PeriodBalance PeriodFilter PeriodicBudget
+    PeriodSpan PeriodUnit AttemptRecord Balance calculateCharge Charge ChargeDerivation ChargeInput ChargeLine
     createMemoryLedger DecimalInput estimateCharge EstimateInput exportRecords ImagePrice
     ItemizedDerivation LostPolicy MadeImage MemoryLedgerOptions ModelDetails Operation PerImageDetails
     PerRequestDerivation PerRequestDetails PerTokenDerivation PerTokenDetails PriceTables PriceTier
     RecordFilter ReleasedRecord RequestBounds RoundingLine SettledRecord TokenKind TotalsKey
     UnresolvedRecord Usage UsageRecord UsageReports UsageTotal`,
   "./families/index.ts": `
-    applyImageCount BackgroundRules Capabilities checkSize countUpstreamCalls createUploadedImage failureKindOfStatus FailureReason
-    findNearestSize WantedSize
-    FailureScope Family FormFieldTypes ImageBytes ImageRequest ImageResult invalidRequest isJsonObject
-    isUploadedImage JsonObject MadeImage LayerRules NativePath NormalizeContext Operation ProducedBody qwenImage readCount readMadeImage
+    applyImageCount BackgroundRules Capabilities Base64Image checkSize countUpstreamCalls Dialect FailedResponse FieldTypes FormPart ProviderTask ReportedFailure Submission TaskProtocol TaskState UpstreamBody createUploadedImage failureKindOfStatus FailureReason
+    findNearestRatio findNearestSize parsePixels WantedSize
+    FailureScope Family ImageBytes ImageRequest ImageResult invalidRequest isJsonObject
+    isReferenceImage isUploadedImage JsonObject MadeImage LayerRules NativePath NormalizeContext Operation ProducedBody qwenImage readCost readCount readMadeImage
     readText
     ReferenceImage ResponseFormat ResponseShape ResultError ResultImage seedream SequentialFields
-    SizeLimits SizeMode SizeStyle StreamFormat StreamReader StreamResult StreamShape toJsonBody toReferenceImage UploadedImage
+    SizeLimits SizeMode SizeStyle StreamFormat StreamReader StreamResult StreamShape toBase64 toJsonBody toReferenceImage UploadedImage
     UpstreamCall UpstreamFailure UpstreamFailureKind Usage`,
+  "./families/gemini/index.ts": "gemini",
+  "./families/openai/index.ts": "openai",
+  "./openapi.ts": "openApiDocument",
   "./testing.ts": `
-    Dependencies Repeat RetryBudgetPolicy Transport TransportError TransportRequest TransportResponse`,
+    createFamilyChecks Dependencies FamilyCheck FamilyCheckError FamilySubject RecordedExchange RecordedFailure RecordedRequest
+    RecordedResponse RecordedTask Repeat RetryBudgetPolicy Transport TransportError TransportRequest TransportResponse`,
   "./sse.ts": `
     AbandonedStream createSseReader RelayEnd RelayEnding RelayOptions relaySse SseEvent SseReader`,
 };
@@ -61,8 +75,8 @@ describe("the entry point", () => {
     expect(namesOf(file).toSorted()).toEqual(names.split(/\s+/).filter(Boolean).toSorted());
   });
 
-  it("index.ts has fewer than 70 names", () => {
-    expect(namesOf("./index.ts").length).toBeLessThan(70);
+  it("index.ts has fewer than 100 names", () => {
+    expect(namesOf("./index.ts").length).toBeLessThan(100);
   });
 
   it("lists are those of package.json", () => {

@@ -14,7 +14,7 @@ interface ErrorKind {
 }
 
 /** The codes of the gateway's errors, with the HTTP status and type of their responses. */
-const ERROR_KINDS = {
+export const ERROR_KINDS = {
   /** The request is malformed, or a field is missing or wrong; `param` names it. */
   invalid_request_error: { status: 400, type: "invalid_request_error" },
   /** The API key is missing or unknown. */
@@ -35,18 +35,28 @@ const ERROR_KINDS = {
   not_found: { status: 404, type: "invalid_request_error" },
   /** There is no image under this link, or the link was changed. */
   file_not_found: { status: 404, type: "invalid_request_error" },
+  /** The caller has no task with this id, or it ended long ago and was deleted. */
+  task_not_found: { status: 404, type: "invalid_request_error" },
   /** `gateway.probeChannel()`: there is no channel with this id. */
   channel_not_found: { status: 404, type: "invalid_request_error" },
+  /** `gateway.callers`: no caller with this id was created at run time. */
+  caller_not_found: { status: 404, type: "invalid_request_error" },
   /** The service model does not exist, or no channel serves it. */
   model_not_found: { status: 404, type: "invalid_request_error" },
   /** The endpoint does not take the method. The header `allow` names the one that it takes. */
   method_not_allowed: { status: 405, type: "invalid_request_error" },
   /** The body arrived too slowly. Nothing was sent to a provider. */
   request_timeout: { status: 408, type: "invalid_request_error" },
+  /** `gateway.callers`: the id is taken, also by a caller of the options or by one that was revoked. */
+  caller_exists: { status: 409, type: "invalid_request_error" },
+  /** `gateway.callers`: the caller was revoked, so it cannot be changed and gets no new key. */
+  caller_revoked: { status: 409, type: "invalid_request_error" },
   /** The request with this `Idempotency-Key` is still running. */
   idempotency_in_progress: { status: 409, type: "invalid_request_error" },
   /** The request with this `Idempotency-Key` ran, and its response is not stored: a stream, or too large. */
   idempotency_not_replayable: { status: 409, type: "invalid_request_error" },
+  /** The task was sent to a provider or has ended, so it can no longer be cancelled. */
+  task_not_cancellable: { status: 409, type: "invalid_request_error" },
   /** The link to a stored image has expired. */
   file_expired: { status: 410, type: "invalid_request_error" },
   /** The body is larger than the gateway accepts. */
@@ -71,6 +81,8 @@ const ERROR_KINDS = {
   internal_error: { status: 500, type: "server_error" },
   /** A body parser before the gateway read the body. Mount the gateway before the body parser. */
   body_already_read: { status: 500, type: "server_error" },
+  /** A task's request was deleted from the store of results before the task ran. Nothing was sent. */
+  task_input_lost: { status: 500, type: "server_error" },
   /** The provider failed. */
   upstream_error: { status: 502, type: "upstream_error" },
   /** The upstream response is incomplete, too large or not JSON. */
@@ -79,6 +91,14 @@ const ERROR_KINDS = {
   upstream_unreachable: { status: 502, type: "upstream_error" },
   /** The upstream response was successful and has no image. */
   upstream_no_image: { status: 502, type: "upstream_error" },
+  /** The task was sent to a provider, and its process ended before the outcome was known. An image may have been made. */
+  outcome_unknown: { status: 502, type: "upstream_error" },
+  /** A task's images were made and charged, and their response could not be kept. */
+  task_result_lost: { status: 502, type: "server_error" },
+  /** The task waited in the queue until its time was over. Nothing was sent to a provider. */
+  task_expired: { status: 503, type: "server_error" },
+  /** The task store has no room for another task that has not ended. */
+  task_queue_full: { status: 503, type: "server_error" },
   /** The limit of bytes in flight is reached. */
   overloaded: { status: 503, type: "server_error" },
   /** The ledger, the admission store or the store of results cannot be reached, or the options are not loaded yet. */

@@ -1,6 +1,7 @@
 import { GatewayError, isGatewayError, shownCodeOf } from "./errors.js";
 import type { GatewayResponse } from "./http.js";
 import type { Logger } from "./logger.js";
+import type { CallObservation, SafeCallObserver, StartedCall } from "./telemetry.js";
 import type { AttemptRecord, Caller, ImageRequest, Operation } from "./types.js";
 
 /** The operator's own check of a valid request, before it is sent. */
@@ -103,17 +104,26 @@ export interface ReportParts {
   readonly events: Events;
   readonly logger: Logger;
   readonly now: () => number;
+  /** `undefined` without telemetry. */
+  readonly observation?: CallObservation | undefined;
 }
 
 /** Collects what becomes known of a request, and reports it to the operator. */
 export class RequestReport {
+  /** Observes the call. `undefined` without telemetry. */
+  readonly observer: SafeCallObserver | undefined;
   readonly #parts: ReportParts;
   readonly #receivedAt: number;
   #subject: EventSubject;
   #attempts: readonly AttemptRecord[] | undefined;
   #errorCode: string | undefined;
 
-  constructor(parts: ReportParts, { id, time, operation, receivedAt }: Arrival) {
+  constructor(
+    parts: ReportParts,
+    { id, time, operation, receivedAt }: Arrival,
+    observed: ObservedCall = REQUEST,
+  ) {
+    this.observer = parts.observation?.start({ id, operation, ...observed });
     this.#parts = parts;
     this.#receivedAt = receivedAt;
     this.#subject = { id, time, operation };
@@ -121,10 +131,13 @@ export class RequestReport {
 
   setCaller(caller: string): void {
     this.#subject = { ...this.#subject, caller };
+    this.observer?.callerKnown(caller);
   }
 
-  setModel(model: string): void {
+  /** @param entry its key in `models` */
+  setModel(model: string, entry: string): void {
     this.#subject = { ...this.#subject, model };
+    this.observer?.modelKnown({ name: model, entry });
   }
 
   /** Sets the attempts of the request. The last one may still change until the call is settled. */
@@ -145,6 +158,7 @@ export class RequestReport {
 
   /** Reports a failure after the response began. */
   failed(error: GatewayError): void {
+    this.observer?.failed(error, shownCodeOf(error));
     const attempts = this.#attempts?.map((attempt) => ({ ...attempt }));
     this.#parts.events.error?.({ ...this.#subject, error, ...(attempts && { attempts }) });
   }
@@ -152,15 +166,39 @@ export class RequestReport {
   /** Reports the response. */
   responded({ status, headers }: GatewayResponse): void {
     const { events, now } = this.#parts;
+    const stream = headers["content-type"]?.startsWith("text/event-stream") === true;
+    this.observer?.responded({ status, stream });
     events.request?.({
       ...this.#subject,
       status,
       ...(this.#errorCode !== undefined && { errorCode: this.#errorCode }),
-      stream: headers["content-type"]?.startsWith("text/event-stream") === true,
+      stream,
       // The clock may be set back during the request.
       durationMs: Math.max(0, now() - this.#receivedAt),
     });
   }
+}
+
+/** What telemetry learns of a call at its beginning. */
+type ObservedCall = Omit<StartedCall, "id" | "operation">;
+
+const REQUEST: ObservedCall = { kind: "request" };
+
+/** Creates the report of a call without a client, whose caller and model are known. */
+export function createReport(
+  parts: ReportParts,
+  {
+    caller,
+    model,
+    entry = model,
+    ...arrival
+  }: Arrival & { readonly caller: string; readonly model: string; readonly entry?: string | undefined },
+  observed: ObservedCall,
+): RequestReport {
+  const report = new RequestReport(parts, arrival, observed);
+  report.setCaller(caller);
+  report.setModel(model, entry);
+  return report;
 }
 
 /** Returns the error to respond with. Anything but a {@link GatewayError} is a failure of the gateway, and is logged. */

@@ -1,24 +1,37 @@
 import { assembleGateway, type Dependencies, type GatewayAssembly, type GatewayParts } from "./assemble.js";
 import type { UsageReports } from "./billing/ledger.js";
+import { type BudgetReports, createBudgetReports } from "./billing/read-budgets.js";
+import { type Callers, createCallers } from "./callers/callers.js";
 import { type ChannelStatus, describeChannels } from "./channels/status.js";
 import { createCors } from "./cors.js";
 import { GatewayError } from "./errors.js";
 import { createArrival, RequestReport } from "./events.js";
 import { type FilesParts, respondWithFile } from "./files-endpoint.js";
+import { createHealthChecks, type HealthCheckStatus, respondWithHealth } from "./healthz-endpoint.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
 import { shutDown } from "./lifecycle.js";
 import { respondWithModels } from "./models-endpoint.js";
+import { respondWithDescription } from "./openapi-endpoint.js";
 import type { GatewayOptions } from "./options/options.js";
 import { holdHost, runPipeline } from "./pipeline.js";
 import {
   createRouteMatcher,
   type Endpoint,
   type FilesRoute,
+  isTasksPath,
   type ModelsRoute,
+  type PageRoute,
   requestPath,
+  type TasksRoute,
 } from "./request/route.js";
 import { renderError } from "./responses/envelope.js";
+import { removeBodies } from "./tasks/task-body.js";
+import { openResult } from "./tasks/task-result.js";
+import { createTaskWatch } from "./tasks/task-watch.js";
+import { respondWithTasks, type TasksParts } from "./tasks-endpoint.js";
 import { type ChannelProbe, type ChannelProbeOptions, probeChannel } from "./upstream/probe-channel.js";
+import { settlesWithin } from "./util/async.js";
+import type { Webhooks } from "./webhooks/webhooks.js";
 
 /** An image-generation gateway. */
 export interface Gateway {
@@ -38,7 +51,7 @@ export interface Gateway {
   handle(request: GatewayRequest): Promise<GatewayResponse> | null;
   /** Returns the 404 for a path that no route serves, for hosts without a 404 of their own. */
   notFound(request: Pick<GatewayRequest, "method" | "url" | "headers">): GatewayResponse;
-  /** The state of the channels, in the order of the options. Empty until the options were loaded. */
+  /** The state of the channels, of the ledger and of the admission store. It asks neither of them. */
   status(): GatewayStatus;
   /**
    * Requests one small image from a channel with each of its keys. The provider charges for the images. A success ends
@@ -48,8 +61,28 @@ export interface Gateway {
    * `invalid_request_error`, `gateway_closed`
    */
   probeChannel(channel: string, options?: ChannelProbeOptions): Promise<ChannelProbe>;
+  /**
+   * Begins now what otherwise begins with the first request: it ends what processes that died have left, runs tasks that
+   * wait, and sends webhooks. For a server that runs for long, which may get no request for some time after its start.
+   * `closeOnSignals` of `@calotype/node` calls it.
+   */
+  start(): void;
+  /**
+   * Runs the tasks that wait and sends webhooks, and resolves when the tasks have ended: for hosts that stop a process
+   * between requests, called by a schedule. Elsewhere this happens by itself.
+   *
+   * @throws GatewayError `gateway_closed`; TypeError if the ledger keeps no tasks; RangeError for `seconds` that are not a
+   * number of at least 0
+   */
+  runTasks(options?: RunTasksOptions): Promise<TaskBatch>;
   /** What was used and charged, and the open holds of callers. Read-only. */
   readonly usage: UsageReports;
+  /** What callers have spent of their budgets, and the periods before. Read-only. */
+  readonly budgets: BudgetReports;
+  /** The messages about ended tasks, and how to send them again. */
+  readonly webhooks: Webhooks;
+  /** Creates, changes and revokes callers at run time, in addition to those of the options. */
+  readonly callers: Callers;
   /**
    * Calls the options that were given as functions again, and uses the results if all of them are valid. Requests in
    * progress keep the options they began with. Called once after the start, it also shows whether such options are
@@ -67,6 +100,21 @@ export interface Gateway {
   close(options?: CloseOptions): Promise<void>;
 }
 
+/** How long {@link Gateway.runTasks} works. */
+export interface RunTasksOptions {
+  /**
+   * After this time no further task is begun, in seconds. Those that were begun run to their end, which can take minutes. Default
+   * 30.
+   */
+  readonly seconds?: number | undefined;
+}
+
+/** What {@link Gateway.runTasks} did. */
+export interface TaskBatch {
+  /** How many tasks were taken from the queue. */
+  readonly tasks: number;
+}
+
 /** How long a gateway may take to close. */
 export interface CloseOptions {
   /**
@@ -78,7 +126,12 @@ export interface CloseOptions {
 
 /** What `gateway.status()` returns. */
 export interface GatewayStatus {
+  /** In the order of the options. Empty until the options were loaded. */
   readonly channels: readonly ChannelStatus[];
+  /** The last check of the ledger by `GET {base}/healthz`. */
+  readonly ledger: HealthCheckStatus;
+  /** The last check of the admission store by `GET {base}/healthz`. */
+  readonly store: HealthCheckStatus;
 }
 
 /**
@@ -107,16 +160,31 @@ export interface GatewayStatus {
  */
 export function createGateway(options: GatewayOptions, dependencies: Partial<Dependencies> = {}): Gateway {
   const assembly = assembleGateway(options, dependencies);
-  const { permanent, reloadable, tracker, maintenance } = assembly;
+  const { permanent, reloadable, tracker, maintenance, worker, webhooks, continuer } = assembly;
   const basePath = options.basePath ?? "";
   const files = toFilesParts(permanent);
-  const matchRoute = createRouteMatcher(basePath, { servesFiles: files !== undefined });
+  const tasks = toTasksParts(permanent);
+  const description = options.openapi === false ? undefined : options.openapi;
+  const matchRoute = createRouteMatcher(basePath, {
+    servesFiles: files !== undefined,
+    servesTasks: tasks !== undefined,
+    pages: [
+      ...(options.healthz === true ? (["healthz"] as const) : []),
+      ...(description === undefined ? [] : (["openapi"] as const)),
+    ],
+  });
+  const checks = createHealthChecks({ ...permanent, loadOptions: () => reloadable.get() });
+  const healthz = { checks, channels: () => reloadable.current?.channels, health: permanent.health };
   const cors = createCors(options.cors);
+  const describe = (): ChannelStatus[] =>
+    describeChannels(reloadable.current?.channels ?? [], permanent.health);
+  const endWatch = permanent.observation?.watchChannels(describe);
   let closing: Promise<void> | undefined;
 
   const notFound: Gateway["notFound"] = (request) => {
     const context = { id: permanent.createId(), mask: currentMask(assembly) };
-    return cors.addHeaders(request, renderError(notFoundError(request, basePath), context));
+    const error = notFoundError(request, { basePath, hasTasks: tasks !== undefined });
+    return cors.addHeaders(request, renderError(error, context));
   };
 
   const respond = (endpoint: Endpoint, request: GatewayRequest): Promise<GatewayResponse> => {
@@ -133,15 +201,45 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
     return response;
   };
 
-  const showModels = async ({ name }: ModelsRoute, request: GatewayRequest): Promise<GatewayResponse> => {
+  /** Responds to a request that makes no images, with the current options. */
+  const show = async (
+    render: (parts: GatewayParts, id: string) => Promise<GatewayResponse>,
+  ): Promise<GatewayResponse> => {
     const id = permanent.createId();
     const context = { id, mask: currentMask(assembly) };
     if (closing !== undefined) return renderError(closedError(), context);
     const { current } = reloadable;
     const parts = current ?? (await loadParts(assembly, id));
-    return parts === undefined
-      ? renderError(unreadError(), context)
-      : respondWithModels(parts, name, { request, id });
+    return parts === undefined ? renderError(unreadError(), context) : render(parts, id);
+  };
+
+  const showTasks = (route: TasksRoute, request: GatewayRequest): Promise<GatewayResponse> => {
+    // The matcher finds tasks only if the ledger keeps them.
+    if (tasks === undefined) return Promise.resolve(notFound(request));
+    if (closing === undefined) maintenance.start();
+    const response = show(({ authenticate, maskKeys }, id) =>
+      respondWithTasks(tasks, route, { request, id, authenticate, maskKeys }),
+    );
+    tracker.track(response);
+    return response;
+  };
+
+  const showPage = async ({ operation }: PageRoute, request: GatewayRequest): Promise<GatewayResponse> => {
+    const id = permanent.createId();
+    if (closing !== undefined) return renderError(closedError(), { id, mask: currentMask(assembly) });
+    if (operation === "healthz" || description === undefined) {
+      return respondWithHealth(healthz, { request, id });
+    }
+    return respondWithDescription({ document: description, logger: permanent.logger }, { request, id });
+  };
+
+  const respondTo = (
+    route: Endpoint | ModelsRoute | TasksRoute,
+    request: GatewayRequest,
+  ): Promise<GatewayResponse> => {
+    if (route.operation === "tasks") return showTasks(route, request);
+    if (route.operation !== "models") return respond(route, request);
+    return show((parts, id) => respondWithModels(parts, route.name, { request, id }));
   };
 
   const showFile = async (route: FilesRoute, request: GatewayRequest): Promise<GatewayResponse> => {
@@ -161,8 +259,11 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
     if (announced !== undefined) return Promise.resolve(cors.allowPreflight(request, permanent.createId()));
     if (route === "unserved") return Promise.resolve(notFound(request));
     if (route.operation === "files") return showFile(route, request);
-    const response = route.operation === "models" ? showModels(route, request) : respond(route, request);
-    return response.then((responded) => cors.addHeaders(request, responded));
+    const responds =
+      route.operation === "healthz" || route.operation === "openapi"
+        ? showPage(route, request)
+        : respondTo(route, request);
+    return responds.then((responded) => cors.addHeaders(request, responded));
   };
 
   return {
@@ -173,23 +274,64 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
       const gatewayRequest = new WebRequest(request, host);
       return toWebResponse(await (handle(gatewayRequest) ?? notFound(gatewayRequest)), request);
     },
-    status: () => ({ channels: describeChannels(reloadable.current?.channels ?? [], permanent.health) }),
+    status: () => ({
+      channels: describe(),
+      ledger: checks.ledger.status(),
+      store: checks.store.status(),
+    }),
     probeChannel(id, probeOptions = {}) {
       if (closing !== undefined) return Promise.reject(closedError());
       const probe = probeById(assembly, id, probeOptions);
       tracker.track(probe);
       return probe;
     },
+    start() {
+      if (closing === undefined) maintenance.start();
+    },
+    async runTasks({ seconds = 30 } = {}) {
+      if (!(seconds >= 0)) throw new RangeError("seconds must be a number of seconds of at least 0.");
+      if (closing !== undefined) throw closedError();
+      if (worker === undefined) throw new TypeError("The ledger of this gateway keeps no tasks.");
+      const batch = (async () => {
+        const continued = await continuer?.run();
+        await permanent.sweepTasks?.();
+        const count = await worker.runBatch(seconds * 1000);
+        await continued?.ended;
+        await permanent.alerts.run();
+        await Promise.all([
+          webhooks.runBatch(WEBHOOK_BATCH_MS),
+          settlesWithin(permanent.alerts.sent(), WEBHOOK_BATCH_MS),
+        ]);
+        return count;
+      })();
+      tracker.track(batch);
+      return { tasks: await batch };
+    },
     usage: permanent.ledger,
+    budgets: createBudgetReports(permanent.ledger, permanent.budgetStore),
+    webhooks: webhooks.api,
+    callers: createCallers({
+      store: permanent.callerStore,
+      loadRules: async () => (await reloadable.get()).callerRules,
+      onChange: (id) => permanent.storedCallers?.forget(id),
+    }),
     reload: () => reloadable.reload(),
     close({ deadlineSeconds = Infinity } = {}) {
       // NaN, for example of a missing environment variable, must not cut off everything.
       if (!(deadlineSeconds >= 0)) return Promise.reject(new RangeError(DEADLINE));
-      closing ??= shutDown({ ...permanent, tracker, maintenance }, deadlineSeconds * 1000);
+      tasks?.watch.close();
+      permanent.storedCallers?.close();
+      closing ??= shutDown(
+        { ...permanent, tracker, maintenance, worker, webhooks, continuer },
+        deadlineSeconds * 1000,
+      ).finally(() => endWatch?.());
       return closing;
     },
   };
 }
+
+/** How long `runTasks` waits for webhooks after the tasks. The rest is sent by later calls. */
+const WEBHOOK_BATCH_MS = 15_000;
 
 const DEADLINE = "deadlineSeconds must be a number of seconds of at least 0; the gateway was not closed.";
 
@@ -229,6 +371,28 @@ function toFilesParts({
   return results?.served && { served: results.served, now, logger, readerLimit };
 }
 
+/** What the routes of tasks need. `undefined` if the ledger keeps no tasks. */
+function toTasksParts({
+  tasks,
+  results,
+  repeat,
+  track,
+  logger,
+  readerLimit,
+}: GatewayAssembly["permanent"]): TasksParts | undefined {
+  if (tasks === undefined) return undefined;
+  const { store } = tasks;
+  const objects = results?.objects;
+  return {
+    store,
+    watch: createTaskWatch({ store, repeat, logger }),
+    openResult: (result) => openResult(result, objects),
+    removeInput: (input) => track(removeBodies([input], { objects, logger })),
+    logger,
+    readerLimit,
+  };
+}
+
 /** Responds to a request that does not enter the pipeline. */
 function refuse(
   assembly: GatewayAssembly,
@@ -256,14 +420,25 @@ function unreadError(): GatewayError {
   return new GatewayError("gateway_unavailable", message, { retryAfterSeconds: 5 });
 }
 
-function notFoundError(request: Pick<GatewayRequest, "method" | "url">, basePath: string): GatewayError {
-  const requested = `${request.method} ${requestPath(request)}`.slice(0, 256);
+function notFoundError(
+  request: Pick<GatewayRequest, "method" | "url">,
+  { basePath, hasTasks }: { readonly basePath: string; readonly hasTasks: boolean },
+): GatewayError {
+  const path = requestPath(request);
+  const requested = `${request.method} ${path}`.slice(0, 256);
+  if (!hasTasks && isTasksPath(path)) {
+    return new GatewayError(
+      "not_found",
+      `${requested} is not served, because the ledger of this gateway keeps no tasks. The ledgers in memory, of ` +
+        "@calotype/sqlite and of @calotype/postgres do.",
+    );
+  }
   const below = basePath === "" ? "" : ` below ${basePath}`;
   return new GatewayError(
     "not_found",
     `${requested} is not served. The gateway serves POST requests whose path ends in /v1/images/generations, ` +
       "/v1/images/edits, /api/v3/images/generations or /api/v1/services/aigc/multimodal-generation/generation, and " +
-      `GET /v1/models${below}.`,
+      `GET /v1/models${hasTasks ? " and /v1/images/tasks" : ""}${below}.`,
   );
 }
 

@@ -3,6 +3,17 @@ export interface HeaderReader {
   get(name: string): string | null;
 }
 
+/** Tells whether a client has disconnected. An `AbortSignal` has this shape. */
+export interface ClientSignal {
+  readonly aborted: boolean;
+  /**
+   * Registers a listener for the moment at which the client disconnects. If a host has no such function, the gateway reads
+   * `aborted` once a second while a client waits for a task.
+   */
+  addEventListener?(type: "abort", listener: () => void): void;
+  removeEventListener?(type: "abort", listener: () => void): void;
+}
+
 /**
  * A request, as a host passes it to the gateway. A Web `Request` already has this shape. `@calotype/node` gives a socket's
  * request the same shape without creating Web objects.
@@ -37,10 +48,9 @@ export interface GatewayRequest {
   readonly bodyConsumed?: boolean;
   /**
    * Tells whether the client has disconnected. It is read before each attempt; a provider call that was sent continues.
-   * While a body is sent, the host reports a disconnect by calling `return()` of the body. An `AbortSignal` has this
-   * shape.
+   * While a body is sent, the host reports a disconnect by calling `return()` of the body.
    */
-  readonly signal: Pick<AbortSignal, "aborted">;
+  readonly signal: ClientSignal;
   /** Keeps the host alive for work that continues after the response, if the host needs that. */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
 }

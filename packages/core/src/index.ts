@@ -12,6 +12,19 @@ export type {
   UnresolvedRecord,
   UsageRecord,
 } from "./billing/records.js";
+export type { WebhookEndpointName, WebhookFilter, WebhookMessage } from "./billing/task-store.js";
+export type { CallerPatch, CallerSettings, ChangedField } from "./callers/caller-settings.js";
+export type {
+  CallerAuditEntry,
+  CallerInfo,
+  CallerKey,
+  CallerList,
+  Callers,
+  CallerWithKey,
+  ChangeOptions,
+  KeyOptions,
+  RotateOptions,
+} from "./callers/callers.js";
 export type { ChannelOptions, TimeoutOptions } from "./channels/channel.js";
 export type { ChannelStatus, KeyStatus, ModelStatus } from "./channels/status.js";
 export {
@@ -22,8 +35,16 @@ export {
   isGatewayError,
 } from "./errors.js";
 export type { BeforeSend, FailureEvent, RequestEvent } from "./events.js";
-export type { Capabilities } from "./families/family.js";
-export { type CloseOptions, createGateway, type Gateway, type GatewayStatus } from "./gateway.js";
+export type { Capabilities } from "./families/capabilities.js";
+export {
+  type CloseOptions,
+  createGateway,
+  type Gateway,
+  type GatewayStatus,
+  type RunTasksOptions,
+  type TaskBatch,
+} from "./gateway.js";
+export type { HealthCheckStatus, HealthState } from "./healthz-endpoint.js";
 export type { ReferenceImage } from "./images/reference-image.js";
 export { consoleLogger, type Logger } from "./logger.js";
 export type { CapabilityRows, ModelOptions } from "./models/resolve-model.js";
@@ -34,11 +55,13 @@ export type {
   IdempotencyOptions,
   Loadable,
   OptionsProblem,
+  TaskOptions,
 } from "./options/options.js";
 export { GatewayOptionsError } from "./options/validate.js";
 export type { BodyLimits } from "./request/read-request.js";
 export type { AfterImage, AfterImageCall, FinishedImage } from "./results/after-image.js";
 export type { ResultsOptions } from "./results/results.js";
+export type { Telemetry } from "./telemetry.js";
 export type {
   AttemptRecord,
   Caller,
@@ -56,3 +79,10 @@ export type {
 export type { ChannelProbe, ChannelProbeOptions, KeyProbe } from "./upstream/probe-channel.js";
 export type { Fetch } from "./upstream/transport-fetch.js";
 export type { JsonObject } from "./util/json.js";
+export type {
+  CallerEndpoints,
+  FindEndpoints,
+  WebhookEndpoint,
+  WebhooksOptions,
+} from "./webhooks/webhook-options.js";
+export type { Webhooks } from "./webhooks/webhooks.js";

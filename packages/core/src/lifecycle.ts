@@ -1,11 +1,15 @@
-import { type Delivery, onceForEachId } from "./billing/delivery.js";
+import { type AlertDelivery, type Delivery, onceForEachId } from "./billing/delivery.js";
 import type { Holds } from "./billing/hold.js";
 import type { EntryFailure, Ledger } from "./billing/ledger.js";
 import type { LostPolicy } from "./billing/records.js";
+import type { CallContinuer } from "./continue-calls.js";
 import type { Logger } from "./logger.js";
 import type { Sweeper } from "./results/sweeper.js";
+import type { SweepTasks } from "./tasks/sweep.js";
+import type { TaskWorker } from "./tasks/worker.js";
 import type { Transport } from "./upstream/transport.js";
 import { MAX_TIMER_MS, type Repeat, repeatByTimer, settlesWithin } from "./util/async.js";
+import type { WebhookDelivery } from "./webhooks/webhooks.js";
 
 /** Knows whether work is in progress, so that a gateway can wait for it before it closes. */
 export interface Tracker {
@@ -56,11 +60,23 @@ export interface Maintenance {
 export interface MaintenanceParts {
   readonly ledger: Ledger;
   readonly delivery: Delivery;
+  /** Delivers alerts about budgets. */
+  readonly alerts?: AlertDelivery | undefined;
   readonly holds: Holds;
   readonly onLost: LostPolicy;
   readonly logger: Logger;
+  /** Ends lost tasks. `undefined` if the ledger keeps no tasks, as for `worker`. */
+  readonly sweepTasks?: SweepTasks | undefined;
+  /** Continues the requests that dead processes left. `undefined` if the ledger keeps none. */
+  readonly continuer?: CallContinuer | undefined;
+  /** True if requests are continued only by `gateway.runTasks()`. Default false. */
+  readonly continuesInBatches?: boolean | undefined;
+  /** Runs tasks. */
+  readonly worker?: TaskWorker | undefined;
   /** Deletes expired images. `undefined` without a store of results that does that. */
   readonly sweeper?: Sweeper | undefined;
+  /** Sends webhooks. */
+  readonly webhooks?: Pick<WebhookDelivery, "run" | "stop"> | undefined;
 }
 
 const INTERVAL_MS = 10_000;
@@ -70,8 +86,9 @@ const LAST_SWEEP_MS = 3_000;
 const DEAD_MS = 3 * INTERVAL_MS;
 
 /**
- * Repeats the writes that the ledger did not accept, ends the holds of processes that died, and delivers records again
- * that the operator's function did not accept. Deletes expired images about once an hour.
+ * Repeats the writes that the ledger did not accept, continues or ends the requests and tasks of processes that died,
+ * delivers records again that the operator's function did not accept, looks for tasks, and sends webhooks. Deletes expired images about once
+ * an hour.
  */
 export function createMaintenance(parts: MaintenanceParts, repeat: Repeat = repeatByTimer): Maintenance {
   let endRepeating: (() => void) | undefined;
@@ -83,6 +100,9 @@ export function createMaintenance(parts: MaintenanceParts, repeat: Repeat = repe
     lastBeginAt = performance.now();
     // Beside the round: a store may have many images, and the ledger must not wait for them.
     parts.sweeper?.runIfDue();
+    parts.worker?.start();
+    // Also beside the round, because endpoints may be slow.
+    parts.webhooks?.run();
     if (running !== undefined) return;
     const round = maintain(parts, onFailure).finally(() => {
       if (running === round) running = undefined;
@@ -108,8 +128,12 @@ export function createMaintenance(parts: MaintenanceParts, repeat: Repeat = repe
 }
 
 async function maintain(parts: MaintenanceParts, onFailure: (failure: EntryFailure) => void): Promise<void> {
+  // Before the sweep, which ends those whose time is over.
+  if (parts.continuesInBatches !== true) await parts.continuer?.run();
   await sweep(parts, { onFailure, ifItFails: "The ledger could not be swept; retrying every 10 s." });
+  await parts.sweepTasks?.();
   await parts.delivery.run();
+  await parts.alerts?.run();
 }
 
 /** Ends the holds of processes that died, or all holds of this process with `own`. */
@@ -153,17 +177,40 @@ const LAST_DELIVERY_MS = 3_000;
 
 /**
  * Waits for the requests in progress, at most until the deadline. The remaining requests are cut off, and their holds
- * abandoned. Then the waiting records are delivered, and the connections are closed.
+ * abandoned. Then the waiting records are delivered, the webhooks that are being sent end, and the connections are closed.
  */
 export async function shutDown(parts: ShutDownParts, deadlineMs: number): Promise<void> {
   const endsAt = performance.now() + deadlineMs;
-  const isFinished = await finishesWithin(parts, deadlineMs);
+  parts.continuer?.stop();
+  // The tasks that were sent go on, as requests do.
+  if (parts.worker !== undefined) await settlesWithin(parts.worker.stop(), deadlineMs);
+  const isFinished = await finishesWithin(parts, Math.max(endsAt - performance.now(), 0));
   if (!isFinished) await cutOffRemaining(parts);
   const leftMs = Math.max(endsAt - performance.now(), LAST_DELIVERY_MS);
-  if (!(await settlesWithin(deliverRemaining(parts), leftMs))) {
+  const delivered = deliverRemaining(parts);
+  const [isDelivered, isSent, areAlertsSent] = await Promise.all([
+    settlesWithin(delivered, leftMs),
+    settlesWithin(parts.webhooks?.stop() ?? Promise.resolve(), leftMs),
+    settlesWithin(
+      delivered.then(() => parts.alerts?.sent()),
+      leftMs,
+    ),
+  ]);
+  const isAllSent = isSent && areAlertsSent;
+  if (!isDelivered) {
+    // A request that was cut off may end later. Its record is left to the next process.
+    void parts.delivery.stop();
+    void parts.alerts?.stop();
     parts.logger.warn({}, "onUsage did not accept all records before the gateway had to end.");
   }
-  if (isFinished) await parts.transport.close();
+  if (!isSent || (isDelivered && !areAlertsSent)) {
+    parts.logger.warn({}, "Webhooks were being sent when the gateway had to end; they are sent again.");
+  }
+  if (!isFinished) return;
+  // An attempt to send a webhook must not keep the connections open.
+  await (isAllSent || parts.transport.abort === undefined
+    ? parts.transport.close()
+    : parts.transport.abort());
 }
 
 /**
@@ -179,20 +226,26 @@ async function finishesWithin({ tracker }: ShutDownParts, deadlineMs: number): P
   }
 }
 
-async function deliverRemaining({ maintenance, delivery }: ShutDownParts): Promise<void> {
+async function deliverRemaining({ maintenance, delivery, alerts }: ShutDownParts): Promise<void> {
   await maintenance.stop();
-  await delivery.run();
+  await Promise.all([delivery.run(), alerts?.run()]);
+  await Promise.all([delivery.stop(), alerts?.stop()]);
 }
 
 /** The outcome of these requests will never be known. An outcome that arrives later has no effect. */
 async function cutOffRemaining(parts: ShutDownParts): Promise<void> {
   parts.holds.abandonAll();
-  const ended = sweep(parts, {
+  // At the same time, because no client may get the whole response of a request whose hold was abandoned. Connections
+  // of an operator's own transport may not be ours to end.
+  await Promise.all([parts.transport.abort?.(), sweepOwn(parts)]);
+}
+
+async function sweepOwn(parts: ShutDownParts): Promise<void> {
+  await sweep(parts, {
     own: true,
     onFailure: (failure) => reportUnendedHold(failure, parts.logger),
     ifItFails: "The ledger could not be swept; a later sweep ends the holds.",
   });
-  // At the same time, because no client may get the whole response of a request whose hold was abandoned. Connections
-  // of an operator's own transport may not be ours to end.
-  await Promise.all([parts.transport.abort?.(), ended]);
+  // Not before the late writes, which know how some of these tasks ended.
+  await parts.sweepTasks?.(true);
 }

@@ -2,17 +2,20 @@ import { toPlainError } from "./redact.js";
 
 /** Receives warnings and errors for the operator. A pino logger has this shape. */
 export interface Logger {
+  /** Gets the history of calls. Only the option `logCalls` uses it. */
+  info?(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
 }
 
-/** Writes warnings and errors as lines of JSON to the console's error stream. */
+/** Writes lines of JSON to the console's error stream. */
 export const consoleLogger: Logger = {
+  info: (fields, message) => writeLine("info", fields, message),
   warn: (fields, message) => writeLine("warn", fields, message),
   error: (fields, message) => writeLine("error", fields, message),
 };
 
-function writeLine(level: "warn" | "error", fields: object, message: string): void {
+function writeLine(level: "info" | "warn" | "error", fields: object, message: string): void {
   globalThis.console.error(JSON.stringify({ level, message, ...fields }, describeError));
 }
 
@@ -28,6 +31,9 @@ export function createSafeLogger(logger: Logger): Logger {
   return {
     warn: (fields, message) => attempt(() => logger.warn(fields, message)),
     error: (fields, message) => attempt(() => logger.error(fields, message)),
+    ...(logger.info !== undefined && {
+      info: (fields, message) => attempt(() => logger.info?.(fields, message)),
+    }),
   };
 }
 

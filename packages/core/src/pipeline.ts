@@ -1,4 +1,4 @@
-import { type Admission, type AdmissionParts, admit } from "./admission/admit.js";
+import { type Admission, type AdmissionParts, type Admitted, admit } from "./admission/admit.js";
 import { renderReplay, toStoredResponse } from "./admission/idempotency.js";
 import { mergeLimits } from "./admission/rate-limits.js";
 import type { Slot, TakeSlot } from "./admission/slot.js";
@@ -9,30 +9,32 @@ import type { Delivery } from "./billing/delivery.js";
 import type { Hold, HoldEnd } from "./billing/hold.js";
 import { DEFAULT_GROUP } from "./billing/model-details.js";
 import type { PriceList } from "./billing/pricing.js";
-import { GatewayError, shownCodeOf } from "./errors.js";
+import type { BilledRequest } from "./billing/records.js";
+import { createCallKeeper } from "./continue-calls.js";
+import { GatewayError } from "./errors.js";
 import { type Arrival, type BeforeSend, createArrival, type ReportParts, RequestReport } from "./events.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
 import { withDataUrlStrings } from "./images/data-url.js";
 import { createTracker } from "./lifecycle.js";
 import { type Logger, RequestLogger } from "./logger.js";
-import type { ModelResolver } from "./models/resolve-model.js";
+import type { ModelResolver, ResolvedModel } from "./models/resolve-model.js";
 import type { IdempotencyOptions } from "./options/options.js";
 import type { SecretMask } from "./redact.js";
+import { readAttribution } from "./request/attribution.js";
 import { type BodyLimits, normalizeRequest, readFields } from "./request/read-request.js";
 import { checkHeaders, checkMethod, type Endpoint, idempotencyScopeOf } from "./request/route.js";
 import { type Call, type CallParts, toContext } from "./responses/call.js";
 import { EarlyStream } from "./responses/early-stream.js";
 import { renderError, renderStream } from "./responses/envelope.js";
-import { respondWithFanOut } from "./responses/fan-out.js";
-import { respondWithFanOutStream } from "./responses/fan-out-stream.js";
-import { respondWithJson } from "./responses/json.js";
 import type { ReaderLimit } from "./responses/reader-limit.js";
-import { respondWithStream } from "./responses/stream.js";
 import { StreamClient } from "./responses/stream-client.js";
-import type { Caller, CallerLimits, Preferences } from "./types.js";
-import { dispatch, type UpstreamRefusal, type UpstreamSuccess } from "./upstream/dispatch.js";
-import { isLabelledAsEvents, readContentCoding } from "./upstream/read.js";
+import { runCall } from "./run-call.js";
+import { isAccepted, submitTask, submittedAsTask, type Tasks, wantsTask } from "./tasks/submit.js";
+import type { Caller, CallerLimits, ImageRequest, Preferences } from "./types.js";
+import { createReferenceLoader } from "./upstream/references.js";
 import { isPromiseLike, type Repeat, settlesWithin } from "./util/async.js";
+import type { JsonObject } from "./util/json.js";
+import type { WebhookEndpoints } from "./webhooks/endpoints.js";
 
 /** What the pipeline needs of the gateway, with one set of options. */
 export interface PipelineParts extends CallParts, AdmissionParts, ReportParts {
@@ -45,8 +47,14 @@ export interface PipelineParts extends CallParts, AdmissionParts, ReportParts {
   readonly limits: CallerLimits | undefined;
   readonly idempotency: IdempotencyOptions;
   readonly delivery: Delivery;
+  /** `undefined` if the ledger keeps no tasks. */
+  readonly tasks: Tasks | undefined;
+  /** Where callers are told the end of their tasks. `undefined` without the option `webhooks`. */
+  readonly webhookEndpoints: WebhookEndpoints | undefined;
   /** The preferences of the gateway. */
   readonly preferences: Preferences;
+  /** Whether responses have the header `x-calotype-charge`. */
+  readonly showCharge: boolean;
   readonly bodyLimits: BodyLimits;
   readonly repeat: Repeat;
   readonly beforeSend: BeforeSend | undefined;
@@ -67,7 +75,7 @@ export async function runPipeline(
 ): Promise<GatewayResponse> {
   const arrival = createArrival(parts, endpoint.operation);
   const { id } = arrival;
-  const report = new RequestReport(parts, arrival);
+  const report = new RequestReport(parts, arrival, { kind: "request", headers: request.headers });
   const logger = new RequestLogger(parts.logger, id);
   const arrivedAt = parts.heartbeatMs === undefined ? 0 : performance.now();
   const work = new PendingWork((pending) => {
@@ -86,20 +94,31 @@ export async function runPipeline(
     const caller = isPromiseLike(found) ? await found : found;
     report.setCaller(caller.id);
     checkHeaders(endpoint, request.headers);
-    const { concurrent } = mergeLimits(caller.limits, parts.limits);
+    const isTask = parts.tasks !== undefined && wantsTask(endpoint, request.headers);
+    const callerLimits = mergeLimits(caller.limits, parts.limits);
+    // A task counts in the limit on concurrent requests while it runs.
+    const concurrent = isTask ? undefined : callerLimits.concurrent;
     slot = parts.takeSlot(request, { id: caller.id, concurrent });
-    const entered = { arrival, report, logger, caller, slot, work, refuse };
-    const admitted = await admitCall(parts, endpoint, request, entered);
-    if (admitted.kind === "replay") {
-      response = renderReplay(admitted.response, id);
+    const entered = { endpoint, arrival, report, logger, caller, callerLimits, slot, work, refuse };
+    const read = await readCall(parts, request, { ...entered, isTask });
+    if (isTask) {
+      const submission = { ...entered, ...read, endpoint, keepAlive: work.keepAlive };
+      response = await submitTask({ ...parts, tasks: parts.tasks }, request, submission);
       slot.release();
     } else {
-      const served = await serveInTime(parts, admitted, request, arrivedAt);
-      if (served.isEarly) {
-        void served.ended.then(() => report.responded(served.response));
-        return parts.readerLimit.watch(served.response);
+      const admitted = await admitCall(parts, request, { entered, read });
+      if (admitted.kind === "replay") {
+        if (isAccepted(admitted.response)) throw submittedAsTask();
+        response = renderReplay(admitted.response, id);
+        slot.release();
+      } else {
+        const served = await serveInTime(parts, admitted, request, arrivedAt);
+        if (served.isEarly) {
+          void served.ended.then(() => report.responded(served.response));
+          return parts.readerLimit.watch(served.response);
+        }
+        ({ response } = served);
       }
-      ({ response } = served);
     }
   } catch (error) {
     slot?.release();
@@ -130,76 +149,111 @@ class PendingWork {
 
 /** A request whose caller is known and that has a slot. */
 interface EnteredRequest {
+  readonly endpoint: Endpoint;
   readonly arrival: Arrival;
   readonly report: RequestReport;
   readonly logger: Logger;
   readonly caller: Caller;
+  /** The caller's own limits merged with those of the gateway. */
+  readonly callerLimits: CallerLimits;
   readonly slot: Slot;
   readonly work: PendingWork;
   /** Reports a failure, and returns the response to it. */
   readonly refuse: (cause: unknown) => GatewayResponse;
 }
 
+/** A request that was read and checked. */
+interface ReadCall {
+  /** The fields of the body, and whether they came in a form. */
+  readonly fields: JsonObject;
+  readonly isForm: boolean;
+  readonly model: ResolvedModel;
+  readonly request: ImageRequest;
+  readonly billed: BilledRequest;
+  readonly linkBase: string;
+}
+
 /**
- * Reads and checks a request, and sets aside what it needs. The result is a call, or the stored response to an earlier
- * request with the same idempotency key.
+ * Reads and checks a request.
  *
  * @throws GatewayError if the request is refused
  */
-async function admitCall(
+async function readCall(
   parts: PipelineParts,
-  endpoint: Endpoint,
-  request: GatewayRequest,
-  entered: EnteredRequest,
-): Promise<AdmittedCall | Extract<Admission, { kind: "replay" }>> {
-  const { arrival, report, logger, caller, slot, work, refuse } = entered;
-  const { keepAlive } = work;
-  const { fields, isForm } = await readFields(request, {
+  host: GatewayRequest,
+  { endpoint, arrival, report, caller, slot, isTask }: EnteredRequest & { readonly isTask: boolean },
+): Promise<ReadCall> {
+  const { fields, isForm } = await readFields(host, {
     operation: endpoint.operation,
     limits: parts.bodyLimits,
     slot,
     repeat: parts.repeat,
   });
   const model = parts.resolveModel(fields["model"], caller, endpoint.operation);
-  report.setModel(model.name);
+  report.setModel(model.name, model.entry);
   const { preferences } = parts;
-  const imageRequest = normalizeRequest(fields, { endpoint, isForm, model, caller, preferences });
-  const linkBase = parts.results?.findLinkBase(request, endpoint) ?? "";
+  const request = normalizeRequest(fields, {
+    endpoint,
+    isForm,
+    model,
+    caller,
+    preferences,
+    storesResults: parts.results !== undefined,
+    linksOnly: isTask && parts.results?.objects === undefined,
+  });
   const group = caller.group ?? DEFAULT_GROUP;
-  const price = parts.prices?.find(model.name, group);
-  const billed = {
+  const billed: BilledRequest = {
     ...arrival,
+    ...readAttribution(host.headers, fields),
     caller: caller.id,
     budget: caller.budget,
     group,
     model: model.name,
-    bounds: toRequestBounds(imageRequest),
-    price,
+    bounds: toRequestBounds(request),
+    price: parts.prices?.find(model.name, group),
+    observer: report.observer,
   };
-  const admission = await admit(parts, {
-    request: imageRequest,
-    caller,
-    callerLimits: mergeLimits(caller.limits, parts.limits),
-    model,
-    billed,
-    headers: request.headers,
-    idempotencyScope: idempotencyScopeOf(endpoint),
-    fields,
-    keepAlive,
-  });
-  if (admission.kind === "replay") return admission;
+  const linkBase = parts.results?.findLinkBase(host, endpoint) ?? "";
+  return { fields, isForm, model, request, billed, linkBase };
+}
+
+/**
+ * Checks the limits of a request, and sets aside what it needs. The result is a call, or the stored response to an earlier
+ * request with the same idempotency key.
+ *
+ * @throws GatewayError if the request is refused
+ */
+async function admitCall(
+  parts: PipelineParts,
+  { headers }: GatewayRequest,
+  { entered, read }: { readonly entered: EnteredRequest; readonly read: ReadCall },
+): Promise<AdmittedCall | Extract<Admission, { kind: "replay" }>> {
+  const { endpoint, arrival, report, logger, caller, callerLimits, slot, work, refuse } = entered;
+  const { fields, model, request, billed, linkBase } = read;
+  const { keepAlive } = work;
+  const idempotencyScope = idempotencyScopeOf(endpoint);
+  const limited = { request, caller, callerLimits, model, billed, headers, idempotencyScope, fields };
+  const result = await admit(parts, { ...limited, keepAlive });
+  if (result.kind === "replay") return result;
+  const { admission, hold } = result;
   const call: Call = {
     id: arrival.id,
-    request: imageRequest,
+    request,
     model,
-    hold: admission.hold,
+    hold,
     logger,
     keepAlive,
     keptBytes: admission.isRepeatable ? parts.idempotency.maxResponseBytes : 0,
     bytes: slot.bytes,
+    loadReferences: createReferenceLoader({
+      transport: parts.transport,
+      slot,
+      maxBytes: parts.bodyLimits.file,
+    }),
     report,
     linkBase,
     caller: caller.id,
+    taskKeeper: createCallKeeper(parts, { model, request, billed }),
   };
   return { kind: "admitted", call, caller, admission, slot, work, refuse };
 }
@@ -208,7 +262,7 @@ async function admitCall(
 interface AdmittedCall extends Pick<EnteredRequest, "caller" | "slot" | "work" | "refuse"> {
   readonly kind: "admitted";
   readonly call: Call;
-  readonly admission: Extract<Admission, { kind: "admitted" }>;
+  readonly admission: Admitted;
 }
 
 /** The response to a call. `isEarly`: a stream that began before; `ended` resolves when its response is there. */
@@ -265,17 +319,17 @@ function beginEarly(
 async function serve(
   parts: PipelineParts,
   admitted: AdmittedCall,
-  client: CallContext["client"],
+  client: Pick<GatewayRequest, "signal">,
 ): Promise<GatewayResponse> {
   const { call, caller, admission, slot, refuse } = admitted;
   const { hold, keepAlive } = call;
   try {
-    const rendered = await runCall(parts, call, { caller, client }).catch((error: unknown) => {
+    const rendered = await checkAndRun(parts, call, { caller, client }).catch((error: unknown) => {
       // The hold was settled or released before, unless the gateway itself failed. Then it is left to a sweep.
       hold.abandon();
       return refuse(error);
     });
-    const response = { ...rendered, headers: admission.addLimits(rendered.headers) };
+    const response = { ...rendered, headers: addCharge(parts, hold, admission.addLimits(rendered.headers)) };
     return await cleanUp(parts, { response, admission, hold, slot, keepAlive });
   } catch (error) {
     slot.release();
@@ -283,77 +337,42 @@ async function serve(
   }
 }
 
-interface CallContext {
+/** Adds the charge, if the operator shows it and the hold was settled before the response begins. */
+function addCharge(
+  { showCharge }: Pick<PipelineParts, "showCharge">,
+  { charge }: Hold,
+  headers: GatewayResponse["headers"],
+): GatewayResponse["headers"] {
+  if (!showCharge || charge === undefined || charge === null) return headers;
+  return { ...headers, "x-calotype-charge": charge };
+}
+
+interface ClientOfCall {
   readonly caller: Caller;
   /** Tells whether the client has disconnected. */
   readonly client: Pick<GatewayRequest, "signal">;
 }
 
-/**
- * Sends an admitted call to a provider, and responds with what comes back. If the call reached a provider it is
- * settled, otherwise its hold is released. A relayed response is settled when it ends, after this function has returned.
- *
- * @throws GatewayError if there is no image
- */
-async function runCall(
+/** Asks the operator's `beforeSend`, and runs the call. After this the request costs money, and runs to its end. */
+async function checkAndRun(
   parts: PipelineParts,
   call: Call,
-  { caller, client }: CallContext,
+  { caller, client }: ClientOfCall,
 ): Promise<GatewayResponse> {
-  const { request, model, logger, hold, report } = call;
   try {
-    // After this the request costs money: a request that was sent runs to its end.
-    await parts.beforeSend?.(withDataUrlStrings(request), caller);
+    await parts.beforeSend?.(withDataUrlStrings(call.request), caller);
     if (client.signal.aborted) throw new GatewayError("client_closed_request", "The client left.");
   } catch (error) {
-    await hold.release();
+    await call.hold.release();
     throw error;
   }
-  if (request.upstreamCalls !== undefined) {
-    return request.stream
-      ? respondWithFanOutStream(parts, call, client)
-      : respondWithFanOut(parts, call, client);
-  }
-  const result = await dispatch({ request, model, logger, client }, parts);
-  report.setAttempts(result.ok ? result.sentTo.attempts : result.attempts);
-  if (!result.ok) {
-    await settleRefusal(hold, result);
-    throw result.error;
-  }
-  const { endProbe } = result;
-  if (endProbe !== undefined) void hold.ended.then(endProbe);
-  return isCertainlyStream(call, result)
-    ? respondWithStream(parts, call, result)
-    : respondWithJson(parts, call, result);
-}
-
-async function settleRefusal(hold: Hold, refusal: UpstreamRefusal): Promise<void> {
-  const { error, sentTo, isNothingMade } = refusal;
-  if (sentTo === undefined) return hold.release();
-  const { status, upstreamRequestId } = error;
-  const errorCode = shownCodeOf(error);
-  await hold.settle(sentTo, { status, errorCode, images: 0, upstreamRequestId, isConclusive: isNothingMade });
-}
-
-/**
- * Whether a response is relayed as events before its first byte has arrived. The first bytes of other responses are
- * read first: of those that were not requested as a stream, and of those with an unexpected content coding.
- */
-function isCertainlyStream({ request, model }: Call, { response }: UpstreamSuccess): boolean {
-  const { headers } = response;
-  return (
-    request.stream &&
-    request.streamFormat !== "openai" &&
-    model.family.responseShape !== undefined &&
-    isLabelledAsEvents(headers) &&
-    readContentCoding(headers) === undefined
-  );
+  return runCall(parts, call, client);
 }
 
 /** What is released when a call has ended. */
 interface OpenCall {
   readonly response: GatewayResponse;
-  readonly admission: Extract<Admission, { kind: "admitted" }>;
+  readonly admission: Admitted;
   readonly hold: Hold;
   readonly slot: Slot;
   readonly keepAlive: (work: Promise<unknown>) => void;

@@ -151,6 +151,28 @@ describe("the images of a provider that escapes characters", () => {
   });
 });
 
+describe("JSON that is labelled as a stream", () => {
+  const data = [{ url: LINK, size: "2048x2048" }];
+  const mislabelled: Provider = ({ url }) =>
+    url === LINK
+      ? new Response(LARGE)
+      : respond(JSON.stringify({ data, usage: { generated_images: 1 } }), "text/event-stream");
+
+  it.each(["/v1/images/generations", "/api/v3/images/generations"])(
+    "is stored as other JSON, and does not skip afterImage: %s",
+    async (path) => {
+      const store = createStore();
+      const test = open(mislabelled, store, { afterImage: label });
+      const post = createPost({ ...request, stream: true });
+      const response = await test.gateway.fetch(new Request(new URL(path, post.url), post));
+      expect(response.headers.get("content-type")).toBe("application/json");
+      expect(await response.text()).toContain('"https://store.test/');
+      expect(store.images).toEqual([labelled(LARGE)]);
+      expect(test.records).toMatchObject([{ images: 1, charge: "0.1" }]);
+    },
+  );
+});
+
 describe("base64 of a native endpoint", () => {
   const sizes = [SMALL, MIDDLE, LARGE];
 
@@ -183,6 +205,62 @@ describe("a store", () => {
       errors: [{ index: 0, code: "image_not_stored", message: "The store did not read the whole image." }],
     });
   });
+
+  /** More than what is held of an image that the provider sent as base64 only. */
+  const HUGE = new Uint8Array(Buffer.alloc(17 * 1024 * 1024, SMALL));
+  const PROVIDERS: readonly (readonly [string, JsonObject, Partial<GatewayOptions>])[] = [
+    ["JSON", {}, {}],
+    ["a stream in OpenAI's format", { stream: true }, { streamFormat: "openai" }],
+  ];
+  /** Base64 although a link was requested. */
+  const askForLink = (test: TestGateway, fields: JsonObject): ReturnType<TestGateway["post"]> =>
+    test.post({ ...request, response_format: "url", ...fields });
+
+  it.each(PROVIDERS)(
+    "that fails while a huge image arrives does not cost the image: %s with its base64",
+    async (_what, fields, options) => {
+      const store = createStore(async ({ body }) => {
+        let length = 0;
+        for await (const chunk of body) {
+          length += chunk.length;
+          if (length > 5_000_000) throw new Error("The disk is full.");
+        }
+      });
+      const cut = 60_000;
+      const test = open(provide({ images: [base64Of(HUGE), base64Of(LARGE)], cut }), store, options);
+      const { status, text } = await askForLink(test, fields);
+      expect(status).toBe(200);
+      const written = text.split('"b64_json":"')[1] ?? "";
+      const first = written.slice(0, written.indexOf('"'));
+      expect(Buffer.from(first, "base64").equals(HUGE)).toBe(true);
+      expect(text).toContain(
+        '"index":0,"code":"image_not_stored","message":"The image could not be stored."',
+      );
+      // The next image is stored.
+      expect(text).toContain('"url":"https://store.test/');
+      const line = text.split("\n").find((each) => each.includes('"b64_json":"')) ?? "";
+      expect(() => JSON.parse(line.replace(/^data: /, "")) as unknown).not.toThrow();
+      expect(test.records).toMatchObject([{ images: 2, charge: "0.2" }]);
+    },
+  );
+
+  it.each(PROVIDERS)(
+    "that fails at the end of a huge image loses it, and says so: %s",
+    async (_what, fields, options) => {
+      const store = createStore(async ({ body }) => {
+        let length = 0;
+        for await (const chunk of body) length += chunk.length;
+        if (length === HUGE.length) throw new Error("The disk is full.");
+      });
+      const test = open(provide({ images: [base64Of(LARGE), base64Of(HUGE)], cut: 60_000 }), store, options);
+      const { text } = await askForLink(test, fields);
+      expect(text.length).toBeLessThan(2_000);
+      expect(text).toContain('"url":"https://store.test/');
+      expect(text).toContain('"index":1,"code":"image_not_stored"');
+      expect(text).toContain("It is too large to be delivered in another way, so it is lost.");
+      expect(test.records).toMatchObject([{ images: 2, charge: "0.2" }]);
+    },
+  );
 
   it("may request chunks before it has the ones before them", async () => {
     const images: Buffer[] = [];

@@ -411,4 +411,38 @@ describe("afterImage", () => {
       },
     ]);
   });
+
+  it.each<[string, JsonObject, Partial<GatewayOptions>, readonly number[]]>([
+    ["one call", { model: SEEDREAM, n: 3 }, {}, [0, 1, 2]],
+    ["a stream", { model: SEEDREAM, n: 3, stream: true }, {}, [0, 1, 2]],
+    ["several calls", { model: SINGLE, n: 3 }, {}, [0, 1, 2]],
+    [
+      "several calls, as a stream",
+      { model: SINGLE, n: 3, stream: true },
+      { streamFormat: "openai" },
+      [0, 1, 2],
+    ],
+  ])("knows the index of each image of %s", async (_what, fields, options, indexes) => {
+    const seen = new Map<number, number>();
+    const images = [SMALL, createPng(1_100), createPng(1_200)];
+    const provider = provide(images);
+    let calls = 0;
+    const { post } = open(
+      async (call) => {
+        const response = provider(call);
+        // The first of several calls ends last.
+        if (calls++ === 0) await pause(20);
+        return response;
+      },
+      createStore(),
+      {
+        ...options,
+        async afterImage(image, { index }) {
+          seen.set((await image.bytes()).length, index);
+        },
+      },
+    );
+    await post({ prompt: "a fox", response_format: "b64_json", ...fields });
+    expect(images.map(({ length }) => seen.get(length))).toEqual(indexes);
+  });
 });

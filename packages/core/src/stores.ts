@@ -14,27 +14,56 @@ export type {
   WindowState,
 } from "./admission/store.js";
 export {
-  addDecimals,
-  type Decimal,
-  formatDecimal,
-  isAtMost,
-  multiplyDecimal,
-  negateDecimal,
-  readDecimal,
-} from "./billing/decimal.js";
+  createAlert,
+  createAlertListeners,
+  findAlerts,
+  MAX_ALERT_AGE_MS,
+  readListLimit,
+  type StoredAlert,
+  toPeriodBalance,
+  toStoredName,
+} from "./billing/budget-alerts.js";
+export type {
+  CallerAuditLine,
+  CallerAuditPage,
+  CallerChange,
+  CallerLedger,
+  CallerLookup,
+  CallerPage,
+  CallerStore,
+  CallerUpdate,
+  StoredCaller,
+  StoredKey,
+} from "./billing/caller-store.js";
 export type {
   Balance,
+  BudgetAlert,
+  BudgetLedger,
+  BudgetStore,
+  BudgetThreshold,
   EntryFailure,
   HoldResult,
+  KeptHold,
   Ledger,
   Outbox,
+  PeriodBalance,
+  PeriodFilter,
   RecordFilter,
   SweepOptions,
+  TakeKeptOptions,
   TotalsKey,
   UsageReports,
   UsageTotal,
 } from "./billing/ledger.js";
 export { createMemoryLedger, type MemoryLedgerOptions } from "./billing/memory-ledger.js";
+export {
+  type BudgetPeriod,
+  findPeriod,
+  findPeriodsAround,
+  type PeriodSpan,
+  type PeriodUnit,
+  parsePeriodKey,
+} from "./billing/periods.js";
 export {
   type HoldRecord,
   type LostPolicy,
@@ -44,20 +73,60 @@ export {
   toUnresolvedRecord,
   type UnresolvedRecord,
   type UsageRecord,
+  withPeriod,
 } from "./billing/records.js";
-export { compareAge } from "./billing/reports.js";
+export { compareAge, readTagKey } from "./billing/reports.js";
 export {
+  checkCallerUpdate,
   checkHold,
   checkRecord,
+  checkStoredCallerId,
+  checkTask,
+  checkTaskEnd,
+  checkTaskImages,
+  checkUpstream,
+  checkWebhookAttempt,
   createTakenRecords,
   parseHold,
   parseRecord,
   reportFailures,
+  type StoredHold,
   type TakenRecords,
 } from "./billing/stored-entries.js";
+export type {
+  NewTask,
+  TakenTask,
+  TakeOptions,
+  Task,
+  TaskChange,
+  TaskEnd,
+  TaskLedger,
+  TaskPage,
+  TaskRepeat,
+  TaskStatus,
+  TaskStore,
+  TaskSubmission,
+  TaskSweep,
+  TaskSweepOptions,
+  WebhookAttempt,
+  WebhookEndpointName,
+  WebhookFilter,
+  WebhookMessage,
+  WebhookStore,
+  WebhookTakeOptions,
+} from "./billing/task-store.js";
 export { GatewayError } from "./errors.js";
 export { consoleLogger, type Logger } from "./logger.js";
 export type { ByteRange, ImageToStore, ResultStore, StoredImage, StoreImage } from "./results/store.js";
 export type { AttemptRecord, Cooldown, Operation, Usage } from "./types.js";
+export {
+  addDecimals,
+  type Decimal,
+  formatDecimal,
+  isAtMost,
+  multiplyDecimal,
+  negateDecimal,
+  readDecimal,
+} from "./util/decimal.js";
 export { toInstant } from "./util/instant.js";
 export { isName } from "./util/name.js";

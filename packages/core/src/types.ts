@@ -1,5 +1,8 @@
 import type { ReferenceImage } from "./images/reference-image.js";
+import type { DecimalInput } from "./util/decimal.js";
 import type { JsonObject } from "./util/json.js";
+
+export type { DecimalInput };
 
 /**
  * The requested operation, named after the endpoint: `generate` is `/v1/images/generations`, `edit` is
@@ -49,11 +52,15 @@ export interface Preferences {
   readonly sizes?: SizeMode | undefined;
 }
 
-/**
- * An amount, a price or a ratio: a plain decimal such as `"0.075"`. A number means its shortest decimal string, so
- * `0.1` means exactly `0.1`.
- */
-export type DecimalInput = string | number;
+/** A budget that begins anew in each period. */
+export interface PeriodicBudget {
+  /** The maximum total of charges and open holds in one period: a decimal of at least 0. */
+  readonly amount: DecimalInput;
+  /** A calendar day, a week that begins on Monday, a calendar month, or all time. */
+  readonly period: "day" | "week" | "month" | "total";
+  /** The time zone in which the periods begin, such as `Europe/London`. Default `UTC`. Not with `total`. */
+  readonly timeZone?: string | undefined;
+}
 
 /** The holder of an API key. Its preferences take precedence over those of the model and the gateway. */
 export interface Caller extends Preferences {
@@ -70,8 +77,11 @@ export interface Caller extends Preferences {
   readonly client?: ClientName | undefined;
   /** When the key expires: ISO 8601 with a time zone, or a Date. Default: never. */
   readonly expiresAt?: string | Date | undefined;
-  /** The maximum total of the caller's charges and open holds. A decimal of at least 0; needs `billing`. Default: no limit. */
-  readonly budget?: DecimalInput | undefined;
+  /**
+   * The maximum total of the caller's charges and open holds: a decimal of at least 0 for all time, or an amount for each
+   * period. Needs `billing`. Default: no limit.
+   */
+  readonly budget?: DecimalInput | PeriodicBudget | undefined;
   /** Each of these limits replaces the gateway's. */
   readonly limits?: CallerLimits | undefined;
 }
@@ -94,6 +104,10 @@ export interface ImageRequest {
   readonly prompt: string;
   /** Reference images in order: `http(s)` URLs, data URLs, or the files of a form. */
   readonly images: readonly ReferenceImage[];
+  /** The mask of an edit: its transparent pixels are changed. Only of families that take one. */
+  readonly mask?: ReferenceImage | undefined;
+  /** The drawing over the first image that shows what to change. Only of families that take one. */
+  readonly markup?: ReferenceImage | undefined;
   /** The largest number of images that the provider can make for the request. The hold is computed from it. */
   readonly maxImages: number;
   /**
@@ -104,15 +118,31 @@ export interface ImageRequest {
   /** The largest number of pixels of an image, if the size or the model's capabilities tell it. */
   readonly maxPixels?: number | undefined;
   /**
-   * The most tokens of all kinds, input included, for each image. A report of more is cut, and the hold is computed from
-   * it. Default: one for each 256 pixels of `maxPixels`, by Ark's formula.
+   * The most tokens for each image: of all kinds, or only of output if there is `maxInputTokens`. A report of more is cut,
+   * and the hold is computed from it. Default: one for each 256 pixels of `maxPixels`, by Ark's formula.
    */
   readonly maxTokensPerImage?: number | undefined;
+  /**
+   * Of `maxTokensPerImage`, how many can be text, such as thoughts; the others are of images. Used with `maxInputTokens`,
+   * so that a hold does not count text at the price of images. Only of families that report every output token by its kind.
+   * Default: all of them.
+   */
+  readonly maxTextTokensPerImage?: number | undefined;
+  /**
+   * The most input tokens of one upstream call: of the prompt and the reference images, cached ones included. Default: the
+   * input is part of `maxTokensPerImage`.
+   */
+  readonly maxInputTokens?: number | undefined;
   /** How many of `maxImages` can be layers. The others are images of their own. Default 0. */
   readonly maxLayers?: number | undefined;
   /** The quality that the client asked for, if the family reads it. Absent: the provider chooses. */
   readonly quality?: string | undefined;
   readonly responseFormat: ResponseFormat;
+  /**
+   * True if the client named `url` and the gateway cannot make links of base64. Channels without links are then left out.
+   * Set by the gateway, not by the family. Default false.
+   */
+  readonly needsLinks?: boolean | undefined;
   /** True if the client gets a stream. */
   readonly stream: boolean;
   /**
@@ -134,7 +164,7 @@ export interface ImageRequest {
 
 /**
  * What the provider reports as made and used, in the spelling of the interface. Each number is a whole number of at least
- * 0. A number that the provider did not report is absent.
+ * 0. What the provider did not report is absent. A service that always reports 0 tokens reports none.
  */
 export interface Usage {
   /** Images generated successfully. */
@@ -159,6 +189,8 @@ export interface Usage {
   readonly input_image_count?: number;
   /** How often the provider used each tool, such as `{ web_search: 1 }`. Recorded only. */
   readonly tool_usage?: Readonly<Record<string, number>>;
+  /** What the provider says that the call costs, in US dollars: a plain decimal of at least 0. Recorded only. */
+  readonly cost_usd?: string;
 }
 
 /** What a response says about one image that was made. Prices by dimension use it. */
@@ -186,6 +218,45 @@ export interface FailureReason {
   readonly message: string;
 }
 
+/**
+ * The kind of an error response of a provider. It decides whether another channel may be tried, and what the client
+ * gets.
+ *
+ * - `content`: the request itself is refused; the same request fails everywhere.
+ * - `model`: the model or endpoint does not exist at this provider, or is closed.
+ * - `credential`: our key or account is refused, or may not use the model; the client's request may be fine.
+ * - `rate`: too many requests at the moment.
+ * - `quota`: the quota of an account is used up; waiting does not help.
+ * - `overload`: the provider says that it did not accept the request (503).
+ * - `server`: the provider failed; an image may or may not have been made.
+ */
+export type UpstreamFailureKind =
+  | "content"
+  | "model"
+  | "credential"
+  | "rate"
+  | "quota"
+  | "overload"
+  | "server";
+
+/**
+ * What a failure makes unusable for some time: nothing (`request`), one model on the channel, one key of the channel,
+ * or the whole channel. A failure with scope `model` and kind `credential`, `rate` or `quota` belongs to the account:
+ * it affects the model only with that key.
+ */
+export type FailureScope = "request" | "model" | "key" | "channel";
+
+/** A failure that a response with a 2xx status or a stream reports. */
+export interface ReportedFailure extends FailureReason {
+  /**
+   * What the failure means. With `content` the client gets a 400, and the request is not sent again. Without a kind,
+   * `toFailure` of the family classifies a response that has no image.
+   */
+  readonly kind?: UpstreamFailureKind | undefined;
+  /** See {@link FailureScope}. Default: that of the kind. */
+  readonly scope?: FailureScope | undefined;
+}
+
 /** One image of a batch that could not be made. */
 export interface ResultError extends FailureReason {
   /** Its index in the batch, from 0. */
@@ -198,7 +269,7 @@ export interface ImageResult {
   /** The failed images of the batch. */
   readonly errors: readonly ResultError[];
   /** The provider's reason why the whole request failed. */
-  readonly failure?: FailureReason | undefined;
+  readonly failure?: ReportedFailure | undefined;
   /** Absent if the provider reported no valid number. */
   readonly usage?: Usage | undefined;
   /**

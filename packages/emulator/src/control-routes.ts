@@ -6,7 +6,7 @@ import { parseJson } from "./json.js";
 import type { RecordedRequest } from "./recorder.js";
 import type { Services } from "./services.js";
 
-/** The paths of the emulator itself. Neither provider has a path like this. */
+/** The paths of the emulator itself. No provider has a path like this. */
 export const controlPath = "/_emulator/";
 
 const maxBodyBytes = 1024 * 1024;

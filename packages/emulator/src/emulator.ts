@@ -5,12 +5,12 @@ import { createRouter } from "./router.js";
 import { type EmulatorServer, type ListenOptions, listen } from "./server.js";
 import { createServices } from "./services.js";
 
-/** Both providers on this machine. */
+/** The APIs of the providers on this machine. */
 export interface Emulator {
   /**
    * Responds to a request like the provider, by its path: `/api/v3/images/generations` (Ark),
-   * `/api/v1/services/aigc/multimodal-generation/generation` (DashScope), result links, `/_emulator/…`.
-   * It has the arguments of the global `fetch`, so it can replace it.
+   * `/openai/v1/images/generations` (OpenAI), the paths of the other APIs, result links, `/_emulator/…`. It has the
+   * arguments of the global `fetch`, so it can replace it.
    */
   fetch(input: Request | URL | string, init?: RequestInit): Promise<Response>;
   /** Serves `fetch` on a port of this machine. */
@@ -19,13 +19,13 @@ export interface Emulator {
   readonly faults: FaultControl;
   /** The latest requests, oldest first: at most 1000, and at most 128 MiB. Keys are recorded as sent. */
   readonly requests: readonly RecordedRequest[];
-  /** Removes all faults, recorded requests and result links. */
+  /** Removes all faults, recorded requests, result links and tasks. */
   reset(): void;
 }
 
 /**
- * Creates an emulator of Volcengine Ark and Alibaba Cloud DashScope. It opens, reads and loads nothing before its first
- * use.
+ * Creates an emulator of the APIs of image providers, such as Volcengine Ark and OpenAI. It opens, reads and loads
+ * nothing before its first use.
  *
  * @throws TypeError if an option has an old name.
  * @example
@@ -57,6 +57,7 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
       services.faults.clear();
       services.recorder.clear();
       services.recipes.clear();
+      services.tasks.clear();
     },
   };
 }

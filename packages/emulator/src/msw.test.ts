@@ -57,9 +57,36 @@ describe("handlers for msw", () => {
     },
   );
 
+  it.each([
+    ["https://api.openai.com/v1/images/generations", "openai"],
+    ["https://my-resource.openai.azure.com/openai/v1/images/generations?api-version=v1", "azure"],
+  ])("respond for %s", async (url, route) => {
+    const emulator = intercept();
+    const body = JSON.stringify({ model: "gpt-image-2", prompt: "a fox" });
+    const response = await fetch(url, { method: "POST", headers: { authorization: "Bearer k" }, body });
+    expect(response.status).toBe(200);
+    expect(emulator.requests).toMatchObject([{ route }]);
+  });
+
+  it("respond for Gemini and for services with OpenAI's API, each at its own host", async () => {
+    const emulator = intercept();
+    const prompt = "a fox";
+    const google = "https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-flash-image";
+    await post(`${google}:generateContent`, { contents: [{ parts: [{ text: prompt }] }] });
+    await post("https://openrouter.ai/api/v1/images", { model: "a/b", prompt });
+    await post("https://api.eu.bfl.ai/v1/flux-2-pro", { prompt });
+    const response = await post("https://api.x.ai/v1/images/generations", {
+      model: "grok-imagine-image",
+      prompt,
+    });
+    expect(emulator.requests.map(({ route }) => route)).toEqual(["gemini", "openrouter", "bfl", "xai"]);
+    const { data } = (await response.json()) as ArkBody;
+    expect((await fetch(data[0]?.url ?? "")).status).toBe(200);
+  });
+
   it("intercept all other paths of the providers", async () => {
     const emulator = intercept();
-    const response = await fetch("https://dashscope.aliyuncs.com/api/v1/tasks/5");
+    const response = await fetch("https://dashscope.aliyuncs.com/api/v1/models");
     expect(response.status).toBe(404);
     expect(emulator.requests).toMatchObject([{ route: "unknown" }]);
   });
@@ -69,6 +96,8 @@ describe("handlers for msw", () => {
     "https://ark.cn-beijing.example.com/",
     "https://elsewhere.example/ark-results/x.png",
     "http://dashscope.aliyuncs.com/",
+    "https://api.openai.com/v1/models",
+    "https://evil.api.openai.com/v1/images/generations",
   ])("leave %s to others", async (url) => {
     const emulator = intercept();
     vi.spyOn(console, "error").mockReturnValue(); // msw tells of it
@@ -119,6 +148,11 @@ describe("handlers for msw", () => {
     expect(status).toBe(200);
   });
 });
+
+function post(url: string, body: object): Promise<Response> {
+  const headers = { authorization: "Bearer k", "x-goog-api-key": "k", "x-key": "k" };
+  return fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+}
 
 describe("faults through msw", () => {
   it("fail the fetch, or its body", async () => {

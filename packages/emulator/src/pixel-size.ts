@@ -18,3 +18,16 @@ const patterns = { x: /^(\d{1,6})x(\d{1,6})$/i, "*": /^(\d{1,6})\*(\d{1,6})$/ } 
 export function sideRatioOf({ width, height }: PixelSize): number {
   return Math.max(width / height, height / width);
 }
+
+/** About this number of pixels in this aspect ratio, with sides that are multiples of `step`. */
+export function sizeOfRatio(ratio: number, { pixels, step }: { pixels: number; step: number }): PixelSize {
+  const round = (side: number) => Math.max(step, Math.round(side / step) * step);
+  return { width: round(Math.sqrt(pixels * ratio)), height: round(Math.sqrt(pixels / ratio)) };
+}
+
+/** Reads an aspect ratio such as `16:9`: width divided by height. */
+export function parseRatio(value: string | undefined): number | undefined {
+  const parts = /^(\d{1,2}(?:\.\d+)?):(\d{1,2}(?:\.\d+)?)$/.exec(value ?? "");
+  const ratio = parts === null ? 0 : Number(parts[1]) / Number(parts[2]);
+  return ratio > 0 && Number.isFinite(ratio) ? ratio : undefined;
+}

@@ -1,3 +1,4 @@
+import type { FormPart } from "./http/read-form.js";
 import type { Settings } from "./options.js";
 import type { ProviderName } from "./provider-name.js";
 
@@ -13,8 +14,10 @@ export interface RecordedRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** The parsed JSON body. `undefined` if there is no body, or if it is not JSON. */
   readonly body: unknown;
-  /** The body as sent. Empty if there is no body, or if it is larger than the emulator reads. */
+  /** The body as sent. Empty if there is no body, if it is a form, or if it is larger than the emulator reads. */
   readonly bodyText: string;
+  /** The parts of a form in the order they were sent, each with its name and size. `undefined` for other bodies. */
+  readonly parts?: readonly FormPart[];
   /** Milliseconds since the epoch, by the emulator's clock. */
   readonly receivedAt: number;
 }
@@ -37,11 +40,11 @@ export function createRecorder(): Recorder {
     requests,
     record(request) {
       requests.push(request);
-      characters += request.bodyText.length;
+      characters += lengthOf(request);
       for (const oldest of requests.slice(0, -1)) {
         if (requests.length <= maxRequests && characters <= maxCharacters) break;
         requests.shift();
-        characters -= oldest.bodyText.length;
+        characters -= lengthOf(oldest);
       }
     },
     clear() {
@@ -51,16 +54,22 @@ export function createRecorder(): Recorder {
   };
 }
 
+function lengthOf({ bodyText, parts = [] }: RecordedRequest): number {
+  return parts.reduce((sum, { text = "" }) => sum + text.length, bodyText.length);
+}
+
 interface ReceivedRequest {
   readonly request: Request;
   readonly route: RecordedRequest["route"];
   readonly services: { readonly recorder: Recorder; readonly settings: Pick<Settings, "now"> };
   readonly body?: unknown;
   readonly bodyText?: string;
+  readonly parts?: readonly FormPart[] | undefined;
 }
 
 /** Records a request with the current time of the emulator's clock. */
-export function recordRequest({ request, route, services, body, bodyText = "" }: ReceivedRequest): void {
+export function recordRequest(received: ReceivedRequest): void {
+  const { request, route, services, body, bodyText = "", parts } = received;
   const { method, url } = request;
   const headers = Object.fromEntries(request.headers);
   services.recorder.record({
@@ -70,6 +79,7 @@ export function recordRequest({ request, route, services, body, bodyText = "" }:
     headers,
     body,
     bodyText,
+    ...(parts === undefined ? {} : { parts }),
     receivedAt: services.settings.now(),
   });
 }

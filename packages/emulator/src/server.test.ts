@@ -1,9 +1,12 @@
 import { request as httpRequest } from "node:http";
 import { connect } from "node:net";
+import OpenAI from "openai";
 import { afterEach, describe, expect, it } from "vitest";
 import { createEmulator } from "./emulator.js";
+import { providerNames } from "./provider-name.js";
 import type { EmulatorServer } from "./server.js";
 import type { ArkBody } from "./test-support/ask.js";
+import { dataUrl } from "./test-support/images.js";
 
 const servers: EmulatorServer[] = [];
 afterEach(async () => {
@@ -32,6 +35,34 @@ describe("a listening emulator", () => {
     expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     expect(server.arkBaseUrl).toBe(`${server.url}/api/v3`);
     expect(server.dashscopeBaseUrl).toBe(`${server.url}/api/v1`);
+  });
+
+  it.each(providerNames)("has a base URL for %s, whose unknown paths are the provider's", async (name) => {
+    const { emulator, server } = await start();
+    const response = await fetch(`${server.baseUrls[name]}/no/such/path`);
+    expect(response.status).toBe(404);
+    expect(await response.text()).not.toContain("The emulator has no path");
+    expect(emulator.requests).toMatchObject([{ route: "unknown" }]);
+  });
+
+  it("serves OpenAI's official client, with a form and a stream", async () => {
+    const { emulator, server } = await start({ images: "tiny" });
+    const client = new OpenAI({ apiKey: "any-key", baseURL: server.baseUrls.openai, maxRetries: 0 });
+    const bytes = await (await fetch(await dataUrl())).arrayBuffer();
+    const image = new File([new Uint8Array(bytes)], "a.png", { type: "image/png" });
+    const stream = await client.images.edit({
+      model: "gpt-image-2",
+      prompt: "a fox",
+      image: [image, image],
+      stream: true,
+    });
+    const types = [];
+    for await (const { type } of stream) types.push(type);
+    expect(types).toEqual(["image_edit.completed"]);
+    const files = emulator.requests[0]?.parts?.filter(({ filename }) => filename !== undefined);
+    expect(files?.map(({ name, size, type }) => [name, size, type])).toEqual(
+      [1, 2].map(() => ["image[]", bytes.byteLength, "image/png"]),
+    );
   });
 
   it("points its links to itself, whatever host the client named, and serves them", async () => {

@@ -1,7 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { Readable } from "node:stream";
+import { baseUrlsAt } from "./base-urls.js";
 import { isConnectionCut } from "./faults/connection-cut.js";
 import { resetConnection, sendResponse } from "./http/send-response.js";
+import type { ProviderName } from "./provider-name.js";
 import type { Router } from "./router.js";
 
 export interface ListenOptions {
@@ -29,9 +31,11 @@ export interface FinishedRequest {
 export interface EmulatorServer {
   /** For example `http://127.0.0.1:40123`. */
   readonly url: string;
-  /** Replaces `https://ark.cn-beijing.volces.com/api/v3`. */
+  /** The base URL of each API, such as `http://127.0.0.1:40123/openai/v1` for `openai`. */
+  readonly baseUrls: Readonly<Record<ProviderName, string>>;
+  /** Replaces `https://ark.cn-beijing.volces.com/api/v3`. The same as `baseUrls.ark`. */
   readonly arkBaseUrl: string;
-  /** Replaces `https://dashscope.aliyuncs.com/api/v1`. */
+  /** Replaces `https://dashscope.aliyuncs.com/api/v1`. The same as `baseUrls.dashscope`. */
   readonly dashscopeBaseUrl: string;
   /** Stops the server and ends all connections, including those of requests that hang. */
   close(): Promise<void>;
@@ -49,10 +53,12 @@ export async function listen(route: Router, options: ListenOptions = {}): Promis
     if (onFinished !== undefined) reportEnd(incoming, outgoing, onFinished);
     void respond(route, { incoming, outgoing, origin });
   });
+  const baseUrls = baseUrlsAt(url);
   return {
     url,
-    arkBaseUrl: `${url}/api/v3`,
-    dashscopeBaseUrl: `${url}/api/v1`,
+    baseUrls,
+    arkBaseUrl: baseUrls.ark,
+    dashscopeBaseUrl: baseUrls.dashscope,
     close: () => stop(server),
   };
 }

@@ -425,7 +425,9 @@ describe("the rules of the families", () => {
     ],
     [
       "a call carries the fields as JSON",
-      change({ toUpstream: (request, model) => ({ ...seedream.toUpstream(request, model), body: "{}" }) }),
+      change({
+        toUpstream: (request, model) => ({ ...seedream.toUpstream(request, model), body: { json: {} } }),
+      }),
     ],
     [
       "what is forwarded stays the same as a request itself",
@@ -454,13 +456,13 @@ describe("the rules of the families", () => {
     ],
     [
       "a failure has the provider's code",
-      change({ toFailure: (status, body) => ({ ...seedream.toFailure(status, body), code: "x" }) }),
+      change({ toFailure: (response) => ({ ...seedream.toFailure(response), code: "x" }) }),
     ],
     [
       "an unknown code leaves the kind to the status",
       change({
-        toFailure(status, body) {
-          const failure = seedream.toFailure(status, body);
+        toFailure(response) {
+          const failure = seedream.toFailure(response);
           return failure.code === "NoSuchCode" ? { ...failure, kind: "quota" } : failure;
         },
       }),
@@ -468,9 +470,9 @@ describe("the rules of the families", () => {
     [
       "a code means the same with every status of a refused request",
       change({
-        toFailure: (status, body) => ({
-          ...seedream.toFailure(status, body),
-          ...(status === 418 && { kind: "quota" as const }),
+        toFailure: (response) => ({
+          ...seedream.toFailure(response),
+          ...(response.status === 418 && { kind: "quota" as const }),
         }),
       }),
     ],
@@ -520,18 +522,18 @@ describe("the rules of the families", () => {
       "a failure has a documented kind and scope",
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The rule is for values outside of the type.
       change({
-        toFailure: (status, body) => ({ ...seedream.toFailure(status, body), kind: "odd" as "content" }),
+        toFailure: (response) => ({ ...seedream.toFailure(response), kind: "odd" as "content" }),
       }),
     ],
     [
       "a failure has the provider's message",
-      change({ toFailure: (status, body) => ({ ...seedream.toFailure(status, body), message: "No." }) }),
+      change({ toFailure: (response) => ({ ...seedream.toFailure(response), message: "No." }) }),
     ],
     [
       "a 429 is a limit, or is our account's or model's",
       change({
-        toFailure(status, body) {
-          const failure = seedream.toFailure(status, body);
+        toFailure(response) {
+          const failure = seedream.toFailure(response);
           return failure.code === "ServerOverloaded" ? { ...failure, kind: "overload" } : failure;
         },
       }),

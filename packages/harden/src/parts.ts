@@ -11,6 +11,7 @@ import { forms, requests } from "./parts/requests.ts";
 import { soak } from "./parts/soak.ts";
 import { sse } from "./parts/sse.ts";
 import { ssrf } from "./parts/ssrf.ts";
+import { tasks } from "./parts/tasks.ts";
 import { upstream } from "./parts/upstream.ts";
 
 /** All parts, in the order of docs/hardening.md. */
@@ -28,6 +29,7 @@ export const PARTS: readonly Part[] = [
   moneyModel,
   faultMatrix,
   kills,
+  tasks,
   soak,
 ];
 

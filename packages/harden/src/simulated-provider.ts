@@ -34,7 +34,7 @@ export function createSimulatedProvider(reply: (call: ProviderCall) => UpstreamR
       return taken;
     },
     transport: {
-      async send({ url, headers, body }: TransportRequest): Promise<TransportResponse> {
+      async send({ url, headers, body = "" }: TransportRequest): Promise<TransportResponse> {
         const call = { url, headers, body: typeof body === "string" ? body : await readText(body) };
         calls.push(call);
         return toResponse(reply(call));

@@ -48,7 +48,8 @@ export function openWatchedGateway(
   let charged = 0;
   let held = 0;
   const holds = new Set<string>();
-  const ledger = createMemoryLedger();
+  // Without tasks, which end after their response: the part `tasks` is about them.
+  const { tasks: _tasks, ...ledger } = createMemoryLedger();
   const show = (fields: unknown): void => {
     output.push(JSON.stringify(fields, showError));
   };

@@ -108,6 +108,20 @@ describe("a stored image", () => {
     expect([0, 999, 1_000, 49_999].map((at) => stored?.[at])).toEqual([1, 1, 2, 50]);
   });
 
+  it("may have chunks of any size", async () => {
+    const MIB = 1024 * 1024;
+    const store = createFileStore({ directory: await createDirectory() });
+    const whole = Buffer.from(Uint8Array.from({ length: 3 * MIB + 5 }, (_, index) => (index * 7) % 253));
+    for (const size of [1_000, 65_536, MIB / 2, MIB / 2 + 1, 2 * MIB, whole.length]) {
+      const chunks = Array.from({ length: Math.ceil(whole.length / size) }, (_, at) =>
+        whole.subarray(at * size, (at + 1) * size),
+      );
+      const image = imageOf(chunks, { byteLength: whole.length });
+      await store.put(image);
+      expect((await readAll(await store.open(image.id)))?.equals(whole)).toBe(true);
+    }
+  });
+
   it.each([
     "",
     "..",

@@ -48,6 +48,7 @@ export function createFileStore({ directory }: FileStoreOptions): FileStore {
   return {
     put: (image) => putImage(image, images, temporary),
     open: (id, range) => openImage(images, id, range),
+    remove: (id) => removeImage(images, id),
     sweep: (before) => sweepFiles(images, temporary, before),
     readSecrets: () => readSecrets(join(root, "secret"), temporary),
   };
@@ -73,20 +74,26 @@ async function writeBody(
   { body, byteLength, signal }: Pick<ImageToStore, "body" | "byteLength" | "signal">,
 ): Promise<void> {
   const chunks = body[Symbol.asyncIterator]();
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = (): void => aborted.reject(signal.reason);
-  // The promise may be rejected while nothing waits for it.
-  aborted.promise.catch(() => undefined);
+  let stop: ((reason: unknown) => void) | undefined;
+  const onAbort = (): void => stop?.(signal.reason);
   signal.addEventListener("abort", onAbort, { once: true });
+  // Not `Promise.race` with one promise for the signal: that promise would retain every chunk.
+  const readNext = (): Promise<IteratorResult<Uint8Array>> =>
+    new Promise((take, fail) => {
+      stop = fail;
+      chunks.next().then(take, fail);
+    });
+  const writer = new JoiningWriter(file);
   let written = 0;
   try {
-    signal.throwIfAborted();
     for (;;) {
-      const { done, value } = await Promise.race([chunks.next(), aborted.promise]);
+      signal.throwIfAborted();
+      const { done, value } = await readNext();
       if (done === true) break;
-      await file.writeFile(value);
+      await writer.write(value);
       written += value.length;
     }
+    await writer.flush();
   } catch (error) {
     // Not awaited: the source may never continue. Its own failure is the one that is thrown, or does not matter any more.
     void chunks.return?.().catch(() => undefined);
@@ -96,6 +103,40 @@ async function writeBody(
   }
   if (byteLength !== undefined && written !== byteLength) {
     throw new Error(`The image has ${written} bytes and not ${byteLength} as announced.`);
+  }
+}
+
+const JOINED_BYTES = 512 * 1024;
+
+/**
+ * Joins chunks, which are copied because their source may use their memory again. The simple version writes each chunk; then
+ * an image of 30 MB takes three times the CPU time.
+ */
+class JoiningWriter {
+  readonly #file: FileHandle;
+  #joined: Buffer | undefined;
+  #length = 0;
+
+  constructor(file: FileHandle) {
+    this.#file = file;
+  }
+
+  async write(chunk: Uint8Array): Promise<void> {
+    let rest = chunk;
+    while (rest.length > 0) {
+      this.#joined ??= Buffer.allocUnsafeSlow(JOINED_BYTES);
+      const part = rest.subarray(0, JOINED_BYTES - this.#length);
+      this.#joined.set(part, this.#length);
+      this.#length += part.length;
+      rest = rest.subarray(part.length);
+      if (this.#length === JOINED_BYTES) await this.flush();
+    }
+  }
+
+  async flush(): Promise<void> {
+    const bytes = this.#joined?.subarray(0, this.#length);
+    this.#length = 0;
+    if (bytes !== undefined) await this.#file.writeFile(bytes);
   }
 }
 
@@ -131,9 +172,11 @@ async function remove(path: string): Promise<void> {
   await rm(path, { force: true }).catch(() => undefined);
 }
 
+/** The id becomes a part of a path. */
+const IMAGE_ID = /^[\da-f]{32}$/;
+
 async function openImage(images: string, id: string, range?: ByteRange): Promise<StoredImage | undefined> {
-  // The id becomes a part of a path.
-  if (!/^[\da-f]{32}$/.test(id)) return undefined;
+  if (!IMAGE_ID.test(id)) return undefined;
   const folder = findFolder(images, id);
   const file = (await listFiles(folder)).find(({ facts }) => facts.id === id);
   if (file === undefined || file.facts.expiresAt.getTime() <= Date.now()) return undefined;
@@ -142,6 +185,13 @@ async function openImage(images: string, id: string, range?: ByteRange): Promise
   const { contentType } = file.facts;
   const last = Math.min(range?.last ?? Infinity, byteLength - 1);
   return { contentType, byteLength, body: new FileBody(file.path, { first: range?.first ?? 0, last }) };
+}
+
+async function removeImage(images: string, id: string): Promise<void> {
+  if (!IMAGE_ID.test(id)) return;
+  for (const { path, facts } of await listFiles(findFolder(images, id))) {
+    if (facts.id === id) await rm(path, { force: true });
+  }
 }
 
 /** Returns `undefined` if the file was deleted in the meantime. */

@@ -18,6 +18,27 @@ import { handleNodeRequest } from "./handle-node-request.js";
 
 const encoder = new TextEncoder();
 
+describe("the signal of a request", () => {
+  it("tells at once that the client has left, until the listener is removed", async () => {
+    const gateway = createGatewayWith(() => new Promise<GatewayResponse>(() => {}));
+    const host = await serve(gateway);
+    const client = connect(host);
+    await vi.waitFor(() => expect(gateway.requests).toHaveLength(1));
+    const { signal } = gateway.first();
+    const [told, removed] = [vi.fn<() => void>(), vi.fn<() => void>()];
+    signal.addEventListener?.("abort", told);
+    signal.addEventListener?.("abort", removed);
+    signal.removeEventListener?.("abort", removed);
+    expect(told).not.toHaveBeenCalled();
+
+    client.destroy();
+
+    await vi.waitFor(() => expect(told).toHaveBeenCalledTimes(1));
+    expect(signal.aborted).toBe(true);
+    expect(removed).not.toHaveBeenCalled();
+  });
+});
+
 describe("a streamed response", () => {
   it("sends its headers before its first chunk exists, and its first chunk before the second", async () => {
     const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];

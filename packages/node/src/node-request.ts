@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type GatewayRequest, toChunks } from "@calotype/core/adapter";
+import { type ClientSignal, type GatewayRequest, toChunks } from "@calotype/core/adapter";
 
 /** What a framework knows about a request in addition to `node:http`. */
 export interface HostRequest {
@@ -39,12 +39,12 @@ export function toGatewayRequest(
     body: isRead ? null : toChunks(req),
     parsedBody: isRead ? host.parsedBody : undefined,
     bodyConsumed: isRead,
-    signal: new ClientSignal(res),
+    signal: new ResponseSignal(res),
   };
 }
 
 /** A class: an object literal with a getter would give each request a hidden class of its own in V8. */
-class ClientSignal {
+class ResponseSignal implements ClientSignal {
   readonly #res: ServerResponse;
 
   constructor(res: ServerResponse) {
@@ -54,6 +54,14 @@ class ClientSignal {
   /** True if the client left before its response was complete. */
   get aborted(): boolean {
     return this.#res.destroyed && !this.#res.writableFinished;
+  }
+
+  addEventListener(_type: "abort", listener: () => void): void {
+    this.#res.on("close", listener);
+  }
+
+  removeEventListener(_type: "abort", listener: () => void): void {
+    this.#res.off("close", listener);
   }
 }
 

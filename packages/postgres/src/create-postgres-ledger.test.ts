@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Pool } from "pg";
 import { expect, it } from "vitest";
 import { createPostgresLedger, type PostgresLedger } from "./create-postgres-ledger.js";
+import { migratePostgresLedger } from "./migrate.js";
 import { prunePostgresLedger } from "./prune-postgres-ledger.js";
 import { describeWithPostgres } from "./testing/describe-with-postgres.js";
 import { holdOf, recordOf, START } from "./testing/entries.js";
@@ -188,6 +189,7 @@ await describeWithPostgres("a ledger", ({ url, pool, nameSchema }) => {
 
   it("rejects at the timeout if another transaction locks the balance, and works afterwards", async () => {
     const schema = nameSchema();
+    await migratePostgresLedger({ pool, schema });
     const ledger = open({ schema, timeoutSeconds: 0.4 });
     await ledger.settle(recordOf({ id: "req_1", charge: "0.1" }));
     const client = await pool.connect();
@@ -206,6 +208,7 @@ await describeWithPostgres("a ledger", ({ url, pool, nameSchema }) => {
 
   it("makes no hold after the timeout, when its caller has given up", async () => {
     const schema = nameSchema();
+    await migratePostgresLedger({ pool, schema });
     const ledger = open({ schema, timeoutSeconds: 0.3 });
     await ledger.settle(recordOf({ id: "req_1", charge: "0.1" }));
     const client = await pool.connect();
@@ -223,7 +226,9 @@ await describeWithPostgres("a ledger", ({ url, pool, nameSchema }) => {
 
   it("rejects at the timeout if all connections of the pool are in use", async () => {
     const small = new Pool({ connectionString: url, max: 1 });
-    const ledger = open({ pool: small, timeoutSeconds: 0.5 });
+    const schema = nameSchema();
+    await migratePostgresLedger({ pool, schema });
+    const ledger = open({ pool: small, schema, timeoutSeconds: 0.5 });
     await ledger.ready();
     const client = await small.connect();
     await expect(ledger.balance("me")).rejects.toThrow("did not respond in time");

@@ -1,18 +1,27 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Ledger } from "@calotype/core/stores";
+import type { BudgetLedger, CallerLedger, TaskLedger } from "@calotype/core/stores";
+import { createBudgets } from "./budgets.js";
+import { createCallers } from "./callers.js";
 import { createDatabase } from "./database.js";
+import { createKeptHolds } from "./kept-holds.js";
 import { migrate } from "./migrate.js";
+import { createNotifications } from "./notifications.js";
 import { createOutbox } from "./outbox.js";
 import { createOwner, renewRegularly } from "./owner.js";
+import { createPeriods } from "./periods.js";
 import { guardPool, type PostgresPool } from "./pool.js";
 import { createReports } from "./reports.js";
-import { quoteSchema } from "./schema-name.js";
+import { channelOf, quoteSchema } from "./schema-name.js";
 import { createSweep } from "./sweep.js";
+import { createTasks } from "./tasks.js";
 import { createStatements, createUnsureHolds, createWrites } from "./writes.js";
 
 /** The options of {@link createPostgresLedger}. */
 export interface PostgresLedgerOptions {
-  /** A `Pool` of `pg`. You create and end it. The ledger uses up to four of its connections at the same time. */
+  /**
+   * A `Pool` of `pg`. You create and end it. At the same time, the ledger uses up to six of its connections for requests, up
+   * to six for tasks, one for each other call, and one for notifications.
+   */
   readonly pool: PostgresPool;
   /** The schema of the ledger's tables. Nothing else may use it. Default `"calotype"`. */
   readonly schema?: string | undefined;
@@ -36,8 +45,8 @@ export interface PostgresLedgerOptions {
   readonly now?: (() => number) | undefined;
 }
 
-/** A ledger on PostgreSQL. */
-export interface PostgresLedger extends Ledger {
+/** A ledger on PostgreSQL, with its tasks and callers. */
+export interface PostgresLedger extends TaskLedger, CallerLedger, BudgetLedger {
   /**
    * Resolves when PostgreSQL can be reached and the tables exist. Rejects with the reason otherwise. Every other
    * method does the same first; call this one at startup to notice problems early.
@@ -45,7 +54,8 @@ export interface PostgresLedger extends Ledger {
   ready(): Promise<void>;
   /**
    * Waits for the calls made so far; later calls reject. Holds that are still open are lost at once, not only when
-   * the lease expires: the next `sweep` of any process ends them. The pool stays open.
+   * the lease expires: the next `sweep` of any process ends them. Tasks that this ledger took go back to the queue, or
+   * fail if they were sent, with the next `tasks.sweep`. The pool stays open.
    */
   close(): Promise<void>;
 }
@@ -73,7 +83,7 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
   const now = (): number | null => options.now?.() ?? null;
   const owner = createOwner(database, { schema, leaseMs, now });
   const unsureHolds = createUnsureHolds();
-  const statements = createStatements(database, { schema, owner, unsureHolds });
+  const periods = createPeriods(now);
   const sweep = createSweep(database, { schema, owner });
   const outbox = createOutbox(database, { schema, now });
   const reports = createReports(database, schema);
@@ -86,7 +96,18 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
     opening = open();
     await opening;
   };
+  const { store: budgets, tellAlerts } = createBudgets(database, { schema, now, periods, ready });
+  const statements = createStatements(database, { schema, owner, unsureHolds, periods, tellAlerts });
   const writes = createWrites({ statements, unsureHolds, ready, timeoutMs });
+  const notifications = createNotifications({
+    pool,
+    channel: channelOf(name),
+    ownerId: owner.id,
+    timeoutMs,
+  });
+  const keptHolds = createKeptHolds({ database, schema, owner, ready });
+  const tasks = createTasks({ database, schema, owner, periods, notifications, ready, timeoutMs });
+  const callers = createCallers(database, { schema, owner, notifications, ready });
   const unguard = guardPool(pool);
   const stopRenewing = renewRegularly(leaseMs, async () => {
     if (opening !== undefined) await owner.renew();
@@ -98,15 +119,19 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
       if (opening === undefined || opened.status === "rejected") return;
       // Calls that waited for the tables must enter the queues first.
       await nextTurn();
-      await writes.settled();
+      await Promise.all([writes.settled(), tasks.settled()]);
       await owner.leave();
     } finally {
+      await notifications.close();
       unguard();
     }
   };
 
   return {
     ready,
+    tasks: tasks.store,
+    callers,
+    budgets,
     hold: writes.hold,
     settle: writes.settle,
     release: writes.release,
@@ -114,6 +139,8 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
       await ready();
       return await sweep(sweepOptions);
     },
+    keepUpstream: keptHolds.keepUpstream,
+    takeKept: keptHolds.takeKept,
     takeUndelivered: async (limit, lease, onUnreadable) => {
       await ready();
       return await outbox.takeUndelivered(limit, lease, onUnreadable);

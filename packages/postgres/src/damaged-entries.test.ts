@@ -8,6 +8,7 @@ import { describeWithPostgres } from "./testing/describe-with-postgres.js";
 import { holdOf, recordOf, START } from "./testing/entries.js";
 import { noise } from "./testing/noise.js";
 import { readAll } from "./testing/read-all.js";
+import { completionOf, takeNames, taskOf } from "./testing/tasks.js";
 
 const OLD_OWNER = "00000000-0000-4000-8000-000000000000";
 
@@ -90,6 +91,21 @@ await describeWithPostgres("a schema of version 0.1.0", ({ pool, nameSchema }) =
       "a released",
       "b unresolved",
     ]);
+    await ledger.close();
+  });
+
+  it("keeps tasks after its migration, whose holds its sweep leaves alone, unlike those from before", async () => {
+    const { schema, holdAsBefore } = await openOld();
+    await holdAsBefore("a");
+    const ledger = createPostgresLedger({ pool, schema });
+    expect(await ledger.tasks.submit(...taskOf("1", { budget: "1.1" }))).toMatchObject({ kind: "submitted" });
+    expect(await ledger.tasks.submit(...taskOf("2", { budget: "1.1" }))).toMatchObject({ kind: "refused" });
+
+    expect(await ledger.sweep({ onLost: "release", own: true })).toMatchObject([{ id: "a" }]);
+    expect(await ledger.balance("me")).toEqual({ settled: "0.1", held: "0.5" });
+    expect(await takeNames(ledger)).toEqual(["1"]);
+    await ledger.tasks.end(completionOf("1"));
+    expect(await ledger.balance("me")).toEqual({ settled: "0.4", held: "0" });
     await ledger.close();
   });
 

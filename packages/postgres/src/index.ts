@@ -4,5 +4,5 @@ export {
   type PostgresLedgerOptions,
 } from "./create-postgres-ledger.js";
 export { migratePostgresLedger } from "./migrate.js";
-export type { PostgresClient, PostgresPool, PostgresQuery } from "./pool.js";
+export type { PostgresClient, PostgresNotification, PostgresPool, PostgresQuery } from "./pool.js";
 export { type PruneOptions, prunePostgresLedger } from "./prune-postgres-ledger.js";

@@ -1,6 +1,7 @@
 import { Pool } from "pg";
 import { expect, it, vi } from "vitest";
 import { createPostgresLedger } from "./create-postgres-ledger.js";
+import { migratePostgresLedger } from "./migrate.js";
 import { startDelayingProxy } from "./testing/delaying-proxy.js";
 import { describeWithPostgres } from "./testing/describe-with-postgres.js";
 import { holdOf, recordOf } from "./testing/entries.js";
@@ -12,6 +13,8 @@ const HOLD_STATEMENT = ".make_holds(";
 await describeWithPostgres("a hold that the network delays", ({ url, pool, nameSchema }) => {
   const open = async (timeoutSeconds: number) => {
     const schema = nameSchema();
+    // It takes longer than a call of these ledgers if the machine is busy.
+    await migratePostgresLedger({ pool, schema });
     const proxy = await startDelayingProxy(url);
     const proxied = new Pool({ connectionString: proxy.url });
     const ledger = createPostgresLedger({ pool: proxied, schema, timeoutSeconds });

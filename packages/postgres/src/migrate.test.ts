@@ -5,6 +5,7 @@ import { createDatabase } from "./database.js";
 import { migrate, migratePostgresLedger } from "./migrate.js";
 import { describeWithPostgres } from "./testing/describe-with-postgres.js";
 import { holdOf, recordOf } from "./testing/entries.js";
+import { completionOf, SWEEP, takeNames, taskOf } from "./testing/tasks.js";
 
 const FIRST = "CREATE TABLE {schema}.a (id text); INSERT INTO {schema}.a VALUES ('kept');";
 const SECOND = "ALTER TABLE {schema}.a ADD COLUMN b text DEFAULT 'added';";
@@ -97,7 +98,13 @@ await describeWithPostgres("a schema", ({ url, pool, nameSchema }) => {
     await ledger.hold(holdOf({ id: "req_3" }));
     expect(await ledger.sweep({ onLost: "charge", own: true })).toHaveLength(1);
     await ledger.markDelivered(await ledger.takeUndelivered(10, 1000));
-    expect(await ledger.totals("caller")).toMatchObject([{ requests: 2, charge: "0.8" }]);
+    for (const name of ["a", "b"]) await ledger.tasks.submit(...taskOf(name, { webhooks: ["shop"] }));
+    expect(await takeNames(ledger)).toEqual(["a", "b"]);
+    await ledger.tasks.end(completionOf("a"));
+    await ledger.tasks.cancel("me", "task_b");
+    expect(await ledger.tasks.webhooks.take({ limit: 9, leaseMs: 1000, except: [] })).toHaveLength(2);
+    await ledger.tasks.sweep(SWEEP);
+    expect(await ledger.totals("caller")).toMatchObject([{ requests: 3, charge: "1.1" }]);
 
     await ledger.close();
     await limited.end();

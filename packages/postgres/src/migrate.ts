@@ -3,7 +3,7 @@ import { createDatabase, type Database, readNumber, readText, type Send } from "
 import { FUNCTION_SETTINGS, MIGRATIONS } from "./migrations.js";
 import { guardPool, type PostgresPool } from "./pool.js";
 import { codeOf } from "./postgres-error.js";
-import { quoteSchema } from "./schema-name.js";
+import { channelOf, quoteSchema } from "./schema-name.js";
 
 /** A migration waits for transactions that use the tables: 5 seconds for each lock, and two minutes in total. */
 const TIMEOUT_MS = 120_000;
@@ -83,7 +83,10 @@ async function takeSteps(
   if (format === steps.length) return;
   if (format === undefined) await createFormat(send, schema);
   for (const step of steps.slice(format ?? 0)) {
-    const sql = step.replaceAll("{settings}", FUNCTION_SETTINGS).replaceAll("{schema}", quoted);
+    const sql = step
+      .replaceAll("{settings}", FUNCTION_SETTINGS)
+      .replaceAll("{channel}", channelOf(schema))
+      .replaceAll("{schema}", quoted);
     await send({ sql, values: [] });
   }
   await send({ sql: `UPDATE ${quoted}.format SET version = $1`, values: [steps.length] });

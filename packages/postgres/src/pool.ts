@@ -12,10 +12,21 @@ export interface PostgresClient {
   /** With `true` the connection is closed and not used again. */
   release(destroy?: boolean): void;
   on(event: "error", listener: (error: Error) => void): unknown;
+  on(event: "end", listener: () => void): unknown;
+  on(event: "notification", listener: (message: PostgresNotification) => void): unknown;
+  /** Lets the process end although the connection is open. */
+  unref?(): void;
+}
+
+/** A notification that a connection received after `LISTEN`. */
+export interface PostgresNotification {
+  readonly payload?: string | undefined;
 }
 
 /** The part of a connection pool that the ledger uses. A `Pool` of `pg` has it. */
 export interface PostgresPool {
+  /** The maximum number of connections. */
+  readonly options?: { readonly max?: number | undefined };
   connect(): Promise<PostgresClient>;
   on(event: "error", listener: (error: Error) => void): unknown;
   on(event: "connect" | "acquire", listener: (client: PostgresClient) => void): unknown;

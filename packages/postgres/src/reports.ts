@@ -1,6 +1,7 @@
 import {
   parseRecord,
   type RecordFilter,
+  readTagKey,
   type TotalsKey,
   toInstant,
   type UsageReports,
@@ -81,54 +82,77 @@ export function toPageQuery(schema: string, { filter, size, cursor }: Page): Sql
   };
 }
 
-const KEYS: Readonly<Record<TotalsKey, string>> = {
+/** A string of a record may have an escaped NUL, of which PostgreSQL can make no text. */
+const JSON_RECORD = String.raw`replace(record::text, '\u0000', '\ufffd')::json`;
+
+const KEYS: Readonly<Record<string, string>> = {
   caller: "caller",
   model: "model",
   channel: "channel",
   day: "to_char(time AT TIME ZONE 'UTC', 'YYYY-MM-DD') COLLATE \"C\"",
+  period: "coalesce(period, '')",
+  endUser: `coalesce(${JSON_RECORD} ->> 'endUser', '') COLLATE "C"`,
 };
 
 /** The statement of totals, with one row per key. */
 export function toTotalsQuery(schema: string, by: TotalsKey, filter: RecordFilter): SqlQuery {
   const { conditions, values } = toConditions(filter);
+  const tag = readTagKey(by);
+  const key = tag === undefined ? KEYS[by] : toTag(values.push(tag));
   return {
-    sql: `SELECT ${KEYS[by]} AS key, count(*) AS requests, sum(images) AS images,
+    sql: `SELECT ${key} AS key, count(*) AS requests, sum(images) AS images,
       trim_scale(coalesce(sum(charge), 0)) AS charge, count(*) FILTER (WHERE state = 'unresolved') AS unresolved
       FROM ${schema}.records WHERE ${conditions.join(" AND ")} GROUP BY 1 ORDER BY 1`,
     values,
   };
 }
 
+/** The value of the tag whose key is a parameter. */
+const toTag = (parameter: number): string =>
+  `coalesce(${JSON_RECORD} -> 'tags' ->> $${parameter}::text, '') COLLATE "C"`;
+
 interface Conditions {
   readonly conditions: string[];
   readonly values: (string | number)[];
 }
 
-function toConditions({ caller, model, channel, from, to }: RecordFilter): Conditions {
+function toConditions({ caller, model, channel, endUser, tag, from, to }: RecordFilter): Conditions {
   const tests: readonly [string, string | number | undefined][] = [
     ["caller = $", caller],
     ["model = $", model],
     ["channel = $", channel],
+    [`${JSON_RECORD} ->> 'endUser' = $`, endUser],
     ["time >= $", from === undefined ? undefined : toInstant(from, "from")],
     ["time < $", to === undefined ? undefined : toInstant(to, "to")],
   ];
   const given = tests.flatMap(([sql, value]) => (value === undefined ? [] : [{ sql, value }]));
+  const values = given.map(({ value }) => value);
+  const tagged =
+    tag === undefined ? [] : [`${toTag(values.push(tag.key))} = $${values.push(tag.value)}::text`];
   return {
     conditions: [
       "TRUE",
+      ...tagged,
       ...given.map(({ sql, value }, at) =>
         typeof value === "number"
           ? sql.replace("$", `to_timestamp($${at + 1}::float8 / 1000)`)
           : `${sql}${at + 1}`,
       ),
     ],
-    values: given.map(({ value }) => value),
+    values,
   };
 }
 
 /** Throws a `RangeError` if one of the names cannot be sent to PostgreSQL. */
-function checkFilter({ caller, model, channel }: RecordFilter): void {
-  for (const [name, value] of Object.entries({ caller, model, channel })) {
+function checkFilter({ caller, model, channel, endUser, tag }: RecordFilter): void {
+  for (const [name, value] of Object.entries({
+    caller,
+    model,
+    channel,
+    endUser,
+    tag: tag?.key,
+    "tag.value": tag?.value,
+  })) {
     if (value !== undefined) checkString(value, name);
   }
 }

@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+
 /** PostgreSQL truncates longer names without an error. */
 const LONGEST_NAME = 63;
 
@@ -12,4 +14,9 @@ export function quoteSchema(name: string): string {
     );
   }
   return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** The channel of a schema's notifications. A schema and a channel may have the same 63 bytes, so it is a hash. */
+export function channelOf(schema: string): string {
+  return `calotype_${createHash("sha256").update(schema).digest("hex").slice(0, 32)}`;
 }

@@ -3,10 +3,12 @@ import {
   type EntryFailure,
   type Ledger,
   type LostPolicy,
+  MAX_ALERT_AGE_MS,
   parseHold,
   reportFailures,
   toUnresolvedRecord,
   type UnresolvedRecord,
+  withPeriod,
 } from "@calotype/core/stores";
 import { type Database, type Row, readText, toClock } from "./database.js";
 import type { Owner } from "./owner.js";
@@ -14,6 +16,9 @@ import { isRefusal } from "./postgres-error.js";
 
 /** Bounds one transaction. */
 const BATCH = 500;
+
+/** It never has a lease. */
+const NO_OWNER = "00000000-0000-0000-0000-000000000000";
 
 interface LostHold {
   readonly id: string;
@@ -28,8 +33,8 @@ interface Ended {
 }
 
 /**
- * Ends the lost holds of a schema. They are found without a lock and then ended by id, so that each is ended once
- * even if several processes find it.
+ * Ends the lost holds of a schema, but not those of tasks. They are found without a lock and then ended by id, so that each
+ * is ended once even if several processes find it.
  */
 export function createSweep(
   database: Database,
@@ -38,9 +43,10 @@ export function createSweep(
   const findLost = async (own: boolean, except: readonly string[]): Promise<readonly Row[]> =>
     await database.run({
       sql: `SELECT h.id, h.hold::text AS hold FROM ${schema}.holds h
-        WHERE (h.expires_at <= ${toClock("$1")} OR (h.owner = $2 AND $3::boolean)
+        WHERE h.task IS NULL AND (h.expires_at <= ${toClock("$1")} OR (h.upstream IS NULL AND (
+            (h.owner = $2 AND $3::boolean)
             OR (h.owner <> $2 AND NOT EXISTS (
-              SELECT FROM ${schema}.owners o WHERE o.id = h.owner AND o.alive_until > ${toClock("$1")})))
+              SELECT FROM ${schema}.owners o WHERE o.id = h.owner AND o.alive_until > ${toClock("$1")})))))
           AND h.id <> ALL ($4::text[])
         ORDER BY h.expires_at, h.id LIMIT ${BATCH}`,
       values: [owner.now(), owner.id, own, except],
@@ -96,11 +102,21 @@ export function createSweep(
       if (rows.length < BATCH) return ended;
     }
   };
+  /** Holds of this owner whose requests another process can continue. From now on they belong to no one. */
+  const leave = async (): Promise<void> => {
+    await database.run({
+      sql: `UPDATE ${schema}.holds SET owner = '${NO_OWNER}' WHERE upstream IS NOT NULL AND owner = $1`,
+      values: [owner.id],
+    });
+  };
   /** A marker of a release is needed while the statement of its hold may still reach the server. */
   const forgetDead = async (): Promise<void> => {
     await database.run({
       sql: `WITH old AS (
           DELETE FROM ${schema}.released_holds WHERE released_at < clock_timestamp() - interval '1 day'
+        ), unread AS (
+          DELETE FROM ${schema}.budget_alerts
+            WHERE created_at < ${toClock("$1")} - ${MAX_ALERT_AGE_MS} * interval '1 millisecond'
         )
         DELETE FROM ${schema}.owners WHERE id IN (
           SELECT id FROM ${schema}.owners WHERE alive_until <= ${toClock("$1")} AND id <> $2 FOR UPDATE SKIP LOCKED)`,
@@ -110,6 +126,7 @@ export function createSweep(
 
   return async ({ onLost, own = false, onFailure }) => {
     const { records, failures } = await endLost(onLost, own);
+    if (own) await leave();
     await forgetDead();
     reportFailures(failures, onFailure);
     return records.toSorted(compareAge);
@@ -121,7 +138,8 @@ function readLost(rows: readonly Row[], onLost: LostPolicy, failures: EntryFailu
   return rows.flatMap((row) => {
     const [id, text] = [readText(row, "id"), readText(row, "hold")];
     try {
-      return [{ id, text, record: { ...toUnresolvedRecord(parseHold(text), onLost), id } }];
+      const hold = parseHold(text);
+      return [{ id, text, record: { ...withPeriod(toUnresolvedRecord(hold, onLost), hold.periodKey), id } }];
     } catch (error) {
       failures.push({ id, error });
       return [];

@@ -7,11 +7,14 @@ import {
   type Ledger,
   type SettledRecord,
   toInstant,
+  withPeriod,
 } from "@calotype/core/stores";
 import { createBatchQueue } from "./batch-queue.js";
 import { type Database, type Row, readNumber, readText, type SqlQuery } from "./database.js";
 import type { Owner } from "./owner.js";
+import type { Periods } from "./periods.js";
 import { isRefusal } from "./postgres-error.js";
+import { readFlag } from "./task-rows.js";
 
 /** Writes holds and their ends. Calls that are made at the same time are sent to the database together. */
 export interface Writes extends Pick<Ledger, "hold" | "settle" | "release"> {
@@ -101,26 +104,31 @@ export interface StatementsOptions {
   readonly owner: Owner;
   /** Gets the holds whose statement was sent again. */
   readonly unsureHolds: UnsureHolds;
+  readonly periods: Periods;
+  /** Called after a statement that wrote an alert about a budget. */
+  readonly tellAlerts: () => void;
 }
 
 /** The statements in a schema. They call the functions of the schema. */
 export function createStatements(
   database: Database,
-  { schema, owner, unsureHolds }: StatementsOptions,
+  { schema, owner, unsureHolds, periods, tellAlerts }: StatementsOptions,
 ): Statements {
   return {
     hold: async (holds) => {
-      const refused = await database.call(({ number, msLeft }) => {
-        // The first statement may still reach the server, although its connection was lost.
-        if (number > 0) for (const hold of holds) unsureHolds.add(hold);
-        return toHoldQuery(holds, msLeft);
-      });
+      const refused = await periods.run(() =>
+        database.call(({ number, msLeft }) => {
+          // The first statement may still reach the server, although its connection was lost.
+          if (number > 0) for (const hold of holds) unsureHolds.add(hold);
+          return toHoldQuery(holds, msLeft);
+        }),
+      );
       const byPlace = new Map(refused.map((row) => [readNumber(row, "refused"), row]));
       return holds.map((_, at) => toResult(byPlace.get(at + 1)));
     },
     settle: async (records) => {
-      await database.call(() => ({
-        sql: `SELECT ${schema}.settle($1, $2, $3, $4, $5, $6, $7, $8)`,
+      const [row] = await database.call(() => ({
+        sql: `SELECT ${schema}.settle_records($1, $2, $3, $4, $5, $6, $7, $8, $9) AS has_alert`,
         values: [
           records.map(({ id }) => id),
           records.map(({ instant }) => instant),
@@ -130,8 +138,10 @@ export function createStatements(
           records.map(({ images }) => images),
           records.map(({ charge }) => charge),
           records.map(({ text }) => text),
+          owner.now(),
         ],
       }));
+      if (readFlag(row, "has_alert")) tellAlerts();
     },
     release: async (releases) => {
       const sure = releases.filter(({ unsureCaller }) => unsureCaller === undefined);
@@ -157,7 +167,7 @@ export function createStatements(
         holds.map(({ amount }) => amount),
         holds.map(({ budget }) => budget ?? null),
         holds.map(({ ttlMs }) => ttlMs),
-        holds.map(({ text }) => text),
+        holds.map(({ text, period }) => periods.addTo(text, period)),
         owner.id,
         owner.leaseMs,
         owner.now(),
@@ -174,7 +184,7 @@ function toResult(refusal: Row): HoldResult {
 }
 
 /** A copy of a hold, so that its caller cannot change it before it is written. */
-type HoldEntry = Pick<HoldRecord, "id" | "caller" | "amount" | "budget" | "ttlMs"> & {
+type HoldEntry = Pick<HoldRecord, "id" | "caller" | "amount" | "budget" | "period" | "ttlMs"> & {
   readonly text: string;
 };
 
@@ -195,8 +205,8 @@ interface ReleaseEntry {
 /** Throws a `RangeError` if a ledger cannot keep the hold. */
 function toHoldEntry(hold: HoldRecord): HoldEntry {
   checkHold(hold);
-  const { id, caller, amount, budget, ttlMs } = hold;
-  return { id, caller, amount, budget, ttlMs, text: JSON.stringify(hold) };
+  const { id, caller, amount, budget, period, ttlMs } = hold;
+  return { id, caller, amount, budget, period, ttlMs, text: JSON.stringify(hold) };
 }
 
 /** Throws a `RangeError` if a ledger cannot keep the record. */
@@ -204,7 +214,12 @@ function toRecordEntry(record: SettledRecord): RecordEntry {
   checkRecord(record);
   const { id, caller, model, channel, images, charge } = record;
   const instant = toInstant(record.time, "time");
-  return { id, caller, model, channel, images, charge, instant, text: JSON.stringify(record) };
+  return { id, caller, model, channel, images, charge, instant, text: writeRecord(record) };
+}
+
+/** The JSON of a settled record, to which the database adds the period of its hold. */
+export function writeRecord(record: SettledRecord): string {
+  return JSON.stringify(record.period === undefined ? record : withPeriod(record, undefined));
 }
 
 /** Holds for which it is unknown whether they were made or will be made: their statement failed, or was sent twice. */

@@ -195,6 +195,13 @@ function createResilientStore(commands: Commands, options: ResilienceOptions): A
       }
     },
 
+    // Also with `whenAway: "open"`: requests are served then, but the limits of several processes are not shared.
+    ping: () =>
+      availability.call({
+        send: () => commands.probe(undefined),
+        probe: () => commands.probe(undefined),
+      }),
+
     async setCooldown(channel, cooldown) {
       const name = `cooldown ${channel}`;
       // A pending write is older, and must not come after this one.

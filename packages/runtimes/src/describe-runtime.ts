@@ -19,7 +19,7 @@ export function describeRuntime(runtime: InstalledRuntime, { version, cannot }: 
     beforeAll(async () => {
       end = await runSuite(runtime);
       lines = end.output.trimEnd().split("\n");
-    }, 150_000);
+    }, 230_000);
 
     it.each(CHECKS.filter(({ name }) => !cannot.includes(name)))("$name", ({ name }) => {
       const line = lines.find((each) => each === `ok ${name}` || each.includes(` ${name}: `));

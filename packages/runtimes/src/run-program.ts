@@ -24,15 +24,26 @@ export async function runProgram(
     cwd,
     env: plainEnvironment(),
     stdio: ["ignore", "pipe", "pipe"],
-    timeout: timeoutMs,
-    killSignal: "SIGKILL",
+    // A group of its own, so that its children can be killed too.
+    detached: true,
   });
+  const timer = setTimeout(() => killGroup(child.pid), timeoutMs);
   const exited = new Promise<number | null>((resolve, reject) => {
     child.once("error", reject);
     child.once("close", resolve);
   });
   const [exitCode, output, errors] = await Promise.all([exited, text(child.stdout), text(child.stderr)]);
+  clearTimeout(timer);
   return { exitCode, output, errors };
+}
+
+/** A runner of tests has processes that would go on without it, and hold its output open. */
+function killGroup(leader: number | undefined): void {
+  try {
+    if (leader !== undefined) process.kill(-leader, "SIGKILL");
+  } catch {
+    // It has ended in the meantime.
+  }
 }
 
 /** The environment without what belongs to this process, or leads `fetch` away from loopback. */

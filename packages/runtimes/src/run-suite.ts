@@ -11,7 +11,7 @@ const ARGUMENTS = {
   deno: ["run", "--no-lock", "--allow-net", "suite/hosts/on-deno.ts"],
 } as const;
 
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 200_000;
 
 /** Runs the suite on a runtime, in a process of its own, against providers in this one. */
 export async function runSuite(runtime: Runtime): Promise<ProgramEnd> {

@@ -5,7 +5,7 @@ import { openObject } from "./open.js";
 import { checkOptions, type S3Settings, type S3StoreOptions } from "./options.js";
 import { S3Client } from "./request.js";
 import { presign } from "./sign.js";
-import { upload } from "./upload.js";
+import { deleteObject, upload } from "./upload.js";
 
 /** The longest time of a presigned link, in seconds: 7 days. Source: AWS Signature Version 4, `X-Amz-Expires`. */
 const MAX_LINK_SECONDS = 604_800;
@@ -40,7 +40,7 @@ export function createS3Store(options: S3StoreOptions): S3Store {
 }
 
 /** A store with links and with images that can be opened. It has no `sweep`: a rule of the bucket deletes the images. */
-export type S3Store = ResultStore & Required<Pick<ResultStore, "link" | "open">>;
+export type S3Store = ResultStore & Required<Pick<ResultStore, "link" | "open" | "remove">>;
 
 class Store implements S3Store {
   readonly maxLinkSeconds: number | undefined;
@@ -96,6 +96,12 @@ class Store implements S3Store {
       if (error instanceof S3Error && error.status === 404 && error.code !== "NoSuchBucket") return undefined;
       throw error;
     }
+  }
+
+  async remove(id: string): Promise<void> {
+    if (!ID.test(id)) return;
+    const signal = AbortSignal.timeout(this.#settings.requestSeconds * 1_000);
+    await deleteObject(this.#client, this.#keyOf(id), signal);
   }
 
   #keyOf(id: string): string {

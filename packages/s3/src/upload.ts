@@ -243,7 +243,8 @@ function isMissingUpload(error: unknown): boolean {
   return error instanceof S3Error && error.status === 404 && error.code !== "NoSuchBucket";
 }
 
-async function deleteObject(client: S3Client, key: string, signal: AbortSignal): Promise<void> {
+/** Deletes an object. An object that does not exist is no error. */
+export async function deleteObject(client: S3Client, key: string, signal: AbortSignal): Promise<void> {
   await client.send({ operation: "DeleteObject", method: "DELETE", key, signal }, drain);
 }
 

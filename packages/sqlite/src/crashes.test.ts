@@ -23,7 +23,7 @@ describe("a process that is killed", () => {
     const lines: string[] = [];
 
     // All on one file, so that every process continues with the file of the processes before it.
-    for (let kill = 0; kill < 32; kill++) {
+    for (let kill = 0; kill < 16; kill++) {
       const args = [path, `k${kill}`, START + kill * DAY_MS, 8, 1_000_000];
       const { child, started, lines: written } = spawnSource("work-and-print.ts", args);
       await started;
@@ -32,7 +32,7 @@ describe("a process that is killed", () => {
       lines.push(...(await written));
       await assertConsistent(path, START + kill * DAY_MS + DAY_MS / 2, lines);
     }
-    expect(lines.length).toBeGreaterThan(500);
+    expect(lines.length).toBeGreaterThan(250);
   });
 
   it("after any write loses and duplicates no acknowledged write", { timeout: 90_000 }, async () => {

@@ -1,14 +1,11 @@
-import { type Ledger, reportFailures } from "@calotype/core/stores";
-import {
-  createBalances,
-  createHolds,
-  createOutbox,
-  createRecords,
-  createSettlement,
-} from "./holds-and-records.js";
+import { type BudgetLedger, type CallerLedger, reportFailures, type TaskLedger } from "@calotype/core/stores";
+import { createBalances } from "./balances.js";
+import { createCallers } from "./callers.js";
+import { createHolds, createOutbox, createRecords, createSettlement } from "./holds-and-records.js";
 import { openDatabase } from "./open-database.js";
 import { createOwner, renewRegularly } from "./owner.js";
 import { createReports } from "./reports.js";
+import { createTasks } from "./tasks.js";
 import { createWriteQueue, retryWhileBusy } from "./write-queue.js";
 
 /** The options of {@link createSqliteLedger}. */
@@ -32,11 +29,15 @@ export interface SqliteLedgerOptions {
   readonly leaseSeconds?: number | undefined;
 }
 
-/** A ledger in an SQLite file. */
-export interface SqliteLedger extends Ledger {
+/**
+ * A ledger in an SQLite file, which also keeps tasks and callers. `tasks.watch` and `callers.watch` tell the changes of this
+ * ledger object only: look for those of other processes now and then.
+ */
+export interface SqliteLedger extends TaskLedger, CallerLedger, BudgetLedger {
   /**
    * Finishes the calls made so far and closes the file; later calls reject. Holds that are still open are lost at
-   * once, not only when the lease expires: the next `sweep` of any process ends them.
+   * once, not only when the lease expires: the next `sweep` of any process ends them. The same applies to tasks that were
+   * taken and have not ended.
    */
   close(): Promise<void>;
 }
@@ -62,11 +63,6 @@ export function createSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   }
   const database = openDatabase(path);
   const owner = createOwner(database, { now, leaseMs: leaseSeconds * 1000 });
-  const balances = createBalances(database);
-  const records = createRecords(database);
-  const holds = createHolds(database, { balances, owner, hasRecord: (id) => records.has(id), now });
-  const settlement = createSettlement({ balances, holds, records });
-  const outbox = createOutbox(database, now);
   const queue = createWriteQueue(database);
 
   let closing: Promise<void> | undefined;
@@ -75,14 +71,23 @@ export function createSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   };
   const write = async <T>(operation: () => T): Promise<T> => {
     assertOpen();
-    return await queue.run(operation);
+    const result = await queue.run(operation);
+    balances.tellAlerts();
+    return result;
   };
   const read = async <T>(query: () => T): Promise<T> =>
     await retryWhileBusy(() => {
       assertOpen();
       return query();
     });
+  const { balances, budgets } = createBalances(database, { now, read, write });
+  const records = createRecords(database);
+  const holds = createHolds(database, { balances, owner, hasRecord: (id) => records.has(id), now });
+  const settlement = createSettlement({ balances, holds, records });
+  const outbox = createOutbox(database, now);
   const reports = createReports(database, read);
+  const tasks = createTasks(database, { balances, settlement, owner, now, read, write });
+  const callers = createCallers(database, { now, read, write });
   const stopRenewing = renewRegularly(leaseSeconds, async () => await write(() => owner.renew()));
   const shutDown = async (): Promise<void> => {
     stopRenewing();
@@ -91,6 +96,9 @@ export function createSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   };
 
   return {
+    tasks,
+    callers,
+    budgets,
     hold: async (hold) => await write(() => holds.open(hold)),
     settle: async (record) => await write(() => settlement.settle(record)),
     release: async (id) => await write(() => settlement.release(id)),
@@ -98,6 +106,12 @@ export function createSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
       const { records: swept, failures } = await write(() => settlement.sweep(onLost, own));
       reportFailures(failures, onFailure);
       return swept;
+    },
+    keepUpstream: async (id, upstream) => await write(() => holds.keepUpstream(id, upstream)),
+    takeKept: async (page) => {
+      // A read, so that nothing to take costs no transaction.
+      if (!(await read(() => holds.hasKept()))) return [];
+      return await write(() => holds.takeKept(page));
     },
     takeUndelivered: async (limit, leaseMs, onUnreadable) => {
       const { records: taken, failures } = await write(() => outbox.take(limit, leaseMs));

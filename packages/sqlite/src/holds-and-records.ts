@@ -1,37 +1,40 @@
 import type { DatabaseSync } from "node:sqlite";
 import {
-  addDecimals,
-  type Balance,
   checkHold,
   checkRecord,
+  checkUpstream,
   compareAge,
   createTakenRecords,
-  type Decimal,
   type EntryFailure,
-  formatDecimal,
   type HoldRecord,
   type HoldResult,
-  isAtMost,
+  type KeptHold,
   type LostPolicy,
-  negateDecimal,
   parseHold,
   parseRecord,
   readDecimal,
   type SettledRecord,
+  type StoredHold,
+  type TakeKeptOptions,
   type TakenRecords,
   toReleasedRecord,
   toUnresolvedRecord,
   type UnresolvedRecord,
   type UsageRecord,
+  withPeriod,
 } from "@calotype/core/stores";
+import type { Balances } from "./balances.js";
 import type { Owner } from "./owner.js";
 import { type Row, readNumber, readText } from "./read-column.js";
 
 /** Ends holds. Everything here runs inside a transaction. */
 export interface Settlement {
-  settle(record: SettledRecord): void;
+  /** @param hold the hold, if it was not in the table of holds and the caller has ended it */
+  settle(record: SettledRecord, hold?: StoredHold): void;
   release(id: string): void;
   sweep(onLost: LostPolicy, own: boolean): Swept;
+  /** Keeps the record of a request whose outcome is unknown. The caller ends its hold. */
+  lose(hold: StoredHold, onLost: LostPolicy): UnresolvedRecord;
 }
 
 /** The records of a sweep, and the holds that it could not end. */
@@ -51,41 +54,49 @@ export interface SettlementContext {
 export function createSettlement({ balances, holds, records }: SettlementContext): Settlement {
   const keep = (record: UsageRecord): void => {
     records.put(record);
-    balances.change(record.caller, { settled: readDecimal(record.charge) });
+    balances.charge(record.caller, readDecimal(record.charge), record.period);
+  };
+  const lose = (hold: StoredHold, onLost: LostPolicy): UnresolvedRecord => {
+    const record = withPeriod(toUnresolvedRecord(hold, onLost), hold.periodKey);
+    keep(record);
+    return record;
   };
   /** Removes a replaced record from the balance. */
   const takeBack = (record: UsageRecord): void => {
-    balances.change(record.caller, { settled: negateDecimal(readDecimal(record.charge)) });
+    balances.refund(record.caller, readDecimal(record.charge), record.period);
   };
 
   return {
-    settle: (record) => {
+    settle: (record, taskHold) => {
       checkRecord(record);
-      if (!holds.end(record.id)) {
-        const known = records.find(record.id);
-        if (known?.state === "settled") return;
-        // A sweep has already ended the hold.
-        if (known !== undefined) takeBack(known);
+      const hold = holds.end(record.id);
+      if (hold !== undefined) {
+        keep(withPeriod(record, hold.periodKey));
+        return;
       }
-      keep(record);
+      const known = records.find(record.id);
+      if (known?.state === "settled") return;
+      // A sweep has already ended the hold.
+      if (known !== undefined) takeBack(known);
+      keep(withPeriod(record, taskHold?.periodKey ?? known?.period));
     },
     release: (id) => {
-      if (holds.end(id)) return;
+      if (holds.end(id) !== undefined) return;
       const known = records.find(id);
       if (known?.state !== "unresolved") return;
       takeBack(known);
       keep(toReleasedRecord(known));
     },
     sweep: (onLost, own) => {
+      balances.removeOldAlerts();
       const lost = holds.findLost({ own });
       const swept = lost.holds.map((hold) => {
-        const record = toUnresolvedRecord(hold, onLost);
         holds.end(hold.id);
-        keep(record);
-        return record;
+        return lose(hold, onLost);
       });
       return { records: swept, failures: lost.failures };
     },
+    lose,
   };
 }
 
@@ -93,15 +104,23 @@ export function createSettlement({ balances, holds, records }: SettlementContext
 export interface Holds {
   /** Sets money aside if the budget allows it. Does nothing if the id has a hold or a record. */
   open(hold: HoldRecord): HoldResult;
-  /** Removes a hold and its amount from the balance. Returns false if there is no such hold. */
-  end(id: string): boolean;
-  /** The lost holds: holds whose time is over and holds of dead owners; with `own` also those of this owner. */
+  /** Removes a hold and its amount from the balance, and returns it. */
+  end(id: string): StoredHold | undefined;
+  /**
+   * The lost holds: holds whose time is over and holds of dead owners that cannot be continued. With `own` also those of
+   * this owner; those that can be continued have no owner then.
+   */
   findLost(options: { readonly own: boolean }): LostHolds;
+  /** Stores what another process needs to continue the request of a hold of this owner. */
+  keepUpstream(id: string, upstream: string): void;
+  /** Whether there are holds of dead owners that can be continued. Only reads. */
+  hasKept(): boolean;
+  takeKept(options: TakeKeptOptions): readonly KeptHold[];
 }
 
 /** The lost holds, the oldest first, and the holds that cannot be read. */
 interface LostHolds {
-  readonly holds: readonly HoldRecord[];
+  readonly holds: readonly StoredHold[];
   readonly failures: readonly EntryFailure[];
 }
 
@@ -121,9 +140,15 @@ export function createHolds(database: DatabaseSync, context: HoldsContext): Hold
   const insert = database.prepare("INSERT INTO holds (id, owner, expires_at, hold) VALUES (?, ?, ?, ?)");
   const remove = database.prepare("DELETE FROM holds WHERE id = ? RETURNING hold");
   const selectLost = database.prepare(
-    `SELECT id, hold FROM holds WHERE expires_at <= :now
-       OR (owner = :self AND :own)
-       OR (owner <> :self AND owner NOT IN (SELECT id FROM owners WHERE alive_until > :now))`,
+    `SELECT id, hold FROM holds WHERE expires_at <= :now OR (upstream IS NULL AND (
+       (owner = :self AND :own)
+       OR (owner <> :self AND owner NOT IN (SELECT id FROM owners WHERE alive_until > :now))))`,
+  );
+  const leave = database.prepare("UPDATE holds SET owner = '' WHERE owner = ? AND upstream IS NOT NULL");
+  const setUpstream = database.prepare("UPDATE holds SET upstream = ? WHERE id = ? AND owner = ?");
+  const selectKept = database.prepare(SELECT_KEPT);
+  const takeOver = database.prepare(
+    "UPDATE holds SET owner = ?, expires_at = max(expires_at, ?) WHERE id = ?",
   );
   const forgetDead = database.prepare("DELETE FROM owners WHERE alive_until <= ? AND id <> ?");
 
@@ -131,35 +156,51 @@ export function createHolds(database: DatabaseSync, context: HoldsContext): Hold
     open: (hold) => {
       checkHold(hold);
       if (select.get(hold.id) !== undefined || hasRecord(hold.id)) return { ok: true };
-      const amount = readDecimal(hold.amount);
-      const balance = balances.read(hold.caller);
-      if (hold.budget !== undefined) {
-        const spent = addDecimals(readDecimal(balance.settled), readDecimal(balance.held));
-        if (!isAtMost(addDecimals(spent, amount), readDecimal(hold.budget))) return { ok: false, balance };
-      }
+      const reservation = balances.reserve(hold);
+      if (!reservation.ok) return reservation;
       owner.renewWhenDue();
-      insert.run(hold.id, owner.id, Math.ceil(now() + hold.ttlMs), JSON.stringify(hold));
-      balances.change(hold.caller, { held: amount });
+      insert.run(hold.id, owner.id, Math.ceil(now() + hold.ttlMs), JSON.stringify(reservation.hold));
       return { ok: true };
     },
     end: (id) => {
       const row = remove.get(id);
-      if (row === undefined) return false;
+      if (row === undefined) return undefined;
       const hold = parseHold(readText(row, "hold"));
-      balances.change(hold.caller, { held: negateDecimal(readDecimal(hold.amount)) });
-      return true;
+      balances.free(hold);
+      return hold;
     },
     findLost: ({ own }) => {
       const instant = Math.floor(now());
       const rows = selectLost.all({ now: instant, self: owner.id, own: own ? 1 : 0 });
+      if (own) leave.run(owner.id);
       forgetDead.run(instant, owner.id);
       return readHolds(rows);
+    },
+    keepUpstream: (id, upstream) => {
+      checkUpstream(upstream);
+      setUpstream.run(upstream, id, owner.id);
+    },
+    hasKept: () => selectKept.get({ now: Math.floor(now()), self: owner.id, limit: 1 }) !== undefined,
+    takeKept: ({ limit, ttlMs }) => {
+      const instant = now();
+      const rows = selectKept.all({ now: Math.floor(instant), self: owner.id, limit });
+      if (rows.length > 0) owner.renewWhenDue();
+      // A hold that cannot be read is left to the sweep, which reports it when its time is over.
+      const { holds } = readHolds(rows);
+      const upstreams = new Map(rows.map((row) => [readText(row, "id"), readText(row, "upstream")]));
+      for (const { id } of holds) takeOver.run(owner.id, Math.ceil(instant + ttlMs), id);
+      return holds.map((hold) => ({ hold, upstream: upstreams.get(hold.id) ?? "" }));
     },
   };
 }
 
+/** The holds of dead owners whose requests can be continued, the oldest first. */
+const SELECT_KEPT = `SELECT id, hold, upstream FROM holds WHERE upstream IS NOT NULL
+  AND owner <> :self AND owner NOT IN (SELECT id FROM owners WHERE alive_until > :now)
+  ORDER BY rowid LIMIT :limit`;
+
 function readHolds(rows: readonly Row[]): LostHolds {
-  const holds: HoldRecord[] = [];
+  const holds: StoredHold[] = [];
   const failures: EntryFailure[] = [];
   for (const row of rows) {
     const id = readText(row, "id");
@@ -186,8 +227,8 @@ export function createRecords(database: DatabaseSync): Records {
   const select = database.prepare("SELECT record FROM records WHERE id = ?");
   // A replaced record gets a new sequence, so that it is delivered as the newest.
   const replace = database.prepare(
-    `INSERT OR REPLACE INTO records (id, state, time, caller, model, channel, images, charge, record, leased_until)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`,
+    `INSERT OR REPLACE INTO records (id, state, time, caller, model, channel, images, charge, period, record, leased_until)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`,
   );
 
   return {
@@ -197,52 +238,13 @@ export function createRecords(database: DatabaseSync): Records {
       return row && parseRecord(readText(row, "record"));
     },
     put: (record) => {
-      const { id, state, caller, model, images, charge } = record;
+      const { id, state, caller, model, images, charge, period = null } = record;
       const channel = state === "settled" ? record.channel : "";
       const time = Date.parse(record.time);
-      replace.run(id, state, time, caller, model, channel, images, charge, JSON.stringify(record));
+      const json = JSON.stringify(record);
+      replace.run(id, state, time, caller, model, channel, images, charge, period, json);
     },
   };
-}
-
-/** A change of a balance. A negative amount lowers it. */
-interface BalanceChange {
-  readonly settled?: Decimal;
-  readonly held?: Decimal;
-}
-
-/** The settled and held amounts of each caller. */
-export interface Balances {
-  /** Returns zeros for an unknown caller. */
-  read(caller: string): Balance;
-  /** Call it in the same transaction that changes the hold or record. */
-  change(caller: string, change: BalanceChange): void;
-}
-
-/** The balances in the database. */
-export function createBalances(database: DatabaseSync): Balances {
-  const select = database.prepare("SELECT settled, held FROM balances WHERE caller = ?");
-  const upsert = database.prepare(
-    `INSERT INTO balances (caller, settled, held) VALUES (?, ?, ?)
-     ON CONFLICT (caller) DO UPDATE SET settled = excluded.settled, held = excluded.held`,
-  );
-
-  const read = (caller: string): Balance => {
-    const row = select.get(caller);
-    if (row === undefined) return { settled: "0", held: "0" };
-    return { settled: readText(row, "settled"), held: readText(row, "held") };
-  };
-  return {
-    read,
-    change: (caller, { settled, held }) => {
-      const balance = read(caller);
-      upsert.run(caller, add(balance.settled, settled), add(balance.held, held));
-    },
-  };
-}
-
-function add(sum: string, amount: Decimal | undefined): string {
-  return amount === undefined ? sum : formatDecimal(addDecimals(readDecimal(sum), amount));
 }
 
 /** The records that are not marked as delivered. Everything here runs inside a transaction. */

@@ -1,10 +1,37 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
+import { createSqliteLedger } from "./create-sqlite-ledger.js";
 import { assertOurFile, migrate } from "./migrations.js";
+import { recordOf, START } from "./testing/entries.js";
+import { FORMAT_1 } from "./testing/format-1.js";
+import { readAll } from "./testing/read-all.js";
+import { SWEEP, submit } from "./testing/tasks.js";
 import { temporaryFile } from "./testing/temporary-file.js";
 
 const FIRST = "CREATE TABLE a (id TEXT) STRICT; INSERT INTO a VALUES ('kept');";
 const SECOND = "ALTER TABLE a ADD COLUMN b TEXT DEFAULT 'added';";
+
+/** Returns the path of a new file of version 0.1, which is the format before tasks. */
+function fileOf01(): string {
+  const path = temporaryFile();
+  const database = new DatabaseSync(path);
+  database.exec(FORMAT_1);
+  database.close();
+  return path;
+}
+
+/** Updates a file, and returns its tables and indices. */
+function schemaOf(path: string): unknown {
+  const database = new DatabaseSync(path);
+  migrate(database);
+  const rows = database.prepare("SELECT type, name, sql FROM sqlite_schema ORDER BY name").all();
+  database.close();
+  return rows.map(({ type, name, sql }) => ({
+    type,
+    name,
+    sql: typeof sql === "string" ? sql.replaceAll(/\s+/g, " ") : sql,
+  }));
+}
 
 const versionOf = (database: DatabaseSync): unknown =>
   database.prepare("PRAGMA user_version").get()?.["user_version"];
@@ -60,4 +87,48 @@ it("a file that another process creates at the same time is not mistaken for ano
   expect(() => assertOurFile(own)).not.toThrow();
   own.close();
   other.close();
+});
+
+it("a file of version 0.1 keeps its holds, records and balances, and gets tasks", async () => {
+  const path = fileOf01();
+  const ledger = createSqliteLedger({ path, now: () => START });
+  expect(await ledger.balance("me")).toEqual({ settled: "1", held: "0.5" });
+  const records = await readAll(ledger);
+  expect(records.map(({ id, state }) => [id, state])).toEqual([
+    ["req_lost", "unresolved"],
+    ["req_settled", "settled"],
+  ]);
+  expect((await ledger.takeUndelivered(9, 0)).map(({ id }) => id)).toEqual(["req_lost"]);
+  expect(await ledger.tasks.list("me", { limit: 9 })).toEqual([]);
+  expect(await ledger.tasks.sweep(SWEEP)).toEqual({ lost: [], inputs: [] });
+  await submit(ledger, "1");
+  await ledger.tasks.take({ limit: 1, except: [] });
+  await ledger.tasks.markSent("task_1");
+  const record = recordOf({ id: "req_1", task: "task_1", charge: "0.2" });
+  await ledger.tasks.end({ id: "task_1", status: "completed", record });
+  await ledger.settle(recordOf({ id: "req_lost", charge: "0.1" }));
+
+  expect((await ledger.sweep({ onLost: "release" })).map(({ id }) => id)).toEqual(["req_open"]);
+  expect(await ledger.balance("me")).toEqual({ settled: "0.6", held: "0" });
+  await ledger.close();
+});
+
+it("a file of version 0.1 has the tables and indices of a new file after its update", () => {
+  expect(schemaOf(fileOf01())).toEqual(schemaOf(temporaryFile()));
+});
+
+it("a file of version 0.1 is updated once if several open it, and goes on for a process that has it open", async () => {
+  const path = fileOf01();
+  const old = new DatabaseSync(path);
+  const count = old.prepare("SELECT count(*) AS count FROM holds");
+  expect(count.get()).toMatchObject({ count: 1 });
+  const ledgers = [0, 1, 2].map(() => createSqliteLedger({ path, now: () => START }));
+  for (const [at, ledger] of ledgers.entries()) await submit(ledger, String(at));
+
+  expect(versionOf(old)).toBe(6);
+  expect(count.get()).toMatchObject({ count: 1 });
+  old.prepare("DELETE FROM holds").run();
+  expect(await ledgers[0]?.tasks.list("me", { limit: 9 })).toHaveLength(3);
+  old.close();
+  for (const ledger of ledgers) await ledger.close();
 });

@@ -51,6 +51,163 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX records_by_channel ON records (channel, time, id);
   CREATE INDEX records_undelivered ON records (sequence, leased_until) WHERE leased_until IS NOT NULL;
   `,
+  `
+  -- Each task with its hold, which is not in \`holds\`: no sweep of the ledger may end it.
+  CREATE TABLE tasks (
+    sequence INTEGER PRIMARY KEY, -- in which order they were submitted
+    id TEXT NOT NULL UNIQUE,
+    request_id TEXT NOT NULL,
+    caller TEXT NOT NULL,
+    model TEXT NOT NULL,
+    operation TEXT NOT NULL,
+    status TEXT NOT NULL,
+    owner TEXT, -- who took it; NULL in the queue and after its end
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    ended_at INTEGER,
+    keep_ms INTEGER NOT NULL,
+    delete_at INTEGER, -- NULL before its end
+    repeat_key TEXT,
+    fingerprint TEXT,
+    webhooks TEXT NOT NULL, -- the names, as JSON
+    hold TEXT, -- as JSON; NULL after its end
+    images TEXT NOT NULL, -- as JSON
+    result TEXT,
+    error TEXT
+  ) STRICT;
+
+  CREATE INDEX tasks_by_caller ON tasks (caller, sequence);
+  CREATE INDEX tasks_in_queue ON tasks (caller, sequence, expires_at) WHERE status = 'queued' AND owner IS NULL;
+  CREATE INDEX tasks_not_sent ON tasks (expires_at) WHERE status = 'queued';
+  CREATE INDEX tasks_taken ON tasks (owner) WHERE owner IS NOT NULL;
+  CREATE INDEX tasks_ended ON tasks (delete_at) WHERE delete_at IS NOT NULL;
+  CREATE UNIQUE INDEX tasks_by_repeat_key ON tasks (repeat_key) WHERE repeat_key IS NOT NULL;
+
+  -- Apart from the tasks, because they may be large, and SQLite writes a whole row again if a column changes.
+  CREATE TABLE task_inputs (
+    task INTEGER PRIMARY KEY, -- its sequence
+    input TEXT NOT NULL
+  ) STRICT;
+
+  -- A row for each caller with tasks in the queue. The one with the lowest turn is next, and then goes to the end.
+  CREATE TABLE task_turns (
+    caller TEXT PRIMARY KEY,
+    turn INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX task_turns_by_turn ON task_turns (turn);
+
+  CREATE TABLE webhook_messages (
+    sequence INTEGER PRIMARY KEY, -- in which order they were written
+    id TEXT NOT NULL UNIQUE,
+    task INTEGER NOT NULL, -- its sequence
+    caller TEXT NOT NULL,
+    endpoint TEXT NOT NULL,
+    state TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    next_at INTEGER NOT NULL, -- or the end of its lease
+    last_error TEXT
+  ) STRICT;
+  CREATE INDEX webhook_messages_by_task ON webhook_messages (task);
+  CREATE INDEX webhook_messages_by_endpoint ON webhook_messages (caller, endpoint);
+  CREATE INDEX webhook_messages_waiting ON webhook_messages (caller, endpoint, next_at) WHERE state = 'waiting';
+
+  -- A row for each endpoint with waiting messages that is not disabled, with the first next_at of its messages.
+  CREATE TABLE webhook_queues (
+    caller TEXT NOT NULL,
+    endpoint TEXT NOT NULL,
+    next_at INTEGER NOT NULL,
+    PRIMARY KEY (caller, endpoint)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX webhook_queues_by_time ON webhook_queues (next_at);
+
+  CREATE TABLE disabled_webhooks (
+    caller TEXT NOT NULL,
+    endpoint TEXT NOT NULL,
+    PRIMARY KEY (caller, endpoint)
+  ) STRICT, WITHOUT ROWID;
+  `,
+  `
+  -- What another process needs to continue a task that was sent. It may be long, and is written once or a few times.
+  CREATE TABLE task_upstreams (
+    task INTEGER PRIMARY KEY, -- its sequence
+    upstream TEXT NOT NULL
+  ) STRICT;
+
+  CREATE INDEX tasks_to_continue ON tasks (status, sequence) WHERE status = 'in_progress' AND owner IS NULL;
+  `,
+  `
+  -- What another process needs to continue a request that was sent; NULL if it cannot be continued.
+  ALTER TABLE holds ADD COLUMN upstream TEXT;
+
+  CREATE INDEX holds_to_continue ON holds (owner) WHERE upstream IS NOT NULL;
+  `,
+  `
+  -- The callers that were created at run time.
+  CREATE TABLE callers (
+    id TEXT PRIMARY KEY,
+    settings TEXT NOT NULL, -- as JSON
+    created_at INTEGER NOT NULL,
+    changed_at INTEGER NOT NULL,
+    revoked_at INTEGER -- NULL unless its keys were revoked
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE caller_keys (
+    hash TEXT PRIMARY KEY,
+    caller TEXT NOT NULL,
+    place INTEGER NOT NULL, -- in which order they were created
+    hint TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    ends_at INTEGER
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX caller_keys_by_caller ON caller_keys (caller, place);
+
+  CREATE TABLE caller_audit (
+    sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+    time INTEGER NOT NULL,
+    made_by TEXT NOT NULL,
+    action TEXT NOT NULL,
+    caller TEXT NOT NULL,
+    details TEXT NOT NULL -- as JSON
+  ) STRICT;
+  CREATE INDEX caller_audit_by_caller ON caller_audit (caller, sequence);
+
+  -- One row: the number of changes of all callers.
+  CREATE TABLE caller_revision (revision INTEGER NOT NULL) STRICT;
+  INSERT INTO caller_revision VALUES (0);
+  `,
+  `
+  -- The budget of the last hold, and the highest threshold in percent that has an alert.
+  ALTER TABLE balances ADD COLUMN budget TEXT;
+  ALTER TABLE balances ADD COLUMN alerted INTEGER NOT NULL DEFAULT 0;
+
+  -- The sums of a caller in one period of its budget. The rows of past periods are kept.
+  CREATE TABLE period_balances (
+    caller TEXT NOT NULL,
+    period TEXT NOT NULL, -- its key
+    settled TEXT NOT NULL,
+    held TEXT NOT NULL,
+    budget TEXT,
+    alerted INTEGER NOT NULL,
+    PRIMARY KEY (caller, period)
+  ) STRICT, WITHOUT ROWID;
+
+  -- The key of the period in which the hold was counted; NULL without one.
+  ALTER TABLE records ADD COLUMN period TEXT;
+
+  -- The alerts that were not delivered.
+  CREATE TABLE budget_alerts (
+    sequence INTEGER PRIMARY KEY, -- in which order they were written
+    caller TEXT NOT NULL,
+    period TEXT NOT NULL, -- '' for a budget over all time
+    threshold INTEGER NOT NULL,
+    budget TEXT NOT NULL,
+    settled TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    leased_until INTEGER NOT NULL,
+    UNIQUE (caller, period, threshold)
+  ) STRICT;
+  CREATE INDEX budget_alerts_by_time ON budget_alerts (created_at);
+  `,
 ];
 
 /** "CALO": marks our files, so that we never write into another program's database. */

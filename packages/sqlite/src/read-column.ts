@@ -22,6 +22,11 @@ export function readNumber(row: Row, column: string): number {
   return value;
 }
 
+/** Returns the integer in a column, or `null`. */
+export function readNumberOrNull(row: Row, column: string): number | null {
+  return row?.[column] === null ? null : readNumber(row, column);
+}
+
 function unexpected(column: string, value: unknown): Error {
   return new Error(`The ledger's file is damaged: a column ${column} holds ${typeof value}.`);
 }

@@ -6,6 +6,7 @@ import {
   parseRecord,
   type RecordFilter,
   readDecimal,
+  readTagKey,
   type TotalsKey,
   toInstant,
   type UsageRecord,
@@ -98,12 +99,24 @@ export function toPageQuery(filter: RecordFilter, size: number, cursor?: Cursor)
 /**
  * With the plus sign, SQLite does not group by an index without the charge, which would need a look-up of every row.
  */
-const KEYS: Readonly<Record<TotalsKey, string>> = {
+const KEYS: Readonly<Record<string, string>> = {
   caller: "+caller",
   model: "+model",
   channel: "+channel",
   day: "date(time / 1000, 'unixepoch')",
+  period: "coalesce(period, '')",
+  endUser: "coalesce(json_extract(record, '$.endUser'), '')",
 };
+
+/** The value of a tag. Compared as a value, because a path of JSON has rules of its own for names. */
+const TAG = "(SELECT value FROM json_each(record, '$.tags') WHERE key = ?)";
+
+/** The key of totals in SQL, with the values of its question marks. */
+function toKey(by: TotalsKey): SqlQuery {
+  const tag = readTagKey(by);
+  if (tag !== undefined) return { sql: `coalesce(${TAG}, '')`, values: [tag] };
+  return { sql: KEYS[by] ?? "''", values: [] };
+}
 
 /**
  * The statement of totals, with one row per key and charge. SQLite counts equal charges, so few exact multiplications
@@ -111,11 +124,12 @@ const KEYS: Readonly<Record<TotalsKey, string>> = {
  */
 export function toTotalsQuery(by: TotalsKey, filter: RecordFilter): SqlQuery {
   const { condition, values } = toCondition(filter);
+  const key = toKey(by);
   return {
-    sql: `SELECT ${KEYS[by]} AS key, charge, count(*) AS requests, sum(images) AS images,
+    sql: `SELECT ${key.sql} AS key, charge, count(*) AS requests, sum(images) AS images,
       sum(state = 'unresolved') AS unresolved
-      FROM records WHERE ${condition} GROUP BY key, charge ORDER BY key`,
-    values,
+      FROM records WHERE ${condition} GROUP BY 1, charge ORDER BY 1`,
+    values: [...key.values, ...values],
   };
 }
 
@@ -124,17 +138,20 @@ interface Condition {
   readonly values: readonly (string | number)[];
 }
 
-function toCondition({ caller, model, channel, from, to }: RecordFilter): Condition {
+function toCondition({ caller, model, channel, endUser, tag, from, to }: RecordFilter): Condition {
   const tests: [string, string | number | undefined][] = [
     ["caller = ?", caller],
     ["model = ?", model],
     ["channel = ?", channel],
+    ["json_extract(record, '$.endUser') = ?", endUser],
     ["time >= ?", from === undefined ? undefined : toInstant(from, "from")],
     ["time < ?", to === undefined ? undefined : toInstant(to, "to")],
   ];
   const given = tests.flatMap(([sql, value]) => (value === undefined ? [] : [{ sql, value }]));
+  const tagged =
+    tag === undefined ? { sql: [], values: [] } : { sql: [`${TAG} = ?`], values: [tag.key, tag.value] };
   return {
-    condition: ["TRUE", ...given.map(({ sql }) => sql)].join(" AND "),
-    values: given.map(({ value }) => value),
+    condition: ["TRUE", ...given.map(({ sql }) => sql), ...tagged.sql].join(" AND "),
+    values: [...given.map(({ value }) => value), ...tagged.values],
   };
 }

@@ -9,9 +9,9 @@ import type { AdapterHost } from "./adapter-host.js";
 import { mountFor } from "./mount-for.js";
 
 const CALL = jsonCall({ ...SEEDREAM_BODY, prompt: "two paper kites", n: 2, stream: true });
-const MAX_SILENCE_MS = 300;
+const MAX_SILENCE_MS = 500;
 /** How long the provider sends nothing. */
-const LATENCY_MS = 900;
+const LATENCY_MS = 1200;
 const HEARTBEAT_SECONDS = 0.1;
 
 /** Streams that begin before their provider has responded. */

@@ -127,6 +127,22 @@ await describeWithService(REDIS_SERVER, (program) => {
       expect(lines).toHaveLength(2);
     });
 
+    it.each(["closed", "open"] as const)("%s: is not well, without a long wait", async (whenAway) => {
+      const { server, store, lines } = await open(connect, { whenAway });
+      await store.ping?.();
+      await leave(server);
+
+      const asked = await timeOf(() =>
+        Promise.allSettled([store.ping?.(), store.ping?.()]).then((all) => all.map(({ status }) => status)),
+      );
+      expect(asked.result).toEqual(["rejected", "rejected"]);
+      expect(asked.ms).toBeLessThan(DEADLINE_MS + 500);
+
+      await comeBack(server);
+      await untilBack(lines);
+      await expect(store.ping?.()).resolves.toBeUndefined();
+    });
+
     it("open: counts in this process, and sends the outcomes when Redis is back", async () => {
       const { server, store, lines } = await open(connect, { whenAway: "open" });
       const running = requestOf({ concurrency: [slotOf()], idempotency: idempotencyOf() });

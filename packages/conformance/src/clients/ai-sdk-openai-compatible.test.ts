@@ -96,7 +96,7 @@ describe("generateImage of the AI SDK with @ai-sdk/openai-compatible", () => {
 
 describe("the links of a response with @ai-sdk/openai-compatible", () => {
   it("are opened by the client without the caller's key if they are public", async () => {
-    const emulator = createEmulator({ origin: "https://results.example.com" });
+    const emulator = createEmulator({ origin: "https://results.example.com", images: "plain" });
     const { url, records } = await serve(providers(), {
       fetch: (input, init) => emulator.fetch(input, init),
     });

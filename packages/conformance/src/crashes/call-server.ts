@@ -24,8 +24,8 @@ export interface PlannedCall {
 export interface Sighting extends PlannedCall {
   /** `x-request-id`, if a response began. */
   readonly id: string | undefined;
-  /** The response, if the client received it completely. */
-  readonly end: { readonly status: number; readonly images: number } | undefined;
+  /** The response, if the client received it completely. `isFailure`: it says that the request failed. */
+  readonly end: { readonly status: number; readonly images: number; readonly isFailure: boolean } | undefined;
 }
 
 /** The model of a request, as in its record. */
@@ -49,7 +49,9 @@ export async function callServer(url: string, planned: PlannedCall, agent: Agent
     const incoming = await responseTo(outgoing);
     id = String(incoming.headers["x-request-id"]);
     const body = await text(incoming);
-    return { ...planned, id, end: { status: incoming.statusCode ?? 0, images: countImages(body) } };
+    const status = incoming.statusCode ?? 0;
+    const isFailure = status !== 200 || /^event: error$/m.test(body);
+    return { ...planned, id, end: { status, images: countImages(body), isFailure } };
   } catch {
     return { ...planned, id, end: undefined };
   } finally {

@@ -10,11 +10,12 @@ import { CALLERS, PRICE } from "./server-plan.ts";
  */
 export type Evidence = Pick<Site, "emulator" | "sightings" | "onLost">;
 
-/** Returns the errors in the ledger. No request may be in progress. */
+/** Returns the errors in the ledger, without those of tasks. No request may be in progress. */
 export function findProblems(site: Evidence, content: LedgerContent): string[] {
   const { sightings, onLost } = site;
   const prompts = readPrompts(site);
-  const byModel = Map.groupBy(content.records, ({ model }) => model);
+  const records = content.records.filter(({ task }) => task === undefined);
+  const byModel = Map.groupBy(records, ({ model }) => model);
   const requests = sightings.flatMap((sighting) => {
     const [record, ...others] = byModel.get(modelOf(sighting)) ?? [];
     const facts = { sighting, record, isReceived: prompts.has(promptOf(sighting)), onLost };
@@ -22,7 +23,7 @@ export function findProblems(site: Evidence, content: LedgerContent): string[] {
     return problem === undefined ? [] : [`A request ${problem}: ${JSON.stringify(facts)}`];
   });
   const asked = new Set(sightings.map(modelOf));
-  const strangers = content.records.filter(({ model }) => !asked.has(model));
+  const strangers = records.filter(({ model }) => !asked.has(model));
   return [
     ...requests,
     ...strangers.map((record) => `Nobody asked for ${JSON.stringify(record)}`),
@@ -31,15 +32,24 @@ export function findProblems(site: Evidence, content: LedgerContent): string[] {
 }
 
 /** The requests that the provider got. */
-export function readPrompts({ emulator: { requests } }: Pick<Evidence, "emulator">): ReadonlySet<unknown> {
+export function readPrompts(site: Pick<Evidence, "emulator">): ReadonlySet<unknown> {
+  return new Set(listPrompts(site));
+}
+
+/** The prompt of each request that the provider got. */
+export function listPrompts({ emulator: { requests } }: Pick<Evidence, "emulator">): readonly string[] {
   // The emulator forgets the oldest requests.
   if (requests.length >= 1000) throw new Error("More requests than the emulator remembers.");
-  return new Set(
-    requests.map(({ bodyText }) => {
-      const body: { prompt: string } = JSON.parse(bodyText);
-      return body.prompt;
-    }),
-  );
+  const calls = requests.filter(({ route }) => route !== "link");
+  return calls.map(({ bodyText }) => {
+    const body: { prompt: string } = JSON.parse(bodyText);
+    return body.prompt;
+  });
+}
+
+/** How many calls of the provider a request may take. */
+export function countCalls({ n, single = false }: Pick<Sighting, "n" | "single">): number {
+  return single ? n : 1;
 }
 
 interface Facts {
@@ -55,7 +65,8 @@ function judge({ sighting: { id, end, n }, record, isReceived, onLost }: Facts):
   if (record === undefined) return isReceived ? "reached its provider and left no record" : undefined;
   if (id !== undefined && record.id !== id) return "has another id than its client was told";
   if (record.state === "unresolved") {
-    if (end !== undefined) return "had a complete response and is unresolved";
+    // A server that closes tells the clients of requests that it cuts off that they failed.
+    if (end?.isFailure === false) return "had a complete response and is unresolved";
     if (record.held !== priceOf(n)) return "held a wrong amount";
     return record.charge === (onLost === "charge" ? record.held : "0") ? undefined : "lost a wrong amount";
   }
@@ -67,7 +78,8 @@ function judge({ sighting: { id, end, n }, record, isReceived, onLost }: Facts):
   return record.status === end.status && record.images === end.images ? undefined : "tells another end";
 }
 
-function priceOf(images: number): string {
+/** The price of this number of images. */
+export function priceOf(images: number): string {
   return fromUnits(toUnits(PRICE) * BigInt(images));
 }
 

@@ -25,7 +25,7 @@ export interface Site {
 }
 
 /** The differences from the default plan. */
-type Changes = Partial<Pick<ServerPlan, "death" | "deadlineSeconds" | "sinkMs" | "aheadMs">>;
+type Changes = Partial<Omit<ServerPlan, "ledgerPath" | "sinkPath" | "arkBaseUrl" | "onLost">>;
 
 const PROGRAM = new URL("server-process.ts", import.meta.url);
 

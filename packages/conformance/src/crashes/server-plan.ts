@@ -13,18 +13,30 @@ export interface ServerPlan {
   readonly deadlineSeconds: number;
   /** How long `onUsage` takes for each record. Default: only the time of the disk. */
   readonly sinkMs?: number | undefined;
-  /** The write of the ledger at which the process kills itself, counted from `/arm`. */
+  /** The write of the ledger at which the process kills itself. It is counted from `/arm`; that of `sweep` from the start. */
   readonly death?: Death | undefined;
+  /** Where the caller `shop` is told the end of its tasks. Default: nowhere. */
+  readonly webhookUrl?: string | undefined;
+  /** The folder of the store of results. Default: there is none. */
+  readonly resultsPath?: string | undefined;
+  /** The file to which the server appends the id of each task that it may send, before it sends the task. */
+  readonly marksPath?: string | undefined;
 }
 
-/** One write of a ledger. */
+/** One write of a ledger or of its tasks. */
 export interface Death {
-  readonly method: "hold" | "settle" | "release" | "markDelivered";
+  readonly method: LedgerWrite | TaskWrite;
   /** `after`: when the ledger has stored the write, but has not returned. */
   readonly moment: "before" | "after";
   /** From 1. */
   readonly call: number;
 }
+
+/** The writes of a ledger. */
+type LedgerWrite = "hold" | "settle" | "release" | "markDelivered";
+
+/** The writes of the tasks of a ledger. */
+export type TaskWrite = "submit" | "take" | "markSent" | "putBack" | "addImages" | "end" | "cancel" | "sweep";
 
 /** Each request uses a different model name of this series, so that its record can be found. */
 export const SEEDREAM_SERIES = "seedream-4-0-250828-";
@@ -41,6 +53,11 @@ export const CALLERS = {
   shop: { key: "caller-canary-5b0e93d1" },
   /** A caller whose budget is used up before the test ends. */
   trial: { key: "caller-canary-c7712f04", budget: "1.5" },
+  /** A caller whose requests run one after another. */
+  busy: { key: "caller-canary-3e58a9d6", limits: { concurrent: 1 } },
 } as const;
 
 export type CallerId = keyof typeof CALLERS;
+
+/** Of the endpoint at `webhookUrl`. */
+export const WEBHOOK_SECRET = "whsec_Y2Fub25pY2FsLWNhbmFyeS10aGF0LW5vb25lLW1heS1zZWU=";

@@ -4,9 +4,10 @@ import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { inspect } from "node:util";
 import { createGateway } from "@calotype/core";
-import { closeOnSignals, toNodeHandler } from "@calotype/node";
+import { closeOnSignals, createFileStore, toNodeHandler } from "@calotype/node";
 import { createSqliteLedger } from "@calotype/sqlite";
 import { dieAtWrite } from "./die-at-write.ts";
+import { noteMarks } from "./note-marks.ts";
 import {
   CALLERS,
   NOWHERE_SERIES,
@@ -14,6 +15,7 @@ import {
   SEEDREAM_SERIES,
   type ServerPlan,
   SINGLE_SERIES,
+  WEBHOOK_SECRET,
 } from "./server-plan.ts";
 
 /*
@@ -24,7 +26,7 @@ const plan: ServerPlan = JSON.parse(await text(process.stdin));
 
 const now = (): number => Date.now() + plan.aheadMs;
 const ledger = createSqliteLedger({ path: plan.ledgerPath, now });
-const mortal = dieAtWrite(ledger, plan.death);
+const mortal = dieAtWrite({ ...ledger, tasks: noteMarks(ledger.tasks, plan.marksPath) }, plan.death);
 const sink = openSync(plan.sinkPath, "a");
 const perImage = { pricing_mode: "per-request", model_price: PRICE } as const;
 
@@ -60,6 +62,18 @@ const gateway = createGateway(
       onLost: plan.onLost,
     },
     ledger: mortal.ledger,
+    ...(plan.resultsPath !== undefined && {
+      results: { store: createFileStore({ directory: plan.resultsPath }) },
+    }),
+    // Fewer than there are clients, so that some tasks wait.
+    tasks: { concurrency: 3 },
+    ...(plan.webhookUrl !== undefined && {
+      webhooks: {
+        endpoints: { shop: { main: { url: plan.webhookUrl, secrets: [WEBHOOK_SECRET] } } },
+        allowHosts: ["127.0.0.1"],
+        timeoutSeconds: 5,
+      },
+    }),
     async onUsage(record) {
       await sleep(plan.sinkMs ?? 0);
       writeSync(sink, `${JSON.stringify(record)}\n`);

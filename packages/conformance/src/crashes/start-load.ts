@@ -35,7 +35,8 @@ export function startLoad(nextUrl: string | (() => string), name: string, random
   };
 }
 
-function planCall(name: string, random: () => number): PlannedCall {
+/** Draws a request of a client. */
+export function planCall(name: string, random: () => number): PlannedCall {
   const single = random() < 0.2;
   return {
     name,

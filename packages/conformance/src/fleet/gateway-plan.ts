@@ -17,6 +17,16 @@ export interface GatewayPlan {
   readonly onLost: LostPolicy;
   readonly arkBaseUrl: string;
   readonly gatedBaseUrl: string;
+  /** How tasks are run. Then a gateway starts before its first request. Default: as without options. */
+  readonly tasks?: TasksPlan | undefined;
+}
+
+/** How the gateways run tasks. */
+export interface TasksPlan {
+  /** Where the caller `shop` is told the end of its tasks. */
+  readonly webhookUrl: string;
+  /** The file to which a gateway appends the id of each task that it may send, before it sends the task. */
+  readonly marksPath: string;
 }
 
 /** How long a request waits for Redis. */

@@ -2,12 +2,20 @@ import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
 import { inspect } from "node:util";
 import { type ChannelOptions, createGateway } from "@calotype/core";
+import type { TaskLedger } from "@calotype/core/stores";
 import { toNodeHandler } from "@calotype/node";
 import { createPostgresLedger } from "@calotype/postgres";
 import { createRedisAdmissionStore } from "@calotype/redis";
 import { Redis } from "ioredis";
 import { Pool } from "pg";
-import { NOWHERE_SERIES, PRICE, SEEDREAM_SERIES } from "../crashes/server-plan.ts";
+import { noteMarks } from "../crashes/note-marks.ts";
+import {
+  NOWHERE_SERIES,
+  PRICE,
+  SEEDREAM_SERIES,
+  SINGLE_SERIES,
+  WEBHOOK_SECRET,
+} from "../crashes/server-plan.ts";
 import {
   FIRST_UPSTREAM,
   FLEET_CALLERS,
@@ -20,7 +28,8 @@ import {
 
 /*
  * One gateway of a fleet as in `docs/shutdown.md`. It reads its plan and prints its address. It ends on SIGTERM, or
- * is killed. It sweeps with its first request, and after that only at a request to `/sweep`. `/test` makes an image
+ * is killed. It sweeps with its first request, or at its start if it runs tasks, and after that only at a request to
+ * `/sweep`. `/test` makes an image
  * with the first channel of the model that has two.
  */
 const plan: GatewayPlan = JSON.parse(await text(process.stdin));
@@ -32,7 +41,10 @@ const { schema, leaseSeconds } = plan;
 const ledger = createPostgresLedger({ pool, schema, leaseSeconds });
 await ledger.ready();
 
+const notedLedger: TaskLedger = { ...ledger, tasks: noteMarks(ledger.tasks, plan.tasks?.marksPath) };
+
 const SEEDREAM = "doubao-seedream-4-0-250828";
+const SINGLE = `${SINGLE_SERIES}*`;
 const MODELS = [`${SEEDREAM_SERIES}*`, `${NOWHERE_SERIES}*`, GATED, TWICE];
 const perImage = { pricing_mode: "per-request", model_price: PRICE } as const;
 const toChannel = (
@@ -62,9 +74,12 @@ let sweep = (): void => {
 };
 const gateway = createGateway(
   {
-    models: Object.fromEntries(MODELS.map((model) => [model, { family: "seedream" }])),
+    models: {
+      ...Object.fromEntries(MODELS.map((model) => [model, { family: "seedream" }])),
+      [SINGLE]: { family: "seedream", capabilities: { imagesPerCall: 1 } },
+    },
     channels: [
-      toChannel("ark", plan.arkBaseUrl, { [`${SEEDREAM_SERIES}*`]: SEEDREAM }),
+      toChannel("ark", plan.arkBaseUrl, { [`${SEEDREAM_SERIES}*`]: SEEDREAM, [SINGLE]: SEEDREAM }),
       toChannel("nowhere", "http://127.0.0.1:1/api/v3", { [`${NOWHERE_SERIES}*`]: SEEDREAM }),
       toChannel("gated", plan.gatedBaseUrl, { [GATED]: SEEDREAM }),
       toChannel("first", plan.arkBaseUrl, { [TWICE]: FIRST_UPSTREAM }, 1),
@@ -72,10 +87,19 @@ const gateway = createGateway(
     ],
     callers: Object.entries(FLEET_CALLERS).map(([id, caller]) => ({ id, ...caller })),
     billing: {
-      model_details: Object.fromEntries(MODELS.map((model) => [model, perImage])),
+      model_details: Object.fromEntries([...MODELS, SINGLE].map((model) => [model, perImage])),
       onLost: plan.onLost,
     },
-    ledger,
+    ledger: notedLedger,
+    ...(plan.tasks !== undefined && {
+      // Fewer than there are clients, so that some tasks wait.
+      tasks: { concurrency: 2 },
+      webhooks: {
+        endpoints: { shop: { main: { url: plan.tasks.webhookUrl, secrets: [WEBHOOK_SECRET] } } },
+        allowHosts: ["127.0.0.1"],
+        timeoutSeconds: 5,
+      },
+    }),
     admission: createRedisAdmissionStore({
       client,
       prefix: plan.prefix,
@@ -88,9 +112,13 @@ const gateway = createGateway(
   },
   {
     repeat: (work, everyMs) => {
-      // Slow bodies are watched by a shorter interval, and must not replace the sweep.
-      if (everyMs === MAINTENANCE_MS) sweep = work;
-      return () => undefined;
+      if (everyMs === MAINTENANCE_MS) {
+        sweep = work;
+        return () => undefined;
+      }
+      // Clients that follow tasks wait for a shorter interval, if a notification was lost.
+      const timer = setInterval(work, everyMs).unref();
+      return () => clearInterval(timer);
     },
   },
 );
@@ -108,6 +136,7 @@ server.listen(0, "127.0.0.1", () => {
   const address = server.address();
   if (typeof address === "object") process.stdout.write(`http://127.0.0.1:${address?.port}\n`);
 });
+if (plan.tasks !== undefined) gateway.start();
 
 process.once("SIGTERM", () => void end());
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Fault } from "@calotype/emulator";
 import { promptOf } from "../crashes/call-server.ts";
+import { countCalls, listPrompts } from "../crashes/find-problems.ts";
 import { CALLERS } from "../crashes/server-plan.ts";
 import { startLoad } from "../crashes/start-load.ts";
 import type { Fleet } from "./open-fleet.ts";
@@ -43,12 +44,11 @@ export async function sweepOnce({ servers, ledger }: Fleet, place: number): Prom
   }
 }
 
-/** The prompts that a provider got twice. */
-export function findDoubled({ emulator, sightings }: Fleet): string[] {
-  const prompts = emulator.requests.map(({ bodyText }) => {
-    const { prompt }: { prompt: string } = JSON.parse(bodyText);
-    return prompt;
-  });
-  const asked = new Set(sightings.map(promptOf));
-  return prompts.filter((prompt, index) => prompts.indexOf(prompt) !== index || !asked.has(prompt));
+/** The prompts that a provider got more often than their requests need, or that nobody sent. */
+export function findDoubled(fleet: Fleet): string[] {
+  const mostCalls = new Map(fleet.sightings.map((sighting) => [promptOf(sighting), countCalls(sighting)]));
+  const received = Map.groupBy(listPrompts(fleet), (prompt) => prompt);
+  return [...received].flatMap(([prompt, { length }]) =>
+    length > (mostCalls.get(prompt) ?? 0) ? prompt : [],
+  );
 }

@@ -36,7 +36,9 @@ const PROGRAM = new URL("gateway-process.ts", import.meta.url);
 
 /** The servers that the gateways share. */
 export type Place = Pick<GatewayPlan, "redisUrl" | "postgresUrl">;
-type Changes = Partial<Pick<GatewayPlan, "whenAway" | "leaseSeconds" | "admissionLeaseSeconds" | "onLost">>;
+type Changes = Partial<
+  Pick<GatewayPlan, "whenAway" | "leaseSeconds" | "admissionLeaseSeconds" | "onLost" | "tasks">
+>;
 
 export async function openFleet(count: number, place: Place, changes: Changes = {}): Promise<Fleet> {
   const emulator = createEmulator({ images: "tiny", millisecondsPerImage: 5, seed: 1 });

@@ -9,6 +9,7 @@ import { describeLeavingClients } from "../adapter-suite/describe-leaving-client
 import { describeModels } from "../adapter-suite/describe-models.js";
 import { describeResponses } from "../adapter-suite/describe-responses.js";
 import { describeStreams } from "../adapter-suite/describe-streams.js";
+import { describeTasks } from "../adapter-suite/describe-tasks.js";
 import { mountFor } from "../adapter-suite/mount-for.js";
 import { jsonCall, SEEDREAM_BODY } from "../support/image-calls.js";
 import type { Listening } from "../support/listen.js";
@@ -30,6 +31,7 @@ describe("a gateway in Next.js", () => {
   describeModels(host, providers);
   describeCors(host, providers);
   describeFiles(host, providers);
+  describeTasks(host, providers);
   describeLargeBodies(host, providers);
   describeLargeResponses(host, providers);
   describeConnections(host, providers);

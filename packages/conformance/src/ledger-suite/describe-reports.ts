@@ -36,6 +36,39 @@ export function describeReports(open: OpenLedger): void {
     await ledger.hold(holdOf({ id: "open", time: FIRST_OF_31ST }));
   }
 
+  describe("the end user and the tags of a request", () => {
+    const tags = { team: "design", 'a"b.c': "x" };
+
+    it("are in its record, also if its outcome is unknown, and select and group records", async () => {
+      const { ledger } = bench();
+      const one = recordOf({ id: "a", endUser: "ann", tags, charge: "0.2" });
+      await ledger.settle(one);
+      await ledger.settle(recordOf({ id: "b", endUser: "bob", tags: { team: "sales" }, charge: "0.1" }));
+      await ledger.settle(recordOf({ id: "c", charge: "0.4", errorCode: "\u0000" }));
+      await ledger.hold(holdOf({ id: "d", endUser: "ann", tags }));
+      const [lost] = await ledger.sweep({ onLost: "release", own: true });
+      expect(lost).toMatchObject({ id: "d", endUser: "ann", tags });
+      expect((await readRecords(ledger))[0]).toEqual(one);
+
+      const ids = async (filter: RecordFilter): Promise<string[]> => idsOf(await readRecords(ledger, filter));
+      expect(await ids({ endUser: "ann" })).toEqual(["a", "d"]);
+      expect(await ids({ tag: { key: "team", value: "sales" } })).toEqual(["b"]);
+      expect(await ids({ tag: { key: 'a"b.c', value: "x" }, caller: "me" })).toEqual(["a", "d"]);
+      expect(await ids({ tag: { key: "team", value: "x" } })).toEqual([]);
+      expect(await ledger.totals("endUser")).toEqual([
+        line("", 1, 1, "0.4", 0),
+        line("ann", 2, 1, "0.2", 1),
+        line("bob", 1, 1, "0.1", 0),
+      ]);
+      expect(await ledger.totals("tag:team", { caller: "me" })).toEqual([
+        line("", 1, 1, "0.4", 0),
+        line("design", 2, 1, "0.2", 1),
+        line("sales", 1, 1, "0.1", 0),
+      ]);
+      expect(await ledger.totals('tag:a"b.c', { endUser: "bob" })).toEqual([line("", 1, 1, "0.1", 0)]);
+    });
+  });
+
   describe("records", () => {
     it("do not exist in an empty ledger", async () => {
       expect(await readRecords(bench().ledger)).toEqual([]);

@@ -1,20 +1,20 @@
-import type { Ledger } from "@calotype/core/stores";
+import type { BudgetLedger } from "@calotype/core/stores";
 import { afterEach, beforeEach } from "vitest";
 import { type Clock, createClock } from "./clock.js";
 
 /** A ledger under test. */
 interface OpenedLedger {
-  readonly ledger: Ledger;
+  readonly ledger: BudgetLedger;
   /**
    * Closes the ledger and opens another one on the same store, like a process that is restarted. A second call closes
    * the ledger that the first call opened. Absent if the ledger is not persistent.
    */
-  readonly reopen?: (() => Promise<Ledger>) | undefined;
+  readonly reopen?: (() => Promise<BudgetLedger>) | undefined;
   /**
    * Opens one more ledger on the same store, like another process that runs at the same time. Absent if processes
    * cannot share the store.
    */
-  readonly join?: (() => Promise<Ledger>) | undefined;
+  readonly join?: (() => Promise<BudgetLedger>) | undefined;
   /** Closes everything that is open, and removes the store. */
   readonly close?: (() => Promise<void>) | undefined;
 }
@@ -25,7 +25,7 @@ export type OpenLedger = (options: { readonly now: () => number }) => OpenedLedg
 /** A ledger for one test, and its clock. */
 export interface Bench {
   readonly clock: Clock;
-  readonly ledger: Ledger;
+  readonly ledger: BudgetLedger;
   readonly reopen: OpenedLedger["reopen"];
   readonly join: OpenedLedger["join"];
 }

@@ -32,14 +32,22 @@ const facts = fc.nat({ max: 8 }).map((at) => ({
 // Some sums of these amounts are equal to a budget, and some differ from it only in the last decimal place.
 const amount = fc.constantFrom("0", "0.1", "0.2", "0.3", "0.07", "1", "0.000000000000000001", null);
 const budget = fc.constantFrom(undefined, "0", "0.3", "0.5", "1", "1.1", "0.999999999999999999", "2");
+/** At the start of the clock it is midnight in Kamchatka, which is 12 hours ahead of UTC all year. */
+const period = fc.constantFrom(
+  undefined,
+  { unit: "day" as const, timeZone: "UTC" },
+  { unit: "day" as const, timeZone: "Asia/Kamchatka" },
+  { unit: "week" as const, timeZone: "UTC" },
+  { unit: "month" as const, timeZone: "Asia/Kamchatka" },
+);
 const milliseconds = fc.constantFrom(0, 1, 10, 50, 100, 1_000);
 
 export const randomStep: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 5,
     arbitrary: fc
-      .record({ facts, amount, budget, ttlMs: milliseconds })
-      .map(({ facts: known, ...rest }): Step => ({ kind: "hold", hold: { ...known, ...rest } })),
+      .record({ facts, amount, budget, period, ttlMs: milliseconds })
+      .map(({ facts: known, ...rest }): Step => ({ kind: "hold", hold: { ...known, ...withBudget(rest) } })),
   },
   {
     weight: 4,
@@ -59,9 +67,22 @@ export const randomStep: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("advance" as const), ms: milliseconds }) },
+  // To midnight in UTC, which is 12 hours after the start, and over it.
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant("advance" as const),
+      ms: fc.constantFrom(12 * HOUR_MS - 1, 12 * HOUR_MS),
+    }),
+  },
   {
     weight: 2,
     arbitrary: fc.record({ kind: fc.constant("take" as const), limit: fc.nat(4), leaseMs: milliseconds }),
   },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("mark" as const), batch: fc.nat(9) }) },
 );
+
+/** A period without a budget is no hold that the gateway makes. */
+function withBudget<H extends Pick<HoldRecord, "budget" | "period">>(hold: H): H {
+  return hold.budget === undefined ? { ...hold, period: undefined } : hold;
+}

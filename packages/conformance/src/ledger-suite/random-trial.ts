@@ -1,5 +1,5 @@
-import type { TotalsKey, UsageRecord } from "@calotype/core/billing";
-import type { Ledger } from "@calotype/core/stores";
+import type { BudgetAlert, TotalsKey, UsageRecord } from "@calotype/core/billing";
+import type { BudgetLedger } from "@calotype/core/stores";
 import type { Clock } from "./clock.js";
 import { CALLERS, type Step } from "./random-steps.js";
 import { peekUndelivered, readRecords } from "./read-ledger.js";
@@ -7,7 +7,7 @@ import type { ReferenceLedger } from "./reference-ledger.js";
 
 /** A ledger, the reference that it is compared with, and the records that were taken so far. */
 export interface Trial {
-  readonly ledger: Ledger;
+  readonly ledger: BudgetLedger;
   readonly reference: ReferenceLedger;
   readonly clock: Clock;
   readonly taken: (readonly UsageRecord[])[];
@@ -19,7 +19,7 @@ export interface Results {
   readonly reference: unknown;
 }
 
-const KEYS: readonly TotalsKey[] = ["caller", "model", "channel", "day"];
+const KEYS: readonly TotalsKey[] = ["caller", "model", "channel", "day", "period"];
 
 /** Runs a step on both. */
 export async function takeStep({ ledger, reference, clock, taken }: Trial, step: Step): Promise<Results> {
@@ -69,15 +69,26 @@ export async function observe({ ledger, reference, clock }: Trial): Promise<Resu
       records: await readRecords(ledger),
       totals: await Promise.all(KEYS.map((key) => ledger.totals(key))),
       undelivered: (await peekUndelivered(ledger)).toSorted(compareIds),
+      periods: (await ledger.budgets.list({ limit: 1_000 })).map(({ caller, key, settled, held }) => ({
+        caller,
+        key,
+        settled,
+        held,
+      })),
+      alerts: (await ledger.budgets.takeAlerts(1_000, 0)).map(toAlertLine).toSorted(),
     },
     reference: {
       balances: CALLERS.map((caller) => reference.balance(caller)),
       records: reference.records(),
       totals: KEYS.map((key) => reference.totals(key)),
       undelivered: reference.undelivered(clock.now()).toSorted(compareIds),
+      periods: reference.periods(),
+      alerts: reference.alerts.toSorted(),
     },
   };
 }
 
+const toAlertLine = ({ caller, period, threshold, budget, settled }: BudgetAlert): string =>
+  [caller, period?.key ?? "total", threshold, budget, settled].join(" | ");
 const versionOf = ({ id, state }: UsageRecord): string => `${id} ${state}`;
 const compareIds = (one: UsageRecord, other: UsageRecord): number => (one.id < other.id ? -1 : 1);

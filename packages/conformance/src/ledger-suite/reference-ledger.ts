@@ -7,7 +7,7 @@ import type {
   UsageRecord,
   UsageTotal,
 } from "@calotype/core/billing";
-import type { HoldRecord, HoldResult } from "@calotype/core/stores";
+import type { BudgetPeriod, HoldRecord, HoldResult } from "@calotype/core/stores";
 import { fromUnits, toUnits } from "./units.ts";
 
 interface Kept {
@@ -16,28 +16,45 @@ interface Kept {
   leasedUntil: number;
 }
 
+interface Account {
+  readonly caller: string;
+  /** The key of a period; absent for all time. */
+  readonly key: string | undefined;
+  budget: string | undefined;
+  alerted: number;
+}
+
 /**
  * The simplest implementation of the rules of a ledger: two arrays, from which every result is computed. Shares no
  * code with the ledgers that it is compared with.
  */
 export class ReferenceLedger {
-  #holds: (HoldRecord & { readonly endsAt: number })[] = [];
+  #holds: (HoldRecord & { readonly endsAt: number; readonly key: string | undefined })[] = [];
   #kept: Kept[] = [];
+  /** The accounts that holds were made in, over all time and by period. */
+  readonly #accounts: Account[] = [];
+  /** The alerts in the order in which they were written. */
+  readonly alerts: string[] = [];
 
   hold(hold: HoldRecord, now: number): HoldResult {
     if (this.#holds.some(({ id }) => id === hold.id) || this.find(hold.id) !== undefined) return { ok: true };
-    const balance = this.balance(hold.caller);
+    const key = hold.period && keyOfPeriod(hold.period, now);
+    const balance = this.balance(hold.caller, key);
     const spent = toUnits(balance.settled) + toUnits(balance.held) + toUnits(hold.amount);
     if (hold.budget !== undefined && spent > toUnits(hold.budget)) return { ok: false, balance };
-    this.#holds.push({ ...hold, endsAt: now + hold.ttlMs });
+    this.#holds.push({ ...hold, endsAt: now + hold.ttlMs, key });
+    this.#accountOf(hold.caller, undefined).budget = key === undefined ? hold.budget : undefined;
+    if (key !== undefined) this.#accountOf(hold.caller, key).budget = hold.budget;
     return { ok: true };
   }
 
   settle(record: SettledRecord): void {
-    if (this.find(record.id)?.record.state === "settled") return;
+    const known = this.find(record.id)?.record;
+    if (known?.state === "settled") return;
+    const period = this.#holds.find(({ id }) => id === record.id)?.key ?? known?.period;
     this.#kept = this.#kept.filter((kept) => kept.record.id !== record.id);
     this.#endHold(record.id);
-    this.#keep(record);
+    this.#keep({ ...record, ...(period !== undefined && { period }) });
   }
 
   release(id: string): void {
@@ -50,14 +67,32 @@ export class ReferenceLedger {
 
   sweep(now: number, onLost: LostPolicy, own: boolean): UnresolvedRecord[] {
     const lost = this.#holds.filter((hold) => own || now >= hold.endsAt);
+    return this.sweepOnly(
+      lost.map(({ id }) => id),
+      onLost,
+    );
+  }
+
+  /** Ends the holds with these ids as lost. */
+  sweepOnly(ids: readonly string[], onLost: LostPolicy): UnresolvedRecord[] {
+    const lost = this.#holds.filter(({ id }) => ids.includes(id));
     this.#holds = this.#holds.filter((hold) => !lost.includes(hold));
-    const records = lost.map(({ id, time, caller, group, model, operation, amount }): UnresolvedRecord => {
+    const records = lost.map((hold): UnresolvedRecord => {
+      const { id, time, caller, group, model, operation, amount, task, key: period } = hold;
       const charge = amount !== null && onLost === "release" ? "0" : amount;
-      const facts = { id, time, caller, group, model, operation };
-      return { ...facts, state: "unresolved", images: 0, held: amount, charge };
+      const facts = { id, time, caller, group, model, operation, ...(task !== undefined && { task }) };
+      return {
+        ...facts,
+        ...(period !== undefined && { period }),
+        state: "unresolved",
+        images: 0,
+        held: amount,
+        charge,
+      };
     });
-    for (const record of records) this.#keep(record);
-    return records.toSorted(compare);
+    const sorted = records.toSorted(compare);
+    for (const record of sorted) this.#keep(record);
+    return sorted;
   }
 
   /** All records that could be taken now. */
@@ -76,15 +111,28 @@ export class ReferenceLedger {
     for (const kept of this.#versionsOf(records)) kept.isDelivered = true;
   }
 
-  balance(caller: string): Balance {
+  /** The balance over all time, or of a period. */
+  balance(caller: string, key?: string): Balance {
+    const counts = (name: string, period: string | undefined): boolean =>
+      name === caller && (key === undefined || period === key);
     return {
       settled: sum(
         this.records()
-          .filter((record) => record.caller === caller)
+          .filter((record) => counts(record.caller, record.period))
           .map(({ charge }) => charge),
       ),
-      held: sum(this.#holds.filter((hold) => hold.caller === caller).map(({ amount }) => amount)),
+      held: sum(this.#holds.filter((hold) => counts(hold.caller, hold.key)).map(({ amount }) => amount)),
     };
+  }
+
+  periods(): ({ readonly caller: string; readonly key: string } & Balance)[] {
+    return this.#accounts
+      .flatMap(({ caller, key }) =>
+        key === undefined ? [] : [{ caller, key, ...this.balance(caller, key) }],
+      )
+      .toSorted((one, other) =>
+        one.key === other.key ? (one.caller < other.caller ? -1 : 1) : one.key < other.key ? 1 : -1,
+      );
   }
 
   records(): UsageRecord[] {
@@ -115,6 +163,28 @@ export class ReferenceLedger {
 
   #keep(record: UsageRecord): void {
     this.#kept.push({ record, isDelivered: false, leasedUntil: 0 });
+    if (toUnits(record.charge) === 0n) return;
+    this.#alert(this.#accountOf(record.caller, undefined));
+    if (record.period !== undefined) this.#alert(this.#accountOf(record.caller, record.period));
+  }
+
+  #alert(account: Account): void {
+    const { caller, key, budget } = account;
+    const { settled } = this.balance(caller, key);
+    for (const threshold of [50, 80, 100]) {
+      if (budget === undefined || toUnits(budget) === 0n || account.alerted >= threshold) continue;
+      if (toUnits(settled) * 100n < toUnits(budget) * BigInt(threshold)) continue;
+      account.alerted = threshold;
+      this.alerts.push([caller, key ?? "total", threshold, fromUnits(toUnits(budget)), settled].join(" | "));
+    }
+  }
+
+  #accountOf(caller: string, key: string | undefined): Account {
+    const known = this.#accounts.find((account) => account.caller === caller && account.key === key);
+    if (known !== undefined) return known;
+    const account: Account = { caller, key, budget: undefined, alerted: 0 };
+    this.#accounts.push(account);
+    return account;
   }
 
   #versionsOf(records: readonly UsageRecord[]): Kept[] {
@@ -134,5 +204,20 @@ const compare = (one: UsageRecord, other: UsageRecord): number => (placeOf(one) 
 function keyOf(record: UsageRecord, by: TotalsKey): string {
   if (by === "day") return record.time.split("T")[0] ?? "";
   if (by === "channel") return record.state === "settled" ? record.channel : "";
+  if (by === "period") return record.period ?? "";
+  if (by !== "caller" && by !== "model")
+    throw new TypeError(`The tests of totals by ${by} compute them by hand.`);
   return record[by];
+}
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** Only for time zones without daylight saving time. */
+function keyOfPeriod({ unit, timeZone }: BudgetPeriod, now: number): string {
+  const date = new Date(now + (timeZone === "UTC" ? 0 : 12 * HOUR_MS));
+  const daysAfterMonday = [6, 0, 1, 2, 3, 4, 5][date.getUTCDay()] ?? 0;
+  const monday = new Date(date.getTime() - daysAfterMonday * DAY_MS);
+  const first = (unit === "week" ? monday : date).toISOString().slice(0, unit === "month" ? 7 : 10);
+  return `${first}${unit === "month" ? "-01" : ""} ${unit} ${timeZone}`;
 }

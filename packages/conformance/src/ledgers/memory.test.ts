@@ -1,4 +1,11 @@
 import { createMemoryLedger } from "@calotype/core/billing";
+import { describeCallers } from "../caller-suite.js";
 import { describeLedger } from "../ledger-suite.js";
+import { describeTasks } from "../task-suite.js";
 
-describeLedger("in memory", ({ now }) => ({ ledger: createMemoryLedger({ now }) }));
+describeLedger("in memory", ({ now }) => ({ ledger: createMemoryLedger({ now }) }), { canContinue: true });
+describeTasks("in memory", ({ now }) => ({ ledger: createMemoryLedger({ now }) }), {
+  canContinue: true,
+  queueLength: 900,
+});
+describeCallers("in memory", ({ now }) => ({ ledger: createMemoryLedger({ now }) }));

@@ -1,35 +1,48 @@
 import { createPostgresLedger, type PostgresLedger } from "@calotype/postgres";
+import { describeCallers } from "../caller-suite.js";
+import type { Clock } from "../ledger-suite/clock.js";
 import { describeLedger } from "../ledger-suite.js";
 import { describeWithService } from "../support/needs-service.js";
 import { POSTGRES, useTestSchema } from "../support/postgres-service.js";
+import { describeTasks } from "../task-suite.js";
 
 await describeWithService(POSTGRES, (url) => {
   const { pool, schema, empty } = useTestSchema(url);
 
-  describeLedger(
-    "in PostgreSQL",
-    ({ now }) => {
-      const open = (): PostgresLedger => createPostgresLedger({ pool, schema, now });
-      let ledger = open();
-      const others: PostgresLedger[] = [];
-      return {
-        ledger,
-        join: async () => {
-          const other = open();
-          others.push(other);
-          return other;
-        },
-        reopen: async () => {
-          await ledger.close();
-          ledger = open();
-          return ledger;
-        },
-        close: async () => {
-          for (const opened of [ledger, ...others]) await opened.close();
-          await empty();
-        },
-      };
-    },
-    { isDurable: true, isShared: true, randomRuns: 40 },
-  );
+  function openSchema({ now }: Pick<Clock, "now">) {
+    const open = (): PostgresLedger => createPostgresLedger({ pool, schema, now });
+    let ledger = open();
+    const others: PostgresLedger[] = [];
+    return {
+      ledger,
+      join: async (): Promise<PostgresLedger> => {
+        const other = open();
+        others.push(other);
+        return other;
+      },
+      reopen: async (): Promise<PostgresLedger> => {
+        await ledger.close();
+        ledger = open();
+        return ledger;
+      },
+      close: async (): Promise<void> => {
+        for (const opened of [ledger, ...others]) await opened.close();
+        await empty();
+      },
+    };
+  }
+
+  describeLedger("in PostgreSQL", openSchema, {
+    isDurable: true,
+    isShared: true,
+    canContinue: true,
+    randomRuns: 20,
+  });
+  describeTasks("in PostgreSQL", openSchema, {
+    isDurable: true,
+    isShared: true,
+    canContinue: true,
+    randomRuns: 20,
+  });
+  describeCallers("in PostgreSQL", openSchema, { isDurable: true, isShared: true, tellsOthers: true });
 });

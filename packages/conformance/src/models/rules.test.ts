@@ -22,6 +22,7 @@ const gateway = createGateway({
     "dola-*": { family: "seedream" },
     "seedream-*": { family: "seedream" },
     "qwen-*": { family: "qwen-image" },
+    "wan2.7-*": { family: "qwen-image" },
   },
   channels: [
     { id: "ark", family: "seedream", apiKey: "any-key" },

@@ -5,7 +5,8 @@ import { Pool } from "pg";
 import { holdOf, recordOf } from "./entries.ts";
 
 /*
- * One process of a fleet. It waits for the others, requests twenty holds from a shared budget, settles every other
+ * One process of a fleet. It waits for the others, requests twenty holds from a shared budget, and twenty from a shared budget
+ * with a period, which stay open. It settles every other
  * hold, delivers records, prints what it did, and ends without closing its ledger.
  */
 const [url = "", schema = "", name = "", budget = ""] = process.argv.slice(2);
@@ -16,6 +17,8 @@ await ledger.ready();
 writeSync(1, "ready\n");
 await once(process.stdin, "data");
 
+/** Holds of the same number from a budget with a period. */
+const monthly = Promise.all(Array.from({ length: 20 }, (_, at) => spendInPeriod(at)));
 let granted = 0;
 for (let round = 0; round < 10; round++) {
   for (const isGranted of await Promise.all([spend(2 * round), spend(2 * round + 1)]))
@@ -28,7 +31,8 @@ for (;;) {
   await ledger.markDelivered(records);
   delivered.push(...records.map(({ id }) => id));
 }
-writeSync(1, JSON.stringify({ granted, delivered }));
+const grantedInPeriod = (await monthly).filter(Boolean).length;
+writeSync(1, JSON.stringify({ granted, grantedInPeriod, delivered }));
 process.exit();
 
 async function spend(at: number): Promise<boolean> {
@@ -36,4 +40,10 @@ async function spend(at: number): Promise<boolean> {
   const { ok } = await ledger.hold(holdOf({ ...facts, amount: "0.1", budget }));
   if (ok && at % 2 === 0) await ledger.settle(recordOf({ ...facts, charge: "0.1" }));
   return ok;
+}
+
+async function spendInPeriod(at: number): Promise<boolean> {
+  const period = { unit: "month", timeZone: "America/Sao_Paulo" } as const;
+  const facts = { id: `${name}-month-${at}`, caller: "monthly", amount: "0.1", budget, period };
+  return (await ledger.hold(holdOf(facts))).ok;
 }

@@ -25,7 +25,7 @@ await describeWithService(POSTGRES, (url) => {
     while ((await pool.query(count, [schema])).rowCount !== 0) await sleep(10);
   };
 
-  it("thirty processes use a budget up exactly and deliver each record once, and ten sweeps end each hold once", async () => {
+  it("thirty processes use budgets up exactly, also with a period, and deliver each record once, and ten sweeps end each hold once", async () => {
     // 600 holds of 0.1 are requested.
     const programs = Array.from({ length: PROCESSES }, (_, at) =>
       spawnProgram(FLEET_PROCESS, [url, schema, `p${at}`, "40"]),
@@ -35,15 +35,20 @@ await describeWithService(POSTGRES, (url) => {
     const told = await Promise.all(programs.map(async ({ output }) => toReport(await output)));
 
     expect(told.reduce((sum, { granted }) => sum + granted, 0)).toBe(400);
+    expect(told.reduce((sum, { grantedInPeriod }) => sum + grantedInPeriod, 0)).toBe(400);
     const first = openTomorrow();
     const sweepers = [first, ...Array.from({ length: 9 }, openTomorrow)];
     const settled = idsOf(await readRecords(first)).toSorted();
     expect(told.flatMap(({ delivered }) => delivered).toSorted()).toEqual(settled);
+    expect(await first.budgets.list({ caller: "monthly" })).toMatchObject([{ settled: "0", held: "40" }]);
     const swept = await Promise.all(sweepers.map((sweeper) => sweeper.sweep({ onLost: "charge" })));
-    expect(new Set(idsOf(swept.flat())).size).toBe(400 - settled.length);
-    expect(swept.flat()).toHaveLength(400 - settled.length);
+    expect(new Set(idsOf(swept.flat())).size).toBe(800 - settled.length);
+    expect(swept.flat()).toHaveLength(800 - settled.length);
     expect(await first.balance("all")).toEqual({ settled: "40", held: "0" });
-    const takers = await Promise.all(sweepers.map((taker) => taker.takeUndelivered(400, DAY_MS)));
+    expect(await first.budgets.list({ caller: "monthly" })).toMatchObject([{ settled: "40", held: "0" }]);
+    // One of each threshold for each of the two.
+    expect(await first.budgets.takeAlerts(100, 0)).toHaveLength(6);
+    const takers = await Promise.all(sweepers.map((taker) => taker.takeUndelivered(800, DAY_MS)));
     expect(idsOf(takers.flat()).toSorted()).toEqual(idsOf(swept.flat()).toSorted());
     await Promise.all(sweepers.map((sweeper) => sweeper.close()));
   }, 60_000);
@@ -67,6 +72,6 @@ await describeWithService(POSTGRES, (url) => {
   }, 60_000);
 });
 
-function toReport(output: string): { granted: number; delivered: string[] } {
+function toReport(output: string): { granted: number; grantedInPeriod: number; delivered: string[] } {
   return JSON.parse(output.replace("ready\n", ""));
 }

@@ -54,15 +54,22 @@ function stopped(where: string, text: string, row: Pick<Row, "record" | "charges
 function linked(
   happened: string,
   downloads: readonly Script[],
-  row: Omit<Row, "happened" | "ways" | "provider" | "downloads"> & Partial<Pick<Row, "ways">>,
+  {
+    images = downloads.length,
+    ...row
+  }: Omit<Row, "happened" | "ways" | "provider" | "downloads"> &
+    Partial<Pick<Row, "ways">> & {
+      /** Default: as many as there are downloads. An image may be downloaded again. */
+      readonly images?: number;
+    },
 ): Row {
   const fields = { response_format: "b64_json" };
   return {
     happened,
     ways: ["Qwen-Image stream"],
     fields,
-    provider: [linksTo(downloads.length)],
-    asked: downloads.length,
+    provider: [linksTo(images)],
+    asked: images,
     downloads,
     ...row,
   };
@@ -71,12 +78,16 @@ function linked(
 const FILE_BYTES = 200_000;
 const FILE = says("file", "A".repeat(FILE_BYTES));
 const HALF_FILE = stopsAfter("cut", "file", "A".repeat(FILE_BYTES));
+/** Larger than what JSON holds. */
+const LARGE_FILE = says("file", "A".repeat(3 * MIB), "A".repeat(3 * MIB));
+const HALF_LARGE_FILE = stopsAfter("cut", "file", "A".repeat(3 * MIB), "A".repeat(3 * MIB));
+const SILENT_LARGE_FILE = stopsAfter("hang", "file", "A".repeat(3 * MIB), "A".repeat(3 * MIB));
 const SILENT_FILE = stopsAfter("hang", "file", "A".repeat(FILE_BYTES));
 
 export const OPENAI_STREAMS: RowGroup = {
   title: "A stream in OpenAI's format that is made from something else",
   introduction:
-    "A model that does not stream, JSON in place of a stream, and links that become base64, see [streaming](streaming.md#openais-format). Nothing is sent before an image is certain, so a failure before that is an HTTP error. After that, each image whose event is complete is charged. A stream that breaks inside base64 is reset.",
+    "A model that does not stream, JSON in place of a stream, and links that become base64, see [streaming](streaming.md#openais-format); for JSON with links, see [results](results.md#b64_json). Nothing is sent before an image is certain, so a failure before that is an HTTP error. After that, each image whose event is complete is charged. A stream that breaks inside base64 is reset. So is JSON whose links become base64, if its images are larger than 4 MiB together.",
   rows: [
     {
       happened: "A model that does not stream makes an image",
@@ -137,6 +148,24 @@ export const OPENAI_STREAMS: RowGroup = {
       ways: ["Qwen-Image", "Qwen-Image stream"],
       sees: { status: 200, images: 2 },
       charges: TWO_CHARGES,
+    }),
+    linked("Two large images whose links become base64", [LARGE_FILE, LARGE_FILE, LARGE_FILE], {
+      ways: ["Qwen-Image"],
+      images: 2,
+      sees: { status: 200, images: 2 },
+      charges: TWO_CHARGES,
+    }),
+    linked("The download of a large image breaks off", [HALF_LARGE_FILE], {
+      ways: ["Qwen-Image"],
+      sees: { status: 200, images: 0, ending: "breaks off" },
+      record: { images: 1, errorCode: invalid },
+      charges: ONE,
+    }),
+    linked("The client disconnects during the download of a large image", [SILENT_LARGE_FILE], {
+      ways: ["Qwen-Image"],
+      client: "during the body",
+      record: { images: 1 },
+      charges: ONE,
     }),
     linked("The client disconnects during a download", [SILENT_FILE], {
       client: "during the body",

@@ -1,7 +1,17 @@
 import { gzipSync } from "node:zlib";
 import { report, usageOf } from "./making.js";
 import { charges, NOTHING, ONE, type Row, type RowGroup } from "./row.js";
-import { cuts, hangs, makes, makesCoded, onceClientLeft, refuses, says, stopsAfter } from "./script.js";
+import {
+  cuts,
+  hangs,
+  linksTo,
+  makes,
+  makesCoded,
+  onceClientLeft,
+  refuses,
+  says,
+  stopsAfter,
+} from "./script.js";
 import { QWEN_IMAGE_WAYS, type Way } from "./ways.js";
 
 /** Long enough to be sent before it has ended. */
@@ -19,6 +29,17 @@ const common = {
   ways: SINGLE_WAYS,
   capabilities: { imagesPerCall: 1, streaming: false, sequentialImages: false },
 };
+
+/** Two calls with a link each that becomes base64. */
+const twoLinks = {
+  ...common,
+  ways: ["Qwen-Image"],
+  fields: { response_format: "b64_json" },
+  asked: 2,
+  provider: [linksTo(1), linksTo(1)],
+} as const;
+/** More than JSON holds. */
+const LARGE = ["A".repeat(3 * 1024 * 1024), "A".repeat(3 * 1024 * 1024)];
 
 /** A row of a request for two images whose first or second call does something else than succeed. */
 function oneOfTwo(happened: string, other: Row["provider"][number], rest: Partial<Row> = {}): Row {
@@ -188,6 +209,29 @@ export const SEVERAL_CALLS: RowGroup = {
       asked: 2,
       provider: [huge, huge],
       sees: { status: 200, images: 2 },
+      charges: TWO_CHARGES,
+    },
+    {
+      ...twoLinks,
+      happened: "Two large images whose links become base64",
+      downloads: Array.from({ length: 4 }, () => says("file", ...LARGE)),
+      sees: { status: 200, images: 2 },
+      charges: TWO_CHARGES,
+    },
+    {
+      ...twoLinks,
+      happened: "Two large images whose links become base64, and a download breaks off",
+      downloads: Array.from({ length: 4 }, () => stopsAfter("cut", "file", ...LARGE)),
+      sees: { status: 200, images: 0, ending: "breaks off" },
+      record: { images: 2, errorCode: "upstream_invalid_response" },
+      charges: TWO_CHARGES,
+    },
+    {
+      ...twoLinks,
+      happened: "Two large images whose links become base64, and the client disconnects during a download",
+      client: "during the body",
+      downloads: Array.from({ length: 4 }, () => stopsAfter("hang", "file", ...LARGE)),
+      record: { images: 2 },
       charges: TWO_CHARGES,
     },
     {

@@ -6,7 +6,8 @@ import { listen } from "../support/listen.js";
 import { CALLER_KEY, CHANNEL_KEY } from "../support/test-gateway.js";
 import { report } from "./making.js";
 import type { Row } from "./row.js";
-import { makes, type Script } from "./script.js";
+import { accepts, makes, type Script } from "./script.js";
+import { TASK_FAMILY } from "./task-family.js";
 import {
   isOpenAi,
   isQwenImage,
@@ -57,8 +58,10 @@ export async function startCase(started: Case): Promise<StartedCase> {
   let downloads = 0;
   const provide = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await text(request);
-    const isDownload = request.method === "GET";
-    const script = (isDownload ? row.downloads?.[downloads++] : row.provider[calls++]) ?? HEALTHY;
+    const isPoll = request.url?.includes("/tasks/") === true;
+    const isDownload = request.method === "GET" && !isPoll;
+    const healthy = way === "upstream task" && !isPoll ? accepts : HEALTHY;
+    const script = (isDownload ? row.downloads?.[downloads++] : row.provider[calls++]) ?? healthy;
     if (!isDownload) providerCalled.resolve();
     const format = isQwenImage(way) ? "Qwen-Image" : isStreamRequest(body) ? "events" : "Seedream";
     await script({ request, response, format, clientLeft: clientLeft.promise });
@@ -94,8 +97,9 @@ function describeGateway(
   providerUrl: string,
   clientLeft: Promise<unknown>,
 ): GatewayOptions {
-  const family = isQwenImage(way) ? "qwen-image" : "seedream";
+  const family = isQwenImage(way) ? "qwen-image" : way === "upstream task" ? TASK_FAMILY.name : "seedream";
   return {
+    families: [TASK_FAMILY],
     models: {
       [isQwenImage(way) ? QWEN_IMAGE_MODEL : SEEDREAM_MODEL]: { family, capabilities: row.capabilities },
     },

@@ -4,7 +4,7 @@ import { CALLER_HEADERS, GENERATIONS } from "../support/image-calls.ts";
 /**
  * The endpoint and format of a request and its response. `native`: on `/api/v3`. `OpenAI stream`: a stream of `/v1` in
  * OpenAI's format. `Qwen-Image`: JSON of family B. `Qwen-Image stream`: a stream in OpenAI's format that the gateway makes
- * from that JSON.
+ * from that JSON. `upstream task`: JSON of `/v1`, from a provider that works with tasks.
  */
 export type Way =
   | "JSON"
@@ -13,7 +13,8 @@ export type Way =
   | "native"
   | "native stream"
   | "Qwen-Image"
-  | "Qwen-Image stream";
+  | "Qwen-Image stream"
+  | "upstream task";
 
 /** Ways whose response is one JSON object. */
 export const WHOLE: readonly Way[] = ["JSON", "native", "Qwen-Image"];

@@ -13,7 +13,22 @@ export interface TestSchema {
   readonly empty: () => Promise<void>;
 }
 
-const TABLES = ["owners", "balances", "holds", "records", "outbox", "released_holds"];
+const TABLES = [
+  "owners",
+  "balances",
+  "holds",
+  "records",
+  "outbox",
+  "released_holds",
+  "tasks",
+  "webhook_messages",
+  "disabled_webhooks",
+  "callers",
+  "caller_keys",
+  "caller_audit",
+  "period_balances",
+  "budget_alerts",
+];
 
 /** Names a schema that the first ledger creates. It is removed after the tests of the calling `describe`. */
 export function useTestSchema(url: string): TestSchema {

@@ -20,8 +20,9 @@ export const PRESENT_WORK: Readonly<Record<ScenarioName, WorkOfRequest>> = {
     decodedBytes: 826,
     encodedBytes: 130,
     copiedBytes: 736,
-    // Bodies are read chunk by chunk, and stores return promises.
-    promises: 100,
+    // Bodies are read chunk by chunk, and stores return promises. Reading, admitting and running a call are functions of
+    // their own, because tasks use them too.
+    promises: 116,
     timers: 1,
     handles: 0,
     heldBytes: 290_000,
@@ -38,7 +39,7 @@ export const PRESENT_WORK: Readonly<Record<ScenarioName, WorkOfRequest>> = {
     encodedBytes: 228,
     copiedBytes: 4_211_000,
     // Two for each chunk: the masking of keys and the limit for clients that do not read.
-    promises: 594,
+    promises: 640,
     timers: 1,
     handles: 0,
     heldBytes: 555_000,

@@ -43,8 +43,16 @@ export interface CallToAdmit {
   readonly keepAlive: (work: Promise<unknown>) => void;
 }
 
-/** The result of {@link admit}: the stored response of an earlier call, or the permission to run. */
-export type Admission = { readonly kind: "replay"; readonly response: StoredResponse } | Admitted;
+/** The stored response of an earlier call with the same idempotency key. */
+interface Replay {
+  readonly kind: "replay";
+  readonly response: StoredResponse;
+}
+
+/** The result of {@link admit}: the stored response of an earlier call, or the permission to run, and the hold. */
+export type Admission =
+  | Replay
+  | { readonly kind: "admitted"; readonly admission: Admitted; readonly hold: Hold };
 
 /**
  * Does everything that needs shared state before a call is sent: checks the idempotency key and the limits and reads
@@ -53,10 +61,38 @@ export type Admission = { readonly kind: "replay"; readonly response: StoredResp
  * @throws GatewayError 400, 403, 409, 422 or 429; 503 if the store or the ledger cannot be reached
  */
 export async function admit(parts: AdmissionParts, call: CallToAdmit): Promise<Admission> {
-  const { caller, model, billed, keepAlive } = call;
-  const idempotencyKey = readIdempotencyKey(call.headers);
+  const admission = await admitToLimits(parts, call, "all");
+  if (admission.kind === "replay") return admission;
+  try {
+    const hold = await parts.holds.open(call.billed, { ttlMs: leaseMsOf(call), keepAlive: call.keepAlive });
+    return { kind: "admitted", admission, hold };
+  } catch (error) {
+    // Before the client gets the error, so that its next request finds the slot and the idempotency key free.
+    await admission.finish({ kind: "forget" });
+    throw error;
+  }
+}
+
+/**
+ * Which limits apply: all of them; for a task that is submitted, the rates; for a task that runs, the concurrency. The
+ * idempotency key belongs to the submission.
+ */
+export type LimitedMoment = "all" | "submission" | "run";
+
+/**
+ * Checks the idempotency key and the limits and reads cooldowns, in one call of the store.
+ *
+ * @throws GatewayError 400, 409, 422 or 429; 503 if the store cannot be reached
+ */
+export async function admitToLimits(
+  parts: Omit<AdmissionParts, "holds">,
+  call: Omit<CallToAdmit, "keepAlive">,
+  moment: LimitedMoment,
+): Promise<Replay | Admitted> {
+  const { caller, model, billed } = call;
+  const idempotencyKey = moment === "run" ? undefined : readIdempotencyKey(call.headers);
   const leaseMs = leaseMsOf(call);
-  const limits = toCallLimits({
+  const { windows, concurrency } = toCallLimits({
     callerId: caller.id,
     callerLimits: call.callerLimits,
     model: model.entry,
@@ -64,6 +100,10 @@ export async function admit(parts: AdmissionParts, call: CallToAdmit): Promise<A
     maxImages: call.request.maxImages,
     leaseMs,
   });
+  const limits: CallLimits = {
+    windows: moment === "run" ? [] : windows,
+    concurrency: moment === "submission" ? [] : concurrency,
+  };
   const request: AdmissionRequest = {
     id: billed.id,
     caller: caller.id,
@@ -79,30 +119,25 @@ export async function admit(parts: AdmissionParts, call: CallToAdmit): Promise<A
   if (decision.kind === "replay") return decision;
   if (decision.kind !== "admitted") throw toRefusalError(decision, limits);
   parts.health.merge(decision.cooldowns, request.channels);
-  try {
-    const hold = await parts.holds.open(billed, { ttlMs: leaseMs, keepAlive });
-    return new Admitted(parts, hold, { request, limits, windows: decision.windows });
-  } catch (error) {
-    // Before the client gets the error, so that its next request finds the slot and the idempotency key free.
-    await finish(parts, request, { kind: "forget" });
-    throw error;
-  }
+  return new Admitted(parts, { request, limits, windows: decision.windows });
 }
 
 /** The model's lease is for one upstream call. */
-function leaseMsOf({ model, request: { upstreamCalls } }: CallToAdmit): number {
+function leaseMsOf({ model, request: { upstreamCalls } }: Pick<CallToAdmit, "model" | "request">): number {
   return upstreamCalls === undefined ? model.leaseMs : findLeaseMs(model.channels, upstreamCalls);
 }
 
 function readIdempotency(
-  { caller, idempotencyScope, fields }: CallToAdmit,
+  { caller, idempotencyScope, fields }: Pick<CallToAdmit, "caller" | "idempotencyScope" | "fields">,
   { key, leaseMs }: { readonly key: string; readonly leaseMs: number },
 ): Promise<AdmissionRequest["idempotency"]> {
   return createIdempotencyRequest({ callerId: caller.id, path: idempotencyScope, key, fields, leaseMs });
 }
 
+type StoreParts = Pick<AdmissionParts, "admission" | "logger">;
+
 async function decide(
-  { admission, logger }: AdmissionParts,
+  { admission, logger }: StoreParts,
   request: AdmissionRequest,
 ): Promise<AdmissionDecision> {
   try {
@@ -128,16 +163,19 @@ interface Granted extends Pick<Extract<AdmissionDecision, { kind: "admitted" }>,
  * The permission to run. Call `finish` once, when the call is over. A class whose fields do not refer to the body of the
  * request, because each of thousands of open streams has one.
  */
-class Admitted {
+export class Admitted {
   readonly kind = "admitted";
-  readonly hold: Hold;
-  readonly #parts: AdmissionParts;
+  readonly #parts: StoreParts;
   readonly #granted: Granted;
 
-  constructor(parts: AdmissionParts, hold: Hold, granted: Granted) {
+  constructor(parts: StoreParts, granted: Granted) {
     this.#parts = parts;
-    this.hold = hold;
     this.#granted = granted;
+  }
+
+  /** What identifies a repeat of the call. `undefined` without an idempotency key. */
+  get idempotency(): AdmissionRequest["idempotency"] {
+    return this.#granted.request.idempotency;
   }
 
   /** True if the call has an idempotency key. */
@@ -158,7 +196,7 @@ class Admitted {
 }
 
 async function finish(
-  { admission, logger }: AdmissionParts,
+  { admission, logger }: StoreParts,
   request: AdmissionRequest,
   outcome: IdempotencyOutcome,
 ): Promise<void> {

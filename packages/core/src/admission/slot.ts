@@ -19,7 +19,8 @@ export interface Slot {
  * without this limit a caller could send any number of bodies at once. Nothing is reserved for a body: its bytes count
  * as they arrive. A body that declares more bytes than there is room for is refused before it is read.
  *
- * @param caller `concurrent`: the largest number of slots of the caller; absent or `null`: no limit
+ * @param caller `concurrent`: the largest number of slots of the caller; absent or `null`: no limit, and the slot does not
+ *   count
  * @throws GatewayError `overloaded`, `rate_limit_exceeded`, or `request_too_large` for a body that can never fit
  */
 export type TakeSlot = (
@@ -29,7 +30,7 @@ export type TakeSlot = (
 
 /** Creates a {@link TakeSlot} without any slots taken. */
 export function createSlots(budget: ByteBudget, spool: Spool): TakeSlot {
-  /** The number of slots of each caller that has one. */
+  /** The number of slots that count, of each caller that has one. */
   const counts = new Map<string, number>();
   const release = (caller: string): void => {
     const rest = (counts.get(caller) ?? 1) - 1;
@@ -41,10 +42,12 @@ export function createSlots(budget: ByteBudget, spool: Spool): TakeSlot {
     if (length !== undefined && length > budget.maxBytes) {
       throw new GatewayError("request_too_large", `The body is larger than ${budget.maxBytes} bytes.`);
     }
+    const isCounted = typeof concurrent === "number";
     const taken = counts.get(id) ?? 0;
-    if (typeof concurrent === "number" && taken >= concurrent) throw crowded(concurrent);
+    if (isCounted && taken >= concurrent) throw crowded(concurrent);
     const bytes = budget.open(id, length ?? 0);
     if (bytes === undefined) throw overloaded();
+    if (!isCounted) return new OpenSlot(bytes, spool, () => undefined);
     counts.set(id, taken + 1);
     return new OpenSlot(bytes, spool, () => release(id));
   };

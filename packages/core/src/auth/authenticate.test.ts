@@ -143,7 +143,7 @@ describe("keys that expire", () => {
   });
 });
 
-const RULES = { hasBilling: true };
+const RULES = { hasBilling: true, canKeepPeriods: true };
 
 const run = (find: Authenticate): Promise<unknown> =>
   authenticateBy(findByOperator(find, RULES))(headers("Bearer k"));

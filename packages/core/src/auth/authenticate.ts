@@ -37,7 +37,7 @@ export type FindCaller = (
  */
 export type Authenticator = (headers: HeaderReader) => Caller | Promise<Caller>;
 
-/** Creates an authenticator over {@link findByOperator} or {@link findByHash}. */
+/** Creates an authenticator over {@link findByOperator}, {@link findByHash}, and what stored callers are found by. */
 export function createAuthenticator(find: FindCaller, now: () => number): Authenticator {
   const admit = (caller: Caller | undefined): Caller => {
     if (caller === undefined) throw refused("Wrong API key.");
@@ -79,6 +79,15 @@ export function findByHash(callers: readonly CallerOptions[]): FindCaller {
     callers.map(({ key, hash, ...caller }) => [hash?.toLowerCase() ?? hashApiKey(key ?? ""), caller]),
   );
   return (apiKey) => byHash.get(hashApiKey(apiKey));
+}
+
+/** Finds callers by one function, and those that it does not know by another one. */
+export function findInTurn(first: FindCaller, second: FindCaller): FindCaller {
+  return (apiKey, headers) => {
+    const found = first(apiKey, headers);
+    if (isPromiseLike(found)) return found.then((caller) => caller ?? second(apiKey, headers));
+    return found ?? second(apiKey, headers);
+  };
 }
 
 function checkExpiry({ expiresAt }: Caller, now: number): void {

@@ -2,14 +2,14 @@ import { describe, expect, it } from "vitest";
 import type { Caller } from "../types.js";
 import { checkCaller } from "./check-caller.js";
 
-const RULES = { hasBilling: true };
+const RULES = { hasBilling: true, canKeepPeriods: true };
 
 describe("checkCaller", () => {
   it("refuses a budget without billing, which would have no effect", () => {
-    expect(() => checkCaller({ id: "me", budget: "5" }, { hasBilling: false })).toThrow(
+    expect(() => checkCaller({ id: "me", budget: "5" }, { hasBilling: false, canKeepPeriods: true })).toThrow(
       /wrong budget: it needs the option billing/,
     );
-    expect(() => checkCaller({ id: "me" }, { hasBilling: false })).not.toThrow();
+    expect(() => checkCaller({ id: "me" }, { hasBilling: false, canKeepPeriods: true })).not.toThrow();
   });
 
   it.each<Caller>([

@@ -1,4 +1,4 @@
-import { parseDecimal } from "../billing/decimal.js";
+import { findBudgetProblem, hasPeriod } from "../billing/budget.js";
 import { CLIENT_PROFILES } from "../request/client-profiles.js";
 import type { Caller, CallerLimits } from "../types.js";
 import { parseInstant } from "../util/instant.js";
@@ -9,7 +9,13 @@ import { isName, NAME_RULE } from "../util/name.js";
 export interface CallerRules {
   /** Without `billing` nothing is charged, so a budget would have no effect. */
   readonly hasBilling: boolean;
+  /** Whether the ledger counts by period. Otherwise a budget with a period would be one for all time. */
+  readonly canKeepPeriods: boolean;
 }
+
+/** Continues the name of a field. */
+export const PERIOD_NEEDS_STORE =
+  "needs a ledger that counts by period: the one in memory, of @calotype/sqlite or of @calotype/postgres";
 
 const LIMITS: Readonly<Record<keyof CallerLimits, true>> = {
   requestsPerMinute: true,
@@ -23,7 +29,7 @@ const LIMITS: Readonly<Record<keyof CallerLimits, true>> = {
  *
  * @throws TypeError that names the field, because the operator must fix it and not the client
  */
-export function checkCaller(caller: Caller, { hasBilling }: CallerRules): void {
+export function checkCaller(caller: Caller, { hasBilling, canKeepPeriods }: CallerRules): void {
   const { id, group, models, client, responseFormat, streamFormat, sizes, expiresAt, budget, limits } =
     caller;
   if (!isString(id)) throw new TypeError("authenticate returned a caller without id: it must be a string.");
@@ -66,11 +72,9 @@ export function checkCaller(caller: Caller, { hasBilling }: CallerRules): void {
     "expiresAt",
     'it must be a Date, a time with a zone such as "2026-12-31T23:59:59Z", or absent',
   );
-  check(
-    budget === undefined || parseDecimal(budget) !== undefined,
-    "budget",
-    "it must be a decimal of at least 0, or absent",
-  );
+  const problem = budget === undefined ? undefined : findBudgetProblem(budget);
+  check(problem === undefined, problem?.field ? `budget.${problem.field}` : "budget", `it ${problem?.rule}`);
+  check(canKeepPeriods || !hasPeriod(budget), "budget.period", `it ${PERIOD_NEEDS_STORE}`);
   check(
     hasBilling || budget === undefined,
     "budget",

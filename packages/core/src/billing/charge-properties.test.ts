@@ -266,6 +266,12 @@ describe("a hold for prices by dimension", () => {
     })
     .map((bounds) => ({ ...bounds, maxLayers: Math.min(bounds.maxLayers, bounds.maxImages - 1) }));
 
+  /** Bounds of tokens, with and without one for the input of each call. */
+  const anyTokenBounds = fc.record(
+    { maxTokensPerImage: fc.nat({ max: 300 }), maxInputTokens: fc.nat({ max: 300 }) },
+    { requiredKeys: [] },
+  );
+
   /** Reports within the bounds, and far beyond them. */
   const anyReport = fc.oneof(anyKindUsage, anyUsage, fc.record({ generated_images: fc.nat({ max: 12 }) }));
 
@@ -274,8 +280,9 @@ describe("a hold for prices by dimension", () => {
       fc.tuple(anyItemized, anyDecimal),
       anyAsked,
       anyReport,
-      fc.tuple(fc.array(anyMadeImage, { maxLength: 12 }), fc.integer({ min: 1, max: 4 })),
-      ([details, ratio], bounds, usage, [images, calls]) => {
+      fc.tuple(fc.array(anyMadeImage, { maxLength: 12 }), fc.integer({ min: 1, max: 4 }), anyTokenBounds),
+      ([details, ratio], asked, usage, [images, calls, tokens]) => {
+        const bounds = { ...asked, ...tokens };
         const price = createPriceList({
           model_details: { m: details },
           group_ratio: { default: ratio },

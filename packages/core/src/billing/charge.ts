@@ -9,7 +9,7 @@ import {
   subtractDecimal,
   toDecimal,
   ZERO,
-} from "./decimal.js";
+} from "../util/decimal.js";
 
 /** The price of one model for one group of callers. The strings of the options were parsed once. */
 export interface Price {
@@ -25,6 +25,11 @@ export interface ChargeReport {
   readonly usage: Usage | undefined;
   /** The images that the response holds, in order. Default: none is known. */
   readonly images?: readonly MadeImage[] | undefined;
+  /**
+   * The reports of the calls, if there were several; `usage` is their sum. Prices by the kind of token read each by itself,
+   * because the sum does not say which of the calls reported which kinds.
+   */
+  readonly reports?: readonly Usage[] | undefined;
   /** What was requested. It is used where the response says nothing. */
   readonly request?: Partial<RequestBounds> | undefined;
   /** How many calls of the provider made an image. Reference images are charged for each. Default 1. */
@@ -37,8 +42,15 @@ export interface RequestBounds {
   readonly maxImages: number;
   /** The most pixels of one image, width × height. Default: unknown; tokens are then bounded by 16,777,216 pixels. */
   readonly maxPixels?: number | undefined;
-  /** The most tokens of all kinds for each image. Default: one for each 256 pixels, by Ark's formula. */
+  /**
+   * The most tokens for each image: of all kinds, or only of output if there is `maxInputTokens`. Default: one for each 256
+   * pixels, by Ark's formula.
+   */
   readonly maxTokensPerImage?: number | undefined;
+  /** Of `maxTokensPerImage`, how many can be text, if there is `maxInputTokens`. The others are of images. Default: all. */
+  readonly maxTextTokensPerImage?: number | undefined;
+  /** The most input tokens of each call of the provider. Default: the input is part of `maxTokensPerImage`. */
+  readonly maxInputTokens?: number | undefined;
   /** How many of the images can be layers. Default 0. */
   readonly maxLayers?: number | undefined;
   /** The reference images of the request. Default 0. */
@@ -51,9 +63,22 @@ export interface RequestBounds {
 
 /** Returns what a request can make at most. */
 export function toRequestBounds(request: ImageRequest): RequestBounds {
-  const { maxImages, maxPixels, maxTokensPerImage, maxLayers, quality, images, upstreamCalls } = request;
-  const referenceImages = images.length;
-  return { maxImages, maxPixels, maxTokensPerImage, maxLayers, quality, referenceImages, upstreamCalls };
+  const { maxImages, maxPixels, maxTokensPerImage, maxTextTokensPerImage, maxInputTokens } = request;
+  const { maxLayers, quality, upstreamCalls } = request;
+  const tokens = {
+    maxTokensPerImage,
+    ...(maxTextTokensPerImage !== undefined && { maxTextTokensPerImage }),
+    ...(maxInputTokens !== undefined && { maxInputTokens }),
+  };
+  return {
+    maxImages,
+    maxPixels,
+    ...tokens,
+    maxLayers,
+    quality,
+    referenceImages: request.images.length,
+    upstreamCalls,
+  };
 }
 
 /** A charge and how it came about. */
@@ -276,10 +301,28 @@ const MOST_PIXELS = 16_777_216;
 const PIXELS_PER_TOKEN = 256;
 
 /** The most tokens that a request can be charged for. */
+export interface MaxTokens {
+  readonly all: number;
+  /** Those of output. Absent: any of them may be output. */
+  readonly output?: number;
+  /** Those of output that can be text. Absent: all of them. */
+  readonly text?: number;
+  /** Those of input. Absent: any of them may be input. */
+  readonly input?: number;
+}
+
+/** Returns the most tokens that a request can be charged for. */
 export function countMaxTokens({
   maxImages,
   maxPixels = MOST_PIXELS,
   maxTokensPerImage,
-}: RequestBounds): number {
-  return maxImages * (maxTokensPerImage ?? Math.ceil(maxPixels / PIXELS_PER_TOKEN));
+  maxTextTokensPerImage,
+  maxInputTokens,
+  upstreamCalls = 1,
+}: RequestBounds): MaxTokens {
+  const ofImages = maxImages * (maxTokensPerImage ?? Math.ceil(maxPixels / PIXELS_PER_TOKEN));
+  if (maxInputTokens === undefined) return { all: ofImages };
+  const input = maxInputTokens * upstreamCalls;
+  const text = maxTextTokensPerImage && Math.min(ofImages, maxImages * maxTextTokensPerImage);
+  return { all: ofImages + input, output: ofImages, ...(text !== undefined && { text }), input };
 }

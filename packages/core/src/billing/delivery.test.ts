@@ -223,4 +223,27 @@ describe("a ledger that fails", () => {
     await delivery.run();
     expect(sent).toEqual(["a", "a"]);
   });
+
+  it("takes no record after it was stopped, and stops when the records that it took were tried", async () => {
+    const sent: string[] = [];
+    const gate = Promise.withResolvers<void>();
+    const { delivery, settle, ledger, logs } = open(async ({ id }) => {
+      sent.push(id);
+      await gate.promise;
+    });
+    await settle("a");
+    const first = delivery.run();
+    await vi.waitFor(() => expect(sent).toEqual(["a"]));
+    await settle("b");
+    const second = delivery.run();
+    const stopped = delivery.stop();
+    const ended: string[] = [];
+    void stopped.finally(() => ended.push("stopped"));
+    await vi.advanceTimersByTimeAsync(10);
+    expect(ended).toEqual([]);
+    gate.resolve();
+    await Promise.all([first, second, stopped, delivery.run()]);
+    expect({ sent, logs }).toEqual({ sent: ["a"], logs: [] });
+    expect(await ledger.takeUndelivered(10, LEASE_MS)).toMatchObject([{ id: "b" }]);
+  });
 });

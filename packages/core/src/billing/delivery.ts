@@ -1,15 +1,20 @@
 import type { Logger } from "../logger.js";
 import { isPromiseLike, settlesWithin } from "../util/async.js";
-import type { EntryFailure, Ledger } from "./ledger.js";
+import type { BudgetAlert, BudgetStore, EntryFailure, Ledger } from "./ledger.js";
 import type { UsageRecord } from "./records.js";
 
-/** Delivers records to `onUsage`, each at least once. */
+/** Delivers records to `onUsage`, or alerts to `onBudget`, each at least once. */
 export interface Delivery {
-  /** Delivers all records that wait. Resolves when each of them was tried. Does not reject. */
-  run(): Promise<void>;
+  /** Delivers all items that wait. Resolves when each of them was tried. Does not reject. */
+  readonly run: () => Promise<void>;
+  /**
+   * Takes no further items, because the ledger may be closed after this. Resolves when those that were taken were tried.
+   * Calls of `run` do nothing from now on.
+   */
+  readonly stop: () => Promise<void>;
 }
 
-/** The dependencies of a delivery. */
+/** The dependencies of a delivery of records. */
 export interface DeliveryParts {
   readonly ledger: Ledger;
   /** The operator's function. Absent: records stay in the ledger. */
@@ -17,51 +22,187 @@ export interface DeliveryParts {
   readonly logger: Logger;
 }
 
+/** Delivers alerts to `onBudget` and to webhook endpoints. */
+export interface AlertDelivery extends Delivery {
+  /** Resolves when no webhook is being sent. Call it after `run` or `stop`. */
+  readonly sent: () => Promise<void>;
+}
+
+/** Sends alerts to the webhook endpoints of their callers. */
+export interface AlertWebhooks {
+  /** False until the endpoints are loaded. */
+  readonly isReady: () => boolean;
+  /**
+   * Sends an alert to the endpoints that have not accepted it yet. Resolves to whether all have accepted it. Does not reject.
+   */
+  readonly send: (alert: BudgetAlert) => Promise<boolean>;
+}
+
+/** The dependencies of a delivery of alerts. Without `send` and `webhooks`, alerts stay in the ledger for 30 days. */
+export interface AlertDeliveryParts {
+  readonly store: BudgetStore | undefined;
+  /** The operator's function. */
+  readonly send: ((alert: BudgetAlert) => unknown) | undefined;
+  /** Absent without the option `webhooks`. */
+  readonly webhooks?: AlertWebhooks | undefined;
+  readonly logger: Logger;
+}
+
+interface Queue<T> {
+  take(limit: number, leaseMs: number): Promise<readonly T[]>;
+  markDelivered(items: readonly T[]): Promise<void>;
+  readonly send: ((item: T) => unknown) | undefined;
+  /** The name of the operator's function. */
+  readonly name: "onUsage" | "onBudget";
+  /** The items, for the log. */
+  readonly items: "records" | "alerts";
+  /** The field of the log that has the id of an item. */
+  readonly idField: "requestId" | "alert";
+  readonly logger: Logger;
+}
+
 const BATCH = 100;
-/** A record whose delivery failed or took longer is delivered again after this time. */
+/** An item whose delivery failed or took longer is delivered again after this time. */
 const LEASE_MS = 30_000;
 
-/** Creates the delivery of a gateway. There is one pass over the waiting records at a time. */
+/** Creates the delivery of the records of a gateway. */
 export function createDelivery({ ledger, send, logger }: DeliveryParts): Delivery {
-  let running: Promise<void> | undefined;
-  let next: Promise<void> | undefined;
   const onUnreadable = onceForEachId(({ id, error }) => {
     logger.error(
       { requestId: id, err: error },
       "The ledger cannot read a usage record; it is not delivered.",
     );
   });
+  return createQueueDelivery({
+    take: (limit, leaseMs) => ledger.takeUndelivered(limit, leaseMs, onUnreadable),
+    markDelivered: (records) => ledger.markDelivered(records),
+    send,
+    name: "onUsage",
+    items: "records",
+    idField: "requestId",
+    logger,
+  });
+}
+
+/**
+ * Creates the delivery of the alerts about budgets. An alert is marked as delivered when `onBudget` and all webhook endpoints
+ * of its caller have accepted it. Until then the ledger returns it again after each lease. The passes over the alerts do not
+ * wait for webhooks, so that a slow endpoint delays no other alert.
+ */
+export function createAlertDelivery({
+  store,
+  send: onBudget,
+  webhooks,
+  logger,
+}: AlertDeliveryParts): AlertDelivery {
+  /** By the ids of alerts that only one of both has accepted. */
+  const byHook = new Set<string>();
+  const byEndpoints = new Set<string>();
+  const sending = new Map<string, Promise<void>>();
+
+  async function markDelivered(alerts: readonly BudgetAlert[]): Promise<void> {
+    await store?.markAlertsDelivered(alerts);
+    for (const { id } of alerts) {
+      byHook.delete(id);
+      byEndpoints.delete(id);
+    }
+  }
+
+  async function sendWebhooks(alert: BudgetAlert, by: AlertWebhooks): Promise<void> {
+    if (!byEndpoints.has(alert.id) && !(await by.send(alert))) return;
+    if (byHook.has(alert.id)) await markDelivered([alert]);
+    else addTo(byEndpoints, alert.id);
+  }
+
+  function beginToSend(alert: BudgetAlert, by: AlertWebhooks): void {
+    if (sending.has(alert.id)) return;
+    const sent = sendWebhooks(alert, by)
+      .catch((error: unknown) => {
+        logger.error({ alert: alert.id, err: error }, "The ledger failed; alerts are delivered later.");
+      })
+      .finally(() => sending.delete(alert.id));
+    sending.set(alert.id, sent);
+  }
+
+  const delivery = createQueueDelivery<BudgetAlert>({
+    take: async (limit, leaseMs) =>
+      webhooks?.isReady() === false ? [] : ((await store?.takeAlerts(limit, leaseMs)) ?? []),
+    markDelivered: async (alerts) => {
+      if (webhooks === undefined) return await markDelivered(alerts);
+      for (const { id } of alerts) addTo(byHook, id);
+      const accepted = alerts.filter(({ id }) => byEndpoints.has(id));
+      if (accepted.length > 0) await markDelivered(accepted);
+    },
+    send:
+      store &&
+      (onBudget ?? webhooks) &&
+      ((alert) => {
+        if (webhooks !== undefined) beginToSend(alert, webhooks);
+        return byHook.has(alert.id) ? undefined : onBudget?.(alert);
+      }),
+    name: "onBudget",
+    items: "alerts",
+    idField: "alert",
+    logger,
+  });
+  const unwatch =
+    onBudget === undefined && webhooks === undefined ? undefined : store?.watch(() => void delivery.run());
+  return {
+    run: delivery.run,
+    stop: async () => {
+      unwatch?.();
+      await delivery.stop();
+    },
+    sent: async () => void (await Promise.all(sending.values())),
+  };
+}
+
+/** How many alerts are remembered that wait for the other receivers. Older ones are delivered twice. */
+const MAX_WAITING = 10_000;
+
+function addTo(ids: Set<string>, id: string): void {
+  ids.add(id);
+  const [oldest] = ids;
+  if (ids.size > MAX_WAITING && oldest !== undefined) ids.delete(oldest);
+}
+
+/** There is one pass over the waiting items at a time. */
+function createQueueDelivery<T extends { readonly id: string }>(queue: Queue<T>): Delivery {
+  const { send, name, items, idField, logger } = queue;
+  let running: Promise<void> | undefined;
+  let next: Promise<void> | undefined;
+  const stopping = new AbortController();
 
   async function runPass(): Promise<void> {
     const failed = new Set<string>();
     try {
-      while (await deliverBatch(failed)) continue;
+      while (!stopping.signal.aborted && (await deliverBatch(failed))) continue;
     } catch (error) {
-      logger.error({ err: error }, "The ledger failed; records are delivered later.");
+      logger.error({ err: error }, `The ledger failed; ${items} are delivered later.`);
     }
   }
 
   /** Returns whether more records may wait. */
   async function deliverBatch(failed: Set<string>): Promise<boolean> {
-    const records = await ledger.takeUndelivered(BATCH, LEASE_MS, onUnreadable);
-    // If `onUsage` hangs for as long as the lease, the pass gets the same record again. It must not go on forever.
-    const fresh = records.filter(({ id }) => !failed.has(id));
-    await Promise.all(fresh.map((record) => deliver(record, failed)));
+    const taken = await queue.take(BATCH, LEASE_MS);
+    // If the function hangs for as long as the lease, the pass gets the same item again. It must not go on forever.
+    const fresh = taken.filter(({ id }) => !failed.has(id));
+    await Promise.all(fresh.map((item) => deliver(item, failed)));
     const delivered = fresh.filter(({ id }) => !failed.has(id));
-    if (delivered.length > 0) await ledger.markDelivered(delivered);
+    if (delivered.length > 0) await queue.markDelivered(delivered);
     return fresh.length === BATCH;
   }
 
-  async function deliver(record: UsageRecord, failed: Set<string>): Promise<void> {
+  async function deliver(item: T, failed: Set<string>): Promise<void> {
     try {
-      const sent = send?.(record);
+      const sent = send?.(item);
       if (!isPromiseLike(sent)) return;
       const taken = Promise.resolve(sent);
-      if (!(await settlesWithin(taken, LEASE_MS))) throw new Error("onUsage did not end in time.");
+      if (!(await settlesWithin(taken, LEASE_MS))) throw new Error(`${name} did not end in time.`);
       await taken;
     } catch (error) {
-      logger.error({ requestId: record.id, err: error }, "onUsage failed; it is called again.");
-      failed.add(record.id);
+      logger.error({ [idField]: item.id, err: error }, `${name} failed; it is called again.`);
+      failed.add(item.id);
     }
   }
 
@@ -75,11 +216,15 @@ export function createDelivery({ ledger, send, logger }: DeliveryParts): Deliver
 
   return {
     async run() {
-      if (send === undefined) return;
+      if (send === undefined || stopping.signal.aborted) return;
       if (running === undefined) return begin();
       // The pass in progress may have missed the newest record, so all calls until its end wait for the next pass.
       next ??= running.then(begin);
       await next;
+    },
+    async stop() {
+      stopping.abort();
+      await (next ?? running);
     },
   };
 }

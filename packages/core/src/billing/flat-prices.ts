@@ -1,3 +1,4 @@
+import { addDecimals, type Decimal, formatDecimal, isAtMost, multiplyDecimal } from "../util/decimal.js";
 import {
   type Charge,
   countMaxTokens,
@@ -9,7 +10,6 @@ import {
   toTokenPrice,
   toUnitPrice,
 } from "./charge.js";
-import { addDecimals, type Decimal, formatDecimal, isAtMost, multiplyDecimal } from "./decimal.js";
 import type { PerRequestDetails, PerTokenDetails } from "./model-details.js";
 
 /** `model_price × usage.generated_images × group_ratio`. If the provider reports no count, it is 1. */
@@ -91,7 +91,7 @@ export function createTokenPrice(details: PerTokenDetails, ratio: Decimal): Pric
       return chargeFor({ outputTokens, otherTokens, source: findSource(reported, total) });
     },
     estimate(request) {
-      const tokens = toCount(countMaxTokens(request), "the number of tokens") ?? 0;
+      const tokens = toCount(countMaxTokens(request).all, "the number of tokens") ?? 0;
       return chargeFor({
         outputTokens: isOutputDearest ? tokens : 0,
         otherTokens: isOutputDearest ? 0 : tokens,

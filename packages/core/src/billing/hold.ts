@@ -1,8 +1,9 @@
 import { GatewayError } from "../errors.js";
 import type { Logger } from "../logger.js";
 import type { SentTo } from "../types.js";
+import { settlesWithin } from "../util/async.js";
 import { createLinkedList, type Link, type LinkedList } from "../util/linked-list.js";
-import { toDecimalString } from "./decimal.js";
+import { readBudget } from "./budget.js";
 import type { Ledger } from "./ledger.js";
 import {
   type BilledRequest,
@@ -27,6 +28,8 @@ export interface Hold {
   abandon(): void;
   /** How the hold ended, whether or not the ledger accepted it. */
   readonly ended: Promise<HoldEnd>;
+  /** What was charged, a decimal string; `null` without `billing`. `undefined` until the hold is settled. */
+  readonly charge?: string | null | undefined;
 }
 
 /** How a hold ended. */
@@ -45,10 +48,31 @@ export interface Holds {
    * @throws GatewayError `insufficient_quota` if the budget does not cover it, `gateway_unavailable` if the ledger fails
    */
   open(request: BilledRequest, options: OpenOptions): Promise<Hold>;
+  /**
+   * Takes over the hold of a task, which a task store keeps. Its end is not written to the ledger: it is returned, so that
+   * it can be written together with the end of the task.
+   */
+  adopt(request: BilledRequest): AdoptedHold;
+  /** Takes over the hold of a request that another process sent. It is in the ledger. */
+  resume(request: BilledRequest): Hold;
+  /** Stores with a hold what another process needs to continue its request. `undefined` if the ledger cannot do that. */
+  readonly keepUpstream: ((id: string, upstream: string) => Promise<void>) | undefined;
+  /**
+   * Repeats a write until the ledger accepts it. If the ledger fails for too long, the write is logged, and repeated later.
+   *
+   * @param fields what is written, for the log
+   */
+  write(write: () => Promise<void>, fields: object): Promise<void>;
   /** Abandons all open holds, because the gateway ends before their requests. */
   abandonAll(): void;
   /** Repeats the writes that the ledger did not accept in time, up to the first that fails. Does not reject. */
   retryLateWrites(): Promise<void>;
+}
+
+/** The hold of a task. */
+interface AdoptedHold extends Hold {
+  /** The record with which the hold was settled. `undefined` if it was released, or has not ended. */
+  readonly record: SettledRecord | undefined;
 }
 
 /** Options of {@link Holds.open}. */
@@ -73,7 +97,11 @@ export function createHolds(parts: HoldParts): Holds {
   const { ledger, logger, now } = parts;
   const openHolds = createLinkedList<Hold>();
   const lateWrites = createLateWrites();
-  const holdParts: OpenHoldParts = { ...parts, openHolds, lateWrites };
+  const holdParts: OpenHoldParts = {
+    ...parts,
+    openHolds,
+    write: (write, fields) => writeOrDefer(write, { fields, lateWrites, logger }),
+  };
 
   /** The hold may have been made although the ledger failed. The request is not sent, so it must not be charged. */
   async function releaseUnsure(id: string): Promise<void> {
@@ -99,12 +127,13 @@ export function createHolds(parts: HoldParts): Holds {
           { retryAfterSeconds: 5, cause },
         );
       }
-      throw new GatewayError(
-        "insufficient_quota",
-        "The budget of this API key does not cover what this request may cost.",
-        { shouldRetry: false },
-      );
+      throw budgetError();
     },
+    adopt: (request) => adoptHold(holdParts, request),
+    resume: (request) => new OpenHold(holdParts, request),
+    keepUpstream:
+      ledger.keepUpstream && ledger.takeKept && (async (id, upstream) => ledger.keepUpstream?.(id, upstream)),
+    write: holdParts.write,
     abandonAll() {
       for (const hold of openHolds) hold.abandon();
     },
@@ -112,8 +141,40 @@ export function createHolds(parts: HoldParts): Holds {
   };
 }
 
-function toHoldRecord(request: BilledRequest, ttlMs: number, now: number): Parameters<Ledger["hold"]>[0] {
-  const { id, time, caller, budget, group, model, operation, bounds, price } = request;
+/** Settles the hold of a request that was sent, and of which it will never be known what it made. */
+export async function settleUnknown(
+  hold: Hold,
+  { status, errorCode }: Required<Pick<Outcome, "status" | "errorCode">>,
+): Promise<void> {
+  const unknown: SentTo = { channel: "", upstreamModel: "", attempts: [] };
+  await hold.settle(unknown, { status, errorCode, images: 0, isUnknown: true });
+}
+
+/** How long a call that failed may take to end its hold. */
+const SETTLE_MS = 60_000;
+
+/** Waits until a call that failed has ended its hold. If it does not, the gateway itself failed, and the outcome is unknown. */
+export async function endFailed(hold: Hold): Promise<void> {
+  if (await settlesWithin(hold.ended, SETTLE_MS)) return;
+  await settleUnknown(hold, { status: 500, errorCode: "internal_error" });
+}
+
+/** The error of a request whose hold the budget does not cover. */
+export function budgetError(): GatewayError {
+  return new GatewayError(
+    "insufficient_quota",
+    "The budget of this API key does not cover what this request may cost.",
+    { shouldRetry: false },
+  );
+}
+
+/** The hold of a request, for a ledger. */
+export function toHoldRecord(
+  request: BilledRequest,
+  ttlMs: number,
+  now: number,
+): Parameters<Ledger["hold"]>[0] {
+  const { id, time, caller, budget, group, model, operation, task, endUser, tags, bounds, price } = request;
   return {
     id,
     time,
@@ -121,16 +182,42 @@ function toHoldRecord(request: BilledRequest, ttlMs: number, now: number): Param
     group,
     model,
     operation,
+    ...(task !== undefined && { task }),
+    ...(endUser !== undefined && { endUser }),
+    ...(tags !== undefined && { tags }),
     amount: price?.estimate(bounds).amount ?? null,
-    budget: budget === undefined ? undefined : toDecimalString(budget, "budget"),
+    ...(budget !== undefined && readBudget(budget)),
     ttlMs,
     expiresAt: now + ttlMs,
   };
 }
 
-interface OpenHoldParts extends HoldParts {
+interface OpenHoldParts extends Omit<HoldParts, "ledger"> {
+  readonly ledger: Pick<Ledger, "settle" | "release">;
   readonly openHolds: LinkedList<Hold>;
-  readonly lateWrites: LateWrites;
+  readonly write: Holds["write"];
+}
+
+function adoptHold(parts: OpenHoldParts, request: BilledRequest): AdoptedHold {
+  let kept: SettledRecord | undefined;
+  const ledger: OpenHoldParts["ledger"] = {
+    async settle(record) {
+      kept = record;
+    },
+    async release() {
+      // The end of the task without a record releases the hold.
+    },
+  };
+  const hold = new OpenHold({ ...parts, ledger }, request);
+  return {
+    ended: hold.ended,
+    settle: (sentTo, outcome) => hold.settle(sentTo, outcome),
+    release: () => hold.release(),
+    abandon: () => hold.abandon(),
+    get record() {
+      return kept;
+    },
+  };
 }
 
 class OpenHold implements Hold {
@@ -139,6 +226,8 @@ class OpenHold implements Hold {
   readonly #link: Link<Hold>;
   readonly #request: BilledRequest;
   readonly #resolveEnded: (end: HoldEnd) => void;
+  /** Set by `settle`. */
+  charge: string | null | undefined;
   /** Set by the first call that ends the hold. */
   #ending: Promise<void> | undefined;
 
@@ -147,6 +236,8 @@ class OpenHold implements Hold {
     this.#request = request;
     ({ promise: this.ended, resolve: this.#resolveEnded } = Promise.withResolvers());
     this.#link = parts.openHolds.add(this);
+    const { observer, price, bounds } = request;
+    observer?.held(price?.estimate(bounds).amount ?? null);
   }
 
   settle(sentTo: SentTo, outcome: Outcome): Promise<void> {
@@ -159,7 +250,8 @@ class OpenHold implements Hold {
     if (record.unpriced === true) reportUnpriced(record, logger);
     if (record.reportedUsage !== undefined || record.reportedPixels !== undefined) reportCut(record, logger);
     const end: HoldEnd = { state: "settled", isNothingMade: isKnown && isNothingMade(record) };
-    this.#ending = this.#write(end, () => ledger.settle(record), { record });
+    this.charge = record.charge;
+    this.#ending = this.#write(end, () => ledger.settle(record), { record }, record);
     return this.#ending;
   }
 
@@ -167,7 +259,7 @@ class OpenHold implements Hold {
     const { ledger } = this.#parts;
     const { id } = this.#request;
     const end: HoldEnd = { state: "released", isNothingMade: true };
-    this.#ending ??= this.#write(end, () => ledger.release(id), { requestId: id });
+    this.#ending ??= this.#write(end, () => ledger.release(id), {});
     return this.#ending;
   }
 
@@ -177,32 +269,38 @@ class OpenHold implements Hold {
     this.#end({ state: "unresolved", isNothingMade: false });
   }
 
-  /**
-   * Repeats a write until the ledger accepts it. If the ledger fails for too long, the client gets its images anyway:
-   * the write is logged, and repeated later.
-   *
-   * @param fields what is written, for the log
-   */
-  async #write(end: HoldEnd, write: LedgerWrite, fields: object): Promise<void> {
-    const { lateWrites, logger } = this.#parts;
-    const failure = await tryWrite(write);
-    if (failure !== undefined) {
-      logger.error(
-        { ...fields, err: failure.error },
-        "The ledger did not accept a charge or release in time; it is retried every 10 s.",
-      );
-      lateWrites.add(write);
-    }
-    this.#end(end);
+  /** The client gets its images although the ledger fails. */
+  async #write(end: HoldEnd, write: LedgerWrite, fields: object, record?: SettledRecord): Promise<void> {
+    await this.#parts.write(write, { requestId: this.#request.id, ...fields });
+    this.#end(end, record);
   }
 
-  #end(end: HoldEnd): void {
+  #end(end: HoldEnd, record?: SettledRecord): void {
+    this.#request.observer?.holdEnded({ state: end.state, record });
     this.#parts.openHolds.delete(this.#link);
     this.#resolveEnded(end);
   }
 }
 
 type LedgerWrite = () => Promise<void>;
+
+interface DeferredWrite extends Pick<HoldParts, "logger"> {
+  readonly fields: object;
+  readonly lateWrites: LateWrites;
+}
+
+async function writeOrDefer(
+  write: LedgerWrite,
+  { fields, lateWrites, logger }: DeferredWrite,
+): Promise<void> {
+  const failure = await tryWrite(write);
+  if (failure === undefined) return;
+  logger.error(
+    { ...fields, err: failure.error },
+    "The ledger did not accept a write in time, such as a charge; it is retried every 10 s.",
+  );
+  lateWrites.add(write);
+}
 
 /** The waits before each retry. Their sum is shorter than clients wait for the end of a response. */
 const RETRY_MS: readonly number[] = [50, 250, 1_000, 4_000];

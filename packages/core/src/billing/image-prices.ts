@@ -1,5 +1,6 @@
 import { countPixels } from "../images/size.js";
 import type { MadeImage } from "../types.js";
+import { type Decimal, formatDecimal, isAtMost } from "../util/decimal.js";
 import {
   type ChargeLine,
   type ChargeReport,
@@ -11,7 +12,6 @@ import {
   toCount,
   toUnitPrice,
 } from "./charge.js";
-import { type Decimal, formatDecimal, isAtMost } from "./decimal.js";
 import type { ImagePrice, PerImageDetails, PriceTier } from "./model-details.js";
 import { createTierTable, type TierTable } from "./price-tiers.js";
 

@@ -1,4 +1,4 @@
-export type { AttemptRecord, DecimalInput, MadeImage, Operation, Usage } from "../types.js";
+export type { AttemptRecord, DecimalInput, MadeImage, Operation, PeriodicBudget, Usage } from "../types.js";
 export type {
   Charge,
   ChargeDerivation,
@@ -10,7 +10,17 @@ export type {
   RoundingLine,
   TokenKind,
 } from "./charge.js";
-export type { Balance, RecordFilter, TotalsKey, UsageReports, UsageTotal } from "./ledger.js";
+export type {
+  Balance,
+  BudgetAlert,
+  BudgetThreshold,
+  PeriodBalance,
+  PeriodFilter,
+  RecordFilter,
+  TotalsKey,
+  UsageReports,
+  UsageTotal,
+} from "./ledger.js";
 export { createMemoryLedger, type MemoryLedgerOptions } from "./memory-ledger.js";
 export type {
   ImagePrice,
@@ -21,7 +31,9 @@ export type {
   PriceTables,
   PriceTier,
 } from "./model-details.js";
+export { type BudgetPeriod, findPeriod, type PeriodSpan, type PeriodUnit } from "./periods.js";
 export { type ChargeInput, calculateCharge, type EstimateInput, estimateCharge } from "./pricing.js";
+export type { BudgetReports, BudgetStatus } from "./read-budgets.js";
 export type {
   LostPolicy,
   ReleasedRecord,

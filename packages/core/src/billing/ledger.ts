@@ -1,3 +1,4 @@
+import type { BudgetPeriod, PeriodSpan } from "./periods.js";
 import type { HoldRecord, LostPolicy, SettledRecord, UnresolvedRecord, UsageRecord } from "./records.js";
 
 /** The account of a caller; decimal strings. */
@@ -19,18 +20,27 @@ export interface RecordFilter {
   readonly caller?: string | undefined;
   readonly model?: string | undefined;
   readonly channel?: string | undefined;
+  readonly endUser?: string | undefined;
+  /** Records with this value of this tag. */
+  readonly tag?: { readonly key: string; readonly value: string } | undefined;
   /** Records of requests that arrived at this time or later … */
   readonly from?: string | undefined;
   /** … and before this time. */
   readonly to?: string | undefined;
 }
 
-/** The key of totals. There is one line for each value; `day` is in UTC, such as `2026-01-31`. */
-export type TotalsKey = "caller" | "model" | "channel" | "day";
+/**
+ * The key of totals. There is one line for each value; `day` is in UTC, such as `2026-01-31`. `period` is the budget period
+ * of the records, see `UsageRecord.period`. `tag:team` is the value of the tag `team`.
+ */
+export type TotalsKey = "caller" | "model" | "channel" | "day" | "period" | "endUser" | `tag:${string}`;
 
 /** One line of totals. */
 export interface UsageTotal {
-  /** The caller, model, channel or day; `""` for the channel of unresolved and released requests. */
+  /**
+   * The caller, model, channel, day, period, end user or value of the tag; `""` for the channel of unresolved and released
+   * requests, and for requests without the last three.
+   */
   readonly key: string;
   readonly requests: number;
   readonly images: number;
@@ -91,6 +101,21 @@ export interface SweepOptions {
   readonly onFailure?: ((failure: EntryFailure) => void) | undefined;
 }
 
+/** A hold whose process died, and what it stored to be continued. */
+export interface KeptHold {
+  readonly hold: HoldRecord;
+  /** What {@link Ledger.keepUpstream} stored. */
+  readonly upstream: string;
+}
+
+/** Options of {@link Ledger.takeKept}. */
+export interface TakeKeptOptions {
+  /** The largest number of holds, at least 1. */
+  readonly limit: number;
+  /** How long the holds last from now on at least, in milliseconds. A hold that lasts longer is not shortened. */
+  readonly ttlMs: number;
+}
+
 /**
  * Keeps the money: each hold is settled or released, once. Every method is atomic. When its promise resolves, its
  * effect is durable, as far as the implementation promises that.
@@ -107,7 +132,9 @@ export interface SweepOptions {
  */
 export interface Ledger extends UsageReports, Outbox {
   /**
-   * Sets money aside if `settled + held + amount ≤ budget`, in one step with the check; `null` counts as 0.
+   * Sets money aside if `settled + held + amount ≤ budget`, in one step with the check; `null` counts as 0. With a `period`,
+   * the sums are those of the period that contains the time of the ledger, and the hold, its charge and every later
+   * correction count in that period. The sums over all time count every hold.
    * A second hold of an id that is known changes nothing and is `ok`. If this rejects, the hold may still have been made,
    * until `release` is called.
    *
@@ -131,6 +158,90 @@ export interface Ledger extends UsageReports, Outbox {
    * Ends lost holds: holds whose time is over, and holds of processes known to be dead. Each becomes an unresolved
    * record that is charged nothing or its hold. Returns the new records, sorted by time, then by id. If a hold cannot
    * be ended, the others are still ended.
+   *
+   * A hold with something to continue, see {@link keepUpstream}, is lost only if its time is over.
    */
   sweep(options: SweepOptions): Promise<readonly UnresolvedRecord[]>;
+  /**
+   * Stores with a hold what another process needs to continue its request, if this process dies; opaque. Replaces what was
+   * stored before. Holds that have ended, and those of other ledger objects and of tasks, are left alone. A ledger has both
+   * this method and {@link takeKept}, or neither: then such holds are lost with their process.
+   *
+   * @throws RangeError if the string is not one that every ledger can keep, or is longer than 1 MiB
+   */
+  keepUpstream?(id: string, upstream: string): Promise<void>;
+  /**
+   * Takes holds with something to continue whose process died, or that the sweep of an ending process left, the oldest
+   * first. From now on they belong to this ledger object. With nothing to take it must cost very little.
+   */
+  takeKept?(options: TakeKeptOptions): Promise<readonly KeptHold[]>;
+}
+
+/** A caller's account in one period. */
+export interface PeriodBalance extends Balance, PeriodSpan {
+  readonly caller: string;
+}
+
+/** Selects period balances; an absent field selects all. */
+export interface PeriodFilter {
+  readonly caller?: string | undefined;
+  /** Periods with this unit. */
+  readonly unit?: BudgetPeriod["unit"] | undefined;
+  /** The largest number of balances, from 1 to 1,000. Default 100. */
+  readonly limit?: number | undefined;
+}
+
+/** The charges of a caller reached a part of its budget. */
+export interface BudgetAlert {
+  /** The same for each delivery of this alert. Each caller, period and threshold has its own. */
+  readonly id: string;
+  readonly caller: string;
+  /** In percent of the budget. */
+  readonly threshold: BudgetThreshold;
+  /** The period; absent for a budget over all time. */
+  readonly period?: (BudgetPeriod & PeriodSpan) | undefined;
+  /** The budget, a decimal string. */
+  readonly budget: string;
+  /** The charges when the threshold was reached, a decimal string. */
+  readonly settled: string;
+  /** When the threshold was reached, by the clock of the ledger: ISO 8601 in UTC. */
+  readonly time: string;
+}
+
+/** In percent. */
+export type BudgetThreshold = 50 | 80 | 100;
+
+/**
+ * Keeps the balances of periods beside those over all time. The ledgers in memory, of `@calotype/sqlite` and of
+ * `@calotype/postgres` have one, as the member `budgets`. A ledger without it ignores `HoldRecord.period`; the gateway then
+ * refuses budgets with a period.
+ */
+export interface BudgetStore {
+  /** A caller's account in the period that contains the present time of the ledger. Zeros if it has none. */
+  balance(caller: string, period: BudgetPeriod): Promise<PeriodBalance>;
+  /**
+   * The accounts of past and present periods in which money was held or charged, the newest first, then by caller. They are
+   * kept for good.
+   */
+  list(filter?: PeriodFilter): Promise<readonly PeriodBalance[]>;
+  /**
+   * Returns alerts that were not delivered yet, the oldest first, and leases them. During the lease no other call returns
+   * them. Alerts that are not marked as delivered by then are returned again. An alert is written in the transaction of the
+   * charge that reached its threshold, once for each caller, period and threshold.
+   *
+   * @param limit the maximum number of alerts
+   * @param leaseMs the lease in milliseconds
+   */
+  takeAlerts(limit: number, leaseMs: number): Promise<readonly BudgetAlert[]>;
+  markAlertsDelivered(alerts: readonly BudgetAlert[]): Promise<void>;
+  /**
+   * Calls the listener when this process has written an alert. Not every alert is told: also look now and then. Returns the
+   * function that ends this. A listener must not throw.
+   */
+  readonly watch: (listener: () => void) => () => void;
+}
+
+/** A ledger that also keeps the balances of periods. */
+export interface BudgetLedger extends Ledger {
+  readonly budgets: BudgetStore;
 }

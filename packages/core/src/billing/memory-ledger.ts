@@ -1,28 +1,36 @@
-import {
-  addDecimals,
-  type Decimal,
-  formatDecimal,
-  isAtMost,
-  readDecimal,
-  subtractDecimal,
-  ZERO,
-} from "./decimal.js";
-import type { Balance, Ledger, RecordFilter } from "./ledger.js";
+import { type Decimal, readDecimal } from "../util/decimal.js";
+import type { CallerLedger } from "./caller-store.js";
+import type { Balance, BudgetLedger, RecordFilter } from "./ledger.js";
+import { createMemoryBalances } from "./memory-balances.js";
+import { createMemoryCallers } from "./memory-callers.js";
+import { createMemoryTasks } from "./memory-tasks.js";
+import { findPeriod } from "./periods.js";
 import {
   copyRecord,
   type HoldRecord,
+  type LostPolicy,
+  type SettledRecord,
   toReleasedRecord,
   toUnresolvedRecord,
+  type UnresolvedRecord,
   type UsageRecord,
+  withPeriod,
 } from "./records.js";
 import { compareAge, createRecordMatcher, sumRecords } from "./reports.js";
-import { checkHold, checkRecord } from "./stored-entries.js";
+import { checkHold, checkRecord, checkUpstream } from "./stored-entries.js";
+import type { TaskLedger } from "./task-store.js";
 
 interface OpenHold {
   readonly hold: HoldRecord;
   readonly amount: Decimal;
-  /** Milliseconds since 1970, by the clock of the ledger. */
-  readonly endsAt: number;
+  /** The key of the period in which the hold is counted. */
+  readonly period: string | undefined;
+  /** Milliseconds since 1970, by the clock of the ledger. `undefined`: the hold of a task, which ends with the task. */
+  readonly endsAt: number | undefined;
+  /** What is needed to continue the request. */
+  readonly upstream?: string | undefined;
+  /** True if its gateway has closed, and another one is to continue the request. */
+  readonly isLeft?: boolean | undefined;
 }
 
 /** Options of {@link createMemoryLedger}. */
@@ -37,9 +45,12 @@ export interface MemoryLedgerOptions {
  * A ledger in the memory of this process, for development and for a single process. Balances and records are lost when
  * the process ends.
  *
- * Balances are exact and include every charge. The ledger keeps the newest `maxRecords` records: it drops the
+ * Balances are exact and include every charge; those of periods are kept for 10,000 callers and periods. The ledger keeps the newest `maxRecords` records: it drops the
  * record that was delivered first, then a leased record, then the oldest undelivered record. A dropped record is missing in
  * `records` and `totals`, its charge stays in the balance, and its id is forgotten.
+ *
+ * It also keeps 1,000 tasks, see {@link TaskStore.submit}. When it is full, it drops the tasks that ended longest ago. And it
+ * keeps 10,000 callers that are created at run time.
  *
  * @throws RangeError if `maxRecords` is not a whole number of at least 1
  * @example
@@ -53,69 +64,120 @@ export interface MemoryLedgerOptions {
 export function createMemoryLedger({
   now = Date.now,
   maxRecords = 10_000,
-}: MemoryLedgerOptions = {}): Ledger {
+}: MemoryLedgerOptions = {}): TaskLedger & CallerLedger & BudgetLedger {
   if (!Number.isSafeInteger(maxRecords) || maxRecords < 1) {
     throw new RangeError(`maxRecords must be a whole number of at least 1, not ${String(maxRecords)}`);
   }
-  const balances = createBalances();
+  const balances = createMemoryBalances(now);
   const holds = new Map<string, OpenHold>();
   const records = createRecordStore(now, maxRecords);
 
-  function endHold({ hold, amount }: OpenHold): void {
+  function endHold({ hold, amount, period }: OpenHold): void {
     holds.delete(hold.id);
-    balances.subtract(hold.caller, "held", amount);
+    balances.free(hold.caller, amount, period);
   }
 
   function keep(record: UsageRecord): void {
-    balances.add(record.caller, "settled", readDecimal(record.charge));
+    balances.charge(record.caller, readDecimal(record.charge), record.period);
     records.keep(record);
   }
 
   function takeBack(record: UsageRecord): void {
-    balances.subtract(record.caller, "settled", readDecimal(record.charge));
+    balances.refund(record.caller, readDecimal(record.charge), record.period);
   }
+
+  /** Returns the balance if the budget does not cover the hold. */
+  function makeHold(hold: HoldRecord, endsAt: number | undefined): Balance | undefined {
+    const { id } = hold;
+    if (holds.has(id) || records.find(id) !== undefined) return undefined;
+    const amount = readDecimal(hold.amount);
+    const period = hold.period && findPeriod(hold.period, now()).key;
+    const balance = balances.reserve(hold, amount, period);
+    if (balance === undefined) holds.set(id, { hold: { ...hold }, amount, period, endsAt });
+    return balance;
+  }
+
+  function settle(record: SettledRecord): void {
+    const hold = holds.get(record.id);
+    const known = records.find(record.id);
+    if (known?.state === "settled") return;
+    if (hold !== undefined) endHold(hold);
+    // A sweep has already ended the hold.
+    if (known !== undefined) takeBack(known);
+    keep(withPeriod(copyRecord(record), hold?.period ?? known?.period));
+  }
+
+  function release(id: string): void {
+    const hold = holds.get(id);
+    if (hold !== undefined) {
+      endHold(hold);
+      return;
+    }
+    const known = records.find(id);
+    if (known?.state !== "unresolved") return;
+    takeBack(known);
+    keep(toReleasedRecord(known));
+  }
+
+  function lose(open: OpenHold, onLost: LostPolicy): UnresolvedRecord {
+    const record = withPeriod(toUnresolvedRecord(open.hold, onLost), open.period);
+    endHold(open);
+    keep(record);
+    return copyRecord(record);
+  }
+
+  const tasks = createMemoryTasks({
+    now,
+    money: {
+      hold: (hold) => makeHold(hold, undefined),
+      settle,
+      release,
+      lose: (id, onLost) => {
+        const open = holds.get(id);
+        return open && lose(open, onLost);
+      },
+    },
+  });
 
   // No method awaits anything, so each is atomic.
   return {
+    tasks,
+    callers: createMemoryCallers(now),
+    budgets: balances.store,
     async hold(hold) {
       checkHold(hold);
-      if (holds.has(hold.id) || records.find(hold.id) !== undefined) return { ok: true };
-      const { id, caller, budget, ttlMs } = hold;
-      const amount = readDecimal(hold.amount);
-      if (!balances.hasRoom(caller, amount, budget)) return { ok: false, balance: balances.of(caller) };
-      balances.add(caller, "held", amount);
-      holds.set(id, { hold: { ...hold }, amount, endsAt: now() + ttlMs });
-      return { ok: true };
+      const balance = makeHold(hold, now() + hold.ttlMs);
+      return balance === undefined ? { ok: true } : { ok: false, balance };
     },
     async settle(record) {
       checkRecord(record);
-      const hold = holds.get(record.id);
-      const known = records.find(record.id);
-      if (known?.state === "settled") return;
-      keep(copyRecord(record));
-      if (hold !== undefined) endHold(hold);
-      if (known !== undefined) takeBack(known);
+      settle(record);
     },
     async release(id) {
-      const hold = holds.get(id);
-      if (hold !== undefined) {
-        endHold(hold);
-        return;
-      }
-      const known = records.find(id);
-      if (known?.state !== "unresolved") return;
-      takeBack(known);
-      keep(toReleasedRecord(known));
+      release(id);
     },
     async sweep({ onLost, own = false }) {
-      const lost = [...holds.values()]
-        .filter(({ endsAt }) => own || endsAt <= now())
-        .toSorted((one, other) => compareAge(one.hold, other.hold));
-      return lost.map((open) => {
-        const record = toUnresolvedRecord(open.hold, onLost);
-        endHold(open);
-        keep(record);
-        return copyRecord(record);
+      const instant = now();
+      const plain = [...holds.values()].filter(({ endsAt }) => endsAt !== undefined);
+      const lost = plain.filter(
+        ({ endsAt = 0, upstream }) => endsAt <= instant || (own && upstream === undefined),
+      );
+      for (const open of own ? plain : []) holds.set(open.hold.id, { ...open, isLeft: true });
+      return lost
+        .toSorted((one, other) => compareAge(one.hold, other.hold))
+        .map((open) => lose(open, onLost));
+    },
+    async keepUpstream(id, upstream) {
+      checkUpstream(upstream);
+      const open = holds.get(id);
+      if (open?.endsAt === undefined || open.isLeft === true) return;
+      holds.set(id, { ...open, upstream });
+    },
+    async takeKept({ limit, ttlMs }) {
+      const left = [...holds.values()].filter((open) => open.isLeft === true).slice(0, limit);
+      return left.map(({ hold, amount, period, endsAt = 0, upstream = "" }) => {
+        holds.set(hold.id, { hold, amount, period, upstream, endsAt: Math.max(endsAt, now() + ttlMs) });
+        return { hold: { ...hold }, upstream };
       });
     },
     async takeUndelivered(limit, leaseMs) {
@@ -138,49 +200,6 @@ export function createMemoryLedger({
 async function* readRecords(records: RecordStore, filter: RecordFilter): AsyncGenerator<UsageRecord> {
   const found = records.all().filter(createRecordMatcher(filter)).toSorted(compareAge);
   for (const record of found) yield copyRecord(record);
-}
-
-/** The accounts of the callers. */
-interface Balances {
-  of(caller: string): Balance;
-  /** True if `settled + held + amount ≤ budget`, or without a budget. */
-  hasRoom(caller: string, amount: Decimal, budget: string | undefined): boolean;
-  add(caller: string, part: keyof Balance, amount: Decimal): void;
-  subtract(caller: string, part: keyof Balance, amount: Decimal): void;
-}
-
-type Account = Readonly<Record<keyof Balance, Decimal>>;
-
-const EMPTY: Account = { settled: ZERO, held: ZERO };
-
-function createBalances(): Balances {
-  const accounts = new Map<string, Account>();
-  const accountOf = (caller: string): Account => accounts.get(caller) ?? EMPTY;
-
-  function set(caller: string, part: keyof Balance, amount: Decimal): void {
-    const account = { ...accountOf(caller), [part]: amount };
-    // An empty account is removed, so that callers that never spent anything take no memory.
-    if (account.settled.units === 0n && account.held.units === 0n) accounts.delete(caller);
-    else accounts.set(caller, account);
-  }
-
-  return {
-    of(caller) {
-      const { settled, held } = accountOf(caller);
-      return { settled: formatDecimal(settled), held: formatDecimal(held) };
-    },
-    hasRoom(caller, amount, budget) {
-      if (budget === undefined) return true;
-      const { settled, held } = accountOf(caller);
-      return isAtMost(addDecimals(addDecimals(settled, held), amount), readDecimal(budget));
-    },
-    add(caller, part, amount) {
-      set(caller, part, addDecimals(accountOf(caller)[part], amount));
-    },
-    subtract(caller, part, amount) {
-      set(caller, part, subtractDecimal(accountOf(caller)[part], amount));
-    },
-  };
 }
 
 /** The newest records by id, and whether they were delivered. */

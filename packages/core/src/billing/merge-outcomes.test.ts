@@ -168,14 +168,26 @@ describe("several outcomes", () => {
   });
 
   it("add up what the provider reported besides", () => {
-    const usage = { generated_images: 1, output_image_tokens: 2, input_images: 3, tool_usage: { search: 1 } };
-    const other = { generated_images: 1, input_text_tokens: 4, tool_usage: { search: 2, math: 1 } };
+    const usage = {
+      generated_images: 1,
+      output_image_tokens: 2,
+      input_images: 3,
+      tool_usage: { search: 1 },
+      cost_usd: "0.1",
+    };
+    const other = {
+      generated_images: 1,
+      input_text_tokens: 4,
+      tool_usage: { search: 2, math: 1 },
+      cost_usd: "0.025",
+    };
     expect(mergeOutcomes([call(1, usage), call(1, other)], BOUNDS).usage).toEqual({
       generated_images: 2,
       output_image_tokens: 2,
       input_text_tokens: 4,
       input_images: 3,
       tool_usage: { search: 3, math: 1 },
+      cost_usd: "0.125",
     });
   });
 

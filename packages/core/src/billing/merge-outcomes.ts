@@ -1,4 +1,5 @@
 import type { MadeImage, Usage } from "../types.js";
+import { addDecimals, formatDecimal, readDecimal } from "../util/decimal.js";
 import type { RequestBounds } from "./charge.js";
 import type { Outcome } from "./records.js";
 import { cutUsage, INPUT_KINDS, keepCounts, OUTPUT_KINDS, RECORDED_COUNTS } from "./usage.js";
@@ -27,6 +28,7 @@ export function mergeOutcomes(outcomes: readonly Outcome[], bounds: RequestBound
     made: cut.flatMap((call) => describeImages(call, bounds)),
     callsWithImages: cut.filter((call) => countCharged(call) > 0).length,
     usage: addReports(cut),
+    reports: cut.map(({ usage = {} }) => usage),
     reportedUsage: wasCut ? addReports(reported) : undefined,
     hasUnknownTokens: outcomes.some(({ hasUnknownTokens }) => hasUnknownTokens) || cut.some(lacksTokens),
     isConclusive: outcomes.every(({ isConclusive }) => isConclusive),
@@ -73,11 +75,15 @@ function addOtherCounts(reports: readonly CallReport[]): Usage {
     const known = reports.flatMap(({ usage }) => usage?.[name] ?? []);
     return known.length === 0 ? [] : [[name, sum(known)] as const];
   });
+  const costs = reports.flatMap(({ usage }) => usage?.cost_usd ?? []);
   const tools = reports.flatMap(({ usage }) => Object.entries(usage?.tool_usage ?? {}));
-  if (tools.length === 0) return Object.fromEntries(counts);
   const byName = Map.groupBy(tools, ([name]) => name);
   const toolUsage = Array.from(byName, ([name, uses]) => [name, sum(uses.map(([, count]) => count))]);
-  return { ...Object.fromEntries(counts), tool_usage: Object.fromEntries(toolUsage) };
+  return {
+    ...Object.fromEntries(counts),
+    ...(tools.length > 0 && { tool_usage: Object.fromEntries(toolUsage) }),
+    ...(costs.length > 0 && { cost_usd: formatDecimal(costs.map(readDecimal).reduce(addDecimals)) }),
+  };
 }
 
 /** How many images of a call are charged: an explicit count of 0 stays 0. */

@@ -1,5 +1,5 @@
+import { type Decimal, describeValue, isAtMost } from "../util/decimal.js";
 import { toUnitPrice, type UnitPrice } from "./charge.js";
-import { type Decimal, describeValue, isAtMost } from "./decimal.js";
 import type { ImagePrice } from "./model-details.js";
 
 /** What is wrong with a list of tiers, and where in the list. */

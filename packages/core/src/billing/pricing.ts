@@ -1,10 +1,10 @@
 import { GatewayError } from "../errors.js";
 import { countPixels } from "../images/size.js";
 import type { DecimalInput, MadeImage, Usage } from "../types.js";
+import { type Decimal, describeValue, toDecimal } from "../util/decimal.js";
 import type { JsonObject } from "../util/json.js";
 import { createSeriesMap } from "../util/series.js";
 import type { Charge, ChargeReport, Price, RequestBounds } from "./charge.js";
-import { type Decimal, describeValue, toDecimal } from "./decimal.js";
 import { createRequestPrice, createTokenPrice } from "./flat-prices.js";
 import { createImagePrice } from "./image-prices.js";
 import {
@@ -23,8 +23,25 @@ export interface PriceList {
    * @throws GatewayError `model_not_priced` or `group_not_priced`: with `billing`, a request without a price is refused
    */
   find(model: string, group: string): Price;
+  /**
+   * Returns what a price is made of, to be stored: {@link restorePrice} makes the price from it.
+   *
+   * @throws GatewayError as `find` does
+   */
+  findTerms(model: string, group: string): PriceTerms;
   /** Returns the price for callers of a group to show, see {@link showPrice}. `undefined` if `find` throws. */
   show(model: string, group: string): JsonObject | undefined;
+}
+
+/** The price of a model and the ratio of a group, as they are in the options. Plain data. */
+export interface PriceTerms {
+  readonly details: ModelDetails;
+  readonly group_ratio: DecimalInput;
+}
+
+/** Makes a price from its stored terms. */
+export function restorePrice({ details, group_ratio }: PriceTerms): Price {
+  return createPrice(details, group_ratio);
 }
 
 /** Creates a price list from validated options. */
@@ -33,16 +50,21 @@ export function createPriceList({ model_details, group_ratio }: PriceTables): Pr
   const ratios = new Map(Object.entries(group_ratio ?? { [DEFAULT_GROUP]: "1" }));
   // Parsed at first use, as most of many models and groups may never be used. Bounded by the entries of both tables.
   const prices = new Map<ModelDetails, Map<string, Price>>();
+  const findTerms: PriceList["findTerms"] = (model, group) => {
+    const details = models.find(model)?.value;
+    if (details === undefined)
+      throw new GatewayError("model_not_priced", `The model ${model.slice(0, 128)} has no price here.`);
+    const ratio = ratios.get(group);
+    if (ratio === undefined)
+      throw new GatewayError("group_not_priced", `The group ${group} has no price ratio here.`);
+    return { details, group_ratio: ratio };
+  };
   return {
+    findTerms,
     find(model, group) {
-      const details = models.find(model)?.value;
-      if (details === undefined)
-        throw new GatewayError("model_not_priced", `The model ${model.slice(0, 128)} has no price here.`);
+      const { details, group_ratio: ratio } = findTerms(model, group);
       const known = prices.get(details)?.get(group);
       if (known !== undefined) return known;
-      const ratio = ratios.get(group);
-      if (ratio === undefined)
-        throw new GatewayError("group_not_priced", `The group ${group} has no price ratio here.`);
       const price = createPrice(details, ratio);
       const ofGroups = prices.get(details) ?? new Map<string, Price>();
       prices.set(details, ofGroups.set(group, price));
@@ -125,7 +147,7 @@ export interface EstimateInput {
 /**
  * The most that a request can be charged, known before it is sent: {@link calculateCharge} for `maxImages` images
  * of `maxPixels` each. By token, each image has `maxTokensPerImage` tokens of any kind (default: one for each 256
- * pixels), at the highest of the token prices. By
+ * pixels), at the highest of the token prices; with `maxInputTokens` these are output, and the input is added. By
  * dimension, each image and each layer has the highest price that it can reach.
  * A gateway cuts a provider's report to the same bounds, so a charge is not above its estimate unless the response
  * holds more than `maxImages` images.
@@ -143,14 +165,20 @@ export interface EstimateInput {
  * ```
  */
 export function estimateCharge({ details, request, group_ratio = "1" }: EstimateInput): Charge {
-  const { maxImages, maxPixels, maxTokensPerImage, maxLayers, referenceImages, upstreamCalls, quality } =
-    request;
+  const { maxImages, maxPixels, maxTokensPerImage, maxTextTokensPerImage, maxInputTokens } = request;
+  const { maxLayers, referenceImages, upstreamCalls, quality } = request;
   return createPrice(details, group_ratio).estimate({
     maxImages: toWhole(maxImages, "request.maxImages", 1),
     maxPixels: isAbsent(maxPixels) ? undefined : toWhole(maxPixels, "request.maxPixels", 1),
     maxTokensPerImage: isAbsent(maxTokensPerImage)
       ? undefined
       : toWhole(maxTokensPerImage, "request.maxTokensPerImage", 0),
+    ...(!isAbsent(maxTextTokensPerImage) && {
+      maxTextTokensPerImage: toWhole(maxTextTokensPerImage, "request.maxTextTokensPerImage", 0),
+    }),
+    ...(!isAbsent(maxInputTokens) && {
+      maxInputTokens: toWhole(maxInputTokens, "request.maxInputTokens", 0),
+    }),
     maxLayers: toWhole(maxLayers ?? 0, "request.maxLayers", 0),
     referenceImages: toWhole(referenceImages ?? 0, "request.referenceImages", 0),
     upstreamCalls: toWhole(upstreamCalls ?? 1, "request.upstreamCalls", 1),

@@ -3,6 +3,7 @@ import type { Usage } from "../types.js";
 import type { ItemizedDerivation } from "./charge.js";
 import { createPriceList } from "./pricing.js";
 import { type BilledRequest, copyRecord, type SettledOutcome, toSettledRecord } from "./records.js";
+import { keepCounts } from "./usage.js";
 
 const prices = createPriceList({
   model_details: {
@@ -306,6 +307,13 @@ describe("the usage of a record", () => {
     expect(kept).toMatchObject({ generated_images: 1, input_images: 2, input_image_count: 3 });
     expect(Object.keys(kept?.tool_usage ?? {})).toHaveLength(16);
     expect(Object.keys(kept?.tool_usage ?? {})).not.toContain("\0");
+  });
+
+  it("keeps the provider's cost if it is a plain decimal, also alone", () => {
+    expect(keepCounts({ cost_usd: "0.0250" })).toEqual({ cost_usd: "0.0250" });
+    for (const cost_usd of ["-1", "1e3", "", ".5", "9".repeat(21), 0.5 as never]) {
+      expect(keepCounts({ generated_images: 1, cost_usd })).toEqual({ generated_images: 1 });
+    }
   });
 
   it.each([{ input_images: 2 }, { tool_usage: { web_search: 1 } }, { tool_usage: "x" as never }])(

@@ -1,6 +1,15 @@
 import { countPixels } from "../images/size.js";
-import type { AttemptRecord, DecimalInput, MadeImage, Operation, SentTo, Usage } from "../types.js";
+import type {
+  AttemptRecord,
+  DecimalInput,
+  MadeImage,
+  Operation,
+  PeriodicBudget,
+  SentTo,
+  Usage,
+} from "../types.js";
 import type { Charge, ChargeDerivation, Price, RequestBounds } from "./charge.js";
+import type { BudgetPeriod } from "./periods.js";
 import { copyUsage, cutUsage, keepCounts, keepMade } from "./usage.js";
 
 /**
@@ -18,8 +27,15 @@ export interface HoldRecord {
   readonly operation: Operation;
   /** The worst case, a decimal string; `null` without `billing`. */
   readonly amount: string | null;
-  /** The caller's budget, a decimal string: the total that it may ever spend. Absent: no limit. */
+  /** The caller's budget, a decimal string: the total that it may ever spend, or in one period. Absent: no limit. */
   readonly budget?: string | undefined;
+  /** The period of the budget. Absent: the budget is for all time. */
+  readonly period?: BudgetPeriod | undefined;
+  /** The id of the task that the request is. The hold then ends with the task, see `TaskStore`. Absent: no task. */
+  readonly task?: string | undefined;
+  /** The end user and the tags of the request. */
+  readonly endUser?: string | undefined;
+  readonly tags?: Readonly<Record<string, string>> | undefined;
   /**
    * The duration of the hold in milliseconds, by the clock of the ledger: from 0 to ten years. A hold that is still
    * open after this time is lost, see {@link Ledger.sweep}.
@@ -48,6 +64,17 @@ interface RequestFacts {
   /** The service model. */
   readonly model: string;
   readonly operation: Operation;
+  /** The id of the task that the request was. Absent: the client waited for its response. */
+  readonly task?: string;
+  /**
+   * The key of the budget period in which the hold was made, such as `2026-02-01 month Asia/Tokyo`. The ledger adds it.
+   * Absent: the caller had no budget with a period.
+   */
+  readonly period?: string;
+  /** The end user that the client named in `safety_identifier`, else in `user`: at most 128 characters. */
+  readonly endUser?: string;
+  /** The tags that the client sent in `x-calotype-tags`, at most 8. */
+  readonly tags?: Readonly<Record<string, string>>;
   /** The number of images in the response to the client. */
   readonly images: number;
   /** A decimal string; `null` if the gateway has no `billing`. */
@@ -143,14 +170,33 @@ export interface BilledRequest {
   readonly time: string;
   readonly caller: string;
   /** The caller's budget. Absent: no limit. */
-  readonly budget?: DecimalInput | undefined;
+  readonly budget?: DecimalInput | PeriodicBudget | undefined;
   readonly group: string;
   readonly model: string;
   readonly operation: Operation;
+  /** The id of the task that the request is. */
+  readonly task?: string | undefined;
+  readonly endUser?: string | undefined;
+  readonly tags?: Readonly<Record<string, string>> | undefined;
   /** The most that the request can make. The hold is computed from it, and a provider's report is cut to it. */
   readonly bounds: RequestBounds;
   /** `undefined` without `billing`. */
   readonly price: Price | undefined;
+  /** Learns of the hold and its end. `undefined` without telemetry. */
+  readonly observer?: HoldObserver | undefined;
+}
+
+/** Learns of the hold of a request. It does not throw. */
+interface HoldObserver {
+  /** @param amount the highest possible charge, a decimal string; `null` without `billing` */
+  held(amount: string | null): void;
+  holdEnded(end: HoldEndReport): void;
+}
+
+/** How the hold of a request ended. `record` is set if it was settled. */
+export interface HoldEndReport {
+  readonly state: UsageRecord["state"];
+  readonly record?: SettledRecord | undefined;
 }
 
 /** How a call that reached a provider ended. */
@@ -163,6 +209,8 @@ export interface Outcome {
   /** How many calls of the provider made an image, if one request needs several. Default 1. */
   readonly callsWithImages?: number | undefined;
   readonly usage?: Usage | undefined;
+  /** The reports of the calls, if there were several; `usage` is their sum. */
+  readonly reports?: readonly Usage[] | undefined;
   /** True if `usage` lacks the tokens of some images. Default false. */
   readonly hasUnknownTokens?: boolean | undefined;
   readonly upstreamRequestId?: string | undefined;
@@ -200,7 +248,9 @@ export function toSettledRecord(
   const usage = reported && cutUsage(reported, request.bounds, outcome.images);
   const reportedUsage = outcome.reportedUsage ?? (usage === reported ? undefined : reported);
   const made = keepMade(outcome.made);
-  const charge = findCharge(request, { ...outcome, made }, usage);
+  // If the sum was cut, the reports are no longer its parts.
+  const reports = usage === reported ? outcome.reports : undefined;
+  const charge = findCharge(request, { ...outcome, made, reports }, usage);
   const record: Writable<SettledRecord> = {
     state: "settled",
     id: request.id,
@@ -218,6 +268,9 @@ export function toSettledRecord(
     // A clock may be set back.
     durationMs: Math.max(0, outcome.endedAt - request.receivedAt),
   };
+  if (request.task !== undefined) record.task = request.task;
+  if (request.endUser !== undefined) record.endUser = request.endUser;
+  if (request.tags !== undefined) record.tags = { ...request.tags };
   if (outcome.errorCode !== undefined) record.errorCode = outcome.errorCode;
   if (usage !== undefined) record.usage = usage;
   if (reportedUsage !== undefined) record.reportedUsage = reportedUsage;
@@ -232,9 +285,28 @@ export function toSettledRecord(
 
 /** Returns the record that a sweep makes of a lost hold. */
 export function toUnresolvedRecord(hold: HoldRecord, onLost: LostPolicy): UnresolvedRecord {
-  const { id, time, caller, group, model, operation, amount } = hold;
+  const { id, time, caller, group, model, operation, task, endUser, tags, amount } = hold;
   const charge = amount === null || onLost === "charge" ? amount : "0";
-  return { state: "unresolved", id, time, caller, group, model, operation, images: 0, charge, held: amount };
+  const facts = {
+    id,
+    time,
+    caller,
+    group,
+    model,
+    operation,
+    ...(task !== undefined && { task }),
+    ...(endUser !== undefined && { endUser }),
+    ...(tags !== undefined && { tags: { ...tags } }),
+  };
+  return { state: "unresolved", ...facts, images: 0, charge, held: amount };
+}
+
+/** Returns a copy of a record with the period in which its hold was counted, and no other. */
+export function withPeriod<R extends UsageRecord>(record: R, period: string | undefined): R {
+  const copy: R & { period?: string } = { ...record };
+  if (period === undefined) delete copy.period;
+  else copy.period = period;
+  return copy;
 }
 
 /** Returns the record that a release makes of an unresolved record. */
@@ -247,6 +319,7 @@ export function copyRecord<R extends UsageRecord>(record: R): R {
   const copy: R & NestedFields = { ...record };
   // Written out, because each request does this: `structuredClone` takes ten times as long.
   if (copy.upstreamRequestIds !== undefined) copy.upstreamRequestIds = [...copy.upstreamRequestIds];
+  if (copy.tags !== undefined) copy.tags = { ...copy.tags };
   if (copy.usage !== undefined) copy.usage = copyUsage(copy.usage);
   if (copy.reportedUsage !== undefined) copy.reportedUsage = copyUsage(copy.reportedUsage);
   if (copy.derivation !== undefined) copy.derivation = copyDerivation(copy.derivation);
@@ -255,6 +328,7 @@ export function copyRecord<R extends UsageRecord>(record: R): R {
 }
 
 interface NestedFields {
+  tags?: Readonly<Record<string, string>>;
   usage?: Usage;
   reportedUsage?: Usage;
   derivation?: ChargeDerivation;
@@ -279,10 +353,10 @@ function findCharge(
   usage: Usage | undefined,
 ): Charge | undefined {
   const { price, bounds } = request;
-  const { images, made, callsWithImages, chargesHold = false } = outcome;
+  const { images, made, callsWithImages, reports, chargesHold = false } = outcome;
   if (chargesHold) return price?.estimate(bounds);
   if (images === 0 && usage === undefined) return undefined;
-  const charge = price?.charge({ usage, images: made, request: bounds, callsWithImages });
+  const charge = price?.charge({ usage, reports, images: made, request: bounds, callsWithImages });
   if (images > 0 || charge === undefined || usage?.generated_images) return charge;
   const { derivation } = charge;
   const isReported =

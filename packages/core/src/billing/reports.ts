@@ -1,5 +1,5 @@
+import { addDecimals, formatDecimal, readDecimal, ZERO } from "../util/decimal.js";
 import { toInstant } from "../util/instant.js";
-import { addDecimals, formatDecimal, readDecimal, ZERO } from "./decimal.js";
 import type { RecordFilter, TotalsKey, UsageReports, UsageTotal } from "./ledger.js";
 import type { UsageRecord } from "./records.js";
 
@@ -32,7 +32,7 @@ export async function* exportRecords(
  * @throws RangeError if `from` or `to` is not an ISO 8601 time with a zone
  */
 export function createRecordMatcher(filter: RecordFilter): (record: UsageRecord) => boolean {
-  const { caller, model, channel } = filter;
+  const { caller, model, channel, endUser, tag } = filter;
   // The same instant can be written differently, for example with another zone.
   const from = filter.from === undefined ? Number.NEGATIVE_INFINITY : toInstant(filter.from, "from");
   const to = filter.to === undefined ? Number.POSITIVE_INFINITY : toInstant(filter.to, "to");
@@ -42,6 +42,8 @@ export function createRecordMatcher(filter: RecordFilter): (record: UsageRecord)
       (caller === undefined || record.caller === caller) &&
       (model === undefined || record.model === model) &&
       (channel === undefined || channelOf(record) === channel) &&
+      (endUser === undefined || record.endUser === endUser) &&
+      (tag === undefined || readTag(record, tag.key) === tag.value) &&
       time >= from &&
       time < to
     );
@@ -108,7 +110,24 @@ function keyOf(record: UsageRecord, by: TotalsKey): string {
       return channelOf(record);
     case "day":
       return record.time.slice(0, "2026-01-31".length);
+    case "period":
+      return record.period ?? "";
+    case "endUser":
+      return record.endUser ?? "";
+    default:
+      return readTag(record, readTagKey(by) ?? "") ?? "";
   }
+}
+
+const TAG_PREFIX = "tag:";
+
+/** The key of the tag that totals are grouped by; `undefined` for another key of totals. */
+export function readTagKey(by: string): string | undefined {
+  return by.startsWith(TAG_PREFIX) ? by.slice(TAG_PREFIX.length) : undefined;
+}
+
+function readTag({ tags = {} }: UsageRecord, key: string): string | undefined {
+  return Object.hasOwn(tags, key) ? tags[key] : undefined;
 }
 
 /** The channel that a record names; `""` for an unresolved one. */

@@ -1,6 +1,6 @@
 import type { DecimalInput } from "../types.js";
+import { formatDecimal, multiplyDecimal, toDecimal } from "../util/decimal.js";
 import type { JsonObject } from "../util/json.js";
-import { formatDecimal, multiplyDecimal, toDecimal } from "./decimal.js";
 import type {
   ModelDetails,
   PerImageDetails,

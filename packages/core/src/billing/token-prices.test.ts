@@ -1,8 +1,22 @@
 import { describe, expect, it } from "vitest";
 import type { Usage } from "../types.js";
 import type { ItemizedDerivation } from "./charge.js";
+import { mergeOutcomes } from "./merge-outcomes.js";
 import type { ModelDetails } from "./model-details.js";
-import { calculateCharge, estimateCharge } from "./pricing.js";
+import { calculateCharge, createPriceList, estimateCharge } from "./pricing.js";
+import { toSettledRecord } from "./records.js";
+
+const REQUEST = {
+  id: "req_1",
+  receivedAt: 0,
+  time: "1970-01-01T00:00:00.000Z",
+  caller: "me",
+  group: "default",
+  model: "m",
+  operation: "generate",
+} as const;
+const SENT_TO = { channel: "c", upstreamModel: "m", attempts: [] };
+const OUTCOME = { status: 200, images: 1, endedAt: 0 };
 
 /** A million tokens of each kind cost a digit of their own. */
 const DETAILS: ModelDetails = {
@@ -94,6 +108,50 @@ describe("prices by kind of token", () => {
     expect((derivation as ItemizedDerivation).lines).toMatchObject([
       { what: "input_image_tokens", count: 4, source: "request" },
     ]);
+  });
+
+  it("hold output and input apart, each at the highest of its prices, if both have a bound", () => {
+    const request = { maxImages: 2, maxTokensPerImage: 10, maxInputTokens: 4, upstreamCalls: 2 };
+    const { derivation } = estimateCharge({ details: DETAILS, request });
+    expect((derivation as ItemizedDerivation).lines).toMatchObject([
+      { what: "output_tokens", count: 20, source: "request", amount: "20" },
+      { what: "input_tokens", count: 8, source: "request", amount: "0.8" },
+    ]);
+  });
+
+  it.each<[string, Usage, string]>([
+    ["more output than the request can make", { output_tokens: 30, total_tokens: 34 }, "10.4"],
+    ["more input than the request can have", { output_tokens: 3, total_tokens: 34 }, "3.4"],
+    ["more of a kind of input", { output_tokens: 3, total_tokens: 34, input_text_tokens: 9 }, "3.04"],
+    ["a total alone", { total_tokens: 34 }, "10"],
+    ["a total beside the input", { total_tokens: 34, input_text_tokens: 3 }, "10.03"],
+  ])("are cut to both bounds: %s", (_what, usage, amount) => {
+    const bounds = { maxImages: 1, maxTokensPerImage: 10, maxInputTokens: 4 };
+    const price = createPriceList({ model_details: { m: DETAILS } }).find("m", "default");
+    const record = toSettledRecord({ ...REQUEST, bounds, price }, SENT_TO, { ...OUTCOME, usage });
+    expect(record).toMatchObject({ charge: amount, reportedUsage: usage });
+  });
+
+  it("charge several calls call by call", () => {
+    const usages: readonly Usage[] = [
+      { total_tokens: 5, input_text_tokens: 3 },
+      { output_tokens: 2, total_tokens: 6 },
+      { output_image_tokens: 1, cached_input_tokens: 2 },
+    ];
+    const bounds = { maxImages: 1, maxTokensPerImage: 10 };
+    const price = createPriceList({ model_details: { m: DETAILS } }).find("m", "default");
+    const apart = usages.map((usage) => Number(price.charge({ usage }).amount));
+    const outcome = mergeOutcomes(
+      usages.map((usage) => ({ ...OUTCOME, usage })),
+      bounds,
+    );
+    const whole = { ...bounds, maxImages: 3, upstreamCalls: 3 };
+    const record = toSettledRecord({ ...REQUEST, bounds: whole, price }, SENT_TO, { ...OUTCOME, ...outcome });
+    expect(Number(record.charge)).toBeCloseTo(
+      apart.reduce((sum, amount) => sum + amount),
+      9,
+    );
+    expect(record).not.toHaveProperty("reportedUsage");
   });
 
   it.each([

@@ -1,16 +1,17 @@
 import type { DecimalInput, Usage } from "../types.js";
+import { type Decimal, formatDecimal, isAtMost } from "../util/decimal.js";
 import {
   type CountedLine,
   countMaxTokens,
   createRounding,
   itemize,
+  type MaxTokens,
   type Price,
   type TokenKind,
   toCount,
   toTokenPrice,
   type UnitPrice,
 } from "./charge.js";
-import { type Decimal, formatDecimal, isAtMost } from "./decimal.js";
 import type { PerTokenDetails } from "./model-details.js";
 import { TOKEN_COUNTS } from "./usage.js";
 
@@ -43,46 +44,75 @@ export function createTokenKindPrice(details: PerTokenDetails, ratio: Decimal): 
     cached_input_tokens: toUnit("cached_input_token_price", input),
     input_tokens: input,
   };
-  const dearest = findDearest(units);
+  const dearest = findDearest(KINDS, units);
+  const dearestOutput = findDearest(KINDS_OF_OUTPUT, units);
+  const dearestInput = findDearest(KINDS_OF_INPUT, units);
   const facts = {
     pricing_mode: "per-token",
     group_ratio: formatDecimal(ratio),
     rounding: createRounding(details.decimal_places),
   } as const;
   return {
-    charge({ usage = {} }) {
-      const lines = countTokens(usage).map((line) => ({ ...line, unit: units[line.what] }));
+    charge({ usage = {}, reports = [usage] }) {
+      const counts = addCounts(reports.map(countTokens));
+      const lines = counts.map((line) => ({ ...line, unit: units[line.what] }));
       return itemize(lines, { ...facts, unpriced: !isAnyReported(usage) });
     },
     estimate(request) {
-      const count = toCount(countMaxTokens(request), "the number of tokens") ?? 0;
-      const line: CountedLine = { what: dearest, count, source: "request", unit: units[dearest] };
-      return itemize([line], { ...facts, unpriced: false });
+      const most = countMaxTokens(request);
+      toCount(most.all, "the number of tokens");
+      const lines = listMost(most, { dearest, dearestOutput, dearestInput }).map(
+        ([what, count]) => ({ what, count, source: "request", unit: units[what] }) as const,
+      );
+      return itemize(lines, { ...facts, unpriced: false });
     },
   };
+}
+
+/** The most tokens of a request, at the highest price of what they can be. */
+function listMost(
+  { all, output, text = 0, input }: MaxTokens,
+  dearest: Readonly<Record<"dearest" | "dearestOutput" | "dearestInput", TokenKind>>,
+): readonly (readonly [TokenKind, number])[] {
+  if (output === undefined || input === undefined) return [[dearest.dearest, all]];
+  const ofText = text > 0 ? [["output_text_tokens", text] as const] : [];
+  return [[dearest.dearestOutput, output - text], ...ofText, [dearest.dearestInput, input]];
 }
 
 function readPrice(price: DecimalInput | undefined, name: string, ratio: Decimal): UnitPrice | undefined {
   return price === undefined ? undefined : toTokenPrice(price, name, ratio);
 }
 
-function findDearest(units: Readonly<Record<TokenKind, UnitPrice>>): TokenKind {
-  let dearest: TokenKind = "output_tokens";
-  for (const kind of KINDS) {
+function findDearest(
+  [first, ...others]: readonly [TokenKind, ...TokenKind[]],
+  units: Readonly<Record<TokenKind, UnitPrice>>,
+): TokenKind {
+  let dearest = first;
+  for (const kind of others) {
     if (!isAtMost(units[kind].ofOne, units[dearest].ofOne)) dearest = kind;
   }
   return dearest;
 }
 
-const KINDS = [
-  "output_image_tokens",
-  "output_text_tokens",
-  "output_tokens",
+/** Of kinds with the same price, the first one is named. */
+const KINDS_OF_OUTPUT = ["output_tokens", "output_image_tokens", "output_text_tokens"] as const;
+const KINDS_OF_INPUT = [
+  "input_tokens",
   "input_text_tokens",
   "input_image_tokens",
   "cached_input_tokens",
-  "input_tokens",
-] as const satisfies readonly TokenKind[];
+] as const;
+const KINDS = [...KINDS_OF_OUTPUT, ...KINDS_OF_INPUT] as const;
+
+/** Adds the counts of several reports, kind by kind. */
+function addCounts([first = [], ...others]: readonly (readonly TokenCount[])[]): readonly TokenCount[] {
+  if (others.length === 0) return first;
+  return first.map((line, at) => {
+    const lines = [line, ...others.flatMap((other) => other[at] ?? [])];
+    const { source } = lines.find(({ count }) => count > 0) ?? line;
+    return { ...line, source, count: lines.reduce((sum, { count }) => sum + count, 0) };
+  });
+}
 
 interface TokenCount {
   readonly what: TokenKind;

@@ -21,7 +21,7 @@ export const RECORDED_COUNTS = [
 
 /**
  * Whatever a family reports, a record has whole numbers of at least 0 and nothing else. A report without a count that
- * can be charged is no report.
+ * can be charged, and without a cost, is no report.
  */
 export function keepCounts(usage: Usage | undefined): Usage | undefined {
   if (!usage) return undefined;
@@ -32,11 +32,18 @@ export function keepCounts(usage: Usage | undefined): Usage | undefined {
     counts[name] = count;
     return true;
   };
-  if (CHARGED_COUNTS.filter(keep).length === 0) return undefined;
+  const cost = keepCost(usage.cost_usd);
+  if (CHARGED_COUNTS.filter(keep).length === 0 && cost === undefined) return undefined;
   RECORDED_COUNTS.forEach(keep);
+  if (cost !== undefined) counts.cost_usd = cost;
   const tools = isJsonObject(usage.tool_usage) ? keepTools(usage.tool_usage) : undefined;
   if (tools !== undefined) counts.tool_usage = tools;
   return counts;
+}
+
+/** A plain decimal of a length that no real cost has. */
+function keepCost(cost: unknown): string | undefined {
+  return typeof cost === "string" && /^\d{1,20}(?:\.\d{1,20})?$/.test(cost) ? cost : undefined;
 }
 
 /** A record has a bounded size, whatever the provider sends. */
@@ -67,7 +74,7 @@ function isMadeImage(image: unknown): image is MadeImage {
  */
 export function cutUsage(reported: Usage, bounds: RequestBounds, images: number): Usage {
   const maxImages = Math.max(bounds.maxImages, images);
-  const maxTokens = countMaxTokens({ ...bounds, maxImages });
+  const max = countMaxTokens({ ...bounds, maxImages });
   let cut: Writable<Usage> | undefined;
   const bound = (name: (typeof CHARGED_COUNTS)[number], most: number): number => {
     const count = reported[name] ?? 0;
@@ -77,13 +84,20 @@ export function cutUsage(reported: Usage, bounds: RequestBounds, images: number)
     return most;
   };
   bound("generated_images", maxImages);
-  bound("total_tokens", maxTokens);
-  const output = bound("output_tokens", maxTokens);
+  const { all, output: maxOutput = all, input: maxInput = all } = max;
+  const output = bound("output_tokens", maxOutput);
   // The kinds are parts of the total, so all of them together are bounded like it.
-  let room = maxTokens;
-  for (const name of OUTPUT_KINDS) room -= bound(name, room);
-  room = Math.min(room, maxTokens - output);
-  for (const name of INPUT_KINDS) room -= bound(name, room);
+  const maxText = max.text ?? maxOutput;
+  let outputRoom = maxOutput;
+  outputRoom -= bound("output_image_tokens", max.text === undefined ? maxOutput : maxOutput - max.text);
+  outputRoom -= bound("output_text_tokens", Math.min(outputRoom, maxText));
+  const known = Math.max(output, maxOutput - outputRoom);
+  const maxKinds = Math.min(maxInput, all - known);
+  let inputRoom = maxKinds;
+  for (const name of INPUT_KINDS) inputRoom -= bound(name, inputRoom);
+  // Without a count of output, what is not a kind of input counts as output, so it is bounded like output.
+  const isOutputKnown = reported.output_tokens !== undefined;
+  bound("total_tokens", Math.min(all, isOutputKnown ? known + maxInput : maxOutput + maxKinds - inputRoom));
   return cut ?? reported;
 }
 

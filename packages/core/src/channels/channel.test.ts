@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Family } from "../families/family.js";
 import { seedream } from "../families/seedream/seedream.js";
 import { type Channel, type ChannelOptions, createChannel, healthIdsOf, secretsOf } from "./channel.js";
 
@@ -19,6 +20,97 @@ describe("the base URL of a channel", () => {
     ["HTTP://LOCALHOST:8787/x/", "http://localhost:8787/x"],
   ])("%s becomes %s", (baseUrl, expected) => {
     expect(create({ baseUrl }).baseUrl).toBe(expected);
+  });
+});
+
+describe("the URL of a call", () => {
+  const family: Family = {
+    ...seedream,
+    hosts: ["poll.example", "*.regions.example"],
+    dialects: { azure: { defaultBaseUrl: undefined, defaultPath: "/openai/v1" } },
+  };
+  const urlOf = (options: Partial<ChannelOptions>, call: { path: string; query?: Record<string, string> }) =>
+    createChannel({ id: "c", family: "seedream", apiKey: "k", ...options }, family).toUrl(call);
+
+  it.each([
+    ["https://a.example/v1", { path: "/x" }, "https://a.example/v1/x"],
+    ["https://a.example/v1", { path: "/x", query: { alt: "sse" } }, "https://a.example/v1/x?alt=sse"],
+    ["https://a.example/v1?api-version=v1", { path: "/x" }, "https://a.example/v1/x?api-version=v1"],
+    [
+      "https://a.example/v1?api-version=v1",
+      { path: "/x", query: { alt: "a b" } },
+      "https://a.example/v1/x?api-version=v1&alt=a+b",
+    ],
+    ["https://a.example/v1?v=1&w=2", { path: "/x", query: { v: "3" } }, "https://a.example/v1/x?v=3&w=2"],
+    ["https://a.example/v1?v=1", { path: "https://a.example/t/1?id=2" }, "https://a.example/t/1?id=2"],
+    ["https://a.example/v1", { path: "https://poll.example/1" }, "https://poll.example/1"],
+    ["https://a.example/v1", { path: "https://eu.regions.example/1" }, "https://eu.regions.example/1"],
+    ["http://127.0.0.1:8080/v1", { path: "http://127.0.0.1:8080/t" }, "http://127.0.0.1:8080/t"],
+  ])("below %s for %j is %s", (baseUrl, call, url) => {
+    expect(urlOf({ baseUrl }, call)).toBe(url);
+  });
+
+  it.each([
+    "https://evil.example/1",
+    "http://poll.example/1",
+    "https://regions.example/1",
+    "https://a.example.evil.example/1",
+    "https://a.example:8443/1",
+    "http://169.254.169.254/1",
+  ])("is not %s, which is not a host of the channel", (path) => {
+    expect(() => urlOf({ baseUrl: "https://a.example/v1" }, { path })).toThrow(
+      "not on a host of the channel",
+    );
+  });
+
+  it("has the path of the dialect if the base URL has none", () => {
+    const options = { dialect: "azure", baseUrl: "https://r.openai.azure.com?api-version=v1" };
+    const url = "https://r.openai.azure.com/openai/v1/images/edits?api-version=v1";
+    expect(urlOf(options, { path: "/images/edits" })).toBe(url);
+  });
+});
+
+describe("a dialect", () => {
+  const family: Family = {
+    ...seedream,
+    authorize: (key) => ({ "X-Key": key }),
+    dialects: {
+      plain: {},
+      other: { authorize: (key) => ({ authorization: `Key ${key}` }), reportsTokens: false },
+    },
+  };
+  const open = (dialect: string | undefined) =>
+    createChannel(
+      {
+        id: "c",
+        family: "seedream",
+        apiKey: "k",
+        headers: { Authorization: "mine", "x-key": "mine" },
+        dialect,
+      },
+      family,
+    );
+
+  it.each([
+    [undefined, { authorization: "mine", "x-key": "k", accept: "a" }],
+    ["plain", { authorization: "mine", "x-key": "k", accept: "a" }],
+    ["other", { authorization: "Key k", "x-key": "mine", accept: "a" }],
+  ])("%s sends the key in its own headers", (dialect, headers) => {
+    expect(open(dialect).keys[0]?.toHeaders({ Accept: "a" })).toEqual(headers);
+  });
+
+  it("has the key as a secret in each form in which it is sent", () => {
+    const apiKey = "me:canary-71a9f604";
+    const basic: Family = { ...seedream, authorize: (key) => ({ authorization: `Basic ${btoa(key)}` }) };
+    const channel = createChannel({ id: "c", family: "seedream", apiKey }, basic);
+    expect(secretsOf(channel)).toEqual(expect.arrayContaining([apiKey, btoa(apiKey)]));
+  });
+
+  it("has the members of the family that it does not replace", () => {
+    const { dialect } = open("other");
+    expect(dialect.reportsTokens).toBe(false);
+    expect(dialect.delivers).toEqual(["url", "b64_json"]);
+    expect(dialect.defaultBaseUrl).toBe(family.defaultBaseUrl);
   });
 });
 

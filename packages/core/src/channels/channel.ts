@@ -1,7 +1,9 @@
-import type { Family, UpstreamCall } from "../families/family.js";
+import type { Dialect } from "../families/dialect.js";
+import type { Family } from "../families/family.js";
 import { findSecrets } from "../redact.js";
 import { createSeriesMap, isSeries } from "../util/series.js";
 import { sha256 } from "../util/sha256.js";
+import { type Address, readAddress } from "./address.js";
 
 /** One configured account at a provider. */
 export interface ChannelOptions {
@@ -10,14 +12,19 @@ export interface ChannelOptions {
   /** The provider's wire format: `seedream`, `qwen-image`, or the name of your own family. */
   family: string;
   /**
+   * The service, if it speaks the wire format of the family in another way than the family's own provider. The
+   * documentation of the family lists the names. Default: the family's own provider.
+   */
+  dialect?: string | undefined;
+  /**
    * The provider's key, or several keys. The keys take turns, and each has its own cooldowns. Keys are sent to the
    * provider only, and never logged.
    */
   apiKey: string | readonly (string | undefined)[] | undefined;
   /**
    * The base URL as in the provider's own SDK, such as `https://ark.cn-beijing.volces.com/api/v3`. A URL without a path
-   * gets the path of the family's URL. Must be `https`; `http` is allowed on loopback and with `allowHttp`. Default: the
-   * family's URL.
+   * gets the path of the family's URL. A query, such as `?api-version=v1`, is added to each call. Must be `https`; `http`
+   * is allowed on loopback and with `allowHttp`. Default: the family's URL.
    */
   baseUrl?: string | undefined;
   /**
@@ -72,8 +79,8 @@ export interface ChannelKey {
   /** Its index in the options, from 0. */
   readonly index: number;
   readonly apiKey: string;
-  /** Adds the headers of the channel and the key to the headers of the family. */
-  readonly toHeaders: (headers: UpstreamCall["headers"]) => UpstreamCall["headers"];
+  /** Adds the headers of the channel and the key to the headers of a call. */
+  readonly toHeaders: (headers?: CallHeaders) => CallHeaders;
   /** Names the health of the key. If the channel has one key, this is the channel's id too. */
   readonly healthId: string;
 }
@@ -82,20 +89,22 @@ export interface ChannelKey {
 export interface Channel {
   readonly id: string;
   readonly family: Family;
+  /** How the channel's service is spoken to, and its name; `undefined` for the family's own. */
+  readonly dialect: Dialect;
+  readonly dialectName: string | undefined;
   /** At least one. */
   readonly keys: readonly ChannelKey[];
   /** Names the health of the channel apart from its keys. */
   readonly healthId: string;
-  /** Without a slash at the end. */
-  readonly baseUrl: string;
+  readonly baseUrl: Address["baseUrl"];
+  readonly query: Address["query"];
   readonly priority: number;
   readonly weight: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly timeouts: Timeouts;
   readonly resultHosts: readonly string[];
   readonly retryUnsafe: boolean;
-  /** Returns the URL of a path below the base URL. */
-  readonly toUrl: (path: string) => string;
+  readonly toUrl: Address["toUrl"];
   /** Returns the provider's name of a service model, or `undefined` if the channel does not serve it. */
   toUpstreamModel(model: string): string | undefined;
   /** The provider's model names that the mapping contains literally. */
@@ -121,28 +130,36 @@ const DEFAULT_TIMEOUTS = { connectSeconds: 10, firstByteSeconds: 900, idleSecond
 /** Creates a channel from validated options. */
 export function createChannel(options: ChannelOptions, family: Family): Channel {
   const { id, apiKey = "" } = options;
-  const baseUrl = toBaseUrl(options.baseUrl ?? family.defaultBaseUrl, family.defaultBaseUrl);
+  const dialect = findDialect(family, options.dialect);
+  const address = readAddress(options.baseUrl, dialect);
   const headers = toLowerCaseNames(options.headers ?? {});
   const keys = [apiKey].flat().map((key = "", index) => ({
     index,
     apiKey: key,
-    toHeaders: (given: UpstreamCall["headers"]) => ({ ...given, ...headers, authorization: `Bearer ${key}` }),
-    healthId: createHealthId(id, baseUrl, key),
+    toHeaders: (given: CallHeaders = {}) => ({
+      ...toLowerCaseNames(given),
+      ...headers,
+      ...authorize(dialect, key),
+    }),
+    healthId: createHealthId(id, address.full, key),
   }));
   const [onlyKey, ...others] = keys;
   return {
     id,
     family,
+    dialect,
+    dialectName: options.dialect,
     keys,
-    healthId: onlyKey && others.length === 0 ? onlyKey.healthId : createHealthId(id, baseUrl),
-    baseUrl,
+    healthId: onlyKey && others.length === 0 ? onlyKey.healthId : createHealthId(id, address.full),
+    baseUrl: address.baseUrl,
+    query: address.query,
     priority: options.priority ?? 0,
     weight: options.weight ?? 1,
     headers,
     timeouts: toTimeouts(options.timeouts ?? {}),
     resultHosts: options.resultHosts ?? [],
     retryUnsafe: options.retryUnsafe ?? false,
-    toUrl: (path) => baseUrl + path,
+    toUrl: (call) => address.toUrl(call),
     toUpstreamModel: createModelMapping(options.modelMapping),
     upstreamNames: new Set(Object.values(options.modelMapping ?? {}).filter((name) => !isSeries(name))),
     hasMapping: options.modelMapping !== undefined,
@@ -182,11 +199,12 @@ export function isConfiguredModel(channel: Channel, { name, entry }: NamedModel)
 }
 
 /** Returns the secrets that no response, log line or record may contain. */
-export function secretsOf({ keys, headers }: Channel): readonly string[] {
-  return findSecrets(
-    keys.map(({ apiKey }) => apiKey),
-    headers,
-  );
+export function secretsOf({ keys, headers, query, dialect }: Channel): readonly string[] {
+  const apiKeys = keys.map(({ apiKey }) => apiKey);
+  const secrets = findSecrets(apiKeys, { ...query, ...headers });
+  // A header may have the key in another form, such as base64.
+  const written = apiKeys.flatMap((apiKey) => findSecrets([], dialect.authorize?.(apiKey) ?? {}));
+  return [...new Set([...secrets, ...written])];
 }
 
 /** Lower case, so that the headers of the key and of the options replace those of the family. */
@@ -202,11 +220,18 @@ function toTimeouts({ connectSeconds, firstByteSeconds, idleSeconds }: TimeoutOp
   };
 }
 
-/** A URL without a path gets the path of the family's URL. */
-function toBaseUrl(address: string, defaultBaseUrl: string): string {
-  const url = new URL(address);
-  const path = url.pathname === "/" ? new URL(defaultBaseUrl).pathname : url.pathname;
-  return url.origin + path.replace(/\/+$/, "");
+/** The headers of a call to a provider. */
+type CallHeaders = Readonly<Record<string, string>>;
+
+function authorize(dialect: Dialect, key: string): CallHeaders {
+  return toLowerCaseNames(dialect.authorize?.(key) ?? { authorization: `Bearer ${key}` });
+}
+
+/** The family with what the dialect does differently. Its own methods stay methods. */
+export function findDialect(family: Family, name: string | undefined): Dialect {
+  if (name === undefined) return family;
+  const own: Dialect = Object.create(family);
+  return Object.assign(own, family.dialects?.[name]);
 }
 
 function createModelMapping(

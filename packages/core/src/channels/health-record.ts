@@ -1,4 +1,4 @@
-import type { AttemptFailure } from "../families/family.js";
+import type { AttemptFailure } from "../families/failure.js";
 import type { Cooldown } from "../types.js";
 
 /** When a channel, key or model cools, and for how long. Times are in milliseconds. */

@@ -1,6 +1,6 @@
 import { array, assert, constantFrom, integer, property, record } from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { AttemptFailure } from "../families/family.js";
+import type { AttemptFailure } from "../families/failure.js";
 import { seedream } from "../families/seedream/seedream.js";
 import type { Cooldown } from "../types.js";
 import { createChannel } from "./channel.js";

@@ -1,5 +1,5 @@
-import type { AttemptFailure, FailureScope } from "../families/family.js";
-import type { Cooldown } from "../types.js";
+import type { AttemptFailure } from "../families/failure.js";
+import type { Cooldown, FailureScope } from "../types.js";
 import { createModelHealthId, type Route, readModelHealthId } from "./channel.js";
 import { type HealthPolicy, HealthRecord, type RecordedAttempt } from "./health-record.js";
 

@@ -1,4 +1,4 @@
-import type { AttemptFailure } from "../families/family.js";
+import type { AttemptFailure } from "../families/failure.js";
 import { type Channel, type ChannelKey, createModelHealthId, type Route } from "./channel.js";
 import { type ChannelHealth, isForAllKeys, scopeOf } from "./health.js";
 import { isRefusal } from "./health-record.js";
@@ -12,6 +12,8 @@ export interface RoutePlan {
    * any other failure, none of them. After a failed probe, only routes that are known to work may be tried.
    */
   failed(route: Route, failure: Pick<AttemptFailure, "kind" | "scope">, wasProbe: boolean): void;
+  /** Call for a channel that cannot take the request. None of its keys is tried. */
+  skip(channel: Channel): void;
 }
 
 /** The dependencies of a plan. */
@@ -76,7 +78,11 @@ class OpenPlan implements RoutePlan {
     const scope = scopeOf(failure);
     const isSpent =
       channel.keys.length === 1 || scope === "channel" || (scope === "model" && isForAllKeys(failure));
-    if (isSpent) this.#candidates = this.#candidates.filter((other) => other !== channel);
+    if (isSpent) this.skip(channel);
+  }
+
+  skip(channel: Channel): void {
+    this.#candidates = this.#candidates.filter((other) => other !== channel);
   }
 
   #first(now: number): Route | undefined {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { AttemptFailure } from "../families/family.js";
+import type { AttemptFailure } from "../families/failure.js";
 import { seedream } from "../families/seedream/seedream.js";
 import { type Channel, createChannel } from "./channel.js";
 import { type ChannelHealth, createChannelHealth } from "./health.js";

@@ -1,4 +1,6 @@
 #!/usr/bin/env node
+import { userInfo } from "node:os";
+import { openCallerStore } from "./open-caller-store.js";
 import { runKeyCommand } from "./run-key-command.js";
 
 /** Far longer than any key. A file that is given by mistake is not read to its end. */
@@ -9,7 +11,19 @@ process.exitCode = await runKeyCommand(process.argv.slice(2), {
   complain: (text) => process.stderr.write(text),
   isTyped: process.stdin.isTTY,
   readLine,
+  env: process.env,
+  user: findUser(),
+  openCallerStore,
 });
+
+/** The user of the system, who may have no name in a container. */
+function findUser(): string {
+  try {
+    return userInfo().username || "calotype-key";
+  } catch {
+    return "calotype-key";
+  }
+}
 
 /** Returns the first line of stdin, or all of it if it has no line end. */
 async function readLine(): Promise<string> {

@@ -11,6 +11,9 @@ async function run(words: readonly string[], line = "", isTyped = false) {
     write: (text) => void (said.out += text),
     complain: (text) => void (said.err += text),
     isTyped,
+    env: {},
+    user: "tester",
+    openCallerStore: () => Promise.reject(new Error("no ledger is needed")),
     readLine: async () => {
       said.asked++;
       return line;

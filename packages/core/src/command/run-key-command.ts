@@ -1,11 +1,13 @@
 import { generateApiKey, hashApiKey } from "../auth/api-key.js";
+import {
+  CALLER_HELP,
+  type CallerCommandHost,
+  isCallerCommand,
+  runCallerCommand,
+} from "./run-caller-command.js";
 
 /** The parts of the process that the command uses. */
-export interface KeyCommandHost {
-  /** Writes to stdout. */
-  write(text: string): void;
-  /** Writes to stderr. */
-  complain(text: string): void;
+export interface KeyCommandHost extends CallerCommandHost {
   /** True if stdin is a terminal. */
   readonly isTyped: boolean;
   /** Returns the first line of stdin. */
@@ -18,12 +20,14 @@ Usage: calotype-key            creates a new key and prints it with its hash
        calotype-key --hash     reads a key from stdin and prints its hash
        calotype-key --help     prints this help
 
+${CALLER_HELP}
 The command does not accept a key as an argument, because arguments appear in the history of the shell and in the list of processes.
 `;
 
-/** Runs the command. Returns the exit code: 0, or 2 for wrong arguments or a wrong key. */
+/** Runs the command. Returns the exit code: 0, 1 if it failed, or 2 for wrong arguments or a wrong key. */
 export async function runKeyCommand(words: readonly string[], host: KeyCommandHost): Promise<number> {
   const [word, ...others] = words;
+  if (isCallerCommand(word)) return runCallerCommand(word, others, host);
   if (others.length === 0) {
     if (word === undefined) return showNewKey(host);
     if (word === "--hash") return showHash(host);

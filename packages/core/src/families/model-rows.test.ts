@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { ModelRow } from "./family.js";
+import type { ModelRow } from "./capabilities.js";
+import { gemini } from "./gemini/gemini.js";
+import { GEMINI_MODELS } from "./gemini/models.js";
+import { OPENAI_MODELS } from "./openai/models.js";
+import { openai } from "./openai/openai.js";
 import { findQwenImageCapabilities } from "./qwen-image/capabilities.js";
 import { QWEN_IMAGE_MODELS } from "./qwen-image/models.js";
 import { findSeedreamCapabilities } from "./seedream/capabilities.js";
@@ -48,9 +52,41 @@ const QWEN_IMAGE_NAMES: Readonly<Record<string, readonly string[]>> = {
   "qwen-image-edit-max": ["qwen-image-edit-max", "image-edit-max", "qwen-image-edit-max-2026-01-16"],
   "qwen-image-edit-plus": ["qwen-image-edit-plus", "image-edit-plus", "image-edit-plus-2025-12-15"],
   "qwen-image-edit": ["qwen-image-edit", "image-edit", "qwen-image-edit-2025-10-30"],
+  "wan2.7-image-pro": ["wan2.7-image-pro", "wan2.7-image-pro-2026-10-01"],
+  "wan2.7-image": ["wan2.7-image"],
+};
+
+const GEMINI_NAMES: Readonly<Record<string, readonly string[]>> = {
+  "gemini-nano-banana-2.1": ["gemini-nano-banana-2.1", "gemini-nano-banana-2.1-preview"],
+  "gemini-3-pro-image": ["gemini-3-pro-image", "gemini-3-pro-image-preview"],
+  "gemini-3.1-flash-lite-image": ["gemini-3.1-flash-lite-image"],
+  "gemini-2.5-flash-image": ["gemini-2.5-flash-image", "gemini-2.5-flash-image-preview"],
+};
+
+const OPENAI_NAMES: Readonly<Record<string, readonly string[]>> = {
+  "gpt-image-2.6-sunburst": ["gpt-image-2.6-sunburst", "gpt-image-2.6-flare"],
+  "gpt-image-2.5-sunburst": [
+    "gpt-image-2.5-sunburst",
+    "gpt-image-2.5-sunburst-2026-09-08",
+    "gpt-image-2.5-flare",
+    "gpt-image-2.5-flare-2026-09-08",
+  ],
+  "gpt-image-2": ["gpt-image-2", "gpt-image-2-2026-04-21"],
+  "gpt-image-1.5": ["gpt-image-1.5", "chatgpt-image-latest"],
+  "gpt-image-1-mini": ["gpt-image-1-mini"],
 };
 
 const NEAR_MISSES = [
+  "gpt-image-1",
+  "gpt-image-2-mini",
+  "gpt-image-2.5",
+  "gpt-image-2-20260421",
+  "openai/gpt-image-2",
+  "dall-e-3",
+  "gemini-3.1-flash-image",
+  "gemini-3-pro-image-preview-preview",
+  "gemini-nano-banana-2",
+  "models/gemini-3-pro-image",
   "seedream-5-0-professional",
   "seedream-5-0-pro-",
   "seedream-5-0-pro-26062",
@@ -94,7 +130,11 @@ const NEAR_MISSES = [
   "image-image-max",
   "my-image-max",
   "qwen-image-plus-2026-01-09-x",
-  "wan2.7-image",
+  "wan2.7-image-plus",
+  "wan2.7-images",
+  "wan2.7",
+  "wan2.6-image",
+  "image-wan2.7-image",
   "constructor",
   "__proto__",
   "",
@@ -109,6 +149,8 @@ interface Table {
 const TABLES: Readonly<Record<string, Table>> = {
   seedream: { rows: SEEDREAM_MODELS, find: findSeedreamCapabilities, names: SEEDREAM_NAMES },
   "qwen-image": { rows: QWEN_IMAGE_MODELS, find: findQwenImageCapabilities, names: QWEN_IMAGE_NAMES },
+  openai: { rows: OPENAI_MODELS, find: (name) => openai.findCapabilities?.(name), names: OPENAI_NAMES },
+  gemini: { rows: GEMINI_MODELS, find: (name) => gemini.findCapabilities?.(name), names: GEMINI_NAMES },
 };
 
 const ALL_NAMES = [
@@ -158,6 +200,7 @@ it.each(NEAR_MISSES)("%s is the name of no row", (name) => {
 it.each([
   ["seedream", ["seedream-5-5", "seedream-5-0-pro", "seedream-5-0-flash"]],
   ["qwen-image", ["qwen-image-max", "qwen-image-plus", "qwen-image-edit"]],
+  ["gemini", Object.keys(GEMINI_NAMES)],
 ])("the models of %s that make one image per call are %j", (family, expected) => {
   const single = TABLES[family]?.rows.filter(({ imagesPerCall }) => imagesPerCall === 1) ?? [];
   expect(single.map(({ names }) => names[0])).toEqual(expected);

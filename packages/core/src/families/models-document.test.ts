@@ -2,7 +2,9 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import type { SizeLimits } from "../images/size.js";
-import type { ModelRow } from "./family.js";
+import type { ModelRow } from "./capabilities.js";
+import { GEMINI_MODELS } from "./gemini/models.js";
+import { OPENAI_MODELS, OTHER_MODELS } from "./openai/models.js";
 import { QWEN_IMAGE_MODELS } from "./qwen-image/models.js";
 import { SEEDREAM_MODELS } from "./seedream/models.js";
 
@@ -16,6 +18,9 @@ it("docs/models.md shows the rows of all families", async () => {
   const families = [
     renderFamily("Seedream", SEEDREAM_MODELS, [...COLUMNS, ...SEEDREAM_COLUMNS]),
     renderFamily("Qwen-Image", QWEN_IMAGE_MODELS, COLUMNS),
+    renderFamily("Gemini", GEMINI_MODELS, GEMINI_COLUMNS),
+    renderFamily("OpenAI", OPENAI_MODELS, [...COLUMNS, ...OPENAI_COLUMNS]),
+    renderFamily("Services with OpenAI's API", OTHER_MODELS, [...COLUMNS, QUALITY_COLUMN]),
   ];
   await expect(`${head}${BEGIN}${families.join("\n")}\n${END}${tail}`).toMatchFileSnapshot(PATH);
 });
@@ -24,7 +29,7 @@ type Column = readonly [heading: string, cell: (row: ModelRow) => string];
 
 const COLUMNS: readonly Column[] = [
   ["Model", ({ names }) => listCode(names)],
-  ["`size`", ({ size }) => (size === "none" ? "none: leave it out" : renderSizes(size ?? {}))],
+  ["`size`", (row) => (row.size === "none" ? "none: leave it out" : renderSizes(row.size ?? {}, row))],
   ["Reference images", renderReferences],
   ["Images per call", ({ imagesPerCall }) => String(imagesPerCall ?? "not checked")],
 ];
@@ -35,6 +40,30 @@ const SEEDREAM_COLUMNS: readonly Column[] = [
   ["`background`", renderBackground],
   ["Layers", renderLayers],
   ["`output_format`", ({ outputFormats }) => (outputFormats ? listCode(outputFormats) : "not checked")],
+];
+
+const GEMINI_COLUMNS: readonly Column[] = [
+  ["Model", ({ names }) => listCode(names)],
+  ["Tiers", ({ size }) => (size === "none" ? "none" : listCode(size?.presets ?? ["1K"]))],
+  ["Sizes of 1K; other tiers are half, twice and four times as wide and high", renderSizesOf1K],
+  ["Reference images", renderReferences],
+  ["Images per call", ({ imagesPerCall }) => String(imagesPerCall)],
+  ["Tokens of an image", ({ outputTokens = {} }) => renderTokens(outputTokens)],
+  ["Bound of text and thoughts", ({ textTokens }) => renderCount(textTokens)],
+  ["Bound of a reference image", ({ referenceTokens }) => renderCount(referenceTokens)],
+];
+
+const QUALITY_COLUMN: Column = [
+  "`quality`",
+  ({ qualities }) => (qualities ? listCode([...qualities, "auto"]) : "not checked"),
+];
+
+const OPENAI_COLUMNS: readonly Column[] = [
+  QUALITY_COLUMN,
+  ["`background`", renderBackground],
+  ["`output_format`", ({ outputFormats }) => (outputFormats ? listCode(outputFormats) : "not checked")],
+  ["Most tokens of an image", ({ outputTokens = {} }) => renderTokens(outputTokens)],
+  ["Bound of a reference image", ({ referenceTokens }) => renderCount(referenceTokens)],
 ];
 
 const NOTE_COLUMNS: readonly Column[] = [
@@ -65,19 +94,27 @@ function renderTable(rows: readonly ModelRow[], columns: readonly Column[]): str
   return lines.map((cells) => `| ${cells.join(" | ")} |\n`).join("");
 }
 
-function renderSizes({ presets = [], list = [], totalPixels, side, maxAspectRatio }: SizeLimits): string {
-  const named = [...presets, ...list.map((sides) => sides.join("*"))];
-  return [
+/** Qwen-Image writes sizes with an asterisk. */
+function renderSizes(
+  { presets = [], list = [], totalPixels, side, maxAspectRatio, multipleOf }: SizeLimits,
+  row: ModelRow,
+): string {
+  const separator = QWEN_IMAGE_MODELS.includes(row) ? "*" : "x";
+  const named = [...presets, ...list.map((sides) => sides.join(separator))];
+  const rules = [
     ...(named.length > 0 ? [listCode(named)] : []),
     ...(totalPixels ? [`${renderNumber(totalPixels.min)} to ${renderNumber(totalPixels.max)} pixels`] : []),
     ...(side ? [`each side ${side.min} to ${side.max}`] : []),
     ...(maxAspectRatio === undefined ? [] : [`aspect ratio up to ${maxAspectRatio}:1`]),
-  ].join("; ");
+    ...(multipleOf === undefined ? [] : [`multiples of ${multipleOf}`]),
+  ];
+  return rules.length === 0 ? "not checked" : rules.join("; ");
 }
 
 function renderReferences({ references, maxReferencesAndImages, imagesPerCall }: ModelRow): string {
   if (references === undefined) return "not checked";
   const { min = 0, max } = references;
+  if (max === 0) return "none";
   const isTotalUseful = maxReferencesAndImages !== undefined && imagesPerCall !== 1;
   return `${min} to ${max}${isTotalUseful ? `; references and images together at most ${maxReferencesAndImages}` : ""}`;
 }
@@ -99,6 +136,22 @@ function renderLayers({ layers }: ModelRow): string {
   if (layers === undefined) return "not checked";
   if (layers === "none") return "none";
   return `up to ${layers.max}${layers.sizes ? `; \`size\` ${listCode(layers.sizes)}` : ""}`;
+}
+
+function renderSizesOf1K({ size }: ModelRow): string {
+  const list = size === undefined || size === "none" ? [] : (size.list ?? []);
+  const of1K = list.filter(([width, height]) => width * height > 500_000 && width * height < 2_000_000);
+  return listCode(of1K.map((sides) => sides.join("x")));
+}
+
+function renderTokens(tokens: Readonly<Record<string, number>>): string {
+  return Object.entries(tokens)
+    .map(([size, count]) => `${size}: ${renderNumber(count)}`)
+    .join(", ");
+}
+
+function renderCount(count: number | undefined): string {
+  return count === undefined ? "not known" : renderNumber(count);
 }
 
 function listCode(values: readonly string[]): string {

@@ -9,6 +9,8 @@ import {
   type SizeStyle,
   takesPresetsOnly,
 } from "../images/size.js";
+import { GEMINI_MODELS } from "./gemini/models.js";
+import { OPENAI_MODELS, OTHER_MODELS } from "./openai/models.js";
 import { QWEN_IMAGE_MODELS } from "./qwen-image/models.js";
 import { SEEDREAM_MODELS } from "./seedream/models.js";
 
@@ -21,7 +23,9 @@ interface SizedModel {
 /** Every row that has rules for sizes, and every row's rules for layers. */
 const MODELS: readonly SizedModel[] = [
   ...SEEDREAM_MODELS.map((row) => ({ row, separator: "x" as const })),
+  ...[...OPENAI_MODELS, ...OTHER_MODELS].map((row) => ({ row, separator: "x" as const })),
   ...QWEN_IMAGE_MODELS.map((row) => ({ row, separator: "*" as const })),
+  ...GEMINI_MODELS.map((row) => ({ row, separator: "x" as const })),
 ].flatMap(({ row: { names, size, layers }, separator }) => {
   const name = names[0] ?? "";
   const style: SizeStyle = { separator, param: "size" };

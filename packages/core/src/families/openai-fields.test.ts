@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ImageRequest, Operation } from "../types.js";
 import type { Family } from "./family.js";
+import { gemini } from "./gemini/gemini.js";
 import { qwenImage } from "./qwen-image/qwen-image.js";
 import { seedream } from "./seedream/seedream.js";
 
@@ -16,6 +17,7 @@ const MODELS: readonly {
   { family: seedream, model: "seedream-5-0-pro", takesBackground: true },
   { family: seedream, model: "ep-1", takesBackground: false },
   { family: qwenImage, model: "qwen-image-2.0", takesBackground: false },
+  { family: gemini, model: "gemini-3-pro-image", takesBackground: false },
 ];
 
 const OPERATIONS: readonly Operation[] = ["generate", "edit"];

@@ -1,9 +1,10 @@
 import * as z from "zod/mini";
 import { invalidRequest } from "../errors.js";
 import { isUploadedImage, type ReferenceImage } from "../images/reference-image.js";
-import type { MadeImage } from "../types.js";
+import type { FailureScope, MadeImage, UpstreamFailureKind, Usage } from "../types.js";
+import { formatDecimal, readDecimal, roundDecimal } from "../util/decimal.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
-import type { FailureScope, ModelRow, UpstreamFailureKind } from "./family.js";
+import type { ModelRow } from "./capabilities.js";
 
 /** Fields that OpenAI's clients send. No provider here knows them, unless a model's row says so. */
 const OPENAI_ONLY: ReadonlySet<string> = new Set([
@@ -119,6 +120,39 @@ export function createCodeTable(
 /** Returns a count that a provider reported, or `undefined` if it is not a whole number of at least 0. */
 export function readCount(value: unknown): number | undefined {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
+/** Of a dollar. Providers calculate with floats: what follows is not part of 0.30000000000000004. */
+const COST_PLACES = 12;
+
+/**
+ * Reads a cost that a provider reported as a JSON number. Returns dollars as a decimal string for `Usage.cost_usd`, rounded
+ * half up to 12 places, or `undefined` if the value is not a number above 0. There is no arithmetic with floats.
+ *
+ * @param places how many decimal places the provider's unit is below a dollar: 2 for cents. Default 0
+ */
+export function readCost(value: unknown, places = 0): string | undefined {
+  if (typeof value !== "number" || !Number.isFinite(value) || value <= 0) return undefined;
+  const cost = readDecimal(String(value));
+  return formatDecimal(roundDecimal({ ...cost, places: cost.places + places }, COST_PLACES));
+}
+
+/** Reads the data of an event. `undefined` for `[DONE]` and for other data that is not a JSON object. */
+export function parseData(data: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(data);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Adds the number of images in the response to usage that says none. `undefined` if nothing was reported and no image came.
+ */
+export function countItems(usage: Usage | undefined, images: number): Usage | undefined {
+  if (usage === undefined && images === 0) return undefined;
+  return { generated_images: images, ...usage };
 }
 
 /** Longer names of a size or a quality are not read. */

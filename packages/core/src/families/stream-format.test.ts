@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Operation } from "../types.js";
-import type { Capabilities, Family, NormalizeContext } from "./family.js";
+import type { Capabilities } from "./capabilities.js";
+import type { Family, NormalizeContext } from "./family.js";
 import { qwenImage } from "./qwen-image/qwen-image.js";
 import { seedream } from "./seedream/seedream.js";
 

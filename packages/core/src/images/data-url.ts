@@ -45,11 +45,23 @@ export function writeDataUrls(fields: JsonObject, write: DataUrlWriter = createD
 
 /** Returns a request with strings in the place of images that came as data URLs, for hooks. */
 export function withDataUrlStrings<
-  Request extends { readonly images: readonly ReferenceImage[]; readonly upstreamFields: JsonObject },
+  Request extends {
+    readonly images: readonly ReferenceImage[];
+    readonly mask?: ReferenceImage | undefined;
+    readonly markup?: ReferenceImage | undefined;
+    readonly upstreamFields: JsonObject;
+  },
 >(request: Request): Request {
   const write = createDataUrlWriter();
-  const images = request.images.map((image) => (isUploadedImage(image) ? write(image) : image));
-  return { ...request, images, upstreamFields: writeDataUrls(request.upstreamFields, write) };
+  const writeOne = (image: ReferenceImage): ReferenceImage => (isUploadedImage(image) ? write(image) : image);
+  const { images, mask, markup, upstreamFields } = request;
+  return {
+    ...request,
+    images: images.map(writeOne),
+    ...(mask !== undefined && { mask: writeOne(mask) }),
+    ...(markup !== undefined && { markup: writeOne(markup) }),
+    upstreamFields: writeDataUrls(upstreamFields, write),
+  };
 }
 
 type DataUrlWriter = (image: UploadedImage) => ReferenceImage;

@@ -2,8 +2,9 @@ import { Buffer } from "node:buffer";
 import { array, assert, asyncProperty, boolean, integer, record } from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../util/json.js";
-import { type ProducedBody, toJsonBody } from "./json-body.js";
+import { toJsonBody } from "./json-body.js";
 import { lendChunks } from "./lend-chunks.js";
+import type { ProducedBody } from "./produced-body.js";
 import { createUploadedImage, type UploadedImage } from "./reference-image.js";
 
 /** Pseudo-random bytes. */

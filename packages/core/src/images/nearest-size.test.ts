@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { findNearestSize } from "./nearest-size.js";
+import { findNearestRatio, findNearestSize } from "./nearest-size.js";
 import type { SizeLimits } from "./size.js";
+import { isAllowedSize, parsePixels } from "./size.js";
 
 const SEEDREAM_4_5: SizeLimits = {
   presets: ["2K", "4K"],
@@ -22,6 +23,13 @@ const FIVE: SizeLimits = {
     [1104, 1472],
     [928, 1664],
   ],
+};
+/** The rules of gpt-image-2 (November 2026). */
+const MULTIPLES: SizeLimits = {
+  totalPixels: { min: 1, max: 8_294_400 },
+  side: { min: 16, max: 3840 },
+  maxAspectRatio: 3,
+  multipleOf: 16,
 };
 const PRESETS: SizeLimits = { presets: ["1K", "1.5K", "2K", "auto"] };
 
@@ -111,6 +119,13 @@ describe("the nearest size", () => {
     ["a ratio without limits", {}, "1:1", "2048x2048"],
     ["a ratio beyond the limit, as a ratio", SEEDREAM_PRO, "99:1", "8192x512"],
     ["any size without limits", {}, "7x3", "7x3"],
+    ["multiples: a size of another number", MULTIPLES, "1500x1500", "1504x1504"],
+    ["multiples: a size that is one", MULTIPLES, "1504x1504", "1504x1504"],
+    ["multiples: 16:9", MULTIPLES, "16:9", "2816x1584"],
+    ["multiples: 16:9 in full HD", MULTIPLES, "1920x1080", "1792x1008"],
+    ["multiples: a ratio beyond the limit", MULTIPLES, "5000x100", "1248x416"],
+    ["multiples: too many pixels", MULTIPLES, "9000x9000", "2880x2880"],
+    ["multiples: a preset", MULTIPLES, "1K", "1024x1024"],
     [
       "limits that no size fits",
       { totalPixels: { min: 100, max: 200 }, side: { min: 1, max: 5 } },
@@ -154,5 +169,39 @@ describe("the nearest size", () => {
     "½:1",
   ])("%j cannot be read", (size) => {
     for (const limits of [{}, SEEDREAM_4_5, FIVE, PRESETS]) expect(near(limits, size)).toBeUndefined();
+  });
+});
+
+describe("a nearest size of multiples", () => {
+  it("is always allowed by the rules", () => {
+    for (let width = 1; width < 9_000; width += 97) {
+      for (let height = 1; height < 9_000; height += 101) {
+        const size = near(MULTIPLES, `${width}x${height}`) ?? "";
+        const sides = parsePixels(size, "x");
+        expect(sides !== undefined && isAllowedSize(sides, MULTIPLES), `${width}x${height}: ${size}`).toBe(
+          true,
+        );
+      }
+    }
+  });
+});
+
+describe("the nearest aspect ratio", () => {
+  const RATIOS = ["1:1", "2:3", "3:2", "9:16", "16:9", "21:9"];
+
+  it.each([
+    ["1024x1024", "1:1"],
+    ["1920x1088", "16:9"],
+    ["1024*1536", "2:3"],
+    ["5000x100", "21:9"],
+    ["4:3", "3:2"],
+    ["2K", "1:1"],
+    ["large", undefined],
+  ])("of %s is %s", (size, ratio) => {
+    expect(findNearestRatio(size, RATIOS)).toBe(ratio);
+  });
+
+  it("does not exist among ratios that cannot be read", () => {
+    expect(findNearestRatio("1x1", ["auto"])).toBeUndefined();
   });
 });

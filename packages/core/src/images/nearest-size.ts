@@ -42,6 +42,28 @@ export function findNearestSize({ size, resolution }: WantedSize, limits: SizeLi
   return found && spell(found);
 }
 
+/**
+ * Finds the aspect ratio that is nearest to the wanted size, for providers that take ratios in place of pixels.
+ *
+ * @param ratios such as `["1:1", "16:9"]`
+ * @returns one of `ratios`; `undefined` if the size cannot be read
+ * @example
+ * ```ts
+ * import { findNearestRatio } from "@calotype/core/families";
+ *
+ * findNearestRatio("1920x1088", ["1:1", "16:9", "9:16"]); // "16:9"
+ * ```
+ */
+export function findNearestRatio(size: string, ratios: readonly string[]): string | undefined {
+  const wanted = readShape(size)?.ratio;
+  if (wanted === undefined) return undefined;
+  const candidates = ratios.flatMap((name) => {
+    const ratio = readRatio(name);
+    return ratio === undefined ? [] : [{ name, distance: measure(ratio, wanted, 0).slice(0, 1) }];
+  });
+  return findNearest(candidates)?.name;
+}
+
 /** A width and a height. */
 type Sides = readonly [width: number, height: number];
 
@@ -121,6 +143,8 @@ function findNearest<Candidate extends { readonly distance: readonly number[] }>
 /** The longest side that has a spelling, see `parsePixels`. */
 const LONGEST_SIDE = 999_999;
 
+const ANY_SIDE: NonNullable<SizeLimits["side"]> = { min: 1, max: LONGEST_SIDE };
+
 /** The limits for a size whose longer side comes first. */
 interface Bounds {
   readonly pixels: { readonly min: number; readonly max: number };
@@ -129,7 +153,21 @@ interface Bounds {
 }
 
 /** Fits a size into limits without a list: with exactly this ratio if possible, otherwise with the closest one. */
-function fitSize([width, height]: Sides, pixels: number, limits: SizeLimits): Sides | undefined {
+function fitSize(ratio: Sides, pixels: number, limits: SizeLimits): Sides | undefined {
+  const { multipleOf: step = 1, totalPixels, side = ANY_SIDE, ...others } = limits;
+  if (step === 1) return fitAnySize(ratio, pixels, limits);
+  // Sides in units of the step can be any whole number.
+  const inUnits = { ...others, totalPixels: toUnits(totalPixels, step ** 2), side: toUnits(side, step) };
+  const found = fitAnySize(ratio, pixels / step ** 2, inUnits);
+  return found && [found[0] * step, found[1] * step];
+}
+
+function toUnits(range: SizeLimits["side"], unit: number): SizeLimits["side"] {
+  return range && { min: Math.ceil(range.min / unit), max: Math.floor(range.max / unit) };
+}
+
+/** As {@link fitSize}, for sides of any number of pixels. */
+function fitAnySize([width, height]: Sides, pixels: number, limits: SizeLimits): Sides | undefined {
   const bounds: Bounds = {
     pixels: limits.totalPixels ?? { min: 1, max: Infinity },
     side: {

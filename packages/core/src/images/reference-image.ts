@@ -46,8 +46,9 @@ export function createUploadedImage(
     byteLength: bytes.byteLength,
     chunks: () => bytes.chunks(),
     dataUrl,
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- A string for everyone but `stringifyUploads`.
-    toJSON: () => (writeUpload === undefined ? toDataUrl(image, bytes) : (writeUpload(image) as string)),
+    toJSON: () =>
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- A string for everyone but `stringifyUploads`.
+      writeUpload === undefined ? toDataUrl(image, bytes) : (writeUpload(image, "data-url") as string),
     [MARK]: true,
   };
   setLender(image, () => lendChunks(bytes));
@@ -59,7 +60,47 @@ function toDataUrl({ mediaType, dataUrl }: UploadedImage, bytes: ImageBytes): st
   return toDataUrlPrefix(mediaType) + Buffer.concat([...bytes.chunksSync()]).toString("base64");
 }
 
-type UploadWriter = (image: UploadedImage) => unknown;
+/** How an upload is written in JSON: as a data URL, or as the base64 after its comma. */
+export type WrittenForm = "data-url" | "base64";
+
+type UploadWriter = (image: UploadedImage, form: WrittenForm) => unknown;
+
+/** An image that is written in JSON as base64, without the beginning of a data URL. */
+export interface Base64Image {
+  /** Returns the base64. Takes several times the image's memory. */
+  toJSON(): string;
+}
+
+/**
+ * Wraps an image for the `json` of a call whose provider takes base64 without `data:…;base64,`. In JSON it is a string.
+ *
+ * @param image an upload or a data URL; a link has no bytes
+ */
+export function toBase64(image: string): string;
+export function toBase64(image: ReferenceImage): string | Base64Image;
+export function toBase64(image: ReferenceImage): string | Base64Image {
+  if (!isUploadedImage(image)) return withoutPrefix(image);
+  return {
+    toJSON: () =>
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- A string for everyone but `stringifyUploads`.
+      writeUpload === undefined ? withoutPrefix(image.toJSON()) : (writeUpload(image, "base64") as string),
+  };
+}
+
+/**
+ * Returns the bytes of a data URL in base64.
+ *
+ * @throws TypeError for a link, which has no bytes
+ */
+export function decodeDataUrl(dataUrl: string): Uint8Array<ArrayBuffer> {
+  return Buffer.from(withoutPrefix(dataUrl), "base64");
+}
+
+function withoutPrefix(dataUrl: string): string {
+  const comma = dataUrl.indexOf(",");
+  if (comma < 0 || !dataUrl.startsWith("data:")) throw new TypeError("A link to an image has no base64.");
+  return dataUrl.slice(comma + 1);
+}
 
 /** What `toJSON` of an upload returns while {@link stringifyUploads} runs. */
 let writeUpload: UploadWriter | undefined;
@@ -101,7 +142,7 @@ export function replaceUploads(value: JsonObject, replace: UploadWriter): JsonOb
 export function replaceUploads(value: unknown, replace: UploadWriter): unknown;
 export function replaceUploads(value: unknown, replace: UploadWriter): unknown {
   if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value;
-  if (isUploadedImage(value)) return replace(value);
+  if (isUploadedImage(value)) return replace(value, "data-url");
   let copy: Record<PropertyKey, unknown> | unknown[] | undefined;
   for (const [name, item] of Object.entries(value)) {
     const replaced = replaceUploads(item, replace);

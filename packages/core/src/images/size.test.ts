@@ -10,6 +10,8 @@ const isTaken = (size: string, limits: SizeLimits, separator: "x" | "*" = "x"): 
   }
 };
 
+const STYLE = { separator: "x", param: "size" } as const;
+
 describe("checkSize", () => {
   const pixels = { totalPixels: { min: 100, max: 10_000 } };
 
@@ -60,6 +62,16 @@ describe("checkSize", () => {
     ["1x1", { list: [] }, "x", false],
   ])("%j against %j with %s: %s", (size, limits, separator, expected) => {
     expect(isTaken(size, limits, separator)).toBe(expected);
+  });
+
+  it("allows only multiples, if there is such a rule", () => {
+    const limits: SizeLimits = { multipleOf: 16 };
+    expect(() => checkSize("1536x1024", limits, STYLE)).not.toThrow();
+    for (const size of ["1500x1500", "1024x1000", "1000x1024", "2K"]) {
+      expect(() => checkSize(size, limits, STYLE)).toThrow(
+        "<width>x<height> with sides that are multiples of 16",
+      );
+    }
   });
 
   it.each<[SizeLimits, "x" | "*", string]>([

@@ -12,6 +12,8 @@ export interface SizeLimits {
   readonly side?: { readonly min: number; readonly max: number } | undefined;
   /** The longer side divided by the shorter one is at most this. */
   readonly maxAspectRatio?: number | undefined;
+  /** Both sides are multiples of this, in pixels, such as 16. */
+  readonly multipleOf?: number | undefined;
 }
 
 /** How a family writes sizes. */
@@ -58,12 +60,14 @@ export function countPixels(size: string): number | undefined {
 
 /** True for a size in pixels that the limits allow. */
 export function isAllowedSize([width, height]: readonly [number, number], limits: SizeLimits): boolean {
-  const { list, totalPixels, side, maxAspectRatio } = limits;
+  const { list, totalPixels, side, maxAspectRatio, multipleOf = 1 } = limits;
   return (
     (list === undefined || list.some((allowed) => allowed[0] === width && allowed[1] === height)) &&
     within(width * height, totalPixels) &&
     within(width, side) &&
     within(height, side) &&
+    width % multipleOf === 0 &&
+    height % multipleOf === 0 &&
     (maxAspectRatio === undefined || Math.max(width / height, height / width) <= maxAspectRatio)
   );
 }
@@ -75,18 +79,20 @@ export function takesPresetsOnly({
   totalPixels,
   side,
   maxAspectRatio,
+  multipleOf,
 }: SizeLimits): boolean {
-  const hasRule = (list ?? totalPixels ?? side ?? maxAspectRatio) !== undefined;
+  const hasRule = (list ?? totalPixels ?? side ?? maxAspectRatio ?? multipleOf) !== undefined;
   return presets.length > 0 && !hasRule;
 }
 
 function describe(limits: SizeLimits, separator: string): string {
-  const { presets = [], list, totalPixels, side, maxAspectRatio } = limits;
+  const { presets = [], list, totalPixels, side, maxAspectRatio, multipleOf } = limits;
   const sizes = list?.map(([width, height]) => `${width}${separator}${height}`) ?? [];
   const rules = [
     totalPixels && `${totalPixels.min} to ${totalPixels.max} pixels in all`,
     side && `sides of ${side.min} to ${side.max} pixels`,
     maxAspectRatio && `an aspect ratio between 1:${maxAspectRatio} and ${maxAspectRatio}:1`,
+    multipleOf && `sides that are multiples of ${multipleOf}`,
   ].filter((rule) => typeof rule === "string");
   const named = [...presets, ...sizes];
   if (rules.length === 0 && named.length > 0) return named.join(", or ");

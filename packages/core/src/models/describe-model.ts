@@ -1,4 +1,4 @@
-import type { Capabilities } from "../families/family.js";
+import type { Capabilities } from "../families/capabilities.js";
 import type { SizeLimits } from "../images/size.js";
 import type { Operation } from "../types.js";
 import type { ResolvedModel } from "./resolve-model.js";
@@ -30,6 +30,8 @@ interface ModelEntryCapabilities {
   readonly background: readonly string[] | null;
   /** The values of `output_format`. `null`: any value is sent. */
   readonly output_formats: readonly string[] | null;
+  /** The values of `quality` besides `auto`. Absent: the field is not checked. */
+  readonly qualities?: readonly string[];
   /** What `layer_decomposition` makes, beside the base image. */
   readonly layers: { readonly max: number; readonly sizes: readonly string[] | null } | null;
 }
@@ -48,30 +50,41 @@ interface ModelEntrySizes {
   readonly max_side: number | null;
   /** The longer side divided by the shorter one. */
   readonly max_aspect_ratio: number | null;
+  /** Both sides are multiples of this. Absent: of any number of pixels. */
+  readonly multiple_of?: number;
 }
 
 /** Describes a model for clients, as far as this does not depend on the caller. */
 export function describeModel(model: ResolvedModel): ModelEntry {
-  const { name, family, capabilities = {} } = model;
-  const { references, background, outputFormats, layers } = capabilities;
+  const { name, family, channels, capabilities = {} } = model;
+  const { references, background, outputFormats, qualities, layers } = capabilities;
   return {
     id: name,
     object: "model",
     created: toSeconds(capabilities.released),
     owned_by: family.name,
     capabilities: {
-      operations: [...model.operations].filter((operation) => operation !== "native"),
+      operations: findOperations(model),
       sizes: describeSizes(capabilities.size),
       max_images: countMaxImages(model),
       references: references === undefined ? null : { min: references.min ?? 0, max: references.max },
       max_references_and_images: capabilities.maxReferencesAndImages ?? null,
-      stream: family.readStream !== undefined && capabilities.streaming !== false,
+      stream:
+        capabilities.streaming !== false && channels.some(({ dialect }) => dialect.readStream !== undefined),
       background: background?.values ?? null,
       output_formats: outputFormats ?? null,
+      ...(qualities !== undefined && { qualities }),
       layers:
         layers === undefined || layers === "none" ? null : { max: layers.max, sizes: layers.sizes ?? null },
     },
   };
+}
+
+/** Without the native endpoint, and without edits if the model takes no reference image. */
+function findOperations({ operations, capabilities }: ResolvedModel): ModelEntryCapabilities["operations"] {
+  const takesImages = capabilities?.references?.max !== 0;
+  const served = [...operations].filter((operation) => operation !== "native");
+  return served.filter((operation) => operation !== "edit" || takesImages);
 }
 
 function toSeconds(released: string | undefined): number {
@@ -89,7 +102,7 @@ function describeSizes(size: Capabilities["size"]): ModelEntrySizes | null {
   const limits: SizeLimits = size === "none" ? {} : size;
   const isUnlimited = size !== "none" && Object.values(limits).every((rule) => rule === undefined);
   if (isUnlimited) return null;
-  const { presets = [], list = [], totalPixels, side, maxAspectRatio } = limits;
+  const { presets = [], list = [], totalPixels, side, maxAspectRatio, multipleOf } = limits;
   return {
     presets,
     list: list.map(([width, height]) => `${width}x${height}`),
@@ -98,5 +111,6 @@ function describeSizes(size: Capabilities["size"]): ModelEntrySizes | null {
     min_side: side?.min ?? null,
     max_side: side?.max ?? null,
     max_aspect_ratio: maxAspectRatio ?? null,
+    ...(multipleOf !== undefined && { multiple_of: multipleOf }),
   };
 }

@@ -1,6 +1,7 @@
 import { type Channel, findLeaseMs, healthIdsOf } from "../channels/channel.js";
 import { GatewayError, invalidRequest } from "../errors.js";
-import type { Capabilities, Family } from "../families/family.js";
+import type { Capabilities } from "../families/capabilities.js";
+import type { Family } from "../families/family.js";
 import type { Caller, CallerLimits, Operation, Preferences } from "../types.js";
 import { isName } from "../util/name.js";
 import { createSeriesMap, includesName, isSeries, type SeriesMap } from "../util/series.js";

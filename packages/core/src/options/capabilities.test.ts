@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Capabilities } from "../families/family.js";
+import type { Capabilities } from "../families/capabilities.js";
 import { createGateway } from "../gateway.js";
 import { createTestGateway, refusal } from "../testing/test-gateway.js";
 import type { GatewayOptions, OptionsProblem } from "./options.js";
@@ -43,13 +43,20 @@ describe("the option capabilities", () => {
     const row: Required<Capabilities> = {
       size: { presets: ["1K"], totalPixels: { min: 1, max: 2 }, side: { min: 1, max: 2 }, maxAspectRatio: 2 },
       references: { min: 1, max: 1 },
+      sizeWithReferences: { presets: ["1K"] },
       imagesPerCall: 1,
+      defaultImages: 1,
+      imagesPerSequence: 2,
       maxReferencesAndImages: 2,
       streaming: false,
       sequentialImages: false,
       background: { values: ["auto"], transparentNeedsPng: true },
       layers: { max: 1, sizes: ["auto"] },
       outputFormats: ["png"],
+      qualities: ["low"],
+      outputTokens: { "1K": 1_120, default: 2_520 },
+      textTokens: 8_192,
+      referenceTokens: 1_120,
       released: "2026-11-12",
       source: "a document",
       checked: "2026-12",

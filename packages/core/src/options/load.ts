@@ -3,11 +3,13 @@ import { isPromiseLike } from "../util/async.js";
 import type { BillingOptions, GatewayOptions, Loadable } from "./options.js";
 
 /** The options after the functions among them were called. */
-export interface LoadedOptions extends Omit<GatewayOptions, "models" | "channels" | "callers" | "billing"> {
+export interface LoadedOptions
+  extends Omit<GatewayOptions, "models" | "channels" | "callers" | "billing" | "webhooks"> {
   models: Read<GatewayOptions["models"]>;
   channels: Read<GatewayOptions["channels"]>;
   callers?: Read<GatewayOptions["callers"]>;
   billing?: LoadedBilling | undefined;
+  webhooks?: Read<GatewayOptions["webhooks"]>;
 }
 
 /** The loaded prices and ratios. */
@@ -26,14 +28,21 @@ export function loadOptions(options: GatewayOptions): LoadedOptions | Promise<Lo
   const channels = read<LoadedOptions["channels"]>(options.channels);
   const callers = read<LoadedOptions["callers"]>(options.callers);
   const billing = loadBilling(options.billing);
-  const isReady = !isPromise(models) && !isPromise(channels) && !isPromise(callers) && !isPromise(billing);
-  if (isReady) return { ...options, models, channels, callers, billing };
-  return Promise.all([models, channels, callers, billing]).then(([m, c, a, b]) => ({
+  const webhooks = read<LoadedOptions["webhooks"]>(options.webhooks);
+  const isReady =
+    !isPromise(models) &&
+    !isPromise(channels) &&
+    !isPromise(callers) &&
+    !isPromise(billing) &&
+    !isPromise(webhooks);
+  if (isReady) return { ...options, models, channels, callers, billing, webhooks };
+  return Promise.all([models, channels, callers, billing, webhooks]).then(([m, c, a, b, w]) => ({
     ...options,
     models: m,
     channels: c,
     callers: a,
     billing: b,
+    webhooks: w,
   }));
 }
 

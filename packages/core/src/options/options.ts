@@ -1,6 +1,6 @@
 import type { AdmissionStore } from "../admission/store.js";
 import type { Authenticate, CallerOptions } from "../auth/authenticate.js";
-import type { Ledger } from "../billing/ledger.js";
+import type { BudgetAlert, Ledger } from "../billing/ledger.js";
 import type { PriceTables } from "../billing/model-details.js";
 import type { LostPolicy, UsageRecord } from "../billing/records.js";
 import type { ChannelOptions } from "../channels/channel.js";
@@ -11,8 +11,11 @@ import type { CapabilityRows, ModelOptions } from "../models/resolve-model.js";
 import type { BodyLimits } from "../request/read-request.js";
 import type { AfterImage } from "../results/after-image.js";
 import type { ResultsOptions } from "../results/results.js";
+import type { Telemetry } from "../telemetry.js";
 import type { CallerLimits, Preferences } from "../types.js";
 import type { Fetch } from "../upstream/transport-fetch.js";
+import type { JsonObject } from "../util/json.js";
+import type { WebhooksOptions } from "../webhooks/webhook-options.js";
 
 /**
  * The options of `createGateway`. Wrong options fail at startup with an error that lists every problem with its path.
@@ -40,6 +43,17 @@ export interface GatewayOptions extends Preferences {
   caseInsensitiveNames?: boolean | undefined;
   /** Which web pages may call the gateway from a browser. Default: none; only the headers that a page may read are named. */
   cors?: CorsOptions | undefined;
+  /**
+   * Whether `GET {base}/healthz` says, without a key, whether the ledger, the admission store and the channels
+   * work. Default `false`.
+   */
+  healthz?: boolean | undefined;
+  /**
+   * Whether `GET {base}/openapi.json` serves the OpenAPI 3.1 description of the gateway. It needs no key. `true` loads the
+   * document when it is requested first; on Cloudflare Workers, pass the document itself, `openApiDocument` of
+   * `@calotype/core/openapi`, or one of your own. The gateway adds `servers` if the document has none. Default `false`.
+   */
+  openapi?: boolean | JsonObject | undefined;
   /** The provider accounts that make the images. */
   channels: Loadable<readonly ChannelOptions[]>;
   /** The callers and their keys. Set either this or `authenticate`. */
@@ -53,6 +67,11 @@ export interface GatewayOptions extends Preferences {
    * prices to show. Default `false`.
    */
   showPrices?: boolean | undefined;
+  /**
+   * Whether responses have the header `x-calotype-charge` with the exact charge. Streams and large responses have none: they
+   * begin before the charge is known. Default `false`.
+   */
+  showCharge?: boolean | undefined;
   /** The limits of each caller without its own `limits`. Default: no limits. */
   limits?: CallerLimits | undefined;
   /** The maximum size of request bodies, in bytes, and their minimum speed. */
@@ -94,6 +113,13 @@ export interface GatewayOptions extends Preferences {
    * images are not stored, and clients get the provider's links.
    */
   results?: ResultsOptions | undefined;
+  /**
+   * Where callers are told the end of their tasks, by signed requests. It needs a ledger that keeps tasks. Default: no
+   * webhooks.
+   */
+  webhooks?: Loadable<WebhooksOptions> | undefined;
+  /** How tasks are run and kept, see {@link TaskOptions}. They need no option. */
+  tasks?: TaskOptions | undefined;
   /** Families in addition to the built-in `seedream` and `qwen-image`. */
   families?: readonly Family[] | undefined;
   /** Stores holds, charges and records. Default: in the memory of this process, with a limited number. */
@@ -121,12 +147,25 @@ export interface GatewayOptions extends Preferences {
    * A record has a stable `id`.
    */
   onUsage?: ((record: UsageRecord) => unknown) | undefined;
+  /**
+   * Called when the charges of a caller reach 50, 80 and 100 % of its budget: once for each caller, period and threshold.
+   * Each alert is delivered at least once, as the records of `onUsage` are; it has a stable `id`. Needs a ledger that counts
+   * by period. The endpoints of `webhooks` also get alerts, with or without this function.
+   */
+  onBudget?: ((alert: BudgetAlert) => unknown) | undefined;
   /** Called once for each request that failed, for any reason. If it throws, the error is logged. */
   onError?: ((event: FailureEvent) => unknown) | undefined;
   /** Called once for each request when its response begins. If it throws, the error is logged. */
   onRequest?: ((event: RequestEvent) => unknown) | undefined;
   /** Gets warnings and errors. Default: lines of JSON on stderr. */
   logger?: Logger | undefined;
+  /**
+   * Whether the history of each call is written to `logger.info`: hold, attempts, cooldowns, charge and response, each line
+   * with the request's id. Default `false`.
+   */
+  logCalls?: boolean | undefined;
+  /** Observes calls, for traces and metrics, see `@calotype/opentelemetry`. Default: none, which costs nothing. */
+  telemetry?: Telemetry | undefined;
   /** Replaces the transport to the providers, for example for a proxy or a test. */
   fetch?: Fetch | undefined;
 }
@@ -147,6 +186,25 @@ export interface BillingOptions {
   onLost?: LostPolicy | undefined;
 }
 
+/**
+ * How tasks (`Prefer: respond-async`) are run and kept. The ledger keeps them, so they need a ledger that can: the one in
+ * memory, `@calotype/sqlite` or `@calotype/postgres`. With another ledger requests with that header run as usual.
+ */
+export interface TaskOptions {
+  /**
+   * How many tasks this process runs at the same time, from 0 to 1,000. 0: none, except in `gateway.runTasks()`; for hosts
+   * that stop a process between requests. Default 16; 0 on Cloudflare Workers.
+   */
+  readonly concurrency?: number | undefined;
+  /**
+   * How long a task may wait in the queue, in seconds, from 60 to 2,592,000 (30 days). Then it fails and costs nothing. Its hold
+   * lasts as long. Default 86,400, a day.
+   */
+  readonly expiresAfterSeconds?: number | undefined;
+  /** How long a task is kept after its end, in seconds, from 60 to 31,536,000 (a year). Default 604,800, 7 days. */
+  readonly keepSeconds?: number | undefined;
+}
+
 /** Which web pages may call the gateway from a browser. */
 export interface CorsOptions {
   /**
@@ -165,6 +223,14 @@ export interface IdempotencyOptions {
   /** The largest response that is stored, in bytes. A repeat of a request with a larger one is refused. Default 256 KiB. */
   readonly maxResponseBytes: number;
 }
+
+/** Workers stop what a request has begun soon after its response, and are one file. */
+export const IS_WORKERS = globalThis.navigator?.userAgent === "Cloudflare-Workers";
+export const DEFAULT_TASKS: { readonly [Name in keyof TaskOptions]-?: number } = {
+  concurrency: IS_WORKERS ? 0 : 16,
+  expiresAfterSeconds: 86_400,
+  keepSeconds: 604_800,
+};
 
 const MIB = 1024 * 1024;
 export const DEFAULT_BODY_LIMITS: BodyLimits = {

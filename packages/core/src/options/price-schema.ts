@@ -1,5 +1,4 @@
 import * as z from "zod/mini";
-import { parseDecimal } from "../billing/decimal.js";
 import type {
   ImagePrice,
   PerImageDetails,
@@ -8,6 +7,7 @@ import type {
   PriceTier,
 } from "../billing/model-details.js";
 import { findTierProblems } from "../billing/price-tiers.js";
+import { parseDecimal } from "../util/decimal.js";
 import { isName, NAME_RULE } from "../util/name.js";
 
 /** A price, a ratio or a budget. */

@@ -26,6 +26,19 @@ function problemsOf(changed: object): readonly string[] {
 const LINKS = { put() {}, link() {}, maxLinkSeconds: 604_800 };
 const FILES = { put() {}, open() {}, readSecrets() {} };
 
+const SECRET_24 = `whsec_${btoa("s".repeat(24))}`;
+const SECRET_64 = `whsec_${btoa("t".repeat(64))}`;
+const ENDPOINT = { url: "https://example.com/hooks", secrets: [SECRET_24] };
+const ENDPOINT_SECRET =
+  "must be whsec_ and the base64 of 24 to 64 random bytes; is the environment variable set?";
+
+const webhooks = (endpoints: object, more: object = {}): { readonly webhooks: object } => ({
+  webhooks: { endpoints, ...more },
+});
+const toUrl = (url: unknown, allowHosts?: unknown): object =>
+  webhooks({ me: { app: { ...ENDPOINT, url } } }, { allowHosts });
+const signedWith = (...secrets: unknown[]): object => webhooks({ me: { app: { ...ENDPOINT, secrets } } });
+
 const withKey = (key: object): object => ({ callers: [{ ...API_KEYS[0], ...key }] });
 const price = (value: unknown): object => ({ billing: { model_details: () => value } });
 const without = (part: object, name: string): object => ({ ...part, [name]: undefined });
@@ -66,6 +79,14 @@ describe("options are taken", () => {
       },
     ],
     ["links as long as the store allows", { results: { store: LINKS, ttlSeconds: 604_800 } }],
+    [
+      "webhooks",
+      webhooks({ me: { app: ENDPOINT, "log.2": { ...ENDPOINT, secrets: [SECRET_64, SECRET_24] } } }),
+    ],
+    ["a function that loads webhooks", { webhooks: () => webhooks({ me: { app: ENDPOINT } }).webhooks }],
+    ["a function that finds webhooks", { webhooks: { endpoints() {}, timeoutSeconds: 60 } }],
+    ["webhooks to a host in a private network", toUrl("https://10.0.0.1:8443/", ["10.0.0.1"])],
+    ["webhooks over plain http to an allowed loopback host", toUrl("http://localhost:8080/", ["localhost"])],
     ["hooks", { beforeSend() {}, onUsage() {}, onError() {}, onRequest() {} }],
     ["what becomes of lost requests", { billing: { model_details: PRICES, onLost: "charge" } }],
   ])("%s", (_what, changed) => {
@@ -87,6 +108,76 @@ describe("a wrong option is named", () => {
   const SECRET = "must be a string of at least 32 characters; is the environment variable set?";
 
   it.each<[string, object]>([
+    ["healthz must be true or false", { healthz: "yes" }],
+    ["openapi must be true, false, or an OpenAPI document", { openapi: "yes" }],
+    ["openapi must be true, false, or an OpenAPI document", { openapi: null }],
+    ["webhooks must be an object with endpoints", { webhooks: "https://example.com" }],
+    ["webhooks.endpoints must be a function, or an object of callers and their endpoints", { webhooks: {} }],
+    ["webhooks.urls is not an option", webhooks({}, { urls: [] })],
+    ["webhooks.timeoutSeconds must be at most 60", webhooks({}, { timeoutSeconds: 61 })],
+    ["webhooks.allowHosts must be a list of host names", webhooks({}, { allowHosts: "localhost" })],
+    ["webhooks.endpoints.you is not the id of an entry of callers", webhooks({ you: { app: ENDPOINT } })],
+    ["webhooks.endpoints.me must be an object of endpoints by their names", webhooks({ me: [] })],
+    [
+      "webhooks.endpoints.me must have at most 10 endpoints",
+      webhooks({ me: Object.fromEntries(Array.from({ length: 11 }, (_, index) => [`e${index}`, ENDPOINT])) }),
+    ],
+    [
+      'webhooks.endpoints.me["a b"] must be a name of 1 to 64 letters, digits, dots, hyphens and underscores that begins with a letter or a digit',
+      webhooks({ me: { "a b": ENDPOINT } }),
+    ],
+    ["webhooks.endpoints.me.app must be an object with url and secrets", webhooks({ me: { app: "x" } })],
+    [
+      "webhooks.endpoints.me.app.secret is not an option",
+      webhooks({ me: { app: { ...ENDPOINT, secret: "" } } }),
+    ],
+    [
+      "webhooks.endpoints.me.app.url must be an https address without credentials and fragment",
+      toUrl("/hooks"),
+    ],
+    [
+      "webhooks.endpoints.me.app.url must be an https address without credentials and fragment",
+      toUrl(undefined),
+    ],
+    [
+      "webhooks.endpoints.me.app.url must be an https address without credentials and fragment",
+      toUrl("https://a:b@example.com/"),
+    ],
+    [
+      "webhooks.endpoints.me.app.url must be an https address without credentials and fragment",
+      toUrl("https://example.com/#a"),
+    ],
+    [
+      "webhooks.endpoints.me.app.url must be an https address without credentials and fragment",
+      toUrl("ftp://example.com/"),
+    ],
+    [
+      "webhooks.endpoints.me.app.url must be an https address: plain http is only for a loopback host that is listed in allowHosts",
+      toUrl("http://example.com/", ["example.com"]),
+    ],
+    [
+      "webhooks.endpoints.me.app.url must be an https address: plain http is only for a loopback host that is listed in allowHosts",
+      toUrl("http://127.0.0.1/"),
+    ],
+    [
+      "webhooks.endpoints.me.app.url must have a public host, or one that is listed in allowHosts: 127.0.0.1",
+      toUrl("https://2130706433/"),
+    ],
+    [
+      "webhooks.endpoints.me.app.url must have a public host, or one that is listed in allowHosts: [fd00::1]",
+      toUrl("https://[fd00::1]/", ["fd00::1"]),
+    ],
+    ["webhooks.endpoints.me.app.secrets must contain at least one secret", signedWith()],
+    [
+      "webhooks.endpoints.me.app.secrets must contain at most 5 secrets",
+      signedWith(...Array(6).fill(SECRET_24)),
+    ],
+    [`webhooks.endpoints.me.app.secrets[1] ${ENDPOINT_SECRET}`, signedWith(SECRET_24, undefined)],
+    [`webhooks.endpoints.me.app.secrets[0] ${ENDPOINT_SECRET}`, signedWith(btoa("s".repeat(24)))],
+    [`webhooks.endpoints.me.app.secrets[0] ${ENDPOINT_SECRET}`, signedWith(`whsec_${btoa("s".repeat(23))}`)],
+    [`webhooks.endpoints.me.app.secrets[0] ${ENDPOINT_SECRET}`, signedWith(`whsec_${btoa("s".repeat(65))}`)],
+    [`webhooks.endpoints.me.app.secrets[0] ${ENDPOINT_SECRET}`, signedWith(`${SECRET_24} `)],
+    [`webhooks.endpoints.me.app.secrets[0] ${ENDPOINT_SECRET}`, signedWith(`${SECRET_24.slice(0, -4)}-_-_`)],
     ["results must be an object with store", { results() {} }],
     ["results.store must be a store with put, or a function", { results: {} }],
     ["results.store must be a store with put, or a function", { results: { store: { open() {} } } }],
@@ -145,7 +236,10 @@ describe("a wrong option is named", () => {
     ["callers[0].limits must be an object of limits", withKey({ limits: null })],
     ['callers[0].budget must be a decimal of at least 0, such as "0.04"', withKey({ budget: "-1" })],
     ['callers[0].budget must be a decimal of at least 0, such as "0.04"', withKey({ budget: "1e3" })],
-    ['callers[0].budget must be a decimal such as "0.04"', withKey({ budget: null })],
+    [
+      'callers[0].budget must be a decimal of at least 0, such as "0.04", or an object of amount, period and timeZone',
+      withKey({ budget: null }),
+    ],
     [`callers[0].id must be ${NAME}`, withKey({ id: "x".repeat(513) })],
     [`callers[0].group must be ${NAME}`, withKey({ group: "图".repeat(171) })],
     [`callers[0].expiresAt ${END}`, withKey({ expiresAt: "2027-01-31" })],

@@ -1,19 +1,21 @@
 import * as z from "zod/mini";
 import type { CallerOptions } from "../auth/authenticate.js";
+import { findBudgetProblem } from "../billing/budget.js";
 import type { UsageReports } from "../billing/ledger.js";
 import type { ChannelOptions, TimeoutOptions } from "../channels/channel.js";
-import type { BackgroundRules, Capabilities, LayerRules } from "../families/family.js";
+import type { BackgroundRules, Capabilities, LayerRules } from "../families/capabilities.js";
 import type { SizeLimits } from "../images/size.js";
 import type { ModelOptions } from "../models/resolve-model.js";
 import { CLIENT_PROFILES } from "../request/client-profiles.js";
 import type { BodyLimits } from "../request/read-request.js";
 import { MIN_SECRET_LENGTH, type ResultsOptions } from "../results/results.js";
-import type { CallerLimits, Preferences } from "../types.js";
+import type { Caller, CallerLimits, Preferences } from "../types.js";
 import { parseInstant } from "../util/instant.js";
-import { isJsonObject } from "../util/json.js";
+import { isJsonObject, type JsonObject } from "../util/json.js";
 import { isName, NAME_RULE } from "../util/name.js";
+import { webhooksSchema } from "../webhooks/webhook-schema.js";
 import type { LoadedBilling, LoadedOptions } from "./load.js";
-import type { CorsOptions, IdempotencyOptions } from "./options.js";
+import { type CorsOptions, type IdempotencyOptions, IS_WORKERS, type TaskOptions } from "./options.js";
 import { decimal, modelDetails } from "./price-schema.js";
 
 /** The schema of an object has exactly the fields of its type. */
@@ -30,9 +32,9 @@ const name = z
 /** Names or series. */
 const names = z.array(name, "must be a list of names");
 const preferences = {
-  responseFormat: z.optional(z.enum(["url", "b64_json"], 'must be "url" or "b64_json"')),
-  streamFormat: z.optional(z.enum(["native", "openai"], 'must be "native" or "openai"')),
-  sizes: z.optional(z.enum(["strict", "nearest"], 'must be "strict" or "nearest"')),
+  responseFormat: z.optional(z.literal(["url", "b64_json"], 'must be "url" or "b64_json"')),
+  streamFormat: z.optional(z.literal(["native", "openai"], 'must be "native" or "openai"')),
+  sizes: z.optional(z.literal(["strict", "nearest"], 'must be "strict" or "nearest"')),
 } satisfies Fields<Preferences>;
 const CLIENT_NAMES = Object.keys(CLIENT_PROFILES);
 const boolean = z.optional(z.boolean(TRUE_OR_FALSE));
@@ -49,15 +51,20 @@ const range = z
   .strictObject({ min: whole(0), max: whole(0) }, "must be {min, max}")
   .check(z.refine(isInOrder, IN_ORDER));
 
+const WIDTH_AND_HEIGHT = "must be [width, height]";
 const size = z.strictObject(
   {
     presets: z.optional(names),
     list: z.optional(
-      z.array(z.tuple([whole(1), whole(1)], "must be [width, height]"), "must be a list of [width, height]"),
+      z.array(
+        z.array(whole(1), WIDTH_AND_HEIGHT).check(z.refine(({ length }) => length === 2, WIDTH_AND_HEIGHT)),
+        "must be a list of [width, height]",
+      ),
     ),
     totalPixels: z.optional(range),
     side: z.optional(range),
     maxAspectRatio: z.optional(z.number("must be a number").check(z.minimum(1, "must be at least 1"))),
+    multipleOf: z.optional(whole(1)),
   } satisfies Fields<SizeLimits>,
   'must be "none" or an object of sizes',
 );
@@ -76,7 +83,10 @@ const capabilities = z.strictObject(
         .strictObject({ min: z.optional(whole(0)), max: whole(0) }, "must be {min, max}")
         .check(z.refine(isInOrder, IN_ORDER)),
     ),
+    sizeWithReferences: z.optional(size),
     imagesPerCall: z.optional(whole(1)),
+    defaultImages: z.optional(whole(1)),
+    imagesPerSequence: z.optional(whole(1)),
     maxReferencesAndImages: z.optional(whole(1)),
     streaming: boolean,
     sequentialImages: boolean,
@@ -99,6 +109,10 @@ const capabilities = z.strictObject(
       ),
     ),
     outputFormats: z.optional(filledNames),
+    qualities: z.optional(filledNames),
+    outputTokens: z.optional(z.record(name, whole(1), "must be an object of names and numbers of tokens")),
+    textTokens: z.optional(whole(0)),
+    referenceTokens: z.optional(whole(0)),
     released: z.optional(
       z
         .string(RELEASED)
@@ -147,6 +161,31 @@ const model = z.strictObject(
 const EXPIRES_AT = "must be a Date, or a time with a zone such as 2027-01-31T00:00:00Z";
 const SHA256 = "must be a SHA-256 of 64 hexadecimal digits";
 
+const budget = z
+  .custom<NonNullable<CallerOptions["budget"]>>(() => true)
+  .check(({ value, issues }) => {
+    const problem = findBudgetProblem(value);
+    if (problem === undefined) return;
+    const path = problem.field === "" ? [] : [problem.field];
+    issues.push({ code: "custom", input: value, path, message: problem.rule });
+  });
+
+const callerSettings = {
+  group: z.optional(name),
+  models: z.optional(names),
+  client: z.optional(z.literal(CLIENT_NAMES, `must be one of ${CLIENT_NAMES.join(", ")}`)),
+  ...preferences,
+  expiresAt: z.optional(z.custom<string | Date>((value) => parseInstant(value) !== undefined, EXPIRES_AT)),
+  budget: z.optional(budget),
+  limits,
+} satisfies Fields<Omit<Caller, "id">>;
+
+/** The schema of a caller that is created at run time, without its id and its keys. */
+export const callerSettingsSchema = z.strictObject(callerSettings, "must be an object");
+
+/** The schema of a caller's id. */
+export const callerIdSchema = name;
+
 const caller = z
   .strictObject(
     {
@@ -157,17 +196,7 @@ const caller = z
           .check(z.regex(/^[\x21-\x7e]+$/, "must be letters, digits and signs without spaces")),
       ),
       hash: z.optional(z.string(SHA256).check(z.regex(/^[\da-f]{64}$/i, SHA256))),
-      group: z.optional(name),
-      models: z.optional(names),
-      client: z.optional(z.enum(CLIENT_NAMES, `must be one of ${CLIENT_NAMES.join(", ")}`)),
-      ...preferences,
-      expiresAt: z.optional(
-        z
-          .union([z.string(), z.date()], EXPIRES_AT)
-          .check(z.refine((value) => parseInstant(value) !== undefined, EXPIRES_AT)),
-      ),
-      budget: z.optional(decimal),
-      limits,
+      ...callerSettings,
     } satisfies Fields<CallerOptions>,
     "must be an object with id and key or hash",
   )
@@ -196,13 +225,12 @@ const channel = z
     {
       id: name,
       family: name,
+      dialect: z.optional(name),
       apiKey: z.union([channelKey, channelKeys], KEY_MISSING),
       baseUrl: z.optional(
         z
           .string("must be a string")
-          .check(
-            z.refine(isBaseUrl, "must be an http or https address without query, fragment and credentials"),
-          ),
+          .check(z.refine(isChannelUrl, "must be an http or https address without fragment and credentials")),
       ),
       modelMapping: z.optional(z.record(name, name, "must be an object of names")),
       priority: z.optional(z.int("must be a whole number")),
@@ -246,16 +274,24 @@ const billing = z.strictObject(
   {
     model_details: z.record(name, modelDetails, "is missing: an object of model names and their prices"),
     group_ratio: z.optional(z.record(name, decimal, "must be an object of groups and their ratios")),
-    onLost: z.optional(z.enum(["release", "charge"], 'must be "release" or "charge"')),
+    onLost: z.optional(z.literal(["release", "charge"], 'must be "release" or "charge"')),
   } satisfies Fields<LoadedBilling>,
   "must be an object with model_details",
 );
 
+const DELIVERS = 'must be a list of "url" and "b64_json", the format of the provider first';
+
+const ADDRESS = "must be an address";
+
 const family = z.looseObject(
   {
     name,
-    defaultBaseUrl: z.url("must be an address"),
-    operations: z.instanceof(Set, { error: "must be a Set of operations" }),
+    defaultBaseUrl: z.string(ADDRESS).check(z.refine((value) => URL.canParse(value), ADDRESS)),
+    delivers: z.array(z.literal(["url", "b64_json"], DELIVERS), DELIVERS).check(z.minLength(1, DELIVERS)),
+    dialects: z.optional(
+      z.record(name, z.looseObject({}, "must be a dialect"), "must be an object of dialects"),
+    ),
+    operations: z.custom((value) => value instanceof Set, "must be a Set of operations"),
     reportsTokens: z.boolean(TRUE_OR_FALSE),
     readsQuality: boolean,
     modelNames: z.optional(names),
@@ -297,7 +333,7 @@ const MAX_TTL_SECONDS = 315_360_000;
 const results = z.strictObject(
   {
     store: z.custom<never>((value) => typeof value === "function" || hasFunctions(value, ["put"]), STORE),
-    urls: z.optional(z.enum(["store", "gateway"], 'must be "store" or "gateway"')),
+    urls: z.optional(z.literal(["store", "gateway"], 'must be "store" or "gateway"')),
     ttlSeconds: z.optional(
       whole(1).check(z.maximum(MAX_TTL_SECONDS, `must be at most ${MAX_TTL_SECONDS}, ten years`)),
     ),
@@ -319,6 +355,18 @@ const results = z.strictObject(
   "must be an object with store",
 );
 
+const tasks = z.strictObject(
+  {
+    concurrency: z.optional(wholeUpTo(0, 1_000)),
+    expiresAfterSeconds: z.optional(wholeUpTo(60, 2_592_000)),
+    keepSeconds: z.optional(wholeUpTo(60, 31_536_000)),
+  } satisfies Fields<TaskOptions>,
+  "must be an object",
+);
+
+const OPENAPI = "must be true, false, or an OpenAPI document";
+const OPENAPI_ON_WORKERS =
+  "must be the document on Cloudflare Workers: openApiDocument of @calotype/core/openapi";
 const BASE_PATH = "must begin with a slash and end without one, such as /ai";
 const REPORTS = ["balance", "records", "totals"] satisfies (keyof UsageReports)[];
 
@@ -330,6 +378,13 @@ const shape = {
   caseInsensitiveNames: boolean,
   cors: z.optional(cors),
   showPrices: boolean,
+  showCharge: boolean,
+  healthz: boolean,
+  openapi: z.optional(
+    z
+      .custom<boolean | JsonObject>((value) => typeof value === "boolean" || isJsonObject(value), OPENAPI)
+      .check(z.refine((value) => value !== true || !IS_WORKERS, OPENAPI_ON_WORKERS)),
+  ),
   models: z.record(name, model, "is missing: an object of model names and their options"),
   channels: z
     .array(channel, "is missing: a list of channels")
@@ -377,20 +432,32 @@ const shape = {
   heartbeatSeconds: seconds,
   responseIdleSeconds: seconds,
   results: z.optional(results),
+  webhooks: z.optional(webhooksSchema),
+  tasks: z.optional(tasks),
   families: z.optional(z.array(family, "must be a list of families")),
   beforeSend: hook,
   afterImage: hook,
   onUsage: hook,
+  onBudget: hook,
   onError: hook,
   onRequest: hook,
   logger: withMethods("warn", "error"),
+  logCalls: boolean,
+  telemetry: withMethods("callStarted"),
   fetch: hook,
 } satisfies Fields<LoadedOptions>;
 
 /** The shape of the options. `validate.ts` checks the rules that span several options. */
 export const gatewayOptionsSchema = z.strictObject(shape, "must be an object");
 
-const { models: _models, channels: _channels, callers: _callers, billing: _billing, ...fixedShape } = shape;
+const {
+  models: _models,
+  channels: _channels,
+  callers: _callers,
+  billing: _billing,
+  webhooks: _webhooks,
+  ...fixedShape
+} = shape;
 
 /** The options that cannot be functions that load them. */
 export const fixedOptionsSchema = z.strictObject(fixedShape);
@@ -398,6 +465,11 @@ export const fixedOptionsSchema = z.strictObject(fixedShape);
 /** A whole number of at least `min`. */
 function whole(min: number) {
   return z.int("must be a whole number").check(z.minimum(min, `must be at least ${min}`));
+}
+
+/** A whole number from `min` to `max`. */
+function wholeUpTo(min: number, max: number) {
+  return whole(min).check(z.maximum(max, `must be at most ${max}`));
 }
 
 function isInOrder({ min = 0, max }: { readonly min?: number | undefined; readonly max: number }): boolean {
@@ -423,14 +495,19 @@ function isAllowedHttp(value: unknown): boolean {
   if (!isJsonObject(value)) return true;
   const { baseUrl: address, allowHttp } = value;
   return (
-    typeof address !== "string" || !isBaseUrl(address) || allowHttp === true || isEncryptedOrLocal(address)
+    typeof address !== "string" || !isChannelUrl(address) || allowHttp === true || isEncryptedOrLocal(address)
   );
 }
 
 function isBaseUrl(value: string): boolean {
+  return isChannelUrl(value) && new URL(value).search === "";
+}
+
+/** Providers put the version of their interface into the query. */
+function isChannelUrl(value: string): boolean {
   if (!URL.canParse(value)) return false;
-  const { protocol, search, hash, username } = new URL(value);
-  return /^https?:$/.test(protocol) && search === "" && hash === "" && username === "";
+  const { protocol, hash, username } = new URL(value);
+  return /^https?:$/.test(protocol) && hash === "" && username === "";
 }
 
 /** Browsers send origins in this form. Apps have schemes of their own, such as `capacitor://localhost`. */

@@ -166,8 +166,8 @@ describe("options are refused", () => {
       ["channels[0].baseUrl"],
     ],
     [
-      "with a query in the address",
-      withChannel({ baseUrl: "https://example.com/?x" }),
+      "with a fragment in the address",
+      withChannel({ baseUrl: "https://example.com/#x" }),
       ["channels[0].baseUrl"],
     ],
     [
@@ -494,6 +494,7 @@ describe("a family of the operator's", () => {
     "name",
     "defaultBaseUrl",
     "operations",
+    "delivers",
     "reportsTokens",
     "normalize",
     "toUpstream",
@@ -503,6 +504,45 @@ describe("a family of the operator's", () => {
     expect(pathsOf({ ...GOOD, families: [{ ...own, [member]: undefined }] })).toContain(
       `families[0].${member}`,
     );
+  });
+
+  it.each([
+    ["an unknown dialect", { dialect: "b" }, "channels[0].dialect", "must be one of a, bare"],
+    [
+      "no address where the dialect has none",
+      { dialect: "bare" },
+      "channels[0].baseUrl",
+      "is missing: the dialect bare has no address of its own",
+    ],
+  ])("is refused with %s", (_what, channel, path, message) => {
+    const dialects = { a: {}, bare: { defaultBaseUrl: undefined } };
+    const options = {
+      ...GOOD,
+      families: [{ ...own, dialects }],
+      models: { m: { family: "own" } },
+      channels: [{ id: "c", family: "own", apiKey: "k", ...channel }],
+      billing: undefined,
+    };
+    expect(problemsOf(options)).toEqual([{ path, message }]);
+  });
+
+  it("has no prices by token if one of its channels has a dialect that reports no tokens", () => {
+    const options = {
+      ...GOOD,
+      families: [{ ...own, dialects: { mute: { reportsTokens: false } } }],
+      models: { m: { family: "own" } },
+      channels: [
+        { id: "c", family: "own", apiKey: "k" },
+        { id: "d", family: "own", apiKey: "k", dialect: "mute" },
+      ],
+      billing: { model_details: { m: { pricing_mode: "per-token" as const, output_token_price: "1" } } },
+    };
+    expect(problemsOf(options)).toEqual([
+      {
+        path: "billing.model_details.m",
+        message: "must be per-request: it prices m, and mute reports no tokens",
+      },
+    ]);
   });
 
   it("does not take the place of another", () => {

@@ -1,8 +1,10 @@
 import { hashApiKey } from "../auth/api-key.js";
 import type { CallerOptions } from "../auth/authenticate.js";
-import { formatDecimal, parseDecimal } from "../billing/decimal.js";
+import { PERIOD_NEEDS_STORE } from "../auth/check-caller.js";
+import { describeBudget, findBudgetStore, hasPeriod } from "../billing/budget.js";
 import { DEFAULT_GROUP, isPerImage, type ModelDetails, type PriceTables } from "../billing/model-details.js";
-import type { ChannelOptions } from "../channels/channel.js";
+import { type ChannelOptions, findDialect } from "../channels/channel.js";
+import type { Dialect } from "../families/dialect.js";
 import type { Family } from "../families/family.js";
 import { qwenImage } from "../families/qwen-image/qwen-image.js";
 import { seedream } from "../families/seedream/seedream.js";
@@ -12,11 +14,13 @@ import { isJsonObject } from "../util/json.js";
 import { formatPath } from "../util/parse-fields.js";
 import { covers, createSeriesMap, isSeries, overlaps } from "../util/series.js";
 import { checkAfterImage, checkResults } from "./check-results.js";
+import { checkWebhooks } from "./check-webhooks.js";
 import type { LoadedOptions } from "./load.js";
 import type { GatewayOptions, OptionsProblem } from "./options.js";
 import { fixedOptionsSchema, gatewayOptionsSchema } from "./schema.js";
 
-const BUILT_IN_FAMILIES: readonly Family[] = [seedream, qwenImage];
+/** The families that every gateway has. All others are passed in `families`. */
+export const BUILT_IN_FAMILIES: readonly Family[] = [seedream, qwenImage];
 
 /** Thrown by `createGateway`. Contains every problem of the options. */
 export class GatewayOptionsError extends Error {
@@ -46,8 +50,16 @@ export function checkOptions(options: LoadedOptions): ReadonlyMap<string, Family
   const extra = isSound("families") ? (options.families ?? []) : [];
   const families = new Map([...BUILT_IN_FAMILIES, ...extra].map((family) => [family.name, family]));
   problems.push(...checkFamilyNames(extra), ...checkAccess(options));
+  if (isSound("logger", "logCalls")) problems.push(...checkCallLog(options));
   if (isSound("results")) problems.push(...checkResults(options.results), ...checkAfterImage(options));
-  if (isSound("callers", "billing")) problems.push(...checkCallers(options.callers ?? [], options.billing));
+  if (isSound("callers", "billing")) problems.push(...checkCallers(options));
+  const { ledger, onBudget } = options;
+  if (isSound("ledger") && onBudget !== undefined && ledger && findBudgetStore(ledger) === undefined) {
+    problems.push({ path: "onBudget", message: PERIOD_NEEDS_STORE });
+  }
+  if (isSound("webhooks")) {
+    problems.push(...checkWebhooks(options.webhooks, isSound("callers") ? options.callers : undefined));
+  }
   if (options.caseInsensitiveNames === true && isSound("models", "channels", "billing")) {
     problems.push(...checkSpellings(options));
   }
@@ -67,11 +79,21 @@ export function checkOptions(options: LoadedOptions): ReadonlyMap<string, Family
  * @throws GatewayOptionsError
  */
 export function checkFixedOptions(options: GatewayOptions): void {
-  const { models: _models, channels: _channels, callers: _callers, billing: _billing, ...fixed } = options;
+  const {
+    models: _models,
+    channels: _channels,
+    callers: _callers,
+    billing: _billing,
+    webhooks: _webhooks,
+    ...fixed
+  } = options;
   const issues = fixedOptionsSchema.safeParse(fixed).error?.issues ?? [];
   const problems = issues.flatMap(toProblems);
   if (!issues.some(({ path }) => path[0] === "results")) {
     problems.push(...checkResults(options.results), ...checkAfterImage(options));
+  }
+  if (!issues.some(({ path }) => path[0] === "logger" || path[0] === "logCalls")) {
+    problems.push(...checkCallLog(options));
   }
   if (problems.length > 0) throw new GatewayOptionsError(problems);
 }
@@ -131,6 +153,16 @@ function* checkAccess({ callers, authenticate }: LoadedOptions): Iterable<Option
   }
 }
 
+/** The history of calls is written to `logger.info`, which a logger may lack. */
+function* checkCallLog({
+  logCalls,
+  logger,
+}: Pick<GatewayOptions, "logCalls" | "logger">): Iterable<OptionsProblem> {
+  if (logCalls === true && logger !== undefined && typeof logger.info !== "function") {
+    yield { path: "logCalls", message: "needs a logger with the function info" };
+  }
+}
+
 /** With `caseInsensitiveNames`, each name has one spelling, which all tables use. */
 function* checkSpellings({ models, billing, channels }: LoadedOptions): Iterable<OptionsProblem> {
   const places: readonly (readonly (string | number)[])[] = [
@@ -172,14 +204,36 @@ function* checkFamilies(
       };
     }
   }
-  for (const [index, { family }] of options.channels.entries()) {
-    if (!families.has(family))
-      yield { path: `channels[${index}].family`, message: `must be one of ${known}` };
+  for (const [index, channel] of options.channels.entries()) {
+    const family = families.get(channel.family);
+    if (family === undefined) yield { path: `channels[${index}].family`, message: `must be one of ${known}` };
+    else yield* checkDialect(channel, family, `channels[${index}]`);
   }
   for (const [name, own] of Object.entries(rows)) {
     const family = families.get(name);
     if (family !== undefined) yield* checkRows(family, Object.keys(own), options.models);
     else yield { path: formatPath(["capabilities", name]), message: `must be one of ${known}` };
+  }
+}
+
+function* checkDialect(
+  { dialect, baseUrl }: ChannelOptions,
+  family: Family,
+  path: string,
+): Iterable<OptionsProblem> {
+  const { dialects = {} } = family;
+  if (dialect !== undefined && !Object.hasOwn(dialects, dialect)) {
+    const names = Object.keys(dialects).join(", ");
+    const message = names === "" ? `is not known: ${family.name} has no dialects` : `must be one of ${names}`;
+    yield { path: `${path}.dialect`, message };
+    return;
+  }
+  const { defaultBaseUrl } = findDialect(family, dialect);
+  if (baseUrl === undefined && defaultBaseUrl === undefined) {
+    yield {
+      path: `${path}.baseUrl`,
+      message: `is missing: the dialect ${dialect} has no address of its own`,
+    };
   }
 }
 
@@ -253,7 +307,7 @@ function* checkPrices(
       message: "is a price without a model: no key of models has this name or belongs to this series",
     };
   }
-  yield* checkPricesOfFamilies(billing, models, families);
+  yield* checkPricesOfFamilies(billing, options, families);
 }
 
 /** A price that a family cannot serve. */
@@ -261,16 +315,17 @@ interface FamilyRule {
   /** The option within the price, if it is not the price as a whole. */
   readonly option?: string;
   readonly isUsed: (details: ModelDetails) => boolean;
-  readonly isServed: (family: Family) => boolean;
-  readonly describe: (model: string, family: string) => string;
+  readonly isServed: (family: Family, dialect: Dialect) => boolean;
+  /** @param service the name of the family, or of the dialect of one of its channels */
+  readonly describe: (model: string, service: string) => string;
 }
 
 const FAMILY_RULES: readonly FamilyRule[] = [
   {
     // Where no tokens are reported, a price by tokens would charge nothing for any image.
     isUsed: ({ pricing_mode }) => pricing_mode === "per-token",
-    isServed: ({ reportsTokens }) => reportsTokens,
-    describe: (model, family) => `must be per-request: it prices ${model}, and ${family} reports no tokens`,
+    isServed: (_family, { reportsTokens }) => reportsTokens,
+    describe: (model, service) => `must be per-request: it prices ${model}, and ${service} reports no tokens`,
   },
   {
     option: "image_prices",
@@ -278,14 +333,14 @@ const FAMILY_RULES: readonly FamilyRule[] = [
       isPerImage(details) && details.image_prices.some(({ quality }) => quality !== undefined),
     // Each image would have the highest price of all qualities.
     isServed: ({ readsQuality = false }) => readsQuality,
-    describe: (model, family) =>
-      `must not depend on quality: it prices ${model}, and ${family} does not know the quality of an image`,
+    describe: (model, service) =>
+      `must not depend on quality: it prices ${model}, and ${service} does not know the quality of an image`,
   },
 ];
 
 function* checkPricesOfFamilies(
   { model_details }: PriceTables,
-  models: LoadedOptions["models"],
+  { models, channels }: LoadedOptions,
   families: ReadonlyMap<string, Family>,
 ): Iterable<OptionsProblem> {
   const prices = Object.keys(model_details);
@@ -301,13 +356,23 @@ function* checkPricesOfFamilies(
   for (const [price, details] of Object.entries(model_details)) {
     for (const { option, isUsed, isServed, describe } of FAMILY_RULES) {
       if (!isUsed(details)) continue;
-      const model = modelsOf(price).find((key) => {
+      /** The service of a model that this price does not fit. */
+      const findService = (key: string): string | undefined => {
         const family = families.get(models[key]?.family ?? "");
-        return family !== undefined && !isServed(family);
-      });
-      if (model === undefined) continue;
+        if (family === undefined) return undefined;
+        const serving = channels.filter(
+          (channel) => channel.family === family.name && serves(channel.modelMapping, key),
+        );
+        const wrong = serving.find(({ dialect }) => !isServed(family, findDialect(family, dialect)));
+        return wrong && (wrong.dialect ?? family.name);
+      };
+      const [model, service] =
+        modelsOf(price)
+          .map((key) => [key, findService(key)] as const)
+          .find(([, found]) => found !== undefined) ?? [];
+      if (model === undefined || service === undefined) continue;
       const path = ["billing", "model_details", price, ...(option === undefined ? [] : [option])];
-      yield { path: formatPath(path), message: describe(model, models[model]?.family ?? "") };
+      yield { path: formatPath(path), message: describe(model, service) };
     }
   }
 }
@@ -321,10 +386,7 @@ function isBetween(key: string, wide: string, narrow: string): boolean {
  * Checks the entries of `callers` against each other and against the prices. The types of each entry were checked
  * before.
  */
-function* checkCallers(
-  callers: readonly CallerOptions[],
-  billing: PriceTables | undefined,
-): Iterable<OptionsProblem> {
+function* checkCallers({ callers = [], billing, ledger }: LoadedOptions): Iterable<OptionsProblem> {
   yield* checkKeys(callers);
   yield* checkAgreement(callers);
   const groups = billing && (billing.group_ratio ?? { [DEFAULT_GROUP]: "1" });
@@ -334,6 +396,9 @@ function* checkCallers(
     }
     if (billing === undefined && budget !== undefined) {
       yield { path: `callers[${index}].budget`, message: BUDGET_NEEDS_BILLING };
+    }
+    if (hasPeriod(budget) && ledger !== undefined && findBudgetStore(ledger) === undefined) {
+      yield { path: `callers[${index}].budget.period`, message: PERIOD_NEEDS_STORE };
     }
   }
 }
@@ -358,10 +423,7 @@ const SHARED: Readonly<Record<Exclude<keyof Caller, "id" | "expiresAt">, (caller
   responseFormat: ({ responseFormat }) => responseFormat,
   streamFormat: ({ streamFormat }) => streamFormat,
   sizes: ({ sizes }) => sizes,
-  budget: ({ budget }) => {
-    const decimal = parseDecimal(budget);
-    return decimal && formatDecimal(decimal);
-  },
+  budget: ({ budget }) => describeBudget(budget),
   limits: ({ limits = {} }) =>
     Object.entries(limits)
       .filter(([, limit]) => limit !== undefined)

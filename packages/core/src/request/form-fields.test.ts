@@ -21,7 +21,7 @@ const refused = (message: string | RegExp, param: string): unknown =>
 /** The fields of a form with the types of a family, or the error. */
 function read(...parts: readonly FormPart[]): unknown {
   try {
-    return withDataUrls(convertFormFields(toFormFields(parts), seedream.formFields ?? {}));
+    return withDataUrls(convertFormFields(toFormFields(parts), seedream.fields ?? {}));
   } catch (error) {
     return error;
   }
@@ -232,4 +232,25 @@ describe("the fields of a form", () => {
       message: expect.stringMatching(message),
     });
   });
+});
+
+function convertList(value: string): unknown {
+  return convertFormFields({ boxes: value }, { boxes: "list" });
+}
+
+describe("a field that is a list", () => {
+  it.each([
+    ["[]", []],
+    ['[[1,2],{"a":null}]', [[1, 2], { a: null }]],
+    ["null", null],
+  ])("is read from %s", (value, expected) => {
+    expect(convertList(value)).toEqual({ boxes: expected });
+  });
+
+  it.each(["", "{}", "1", "[", "1,2", '[],"other":1', '[],"list":[]', `${"[".repeat(40)}${"]".repeat(40)}`])(
+    "is refused if it is %s",
+    (value) => {
+      expect(() => convertList(value)).toThrow(expect.objectContaining({ status: 400 }));
+    },
+  );
 });

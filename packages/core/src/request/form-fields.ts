@@ -1,5 +1,5 @@
 import { type GatewayError, invalidRequest, isGatewayError } from "../errors.js";
-import type { FormFieldTypes } from "../families/family.js";
+import type { FieldTypes } from "../families/family.js";
 import { createUploadedImage, detectMediaType, type ReferenceImage } from "../images/reference-image.js";
 import type { SpooledFile } from "../images/spooled-file.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
@@ -21,13 +21,13 @@ const IMAGE_NAME = /^image(?:\[(\d*)\])?$/;
 export function toFormFields(parts: readonly FormPart[]): JsonObject {
   const fields: JsonObject = {};
   for (const part of parts.filter(({ name }) => !IMAGE_NAME.test(name))) {
-    if ("file" in part && !isRefusedFile(part.name)) {
+    if ("file" in part && !isOtherImage(part.name)) {
       throw invalidRequest(
         `The form has a file in ${part.name}: send images as image, image[] or image[n].`,
         part.name,
       );
     }
-    define(fields, part.name, "value" in part ? part.value : "");
+    define(fields, part.name, "value" in part ? part.value : toUpload(part.file));
   }
   if (fields["model"] === undefined || fields["model"] === "") {
     throw invalidRequest("model is required", "model");
@@ -37,16 +37,24 @@ export function toFormFields(parts: readonly FormPart[]): JsonObject {
   return { ...fields, image };
 }
 
-/** Files that an edit of OpenAI may have. The family refuses them, with its own message. */
-const REFUSED_FILES: readonly string[] = ["mask", "markup"];
+/** The images of an edit besides the reference images. */
+const OTHER_IMAGES: readonly string[] = ["mask", "markup"];
 
-function isRefusedFile(name: string): boolean {
-  return REFUSED_FILES.includes(name);
+function isOtherImage(name: string): boolean {
+  return OTHER_IMAGES.includes(name);
 }
 
-/** False if the family refuses the fields anyway, so that the client is told that first. */
+/** Whether the family takes such an image, and which types, is not known yet. */
+function toUpload(file: SpooledFile): ReferenceImage {
+  return createUploadedImage(detectMediaType(file.head) ?? "application/octet-stream", file);
+}
+
+/**
+ * False if the family may refuse the fields anyway, so that the client is told that first. `readImageFields` then finds out
+ * that the image is missing.
+ */
 export function needsImage(fields: JsonObject): boolean {
-  return REFUSED_FILES.every((name) => fields[name] === undefined);
+  return OTHER_IMAGES.every((name) => fields[name] === undefined);
 }
 
 /**
@@ -55,7 +63,7 @@ export function needsImage(fields: JsonObject): boolean {
  *
  * @throws GatewayError `invalid_request_error` for an object that is not JSON, or that is given twice
  */
-export function convertFormFields(fields: JsonObject, types: FormFieldTypes): JsonObject {
+export function convertFormFields(fields: JsonObject, types: FieldTypes): JsonObject {
   const converted: JsonObject = {};
   for (const [name, value] of Object.entries(fields)) {
     const [, object, key] = /^(\w+)\[(\w+)\]$/.exec(name) ?? [];
@@ -106,7 +114,7 @@ function givenTwice(name: string): GatewayError {
   return invalidRequest(`The form has the field ${name} twice.`, name);
 }
 
-function convert(name: string, value: string, types: FormFieldTypes): unknown {
+function convert(name: string, value: string, types: FieldTypes): unknown {
   // Own properties only: a client may send a field named `constructor`.
   const type = Object.hasOwn(types, name) ? types[name] : undefined;
   switch (type) {
@@ -116,6 +124,9 @@ function convert(name: string, value: string, types: FormFieldTypes): unknown {
       return toBoolean(value);
     case "object":
       return toObject(name, value);
+    case "list":
+      return toList(name, value);
+    case "image":
     case undefined:
       return value;
   }
@@ -146,4 +157,16 @@ function toObject(name: string, value: string): JsonObject | null {
     if (isGatewayError(error)) throw error;
     throw invalidRequest(`${name} must be a JSON object, such as {"max_images": 4}.`, name);
   }
+}
+
+/** A list is read as the only field of an object, so that the limits of objects apply. */
+function toList(name: string, value: string): unknown {
+  if (value === "null") return null;
+  try {
+    const object = parseJsonObject(new TextEncoder().encode(`{"list":${value}}`), OBJECT_LIMITS);
+    if (Array.isArray(object["list"]) && Object.keys(object).length === 1) return object["list"];
+  } catch (error) {
+    if (isGatewayError(error)) throw error;
+  }
+  throw invalidRequest(`${name} must be a JSON list.`, name);
 }

@@ -1,12 +1,14 @@
 import { invalidRequest, overloaded } from "../errors.js";
+import type { NormalizeContext } from "../families/family.js";
 import type { GatewayRequest } from "../http.js";
 import { writeDataUrls } from "../images/data-url.js";
 import type { RequestSpool } from "../images/spool.js";
 import type { ResolvedModel } from "../models/resolve-model.js";
-import type { Caller, ImageRequest, Operation, Preferences } from "../types.js";
+import type { Caller, ImageRequest, Operation, Preferences, ResponseFormat } from "../types.js";
 import type { JsonObject } from "../util/json.js";
 import { type ArrivingBytes, type BodyGuard, type BodyPace } from "./body.js";
 import { convertFormFields } from "./form-fields.js";
+import { readImageFields } from "./image-fields.js";
 import { isJsonType, readJson } from "./json.js";
 import { toEditFields } from "./json-edit.js";
 import { readMultipart } from "./multipart.js";
@@ -85,6 +87,10 @@ export interface RequestContext {
   readonly caller: Caller;
   /** The preferences of the gateway. */
   readonly preferences: Preferences;
+  /** True if the gateway stores the images of results, and can so make links of base64. */
+  readonly storesResults: boolean;
+  /** True for a task whose result could not be kept if it had base64. Default `false`. */
+  readonly linksOnly?: boolean | undefined;
 }
 
 /**
@@ -96,36 +102,73 @@ export interface RequestContext {
 export function normalizeRequest(fields: JsonObject, context: RequestContext): ImageRequest {
   const { endpoint, model, caller } = context;
   const { operation } = endpoint;
-  const served = { operations: model.operations, nativePath: model.family.nativePath };
+  const { family } = model;
+  const served = { operations: model.operations, nativePath: family.nativePath };
   if (!isServed(endpoint, served)) {
     const paths = joinNames(findPaths(served));
     throw invalidRequest(`The model ${model.name} is served at ${paths} only.`, "model");
   }
-  const { responseFormat, streamFormat, sizes } = findPreferences({
-    caller,
-    model: model.preferences,
-    gateway: context.preferences,
+  const preferences = findPreferences({ caller, model: model.preferences, gateway: context.preferences });
+  const isNative = operation === "native";
+  const { model: _model, ...rest } = context.isForm ? convertFormFields(fields, family.fields ?? {}) : fields;
+  const known = isNative ? rest : readImageFields(withoutNulls(rest), family.fields ?? {}, operation);
+  const streamFormat = isNative ? "native" : preferences.streamFormat;
+  const formats = findFormats(known, context, preferences.responseFormat);
+  const request = family.normalize(family.takesImageBytes === true ? known : writeDataUrls(known), {
+    operation,
+    model: model.name,
+    upstreamModels: model.upstreamModels,
+    dialects: [...new Set(model.channels.map(({ dialectName }) => dialectName))],
+    capabilities: model.capabilities,
+    ...formats,
+    streamFormat,
+    sizes: isNative ? "strict" : preferences.sizes,
+    maxUpstreamCalls: model.maxUpstreamCalls,
   });
-  const typed = context.isForm ? convertFormFields(fields, model.family.formFields ?? {}) : fields;
-  const { model: _model, ...rest } = typed;
-  const known = operation === "native" ? rest : withoutNulls(rest);
-  const format = operation === "native" ? "native" : streamFormat;
-  const request = model.family.normalize(
-    model.family.takesImageBytes === true ? known : writeDataUrls(known),
-    {
-      operation,
-      model: model.name,
-      upstreamModels: model.upstreamModels,
-      capabilities: model.capabilities,
-      defaultResponseFormat: responseFormat,
-      streamFormat: format,
-      sizes: operation === "native" ? "strict" : sizes,
-      maxUpstreamCalls: model.maxUpstreamCalls,
-    },
-  );
-  // Also without `stream`, because a provider may send events that were not requested.
-  return format === "openai" ? { ...request, streamFormat: format } : request;
+  const wantsLinks = known["response_format"] === "url" || context.linksOnly === true;
+  // Only if it matters, so that most requests have no such mark.
+  const isMixed = model.channels.some(({ dialect }) => !dialect.delivers.includes("url"));
+  const needsLinks = isMixed && !isNative && wantsLinks && !context.storesResults;
+  return {
+    ...request,
+    ...(needsLinks && { needsLinks }),
+    // Also without `stream`, because a provider may send events that were not requested.
+    ...(streamFormat === "openai" && { streamFormat }),
+  };
 }
+
+/**
+ * The response formats for a request that names none. Links can be delivered if there is a results store, or if a channel of
+ * the model delivers them. Base64 can always be made from links. If only links will do, preferences for base64 give way:
+ * the client did not name it.
+ *
+ * @throws GatewayError `invalid_request_error` if the request names a format that cannot be delivered
+ */
+function findFormats(
+  fields: JsonObject,
+  { endpoint, model: { name, channels }, storesResults, linksOnly = false }: RequestContext,
+  preferred: ResponseFormat | undefined,
+): Pick<NormalizeContext, "defaultResponseFormat" | "ownResponseFormat"> {
+  const ownResponseFormat = channels[0]?.dialect.delivers[0];
+  const hasLinks = storesResults || channels.some(({ dialect }) => dialect.delivers.includes("url"));
+  const named = fields["response_format"];
+  if (linksOnly) {
+    if (!hasLinks) throw invalidRequest(`The provider of ${name} delivers no links. ${NO_BASE64}`, "model");
+    if (named === "b64_json") throw invalidRequest(`${NO_BASE64} Send "url".`, "response_format");
+    const isLink = preferred !== "b64_json" && ownResponseFormat !== "b64_json";
+    return { defaultResponseFormat: isLink ? preferred : "url", ownResponseFormat };
+  }
+  if (hasLinks || endpoint.operation === "native")
+    return { defaultResponseFormat: preferred, ownResponseFormat };
+  if (named === "url") {
+    const message = `The provider of ${name} delivers no links: send "b64_json", or leave response_format out.`;
+    throw invalidRequest(message, "response_format");
+  }
+  return { defaultResponseFormat: preferred === "url" ? undefined : preferred, ownResponseFormat };
+}
+
+const NO_BASE64 =
+  "With Prefer: respond-async this server cannot return base64, because it has nowhere to keep it.";
 
 /** Writes `a, b and c`. */
 function joinNames(names: readonly string[]): string {

@@ -10,10 +10,19 @@ function match(
     basePath = "",
     mountPath,
     method = "POST",
-  }: { basePath?: string; mountPath?: string; method?: string } = {},
+    servesTasks = true,
+    pages = ["healthz", "openapi"],
+  }: {
+    basePath?: string;
+    mountPath?: string;
+    method?: string;
+    servesTasks?: boolean;
+    pages?: ("healthz" | "openapi")[];
+  } = {},
 ): unknown {
-  const route = createRouteMatcher(basePath)({ method, url, mountPath });
+  const route = createRouteMatcher(basePath, { servesTasks, pages })({ method, url, mountPath });
   if (typeof route !== "object") return route;
+  if (route.operation === "tasks") return ["tasks", route.id, route.action].filter(Boolean).join(" ");
   return route.operation === "models" && route.name !== undefined ? `model ${route.name}` : route.operation;
 }
 
@@ -113,6 +122,75 @@ describe("createRouteMatcher", () => {
     expect(match(url, { method: "GET" })).toBe(found);
     expect(match(url, { method: "DELETE" })).toBe(found);
   });
+
+  it.each([
+    { url: "/v1/images/tasks", found: "tasks" },
+    { url: "//v1/images//tasks//?limit=1", found: "tasks" },
+    { url: "/v1/images/tasks/task_1", found: "tasks task_1" },
+    { url: "/v1/images/tasks/task_1/", found: "tasks task_1" },
+    { url: "/v1/images/tasks/a%2Fb?wait=1", found: "tasks a%2Fb" },
+    { url: "/v1/images/tasks/task_1/events", found: "tasks task_1 events" },
+    { url: "/v1/images/tasks/task_1/cancel", found: "tasks task_1 cancel" },
+    { url: "/v1/images/tasks/cancel", found: "tasks cancel" },
+    { url: "/v1/images/tasks/events/events", found: "tasks events events" },
+    { url: "/v1/images/tasks/task_1/cancel/x", found: undefined },
+    { url: "/v1/images/tasks/task_1/other", found: undefined },
+    { url: "/v1/images/taskss", found: undefined },
+    { url: "/v1/images/Tasks", found: undefined },
+    { url: "/shop/v1/images/tasks", found: undefined },
+    { url: "/shop/v1/images/tasks/task_1/cancel", found: undefined },
+    { url: "/ai/v1/images/tasks/task_1", mountPath: "/ai", found: "tasks task_1" },
+    { url: "/ai/x/v1/images/tasks/task_1/events", mountPath: "/ai", found: "tasks task_1 events" },
+    { url: "/ai/v1/images/tasks/task_1/cancel", basePath: "/ai", found: "tasks task_1 cancel" },
+    { url: "/v1/images/tasks", basePath: "/ai", found: undefined },
+    { url: "/ai/v1/images/tasks/task_1/other", basePath: "/ai", found: "unserved" },
+  ])(
+    "finds with any method $found for $url, mounted at $mountPath, below $basePath",
+    ({ url, found, ...host }) => {
+      expect(match(url, { ...host, method: "GET" })).toBe(found);
+      expect(match(url, { ...host, method: "POST" })).toBe(found);
+      expect(match(url, { ...host, method: "DELETE" })).toBe(found);
+    },
+  );
+
+  it.each([
+    { url: "/v1/images/tasks", found: undefined },
+    { url: "/v1/images/tasks/task_1/events", found: undefined },
+    { url: "/v1/images/tasks", mountPath: "/", found: "unserved" },
+    { url: "/ai/v1/images/tasks/task_1/cancel", basePath: "/ai", found: "unserved" },
+  ])("finds without tasks $found for $url, mounted at $mountPath", ({ url, found, ...host }) => {
+    expect(match(url, { ...host, servesTasks: false })).toBe(found);
+  });
+
+  it.each([
+    { url: "/healthz", found: "healthz" },
+    { url: "//healthz/?x=1", found: "healthz" },
+    { url: "http://localhost/openapi.json", found: "openapi" },
+    { url: "/shop/healthz", found: undefined },
+    { url: "/health", found: undefined },
+    { url: "/Healthz", found: undefined },
+    { url: "/xhealthz", found: undefined },
+    { url: "/openapi", found: undefined },
+    { url: "/healthz/x", found: undefined },
+    { url: "/v1/models/healthz", found: "model healthz" },
+    { url: "/v1/models/openapi.json", found: "model openapi.json" },
+    { url: "/v1/images/healthz", mountPath: "/", found: "unserved" },
+    { url: "/shop/healthz", mountPath: "/", found: "healthz" },
+    { url: "/ai/healthz", mountPath: "/ai", found: "healthz" },
+    { url: "/ai/openapi.json", basePath: "/ai", found: "openapi" },
+    { url: "/site/ai/healthz", basePath: "/ai", mountPath: "/site", found: "healthz" },
+    { url: "/healthz", basePath: "/ai", found: undefined },
+    { url: "/healthz", basePath: "/ai", mountPath: "/", found: undefined },
+    { url: "/healthz", mountPath: "/", pages: [], found: undefined },
+    { url: "/healthz", mountPath: "/", pages: ["openapi" as const], found: undefined },
+    { url: "/openapi.json", mountPath: "/", pages: ["healthz" as const], found: undefined },
+  ])(
+    "finds with any method $found for the page $url, mounted at $mountPath, below $basePath",
+    ({ url, found, ...host }) => {
+      expect(match(url, { ...host, method: "GET" })).toBe(found);
+      expect(match(url, { ...host, method: "POST" })).toBe(found);
+    },
+  );
 
   it("finds an endpoint below a mount path with any method", () => {
     expect(match(`/ai${GENERATIONS}`, { mountPath: "/ai", method: "GET" })).toBe("generate");

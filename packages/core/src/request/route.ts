@@ -42,6 +42,28 @@ export interface FilesRoute {
   readonly id: string;
 }
 
+/** The tasks, one task, its events, or its cancellation. The id is not decoded, and may be anything but a path. */
+const TASKS = /^(.*?)\/v1\/images\/tasks(?:\/([^/]+)(?:\/(cancel|events))?)?$/;
+
+/** `GET /v1/images/tasks`, `GET /v1/images/tasks/{id}`, `GET …/{id}/events`, or `POST …/{id}/cancel`. */
+export interface TasksRoute {
+  readonly operation: "tasks";
+  /** The part of the path behind `tasks`, as the client sent it. */
+  readonly id?: string | undefined;
+  readonly action?: "cancel" | "events" | undefined;
+}
+
+/** What the gateway says about itself, at the end of a path. */
+const PAGE = /^(.*)\/(?:(healthz)|(openapi)\.json)$/;
+
+/** `GET {base}/healthz` or `GET {base}/openapi.json`. */
+export type PageRoute = { readonly operation: "healthz" } | { readonly operation: "openapi" };
+
+/** Whether a path would be that of tasks, if the gateway had any. */
+export function isTasksPath(path: string): boolean {
+  return TASKS.test(path);
+}
+
 /** What a model serves: its operations, and the path of its provider's own structure. */
 export interface ServedModel {
   readonly operations: ReadonlySet<Operation>;
@@ -120,21 +142,31 @@ export function idempotencyScopeOf(endpoint: Endpoint): string {
  */
 export type RouteMatcher = (
   request: Pick<GatewayRequest, "method" | "url" | "mountPath">,
-) => Endpoint | ModelsRoute | FilesRoute | "unserved" | undefined;
+) => Endpoint | ModelsRoute | FilesRoute | TasksRoute | PageRoute | "unserved" | undefined;
 
 /**
  * Creates a matcher for a gateway with this base path (`""` or `/ai`).
  *
  * A path is an endpoint if it ends like one, so that the gateway can be mounted at any path. Below a base path or a
  * mount path, the host has given every path to the gateway. Without either, only POST requests for images match at any
- * depth. Other requests match only at exactly `/v1/…` and `/api/…`, because `GET /shop/v1/images/edits` may be a route of
- * the host.
+ * depth. Other requests match only at exactly `/v1/…`, `/api/…`, `/healthz` and `/openapi.json`, because `GET
+ * /shop/v1/images/edits` may be a route of the host.
  *
  * @param options.servesFiles whether the gateway serves stored images. Default `false`.
+ * @param options.servesTasks whether the gateway keeps tasks. Default `false`.
+ * @param options.pages which of its own pages the gateway serves. Default: none.
  */
 export function createRouteMatcher(
   basePath: string,
-  { servesFiles = false }: { readonly servesFiles?: boolean } = {},
+  {
+    servesFiles = false,
+    servesTasks = false,
+    pages = [],
+  }: {
+    readonly servesFiles?: boolean;
+    readonly servesTasks?: boolean;
+    readonly pages?: readonly PageRoute["operation"][];
+  } = {},
 ): RouteMatcher {
   return ({ method, url, mountPath }) => {
     const path = normalizePath(pathOf(url));
@@ -149,7 +181,19 @@ export function createRouteMatcher(
     }
     const [isFile, beforeFile, id = ""] = servesFiles ? (FILES.exec(path) ?? []) : [];
     if (isFile !== undefined && (isGiven || beforeFile === "")) return { operation: "files", id };
-    return isGiven && RESERVED.test(path) ? "unserved" : undefined;
+    const [isTask, beforeTask, taskId, action] = servesTasks ? (TASKS.exec(path) ?? []) : [];
+    if (isTask !== undefined && (isGiven || beforeTask === "")) {
+      return {
+        operation: "tasks",
+        id: taskId,
+        ...((action === "cancel" || action === "events") && { action }),
+      };
+    }
+    if (isGiven && RESERVED.test(path)) return "unserved";
+    const [isPage, beforePage, healthz] = pages.length > 0 ? (PAGE.exec(path) ?? []) : [];
+    if (isPage === undefined || !(isGiven || beforePage === "")) return undefined;
+    const operation = healthz === undefined ? "openapi" : "healthz";
+    return pages.includes(operation) ? { operation } : undefined;
   };
 }
 
@@ -166,13 +210,21 @@ const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
  *
  * @throws GatewayError `invalid_request_error` if there is no valid `Host`
  */
-export function findLinkBase(request: GatewayRequest, { path: end }: Endpoint, basePath: string): string {
-  const path = requestPath(request);
-  const isGiven = basePath !== "" || findMount(path, request.mountPath) !== undefined;
-  const before = isGiven ? path.slice(0, -end.length) : "";
-  const base = `${findOrigin(request)}${before}`;
+export function findLinkBase(request: GatewayRequest, endpoint: Endpoint, basePath: string): string {
+  const base = `${findOrigin(request)}${findPathBefore(request, endpoint, basePath)}`;
   if (URL.canParse(base)) return new URL(base).href.replace(/\/$/, "");
   throw invalidRequest("The header Host must be the name of this server: the links to images need it.");
+}
+
+/** Returns the path before `/v1/…` at which the gateway's other routes are, or `""`. */
+export function findPathBefore(
+  request: Pick<GatewayRequest, "url" | "mountPath">,
+  { path: end }: Endpoint,
+  basePath: string,
+): string {
+  const path = requestPath(request);
+  const isGiven = basePath !== "" || findMount(path, request.mountPath) !== undefined;
+  return isGiven ? path.slice(0, -end.length) : "";
 }
 
 /**

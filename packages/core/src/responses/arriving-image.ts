@@ -1,12 +1,18 @@
 import { Buffer } from "node:buffer";
-import { Base64Decoder } from "../images/base64-stream.js";
+import { Base64Decoder, Base64Encoder } from "../images/base64-stream.js";
 import { detectMediaType } from "../images/reference-image.js";
-import { ImageUpload, type PutImage, StoreError } from "../results/image-upload.js";
+import { ImageUpload, type PutImage, type StoredLink, StoreError } from "../results/image-upload.js";
+import type { StoredImage } from "../results/store.js";
 import type { ByteCount } from "../util/held-bytes.js";
 
 /** Where images are stored. */
 export interface ImageStore {
   readonly put: PutImage;
+  /**
+   * Opens an image that was stored. `undefined`: there is none. Rejects if the store fails or takes too long. Absent: the
+   * store cannot read its images.
+   */
+  readonly open?: ((id: string) => Promise<StoredImage | undefined>) | undefined;
   /** How long the store may let the response wait for one image. */
   readonly timeoutMs: number;
 }
@@ -23,8 +29,11 @@ export function toContentType(bytes: Uint8Array): string {
 
 /** An image with long base64 that is arriving. */
 interface OpenImage {
-  /** @param base64 a part of a JSON string, with its quotes */
-  push(base64: Uint8Array): Promise<void>;
+  /**
+   * @param base64 a part of a JSON string, with its quotes
+   * @returns base64 that must be sent to the client, because the image could not be stored. Usually empty.
+   */
+  push(base64: Uint8Array): Promise<string>;
   cancel(cause: unknown): void;
   /** Nothing of the image is held any more. */
   release(): void;
@@ -41,6 +50,10 @@ class KeptBytes {
   constructor(bytes: ByteCount, max: number) {
     this.#bytes = bytes;
     this.#max = max;
+  }
+
+  get length(): number {
+    return this.#length;
   }
 
   add(chunk: Uint8Array): void {
@@ -65,11 +78,15 @@ class KeptBytes {
   }
 }
 
-/** It goes into the store while it arrives. */
+/**
+ * It goes into the store while it arrives. If the store fails while all bytes so far are held, their base64 is sent to the
+ * client, and then what arrives.
+ */
 export class UploadingImage implements OpenImage {
   readonly #decoder = new Base64Decoder();
   readonly #upload: LazyUpload;
   readonly #kept: KeptBytes | undefined;
+  #forwarded: Base64Encoder | undefined;
 
   /** @param bytes counts the bytes of the image, which are held for the case that the store fails. Default: none are. */
   constructor(store: ImageStore, bytes: ByteCount | undefined) {
@@ -77,14 +94,33 @@ export class UploadingImage implements OpenImage {
     this.#kept = bytes && new KeptBytes(bytes, MAX_KEPT_BYTES);
   }
 
-  push(base64: Uint8Array): Promise<void> {
+  /** True if base64 is sent to the client in place of a link. */
+  get isForwarded(): boolean {
+    return this.#forwarded !== undefined;
+  }
+
+  push(base64: Uint8Array): Promise<string> {
     return this.#write(this.#decoder.push(base64));
   }
 
-  /** @throws StoreError */
-  async end(): Promise<string> {
-    await this.#write(this.#decoder.end());
+  /** Returns the last base64 to send. Empty, unless the image is forwarded. */
+  async endBase64(): Promise<string> {
+    const sent = await this.#write(this.#decoder.end());
+    return sent + (this.#forwarded?.end() ?? "");
+  }
+
+  /**
+   * Call it after {@link endBase64}.
+   *
+   * @throws StoreError
+   */
+  end(): Promise<StoredLink> {
     return this.#upload.end();
+  }
+
+  /** The number of bytes that are held. */
+  get keptBytes(): number {
+    return this.#kept?.length ?? 0;
   }
 
   /** The image, if it was held. */
@@ -101,9 +137,15 @@ export class UploadingImage implements OpenImage {
     this.#kept?.release();
   }
 
-  #write(chunk: Uint8Array): Promise<void> {
+  async #write(chunk: Uint8Array): Promise<string> {
+    if (this.#forwarded !== undefined) return this.#forwarded.push(chunk);
     this.#kept?.add(chunk);
-    return this.#upload.write(chunk);
+    await this.#upload.write(chunk);
+    const kept = this.#upload.hasFailed ? this.takeKept() : undefined;
+    if (kept === undefined) return "";
+    this.release();
+    this.#forwarded = new Base64Encoder();
+    return this.#forwarded.push(kept);
   }
 }
 
@@ -116,9 +158,9 @@ export class HeldImage implements OpenImage {
     this.#kept = new KeptBytes(bytes, MAX_IMAGE_BYTES);
   }
 
-  push(base64: Uint8Array): Promise<void> {
+  push(base64: Uint8Array): Promise<string> {
     this.#kept.add(this.#decoder.push(base64));
-    return Promise.resolve();
+    return Promise.resolve("");
   }
 
   /** @throws StoreError if the image is too large */
@@ -153,6 +195,10 @@ export class LazyUpload {
     this.#byteLength = byteLength;
   }
 
+  get hasFailed(): boolean {
+    return this.#upload?.hasFailed === true;
+  }
+
   async write(chunk: Uint8Array): Promise<void> {
     if (this.#upload !== undefined) return this.#upload.write(chunk);
     if (this.#start.length + chunk.length < TYPE_BYTES) {
@@ -164,7 +210,7 @@ export class LazyUpload {
   }
 
   /** @throws StoreError */
-  async end(): Promise<string> {
+  async end(): Promise<StoredLink> {
     if (this.#upload !== undefined) return this.#upload.end();
     const upload = this.#begin(this.#start);
     await upload.write(this.#start);

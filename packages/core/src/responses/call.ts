@@ -4,8 +4,11 @@ import type { Logger } from "../logger.js";
 import type { ResolvedModel } from "../models/resolve-model.js";
 import type { AfterImage } from "../results/after-image.js";
 import type { Results } from "../results/results.js";
-import type { AttemptRecord, ImageRequest } from "../types.js";
-import type { DispatchParts } from "../upstream/dispatch.js";
+import type { SafeCallObserver } from "../telemetry.js";
+import type { AttemptRecord, ImageRequest, ResultImage } from "../types.js";
+import type { DispatchParts, DispatchRequest } from "../upstream/dispatch.js";
+import type { KeptTask, TaskKeeper } from "../upstream/kept-task.js";
+import type { LoadReferences } from "../upstream/references.js";
 import type { ByteCount } from "../util/held-bytes.js";
 import type { ResponseContext } from "./envelope.js";
 import type { BackgroundReads } from "./relay.js";
@@ -25,10 +28,18 @@ export interface Call {
   readonly keptBytes: number;
   /** Counts the bytes of the response while they are held. */
   readonly bytes: ByteCount;
+  /** Loads the reference images for services that take only bytes. */
+  readonly loadReferences: LoadReferences;
   /** The caller's id. */
   readonly caller: string;
   /** Reports to the operator. */
   readonly report: CallReport;
+  /** Learns of images with a link before the response is complete, in the order in which they are delivered. */
+  readonly onImage?: ((image: ResultImage) => void) | undefined;
+  /** Keeps the tasks of providers with the hold. Absent: only this process can wait for them. */
+  readonly taskKeeper?: TaskKeeper | undefined;
+  /** One of several calls of a request: the index of its first image among the images that all calls can make. Default 0. */
+  readonly firstImageIndex?: number | undefined;
   /** For `Results.store`: the URL of the gateway before `/v1/…`. Empty without `results`, and if the store makes the links. */
   readonly linkBase: string;
 }
@@ -36,6 +47,20 @@ export interface Call {
 /** What the headers of the response to a call contain. */
 export function toContext({ id, request: { ignored, replacedSize } }: Call): ResponseContext {
   return { id, ignored, replacedSize };
+}
+
+/**
+ * What `dispatch` needs to wait for a provider's task.
+ *
+ * @param index the index of the upstream call, if the request takes several
+ */
+export function toTaskOptions(
+  { hold, taskKeeper }: Pick<Call, "hold" | "taskKeeper">,
+  index = 0,
+): Pick<DispatchRequest, "task" | "kept"> {
+  const keep = taskKeeper && ((task: KeptTask) => taskKeeper.keep(index, task));
+  const earlier = taskKeeper?.earlier;
+  return { task: { keep, abandoned: hold.ended }, kept: earlier && (earlier.get(index) ?? "lost") };
 }
 
 /**
@@ -56,6 +81,8 @@ export function closedError(): GatewayError {
 
 /** What is reported to the operator while the response is made. */
 interface CallReport {
+  /** Observes the call. `undefined` without telemetry. */
+  readonly observer?: SafeCallObserver | undefined;
   /** Sets the attempts of the request. The last one may still change until the call is settled. */
   setAttempts(attempts: readonly AttemptRecord[]): void;
   /** Reports a failure after the response began. */
@@ -67,6 +94,11 @@ export interface CallParts extends DispatchParts {
   readonly logger: Logger;
   /** The largest upstream response that is accepted, in bytes. */
   readonly maxResponseBytes: number;
+  /**
+   * JSON with base64 of links is held until all images have been downloaded, if they have at most this many bytes together.
+   * If a download of a larger response breaks off, the response is cut off.
+   */
+  readonly maxHeldImageBytes: number;
   /** The operator's function for each image. */
   readonly afterImage: AfterImage | undefined;
   /** After this time without data a comment is sent in a stream. `undefined`: no comments. */

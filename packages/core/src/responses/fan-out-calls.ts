@@ -10,8 +10,9 @@ import type { AttemptRecord, ImageRequest, ImageResult, ResultError, SentTo } fr
 import { dispatch, type UpstreamRefusal, type UpstreamSuccess } from "../upstream/dispatch.js";
 import { contentCodingError, readContentCoding } from "../upstream/read.js";
 import { isJsonObject } from "../util/json.js";
-import type { Call, CallParts } from "./call.js";
-import { type FailedReading, toError } from "./json.js";
+import { type Call, type CallParts, toTaskOptions } from "./call.js";
+import { type FailedReading, toError } from "./json-settlement.js";
+import type { WaitingImages } from "./waiting-images.js";
 
 /** The client of a request, as far as it decides whether more is sent. */
 export type Client = Pick<GatewayRequest, "signal">;
@@ -31,11 +32,22 @@ export async function runCalls(
   const ends: CallEnd[] = [];
   const runCall = async (index: number): Promise<CallEnd> => {
     const request = toRequestOf(call, index);
-    const result = await dispatch({ ...call, request, client: { signal } }, parts);
+    const firstImageIndex = index * request.maxImages;
+    const result = await dispatch(
+      {
+        ...call,
+        request,
+        client: { signal },
+        observer: call.report.observer,
+        callIndex: index,
+        ...toTaskOptions(call, index),
+      },
+      parts,
+    );
     try {
-      return await endCall({ ...call, request }, result);
+      return await endCall({ ...call, request, firstImageIndex }, result);
     } finally {
-      if (result.ok) result.endProbe?.();
+      if (result.ok) result.end?.();
     }
   };
   let next = 0;
@@ -68,8 +80,12 @@ export interface MadeCall {
   readonly kind: "made";
   readonly sentTo: SentTo;
   readonly outcome: Outcome;
-  /** Its images as they are delivered. */
+  /** The usage as the client gets it. */
+  readonly report?: unknown;
+  /** Its response without its images. */
   readonly result: ImageResult;
+  /** Its images, if they have not been sent. */
+  readonly waiting?: WaitingImages | undefined;
   /** Set if the operator refused all of its images. */
   readonly refusal?: GatewayError | undefined;
   readonly error?: undefined;
@@ -80,8 +96,8 @@ export interface FailedCall {
   readonly kind: "failed";
   readonly sentTo: SentTo;
   readonly outcome: Outcome;
-  /** What the provider said, if its response could be read. */
-  readonly result?: ImageResult;
+  /** The usage as the client gets it, if the response could be read. */
+  readonly report?: unknown;
   readonly error: GatewayError;
 }
 
@@ -142,9 +158,21 @@ function toShare(request: ImageRequest): ImageRequest {
 }
 
 /** The end of a call that no provider accepted. */
-export function toRefused({ sentTo, attempts, error, isNothingMade }: UpstreamRefusal): CallEnd {
+export function toRefused({
+  sentTo,
+  attempts,
+  error,
+  isNothingMade,
+  isUnknown,
+  usage,
+}: UpstreamRefusal): CallEnd {
   if (sentTo === undefined) return { kind: "unreached", attempts, error };
-  return { kind: "failed", sentTo, outcome: toOutcome(error, { isConclusive: isNothingMade }), error };
+  return {
+    kind: "failed",
+    sentTo,
+    outcome: toOutcome(error, { isConclusive: isNothingMade, isUnknown, usage }),
+    error,
+  };
 }
 
 export function toOutcome(error: GatewayError, rest: Partial<Outcome>): Outcome {
@@ -206,7 +234,10 @@ export function toErrors(
   end: CallEnd,
   { index, mask }: { readonly index: number; readonly mask: SecretMask },
 ): readonly ResultError[] {
-  if (isMade(end)) return end.result.errors.map((error) => ({ ...error, index }));
+  if (isMade(end)) {
+    const { result, waiting } = end;
+    return [...result.errors, ...(waiting?.errors ?? [])].map((error) => ({ ...error, index }));
+  }
   return [{ index, code: mask(shownCodeOf(end.error)), message: mask(end.error.message) }];
 }
 

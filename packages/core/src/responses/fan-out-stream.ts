@@ -7,6 +7,7 @@ import { findNoImageError } from "../upstream/failure.js";
 import { readRequestId, tooLargeError } from "../upstream/read.js";
 import { isJsonObject } from "../util/json.js";
 import { type Call, type CallParts, checkCharged, closedError, toContext } from "./call.js";
+import { createDelivery } from "./create-delivery.js";
 import { renderStream, toEnvelope } from "./envelope.js";
 import {
   addReports,
@@ -23,14 +24,15 @@ import {
   toRefused,
   withoutRetry,
 } from "./fan-out-calls.js";
-import { createDelivery, type ImageDelivery } from "./image-delivery.js";
+import { ImageBudget } from "./image-budget.js";
+import type { ImageDelivery } from "./image-delivery.js";
 import { EventLayout } from "./image-parts.js";
-import { openReader } from "./json.js";
 import type { JsonReader } from "./json-reader.js";
+import { openReader } from "./json-reading.js";
 import { OpenAiEvents, type StreamSummary } from "./openai-events.js";
 import { type PieceOutput, streamPieces } from "./pieces.js";
 import { Relay } from "./relay.js";
-import { listErrors } from "./rewrite.js";
+import { listErrors } from "./response-facts.js";
 import { StreamClient } from "./stream-client.js";
 
 /**
@@ -250,12 +252,13 @@ async function* readImages(
   const parsed =
     success.parsed && success.parsed.text.length <= parts.maxResponseBytes ? success.parsed : undefined;
   const delivery = createDelivery(parts, call, success.channel, false);
-  const { opensImages } = delivery;
-  const reader = openReader(parts, call, success, { parsed, events, opensImages });
+  const { opensImages, early } = delivery;
+  const reader = openReader(parts, call, success, { parsed, events, opensImages, early });
   const output: PieceOutput = {
     delivery,
     layout: new EventLayout(events, () => true),
     events,
+    budget: new ImageBudget(parts.maxHeldImageBytes),
     isNative: false,
     // The image must be stored, although the client has disconnected.
     signal: opensImages ? undefined : signal,
@@ -266,6 +269,7 @@ async function* readImages(
         const pieces = reader.push(chunk);
         if (reader.byteLength > parts.maxResponseBytes) throw tooLargeError(parts.maxResponseBytes, response);
         yield* streamPieces(output, pieces);
+        await early?.drain();
       }
     }
     yield* streamPieces(output, reader.complete());

@@ -591,6 +591,26 @@ describe("the response of one of several calls", () => {
     expect(records).toMatchObject([{ images: 3 }]);
   });
 
+  it("is sent in chunks if it is too large to be held twice, and is charged if the client leaves then", async () => {
+    const images = [0, 1].map((number) => String(number).repeat(200_000));
+    const { gateway, records } = createTestGateway(
+      scripted((number) => Response.json({ ...ARK_RESPONSE, data: [{ b64_json: images[number % 2] }] })),
+      { billing: BILLING, ...SEEDREAM },
+      { maxHeldImageBytes: 100_000 },
+    );
+    const post = (): Promise<Response> =>
+      gateway.fetch(createPost({ model: "single", prompt: "a fox", n: 2, response_format: "b64_json" }));
+    expect(await (await post()).json()).toMatchObject({
+      data: images.map((b64_json) => ({ b64_json })),
+      usage: { generated_images: 2 },
+    });
+    const reader = (await post()).body?.getReader();
+    await reader?.read();
+    await reader?.cancel();
+    const record = { images: 2, charge: "0.5", status: 200 };
+    await vi.waitFor(() => expect(records).toMatchObject([record, record]));
+  });
+
   it("fails alone if it is too large", async () => {
     const b64_json = "A".repeat(700_000);
     const { post, records } = open(

@@ -1,12 +1,16 @@
 import { Buffer } from "node:buffer";
-import type { Outcome } from "../billing/records.js";
+import { type GatewayError, isGatewayError } from "../errors.js";
+import { readCount } from "../families/shared.js";
 import type { GatewayResponse } from "../http.js";
-import type { ImageResult, MadeImage } from "../types.js";
-import { createReasonMask } from "../upstream/attempt.js";
+import type { ImageResult } from "../types.js";
+import type { ParsedResponse } from "../upstream/attempt.js";
 import type { UpstreamSuccess } from "../upstream/dispatch.js";
 import { findNoImageError } from "../upstream/failure.js";
-import { parseResponse, readRequestId, tooLargeError } from "../upstream/read.js";
+import { decodeText, parseResponse, readRequestId, tooLargeError } from "../upstream/read.js";
+import type { TransportResponse } from "../upstream/transport.js";
+import { isJsonObject } from "../util/json.js";
 import { type Call, type CallParts, checkCharged, toContext } from "./call.js";
+import { createDelivery } from "./create-delivery.js";
 import { toResponseHeaders } from "./envelope.js";
 import {
   addReports,
@@ -14,7 +18,6 @@ import {
   type Client,
   findRefusal,
   isMade,
-  type MadeCall,
   runCalls,
   settle,
   toBroken,
@@ -23,8 +26,15 @@ import {
   toRefused,
   withoutRetry,
 } from "./fan-out-calls.js";
-import { createDelivery } from "./image-delivery.js";
-import { findMade, maskResult, renderResult } from "./json-reader.js";
+import { ImageBudget } from "./image-budget.js";
+import type { ImageDelivery } from "./image-delivery.js";
+import { JsonLayout } from "./image-parts.js";
+import { type JsonReader, type Piece, renderEnd, renderFields } from "./json-reader.js";
+import { openReader } from "./json-reading.js";
+import { toDownloadFailure } from "./json-settlement.js";
+import { encodePiece, isPlain, type PlainPiece } from "./pieces.js";
+import { Relay } from "./relay.js";
+import { WaitingImages } from "./waiting-images.js";
 
 /**
  * Responds to a request that takes several upstream calls, because its model makes one image per call. A few calls run
@@ -40,9 +50,12 @@ export async function respondWithFanOut(
   call: Call,
   client: Client,
 ): Promise<GatewayResponse> {
+  const maxHeldBytes = Math.max(parts.maxHeldImageBytes, call.keptBytes);
+  const budget = new ImageBudget(maxHeldBytes);
   const ends = await runCalls(parts, call, client, (ownCall, result) =>
-    result.ok ? readResponse(parts, ownCall, result) : toRefused(result),
+    result.ok ? endCall(openReading(parts, ownCall, result, budget)) : toRefused(result),
   );
+  if (measureImages(ends) > maxHeldBytes) return sendLarge(parts, call, ends);
   const error = ends.some(isMade) ? undefined : ends[0]?.error;
   await settle(call, ends, error);
   await checkCharged(call.hold);
@@ -51,7 +64,7 @@ export async function respondWithFanOut(
   const refusal = findRefusal(ends);
   if (refusal !== undefined) throw refusal;
   const headers = toResponseHeaders("application/json", toContext(call));
-  return { status: 200, headers, body: render(parts, ends) };
+  return { status: 200, headers, body: await render(parts, ends) };
 }
 
 /** The response of one call, while it is read. */
@@ -59,96 +72,189 @@ interface Reading {
   readonly parts: CallParts;
   readonly call: Call;
   readonly success: UpstreamSuccess;
-  /** What has arrived. */
-  readonly reader: { byteLength: number };
+  readonly reader: JsonReader;
+  readonly delivery: ImageDelivery;
+  readonly images: WaitingImages;
 }
 
-/** Reads the whole response of one call. If it breaks off, none of it is delivered or charged. */
-async function readResponse(parts: CallParts, call: Call, success: UpstreamSuccess): Promise<CallEnd> {
+function openReading(parts: CallParts, call: Call, success: UpstreamSuccess, budget: ImageBudget): Reading {
+  const parsed = findShort(success, parts);
+  const delivery = createDelivery(parts, call, success.channel, false);
+  const reader = openReader(parts, call, success, { parsed, opensImages: true, early: delivery.early });
+  const images = new WaitingImages({ delivery, budget, bytes: call.bytes });
+  return { parts, call, success, reader, delivery, images };
+}
+
+/**
+ * Reads the whole response of one call. Its images are stored while they arrive. If it breaks off, none of it is delivered or
+ * charged.
+ */
+async function endCall(reading: Reading): Promise<CallEnd> {
+  const { success, reader, delivery, images } = reading;
   const { sentTo, response } = success;
-  const reading: Reading = { parts, call, success, reader: { byteLength: 0 } };
-  let result: ImageResult;
-  let made: readonly MadeImage[];
+  let around: Pick<ImageResult, "fields" | "created" | "extra"> | GatewayError;
   try {
-    result = await readResult(reading);
-    made = findMade(result);
+    const written = await readBody(reading);
+    around = findError(reading) ?? parseAround([...written, ...reader.end([])], response);
   } catch (flaw) {
+    images.discard(flaw);
     return toBroken(reading, flaw);
   }
-  const { images, usage } = result;
-  const upstreamRequestId = readRequestId(response) ?? result.upstreamRequestId;
-  const known = { made, usage, upstreamRequestId, isConclusive: true };
-  const error = findNoImageError(images.length, { ...result, upstreamRequestId });
-  if (error !== undefined) {
-    return { kind: "failed", sentTo, outcome: toOutcome(error, known), result, error };
+  const { facts } = reader;
+  const { made, usage, report, errors } = facts;
+  const known = { made, usage, upstreamRequestId: findRequestId(reading), isConclusive: true };
+  if (isGatewayError(around)) {
+    images.discard(around);
+    return { kind: "failed", sentTo, outcome: toOutcome(around, known), report, error: around };
   }
-  const outcome: Outcome = { status: 200, images: images.length, ...known };
-  return { kind: "made", sentTo, outcome, ...(await deliverImages(reading, result)) };
-}
-
-/** @throws GatewayError or TransportError if the response breaks off, is too large, or is not JSON */
-async function readResult({ parts, call, success, reader }: Reading): Promise<ImageResult> {
-  const { response, sentTo, parsed } = success;
-  const { request, model, bytes } = call;
-  const mask = createReasonMask(parts.mask, sentTo.upstreamModel, request);
-  if (parsed !== undefined && parsed.text.length <= parts.maxResponseBytes) {
-    bytes.addAnyway(parsed.text.length);
-    return maskResult(parsed.result, mask);
-  }
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of response.body) {
-    bytes.addAnyway(chunk.length);
-    reader.byteLength += chunk.length;
-    if (reader.byteLength > parts.maxResponseBytes) throw tooLargeError(parts.maxResponseBytes, response);
-    chunks.push(chunk);
-  }
-  const { value } = parseResponse(chunks, response);
-  return maskResult(model.family.fromUpstream(value, request), mask);
-}
-
-/** Stores the images, and converts links to base64 if the client asked for that. What cannot be converted stays a link. */
-async function deliverImages(
-  { parts, call, success }: Reading,
-  result: ImageResult,
-): Promise<Pick<MadeCall, "result" | "refusal">> {
-  const delivery = createDelivery(parts, call, success.channel, false);
-  const opened = result.images.map((image, index) => ({ image, index }));
-  const images = (await delivery.deliverAll(opened)).filter((image) => image !== undefined);
+  await images.complete();
   return {
-    result: { ...result, images, errors: [...result.errors, ...delivery.errors] },
-    refusal: delivery.findRefusal(opened.length),
+    kind: "made",
+    sentTo,
+    outcome: { status: 200, images: facts.images, ...known },
+    report,
+    result: { ...around, images: [], errors },
+    waiting: images,
+    refusal: delivery.findRefusal(facts.images),
   };
 }
 
-/** The body of `/v1`: the fields of the first call that made an image, with the images and reports of all calls. */
-function render({ mask, now }: CallParts, ends: readonly CallEnd[]): string | Uint8Array<ArrayBuffer> {
-  const made = ends.filter(isMade);
-  const reports = ends.flatMap((end) =>
-    end.kind === "unreached" ? [] : (end.result?.fields["usage"] ?? []),
-  );
-  const [first = EMPTY] = made.map(({ result }) => result);
+/**
+ * Reads a response to its end, and returns what is around its images.
+ *
+ * @throws GatewayError or TransportError if the response breaks off, is too large, or is not JSON
+ */
+async function readBody(reading: Reading): Promise<readonly PlainPiece[]> {
+  const { parts, call, success, reader, delivery, images } = reading;
+  const { response, channel } = success;
+  const around: PlainPiece[] = [];
+  const take = async (pieces: readonly Piece[]): Promise<void> => {
+    for (const piece of pieces) {
+      // Every image is handed over, because all of them are opened.
+      if (isPlain(piece)) around.push(piece);
+      else if ("kind" in piece) await images.add(piece);
+    }
+  };
+  const holdsAll = channel.dialect.responseShape === undefined;
+  let storedBytes = 0;
+  if (findShort(success, parts) === undefined) {
+    for await (const chunk of response.body) {
+      call.bytes.addAnyway(chunk.length);
+      const pieces = reader.push(chunk);
+      if (reader.byteLength > parts.maxResponseBytes) throw tooLargeError(parts.maxResponseBytes, response);
+      await take(pieces);
+      const bytes = holdsAll ? ((await delivery.early?.drain()) ?? 0) : chunk.length;
+      call.bytes.remove(bytes);
+      storedBytes += bytes;
+    }
+  }
+  const pieces = reader.complete();
+  if (findError(reading) === undefined) await take(pieces);
+  // The images are counted by themselves.
+  if (holdsAll) call.bytes.remove(reader.byteLength - storedBytes);
+  return around;
+}
+
+/** A short response that was parsed before. */
+function findShort(
+  { parsed }: UpstreamSuccess,
+  { maxResponseBytes }: Pick<CallParts, "maxResponseBytes">,
+): ParsedResponse | undefined {
+  return parsed !== undefined && parsed.text.length <= maxResponseBytes ? parsed : undefined;
+}
+
+function findError(reading: Reading): GatewayError | undefined {
+  const { facts } = reading.reader;
+  return findNoImageError(facts.images, { ...facts, upstreamRequestId: findRequestId(reading) });
+}
+
+function findRequestId({ success, reader }: Reading): string | undefined {
+  return readRequestId(success.response) ?? reader.facts.upstreamRequestId;
+}
+
+/**
+ * Reads the JSON of a response whose images were taken out.
+ *
+ * @throws GatewayError `upstream_invalid_response` if it is not JSON
+ */
+function parseAround(
+  pieces: readonly PlainPiece[],
+  response: TransportResponse,
+): Pick<ImageResult, "fields" | "created" | "extra"> {
+  const { value } = parseResponse(pieces.map(encodePiece), response);
+  const { created, data: _images, extra, ...fields } = value;
+  const { errors: _errors, ...others } = isJsonObject(extra) ? extra : {};
+  return { fields, created: readCount(created), extra: others };
+}
+
+/** The length of the images of all calls. Infinity if one of them is read when it is sent. */
+function measureImages(ends: readonly CallEnd[]): number {
+  return ends.reduce((sum, end) => sum + ((isMade(end) && end.waiting?.byteLength) || 0), 0);
+}
+
+/** Sends the images of all calls in order. Some of them are read meanwhile. The calls are settled before the end. */
+function sendLarge(parts: CallParts, call: Call, ends: readonly CallEnd[]): GatewayResponse {
+  const leaving = new AbortController();
+  const isStored = ends.some((end) => isMade(end) && end.waiting?.storesWhenSent === true);
+  const body = new Relay(streamImages(parts, ends, leaving.signal), {
+    pass: (chunk) => [chunk],
+    passEnd: () => [encodePiece(renderEnd(merge(parts, ends)))],
+    async onEnd(end) {
+      const error = end.reason === "failed" ? toDownloadFailure(end.error) : undefined;
+      if (error !== undefined) call.report.failed(error);
+      await settle(call, ends, error, 200);
+      if (error === undefined) await checkCharged(call.hold);
+    },
+    // The rest of the images must be stored, although the client has disconnected.
+    onAbandoned: isStored ? (stream) => void parts.backgroundReads.start(stream) : undefined,
+    cancel: () => leaving.abort(),
+  });
+  return { status: 200, headers: toResponseHeaders("application/json", toContext(call)), body };
+}
+
+/** The response up to its last image. */
+async function* streamImages(
+  parts: CallParts,
+  ends: readonly CallEnd[],
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  yield encodePiece(renderFields(merge(parts, ends), toSeconds(parts)));
+  const layout = new JsonLayout();
+  for (const end of ends) if (isMade(end)) yield* end.waiting?.send(layout, signal) ?? [];
+}
+
+/** The body of `/v1`, for images that are held. */
+async function render(parts: CallParts, ends: readonly CallEnd[]): Promise<string | Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of streamImages(parts, ends, NEVER)) chunks.push(chunk);
+  return join([...chunks, encodePiece(renderEnd(merge(parts, ends)))]);
+}
+
+/** The fields of the first call that made an image, with the reports of all calls. */
+function merge({ mask }: CallParts, ends: readonly CallEnd[]): ImageResult {
+  const reports = ends.flatMap((end) => (end.kind === "unreached" ? [] : (end.report ?? [])));
+  const [first = EMPTY] = ends.filter(isMade).map(({ result }) => result);
   const usage = reports.reduce(addReports, undefined);
-  const result: ImageResult = {
+  return {
     ...first,
-    images: made.flatMap(({ result: { images } }) => images),
     errors: ends.flatMap((end, index) => toErrors(end, { index, mask })),
     fields: usage === undefined ? first.fields : { ...first.fields, usage },
   };
-  return join(renderResult(result, Math.floor(now() / 1000)));
+}
+
+function toSeconds({ now }: CallParts): number {
+  return Math.floor(now() / 1000);
 }
 
 const EMPTY: ImageResult = { images: [], errors: [], fields: {} };
 
-const encoder = new TextEncoder();
+const NEVER = new AbortController().signal;
 
-/** In UTF-16 units. */
+/** In bytes. */
 const MAX_STRING_LENGTH = 1024 * 1024;
 
-/** A short body is a string, like other JSON. Images in base64 may together be longer than the longest string. */
-function join(pieces: readonly string[]): string | Uint8Array<ArrayBuffer> {
-  if (pieces.reduce((length, piece) => length + piece.length, 0) <= MAX_STRING_LENGTH) return pieces.join("");
-  const body = new Uint8Array(pieces.reduce((length, piece) => length + Buffer.byteLength(piece), 0));
-  let length = 0;
-  for (const piece of pieces) length += encoder.encodeInto(piece, body.subarray(length)).written;
-  return body;
+/** A short body is a string, like other JSON. */
+function join(chunks: readonly Uint8Array[]): string | Uint8Array<ArrayBuffer> {
+  const byteLength = chunks.reduce((sum, { length }) => sum + length, 0);
+  return byteLength <= MAX_STRING_LENGTH ? decodeText(chunks) : new Uint8Array(Buffer.concat(chunks));
 }

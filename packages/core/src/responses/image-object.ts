@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from "../util/json.js";
 import { createJsonScanner, type JsonScanner } from "./json-scanner.js";
+import { createJsonShortener, type JsonShortener } from "./shorten-json.js";
 
 /** The handler of an {@link ImageObject}. */
 export interface ImageObjectHandler {
@@ -18,19 +19,23 @@ export interface ImageObjectHandler {
 
 const BASE64 = "b64_json";
 /** The number of characters of long base64 that stay in the members. Enough to detect the format of the image. */
-const KEPT_BASE64 = 64;
+export const KEPT_BASE64 = 64;
 /** No member is read item by item. */
 const NO_ITEMS = "\0";
 const decoder = new TextDecoder();
 
 /**
  * Reads one JSON object that may have an image in base64, such as an item of `data` or the data of an event. The base64 is
- * handed over in the parts in which it arrives. Other members of more than 16 KiB are left out.
+ * handed over in the parts in which it arrives. Other members of more than 16 KiB are left out; they are only in
+ * {@link ImageObject.shortened}.
  */
 export class ImageObject {
   readonly #handler: ImageObjectHandler;
   readonly #scanner: JsonScanner;
   readonly #members: JsonObject = {};
+  readonly #longMembers: JsonObject = {};
+  /** Reads a member that is too long. */
+  #long: JsonShortener | undefined;
   #key = "";
   /** True in a long value that is handed over. */
   #isPassing = false;
@@ -46,9 +51,7 @@ export class ImageObject {
         },
         onValue: (bytes) => this.#readValue(bytes),
         onPart: (bytes) => this.#readPart(bytes),
-        onPartsEnd: () => {
-          this.#isPassing = false;
-        },
+        onPartsEnd: () => this.#endParts(),
         onItems: () => {},
         onItemsEnd: () => {},
       },
@@ -65,29 +68,44 @@ export class ImageObject {
     return this.#scanner.status() === "complete" ? this.#members : undefined;
   }
 
+  /** The members so far, also those that are too long, with their long strings cut. They may say why there is no image. */
+  get shortened(): JsonObject {
+    return { ...this.#members, ...this.#longMembers };
+  }
+
   #readValue(bytes: Uint8Array): void {
-    const value = parse(bytes);
+    const value = parse(decoder.decode(bytes));
     if (value === undefined) return this.#scanner.giveUp();
-    this.#define(this.#key, value);
+    define(this.#members, this.#key, value);
     if (this.hasBegun) this.#handler.onMember(this.#key, value);
   }
 
   #readPart(bytes: Uint8Array): void {
     if (this.#isPassing) return this.#handler.onBytes(bytes);
-    if (this.#key !== BASE64 || this.hasBegun) return;
+    if (this.#key !== BASE64 || this.hasBegun) {
+      this.#long ??= createJsonShortener();
+      return this.#long.push(bytes);
+    }
     const isWanted = this.#handler.onBase64({ ...this.#members });
     // Without the opening quote. The end of the string is not needed.
-    this.#define(BASE64, decoder.decode(bytes.subarray(1, 1 + KEPT_BASE64)));
+    define(this.#members, BASE64, decoder.decode(bytes.subarray(1, 1 + KEPT_BASE64)));
     if (!isWanted) return;
     this.hasBegun = true;
     this.#isPassing = true;
     this.#handler.onBytes(bytes);
   }
 
-  /** Also for a key such as `__proto__`. */
-  #define(key: string, value: unknown): void {
-    Object.defineProperty(this.#members, key, { value, enumerable: true, configurable: true });
+  #endParts(): void {
+    this.#isPassing = false;
+    const value = this.#long && parse(this.#long.read());
+    if (value !== undefined) define(this.#longMembers, this.#key, value);
+    this.#long = undefined;
   }
+}
+
+/** Also for a key such as `__proto__`. */
+function define(members: JsonObject, key: string, value: unknown): void {
+  Object.defineProperty(members, key, { value, enumerable: true, configurable: true });
 }
 
 /** True if an object has an image, as a link or as base64. */
@@ -99,10 +117,10 @@ function isFilled(value: unknown): boolean {
   return typeof value === "string" && value !== "";
 }
 
-/** `undefined` if the bytes are not JSON. */
-function parse(bytes: Uint8Array): unknown {
+/** `undefined` if the text is not JSON. */
+function parse(text: string): unknown {
   try {
-    return JSON.parse(decoder.decode(bytes));
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

@@ -48,6 +48,8 @@ export interface ImageLayout {
   end(later: JsonObject, members: JsonObject): string;
   /** A whole image. */
   image(image: JsonObject, createdAt?: number): string;
+  /** What comes before an image that is written by a {@link LinkWriter}. */
+  beginLink(createdAt?: number): string;
 }
 
 /** Items of a JSON array. */
@@ -65,6 +67,10 @@ export class JsonLayout implements ImageLayout {
 
   image(image: JsonObject): string {
     return this.#separate() + JSON.stringify(image);
+  }
+
+  beginLink(): string {
+    return this.#separate();
   }
 
   #separate(): string {
@@ -95,6 +101,51 @@ export class EventLayout implements ImageLayout {
     const event = this.#events.beginImage(createdAt) + writeImage(image);
     return event + this.#events.endImage(this.#isLastImage());
   }
+
+  beginLink(createdAt?: number): string {
+    const event = this.#events.beginImage(createdAt);
+    // It may be the last image, so its event stays open. Heartbeats are possible until the download begins.
+    return event + this.#events.endImage(true);
+  }
+}
+
+/** How an image that is a link is written: as an item of JSON, or as the members of its event. */
+export interface LinkWriter {
+  /** The image as it is. */
+  link(image: JsonObject): string;
+  /** The beginning of the image, up to its base64. */
+  begin(): string;
+  /**
+   * The end of the image, after its base64.
+   *
+   * @param members all members but the base64
+   * @param start the beginning of the base64
+   */
+  end(members: JsonObject, start: string): string;
+  /** Call when the end has been sent. */
+  ended(): void;
+}
+
+/** @param events `undefined`: the response is JSON */
+export function createLinkWriter(events: OpenAiEvents | undefined): LinkWriter {
+  if (events === undefined) {
+    return {
+      link: (image) => JSON.stringify(image),
+      begin: () => '{"b64_json":"',
+      end: (members) => `"${writeMembers(members)}}`,
+      ended: () => {},
+    };
+  }
+  return {
+    link: writeImage,
+    begin() {
+      events.beginLink();
+      return ',"b64_json":"';
+    },
+    end: (members, start) =>
+      `"${writeMembers(members)}${writeMissingFormat({ ...members, b64_json: start })}`,
+    ended: () => events.endLink(),
+  };
 }
 
 /** Writes the parts of an image as they are. */

@@ -1,29 +1,26 @@
-import type { Family, ResponseShape } from "../families/family.js";
+import type { Dialect } from "../families/dialect.js";
+import type { ResponseShape } from "../families/response-shape.js";
 import { readMadeImage } from "../families/shared.js";
 import { maskReason, type SecretMask } from "../redact.js";
-import type { ImageRequest, ImageResult, MadeImage, ResultError } from "../types.js";
+import type { ImageRequest, ImageResult, MadeImage, ResultError, ResultImage } from "../types.js";
 import type { ParsedResponse } from "../upstream/attempt.js";
 import { notJsonError, parseResponse } from "../upstream/read.js";
 import type { TransportResponse } from "../upstream/transport.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
-import type { ImagePart } from "./image-parts.js";
-import { type OpenAiEvents, writeImage } from "./openai-events.js";
+import type { EarlyImages, EarlyPart } from "./early-images.js";
+import { KEPT_BASE64 } from "./image-object.js";
+import { type ImagePart, JsonLayout, writePart } from "./image-parts.js";
+import { type LongString, LongStrings } from "./long-strings.js";
+import type { OpenAiEvents } from "./openai-events.js";
 import { withInputTokens } from "./openai-usage.js";
-import {
-  createResponseRewriter,
-  isLink,
-  type LinkedImage,
-  listErrors,
-  type ResponseFacts,
-  type ResponseRewriter,
-} from "./rewrite.js";
+import { listErrors, type ResponseFacts } from "./response-facts.js";
+import { createResponseRewriter, isLink, type LinkedImage, type ResponseRewriter } from "./rewrite.js";
 
 /**
  * A part of the response to the client: bytes, a string, or an image that is still a link and must be converted to base64.
- * In the events of OpenAI the converted image is written as members of its event. If all images are handed over, they are
- * {@link ImagePart}s.
+ * If all images are handed over, they are {@link ImagePart}s, or {@link EarlyPart}s if they were stored while they arrived.
  */
-export type Piece = Uint8Array | string | LinkedImage | ImagePart;
+export type Piece = Uint8Array | string | LinkedImage | ImagePart | EarlyPart;
 
 /** Reads a provider's JSON response and makes the response to the client from it. */
 export interface JsonReader {
@@ -57,12 +54,17 @@ export interface JsonReaderOptions {
   readonly now: number;
   /** True if the bytes are sent on unchanged. */
   readonly isNative: boolean;
-  /** Writes the images as the events of OpenAI's images API, in place of JSON. Default: JSON. */
+  /**
+   * Writes the images as the events of OpenAI's images API, in place of JSON. Every image is then handed over, and nothing else
+   * is returned before the end. Default: JSON.
+   */
   readonly events?: OpenAiEvents | undefined;
   /** True if images that are links are returned as {@link LinkedImage}. */
   readonly convertsLinks: boolean;
   /** True if every image is handed over as {@link ImagePart}, to be stored. */
   readonly opensImages: boolean;
+  /** Stores base64 while it arrives, before it is known whether it is an image. Needs `opensImages`. Default: it is held. */
+  readonly early?: EarlyImages | undefined;
   /** Masks keys in the provider's reasons for failures. */
   readonly mask: SecretMask;
 }
@@ -76,7 +78,14 @@ export class ScanningReader implements JsonReader {
   /** @param model the service model name, which replaces the provider's */
   constructor(shape: ResponseShape, model: string, options: JsonReaderOptions) {
     this.#options = options;
-    this.#rewriter = createResponseRewriter({ ...options, shape: maskShape(shape, options.mask), model });
+    const { events, opensImages, mask } = options;
+    this.#rewriter = createResponseRewriter({
+      ...options,
+      shape: maskShape(shape, mask),
+      model,
+      opensImages: opensImages || undefined,
+      onlyImages: events !== undefined,
+    });
   }
 
   get facts(): ResponseFacts {
@@ -99,7 +108,12 @@ export class ScanningReader implements JsonReader {
     return [];
   }
 
-  end(linkErrors: readonly ResultError[]): readonly Uint8Array[] {
+  end(linkErrors: readonly ResultError[]): readonly (Uint8Array | string)[] {
+    const { events } = this.#options;
+    if (events !== undefined) {
+      const isUsable = this.#rewriter.status() === "complete" && this.facts.images > 0;
+      return isUsable ? [writeEventsEnd(events, this.facts, linkErrors)] : [];
+    }
     for (const error of linkErrors) this.#rewriter.addLinkError(error);
     return this.#rewriter.end();
   }
@@ -109,125 +123,201 @@ export class ScanningReader implements JsonReader {
 export class WholeReader implements JsonReader {
   byteLength = 0;
   readonly isSentWhole = false;
-  readonly #family: Family;
+  readonly #dialect: Dialect;
   readonly #request: ImageRequest;
   readonly #options: JsonReaderOptions;
   readonly #parsed: ParsedResponse | undefined;
   readonly #chunks: Uint8Array[] = [];
+  /** Reads the response if its family needs only the beginning of base64. Then there are no `#chunks`. */
+  readonly #longStrings: LongStrings | undefined;
   #result: ImageResult = { images: [], errors: [], fields: {} };
+  /** The fields that follow the images. */
+  #after: JsonObject = {};
   facts: ResponseFacts = toFacts(this.#result, []);
 
   /** @param parsed the response, if it was parsed before. Then nothing has to be pushed. */
-  constructor(family: Family, request: ImageRequest, options: JsonReaderOptions, parsed?: ParsedResponse) {
-    this.#family = family;
+  constructor(dialect: Dialect, request: ImageRequest, options: JsonReaderOptions, parsed?: ParsedResponse) {
+    this.#dialect = dialect;
     this.#request = request;
     this.#options = options;
     this.#parsed = parsed;
+    // A native response is sent on as its text.
+    const { early, isNative } = options;
+    if (dialect.cutsBase64 !== true || isNative) return;
+    const { base64Path: path } = dialect;
+    const isStored = path !== undefined && early !== undefined;
+    this.#longStrings = new LongStrings(isStored ? { path, begin: () => early.begin() } : undefined);
   }
 
   push(chunk: Uint8Array): readonly Piece[] {
     this.byteLength += chunk.length;
-    this.#chunks.push(chunk);
+    if (this.#longStrings === undefined) this.#chunks.push(chunk);
+    else this.#longStrings.push(chunk);
     return [];
   }
 
   complete(): readonly Piece[] {
-    const { text, result } = this.#parsed ?? this.#parse();
+    const { text, value, result } = this.#parsed ?? this.#parse();
     this.#result = maskResult(result, this.#options.mask);
     this.facts = toFacts(this.#result, findMade(result));
-    const { isNative, events, opensImages } = this.#options;
-    const parts = opensImages ? openImages(this.#result) : [];
+    const { isNative, events, opensImages, early } = this.#options;
+    const find: FindLongString = (base64) => this.#longStrings?.find(base64);
+    const parts = events !== undefined || opensImages ? openImages(this.#result, find) : [];
+    early?.choose(new Set(parts.flatMap((part) => (part.kind === "early" ? part.image : []))));
+    if (events !== undefined) return parts;
     if (isNative) return [text, ...parts];
-    if (opensImages)
-      return events === undefined ? [renderFields(this.#result, this.#options.now), ...parts] : parts;
-    return events === undefined
-      ? renderBeginning(this.#result, this.#options)
-      : renderEvents(this.#result, events, this.#options);
+    const { before, after } = orderFields(findFields(this.#result, this.#options.now), Object.keys(value));
+    this.#after = after;
+    return [
+      renderBeginning(before),
+      ...(opensImages ? parts : renderImages(this.#result, this.#options, find)),
+    ];
   }
 
   end(linkErrors: readonly ResultError[]): readonly string[] {
     const { isNative, events } = this.#options;
     if (isNative) return [];
-    if (events === undefined) return [renderEnd(this.#result, linkErrors)];
-    const { facts } = this;
-    return [events.end({ usage: facts.usage, errors: listErrors(facts, linkErrors) })];
+    return [
+      events === undefined
+        ? renderEnd(this.#result, linkErrors, this.#after)
+        : writeEventsEnd(events, this.facts, linkErrors),
+    ];
   }
 
-  #parse(): Pick<ParsedResponse, "text" | "result"> {
-    const { text, value } = parseResponse(this.#chunks, this.#options.response);
-    return { text, result: this.#family.fromUpstream(value, this.#request) };
+  #parse(): ParsedResponse {
+    const chunks = this.#longStrings === undefined ? this.#chunks : [this.#longStrings.text];
+    const { text, value } = parseResponse(chunks, this.#options.response);
+    return { text, value, result: this.#dialect.fromUpstream(value, this.#request) };
   }
+}
+
+function writeEventsEnd(
+  events: OpenAiEvents,
+  facts: ResponseFacts,
+  linkErrors: readonly ResultError[],
+): string {
+  return events.end({ usage: facts.usage, errors: listErrors(facts, linkErrors) });
 }
 
 function toFacts(result: ImageResult, made: readonly MadeImage[]): ResponseFacts {
-  const { images, errors, failure, usage, upstreamRequestId } = result;
-  return { images: images.length, made, errors, failure, usage, upstreamRequestId };
-}
-
-/** The whole response of `/v1`, in pieces: its images are delivered as they are. */
-export function renderResult(result: ImageResult, now: number): readonly string[] {
-  const images = result.images.map((image, at) => (at === 0 ? "" : ",") + JSON.stringify(image));
-  return [renderFields(result, now), ...images, renderEnd(result, [])];
+  const { images, errors, failure, usage, upstreamRequestId, fields } = result;
+  const report = fields["usage"];
+  return { images: images.length, made, errors, failure, usage, report, upstreamRequestId };
 }
 
 /** What is known of each image of a response. */
-export function findMade({ made, images }: ImageResult): readonly MadeImage[] {
+function findMade({ made, images }: ImageResult): readonly MadeImage[] {
   return made ?? images.map(readMadeImage);
 }
 
-/** The response of `/v1` up to its last image: the fields, `created` and `data`. */
-function renderBeginning(
+function renderImages(
   result: ImageResult,
-  { now, convertsLinks }: Pick<JsonReaderOptions, "now" | "convertsLinks">,
-): Piece[] {
-  const indexes = convertsLinks ? findIndexes(result) : [];
-  const images = result.images.flatMap((image, at): Piece[] => {
-    const separator = at === 0 ? "" : ",";
-    if (!convertsLinks || !isLink(image)) return [separator + JSON.stringify(image)];
-    return [separator, { image, index: indexes[at] ?? at }];
-  });
-  return [renderFields(result, now), ...images];
-}
-
-/** Every image, to be stored. */
-function openImages(result: ImageResult): readonly ImagePart[] {
-  const indexes = findIndexes(result);
-  const { created: createdAt } = result;
-  return result.images.map((image, at) => ({ kind: "image", image, index: indexes[at] ?? at, createdAt }));
-}
-
-/** An event for each image. Each stays open until the next one begins, because it may be the last. */
-function renderEvents(
-  result: ImageResult,
-  events: OpenAiEvents,
   { convertsLinks }: Pick<JsonReaderOptions, "convertsLinks">,
+  find: FindLongString,
 ): Piece[] {
   const indexes = convertsLinks ? findIndexes(result) : [];
   return result.images.flatMap((image, at): Piece[] => {
-    const begin = events.beginImage(result.created);
-    const isConverted = convertsLinks && isLink(image);
-    const members = isConverted ? { image, index: indexes[at] ?? at } : writeImage(image);
-    const end = events.endImage(true);
-    return [begin, members, end];
+    const separator = at === 0 ? "" : ",";
+    const long = findLong(image, find);
+    // Images are stored early only if all of them are handed over.
+    if (long !== undefined && "bytes" in long) {
+      const parts = openHeld(image, long.bytes, at);
+      return [separator, ...parts.map((part) => writePart(part, new JsonLayout()))];
+    }
+    if (!convertsLinks || !isLink(image)) return [separator + JSON.stringify(image)];
+    return [separator, { image, index: indexes[at] ?? at }];
   });
 }
 
-function renderFields({ fields, created }: ImageResult, now: number): string {
+/** Every image, to be handed over. */
+function openImages(result: ImageResult, find: FindLongString): readonly (ImagePart | EarlyPart)[] {
+  const indexes = findIndexes(result);
+  const { created: createdAt } = result;
+  return result.images.flatMap((image, at): readonly (ImagePart | EarlyPart)[] => {
+    const index = indexes[at] ?? at;
+    const long = findLong(image, find);
+    if (long === undefined) return [{ kind: "image", image, index, createdAt }];
+    if ("bytes" in long) return openHeld(image, long.bytes, index, createdAt);
+    return [{ kind: "early", image: long.image, ...splitMembers(image), index, createdAt }];
+  });
+}
+
+/** Returns a long string that was cut. */
+type FindLongString = LongStrings["find"];
+
+/** The base64 of an image, if it was cut. */
+function findLong({ b64_json: base64 }: ResultImage, find: FindLongString): LongString | undefined {
+  return base64 ? find(base64) : undefined;
+}
+
+/** The parts of an image whose base64 was cut and held. */
+function openHeld(
+  image: ResultImage,
+  chunks: readonly Uint8Array[],
+  index: number,
+  createdAt?: number,
+): readonly ImagePart[] {
+  return [
+    { kind: "begin", members: {}, createdAt },
+    ...chunks.map((bytes): ImagePart => ({ kind: "base64", bytes })),
+    { kind: "end", ...splitMembers(image), index },
+  ];
+}
+
+/** The members of an image whose base64 comes first. */
+function splitMembers(image: ResultImage): Pick<EarlyPart, "members" | "later"> {
+  const { b64_json: base64 = "", ...later } = image;
+  return { members: { ...image, b64_json: base64.slice(0, KEPT_BASE64) }, later };
+}
+
+/** The response of `/v1` up to its images. */
+export function renderFields(result: ImageResult, now: number): string {
+  return renderBeginning(findFields(result, now));
+}
+
+function renderBeginning(fields: JsonObject): string {
+  const json = JSON.stringify(fields).slice(0, -1);
+  return json === "{" ? '{"data":[' : `${json},"data":[`;
+}
+
+function findFields({ fields, created }: ImageResult, now: number): JsonObject {
   const { usage } = fields;
-  const all: JsonObject = {
+  return {
     ...fields,
     ...(isJsonObject(usage) && { usage: withInputTokens(usage) }),
     created: created ?? now,
   };
-  return `${JSON.stringify(all).slice(0, -1)},"data":[`;
+}
+
+/**
+ * The fields in the order of the provider's response, divided at its `data`. Fields that it does not have come first, and all
+ * do if it has no `data`.
+ */
+function orderFields(
+  fields: JsonObject,
+  names: readonly string[],
+): { readonly before: JsonObject; readonly after: JsonObject } {
+  const places = new Map(names.map((name, place) => [name, place]));
+  const placeOf = ([name]: readonly [string, unknown]): number => places.get(name) ?? -1;
+  const ofData = places.get("data") ?? Infinity;
+  const ordered = Object.entries(fields).toSorted((one, other) => placeOf(one) - placeOf(other));
+  return {
+    before: Object.fromEntries(ordered.filter((field) => placeOf(field) < ofData)),
+    after: Object.fromEntries(ordered.filter((field) => placeOf(field) > ofData)),
+  };
 }
 
 /** The rest of the response: the end of `data`, and `extra` with the images that failed. */
-function renderEnd({ extra, errors }: ImageResult, linkErrors: readonly ResultError[]): string {
+export function renderEnd(
+  { extra, errors }: ImageResult,
+  linkErrors: readonly ResultError[] = [],
+  fields: JsonObject = {},
+): string {
   const allErrors = [...errors, ...linkErrors];
   const shown = { ...extra, ...(allErrors.length > 0 && { errors: allErrors }) };
-  const isEmpty = Object.keys(shown).length === 0;
-  return isEmpty ? "]}" : `],"extra":${JSON.stringify(shown)}}`;
+  const rest = { ...fields, ...(Object.keys(shown).length > 0 && { extra: shown }) };
+  const json = JSON.stringify(rest).slice(1);
+  return json === "}" ? "]}" : `],${json}`;
 }
 
 /** The index of each image in the provider's batch, in which failed images have an index too. */
@@ -252,7 +342,7 @@ function maskShape(shape: ResponseShape, mask: SecretMask): ResponseShape {
 }
 
 /** Masks keys in the reasons of failures. */
-export function maskResult(result: ImageResult, mask: SecretMask): ImageResult {
+function maskResult(result: ImageResult, mask: SecretMask): ImageResult {
   return {
     ...result,
     errors: result.errors.map((error) => maskReason(error, mask)),

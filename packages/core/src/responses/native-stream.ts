@@ -1,4 +1,4 @@
-import type { StreamShape } from "../families/family.js";
+import type { StreamShape } from "../families/response-shape.js";
 import { TransportError } from "../upstream/transport.js";
 import { createHeldBytes } from "../util/held-bytes.js";
 import { isJsonObject } from "../util/json.js";

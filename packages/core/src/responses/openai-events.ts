@@ -1,6 +1,5 @@
 import type { Operation, ResultError, Usage } from "../types.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
-import { toOneLine } from "../util/one-line.js";
 import type { ErrorEnvelope } from "./envelope.js";
 import { withInputTokens } from "./openai-usage.js";
 import { HEARTBEAT } from "./sse.js";
@@ -157,34 +156,4 @@ function findMissingFormat(image: unknown): string | undefined {
   const base64 = image["b64_json"];
   if (typeof base64 !== "string") return undefined;
   return BASE64_SIGNATURES.find(([beginning]) => base64.startsWith(beginning))?.[1];
-}
-
-const COMMA = 0x2c;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-
-/**
- * The members of a JSON object that arrives in parts, without its braces, for use as members of another object on one
- * line. Parts without line ends are passed on without a copy.
- */
-export class MemberBytes {
-  #hasBegun = false;
-  #isBraceHeld = false;
-
-  /** @param part bytes of the object, from its opening brace on */
-  push(part: Uint8Array): readonly Uint8Array[] {
-    if (part.length === 0) return [];
-    const parts: Uint8Array[] = [];
-    if (this.#isBraceHeld) parts.push(Uint8Array.of(CLOSE_BRACE));
-    let rest = part;
-    if (!this.#hasBegun && rest[0] === OPEN_BRACE) {
-      parts.push(Uint8Array.of(COMMA));
-      rest = rest.subarray(1);
-    }
-    this.#hasBegun = true;
-    // The last brace of the object is the last byte of its last part.
-    this.#isBraceHeld = rest.at(-1) === CLOSE_BRACE;
-    parts.push(toOneLine(this.#isBraceHeld ? rest.subarray(0, -1) : rest));
-    return parts;
-  }
 }

@@ -1,5 +1,5 @@
 import type { GatewayError } from "../errors.js";
-import type { StreamShape } from "../families/family.js";
+import type { StreamShape } from "../families/response-shape.js";
 import { TransportError } from "../upstream/transport.js";
 import type { Awaitable } from "../util/async.js";
 import type { ErrorEnvelope } from "./envelope.js";

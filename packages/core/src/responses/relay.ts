@@ -17,15 +17,18 @@ export interface AbandonedStream {
   readonly giveUp: () => Promise<void>;
 }
 
+/** Chunks to send. An iterable is read when the client asks for more; if it fails, so does the source. */
+export type Passed = readonly Uint8Array[] | AsyncIterable<Uint8Array>;
+
 /** What a relay does with the body that it relays. */
 export interface RelayParts {
   /** The chunks to send first. */
-  readonly first?: readonly Uint8Array[] | undefined;
+  readonly first?: Passed | undefined;
   /**
    * Returns what is sent for a chunk. Called for each chunk, also after the client has disconnected. The next chunk is
-   * read when the promise, if any, has resolved.
+   * read when the promise, if any, has resolved, or the iterable, if any, has ended.
    */
-  readonly pass: (chunk: Uint8Array) => Awaitable<readonly Uint8Array[]>;
+  readonly pass: (chunk: Uint8Array) => Awaitable<Passed>;
   /**
    * Returns true when the result is complete. What follows is held back until `onEnd` has resolved, so that a client
    * gets the last byte only of a call that is settled. If the source does not end, it is held back for a second.
@@ -74,6 +77,8 @@ export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
   #heldBack: Uint8Array[] | undefined = [];
   /** When they are sent at the latest, by `performance.now()`. */
   #heldBackUntil = 0;
+  /** Chunks that are sent before the source is read again. */
+  #inserted: AsyncIterator<Uint8Array> | undefined;
   /** The current read of the source. All readers wait for the same one. */
   #pending: Promise<void> | undefined;
   #end: Promise<void> | undefined;
@@ -88,7 +93,7 @@ export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
     this.#chunks = source[Symbol.asyncIterator]();
     // Without `first`, so that its memory can be freed while the rest is relayed.
     this.#parts = parts;
-    this.#add(first);
+    this.#insert(first);
   }
 
   [Symbol.asyncIterator](): this {
@@ -172,7 +177,9 @@ export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
 
   #read(): Promise<void> {
     try {
-      return this.#chunks.next().then(this.#receive, this.#failWith);
+      return this.#inserted === undefined
+        ? this.#chunks.next().then(this.#receive, this.#failWith)
+        : this.#inserted.next().then(this.#receiveInserted, this.#failWith);
     } catch (error) {
       return this.#failWith(error);
     }
@@ -195,9 +202,14 @@ export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
     return this.#complete();
   };
 
-  readonly #passOn = (chunks: readonly Uint8Array[]): void => {
+  readonly #receiveInserted = ({ done, value }: IteratorResult<Uint8Array, unknown>): void => {
+    if (done === true) this.#inserted = undefined;
+    this.#passOn(done === true ? [] : [value]);
+  };
+
+  readonly #passOn = (passed: Passed): void => {
     this.#beat = undefined;
-    this.#add(chunks);
+    this.#insert(passed);
     this.#pending = undefined;
   };
 
@@ -225,6 +237,11 @@ export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
     } finally {
       this.#isOver = true;
     }
+  }
+
+  #insert(passed: Passed): void {
+    if (Symbol.asyncIterator in passed) this.#inserted = passed[Symbol.asyncIterator]();
+    else this.#add(passed);
   }
 
   #add(chunks: readonly Uint8Array[]): void {
@@ -257,7 +274,7 @@ export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
   async #stop(): Promise<void> {
     try {
       this.#parts.cancel?.();
-      await this.#chunks.return?.();
+      await Promise.all([this.#inserted?.return?.(), this.#chunks.return?.()]);
     } catch {
       // The source is not read any more, so its error has no effect.
     }

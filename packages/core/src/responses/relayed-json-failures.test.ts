@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Family, ResponseShape } from "../families/family.js";
+import type { Family } from "../families/family.js";
 import { seedream } from "../families/index.js";
+import type { ResponseShape } from "../families/response-shape.js";
 import {
   imageBase64,
   type LargeGateway,

@@ -16,7 +16,9 @@ import { anyJsonText, anyObjectText, anyStringText } from "../testing/any-json-t
 import { cutBytes, cutEvery } from "../testing/cut-bytes.js";
 import { endedSource } from "../testing/scripted-source.js";
 import type { ImageRequest } from "../types.js";
+import { EventLayout, type ImageLayout, JsonLayout, writePart } from "./image-parts.js";
 import { WholeReader } from "./json-reader.js";
+import { OpenAiEvents } from "./openai-events.js";
 import { createResponseRewriter, type ResponseRewriter, type RewriteOptions } from "./rewrite.js";
 
 const MODEL = 'service "model"';
@@ -40,7 +42,9 @@ function createRewriter(options: RewriterOptions = {}): ResponseRewriter {
   return createResponseRewriter({ shape: SEEDREAM_RESPONSE, model: MODEL, now: NOW, ...options });
 }
 
-type RewriterOptions = Partial<Pick<RewriteOptions, "isNative" | "maxHeldBytes" | "convertsLinks">>;
+type RewriterOptions = Partial<
+  Pick<RewriteOptions, "isNative" | "maxHeldBytes" | "convertsLinks" | "opensImages">
+>;
 
 interface Rewritten extends Pick<ResponseRewriter, "facts"> {
   readonly text: string;
@@ -62,11 +66,19 @@ function rewrite(chunks: readonly Uint8Array[], options: RewriterOptions = {}): 
   return { text: Buffer.concat(sent).toString(), facts: rewriter.facts, status: rewriter.status() };
 }
 
-/** The pieces as bytes. A link shows its place in the batch and its URL. */
-function bytesOf(pieces: ReturnType<ResponseRewriter["push"]>): readonly Uint8Array[] {
+/**
+ * The pieces as bytes. A link shows its place in the batch and its URL.
+ *
+ * @param layout how images that are handed over are written. Default: none may be handed over.
+ */
+function bytesOf(pieces: ReturnType<ResponseRewriter["push"]>, layout?: ImageLayout): readonly Uint8Array[] {
   return pieces.map((piece) => {
     if (piece instanceof Uint8Array) return piece;
-    if ("kind" in piece) throw new TypeError("No images are handed over.");
+    if ("kind" in piece) {
+      if (layout === undefined) throw new TypeError("No images are handed over.");
+      const written = writePart(piece, layout);
+      return typeof written === "string" ? encoder.encode(written) : written;
+    }
     return encoder.encode(JSON.stringify({ [piece.index]: piece.image.url }));
   });
 }
@@ -309,6 +321,17 @@ describe("an item that is larger than 16 KiB", () => {
     }
   });
 
+  it("is not an image if it is an error, also if images are handed over", () => {
+    const text = `{"data":[{"url":"u"},${failedItem}]}`;
+    for (const size of [1, 16_384, 100_000]) {
+      const rewriter = createRewriter({ opensImages: true });
+      const pieces = cutEvery(encoder.encode(text), size).flatMap((chunk) => rewriter.push(chunk));
+      const error = { index: 1, code: "A", message: "x".repeat(8_192) };
+      expect(rewriter.facts).toMatchObject({ images: 1, errors: [error] });
+      expect(pieces.filter((piece) => !(piece instanceof Uint8Array))).toHaveLength(1);
+    }
+  });
+
   it.each([false, true])("is an image with its base64 at any place (native: %s)", (isNative) => {
     const text = `{"data":[${item},{"url":"v"}],"model":"m","created":1}`;
     for (const size of [1, 8_192, 100_000]) {
@@ -361,6 +384,54 @@ describe("an item that is larger than 16 KiB", () => {
       images: 1,
       errors: 1,
     });
+  });
+});
+
+describe("the members of an item that the family leaves out", () => {
+  const shape = { ...SEEDREAM_RESPONSE, leftOut: ["type", "index"] };
+  const large = `{"index":1,"type":"image","b64_json":"${LONG}","size":"1x1","type":"x"}`;
+  const text = `{"data":[{"type":"image","url":"u","index":0},${large},{"b64_json":"AAAA","index":2},{"error":{"code":"A","message":"B"}}],"created":1}`;
+
+  it.each([1, 13, 16_385, 100_000])("are not sent, in chunks of %d bytes", (size) => {
+    const rewriter = createResponseRewriter({ shape, model: MODEL, now: NOW });
+    const layout = new JsonLayout();
+    const sent = cutEvery(encoder.encode(text), size).flatMap((chunk) =>
+      bytesOf(rewriter.push(chunk), layout),
+    );
+    const body = JSON.parse(Buffer.concat([...sent, ...rewriter.end()]).toString());
+    expect(body.data).toEqual([{ url: "u" }, { b64_json: LONG, size: "1x1" }, { b64_json: "AAAA" }]);
+    expect(body.extra).toEqual({ errors: [{ index: 3, code: "A", message: "B" }] });
+  });
+
+  it.each([1, 16_385, 100_000])("do not change OpenAI's events, in chunks of %d bytes", (size) => {
+    const events = new OpenAiEvents("generate", NOW);
+    const layout = new EventLayout(events, () => true);
+    const rewriter = createResponseRewriter({ shape, model: MODEL, now: NOW, onlyImages: true });
+    const sent = cutEvery(encoder.encode(text), size).flatMap((chunk) =>
+      bytesOf(rewriter.push(chunk), layout),
+    );
+    expect(rewriter.end()).toEqual([]);
+    const body = Buffer.concat(sent).toString() + events.end(rewriter.facts);
+    const data = body.match(/(?<=^data: )\{.*$/gm)?.map((line) => JSON.parse(line));
+    expect(data).toMatchObject([
+      { type: "image_generation.completed", url: "u" },
+      { type: "image_generation.completed", b64_json: LONG, size: "1x1" },
+      { type: "image_generation.completed", b64_json: "AAAA" },
+    ]);
+    expect(body).not.toContain('"index":1');
+  });
+
+  it("are sent if the response is native", () => {
+    const rewriter = createResponseRewriter({ shape, model: MODEL, now: NOW, isNative: true });
+    const sent = bytesOf(rewriter.push(encoder.encode(text)));
+    expect(Buffer.concat([...sent]).toString()).toBe(text);
+  });
+
+  it("stay links that become base64", () => {
+    const rewriter = createResponseRewriter({ shape, model: MODEL, now: NOW, convertsLinks: true });
+    const pieces = rewriter.push(encoder.encode('{"data":[{"type":"image","url":"u"}]}'));
+    const link = pieces.find((piece) => !(piece instanceof Uint8Array));
+    expect(link).toEqual({ kind: "image", image: { url: "u" }, index: 0, createdAt: undefined });
   });
 });
 

@@ -1,15 +1,15 @@
-import type { ResponseShape } from "../families/family.js";
-import { readMadeImage } from "../families/shared.js";
-import type { FailureReason, MadeImage, ResultError, ResultImage, Usage } from "../types.js";
+import type { ResponseShape } from "../families/response-shape.js";
+import type { ResultError, ResultImage } from "../types.js";
 import { createHeldBytes } from "../util/held-bytes.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
 import type { JsonStatus } from "../util/json-walker.js";
+import type { ArrivingBytes } from "./image-budget.js";
 import { ImageObject } from "./image-object.js";
 import type { ImagePart } from "./image-parts.js";
 import { createJsonScanner } from "./json-scanner.js";
 import { type ItemKind, type LargeItem, readLargeItem } from "./large-item.js";
-import { MemberBytes, type OpenAiEvents, writeImage, writeMissingFormat } from "./openai-events.js";
 import { withInputTokens } from "./openai-usage.js";
+import { createFactReader, type ResponseFacts } from "./response-facts.js";
 import { createJsonShortener, type JsonShortener } from "./shorten-json.js";
 
 const encoder = new TextEncoder();
@@ -25,12 +25,15 @@ export interface RewriteOptions {
   readonly now: number;
   /** True if every byte is passed on unchanged, and only the facts are read. Default false. */
   readonly isNative?: boolean | undefined;
-  /** Writes the images as the events of OpenAI's images API, in place of JSON. Default: JSON. */
-  readonly events?: OpenAiEvents | undefined;
   /** True if an image without base64 is returned as {@link LinkedImage}. Default false. */
   readonly convertsLinks?: boolean | undefined;
-  /** True if every image is handed over as {@link ImagePart}, in place of its bytes. Default false. */
+  /**
+   * True if every image is handed over as {@link ImagePart}, in place of its bytes. Default: true if the family leaves members
+   * of items out, otherwise false.
+   */
   readonly opensImages?: boolean | undefined;
+  /** True if nothing is returned but the images that are handed over: they are written as events. Default false. */
+  readonly onlyImages?: boolean | undefined;
   /**
    * In bytes. Values up to this size are parsed as a whole; in larger values, long strings are shortened. Default 16
    * KiB.
@@ -38,11 +41,13 @@ export interface RewriteOptions {
   readonly maxHeldBytes?: number | undefined;
 }
 
-/** An image that the provider delivered as a link, in place of its converted form: of its JSON, or of the members of its event. */
+/** An image that the provider delivered as a link, in place of the JSON of its converted form. */
 export interface LinkedImage {
   readonly image: ResultImage;
   /** Its index in the provider's batch, from 0. */
   readonly index: number;
+  /** Its bytes, if its download has begun. */
+  readonly arriving?: ArrivingBytes | undefined;
 }
 
 /** Rewrites one response as it arrives. */
@@ -53,7 +58,7 @@ export interface ResponseRewriter {
   addLinkError(error: ResultError): void;
   /**
    * Returns the last bytes, without which the response is incomplete. Returns none if the upstream response is not
-   * complete or has no image, or if the bytes are passed on unchanged; in JSON also if it reports a failure.
+   * complete, has no image or reports a failure, or if its bytes are passed on unchanged or are not wanted.
    */
   end(): readonly Uint8Array[];
   /** What the response has said so far. Always the same object. */
@@ -76,20 +81,18 @@ export function createResponseRewriter(options: RewriteOptions): ResponseRewrite
     shape,
     isNative = false,
     convertsLinks = false,
-    opensImages = false,
+    onlyImages = false,
+    opensImages = onlyImages || (!isNative && shape.leftOut !== undefined && shape.leftOut.length > 0),
     maxHeldBytes,
-    events,
   } = options;
   const model = JSON.stringify(options.model);
   const now = String(options.now);
   const output = createChunkJoiner<LinkedImage | ImagePart>();
   const linkErrors: ResultError[] = [];
-  const reader = createFactReader(shape);
+  const reader = createFactReader(shape, () => scanner.status() === "complete");
   const { facts } = reader;
-  const missing = new Map([
-    [shape.model, model],
-    [shape.created, now],
-  ]);
+  const missing = new Map([[shape.created, now]]);
+  if (shape.addsModel !== false) missing.set(shape.model, model);
   let createdAt: number | undefined;
   let member = "";
   let hasMembers = false;
@@ -97,19 +100,16 @@ export function createResponseRewriter(options: RewriteOptions): ResponseRewrite
   /** The reader of the current large value. */
   let large: LargeItem | undefined;
 
-  const write = (bytes: Uint8Array | string): void => {
-    if (!isNative) output.add(typeof bytes === "string" ? encoder.encode(bytes) : bytes);
-  };
+  const isWritten = !isNative && !onlyImages;
 
-  /** Events have none of the members beside the images. */
-  const writeMember = (bytes: Uint8Array | string): void => {
-    if (events === undefined) write(bytes);
+  const write = (bytes: Uint8Array | string): void => {
+    if (isWritten) output.add(typeof bytes === "string" ? encoder.encode(bytes) : bytes);
   };
 
   const writeKey = (written: Uint8Array | string): void => {
-    writeMember(hasMembers ? "," : "{");
-    writeMember(written);
-    writeMember(":");
+    write(hasMembers ? "," : "{");
+    write(written);
+    write(":");
     hasMembers = true;
   };
 
@@ -127,41 +127,31 @@ export function createResponseRewriter(options: RewriteOptions): ResponseRewrite
     return convertsLinks && isLink(item) ? "link" : "image";
   };
 
+  /** Every image but the first has a comma before it. */
   const beginImage = (): void => {
-    if (events !== undefined) write(events.beginImage(createdAt));
-    else if (facts.images > 1) write(",");
+    if (facts.images > 1) write(",");
   };
 
-  /** It may be the last image. */
-  const endImage = (): void => {
-    if (events !== undefined) write(events.endImage(true));
-  };
+  /** The index of the image that was counted last. */
+  const lastIndex = (): number => facts.images + facts.errors.length - 1;
 
   /** The image was already counted. */
   const handOverLink = (image: ResultImage): void => {
     beginImage();
-    output.addOther({ image, index: facts.images + facts.errors.length - 1 });
-    endImage();
+    output.addOther({ image, index: lastIndex() });
   };
 
-  const beginLargeItem = (): LargeItem => {
-    const members = new MemberBytes();
-    return readLargeItem(
+  /** A large item whose bytes are passed on. */
+  const beginLargeItem = (): LargeItem =>
+    readLargeItem(
       {
         findKind,
         onImage() {
           reader.countImage();
           beginImage();
         },
-        onBytes(bytes) {
-          if (events === undefined) write(bytes);
-          else members.push(bytes).forEach(write);
-        },
-        onImageEnd(item) {
-          reader.readImage(item);
-          if (events !== undefined) write(writeMissingFormat(item));
-          endImage();
-        },
+        onBytes: write,
+        onImageEnd: (item) => reader.readImage(item),
         onLink(written) {
           const item = parse(written);
           if (reader.readItem(item) && isLink(item)) handOverLink(item);
@@ -171,24 +161,20 @@ export function createResponseRewriter(options: RewriteOptions): ResponseRewrite
       },
       !isNative,
     );
-  };
-
-  /** The index of the image that was counted last. */
-  const lastIndex = (): number => facts.images + facts.errors.length - 1;
 
   /** A large item whose image is handed over in parts. */
   const beginOpenItem = (): LargeItem => {
     const later: JsonObject = {};
     const object = new ImageObject({
       onBase64(members) {
-        if (!reader.isImage({ ...members, b64_json: "A" })) return false;
+        if (!reader.isImage({ ...object.shortened, b64_json: "A" })) return false;
         reader.countImage();
-        output.addOther({ kind: "begin", members, createdAt });
+        output.addOther({ kind: "begin", members: omitMembers(members, shape), createdAt });
         return true;
       },
       onBytes: (bytes) => output.addOther({ kind: "base64", bytes }),
       onMember(key, value) {
-        later[key] = value;
+        if (shape.leftOut?.includes(key) !== true) later[key] = value;
       },
     });
     return {
@@ -198,25 +184,26 @@ export function createResponseRewriter(options: RewriteOptions): ResponseRewrite
         if (members === undefined) return scanner.giveUp();
         if (object.hasBegun) {
           reader.readImage(members);
-          return output.addOther({ kind: "end", members, later, index: lastIndex() });
-        }
-        if (reader.readItem(members)) handOverImage(members);
+          output.addOther({ kind: "end", members: omitMembers(members, shape), later, index: lastIndex() });
+        } else if (reader.readItem(object.shortened)) handOver(members);
       },
     };
   };
 
-  const handOverImage = (image: ResultImage): void =>
-    output.addOther({ kind: "image", image, index: lastIndex(), createdAt });
+  /** An image that was counted. */
+  const handOver = (item: JsonObject): void => {
+    output.addOther({ kind: "image", image: omitMembers(item, shape), index: lastIndex(), createdAt });
+  };
 
   /** A large member is passed on as it arrives, unless it is replaced, and is also read in a shortened form. */
   const beginLargeMember = (bytes: Uint8Array): LargeItem => {
     const replacement = replaceMember(bytes[0] === OPEN_BRACE ? {} : undefined);
-    if (replacement !== undefined) writeMember(replacement);
+    if (replacement !== undefined) write(replacement);
     const shortener = [shape.failure, shape.usage].includes(member) ? createJsonShortener() : undefined;
     return {
       push(part) {
         shortener?.push(part);
-        if (replacement === undefined) writeMember(part);
+        if (replacement === undefined) write(part);
       },
       end: () => readShortened(shortener),
     };
@@ -227,6 +214,7 @@ export function createResponseRewriter(options: RewriteOptions): ResponseRewrite
     if (value !== undefined) reader.readMember(member, value);
   };
 
+  const beginItem = opensImages ? beginOpenItem : beginLargeItem;
   const scanner = createJsonScanner(
     {
       onMember(key, written) {
@@ -237,24 +225,23 @@ export function createResponseRewriter(options: RewriteOptions): ResponseRewrite
       onItems() {
         isInItems = true;
         reader.readMember(member, []);
-        writeMember("[");
+        write("[");
       },
       onItemsEnd() {
         isInItems = false;
-        writeMember("]");
+        write("]");
       },
       onValue(bytes) {
         const value = parse(bytes);
-        if (!isInItems) return writeMember(replaceMember(value) ?? addInputTokens(bytes, value));
+        if (!isInItems) return write(replaceMember(value) ?? addInputTokens(bytes, value));
         if (!reader.readItem(value)) return;
-        if (opensImages && isJsonObject(value)) return handOverImage(value);
+        if (opensImages && isJsonObject(value)) return handOver(value);
         if (convertsLinks && isLink(value)) return handOverLink(value);
         beginImage();
-        write(events !== undefined && isJsonObject(value) ? writeImage(value) : bytes);
-        endImage();
+        write(bytes);
       },
       onPart(bytes) {
-        large ??= isInItems ? (opensImages ? beginOpenItem() : beginLargeItem()) : beginLargeMember(bytes);
+        large ??= isInItems ? beginItem() : beginLargeMember(bytes);
         large.push(bytes);
       },
       onPartsEnd() {
@@ -295,12 +282,8 @@ export function createResponseRewriter(options: RewriteOptions): ResponseRewrite
     },
     addLinkError: (error) => void linkErrors.push(error),
     end() {
-      if (scanner.status() !== "complete" || facts.images === 0) return [];
-      if (events !== undefined) {
-        write(events.end({ usage: facts.usage, errors: listErrors(facts, linkErrors) }));
-        return takeBytes();
-      }
-      if (facts.failure !== undefined) return [];
+      const isUsable = !onlyImages && facts.images > 0 && facts.failure === undefined;
+      if (scanner.status() !== "complete" || !isUsable) return [];
       for (const [name, value] of missing) {
         writeKey(JSON.stringify(name));
         write(value);
@@ -317,13 +300,10 @@ export function createResponseRewriter(options: RewriteOptions): ResponseRewrite
   };
 }
 
-/** The entries of `extra.errors` in events: the failure of the whole response comes after those of images. */
-export function listErrors(
-  { images, errors, failure }: Pick<ResponseFacts, "images" | "errors" | "failure">,
-  linkErrors: readonly ResultError[],
-): readonly ResultError[] {
-  const ofResponse = failure === undefined ? [] : [{ index: images + errors.length, ...failure }];
-  return [...errors, ...linkErrors, ...ofResponse];
+/** The members of an item that the client gets. */
+function omitMembers(item: JsonObject, { leftOut = [] }: ResponseShape): JsonObject {
+  if (leftOut.length === 0) return item;
+  return Object.fromEntries(Object.entries(item).filter(([name]) => !leftOut.includes(name)));
 }
 
 /** An image that the provider delivered as a link only. */
@@ -338,87 +318,6 @@ function parseText(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** What a response has said so far. */
-export interface ResponseFacts {
-  /** The number of images that have arrived or begun. */
-  readonly images: number;
-  /** What the response says about each image that has arrived. An image that has begun is not among them. */
-  readonly made: readonly MadeImage[];
-  /** Items that failed, each with its index in the provider's batch. */
-  readonly errors: readonly ResultError[];
-  /** The error of the whole response. */
-  readonly failure: FailureReason | undefined;
-  readonly usage: Usage | undefined;
-  /** The provider's request id in the body. */
-  readonly upstreamRequestId: string | undefined;
-}
-
-/** Collects the facts of a response from its members, one after another. */
-interface FactReader {
-  /** Always the same object. */
-  readonly facts: ResponseFacts;
-  /** Reads the value of a member. If a member occurs twice, the last one counts, as for `JSON.parse`. */
-  readMember(name: string, value: unknown): void;
-  /** Reads an item. Returns true if it is an image. */
-  readItem(item: unknown): boolean;
-  /** Whether an item is an image. Does not count it. */
-  isImage(item: unknown): boolean;
-  /** Counts an image that is too large to be read. */
-  countImage(): void;
-  /** Reads an image that was counted before, when it has ended. */
-  readImage(item: unknown): void;
-}
-
-function createFactReader(shape: ResponseShape): FactReader {
-  const errors: ResultError[] = [];
-  const made: MadeImage[] = [];
-  const facts: { -readonly [Key in keyof ResponseFacts]: ResponseFacts[Key] } = {
-    images: 0,
-    made,
-    errors,
-    failure: undefined,
-    usage: undefined,
-    upstreamRequestId: undefined,
-  };
-
-  const forgetItems = (): void => {
-    facts.images = 0;
-    errors.length = 0;
-    made.length = 0;
-  };
-
-  const readImage = (item: unknown): void => void made.push(readMadeImage(item));
-
-  return {
-    facts,
-    readMember(name, value) {
-      if (name === shape.items) forgetItems();
-      if (name === shape.failure) facts.failure = shape.readFailure(value);
-      if (name === shape.usage) facts.usage = shape.readUsage(value);
-      if (name === shape.requestId) facts.upstreamRequestId = toNonEmptyString(value);
-    },
-    readItem(item) {
-      const read = shape.readItem(item, facts.images + errors.length);
-      if (read !== "image") {
-        errors.push(read);
-        return false;
-      }
-      facts.images++;
-      readImage(item);
-      return true;
-    },
-    isImage: (item) => shape.readItem(item, 0) === "image",
-    countImage() {
-      facts.images++;
-    },
-    readImage,
-  };
-}
-
-function toNonEmptyString(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
 }
 
 /** Smaller pieces are joined, because a write of its own costs more than a copy. */

@@ -102,7 +102,7 @@ export function parseUpToString(text: string): unknown {
 }
 
 /** The number of bytes at the end that belong to an incomplete escape, such as `\` or `\u00`. */
-function countCutEscape(bytes: Uint8Array): number {
+export function countCutEscape(bytes: Uint8Array): number {
   let start = bytes.length - 1;
   while (start > bytes.length - 4 && isHexDigit(bytes[start])) start--;
   start = bytes[start] === LETTER_U ? start - 1 : bytes.length - 1;

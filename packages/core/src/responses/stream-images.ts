@@ -1,4 +1,4 @@
-import type { StreamShape } from "../families/family.js";
+import type { StreamShape } from "../families/response-shape.js";
 import type { JsonObject } from "../util/json.js";
 import { EventLines } from "./event-lines.js";
 import { hasImage, ImageObject } from "./image-object.js";
@@ -56,7 +56,7 @@ export class EventObject {
     this.#shape = shape;
     this.#object = new ImageObject({
       onBase64: (members) => {
-        if ((typeOf(members) ?? shape.imageEvent) !== shape.imageEvent) return false;
+        if (!isImageType(typeOf(members), shape)) return false;
         onPart({ kind: "begin", members: this.#pick(members), createdAt: this.#readCreated(members) });
         return true;
       },
@@ -83,7 +83,7 @@ export class EventObject {
       if (members === undefined) throw new TypeError("The event of an image is not JSON.");
       return { kind: "end", members: this.#pick(members), later: this.#later, index };
     }
-    if (!hasImage(members) || (typeOf(members) ?? name) !== this.#shape.imageEvent) return undefined;
+    if (!hasImage(members) || !isImageType(typeOf(members) ?? name, this.#shape)) return undefined;
     return { kind: "image", image: this.#pick(members), index, createdAt: this.#readCreated(members) };
   }
 
@@ -96,6 +96,11 @@ export class EventObject {
     const { leftOut } = this.#shape;
     return Object.fromEntries(Object.entries(members).filter(([key]) => !leftOut.includes(key)));
   }
+}
+
+/** Before its type is known, an event with base64 counts as one with an image. */
+function isImageType(type: string | undefined, { imageEvents }: StreamShape): boolean {
+  return type === undefined || imageEvents.includes(type);
 }
 
 function typeOf({ type }: JsonObject): string | undefined {

@@ -1,11 +1,7 @@
 import { GatewayError, isGatewayError, shownCodeOf } from "../errors.js";
-import type {
-  AttemptFailure,
-  Family,
-  ResponseShape,
-  StreamReader,
-  StreamResult,
-} from "../families/family.js";
+import type { Dialect } from "../families/dialect.js";
+import type { AttemptFailure } from "../families/failure.js";
+import type { ResponseShape, StreamReader, StreamResult } from "../families/response-shape.js";
 import type { GatewayResponse } from "../http.js";
 import type { Logger } from "../logger.js";
 import { maskReason, type SecretMask } from "../redact.js";
@@ -17,8 +13,9 @@ import { readRequestId } from "../upstream/read.js";
 import { TransportError, type TransportResponse } from "../upstream/transport.js";
 import { isJsonObject } from "../util/json.js";
 import { type Call, type CallParts, checkCharged } from "./call.js";
+import { createDelivery } from "./create-delivery.js";
 import { renderStream, toEnvelope } from "./envelope.js";
-import { createDelivery, type ImageDelivery } from "./image-delivery.js";
+import type { ImageDelivery } from "./image-delivery.js";
 import { type JsonReader, ScanningReader } from "./json-reader.js";
 import { NativeStream } from "./native-stream.js";
 import { OpenAiEvents } from "./openai-events.js";
@@ -46,10 +43,10 @@ export async function respondWithStream(
   const { logger, mask, backgroundReads, heartbeatMs } = parts;
   const { id, hold, report, request } = call;
   const { ignored, replacedSize } = request;
-  const { family } = call.model;
+  const { dialect } = success.channel;
   const upstreamRequestId = readRequestId(response);
   const readerLogger = createReaderLogger(logger, id);
-  const reader = openReader(family, call, readerLogger);
+  const reader = openReader(dialect, call, readerLogger);
   if (reader === undefined) {
     response.cancel();
     const error = unreadableError(upstreamRequestId);
@@ -61,10 +58,12 @@ export async function respondWithStream(
   // The closures below must not refer to `call` and `request`: a stream can stay open for long, and would retain the
   // request's body.
   let hasEvents = false;
-  const delivery = createDelivery(parts, call, success.channel, request.streamFormat !== "openai");
+  const { observer } = report;
+  let awaitsImage = observer !== undefined;
+  const delivery = createDelivery(parts, call, success.channel, !isTranslated(request, dialect));
   const translation = createTranslation(reader, {
     request,
-    family,
+    dialect,
     delivery: delivery.opensImages ? delivery : undefined,
     now: Math.floor(parts.now() / 1000),
     mask: createReasonMask(mask, sentTo.upstreamModel, request),
@@ -77,13 +76,17 @@ export async function respondWithStream(
       createStreamBodyReader({
         onEvent,
         onJson(chunk) {
-          json ??= new MislabelledJson(family, response, { mask, logError: readerLogger });
+          json ??= new MislabelledJson(dialect, response, { mask, logError: readerLogger });
           json.push(chunk);
         },
       }),
     onEvent(event) {
       hasEvents = true;
       reader.read(event);
+      if (awaitsImage && (readResult(reader, readerLogger)?.images ?? 0) > 0) {
+        awaitsImage = false;
+        observer?.firstImage();
+      }
     },
     isLast: () => reader.isOver === true || json?.isComplete === true,
     async onEnd(end) {
@@ -115,9 +118,27 @@ export async function respondWithStream(
   return renderStream(relayBody(response.body, options), { id, ignored, replacedSize });
 }
 
+/**
+ * True if the client gets OpenAI's events, and the provider's events are others. A provider's own events in OpenAI's format
+ * have base64, so they are translated for a client that asked for links.
+ */
+function isTranslated(
+  {
+    operation,
+    streamFormat,
+    responseFormat,
+  }: Pick<ImageRequest, "operation" | "streamFormat" | "responseFormat">,
+  { streamShape }: Dialect,
+): boolean {
+  const { format, operations } = streamShape ?? {};
+  const hasNames = operations === undefined || operations.includes(operation);
+  const isSame = format === "openai" && hasNames && responseFormat !== "url";
+  return streamFormat === "openai" && !isSame;
+}
+
 interface TranslationContext {
-  readonly request: Pick<ImageRequest, "operation" | "streamFormat" | "maxImages">;
-  readonly family: Family;
+  readonly request: Pick<ImageRequest, "operation" | "streamFormat" | "responseFormat" | "maxImages">;
+  readonly dialect: Dialect;
   /** Stores the images. `undefined`: they are not stored. */
   readonly delivery: ImageDelivery | undefined;
   /** Seconds since 1970. */
@@ -131,12 +152,12 @@ interface TranslationContext {
 /** Returns `undefined` if the stream is relayed as it is. */
 function createTranslation(
   streamReader: StreamReader,
-  { request, family, delivery, now, ...context }: TranslationContext,
+  { request, dialect, delivery, now, ...context }: TranslationContext,
 ): StreamTranslation | undefined {
-  const { operation, streamFormat, maxImages } = request;
-  const { streamShape: shape } = family;
+  const { operation, maxImages } = request;
+  const { streamShape: shape } = dialect;
   if (shape === undefined) return undefined;
-  if (streamFormat === "openai") {
+  if (isTranslated(request, dialect)) {
     const events = new OpenAiEvents(operation, now);
     return new OpenAiTranslation({
       shape,
@@ -216,9 +237,9 @@ function createReaderLogger(logger: Logger, requestId: string): LogError {
 }
 
 /** Returns `undefined` if the family has no reader, or if it throws. */
-function openReader(family: Family, { request }: Call, logError: LogError): StreamReader | undefined {
+function openReader(dialect: Dialect, { request }: Call, logError: LogError): StreamReader | undefined {
   try {
-    return family.readStream?.(request);
+    return dialect.readStream?.(request);
   } catch (error) {
     logError(error);
     return undefined;
@@ -278,8 +299,8 @@ function findStreamFailure(
 
 /** Reads a body that is JSON although it is labelled as events. It is relayed unchanged, and charged like JSON. */
 class MislabelledJson {
-  readonly #family: Family;
-  readonly #status: number;
+  readonly #dialect: Dialect;
+  readonly #head: Pick<TransportResponse, "status" | "headers">;
   readonly #logError: LogError;
   /** `undefined` if the family can only read a whole response. */
   readonly #reader: JsonReader | undefined;
@@ -288,14 +309,14 @@ class MislabelledJson {
   #failureMember: unknown;
 
   constructor(
-    family: Family,
+    dialect: Dialect,
     response: TransportResponse,
     { mask, logError }: { readonly mask: SecretMask; readonly logError: LogError },
   ) {
-    this.#family = family;
-    this.#status = response.status;
+    this.#dialect = dialect;
+    this.#head = { status: response.status, headers: response.headers };
     this.#logError = logError;
-    const { responseShape } = family;
+    const { responseShape } = dialect;
     if (responseShape === undefined) return;
     const shape: ResponseShape = {
       ...responseShape,
@@ -354,11 +375,11 @@ class MislabelledJson {
   /** The refusal in a body that holds only an error. */
   #readRefusal(): AttemptFailure | undefined {
     const facts = this.#reader?.facts;
-    const shape = this.#family.responseShape;
+    const shape = this.#dialect.responseShape;
     if (facts?.failure === undefined || shape === undefined) return undefined;
     if (facts.images > 0 || isAnythingReported(facts.usage)) return undefined;
     try {
-      return this.#family.toFailure(this.#status, { [shape.failure]: this.#failureMember });
+      return this.#dialect.toFailure({ ...this.#head, body: { [shape.failure]: this.#failureMember } });
     } catch (error) {
       this.#logError(error);
       return undefined;

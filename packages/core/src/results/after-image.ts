@@ -20,7 +20,13 @@ export interface AfterImageCall {
   readonly model: string;
   readonly operation: Operation;
   readonly prompt: string;
-  /** The index of the image in the provider's batch, from 0. */
+  /**
+   * The index of the image among those of the request, from 0. Images that failed have an index too, so there may be gaps.
+   * JSON has its images in the order of their indexes. If the provider streams, images are counted as they arrive.
+   *
+   * If the request takes several upstream calls, the index is that of the call, also in a stream, where the images of calls
+   * arrive in any order. Of calls that can make several images (layers), each has as many indexes as it can make images.
+   */
   readonly index: number;
 }
 

@@ -6,10 +6,16 @@ export class StoreError extends Error {
   override readonly name = "StoreError";
 }
 
-/** Stores an image and returns its link. */
+/** Where an image was stored. */
+export interface StoredLink {
+  readonly id: string;
+  readonly url: string;
+}
+
+/** Stores an image. */
 export type PutImage = (
   image: Pick<ImageToStore, "contentType" | "body" | "byteLength" | "signal">,
-) => Promise<string>;
+) => Promise<StoredLink>;
 
 /** What is known of an image when its upload begins. */
 export interface UploadOptions extends Pick<ImageToStore, "contentType" | "byteLength"> {
@@ -24,7 +30,7 @@ export interface UploadOptions extends Pick<ImageToStore, "contentType" | "byteL
 export class ImageUpload {
   readonly #body = new Handover();
   readonly #stopper = new AbortController();
-  readonly #stored: Promise<string>;
+  readonly #stored: Promise<StoredLink>;
   #leftMs: number;
   #failure: StoreError | undefined;
 
@@ -43,6 +49,11 @@ export class ImageUpload {
     });
   }
 
+  /** True if the store has failed or taken too long. */
+  get hasFailed(): boolean {
+    return this.#failure !== undefined;
+  }
+
   /** Resolves when the store has taken the chunk, or when the upload has failed. Does not reject. */
   async write(chunk: Uint8Array): Promise<void> {
     if (this.#failure !== undefined || chunk.length === 0) return;
@@ -50,18 +61,18 @@ export class ImageUpload {
   }
 
   /**
-   * Ends the image, and returns its link when it is stored.
+   * Ends the image, and returns where it is when it is stored.
    *
    * @throws StoreError
    */
-  async end(): Promise<string> {
+  async end(): Promise<StoredLink> {
     this.#body.end();
     await this.#waitFor(this.#stored);
     if (this.#failure !== undefined) throw this.#failure;
-    const url = await this.#stored;
+    const link = await this.#stored;
     // The link of such an image would be dead.
     if (!this.#body.isTaken) throw new StoreError("The store did not read the whole image.");
-    return url;
+    return link;
   }
 
   /** The image is not complete, so the store must not keep it. */

@@ -1,6 +1,8 @@
 import type { GatewayRequest } from "../http.js";
 import { type Endpoint, findLinkBase } from "../request/route.js";
 import type { Awaitable } from "../util/async.js";
+import type { StoredLink } from "./image-upload.js";
+import { createPrivateObjects, type PrivateObjects, untilAborted } from "./private-objects.js";
 import { makeLink } from "./signed-links.js";
 import type { ImageToStore, ResultStore, StoreImage } from "./store.js";
 
@@ -51,6 +53,8 @@ export interface Results {
   readonly isNative: boolean;
   /** What the gateway needs to serve the images. `undefined` if the links lead elsewhere. */
   readonly served: ServedImages | undefined;
+  /** Objects that only the gateway reads. `undefined` if the store cannot read what it stores. */
+  readonly objects: PrivateObjects | undefined;
   /** Deletes expired images. `undefined` if the store does not do that. */
   readonly sweep: ((before: Date) => Promise<void>) | undefined;
   /**
@@ -66,10 +70,12 @@ export interface Results {
    *
    * @param base what {@link findLinkBase} returned
    */
-  store(
-    image: Omit<ImageToStore, "id" | "expiresAt">,
-    base: string,
-  ): Promise<{ readonly id: string; readonly url: string }>;
+  store(image: Omit<ImageToStore, "id" | "expiresAt">, base: string): Promise<StoredLink>;
+  /**
+   * Opens an image that {@link store} has stored. `undefined`: there is none. Rejects if the store fails or takes too long.
+   * Absent if the store cannot read what it stores.
+   */
+  readonly open: PrivateObjects["open"] | undefined;
 }
 
 /** Stored images that the gateway serves itself. */
@@ -102,8 +108,12 @@ export function createResults(options: ResultsOptions, { now, basePath }: Result
   const publicUrl = options.publicUrl?.replace(/\/+$/, "");
   const served = chooseUrls(options) === "gateway" ? serveStore(options) : undefined;
   const save = createSave(store, served);
+  const timeoutMs = timeoutSeconds * 1000;
+  const objects = typeof store === "function" ? undefined : createPrivateObjects(store, timeoutMs);
   return {
-    timeoutMs: timeoutSeconds * 1000,
+    timeoutMs,
+    objects,
+    open: objects && ((id) => objects.open(id)),
     isNative: options.native ?? false,
     served,
     sweep: typeof store === "function" ? undefined : store.sweep?.bind(store),
@@ -176,16 +186,4 @@ function checkSecrets(secrets: readonly string[]): readonly string[] {
   throw new TypeError(
     `The store of results has no valid secrets: each must have at least ${MIN_SECRET_LENGTH} characters.`,
   );
-}
-
-/** Rejects when the signal is aborted, even if the work goes on. */
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = (): void => aborted.reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
 }

@@ -53,11 +53,17 @@ export interface ResultStore {
   readonly maxLinkSeconds?: number | undefined;
   /**
    * Opens an image. Returns `undefined` if there is none, for example because it has expired. Needed if the gateway serves
-   * the images.
+   * the images. With it, base64 that waits for other calls of the same request is read from the store when it is sent, and
+   * is not held in memory.
    *
    * @param range Default: the whole image. Always within the image.
    */
   open?(id: string, range?: ByteRange): Promise<StoredImage | undefined>;
+  /**
+   * Deletes an image before it expires. Used for what a task no longer needs. Absent: it stays until it expires. An unknown id
+   * is no error.
+   */
+  remove?(id: string): Promise<void>;
   /** Deletes images that expired before this time. Called about once an hour by each process. */
   sweep?(before: Date): Promise<void>;
   /**

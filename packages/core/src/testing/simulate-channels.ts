@@ -13,6 +13,7 @@ import { seedream } from "../families/seedream/seedream.js";
 import type { ResolvedModel } from "../models/resolve-model.js";
 import type { Cooldown } from "../types.js";
 import { dispatch, type UpstreamRefusal, type UpstreamSuccess } from "../upstream/dispatch.js";
+import { toUploads } from "../upstream/references.js";
 import { type Transport, TransportError, type TransportResponse } from "../upstream/transport.js";
 import { createVirtualTime, type VirtualTime } from "./virtual-time.js";
 
@@ -141,11 +142,18 @@ export function simulateChannels(options: SimulationOptions): Simulation {
     const request = requests++;
     const beganAt = elapsed();
     const outcome = await dispatch(
-      { request: REQUEST, model: modelOf(channels), logger: SILENT, client: CONNECTED },
+      {
+        request: REQUEST,
+        model: modelOf(channels),
+        logger: SILENT,
+        client: CONNECTED,
+        loadReferences: toUploads,
+      },
       {
         transport: transportOf(request),
         random,
         now: time.now,
+        sleep: time.sleep,
         health,
         retryBudgets: {
           ...budgets,

@@ -50,7 +50,7 @@ export interface TestGateway {
   /** Posts with the caller's key. An object is sent as JSON, a string or bytes unchanged. */
   readonly post: (body: unknown, headers?: Record<string, string>) => Promise<ReadResponse>;
   /** The same for the native endpoint. */
-  readonly postNative: (body: unknown) => Promise<ReadResponse>;
+  readonly postNative: (body: unknown, headers?: Record<string, string>) => Promise<ReadResponse>;
 }
 
 export const ARK_RESPONSE = {
@@ -131,8 +131,8 @@ export function createTestGateway(
   );
   const post: TestGateway["post"] = async (body, headers = {}) =>
     readResponse(await gateway.fetch(createPost(body, headers)));
-  const postNative: TestGateway["postNative"] = async (body) =>
-    readResponse(await gateway.fetch(new Request(NATIVE, createPost(body))));
+  const postNative: TestGateway["postNative"] = async (body, headers = {}) =>
+    readResponse(await gateway.fetch(new Request(NATIVE, createPost(body, headers))));
   return { gateway, calls, records, unresolved, logs, post, postNative };
 }
 

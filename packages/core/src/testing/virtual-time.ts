@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 /** A clock that jumps to the time of the next timer. */
 export interface VirtualTime {
   readonly now: () => number;
-  sleep(ms: number): Promise<void>;
+  readonly sleep: (ms: number) => Promise<void>;
   /** Moves the time forward until the work is done. */
   run<T>(work: Promise<T>): Promise<T>;
 }

@@ -1,10 +1,16 @@
 import type { Channel, Route } from "../channels/channel.js";
-import type { AttemptFailure, Family, UpstreamCall } from "../families/family.js";
+import { invalidRequest, isGatewayError } from "../errors.js";
+import type { Dialect } from "../families/dialect.js";
+import type { AttemptFailure, UpstreamFailure } from "../families/failure.js";
+import type { GatewayRequest, HeaderReader } from "../http.js";
 import type { Logger } from "../logger.js";
 import type { SecretMask } from "../redact.js";
+import type { SafeAttemptObserver } from "../telemetry.js";
 import type { ImageRequest, ImageResult, Usage } from "../types.js";
+import type { Awaitable } from "../util/async.js";
 import { detectBody } from "./body-kind.js";
 import { findErrorMessage } from "./failure.js";
+import type { KeptTask } from "./kept-task.js";
 import {
   isLabelledAsEvents,
   type JsonResponse,
@@ -12,12 +18,21 @@ import {
   readErrorBody,
   readRequestId,
 } from "./read.js";
-import { type Transport, TransportError, type TransportResponse } from "./transport.js";
+import type { LoadReferences } from "./references.js";
+import {
+  type Transport,
+  TransportError,
+  type TransportRequest,
+  type TransportResponse,
+} from "./transport.js";
+import { writeCall } from "./write-call.js";
 
 /** What an attempt needs of the gateway. */
 export interface AttemptParts {
   readonly transport: Transport;
   readonly logger: Logger;
+  /** Observes the attempt. `undefined` without telemetry. */
+  readonly observer?: SafeAttemptObserver | undefined;
 }
 
 /** A short JSON response, and what its family read in it. */
@@ -31,69 +46,153 @@ export type AttemptOutcome =
       readonly response: TransportResponse;
       readonly failure: undefined;
       /** Set if the whole body was read, and is JSON and not an error. */
-      readonly parsed?: ParsedResponse;
+      readonly parsed?: ParsedResponse | undefined;
+      readonly accepted?: AcceptedTask | undefined;
     }
-  | { readonly response?: TransportResponse; readonly failure: AttemptFailure };
+  | {
+      readonly response?: TransportResponse | undefined;
+      readonly failure: AttemptFailure;
+      readonly accepted?: AcceptedTask | undefined;
+    };
 
-/** Sends a request once, to a channel with one of its keys, and classifies what comes back. Does not reject. */
-export async function sendAttempt(
-  { channel, key, upstreamModel }: Route,
-  request: ImageRequest,
+/** A request that the provider accepted as a task. Whatever becomes of the task, the request is not sent again. */
+export interface AcceptedTask {
+  /** True if the task has certainly made no image. */
+  readonly isNothingMade: boolean;
+  /** What the provider charges for a task without a result. Default: nothing is known. */
+  readonly usage?: Usage | undefined;
+}
+
+/** An attempt that is ready to be sent. */
+export interface PreparedAttempt {
+  readonly route: Route;
+  readonly request: ImageRequest;
+  /** A failure if the family threw. */
+  readonly call: TransportRequest | AttemptFailure;
+  /** A task that an earlier process submitted. Then nothing is sent, and `call` is not used. */
+  readonly kept?: KeptTask | undefined;
+}
+
+/** What the preparation of attempts needs of their call. */
+export interface PrepareContext {
+  readonly request: ImageRequest;
+  /** Loads the reference images for services that take only bytes. */
+  readonly loadReferences: LoadReferences;
+  /** Tells whether the client has disconnected. */
+  readonly client: Pick<GatewayRequest, "signal">;
+  readonly logger: Logger;
+}
+
+/** Prepares the attempts of one call. */
+export class AttemptPreparation {
+  readonly #context: PrepareContext;
+  /** The request with bytes in place of links, once a service needed it. */
+  #loaded: ImageRequest | undefined;
+
+  constructor(context: PrepareContext) {
+    this.#context = context;
+  }
+
+  /**
+   * Returns an attempt that is ready to be sent. Synchronous unless images must be loaded: between the choice of a key and
+   * the attempt no other request may choose the same one.
+   *
+   * @throws GatewayError `invalid_request_error` if the service cannot take the request
+   */
+  prepare(route: Route): Awaitable<PreparedAttempt> {
+    const { request, loadReferences, client, logger } = this.#context;
+    const { channel, upstreamModel } = route;
+    const { dialect } = channel;
+    if (request.needsLinks === true && !dialect.delivers.includes("url")) {
+      throw invalidRequest('The provider delivers no links: send "b64_json".', "response_format");
+    }
+    try {
+      const ready = dialect.needsImageBytes?.(request) === true ? this.#loaded : request;
+      if (ready !== undefined) {
+        return { route, request, call: writeCall(route, dialect.toUpstream(ready, upstreamModel)) };
+      }
+    } catch (cause) {
+      if (isGatewayError(cause)) throw cause;
+      return { route, request, call: familyFailed(channel, cause, logger) };
+    }
+    return loadReferences(request, client).then((loaded) => {
+      this.#loaded = loaded;
+      return this.prepare(route);
+    });
+  }
+}
+
+/** Sends a prepared call once, and classifies what comes back. Does not reject. */
+export async function sendAttempt(attempt: PreparedAttempt, parts: AttemptParts): Promise<AttemptOutcome> {
+  const sent = await sendOnce(attempt, parts);
+  if (sent.failure !== undefined) return sent;
+  return inspectSuccess(sent.response, attempt.route.channel.dialect, attempt.request);
+}
+
+/** Sends a prepared call once. A response with a 2xx status is not read. Does not reject. */
+export async function sendOnce(
+  { route: { channel }, call }: PreparedAttempt,
   { transport, logger }: AttemptParts,
 ): Promise<AttemptOutcome> {
-  const { family } = channel;
-  let call: UpstreamCall;
-  try {
-    call = family.toUpstream(request, upstreamModel);
-  } catch (cause) {
-    return familyFailed(channel, cause, logger);
-  }
+  const { dialect } = channel;
+  if ("kind" in call) return { failure: call };
   let response: TransportResponse;
   try {
-    response = await transport.send({
-      url: channel.toUrl(call.path),
-      headers: key.toHeaders(call.headers),
-      body: call.body,
-      timeouts: channel.timeouts,
-    });
+    response = nameRequestId(await transport.send(call), dialect);
   } catch (cause) {
     // An operator's own transport may throw anything. Then the request may have been sent.
     return { failure: { kind: cause instanceof TransportError ? cause.reason : "broken", cause } };
   }
-  if (response.status >= 200 && response.status < 300) return inspectSuccess(response, family, request);
+  if (response.status >= 200 && response.status < 300) return { response, failure: undefined };
   try {
-    return { failure: await readFailure(response, family) };
+    return { failure: await readFailure(response, dialect) };
   } catch (cause) {
-    return familyFailed(channel, cause, logger);
+    return { failure: familyFailed(channel, cause, logger) };
   }
 }
 
+/** The provider's id of the request is in `x-request-id` for everyone who reads the response. */
+function nameRequestId(response: TransportResponse, { requestIdHeader }: Dialect): TransportResponse {
+  if (requestIdHeader === undefined) return response;
+  const { headers } = response;
+  const get = (name: string): string | null =>
+    headers.get(name.toLowerCase() === "x-request-id" ? requestIdHeader : name);
+  return { ...response, headers: { get } };
+}
+
 /** A family threw, perhaps after the provider was reached, so the attempt must be recorded. */
-function familyFailed({ id }: Channel, cause: unknown, logger: Logger): AttemptOutcome {
+export function familyFailed({ id }: Channel, cause: unknown, logger: Logger): AttemptFailure {
   logger.error({ channel: id, err: cause }, "The family of a channel failed.");
-  return { failure: { kind: "broken", cause } };
+  return { kind: "broken", cause };
 }
 
 /**
  * Classifies an error response. The family reads its provider's own errors; a proxy in front of the provider may send
  * others.
  */
-async function readFailure(response: TransportResponse, family: Family): Promise<AttemptFailure> {
+export async function readFailure(response: TransportResponse, dialect: Dialect): Promise<AttemptFailure> {
   const { text, value } = await readErrorBody(response);
-  const failure = family.toFailure(response.status, value);
+  const { status, headers } = response;
+  const failure = dialect.toFailure({ status, headers, body: value });
   return {
     ...failure,
     message: failure.message ?? findErrorMessage(text),
     body: value && text,
-    status: response.status,
+    status,
     requestId: readRequestId(response) ?? failure.requestId,
-    retryAfterSeconds: readRetryAfter(response.headers.get("retry-after")),
+    retryAfterSeconds: failure.retryAfterSeconds ?? readRetryAfter(headers),
   };
 }
 
-/** Reads `retry-after` in seconds. These providers do not send dates. */
-function readRetryAfter(header: string | null): number | undefined {
-  return /^\d{1,9}(?:\.\d+)?$/.test(header ?? "") ? Math.ceil(Number(header)) : undefined;
+/** Reads `retry-after-ms` or `retry-after` in seconds. These providers do not send dates. */
+export function readRetryAfter(headers: HeaderReader): number | undefined {
+  const ms = readNumber(headers.get("retry-after-ms"));
+  const seconds = ms === undefined ? readNumber(headers.get("retry-after")) : ms / 1000;
+  return seconds && Math.ceil(seconds);
+}
+
+function readNumber(header: string | null): number | undefined {
+  return /^\d{1,9}(?:\.\d+)?$/.test(header ?? "") ? Number(header) : undefined;
 }
 
 /** The maximum number of bytes that are read to find an error. Error bodies are short. */
@@ -106,7 +205,7 @@ const MAX_ERROR_BODY_BYTES = 16 * 1024;
  */
 async function inspectSuccess(
   response: TransportResponse,
-  family: Family,
+  dialect: Dialect,
   request: ImageRequest,
 ): Promise<AttemptOutcome> {
   if (request.stream && isLabelledAsEvents(response.headers)) {
@@ -132,7 +231,7 @@ async function inspectSuccess(
   }
   const replayed = replayResponse(response, chunks, rest);
   if (!hasEnded) return { response: replayed, failure: undefined };
-  return { response: replayed, ...readWhole(response, chunks, { family, request }) };
+  return { response: replayed, ...readWhole(response, chunks, { dialect, request }) };
 }
 
 /**
@@ -144,26 +243,29 @@ function mayBeJson(chunks: readonly Uint8Array[]): boolean {
   return kind === "json" || kind === undefined;
 }
 
-/** Parses a complete body. It is an error only if it has no image and reports nothing as made. */
-function readWhole(
+/** Parses a complete body with a 2xx status. It is an error only if it has no image and reports nothing as made. */
+export function readWhole(
   response: TransportResponse,
   chunks: readonly Uint8Array[],
-  { family, request }: { readonly family: Family; readonly request: ImageRequest },
+  { dialect, request }: { readonly dialect: Dialect; readonly request: ImageRequest },
 ): { readonly failure: undefined; readonly parsed?: ParsedResponse } | { readonly failure: AttemptFailure } {
   try {
     const { text, value } = parseResponse(chunks, response);
-    const result = family.fromUpstream(value, request);
+    const result = dialect.fromUpstream(value, request);
     const { failure, images, usage } = result;
     if (failure === undefined || images.length > 0 || isAnythingReported(usage)) {
       return { failure: undefined, parsed: { text, value, result } };
     }
-    const read = family.toFailure(response.status, value);
+    const { status, headers } = response;
+    const { kind, scope } = failure;
+    const read: UpstreamFailure =
+      kind === undefined ? dialect.toFailure({ status, headers, body: value }) : { kind, scope };
     const known = {
       ...read,
       code: read.code ?? failure.code,
       message: read.message ?? failure.message,
       body: text,
-      status: response.status,
+      status,
       requestId: readRequestId(response) ?? read.requestId,
     };
     return { failure: known };
@@ -175,8 +277,8 @@ function readWhole(
 
 /** Whether the provider counts anything as made. Its counts of what was sent to it do not say so. */
 export function isAnythingReported(usage: Usage = {}): boolean {
-  const { input_images: _images, input_image_count: _count, tool_usage: _tools, ...made } = usage;
-  return Object.values(made).some((count) => count > 0);
+  const { input_images: _images, input_image_count: _count, tool_usage: _tools, cost_usd, ...made } = usage;
+  return Number(cost_usd) > 0 || Object.values(made).some((count) => count > 0);
 }
 
 /** Returns the same response with a body that begins with the chunks that were already read. */

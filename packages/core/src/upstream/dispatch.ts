@@ -1,25 +1,41 @@
-import { type Channel, isConfiguredModel, type Route } from "../channels/channel.js";
+import { type Channel, createModelHealthId, isConfiguredModel, type Route } from "../channels/channel.js";
 import type { ChannelHealth, RouteAttempt, RouteChange } from "../channels/health.js";
 import { isRefusal } from "../channels/health-record.js";
 import type { RetryBudgets } from "../channels/retry-budget.js";
 import { planRoutes, type RoutePlan } from "../channels/select.js";
-import type { GatewayError } from "../errors.js";
-import type { AttemptFailure } from "../families/family.js";
-import type { GatewayRequest } from "../http.js";
+import { GatewayError, isGatewayError } from "../errors.js";
+import type { AttemptFailure } from "../families/failure.js";
 import type { Logger } from "../logger.js";
 import type { ResolvedModel } from "../models/resolve-model.js";
 import type { SecretMask } from "../redact.js";
-import type { AttemptRecord, ImageRequest, SentTo } from "../types.js";
-import { hideUpstreamModel, type ParsedResponse, sendAttempt } from "./attempt.js";
+import type {
+  AttemptDetail,
+  CooldownChange,
+  SafeAttemptObserver,
+  SafeCallObserver,
+  StartedAttempt,
+} from "../telemetry.js";
+import type { AttemptRecord, ImageRequest, SentTo, Usage } from "../types.js";
+import { type Awaitable, isPromiseLike } from "../util/async.js";
+import {
+  type AcceptedTask,
+  type AttemptOutcome,
+  AttemptPreparation,
+  hideUpstreamModel,
+  type ParsedResponse,
+  type PrepareContext,
+  type PreparedAttempt,
+} from "./attempt.js";
 import { maskFailure, mayHaveMadeImage, maySendAgain, toUpstreamError } from "./failure.js";
+import type { KeptTask, TaskContext } from "./kept-task.js";
+import type { TaskParts } from "./provider-task.js";
+import { readRequestId } from "./read.js";
+import { sendPrepared } from "./send-prepared.js";
 import type { Transport, TransportResponse } from "./transport.js";
 
 /** What dispatch needs of the gateway. */
-export interface DispatchParts {
+export interface DispatchParts extends TaskParts {
   readonly transport: Transport;
-  readonly random: () => number;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
   readonly health: ChannelHealth;
   readonly retryBudgets: RetryBudgets;
   /** Masks keys in what a provider said. */
@@ -27,13 +43,16 @@ export interface DispatchParts {
 }
 
 /** The request to send. */
-export interface DispatchRequest {
-  readonly request: ImageRequest;
+export interface DispatchRequest extends PrepareContext {
   readonly model: ResolvedModel;
-  /** Adds the request's id to each line. */
-  readonly logger: Logger;
-  /** Tells whether the client has disconnected. */
-  readonly client: Pick<GatewayRequest, "signal">;
+  /** For providers that work with tasks. Default: only this process waits for the task. */
+  readonly task?: TaskContext | undefined;
+  /** The task that an earlier process submitted for this request, or `lost` if it is not known: nothing is sent. */
+  readonly kept?: KeptTask | "lost" | undefined;
+  /** Observes the call. `undefined` without telemetry. */
+  readonly observer?: SafeCallObserver | undefined;
+  /** The index of the upstream call, if the request takes several. */
+  readonly callIndex?: number | undefined;
 }
 
 /** A channel responded with a 2xx status. */
@@ -49,8 +68,8 @@ export interface UpstreamSuccess {
    * the call is settled.
    */
   readonly fail: (failure: AttemptFailure) => void;
-  /** Set for a probe. Call it when the call is settled, whether or not the response failed. */
-  readonly endProbe?: () => void;
+  /** Set for a probe, and with telemetry. Call it when the call is settled, whether or not the response failed. */
+  readonly end?: () => void;
 }
 
 /** No channel responded with a 2xx status. */
@@ -62,6 +81,10 @@ export interface UpstreamRefusal {
   readonly error: GatewayError;
   /** True if no attempt can have made an image, so that a repeat with the same idempotency key may run. */
   readonly isNothingMade: boolean;
+  /** True if an earlier process sent the request, and nobody can find out what was made. Default false. */
+  readonly isUnknown?: boolean | undefined;
+  /** What the provider charges although there is no image. Default: it reported nothing. */
+  readonly usage?: Usage | undefined;
 }
 
 /**
@@ -78,35 +101,97 @@ export async function dispatch(
   let hasReached = false;
   let isNothingMade = true;
   let worst: FailedAttempt | undefined;
+  /** Why a channel could not take the request. */
+  let unfit: GatewayError | undefined;
+  const preparation = new AttemptPreparation(sent);
+  const prepareNext = (): Awaitable<PreparedAttempt | undefined> => {
+    const route = routes.next();
+    if (route === undefined) return undefined;
+    const skip = (error: unknown): Awaitable<PreparedAttempt | undefined> => {
+      if (!isGatewayError(error)) throw error;
+      unfit ??= error;
+      routes.skip(route.channel);
+      return prepareNext();
+    };
+    try {
+      const attempt = preparation.prepare(route);
+      return isPromiseLike(attempt) ? attempt.then(undefined, skip) : attempt;
+    } catch (error) {
+      return skip(error);
+    }
+  };
+  const continued = sent.kept && toKeptAttempt(sent.kept, sent);
+  if (sent.kept !== undefined && continued === undefined) return toLost(sent.kept);
   parts.retryBudgets.countRequest(model.entry);
-  let route = routes.next();
-  while (route !== undefined) {
+  const first = continued ?? prepareNext();
+  let prepared = isPromiseLike(first) ? await first : first;
+  let usage: Usage | undefined;
+  while (prepared !== undefined) {
+    const { route } = prepared;
     const isRepeated = !isNothingMade;
-    const attempt = await runAttempt(route, sent, parts);
-    const { failure, response, openProbe, parsed } = attempt;
+    const attempt = await runAttempt(prepared, sent, parts);
+    const { failure, response, openProbe, parsed, accepted, observed } = attempt;
     attempts.push(toAttemptRecord(attempt));
     if (failure === undefined) {
-      return toSuccess({ route, attempts, isRepeated, response, parsed, openProbe }, sent, parts);
+      return toSuccess({ route, attempts, isRepeated, response, parsed, openProbe, observed }, sent, parts);
     }
     if (failure.kind !== "unreachable") hasReached = true;
-    if (mayHaveMadeImage(failure.kind)) isNothingMade = false;
-    if (worst === undefined || weigh(failure) >= weigh(worst.failure)) worst = { failure, route };
-    const next = planRetry(routes, attempt);
+    if (accepted === undefined ? mayHaveMadeImage(failure.kind) : !accepted.isNothingMade) {
+      isNothingMade = false;
+    }
+    const isWorst = worst === undefined || weigh(failure) >= weigh(worst.failure);
+    if (isWorst || accepted !== undefined) worst = { failure, route };
+    usage = accepted?.usage;
+    const mayTryNext = accepted === undefined && planRetry(routes, attempt);
+    const found = mayTryNext ? prepareNext() : undefined;
+    const next = isPromiseLike(found) ? await found : found;
     const isAllowed =
       next !== undefined &&
       !client.signal.aborted &&
       (isRetryFree(attempt) || parts.retryBudgets.take(model.entry));
     // An error with status 200 that is not retried: the client gets this response.
-    if (!isAllowed && response !== undefined && worst.failure === failure) {
+    if (!isAllowed && response !== undefined && worst?.failure === failure) {
       return toSuccess({ route, attempts, isRepeated, response, parsed }, sent, parts);
     }
-    route = isAllowed ? next : undefined;
+    prepared = isAllowed ? next : undefined;
   }
   // The channel whose failure the client sees, so that channel, status and code of the record belong together.
   const sentTo = worst !== undefined && hasReached ? toSentTo(worst.route, attempts) : undefined;
-  const error = toUpstreamError(worst?.failure ?? { kind: "unreachable" });
-  return { ok: false, sentTo, attempts, error, isNothingMade };
+  const error =
+    worst === undefined && unfit !== undefined ? unfit : toUpstreamError(worst?.failure ?? UNREACHABLE);
+  return { ok: false, sentTo, attempts, error, isNothingMade, usage };
 }
+
+/** The attempt that an earlier process began. `undefined`: its channel is not in the options any more. */
+function toKeptAttempt(
+  kept: KeptTask | "lost",
+  { model, request }: Pick<DispatchRequest, "model" | "request">,
+): PreparedAttempt | undefined {
+  if (kept === "lost") return undefined;
+  const channel = model.channels.find(
+    ({ id, dialect }) => id === kept.channel && dialect.tasks !== undefined,
+  );
+  // A new key of the same account may ask for the task too.
+  const key = channel?.keys.find(({ healthId }) => healthId === kept.key) ?? channel?.keys[0];
+  if (channel === undefined || key === undefined) return undefined;
+  const route: Route = { channel, key, upstreamModel: kept.upstreamModel };
+  return { route, request, call: { kind: "broken" }, kept };
+}
+
+/** A request that an earlier process sent, and that cannot be continued. */
+function toLost(kept: KeptTask | "lost"): UpstreamRefusal {
+  const { channel, upstreamModel } = kept === "lost" ? { channel: "", upstreamModel: "" } : kept;
+  const error = new GatewayError(
+    "outcome_unknown",
+    "The server that sent this request ended before the provider responded. Images may have been made. The request is " +
+      "not sent again.",
+  );
+  const sentTo: SentTo = { channel, upstreamModel, attempts: [] };
+  return { ok: false, sentTo, attempts: [], error, isNothingMade: false, isUnknown: true };
+}
+
+/** Of a model without a channel. */
+const UNREACHABLE: AttemptFailure = { kind: "unreachable" };
 
 /** One attempt that has ended. */
 type Attempt = {
@@ -117,6 +202,10 @@ type Attempt = {
   readonly isProbe: boolean;
   /** The cooldown that the attempt started, extended or ended. */
   readonly change: RouteChange;
+  /** Set if the provider accepted the request as a task. */
+  readonly accepted?: AcceptedTask | undefined;
+  /** Observes the attempt. It has ended if the attempt failed. `undefined` without telemetry. */
+  readonly observed?: SafeAttemptObserver | undefined;
 } & (
   | {
       readonly response: TransportResponse;
@@ -142,18 +231,50 @@ interface FailedAttempt {
 
 const UNCHANGED: RouteChange = { scope: "request", hasChanged: false };
 
-/** Sends the request once, and reports the result to the channel's health and the log. */
+/** Sends the request once, and reports the result to the channel's health, the log and the telemetry. */
 async function runAttempt(
-  route: Route,
-  { request, model, logger }: DispatchRequest,
-  { health, transport, mask, now }: DispatchParts,
+  prepared: PreparedAttempt,
+  sent: DispatchRequest,
+  parts: DispatchParts,
 ): Promise<Attempt> {
+  const { model, logger, task, observer } = sent;
+  const { health, now } = parts;
+  const { route } = prepared;
   const beganAt = now();
   const tried = health.begin(route, isConfiguredModel(route.channel, model));
-  const { isProbe } = tried;
-  const outcome = await sendAttempt(route, request, { transport, logger });
+  const observed = observer?.attemptStarted(toStartedAttempt(prepared, tried, sent));
+  let outcome: AttemptOutcome;
+  if (observed === undefined) {
+    outcome = await sendPrepared(prepared, { ...parts, logger }, task);
+  } else {
+    const withHeaders = addHeaders(prepared, observed);
+    outcome = await observed.run(() =>
+      sendPrepared(withHeaders, { ...parts, logger, observer: observed }, task),
+    );
+  }
   // The clock may be set back during the attempt.
   const durationMs = Math.max(0, now() - beganAt);
+  const attempt = judge(outcome, { route, durationMs, tried }, { sent, parts });
+  if (observed === undefined) return attempt;
+  observed.responded(toAttemptRecord(attempt), toAttemptDetail(attempt, health));
+  if (attempt.failure !== undefined) observed.ended();
+  return { ...attempt, observed };
+}
+
+/** Reports the outcome of an attempt to the channel's health and the log. */
+function judge(
+  outcome: AttemptOutcome,
+  {
+    route,
+    durationMs,
+    tried,
+  }: { readonly route: Route; readonly durationMs: number; readonly tried: RouteAttempt },
+  {
+    sent: { request, logger },
+    parts: { mask },
+  }: { readonly sent: DispatchRequest; readonly parts: DispatchParts },
+): Attempt {
+  const { isProbe } = tried;
   if (outcome.failure === undefined) {
     const { response, parsed } = outcome;
     // The status 200 of a stream does not end a probe: the first event may be an error.
@@ -176,7 +297,58 @@ async function runAttempt(
   const failure = hideModelIn(maskFailure(outcome.failure, mask), route, request);
   const change = tried.failed(outcome.failure);
   logFailure(route, failure, { change, logger });
-  return { route, durationMs, isProbe, change, response: outcome.response, failure };
+  const { response, accepted } = outcome;
+  return { route, durationMs, isProbe, change, response, failure, accepted };
+}
+
+/** What telemetry learns of an attempt that begins. */
+function toStartedAttempt(
+  { route: { channel, key, upstreamModel }, kept }: PreparedAttempt,
+  { isProbe }: RouteAttempt,
+  { callIndex }: DispatchRequest,
+): StartedAttempt {
+  return {
+    channel: channel.id,
+    key: key.index,
+    family: channel.family.name,
+    dialect: channel.dialectName,
+    host: new URL(channel.baseUrl).host,
+    upstreamModel,
+    isProbe,
+    call: callIndex,
+    isContinued: kept !== undefined,
+  };
+}
+
+/** Adds the headers of the telemetry to a request. They replace none, so that they cannot change what is sent. */
+function addHeaders(prepared: PreparedAttempt, { headers }: SafeAttemptObserver): PreparedAttempt {
+  const { call } = prepared;
+  if (headers === undefined || "kind" in call) return prepared;
+  return { ...prepared, call: { ...call, headers: { ...headers, ...call.headers } } };
+}
+
+/** What telemetry learns of an attempt that has a result. */
+function toAttemptDetail(
+  { route, failure, response, parsed, change }: Omit<Attempt, "durationMs" | "isProbe">,
+  health: ChannelHealth,
+): AttemptDetail {
+  return {
+    kind: failure?.kind,
+    upstreamRequestId: failure === undefined ? response && readRequestId(response) : failure.requestId,
+    isComplete: parsed !== undefined,
+    cooldown: change.hasChanged ? toCooldownChange(route, change.scope, failure && health) : undefined,
+  };
+}
+
+/** @param health `undefined` if the cooldown has ended */
+function toCooldownChange(
+  { channel, key, upstreamModel }: Route,
+  scope: RouteChange["scope"],
+  health: ChannelHealth | undefined,
+): CooldownChange {
+  const ofModel = createModelHealthId(key.healthId, upstreamModel);
+  const id = scope === "channel" ? channel.healthId : scope === "model" ? ofModel : key.healthId;
+  return { scope, until: health?.cooldownOf(id)?.until };
 }
 
 function hideModelIn(
@@ -190,11 +362,11 @@ function hideModelIn(
     : { ...failure, message: hideUpstreamModel(message, upstreamModel, request) };
 }
 
-/** The next route, or `undefined` if the request must not or cannot be sent again. */
-function planRetry(routes: RoutePlan, { route, failure, isProbe }: Attempt): Route | undefined {
-  if (failure === undefined || !maySendAgain(failure.kind, route.channel.retryUnsafe)) return undefined;
+/** Returns true if the request may be sent again after this attempt. */
+function planRetry(routes: RoutePlan, { route, failure, isProbe }: Attempt): boolean {
+  if (failure === undefined || !maySendAgain(failure.kind, route.channel.retryUnsafe)) return false;
   routes.failed(route, failure, isProbe);
-  return routes.next();
+  return true;
 }
 
 /**
@@ -259,11 +431,12 @@ interface LastAttempt {
   readonly response: TransportResponse;
   readonly parsed?: ParsedResponse | undefined;
   readonly openProbe?: RouteAttempt | undefined;
+  readonly observed?: SafeAttemptObserver | undefined;
 }
 
 /** Separate from `dispatch` so that its closures do not retain the request body while the response is read. */
 function toSuccess(
-  { route, attempts, isRepeated, response, parsed, openProbe }: LastAttempt,
+  { route, attempts, isRepeated, response, parsed, openProbe, observed }: LastAttempt,
   { model, logger }: DispatchRequest,
   { health, mask }: DispatchParts,
 ): UpstreamSuccess {
@@ -284,13 +457,18 @@ function toSuccess(
       const change = (takeProbe() ?? health.begin(route, isConfigured)).failed(failure);
       const masked = maskFailure(failure, mask);
       const last = attempts.pop();
-      if (last !== undefined) attempts.push({ ...last, code: codeOf(masked) });
+      if (last !== undefined) {
+        const failed = { ...last, code: codeOf(masked) };
+        attempts.push(failed);
+        observed?.failed(failed, toAttemptDetail({ route, failure: masked, change }, health));
+      }
       logFailure(route, { status: last?.status, ...masked }, { change, logger });
     },
-    ...(openProbe !== undefined && {
-      endProbe() {
+    ...((openProbe !== undefined || observed !== undefined) && {
+      end() {
         const change = takeProbe()?.succeeded();
         if (change !== undefined) logRecovery(route, change, logger);
+        observed?.ended();
       },
     }),
   };

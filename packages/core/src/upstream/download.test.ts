@@ -225,6 +225,100 @@ describe("the image behind a link", () => {
   });
 });
 
+describe("a download that breaks off", () => {
+  interface Served {
+    readonly status?: number;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly piece: string;
+    readonly breaks?: boolean;
+  }
+  const V1 = { etag: '"v1"' };
+  const start: Served = { headers: V1, piece: "half", breaks: true };
+
+  /** Responds to each download with the next of these. */
+  function serveAll(served: readonly Served[]): TestTransport {
+    const { transport } = serve(createScriptedSource());
+    const requests: DownloadRequest[] = [];
+    let cancelled = 0;
+    const cancel = (): void => void cancelled++;
+    const download: Transport["download"] = (request) => {
+      const { status = 200, headers, piece, breaks = false } = served[requests.length] ?? start;
+      requests.push(request);
+      const source = createScriptedSource(piece);
+      if (breaks) source.fail(new TransportError("broken", undefined));
+      else source.end();
+      return Promise.resolve({ status, headers: new Headers(headers), body: source.body, cancel });
+    };
+    return { transport: { ...transport, download }, requests, cancelled: () => cancelled };
+  }
+
+  const restFrom = (first: number, piece: string, more: Partial<Served> = {}): Served => ({
+    status: 206,
+    headers: { ...V1, "content-range": `bytes ${first}-7/8` },
+    piece,
+    ...more,
+  });
+
+  it("is continued where it stopped, twice at most", async () => {
+    const { transport, requests } = serveAll([start, restFrom(4, "mo", { breaks: true }), restFrom(6, "re")]);
+    const chunks = await downloadImage(transport, LINK, SOURCE);
+    expect(Buffer.concat(chunks).toString()).toBe("halfmore");
+    expect(requests.map(({ headers }) => headers)).toEqual([
+      undefined,
+      { range: "bytes=4-", "if-range": '"v1"' },
+      { range: "bytes=6-", "if-range": '"v1"' },
+    ]);
+
+    const often = serveAll([
+      start,
+      restFrom(4, "m", { breaks: true }),
+      restFrom(5, "o", { breaks: true }),
+      restFrom(6, "re"),
+    ]);
+    await expect(downloadImage(often.transport, LINK, SOURCE)).rejects.toMatchObject(
+      refused("The download of the image broke off."),
+    );
+    expect(often.requests).toHaveLength(3);
+  });
+
+  it.each<[string, readonly Served[]]>([
+    ["states no version", [{ ...start, headers: {} }]],
+    ["states a version that is not exact", [{ ...start, headers: { etag: 'W/"v1"' } }]],
+    ["is compressed", [{ ...start, headers: { ...V1, "content-encoding": "br" } }]],
+  ])("is not continued if the link %s", async (_what, served) => {
+    const { transport, requests } = serveAll(served);
+    await expect(downloadImage(transport, LINK, SOURCE)).rejects.toMatchObject({ name: "DownloadError" });
+    expect(requests).toHaveLength(1);
+  });
+
+  it.each<[string, Served]>([
+    [
+      "is another version",
+      restFrom(4, "more", { headers: { etag: '"v2"', "content-range": "bytes 4-7/8" } }),
+    ],
+    ["is another part", restFrom(3, "more")],
+    ["does not say which part it is", restFrom(4, "more", { headers: V1 })],
+    ["is the whole image", restFrom(4, "halfmore", { status: 200 })],
+    ["is gone", restFrom(4, "more", { status: 404 })],
+  ])("is not continued if the rest %s", async (_what, rest) => {
+    const { transport, cancelled } = serveAll([start, rest]);
+    await expect(downloadImage(transport, LINK, SOURCE)).rejects.toMatchObject(
+      refused("The download of the image broke off."),
+    );
+    expect(cancelled()).toBe(1);
+  });
+
+  it("is not continued after its signal", async () => {
+    const { transport, requests } = serveAll([start, restFrom(4, "more")]);
+    const leaving = new AbortController();
+    const chunks = (await openImage(transport, LINK, SOURCE, leaving.signal))[Symbol.asyncIterator]();
+    await chunks.next();
+    leaving.abort();
+    await expect(chunks.next()).rejects.toMatchObject(refused("The download of the image broke off."));
+    expect(requests).toHaveLength(1);
+  });
+});
+
 describe("an endless download", () => {
   beforeEach(() => {
     vi.useFakeTimers();

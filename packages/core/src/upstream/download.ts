@@ -1,8 +1,8 @@
 import type { Timeouts } from "../channels/channel.js";
 import { detectMediaType } from "../images/reference-image.js";
-import { isPublicAddress, readLiteralAddress } from "./public-address.js";
+import { isPlainlyPrivate } from "./public-address.js";
 import { readContentCoding } from "./read.js";
-import type { Transport, TransportResponse } from "./transport.js";
+import type { DownloadRequest, Transport, TransportResponse } from "./transport.js";
 
 /** The channel whose result links are fetched, and the addresses that the links may have besides public ones. */
 export interface ResultSource {
@@ -52,13 +52,10 @@ export async function openImage(
   signal?: AbortSignal,
 ): Promise<AsyncIterable<Uint8Array>> {
   const url = checkLink(link, source);
+  const request = { url: url.href, timeouts: TIMEOUTS, publicOnly: !isTrusted(url, source) };
   let response: TransportResponse;
   try {
-    response = await transport.download({
-      url: url.href,
-      timeouts: TIMEOUTS,
-      publicOnly: !isTrusted(url, source),
-    });
+    response = await transport.download(request);
   } catch (cause) {
     throw new DownloadError("The image could not be downloaded.", { cause });
   }
@@ -66,12 +63,82 @@ export async function openImage(
     response.cancel();
     throw new DownloadError(`The image's link responded with status ${response.status}.`);
   }
-  const cancel = (): void => response.cancel();
+  const download = new Download(transport, request, response);
+  const cancel = (): void => download.cancel();
   signal?.addEventListener("abort", cancel);
   if (signal?.aborted === true) cancel();
-  const chunks = readWithin(response, () => signal?.removeEventListener("abort", cancel));
+  const chunks = readWithin(download, () => signal?.removeEventListener("abort", cancel));
   const first = await chunks.next();
   return first.done === true ? chunks : withFirst(first.value, chunks);
+}
+
+/** How often a download that breaks off is continued. */
+const MAX_CONTINUATIONS = 2;
+
+/**
+ * The response to the request for an image. If it breaks off, the rest is requested, provided that the link states a version
+ * of the image (a strong `ETag`) and has the same one still.
+ */
+class Download {
+  readonly #transport: Transport;
+  readonly #request: DownloadRequest;
+  readonly #etag: string | undefined;
+  #response: TransportResponse;
+  #continuations = 0;
+  #isCancelled = false;
+
+  constructor(transport: Transport, request: DownloadRequest, response: TransportResponse) {
+    this.#transport = transport;
+    this.#request = request;
+    this.#response = response;
+    this.#etag = readStrongEtag(response);
+  }
+
+  get headers(): TransportResponse["headers"] {
+    return this.#response.headers;
+  }
+
+  /** A pending read fails. */
+  cancel(): void {
+    this.#isCancelled = true;
+    this.#response.cancel();
+  }
+
+  async *read(): AsyncGenerator<Uint8Array, undefined> {
+    let length = 0;
+    while (true) {
+      try {
+        for await (const chunk of this.#response.body) {
+          length += chunk.length;
+          yield chunk;
+        }
+        return;
+      } catch (error) {
+        this.#response = await this.#requestRest(length, error);
+      }
+    }
+  }
+
+  /** @throws `cause` if there is no rest to continue with */
+  async #requestRest(start: number, cause: unknown): Promise<TransportResponse> {
+    const etag = this.#etag;
+    if (etag === undefined || this.#isCancelled || this.#continuations++ >= MAX_CONTINUATIONS) throw cause;
+    const headers = { range: `bytes=${start}-`, "if-range": etag };
+    const response = await this.#transport.download({ ...this.#request, headers });
+    const isRest =
+      response.status === 206 &&
+      readStrongEtag(response) === etag &&
+      response.headers.get("content-range")?.startsWith(`bytes ${start}-`) === true;
+    if (isRest && !this.#isCancelled) return response;
+    response.cancel();
+    throw cause;
+  }
+}
+
+/** `undefined` if there is none, or if the bytes that arrive may not be those that were sent. */
+function readStrongEtag({ headers }: TransportResponse): string | undefined {
+  const etag = headers.get("etag");
+  return etag?.startsWith('"') === true && readContentCoding(headers) === undefined ? etag : undefined;
 }
 
 async function* withFirst(first: Uint8Array, rest: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -87,16 +154,10 @@ function checkLink(link: string, source: ResultSource): URL {
   const url = URL.canParse(link) ? new URL(link) : undefined;
   const isSecure = url?.protocol === "https:" || (url?.protocol === "http:" && isOwnHttpOrigin(url, source));
   if (url === undefined || !isSecure) throw new DownloadError("The image's link is not an https link.");
-  if (!isTrusted(url, source) && isPlainlyPrivate(url)) {
+  if (!isTrusted(url, source) && isPlainlyPrivate(url.hostname)) {
     throw new DownloadError("The image's link leads to an address that is not public.");
   }
   return url;
-}
-
-/** Checks what the URL itself shows. The addresses of a name are checked when the connection is made. */
-function isPlainlyPrivate({ hostname }: URL): boolean {
-  const literal = readLiteralAddress(hostname);
-  return literal === undefined ? /(?:^|\.)localhost\.?$/.test(hostname) : !isPublicAddress(literal);
 }
 
 /** The emulator, for example, serves its links on the same origin as its API. */
@@ -113,14 +174,11 @@ function isTrusted(url: URL, source: ResultSource): boolean {
  * @param onEnd called when nothing is read any more
  * @throws DownloadError
  */
-async function* readWithin(
-  response: TransportResponse,
-  onEnd: () => void,
-): AsyncGenerator<Uint8Array, undefined> {
+async function* readWithin(download: Download, onEnd: () => void): AsyncGenerator<Uint8Array, undefined> {
   let length = 0;
   try {
-    for await (const chunk of readInTime(response)) {
-      if (length === 0) checkCoding(response, chunk);
+    for await (const chunk of readInTime(download)) {
+      if (length === 0) checkCoding(download, chunk);
       length += chunk.length;
       if (length > MAX_IMAGE_BYTES) {
         throw new DownloadError(`The image is larger than ${MAX_IMAGE_BYTES} bytes.`);
@@ -137,20 +195,20 @@ async function* readWithin(
 }
 
 /** Cancels a download that takes too long. The time in which a slow client makes the download wait does not count. */
-async function* readInTime(response: TransportResponse): AsyncGenerator<Uint8Array, undefined> {
-  const body = response.body[Symbol.asyncIterator]();
+async function* readInTime(download: Download): AsyncGenerator<Uint8Array, undefined> {
+  const body = download.read();
   let leftMs = MAX_DOWNLOAD_MS;
   try {
     while (true) {
       const startedAt = performance.now();
-      const timer = setTimeout(() => response.cancel(), leftMs);
+      const timer = setTimeout(() => download.cancel(), leftMs);
       const { done, value } = await body.next().finally(() => clearTimeout(timer));
       if (done === true) return;
       leftMs -= performance.now() - startedAt;
       yield value;
     }
   } finally {
-    await body.return?.();
+    await body.return(undefined);
   }
 }
 
@@ -158,7 +216,7 @@ async function* readInTime(response: TransportResponse): AsyncGenerator<Uint8Arr
  * Compressed bytes are not an image. A `fetch` decompresses them and keeps the header, so the body may be an image in
  * spite of the header.
  */
-function checkCoding({ headers }: TransportResponse, first: Uint8Array): void {
+function checkCoding({ headers }: Download, first: Uint8Array): void {
   const coding = readContentCoding(headers);
   if (coding === undefined || detectMediaType(first) !== undefined) return;
   throw new DownloadError(`The image has the content coding ${coding}, which was not requested.`);

@@ -1,7 +1,7 @@
 import { type ErrorCode, GatewayError } from "../errors.js";
-import type { AttemptFailure } from "../families/family.js";
+import type { AttemptFailure } from "../families/failure.js";
 import { type SecretMask, toPlainError } from "../redact.js";
-import type { FailureReason } from "../types.js";
+import type { FailureReason, ReportedFailure } from "../types.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
 
 /** The maximum length of a provider's message in responses, events and logs. */
@@ -137,7 +137,7 @@ function findStatus({ kind, status = 0 }: AttemptFailure): number | undefined {
 
 /** What a response with a 2xx status contains besides images. */
 interface ImagelessResponse {
-  readonly failure?: FailureReason | undefined;
+  readonly failure?: ReportedFailure | undefined;
   /** The reasons why images failed. The first one is used. */
   readonly errors: readonly FailureReason[];
   readonly upstreamRequestId?: string | undefined;
@@ -153,6 +153,10 @@ export function findNoImageError(
 ): GatewayError | undefined {
   if (images > 0 && failure === undefined) return undefined;
   const reason = failure ?? errors[0];
+  if (failure?.kind === "content") {
+    const { message, code: upstreamCode } = failure;
+    return new GatewayError("upstream_rejected", message, { status: 400, upstreamCode, upstreamRequestId });
+  }
   return new GatewayError(
     "upstream_no_image",
     reason?.message ?? "The provider responded without an image.",

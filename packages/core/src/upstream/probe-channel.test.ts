@@ -43,6 +43,8 @@ function createBench(respond: (key: string) => Response, options: Partial<Channe
     transport,
     logger: { warn: () => {}, error: () => {} },
     now: () => now,
+    random: () => 0,
+    sleep: async () => {},
     health: createChannelHealth(() => now, DEFAULT_HEALTH_POLICY),
     mask: createSecretMask(KEYS),
     maxResponseBytes: 10_000,

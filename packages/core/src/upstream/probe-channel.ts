@@ -1,16 +1,20 @@
 import type { Channel, Route } from "../channels/channel.js";
 import type { ChannelHealth } from "../channels/health.js";
 import { GatewayError, invalidRequest, isGatewayError } from "../errors.js";
-import type { AttemptFailure, Capabilities } from "../families/family.js";
+import type { Capabilities } from "../families/capabilities.js";
+import type { AttemptFailure } from "../families/failure.js";
 import type { Logger } from "../logger.js";
 import type { CapabilityTable, ModelOptions } from "../models/resolve-model.js";
 import type { SecretMask } from "../redact.js";
 import type { ImageRequest, ImageResult, Usage } from "../types.js";
 import type { JsonObject } from "../util/json.js";
 import { createSeriesMap, isSeries } from "../util/series.js";
-import { sendAttempt } from "./attempt.js";
+import { AttemptPreparation } from "./attempt.js";
 import { findNoImageError, maskFailure } from "./failure.js";
+import type { TaskParts } from "./provider-task.js";
 import { readJsonResponse } from "./read.js";
+import { toUploads } from "./references.js";
+import { sendPrepared } from "./send-prepared.js";
 import type { Transport, TransportResponse } from "./transport.js";
 
 /** The result of `gateway.probeChannel`. */
@@ -81,11 +85,9 @@ export type KeyProbe =
     };
 
 /** The dependencies of the probe of one key. */
-interface KeyProbeParts {
+interface KeyProbeParts extends TaskParts {
   readonly transport: Transport;
   readonly logger: Logger;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
   readonly health: ChannelHealth;
   /** Masks keys in what a provider sent. */
   readonly mask: SecretMask;
@@ -116,12 +118,19 @@ type KeyOutcome =
 
 async function tryKey(route: Route, request: ImageRequest, parts: KeyProbeParts): Promise<KeyOutcome> {
   const { channel } = route;
-  const sent = await sendAttempt(route, request, parts);
+  const preparation = new AttemptPreparation({
+    request,
+    logger: parts.logger,
+    loadReferences: toUploads,
+    client: { signal: { aborted: false } },
+  });
+  const prepared = await preparation.prepare(route);
+  const sent = await sendPrepared(prepared, parts);
   if (sent.failure !== undefined) return { failure: sent.failure };
   const { response } = sent;
   try {
     const { value } = await readJsonResponse(response, { maxBytes: parts.maxResponseBytes });
-    const result = channel.family.fromUpstream(value, request);
+    const result = channel.dialect.fromUpstream(value, request);
     const error = findNoImageError(result.images.length, result);
     return error === undefined ? { result } : { failure: toFailure(error, response) };
   } catch (cause) {
@@ -187,7 +196,9 @@ function createProbeRequest(
     operation,
     model: name,
     capabilities,
+    dialects: [channel.dialectName],
     defaultResponseFormat: undefined,
+    ownResponseFormat: channel.dialect.delivers[0],
   });
 }
 

@@ -1,3 +1,5 @@
+import { assert, bigInt, constantFrom, integer, oneof, property, string, tuple } from "fast-check";
+import ipaddr from "ipaddr.js";
 import { describe, expect, it } from "vitest";
 import { isPublicAddress, readLiteralAddress } from "./public-address.js";
 
@@ -87,6 +89,78 @@ describe("isPublicAddress", () => {
     ["junk", "999.1.1.1"],
   ])("is false for %s: %s", (_what, address) => {
     expect(isPublicAddress(address)).toBe(false);
+  });
+});
+
+/** All networks that ipaddr.js knows. A new version may know more of them. */
+const NETWORKS = [ipaddr.IPv4, ipaddr.IPv6].flatMap((version) => {
+  const one = version.parse(version === ipaddr.IPv4 ? "1.1.1.1" : "2606::1");
+  const { SpecialRanges: ranges } = one as unknown as { SpecialRanges: Record<string, unknown[]> };
+  return Object.values(ranges).flatMap((range) => (Array.isArray(range[0]) ? range : [range])) as [
+    ipaddr.IPv4 | ipaddr.IPv6,
+    number,
+  ][];
+});
+
+/** The addresses at both ends of a network, and beside them. */
+const EDGES = NETWORKS.flatMap(([first, length]) => {
+  const bytes = first.toByteArray();
+  const start = bytes.reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
+  const size = 1n << BigInt(bytes.length * 8 - length);
+  return [start - 1n, start, start + size - 1n, start + size]
+    .filter((address) => address >= 0n && address < 1n << BigInt(bytes.length * 8))
+    .map((address) => write(address, bytes.length));
+});
+
+function write(address: bigint, length: number): string {
+  const bytes = Array.from({ length }, (_, at) => Number((address >> BigInt(8 * (length - 1 - at))) & 255n));
+  return ipaddr.fromByteArray(bytes).toString();
+}
+
+function isPublicByIpaddr(address: string): boolean {
+  const parsed = ipaddr.process(address);
+  const isAssigned = parsed instanceof ipaddr.IPv4 || parsed.match(ipaddr.IPv6.parse("2000::"), 3);
+  return isAssigned && parsed.range() === "unicast";
+}
+
+describe("the networks", () => {
+  it("are those of ipaddr.js", () => {
+    expect(NETWORKS.length).toBeGreaterThan(35);
+    const differing = EDGES.filter((address) => isPublicAddress(address) !== isPublicByIpaddr(address));
+    expect(differing).toEqual([]);
+  });
+
+  it("have the same addresses as those of ipaddr.js", () => {
+    const ipv4 = integer({ min: 0, max: 0xffff_ffff }).map((address) => write(BigInt(address), 4));
+    const ipv6 = tuple(
+      constantFrom(0n, 0x2001n, 0x2002n, 0x2620n, 0x3fffn, 0xfe80n),
+      bigInt(0n, (1n << 112n) - 1n),
+    ).map(([head, rest]) => write((head << 112n) | rest, 16));
+    const mapped = ipv4.map((address) => `::ffff:${address}`);
+    assert(
+      property(
+        oneof(ipv4, ipv6, mapped),
+        (address) => isPublicAddress(address) === isPublicByIpaddr(address),
+      ),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it("have no address that is not one", () => {
+    assert(
+      property(
+        oneof(
+          string(),
+          string({
+            unit: constantFrom("0", "1", "25", "7f", "fe80", "2606", ":", "::", ".", "[", "]", "/", "%"),
+          }),
+        ),
+        (text) => {
+          expect(isPublicAddress(text) && !ipaddr.isValid(text)).toBe(false);
+        },
+      ),
+      { numRuns: 2_000 },
+    );
   });
 });
 

@@ -21,7 +21,7 @@ export interface ReadOptions {
 }
 
 /** The first chunks of an upstream response, or all of them if they are not larger than what may be held. */
-interface ResponseHead {
+export interface ResponseHead {
   readonly chunks: readonly Uint8Array[];
   /** `undefined` if the response has ended. */
   readonly rest: AsyncIterator<Uint8Array> | undefined;
@@ -32,7 +32,10 @@ interface ResponseHead {
  *
  * @throws TransportError if the connection breaks or stalls
  */
-async function readHead({ body }: TransportResponse, { maxBytes }: ReadOptions): Promise<ResponseHead> {
+export async function readHead(
+  { body }: TransportResponse,
+  { maxBytes }: ReadOptions,
+): Promise<ResponseHead> {
   const iterator = body[Symbol.asyncIterator]();
   const chunks: Uint8Array[] = [];
   let length = 0;

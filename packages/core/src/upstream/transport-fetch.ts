@@ -1,5 +1,5 @@
 import type { Timeouts } from "../channels/channel.js";
-import type { ProducedBody } from "../images/json-body.js";
+import type { ProducedBody } from "../images/produced-body.js";
 import { isUnreachableCode, type Transport, TransportError, type TransportResponse } from "./transport.js";
 
 /** The part of `fetch` that the gateway calls. */
@@ -29,15 +29,13 @@ function isWhole(body: RequestInit["body"]): body is string | Uint8Array<ArrayBu
  */
 export function createFetchTransport(fetch: Fetch): Transport {
   return {
-    async send({ url, headers, body, timeouts }) {
-      const init = {
-        method: "POST",
-        headers: { ...headers },
-        body: typeof body === "string" ? body : await collect(body),
-      };
+    async send({ method = "POST", url, headers, body, timeouts }) {
+      const init: RequestInit = { method, headers: { ...headers } };
+      if (body !== undefined) init.body = typeof body === "string" ? body : await collect(body);
       return await exchange(fetch, url, init, timeouts);
     },
-    download: ({ url, timeouts }) => exchange(fetch, url, {}, timeouts),
+    download: ({ url, timeouts, headers }) =>
+      exchange(fetch, url, headers === undefined ? {} : { headers: { ...headers } }, timeouts),
     async close() {
       // The runtime owns the connections of its fetch.
     },

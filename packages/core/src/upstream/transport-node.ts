@@ -5,12 +5,18 @@ import type { LookupFunction } from "node:net";
 import { Agent, buildConnector, type Dispatcher } from "undici";
 import type { Timeouts } from "../channels/channel.js";
 import type { HeaderReader } from "../http.js";
-import type { ProducedBody } from "../images/json-body.js";
 import { lendChunks } from "../images/lend-chunks.js";
+import type { ProducedBody } from "../images/produced-body.js";
 import { ChunkQueue, type ChunkSource } from "../util/chunk-queue.js";
 import { watchHttp1Sockets } from "./http1-sockets.js";
 import { isPublicAddress } from "./public-address.js";
-import { isUnreachableCode, type Transport, TransportError, type TransportResponse } from "./transport.js";
+import {
+  isUnreachableCode,
+  type Transport,
+  TransportError,
+  type TransportRequest,
+  type TransportResponse,
+} from "./transport.js";
 
 /**
  * How many bytes a socket may hold before undici waits for it. A produced body may overwrite a chunk when the next one
@@ -25,31 +31,35 @@ export function createTransport(): Transport {
     const options = { timeout, highWaterMark: SOCKET_BYTES };
     return options;
   });
-  const forPublicLinks = createAgents((timeout) => ({ timeout, lookup: lookupPublic }));
+  const forPublicHosts = createAgents((timeout) => ({ timeout, lookup: lookupPublic }));
   let closed: Promise<unknown> | undefined;
   return {
-    send({ url, headers, body, timeouts }) {
-      return exchange(forProviders.get(timeouts.connectMs), {
-        ...toOptions("POST", url, timeouts),
-        headers: typeof body === "string" ? headers : { ...headers, "content-length": `${body.byteLength}` },
-        body: typeof body === "string" ? body : toUndiciBody(body),
+    send({ method = "POST", url, headers, body, timeouts, publicOnly = false }) {
+      const agents = publicOnly ? forPublicHosts : forProviders;
+      return exchange(agents.get(timeouts.connectMs), {
+        ...toOptions(method, url, timeouts),
+        ...toBody(body, headers),
       });
     },
-    download({ url, publicOnly, timeouts }) {
-      const agents = publicOnly ? forPublicLinks : forProviders;
-      return exchange(agents.get(timeouts.connectMs), toOptions("GET", url, timeouts));
+    download({ url, publicOnly, timeouts, headers = {} }) {
+      const agents = publicOnly ? forPublicHosts : forProviders;
+      return exchange(agents.get(timeouts.connectMs), { ...toOptions("GET", url, timeouts), headers });
     },
     async close() {
-      closed ??= Promise.all([forProviders.close(), forPublicLinks.close()]);
+      closed ??= Promise.all([forProviders.close(), forPublicHosts.close()]);
       await closed;
     },
     async abort() {
-      await Promise.all([forProviders.destroy(), forPublicLinks.destroy()]);
+      await Promise.all([forProviders.destroy(), forPublicHosts.destroy()]);
     },
   };
 }
 
-function toOptions(method: "GET" | "POST", url: string, { firstByteMs, idleMs }: Timeouts) {
+function toOptions(
+  method: NonNullable<TransportRequest["method"]>,
+  url: string,
+  { firstByteMs, idleMs }: Timeouts,
+) {
   const { origin, pathname, search } = new URL(url);
   return {
     method,
@@ -58,6 +68,15 @@ function toOptions(method: "GET" | "POST", url: string, { firstByteMs, idleMs }:
     headersTimeout: firstByteMs,
     bodyTimeout: idleMs,
   } as const;
+}
+
+function toBody(
+  body: TransportRequest["body"],
+  headers: TransportRequest["headers"],
+): Pick<Dispatcher.DispatchOptions, "body" | "headers"> {
+  if (body === undefined) return { headers };
+  if (typeof body === "string") return { headers, body };
+  return { headers: { ...headers, "content-length": `${body.byteLength}` }, body: toUndiciBody(body) };
 }
 
 /** Sends a request and returns the head of the response. @throws TransportError */

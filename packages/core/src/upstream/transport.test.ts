@@ -2,7 +2,7 @@ import type { RequestListener, ServerResponse } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Timeouts } from "../channels/channel.js";
-import type { ProducedBody } from "../images/json-body.js";
+import type { ProducedBody } from "../images/produced-body.js";
 import { findClosedUrl, type LoopbackServer, startServer } from "../testing/start-server.js";
 import type { Transport, TransportResponse } from "./transport.js";
 import {

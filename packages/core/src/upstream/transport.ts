@@ -1,14 +1,23 @@
 import type { Timeouts } from "../channels/channel.js";
+import type { UpstreamCall } from "../families/upstream-call.js";
 import type { HeaderReader } from "../http.js";
-import type { ProducedBody } from "../images/json-body.js";
+import type { ProducedBody } from "../images/produced-body.js";
 import { toPlainError } from "../redact.js";
 
-/** A POST to a provider. */
+/** A call to a provider. */
 export interface TransportRequest {
+  /** Default `POST`. */
+  readonly method?: UpstreamCall["method"];
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | ProducedBody;
+  /** Default: none. */
+  readonly body?: string | ProducedBody | undefined;
   readonly timeouts: Timeouts;
+  /**
+   * Refuses a host name with an address that is not public. Works only where the runtime shows addresses, as Node does.
+   * Default `false`.
+   */
+  readonly publicOnly?: boolean | undefined;
 }
 
 /** The head of an upstream response, and its body. The body must be read to its end, or be left or cancelled. */
@@ -27,6 +36,8 @@ export interface DownloadRequest {
   readonly timeouts: Timeouts;
   /** Refuses a host name with an address that is not public. Works only where the runtime shows addresses, as Node does. */
   readonly publicOnly: boolean;
+  /** Default: none. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 /** The connections to the providers. */

@@ -19,6 +19,24 @@ export async function settlesWithin(promise: Promise<unknown>, ms: number): Prom
   }
 }
 
+/** The longest time that work may take. */
+export interface TimeLimit<T> {
+  readonly ms: number;
+  readonly createError: () => Error;
+  /** Gets a result that came too late. A failure after the time is ignored. */
+  readonly onLate?: ((result: T) => void) | undefined;
+}
+
+/** Returns the result of the work, or rejects with the error of the limit when the time is over. */
+export async function finishWithin<T>(
+  work: Promise<T>,
+  { ms, createError, onLate = () => {} }: TimeLimit<T>,
+): Promise<T> {
+  if (await settlesWithin(work, ms)) return work;
+  work.then(onLate, () => undefined);
+  throw createError();
+}
+
 /** Calls `work` every `everyMs` milliseconds until the returned function is called. */
 export type Repeat = (work: () => void, everyMs: number) => () => void;
 
@@ -29,6 +47,20 @@ export const repeatByTimer: Repeat = (work, everyMs) => {
   if (typeof timer === "object") timer.unref();
   return () => clearInterval(timer);
 };
+
+/** Resolves after `ms`, at most {@link MAX_TIMER_MS}, or once the signal is aborted. Does not reject. */
+export async function sleepByTimer(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, Math.min(ms, MAX_TIMER_MS));
+    signal.addEventListener("abort", end);
+  });
+}
 
 /** A `T` or a promise of a `T`. */
 export type Awaitable<T> = T | Promise<T>;

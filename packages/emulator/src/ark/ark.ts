@@ -6,8 +6,8 @@ import { generate } from "./generation.js";
 /** Volcengine Ark (BytePlus ModelArk abroad) with the Seedream image models. */
 export const ark: Provider = {
   name: "ark",
-  basePath: "/api/v3/",
-  generationPath: "/api/v3/images/generations",
+  basePaths: ["/api/v3/"],
+  operations: [{ kind: "generation", method: "POST", path: /^images\/generations$/, respond: generate }],
   wrongKey: () => arkRefusal("AuthenticationError"),
   bodyTooLarge: () => arkRefusal("InvalidParameter", "The request body is too large."),
   bodyNotJson: () => arkRefusal("InvalidParameter", "The request body is not a valid JSON object."),
@@ -16,5 +16,5 @@ export const ark: Provider = {
   codeForStatus: arkCodeForStatus,
   renderRefusal: renderArkRefusal,
   renderNotFound: () => new Response(null, { status: 404 }),
-  generate,
+  headersOf: (requestId) => ({ "x-request-id": requestId }),
 };

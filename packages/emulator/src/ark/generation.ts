@@ -3,7 +3,7 @@ import { applyUsageFault } from "../faults/apply-usage-fault.js";
 import type { Fault } from "../faults/fault.js";
 import { eventStream, jsonResponse } from "../http/responses.js";
 import { publishImage } from "../links/links.js";
-import type { ProviderCall } from "../provider.js";
+import type { ProviderCall } from "../provider-call.js";
 import { randomSeed } from "../random.js";
 import { Refusal } from "../refusal.js";
 import type { Services } from "../services.js";

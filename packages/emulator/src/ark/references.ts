@@ -1,5 +1,5 @@
 import { sideRatioOf } from "../pixel-size.js";
-import type { ProviderCall } from "../provider.js";
+import type { ProviderCall } from "../provider-call.js";
 import { BadReference, type ReferenceProblem } from "../references/bad-reference.js";
 import type { LoadedReference } from "../references/decode-image.js";
 import { downloadFor } from "../references/download.js";

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../json.js";
 import { ratioInPrompt, ratioOfOrientation } from "../prompt-hints.js";
-import type { ProviderCall } from "../provider.js";
+import type { ProviderCall } from "../provider-call.js";
 import type { LoadedReference } from "../references/decode-image.js";
 import type { Services } from "../services.js";
 import {

@@ -24,7 +24,7 @@ describe("the command", () => {
     const { said, ended, stop } = run(...options.split(" "));
     await expect.poll(() => said.out).toContain("Stop with");
     const read = (name: string) => new RegExp(`^${name}=(.*)$`, "m").exec(said.out)?.[1];
-    expect(said.out).toContain(`Ark        ${read("ARK_BASE_URL")}\n`);
+    expect(said.out).toContain(`Ark          ${read("ARK_BASE_URL")}\n`);
     const startedAt = performance.now();
     const response = await fetch(`${read("ARK_BASE_URL")}/images/generations`, arkInit());
     expect(performance.now() - startedAt).toBeGreaterThan(58);

@@ -1,4 +1,5 @@
 import { createEmulator } from "../emulator.js";
+import { type ProviderName, providerNames } from "../provider-name.js";
 import type { EmulatorServer, FinishedRequest } from "../server.js";
 import { ArgumentError, type CommandArguments, readArguments } from "./read-arguments.js";
 
@@ -55,15 +56,34 @@ async function serve(
   return 0;
 }
 
-function welcome({ url, arkBaseUrl, dashscopeBaseUrl }: EmulatorServer): string {
-  return `Ark        ${arkBaseUrl}
-DashScope  ${dashscopeBaseUrl}
-Faults     ${url}/_emulator/faults
+/** The APIs in the order of the output, each with its name. */
+const titles: Readonly<Record<ProviderName, string>> = {
+  ark: "Ark",
+  dashscope: "DashScope",
+  openai: "OpenAI",
+  azure: "Azure OpenAI",
+  xai: "xAI",
+  openrouter: "OpenRouter",
+  together: "Together AI",
+  siliconflow: "SiliconFlow",
+  zhipu: "Zhipu",
+  vllm: "vLLM",
+  localai: "LocalAI",
+  gemini: "Gemini",
+  bfl: "BFL",
+  fal: "fal",
+};
 
-ARK_BASE_URL=${arkBaseUrl}
-ARK_API_KEY=any-key
-DASHSCOPE_BASE_URL=${dashscopeBaseUrl}
-DASHSCOPE_API_KEY=any-key
+function welcome({ url, baseUrls }: EmulatorServer): string {
+  const lines = providerNames.map((name) => `${titles[name].padEnd(13)}${baseUrls[name]}`);
+  const variables = providerNames.map((name) => {
+    const prefix = name.toUpperCase();
+    return `${prefix}_BASE_URL=${baseUrls[name]}\n${prefix}_API_KEY=any-key`;
+  });
+  return `${lines.join("\n")}
+${"Faults".padEnd(13)}${url}/_emulator/faults
+
+${variables.join("\n")}
 
 Stop with Ctrl+C.
 `;
@@ -88,7 +108,8 @@ function describe({ method, path, status, milliseconds }: FinishedRequest): stri
   return `${new Date().toISOString()} ${method} ${path} ${status ?? "no response"} ${Math.round(milliseconds)} ms\n`;
 }
 
-const help = `An emulator of Volcengine Ark (Seedream) and Alibaba Cloud DashScope (Qwen-Image) on this machine.
+const help = `An emulator of the APIs of image providers on this machine: Volcengine Ark, Alibaba Cloud DashScope, OpenAI and
+services with OpenAI's API, Google Gemini, BFL, fal.
 
 Usage: calotype-emulator [options]
 
@@ -96,7 +117,7 @@ Usage: calotype-emulator [options]
   --host <address>         the address to listen on (default 127.0.0.1: this machine only)
   --tiny                   small images, for load tests
   --ms-per-image <number>  the time for an image in milliseconds (default 0; the real models take 19 to 60 s)
-  --link-ttl <seconds>     how long a result link is valid (default 86400)
+  --link-ttl <seconds>     how long a result link is valid (default: as with the provider)
   --seed <number>          the seed of all random values, so that runs repeat
   --log                    print a line for each request on stderr
   --help                   show this text

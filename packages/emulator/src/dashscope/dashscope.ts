@@ -8,13 +8,34 @@ import {
   renderDashscopeRefusal,
 } from "./errors.js";
 import { generate } from "./generation.js";
+import { cancelTask, getTask, submitTask } from "./tasks.js";
 
-/** Alibaba Cloud Model Studio (DashScope) with the Qwen-Image models. */
+/** Alibaba Cloud Model Studio (DashScope) with the Qwen-Image and Wan models. */
 export const dashscope: Provider = {
   name: "dashscope",
-  basePath: "/api/v1/",
-  generationPath: "/api/v1/services/aigc/multimodal-generation/generation",
-  costTimeHeader: "req-cost-time",
+  basePaths: ["/api/v1/"],
+  operations: [
+    {
+      kind: "generation",
+      method: "POST",
+      path: /^services\/aigc\/multimodal-generation\/generation$/,
+      respond: generate,
+    },
+    {
+      kind: "submit",
+      method: "POST",
+      path: /^services\/aigc\/image-generation\/generation$/,
+      respond: submitTask,
+    },
+    { kind: "poll", method: "GET", path: /^tasks\/(?<id>[^/]+)$/, body: "none", respond: getTask },
+    {
+      kind: "cancel",
+      method: "POST",
+      path: /^tasks\/(?<id>[^/]+)\/cancel$/,
+      body: "none",
+      respond: cancelTask,
+    },
+  ],
   wrongKey: () => dashscopeRefusal("InvalidApiKey"),
   bodyTooLarge: () => dashscopeRefusal("BadRequest.TooLarge"),
   bodyNotJson: () => invalidParameter("Required body invalid, please check the request body format."),
@@ -27,7 +48,10 @@ export const dashscope: Provider = {
       { request_id: requestId, code: "NotFound", message: "The requested path does not exist." },
       404,
     ),
-  generate,
+  headersOf: (requestId, milliseconds) => ({
+    "x-request-id": requestId,
+    "req-cost-time": String(milliseconds),
+  }),
 };
 
 function createUuid(random: Random): string {

@@ -19,6 +19,7 @@ export const dashscopeErrors = {
   DataInspectionFailed: fact(400, "Input or output data may contain inappropriate content."),
   InvalidURL: fact(400, "The request URL is invalid, please check the request URL."),
   "BadRequest.EmptyInput": fact(400, "Required input parameter missing from request."),
+  UnsupportedOperation: fact(400, "The operation is not supported in the state of the task."),
   Arrearage: fact(400, overdue),
   InvalidApiKey: fact(401, "Invalid API-key provided."),
   AccessDenied: fact(403, "Access denied."),

@@ -2,7 +2,7 @@ import { writeRecipe } from "../drawing/recipe.js";
 import { applyUsageFault } from "../faults/apply-usage-fault.js";
 import { eventStream, jsonResponse } from "../http/responses.js";
 import { publishImage } from "../links/links.js";
-import type { ProviderCall } from "../provider.js";
+import type { ProviderCall } from "../provider-call.js";
 import { randomSeed } from "../random.js";
 import { Refusal } from "../refusal.js";
 import type { Services } from "../services.js";
@@ -14,14 +14,20 @@ export async function generate(call: ProviderCall, services: Services): Promise<
   const { fault } = call;
   const request = await readDashscopeRequest(call, services);
   await sleep(services.settings.millisecondsPerImage * request.n, call.request.signal);
+  const body = makeResponse(request, call, services);
+  return fault.respondAs === "stream" ? streamResponse(body, call) : jsonResponse(body);
+}
+
+/** The body of a successful response. Throws the refusal if all images fail. */
+export function makeResponse(request: DashscopeRequest, call: ProviderCall, services: Services) {
+  const { fault } = call;
   const failures = fault.failImages?.filter(({ index }) => index < request.n) ?? [];
   const failed = new Set(failures.map(({ index }) => index));
   if (failed.size === request.n) {
     throw new Refusal({ code: failures[0]?.code ?? "DataInspectionFailed", message: failures[0]?.message });
   }
   const urls = fault.noImages === true ? [] : makeImages(request, failed, { call, services });
-  const body = describeResponse(request, { urls, failed: failed.size }, call);
-  return fault.respondAs === "stream" ? streamResponse(body, call) : jsonResponse(body);
+  return describeResponse(request, { urls, failed: failed.size }, call);
 }
 
 /** No image model streams. A fault that asks for a stream gets the format of DashScope's text models. */
@@ -50,14 +56,18 @@ function makeImages(
       seed,
       index,
       count: request.n,
-      watermark: request.watermark ? "Qwen-Image" : undefined,
+      watermark: request.watermark ? watermarkOf(request) : undefined,
       references: request.references,
     });
     return publishImage(recipe, "dashscope", { call, services });
   });
 }
 
-type ContentItem = { readonly image: string } | { readonly text: string };
+function watermarkOf({ model }: DashscopeRequest): string {
+  return model.runsAsTask === true ? "AI生成" : "Qwen-Image";
+}
+
+type ContentItem = { readonly type?: string; readonly image: string } | { readonly text: string };
 
 /** All images are in one choice. Faults make the other formats that were observed. */
 function describeResponse(
@@ -65,7 +75,9 @@ function describeResponse(
   { urls, failed }: { urls: readonly string[]; failed: number },
   { fault, requestId }: ProviderCall,
 ) {
-  const images = urls.map((image) => ({ image }));
+  const images = urls.map((image) =>
+    request.model.runsAsTask === true ? { type: "image", image } : { image },
+  );
   const contents: ContentItem[][] = fault.severalChoices === true ? images.map((image) => [image]) : [images];
   if (fault.rewrittenPrompt !== undefined) contents[0]?.push({ text: fault.rewrittenPrompt });
   const usage = countUsage(request, urls.length, fault.outputImageCount === true);
@@ -92,5 +104,6 @@ function countUsage({ model, size, references }: DashscopeRequest, made: number,
       output_height: height,
     };
   }
+  if (model.usage === "image_count_and_size") return { image_count: made, size: `${width}*${height}` };
   return { width, height, [renamesCount ? "output_image_count" : "image_count"]: made };
 }

@@ -16,10 +16,18 @@ export type SizeRule =
   | { readonly kind: "sides"; readonly min: number; readonly max: number; readonly defaultPixels: number }
   /** One of these sizes; the first is the default. */
   | { readonly kind: "list"; readonly sizes: readonly string[] }
+  /** One of the tiers, of which the last has `4K` without input images only; or a size with these bounds. */
+  | {
+      readonly kind: "tiers";
+      readonly tiers: readonly ("1K" | "2K" | "4K")[];
+      readonly minPixels: number;
+      readonly maxPixels: number;
+      readonly maxSideRatio: number;
+    }
   /** The model ignores the parameter. It makes the default of the rule above. */
   | { readonly kind: "none"; readonly min: number; readonly max: number; readonly defaultPixels: number };
 
-/** What one Qwen-Image model takes and returns. */
+/** What one Qwen-Image or Wan model takes and returns. */
 export interface DashscopeModel {
   readonly name: string;
   /** Whether there are names with a date, such as `qwen-image-plus-2026-01-09`, besides the name itself. */
@@ -27,15 +35,24 @@ export interface DashscopeModel {
   readonly size: SizeRule;
   /** The largest `n`. */
   readonly maxImages: number;
-  /** The least number of input images; the most is 3 for every model. */
+  /** The value of an absent `n`. Default 1. */
+  readonly usualImages?: number;
+  /** The largest `n` with `enable_sequential`. Absent: the model does not have the field. */
+  readonly maxSequentialImages?: number;
   readonly minReferences: number;
+  /** Default 3. */
+  readonly maxReferences?: number;
+  /** The largest file of an input image. Default 10 MB. */
+  readonly maxReferenceBytes?: number;
   /** What exceeds this length of the prompt is dropped. */
   readonly promptLimit: { readonly characters: number } | { readonly tokens: number };
   readonly hasPromptExtend: boolean;
   /** `enable_thinking` and `prompt_extend_mode`. */
   readonly hasThinking: boolean;
-  /** The fields of `usage`: `image_count`, `width` and `height`, or counts of input and output images and `output_…`. */
-  readonly usage: "image_count" | "input_and_output";
+  /** The fields of `usage`: `image_count` with `width` and `height` or with `size`, or counts of input and output images. */
+  readonly usage: "image_count" | "input_and_output" | "image_count_and_size";
+  /** Whether it also runs as a task, with `X-DashScope-Async: enable`. Its images then have a `type`. */
+  readonly runsAsTask?: true;
 }
 
 const version3Sizes: SizeRule = {
@@ -54,6 +71,23 @@ const version2Sizes: SizeRule = {
   defaultPixels: 2048 * 2048,
   ratioWithoutReference: "square",
 };
+/** The bounds of sizes in pixels are not documented: they are those of the tiers. */
+const wanSizes = { kind: "tiers", minPixels: 512 * 512, maxSideRatio: 8 } as const;
+const wanFacts = {
+  hasSnapshots: false,
+  maxImages: 4,
+  usualImages: 4, // some sources: 1 if the call is synchronous
+  maxSequentialImages: 12,
+  minReferences: 0,
+  maxReferences: 9,
+  maxReferenceBytes: 20 * 1024 * 1024,
+  promptLimit: { characters: 5000 },
+  hasPromptExtend: false,
+  hasThinking: false,
+  usage: "image_count_and_size",
+  runsAsTask: true,
+} as const;
+
 /** In the order of the provider's message. */
 const fiveSizes: SizeRule = {
   kind: "list",
@@ -61,8 +95,14 @@ const fiveSizes: SizeRule = {
 };
 const editSizes = { kind: "sides", min: 512, max: 2048, defaultPixels: 1024 * 1024 } as const;
 
-/** From Alibaba Cloud Model Studio's Qwen-Image references, November 2026. */
+/** From Alibaba Cloud Model Studio's Qwen-Image and Wan references, November 2026. */
 const models: readonly DashscopeModel[] = [
+  {
+    ...wanFacts,
+    name: "wan2.7-image-pro",
+    size: { ...wanSizes, tiers: ["1K", "2K", "4K"], maxPixels: 4096 * 4096 },
+  },
+  { ...wanFacts, name: "wan2.7-image", size: { ...wanSizes, tiers: ["1K", "2K"], maxPixels: 2048 * 2048 } },
   {
     name: "qwen-image-3.0-pro",
     hasSnapshots: true,

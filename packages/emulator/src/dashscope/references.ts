@@ -1,4 +1,4 @@
-import type { ProviderCall } from "../provider.js";
+import type { ProviderCall } from "../provider-call.js";
 import { BadReference, type ReferenceProblem } from "../references/bad-reference.js";
 import type { LoadedReference } from "../references/decode-image.js";
 import { downloadFor } from "../references/download.js";
@@ -8,10 +8,10 @@ import type { Services } from "../services.js";
 import { dashscopeRefusal, invalidParameter } from "./errors.js";
 import type { DashscopeModel } from "./models.js";
 
-const maxReferences = 3;
-const maxBytes = 10 * 1024 * 1024;
+const usualBytes = 10 * 1024 * 1024;
 
-export function checkReferenceCount(count: number, { minReferences }: DashscopeModel): void {
+export function checkReferenceCount(count: number, model: DashscopeModel): void {
+  const { minReferences, maxReferences = 3 } = model;
   if (count < minReferences || count > maxReferences) {
     throw invalidParameter(`The content should contain ${minReferences} to ${maxReferences} images`);
   }
@@ -20,11 +20,10 @@ export function checkReferenceCount(count: number, { minReferences }: DashscopeM
 /** The images of the message, downloaded or decoded and measured. `oss://` is accepted without a download. */
 export async function readReferences(
   images: readonly string[],
-  call: ProviderCall,
-  services: Services,
+  { model, call, services }: { model: DashscopeModel; call: ProviderCall; services: Services },
 ): Promise<LoadedReference[]> {
   const rules: ReferenceRules = {
-    maxBytes,
+    maxBytes: model.maxReferenceBytes ?? usualBytes,
     needsLowerCaseMediaType: false,
     otherSchemes: ["oss:"],
     download: downloadFor(call, services),

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../json.js";
 import type { PixelSize } from "../pixel-size.js";
-import type { ProviderCall } from "../provider.js";
+import type { ProviderCall } from "../provider-call.js";
 import type { LoadedReference } from "../references/decode-image.js";
 import type { Services } from "../services.js";
 import { dashscopeRefusal, invalidParameter } from "./errors.js";
@@ -22,19 +22,29 @@ export interface DashscopeRequest {
   readonly references: readonly LoadedReference[];
 }
 
-/** Checks a request and downloads its references. `null` counts as absent in all parameters. */
+/**
+ * Checks a request and downloads its references. `null` counts as absent in all parameters.
+ *
+ * @param mode whether the request has the path of tasks, which needs the header of tasks.
+ */
 export async function readDashscopeRequest(
   call: ProviderCall,
   services: Services,
+  mode: "synchronous" | "task" = "synchronous",
 ): Promise<DashscopeRequest> {
   const { body, request } = call;
-  if (request.headers.get("x-dashscope-async") === "enable") {
-    throw dashscopeRefusal("AccessDenied", "current user api does not support asynchronous calls.");
+  const isTask = request.headers.get("x-dashscope-async") === "enable";
+  if (isTask !== (mode === "task")) {
+    const kind = isTask ? "asynchronous" : "synchronous";
+    throw dashscopeRefusal("AccessDenied", `current user api does not support ${kind} calls.`);
   }
   const { model: modelName } = body;
   if (typeof modelName !== "string" || modelName === "") throw dashscopeRefusal("InvalidParameter");
   const model = findDashscopeModel(modelName);
   if (model === undefined) throw dashscopeRefusal("ModelNotFound");
+  if (isTask && model.runsAsTask !== true) {
+    throw dashscopeRefusal("AccessDenied", "current user api does not support asynchronous calls.");
+  }
 
   const { text, images } = readMessage(body.input);
   checkReferenceCount(images.length, model);
@@ -42,13 +52,13 @@ export async function readDashscopeRequest(
   if (!isJsonObject(parameters)) throw invalidParameter("The parameters should be an object");
   checkPromptParameters(parameters, model, images.length);
   const prompt = truncate(text, model.promptLimit);
-  const n = readCount(parameters.n, model);
+  const n = readCount(parameters, model);
   const watermark = readBoolean(parameters, "watermark", false);
   const seed = readSeed(parameters.seed);
-  const size = readSize(parameters.size, model.size);
+  const size = readSize(parameters.size, model.size, images.length);
   moderate(prompt);
 
-  const references = await readReferences(images, call, services);
+  const references = await readReferences(images, { model, call, services });
   return {
     model,
     modelName,
@@ -137,10 +147,11 @@ function checkPromptParameters(parameters: JsonObject, model: DashscopeModel, im
   }
 }
 
-function readCount(n: unknown, { maxImages }: DashscopeModel): number {
-  if (n === undefined || n === null) return 1;
-  if (typeof n === "number" && Number.isInteger(n) && n >= 1 && n <= maxImages) return n;
-  const allowed = maxImages === 1 ? "1" : `between 1 and ${maxImages}`;
+function readCount({ n, enable_sequential: sequential }: JsonObject, model: DashscopeModel): number {
+  const max = (sequential === true ? model.maxSequentialImages : undefined) ?? model.maxImages;
+  if (n === undefined || n === null) return model.usualImages ?? 1;
+  if (typeof n === "number" && Number.isInteger(n) && n >= 1 && n <= max) return n;
+  const allowed = max === 1 ? "1" : `between 1 and ${max}`;
   throw invalidParameter(`num_images_per_prompt must be ${allowed}`);
 }
 

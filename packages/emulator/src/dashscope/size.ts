@@ -6,9 +6,17 @@ import type { SizeRule } from "./models.js";
 /** The sides of a size that the model chooses are multiples of this number. */
 const step = 16;
 
+const sidesOfTiers = { "1K": 1024, "2K": 2048, "4K": 4096 } as const;
+
 /** Checks `parameters.size`. `undefined` if the model is to choose the size. */
-export function readSize(size: unknown, rule: SizeRule): PixelSize | undefined {
+export function readSize(size: unknown, rule: SizeRule, references = 0): PixelSize | undefined {
   if (size === undefined || size === null || rule.kind === "none") return undefined;
+  if (rule.kind === "tiers" && typeof size === "string" && size in sidesOfTiers) {
+    const tier = rule.tiers.find((name) => name === size && (name !== "4K" || references === 0));
+    if (tier === undefined)
+      throw invalidParameter(`The size ${size} is not supported by the model for this input`);
+    return { width: sidesOfTiers[tier], height: sidesOfTiers[tier] };
+  }
   const parsed = parsePixelSize(size, "*");
   if (parsed === undefined) throw invalidParameter("The size should be in the format of <width>*<height>");
   checkSize(parsed, rule);
@@ -21,6 +29,7 @@ function checkSize(size: PixelSize, rule: Exclude<SizeRule, { kind: "none" }>): 
     case "list":
       if (rule.sizes.includes(`${width}*${height}`)) return;
       throw invalidParameter(`The size does not match the allowed size ${rule.sizes.join(",")}`);
+    case "tiers":
     case "pixels": {
       const [least, most] = [Math.sqrt(rule.minPixels), Math.sqrt(rule.maxPixels)];
       if (width * height < rule.minPixels || width * height > rule.maxPixels) {
@@ -45,6 +54,12 @@ export function chooseSize(rule: SizeRule, prompt: string, lastReference: PixelS
   switch (rule.kind) {
     case "list":
       return parsePixelSize(rule.sizes[0], "*") ?? { width: 1664, height: 928 };
+    case "tiers":
+      return sidesOf(
+        2048 * 2048,
+        bound(ratio ?? 1, rule.maxSideRatio),
+        (side) => Math.floor(side / step) * step,
+      );
     case "pixels": {
       const ratioOfPrompt = ratioInPrompt(prompt) ?? ratioOfOrientation(prompt);
       const otherwise = rule.ratioWithoutReference === "of-the-prompt" ? ratioOfPrompt : 1;

@@ -2,28 +2,43 @@ import type { Sharp } from "sharp";
 import { drawCaption, drawWatermark } from "./caption.js";
 import { drawLayer } from "./layer.js";
 import { pastePrint } from "./paste-print.js";
-import { channelsOf, type ImageRecipe } from "./recipe.js";
+import { channelsOf, type ImageFormat, type ImageRecipe } from "./recipe.js";
 import { drawReferences } from "./references.js";
 import { drawScene } from "./scene.js";
 import { loadSharp } from "./sharp.js";
 
 /** The encoded image of a recipe, of exactly its size. */
 export async function drawImage(recipe: ImageRecipe): Promise<Buffer> {
+  if (recipe.format === "svg") return Buffer.from(toSvg(recipe)); // without the references, which are bitmaps
   const plain = await drawPlain(recipe);
   const image = recipe.references.length > 0 ? await withPrints(plain, recipe) : plain;
-  // Flat colours compress well. Adaptive filters and optimized tables would only make the encoders slow.
-  return recipe.format === "png"
-    ? image.png({ compressionLevel: 2, adaptiveFiltering: false }).toBuffer()
-    : image.jpeg({ quality: 88, optimiseCoding: false }).toBuffer();
+  return encode(image, recipe.format, recipe.compression).toBuffer();
+}
+
+/** Flat colours compress well. Adaptive filters and optimized tables would only make the encoders slow. */
+function encode(image: Sharp, format: Exclude<ImageFormat, "svg">, quality = 88): Sharp {
+  switch (format) {
+    case "png":
+      return image.png({ compressionLevel: 2, adaptiveFiltering: false });
+    case "jpeg":
+      return image.jpeg({ quality: Math.max(1, quality), optimiseCoding: false });
+    case "webp":
+      return image.webp({ quality: Math.max(1, quality), effort: 0 });
+    case "gif":
+      return image.gif({ effort: 1 });
+  }
 }
 
 /** Everything but the references, not rendered yet. */
 async function drawPlain(recipe: ImageRecipe): Promise<Sharp> {
   const sharp = await loadSharp();
-  const { width, height } = recipe;
-  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">${drawContent(recipe)}</svg>`;
-  const image = sharp(Buffer.from(svg));
+  const image = sharp(Buffer.from(toSvg(recipe)));
   return channelsOf(recipe) === 3 ? image.removeAlpha() : image;
+}
+
+function toSvg(recipe: ImageRecipe): string {
+  const { width, height } = recipe;
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">${drawContent(recipe)}</svg>`;
 }
 
 function drawContent(recipe: ImageRecipe): string {

@@ -1,4 +1,5 @@
 import { availableParallelism } from "node:os";
+import type { ImageMode } from "../options.js";
 import { drawImage } from "./draw.js";
 import { channelsOf, type ImageRecipe } from "./recipe.js";
 import { loadSharp } from "./sharp.js";
@@ -12,8 +13,8 @@ export type Painter = (recipe: ImageRecipe) => Promise<Buffer>;
  */
 const limit = limitConcurrency(availableParallelism());
 
-export function createPainter(images: "full" | "tiny"): Painter {
-  const draw = images === "tiny" ? drawTinyImage : drawImage;
+export function createPainter(images: ImageMode): Painter {
+  const draw = { full: drawImage, plain: drawPlainOnce, tiny: drawTinyImage }[images];
   return (recipe) => limit(() => draw(recipe));
 }
 
@@ -21,13 +22,18 @@ const longestSide = 32;
 const maxStored = 100;
 const stored = new Map<string, Promise<Buffer>>();
 
-/** A small plain image of about the requested shape. It is drawn once, so that load tests spend no time on images. */
+/** A small plain image of about the requested shape. */
 function drawTinyImage(recipe: ImageRecipe): Promise<Buffer> {
   const scale = longestSide / Math.max(recipe.width, recipe.height);
   const width = Math.max(1, Math.round(recipe.width * scale));
   const height = Math.max(1, Math.round(recipe.height * scale));
-  const key = `${width}x${height}x${channelsOf(recipe)}.${recipe.format}`;
-  const image = stored.get(key) ?? drawPlain({ ...recipe, width, height });
+  return drawPlainOnce({ ...recipe, width, height });
+}
+
+/** A plain image. It is drawn once for each size, so that tests spend no time on images. */
+function drawPlainOnce(recipe: ImageRecipe): Promise<Buffer> {
+  const key = `${recipe.width}x${recipe.height}x${channelsOf(recipe)}.${recipe.format}`;
+  const image = stored.get(key) ?? drawPlain(recipe);
   if (stored.size < maxStored) stored.set(key, image);
   return image;
 }
@@ -42,6 +48,7 @@ async function drawPlain(recipe: ImageRecipe): Promise<Buffer> {
       : `<ellipse cx="${width / 2}" cy="${height / 2}" rx="${width / 2}" ry="${height / 2}" fill="#9678b4"/>`;
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">${shape}</svg>`;
   const image = sharp(Buffer.from(svg));
+  if (format === "svg") return Buffer.from(svg);
   return (channelsOf(recipe) === 3 ? image.removeAlpha() : image).toFormat(format).toBuffer();
 }
 

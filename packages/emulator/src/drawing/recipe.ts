@@ -1,6 +1,11 @@
 import { hashText } from "../random.js";
 
-export type ImageFormat = "png" | "jpeg";
+export type ImageFormat = "png" | "jpeg" | "webp" | "gif" | "svg";
+
+/** The media type of a format. */
+export function mediaTypeOf(format: ImageFormat): string {
+  return format === "svg" ? "image/svg+xml" : `image/${format}`;
+}
 
 /** A whole scene, a scene cut out of its background, or a layer of a decomposed image. The last two have alpha. */
 export type ImageKind = "scene" | "cutout" | "layer";
@@ -38,6 +43,8 @@ export interface ImageRecipe {
   /** The text of the watermark. Absent: no watermark. */
   readonly watermark?: string;
   readonly references: readonly ReferenceImage[];
+  /** The quality of jpeg and webp, 0 to 100. Absent: the emulator's own. */
+  readonly compression?: number;
 }
 
 const maxPromptLength = 1000;

@@ -7,7 +7,7 @@ describe("a fault is refused", () => {
     ["a list", [], "must be an object"],
     ["an unknown field", { latency: 5 }, 'no field "latency"'],
     ["a field of every object", { toString: 5 }, 'no field "toString"'],
-    ["an unknown provider", { provider: "openai" }, '"ark" or "dashscope"'],
+    ["an unknown provider", { provider: "volcengine" }, '"ark" or "dashscope"'],
     ["times 0", { times: 0 }, '"times" must be a whole number, 1 or more'],
     ["a probability of 2", { probability: 2 }, "from 0 to 1"],
     ["a negative latency", { latencyMs: -1 }, '"latencyMs" must be'],
@@ -42,7 +42,11 @@ describe("a fault is refused", () => {
     ["usage that is not JSON", { usage: { tokens: 1n } }, '"usage" must be an object of JSON values'],
     ["usage with a function", { usage: { tokens: () => 1 } }, '"usage" must be an object of JSON values'],
     ["usage there and not", { usage: {}, omitUsage: true }, "only one of omitUsage, usage"],
-    ["a code of neither provider", { code: "Teapot" }, 'Add a "status"'],
+    ["an unknown operation", { operation: "delete" }, '"generation" or "edit"'],
+    ["a link origin with a path", { linkOrigin: "http://localhost/x" }, "an origin such as"],
+    ["an unknown end of a task", { task: { end: "won" } }, '"task.end" must be "failed" or'],
+    ["two breaks of a stream", { streamErrorAfterImages: 1, streamErrorAfterEvents: 1 }, "only one of"],
+    ["a code of no provider", { code: "Teapot" }, 'Add a "status"'],
   ])("that is %s", (_name, fault, message) => {
     expect(() => checkFault(fault)).toThrow(TypeError);
     expect(() => checkFault(fault)).toThrow(message);
@@ -58,6 +62,8 @@ describe("a fault is taken", () => {
     [{ body: { delayMs: 0, chunkBytes: [1, 2], pauseMs: { min: 0, max: 5 }, cutAfterBytes: 0 } }],
     [{ body: { chunkBytes: { min: 1, max: 1 } }, stream: undefined }],
     [{ stream: { cutAfterEvents: 1.5, completedEvents: 2, lineEnd: "cr", comments: true, keepAliveMs: 5 } }],
+    [{ provider: "openai", type: "insufficient_quota", status: 429, retryAfterMs: 1, shouldRetry: false }],
+    [{ task: { runningPolls: 2, end: "moderation", code: "x", message: "y" }, pollOrigin: "http://a:1" }],
     [{ usage: { generated_images: "2", output_tokens: -1, total_tokens: 1e300, extra: { a: null } } }],
   ])("%j", (fault) => {
     expect(checkFault(fault)).toBe(fault);

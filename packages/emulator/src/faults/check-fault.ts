@@ -1,7 +1,8 @@
-import { isArkErrorCode } from "../ark/error-codes.js";
-import { isDashscopeErrorCode } from "../dashscope/error-codes.js";
+import { isErrorCode } from "../error-codes.js";
 import { isJsonObject, type JsonObject } from "../json.js";
-import type { BodyFault, Fault, StreamFault } from "./fault.js";
+import { operationKinds } from "../operation-kind.js";
+import { providerNames } from "../provider-name.js";
+import type { BodyFault, Fault, StreamFault, TaskFault } from "./fault.js";
 import {
   amount,
   count,
@@ -44,16 +45,34 @@ const streamRules: RulesFor<StreamFault> = {
   keepAliveMs: must((value) => isFiniteNumber(value) && value >= 1, "a number, 1 or more"),
 };
 
+const taskRules: RulesFor<TaskFault> = {
+  runningPolls: count,
+  stuck: flag,
+  end: oneOf("failed", "moderation", "request-moderation", "canceled", "lost"),
+  code: text,
+  message: text,
+};
+
+const maxImagesPerResponse = 10;
+const origin = must(
+  (value) => typeof value === "string" && URL.canParse(value) && new URL(value).origin === value,
+  "an origin such as http://localhost:4010",
+);
+
 const rules: RulesFor<Fault> = {
-  provider: oneOf("ark", "dashscope"),
+  provider: oneOf(...providerNames),
   model: text,
+  operation: oneOf(...operationKinds),
   times: must((value) => isCount(value) && value > 0, "a whole number, 1 or more"),
   probability: must((value) => isFiniteNumber(value) && value >= 0 && value <= 1, "a number from 0 to 1"),
   latencyMs: duration,
   code: text,
   status: must((value) => isCount(value) && value >= 200 && value <= 599, "an HTTP status from 200 to 599"),
   message: text,
+  type: text,
   retryAfterSeconds: count,
+  retryAfterMs: count,
+  shouldRetry: must((value) => typeof value === "boolean", "true or false"),
   wrongKey: flag,
   hang: flag,
   hangUp: flag,
@@ -63,13 +82,25 @@ const rules: RulesFor<Fault> = {
   body: objectOf(bodyRules),
   stream: objectOf(streamRules),
   expiredLinks: flag,
+  linkOrigin: origin,
+  pollOrigin: origin,
   failImages: must(isListOfFailedImages, "a list of { index, code?, message? }"),
   noImages: flag,
   omitUsage: flag,
   usage: must(isJsonData, "an object of JSON values"),
   streamErrorAfterImages: count,
+  streamErrorAfterEvents: count,
   omitDone: flag,
+  sendDone: flag,
   unknownEvents: flag,
+  finishReason: text,
+  blockReason: text,
+  thoughts: flag,
+  imagesPerResponse: must(
+    (value) => isCount(value) && value >= 1 && value <= maxImagesPerResponse,
+    `a whole number from 1 to ${maxImagesPerResponse}`,
+  ),
+  task: objectOf(taskRules),
   severalChoices: flag,
   outputImageCount: flag,
   rewrittenPrompt: text,
@@ -81,6 +112,8 @@ const exclusive = [
   ["malformedJson", "stream"],
   ["failImages", "noImages"],
   ["omitUsage", "usage"],
+  ["finishReason", "blockReason", "noImages"],
+  ["streamErrorAfterImages", "streamErrorAfterEvents"],
 ] as const satisfies readonly (readonly (keyof Fault)[])[];
 
 /** Returns the value as a fault. Throws a `TypeError` that says what is wrong with it. */
@@ -99,13 +132,9 @@ function checkTogether(fault: JsonObject): void {
     const given = names.filter((name) => fault[name] !== undefined);
     if (given.length > 1) throw new TypeError(`A fault can have only one of ${given.join(", ")}.`);
   }
-  if (typeof fault.code === "string" && fault.status === undefined && !isKnownCode(fault.code)) {
-    throw new TypeError(`Neither provider has the code "${fault.code}". Add a "status" to use it.`);
+  if (typeof fault.code === "string" && fault.status === undefined && !isErrorCode(fault.code)) {
+    throw new TypeError(`No provider has the code "${fault.code}". Add a "status" to use it.`);
   }
-}
-
-function isKnownCode(code: string): boolean {
-  return isArkErrorCode(code) || isDashscopeErrorCode(code);
 }
 
 function isListOfFailedImages(value: unknown): boolean {

@@ -1,5 +1,5 @@
-import { isArkErrorCode } from "../ark/error-codes.js";
-import { isDashscopeErrorCode } from "../dashscope/error-codes.js";
+import { isErrorCodeOf } from "../error-codes.js";
+import type { OperationKind } from "../operation-kind.js";
 import type { ProviderName } from "../provider-name.js";
 import type { Random } from "../random.js";
 import { checkFault } from "./check-fault.js";
@@ -23,7 +23,13 @@ export interface FaultControl {
 /** The faults as the emulator uses them. */
 export interface FaultSource extends FaultControl {
   /** Returns the fault that applies to a request, and counts it as used. An empty fault if none applies. */
-  take(provider: ProviderName, model: unknown): Fault;
+  take(provider: ProviderName, request: FaultTarget): Fault;
+}
+
+/** What a fault can be limited to, besides the provider. */
+interface FaultTarget {
+  readonly model: unknown;
+  readonly operation: OperationKind;
 }
 
 export function createFaultControl(random: Random): FaultSource {
@@ -45,12 +51,12 @@ export function createFaultControl(random: Random): FaultSource {
     get active() {
       return structuredClone(active);
     },
-    take(provider, model) {
+    take(provider, target) {
       let latencyMs = 0;
       let applied: Fault | undefined;
       for (const fault of active) {
         const isDelay = hasLatencyAlone(fault);
-        if ((!isDelay && applied !== undefined) || !matches(fault, provider, model)) continue;
+        if ((!isDelay && applied !== undefined) || !matches(fault, provider, target)) continue;
         if (random() >= (fault.probability ?? 1)) continue;
         use(fault);
         latencyMs += fault.latencyMs ?? 0;
@@ -61,20 +67,23 @@ export function createFaultControl(random: Random): FaultSource {
   };
 }
 
-const fieldsOfADelay = new Set(["provider", "model", "times", "probability", "latencyMs"]);
+const fieldsOfADelay = new Set(["provider", "model", "operation", "times", "probability", "latencyMs"]);
 
 function hasLatencyAlone(fault: Fault): boolean {
   return Object.keys(fault).every((name) => fieldsOfADelay.has(name));
 }
 
-function matches(fault: Fault, provider: ProviderName, model: unknown): boolean {
+/** The operations that a fault without `operation` applies to: those that make images. */
+const making: ReadonlySet<OperationKind> = new Set(["generation", "edit", "submit"]);
+
+function matches(fault: Fault, provider: ProviderName, { model, operation }: FaultTarget): boolean {
   if (fault.provider !== undefined && fault.provider !== provider) return false;
   if (fault.model !== undefined && fault.model !== model) return false;
+  if (fault.operation === undefined ? !making.has(operation) : fault.operation !== operation) return false;
   return fault.provider !== undefined || fault.status !== undefined || hasCode(provider, fault.code);
 }
 
-/** A code without a provider means the provider that has it, or both if both have it. */
+/** A code without a provider means the providers that have it. */
 function hasCode(provider: ProviderName, code: string | undefined): boolean {
-  if (code === undefined) return true;
-  return provider === "ark" ? isArkErrorCode(code) : isDashscopeErrorCode(code);
+  return code === undefined || isErrorCodeOf(provider, code);
 }

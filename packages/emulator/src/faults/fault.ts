@@ -1,5 +1,8 @@
 import type { ArkErrorCode } from "../ark/error-codes.js";
 import type { DashscopeErrorCode } from "../dashscope/error-codes.js";
+import type { GeminiErrorCode } from "../gemini/error-codes.js";
+import type { OpenaiErrorCode } from "../openai/error-codes.js";
+import type { OperationKind } from "../operation-kind.js";
 import type { ProviderName } from "../provider-name.js";
 
 /** A number, or a random number from `min` to `max` (both inclusive), determined by the emulator's seed. */
@@ -31,7 +34,7 @@ export interface StreamFault {
    * fraction cuts it inside the next event: 1.5 in the middle of the second. A shorter stream arrives whole.
    */
   cutAfterEvents?: number;
-  /** How many times `completed` is sent: 0 omits it, 2 sends it twice. Default 1. Ark only. */
+  /** How many times `completed` is sent: 0 omits it, 2 sends it twice. Default 1. Ark and OpenAI's API only. */
   completedEvents?: number;
   /** Lines end with CR LF, or with CR alone, instead of LF. */
   lineEnd?: "crlf" | "cr";
@@ -54,18 +57,40 @@ export interface FailedImage {
   message?: string;
 }
 
-/** A code of either provider. Any other string needs a `status` too. */
-export type FaultCode = ArkErrorCode | DashscopeErrorCode | (string & {});
+/** A code of any provider. Any other string needs a `status` too. */
+export type FaultCode = ArkErrorCode | DashscopeErrorCode | OpenaiErrorCode | GeminiErrorCode | (string & {});
+
+/** How a task goes on after it was submitted. BFL, fal and DashScope's tasks. */
+export interface TaskFault {
+  /** How many polls see the task as running, whatever the time. Without it the time decides. */
+  runningPolls?: number;
+  /** The task never ends. */
+  stuck?: true;
+  /**
+   * How the task ends: `failed`, refused by `moderation` of the images or of the `request`, `canceled` by the
+   * provider, or `lost` (no task has its id any more). Each provider has its own words for these.
+   */
+  end?: "failed" | "moderation" | "request-moderation" | "canceled" | "lost";
+  /** Replaces the provider's code of the failed task. */
+  code?: string;
+  /** Replaces the provider's message of the failed task. */
+  message?: string;
+}
 
 /**
  * What goes wrong, in which requests, and how often. Fields of different groups can be combined, but a request has only
  * one outcome: it is refused, it hangs, its response is malformed, or its response has the contents of the last groups.
  */
 export interface Fault {
-  /** Only requests to this provider. Absent: both, or the one that has `code`. */
+  /** Only requests to this provider. Absent: all, or those that have `code`. */
   provider?: ProviderName;
-  /** Only requests whose `model` is exactly this string. */
+  /** Only requests whose model, in the body or in the path, is exactly this string. */
   model?: string;
+  /**
+   * Only requests of this kind. Absent: all requests that make images (`generation`, `edit`, `submit`). Faults of
+   * polls, results, cancellations and downloads of links must name it.
+   */
+  operation?: OperationKind;
   /** How many requests the fault applies to. Absent: all, until `clear()`. */
   times?: number;
   /** The probability that the fault applies to a matching request, 0 to 1. Default 1. The seed determines it. */
@@ -80,8 +105,14 @@ export interface Fault {
   status?: number;
   /** Replaces the provider's message. Ark's request id is appended. */
   message?: string;
-  /** Adds the header `Retry-After` to the refusal. */
+  /** Replaces `error.type`. OpenAI and its dialects: `{ status: 429, type: "insufficient_quota" }`. */
+  type?: string;
+  /** Adds the header `Retry-After` to the refusal. Gemini: a `RetryInfo` in the body instead. */
   retryAfterSeconds?: number;
+  /** Adds the header `retry-after-ms` to the refusal. */
+  retryAfterMs?: number;
+  /** Adds the header `x-should-retry` to the refusal. */
+  shouldRetry?: boolean;
   /** The key is refused, even if it is right. */
   wrongKey?: true;
 
@@ -103,6 +134,10 @@ export interface Fault {
 
   /** The result links in the response have already expired. */
   expiredLinks?: true;
+  /** The result links in the response have this origin, such as `http://localhost:4010`. */
+  linkOrigin?: string;
+  /** BFL and fal: the links for polling, results and cancellation have this origin. */
+  pollOrigin?: string;
   /** These images of the batch fail. The others are made. */
   failImages?: readonly FailedImage[];
   /** The response is successful, but has no images and counts none. */
@@ -112,12 +147,28 @@ export interface Fault {
   /** Replaces fields of `usage` with values of any type: `{ generated_images: "2", total_tokens: -1 }`. */
   usage?: Readonly<Record<string, unknown>>;
 
-  /** Ark: the stream ends with `event: error` (with `code` and `message`) after this number of images. */
+  /** Ark, OpenAI: the stream ends with `event: error` (with `code` and `message`) after this number of images. */
   streamErrorAfterImages?: number;
+  /** OpenAI: the stream ends with `event: error` after this number of events, for example after a partial image. */
+  streamErrorAfterEvents?: number;
   /** Ark: the stream ends without `data: [DONE]`. */
   omitDone?: true;
-  /** Ark: the stream contains an event that is not documented. */
+  /** OpenAI: the stream ends with `data: [DONE]`. */
+  sendDone?: true;
+  /** Ark, OpenAI: the stream contains an event that is not documented. */
   unknownEvents?: true;
+
+  /** Gemini: the candidate has no image and this `finishReason`, such as `IMAGE_SAFETY` or `NO_IMAGE`. */
+  finishReason?: string;
+  /** Gemini: there is no candidate, and `promptFeedback` has this `blockReason`, such as `SAFETY`. */
+  blockReason?: string;
+  /** Gemini: the response has parts with `thought: true`, one of them a draft image. */
+  thoughts?: true;
+  /** Gemini: the number of images in the response. */
+  imagesPerResponse?: number;
+
+  /** BFL, fal, DashScope's tasks: how the task goes on. It applies to the submission. */
+  task?: TaskFault;
 
   /** DashScope: each image is in a choice of its own. */
   severalChoices?: true;

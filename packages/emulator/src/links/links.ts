@@ -1,9 +1,9 @@
-import type { ImageRecipe } from "../drawing/recipe.js";
-import type { ProviderCall } from "../provider.js";
-import type { ProviderName } from "../provider-name.js";
+import { type ImageRecipe, mediaTypeOf } from "../drawing/recipe.js";
+import type { ProviderCall } from "../provider-call.js";
+import { type ProviderName, providerNames } from "../provider-name.js";
 import { randomHex } from "../random.js";
 import type { Services } from "../services.js";
-import { checkLink, linkFolders, signLink } from "./sign.js";
+import { checkLink, folderOf, signLink } from "./sign.js";
 
 /** Stores the recipe. Returns a link that serves the image until the link expires. */
 export function publishImage(
@@ -11,23 +11,32 @@ export function publishImage(
   provider: ProviderName,
   { call, services }: { call: ProviderCall; services: Services },
 ): string {
-  const { now, linkTtlSeconds } = services.settings;
+  const { now } = services.settings;
+  const ttlSeconds = services.settings.linkTtlSeconds ?? linkTtls[provider] ?? usualTtlSeconds;
   const id = randomHex(services.random, 32);
   services.recipes.store(id, recipe);
   const issuedAt = Math.floor(now() / 1000);
   return signLink({
     provider,
-    origin: call.origin,
+    origin: call.fault.linkOrigin ?? call.origin,
     file: `${id}.${recipe.format}`,
-    issuedAt: call.fault.expiredLinks === true ? issuedAt - linkTtlSeconds - 1 : issuedAt,
-    ttlSeconds: linkTtlSeconds,
+    issuedAt: call.fault.expiredLinks === true ? issuedAt - ttlSeconds - 1 : issuedAt,
+    ttlSeconds,
   });
 }
 
+const usualTtlSeconds = 86_400;
+
+/** How long the links of a provider are valid, in seconds, where it is not a day. */
+const linkTtls: Partial<Readonly<Record<ProviderName, number>>> = {
+  siliconflow: 3600,
+  zhipu: 30 * 86_400,
+  bfl: 600,
+};
+
 /** The provider whose result links have this path, if any. */
 export function providerOfLink(pathname: string): ProviderName | undefined {
-  if (pathname.startsWith(linkFolders.ark)) return "ark";
-  return pathname.startsWith(linkFolders.dashscope) ? "dashscope" : undefined;
+  return providerNames.find((name) => pathname.startsWith(folderOf(name)));
 }
 
 /** Whether the emulator has the image of this link. The link may have any origin. */
@@ -51,7 +60,7 @@ export async function serveLink(
   if (recipe === undefined) return storeError(404, "NoSuchKey");
   const image = await services.draw(recipe);
   const headers = {
-    "content-type": `image/${recipe.format}`,
+    "content-type": mediaTypeOf(recipe.format),
     "content-length": String(image.byteLength),
     "cache-control": "private, max-age=3600",
   };
@@ -62,7 +71,8 @@ function idOf({ pathname }: URL): string {
   return /([^/.]*)[^/]*$/.exec(pathname)?.[1] ?? "";
 }
 
-function storeError(status: number, code: string, message = code): Response {
+/** An error of the object store. */
+export function storeError(status: number, code: string, message = code): Response {
   const body = `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>${message}</Message></Error>`;
   return new Response(body, { status, headers: { "content-type": "application/xml" } });
 }

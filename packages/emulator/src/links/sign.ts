@@ -13,28 +13,36 @@ export interface LinkDetails {
 
 export type LinkState = "valid" | "expired" | "tampered";
 
-export const linkFolders = { ark: "/ark-results/", dashscope: "/dashscope-results/" } as const;
+/** The path of all result links of a provider. */
+export function folderOf(provider: ProviderName): string {
+  return `/${provider}-results/`;
+}
 
 /** This key is public. The signature only shows that the expiry was not changed. */
 const signingKey = "calotype-emulator";
 
-/** A link like those of the object store of the provider: TOS for Ark, OSS for DashScope. */
+/** A link like those of the object store of the provider: TOS for Ark, OSS for DashScope, a short form for others. */
 export function signLink(details: LinkDetails): string {
-  const url = new URL(linkFolders[details.provider] + details.file, details.origin);
+  const url = new URL(folderOf(details.provider) + details.file, details.origin);
   if (details.provider === "ark") signForTos(url, details);
-  else signForOss(url, details);
+  else if (details.provider === "dashscope") signForOss(url, details);
+  else signWithSas(url, details);
   return url.href;
 }
 
 /** Whether a link is valid at this time (milliseconds since the epoch). */
 export function checkLink(url: URL, provider: ProviderName, now: number): LinkState {
-  const [signatureName, expiresAt] =
-    provider === "ark"
-      ? (["X-Tos-Signature", readTosExpiry(url)] as const)
-      : (["Signature", Number(url.searchParams.get("Expires") ?? Number.NaN)] as const);
+  const [signatureName, expiresAt] = readSignature(url, provider);
   const given = url.searchParams.get(signatureName) ?? "";
   if (!isSame(given, signatureOf(url, signatureName))) return "tampered";
   return now / 1000 < expiresAt ? "valid" : "expired";
+}
+
+/** The name of the parameter with the signature, and the expiry in seconds since the epoch. */
+function readSignature(url: URL, provider: ProviderName): readonly [string, number] {
+  if (provider === "ark") return ["X-Tos-Signature", readTosExpiry(url)];
+  if (provider === "dashscope") return ["Signature", Number(url.searchParams.get("Expires") ?? Number.NaN)];
+  return ["sig", Date.parse(url.searchParams.get("se") ?? "") / 1000];
 }
 
 function signForTos(url: URL, details: LinkDetails): void {
@@ -49,6 +57,14 @@ function signForOss(url: URL, details: LinkDetails): void {
   url.searchParams.set("Expires", String(details.issuedAt + details.ttlSeconds));
   url.searchParams.set("OSSAccessKeyId", "emulator");
   url.searchParams.set("Signature", signatureOf(url, "Signature"));
+}
+
+/** The parameters of a shared access signature of Azure's object store, which BFL uses too. */
+function signWithSas(url: URL, details: LinkDetails): void {
+  const expiresAt = new Date((details.issuedAt + details.ttlSeconds) * 1000);
+  url.searchParams.set("se", `${expiresAt.toISOString().slice(0, 19)}Z`);
+  url.searchParams.set("sp", "r");
+  url.searchParams.set("sig", signatureOf(url, "sig"));
 }
 
 /** `20261121T093000Z`, as TOS writes dates. */

@@ -19,7 +19,7 @@ export function readDataUrl(url: string): DataUrl {
  * string, which is ten times as fast as a regular expression over megabytes. The last four characters may contain
  * extra bits, which decoders ignore.
  */
-function decodeBase64(text: string): Buffer {
+export function decodeBase64(text: string): Buffer {
   const bytes = Buffer.from(text, "base64");
   const isRead = bytes.toString("base64").slice(0, -4) === text.slice(0, -4);
   if (!isRead || text.length % 4 !== 0 || !/^[A-Za-z0-9+/]{2,4}={0,2}$/.test(text.slice(-4))) {

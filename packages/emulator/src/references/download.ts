@@ -1,6 +1,6 @@
 import { readLimited } from "../http/read-limited.js";
 import { isStored, providerOfLink, serveLink } from "../links/links.js";
-import type { ProviderCall } from "../provider.js";
+import type { ProviderCall } from "../provider-call.js";
 import type { Services } from "../services.js";
 import { BadReference } from "./bad-reference.js";
 

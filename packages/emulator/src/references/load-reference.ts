@@ -12,6 +12,8 @@ export interface ReferenceRules {
   readonly otherSchemes: readonly string[];
   /** The bytes of an image on this machine. `undefined` if the link is for another machine. */
   download(url: URL, maxBytes: number): Promise<Buffer | undefined>;
+  /** Called with the bytes of the image, if the emulator has them. */
+  onBytes?: (bytes: Buffer) => void;
 }
 
 /** Reads a reference. An image on another machine is never downloaded: the emulator draws a placeholder for it. */
@@ -22,6 +24,7 @@ export async function loadReference(source: string, rules: ReferenceRules): Prom
     return { ...(await drawPlaceholder(hostOf(source))), type: undefined, hasAlpha: false };
   }
   if (bytes.byteLength > rules.maxBytes) throw new BadReference("too-large");
+  rules.onBytes?.(bytes);
   return decodeImage(bytes);
 }
 

@@ -36,7 +36,7 @@ describe("the fault matrix", () => {
     const ledger = createMemoryLedger();
     const settleTwice: typeof ledger.settle = async (record) => {
       await ledger.settle(record);
-      await ledger.hold({ ...record, id: `${record.id}-2`, amount: "0.5", ttlMs: 60_000 });
+      await ledger.hold({ ...record, period: undefined, id: `${record.id}-2`, amount: "0.5", ttlMs: 60_000 });
       await ledger.settle({ ...record, id: `${record.id}-2` });
     };
 

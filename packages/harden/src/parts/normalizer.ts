@@ -196,6 +196,9 @@ function expectRequest({ path }: JsonBody, bytes: Uint8Array): Pick<Normalized, 
   const family = FAMILIES[model];
   const operation = path === NATIVE ? "native" : "generate";
   if (family?.operations.has(operation) !== true) return REFUSED;
+  // The gateway itself refuses these for families that do not take them.
+  if (operation !== "native" && Object.keys(fields).some((name) => /^(?:mask|markup)(?:\[|$)/.test(name)))
+    return undefined;
   const isKept = ([, value]: readonly [string, unknown]): boolean => operation === "native" || value !== null;
   const context = {
     operation,

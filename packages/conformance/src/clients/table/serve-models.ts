@@ -58,7 +58,7 @@ const RESULTS = "https://results.example.com";
  * clients refuse others; only `connection.fetch` opens them.
  */
 export async function serveModels(profiles: readonly ClientName[]): Promise<ServedModels> {
-  const emulator = createEmulator({ origin: RESULTS });
+  const emulator = createEmulator({ origin: RESULTS, images: "plain" });
   const gateway = createGateway({
     ...optionsOf(profiles),
     fetch: (input, init) => emulator.fetch(input, init),

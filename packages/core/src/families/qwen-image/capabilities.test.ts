@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createTestGateway, refusal } from "../../testing/test-gateway.js";
-import type { Capabilities } from "../family.js";
+import type { Capabilities } from "../capabilities.js";
 import { countMaxPixels, findQwenImageCapabilities } from "./capabilities.js";
 
 const PRO = "image-3.0-pro-2026-07-20";

@@ -1,4 +1,4 @@
-import type { ModelRow } from "../family.js";
+import type { ModelRow } from "../capabilities.js";
 
 const SOURCE = "the Qwen-Image references of Alibaba Cloud Model Studio";
 
@@ -19,6 +19,30 @@ const NOTE_3_0 =
   "Without `size` the model chooses one. Accepts `enable_thinking` (with `prompt_extend`) and `prompt_extend_mode` " +
   "(`direct`, or `agent` without reference images).";
 const NOTE_2_0 = "The default size is `2048*2048`; with a reference image the size follows the last image.";
+
+const WAN_SOURCE = "the Wan 2.7 image reference of Alibaba Cloud Model Studio (document 3026980, 2026-10-11)";
+/** The reference states the tiers. The bounds of sizes in pixels are those of the tiers; no source states them. */
+const SIZES_WAN = {
+  presets: ["1K", "2K"],
+  totalPixels: { min: 512 * 512, max: 2048 * 2048 },
+  maxAspectRatio: 8,
+};
+const SIZES_WAN_PRO = {
+  presets: ["1K", "2K", "4K"],
+  totalPixels: { min: 512 * 512, max: 4096 * 4096 },
+  maxAspectRatio: 8,
+};
+const NOTE_WAN =
+  "The default size is `2K`. Without `n` the provider makes 4 images (other sources: 1 if the call is synchronous); the " +
+  "shorthand sends `n: 1`. With `enable_sequential`, up to 12 images. Accepts `thinking_mode`, `bbox_list` and `color_palette`.";
+const WAN = {
+  source: WAN_SOURCE,
+  checked: "2026-11",
+  references: { max: 9 },
+  imagesPerCall: 4,
+  defaultImages: 4,
+  imagesPerSequence: 12,
+} as const;
 
 /** The models of the family. Only data: `capabilities.ts` finds the rows, `request.ts` applies them. */
 export const QWEN_IMAGE_MODELS: readonly ModelRow[] = [
@@ -105,4 +129,12 @@ export const QWEN_IMAGE_MODELS: readonly ModelRow[] = [
     references: { min: 1, max: 3 },
     imagesPerCall: 1,
   },
+  {
+    ...WAN,
+    names: ["wan2.7-image-pro"],
+    note: `${NOTE_WAN} \`4K\` without reference images only.`,
+    size: SIZES_WAN_PRO,
+    sizeWithReferences: { ...SIZES_WAN_PRO, presets: ["1K", "2K"] },
+  },
+  { ...WAN, names: ["wan2.7-image"], note: NOTE_WAN, size: SIZES_WAN },
 ];

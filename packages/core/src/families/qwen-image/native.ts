@@ -6,7 +6,7 @@ import { isJsonObject, type JsonObject, toPlainNumber } from "../../util/json.js
 import { parseFields } from "../../util/parse-fields.js";
 import type { NormalizeContext } from "../family.js";
 import { isReferenceImage } from "../shared.js";
-import { countMaxPixels } from "./capabilities.js";
+import { countDefaultImages, countMaxPixels, findMostImages } from "./capabilities.js";
 
 /**
  * Normalizes a body of DashScope's native endpoint. Only what decides the charge is checked: that there is one message,
@@ -16,8 +16,9 @@ import { countMaxPixels } from "./capabilities.js";
  */
 export function normalizeNative(fields: JsonObject, context: NormalizeContext): ImageRequest {
   const { input, parameters } = parseFields(nativeRequestSchema, fields);
-  const n = parameters?.n ?? 1;
-  const most = context.capabilities?.imagesPerCall;
+  const isSequence = parameters?.enable_sequential === true;
+  const n = parameters?.n ?? countDefaultImages(context.capabilities, isSequence);
+  const most = findMostImages(context.capabilities, isSequence);
   if (most !== undefined && n > most) {
     throw invalidRequest(
       `parameters.n asks for ${n} images; this model makes at most ${most}.`,
@@ -66,7 +67,7 @@ const n = z.int("must be a whole number").check(z.minimum(1, "must be at least 1
 const plainN = z.pipe(z.transform(toPlainNumber), z.nullish(n));
 
 /** The fields that the endpoint interprets; `null` is forwarded like any other value. */
-const nativeRequestSchema = z.object({
+export const nativeRequestSchema = z.object({
   input: z.looseObject(
     {
       messages: z
@@ -77,7 +78,11 @@ const nativeRequestSchema = z.object({
   ),
   parameters: z.nullish(
     z.looseObject(
-      { n: z.optional(plainN), size: z.optional(z.unknown()) },
+      {
+        n: z.optional(plainN),
+        size: z.optional(z.unknown()),
+        enable_sequential: z.nullish(z.boolean("must be true or false")),
+      },
       'must be an object such as {"size": "1328*1328"}',
     ),
   ),

@@ -1,31 +1,36 @@
-import { toJsonBody } from "../../images/json-body.js";
 import type { ImageRequest } from "../../types.js";
 import { isJsonObject, type JsonObject } from "../../util/json.js";
-import type { Family, UpstreamCall } from "../family.js";
+import type { Family } from "../family.js";
 import { raiseSeed } from "../fan-out.js";
 import { listModelNames } from "../shared.js";
+import type { UpstreamCall } from "../upstream-call.js";
 import { findQwenImageCapabilities, toQwenImageRowName } from "./capabilities.js";
 import { QWEN_IMAGE_MODELS } from "./models.js";
 import { normalizeNative } from "./native.js";
 import { normalizeQwenImage } from "./request.js";
 import { fromQwenImage, toQwenImageFailure } from "./response.js";
 
-/** Family B of the interface: Qwen-Image models on Alibaba Cloud Model Studio (DashScope). */
+/** Family B of the interface: the models Qwen-Image and Wan 2.7 on Alibaba Cloud Model Studio (DashScope). */
 export const qwenImage: Family = {
   name: "qwen-image",
   defaultBaseUrl: "https://dashscope.aliyuncs.com/api/v1",
   operations: new Set(["generate", "edit", "native"]),
   editsNeedOption: true,
   nativePath: "/api/v1/services/aigc/multimodal-generation/generation",
+  delivers: ["url"],
   reportsTokens: false,
   takesImageBytes: true,
   modelNames: listModelNames(QWEN_IMAGE_MODELS),
-  formFields: {
+  fields: {
     n: "number",
     seed: "number",
     watermark: "boolean",
     prompt_extend: "boolean",
     enable_thinking: "boolean",
+    enable_sequential: "boolean",
+    thinking_mode: "boolean",
+    bbox_list: "list",
+    color_palette: "list",
     stream: "boolean",
     parameters: "object",
   },
@@ -36,10 +41,8 @@ export const qwenImage: Family = {
   toUpstream: toQwenImage,
   raiseSeed: raiseQwenImageSeed,
   fromUpstream: fromQwenImage,
-  toFailure: toQwenImageFailure,
+  toFailure: ({ status, body }) => toQwenImageFailure(status, body),
 };
-
-const HEADERS: UpstreamCall["headers"] = { "content-type": "application/json" };
 
 function raiseQwenImageSeed(upstreamFields: JsonObject, amount: number): JsonObject {
   const { parameters } = upstreamFields;
@@ -52,7 +55,6 @@ function raiseQwenImageSeed(upstreamFields: JsonObject, amount: number): JsonObj
 function toQwenImage(request: ImageRequest, upstreamModel: string): UpstreamCall {
   return {
     path: "/services/aigc/multimodal-generation/generation",
-    headers: HEADERS,
-    body: toJsonBody({ model: upstreamModel, ...request.upstreamFields }),
+    body: { json: { model: upstreamModel, ...request.upstreamFields } },
   };
 }

@@ -16,7 +16,7 @@ const string = z.string({
 });
 const filled = string.check(z.minLength(1, "must not be empty"));
 const integer = z.int("must be a whole number");
-const responseFormat = z.optional(z.enum(["url", "b64_json"], 'must be "url" or "b64_json"'));
+const responseFormat = z.optional(z.literal(["url", "b64_json"], 'must be "url" or "b64_json"'));
 const boolean = z.optional(z.boolean("must be true or false"));
 
 /** Items after these are not checked. A complete request has four. */
@@ -46,6 +46,8 @@ const sharedParameters = {
   watermark: boolean,
   prompt_extend: boolean,
   negative_prompt: z.optional(string),
+  enable_sequential: boolean,
+  thinking_mode: boolean,
 };
 
 /** The parameters that are interpreted here. Everything else in `parameters` is forwarded unchanged. */
@@ -134,6 +136,8 @@ export interface QwenImageContent {
   readonly input?: MessagesFields["input"];
   /** `n` of the top level, which only the shorthand has, unless `parameters.n` replaces it. */
   readonly n?: number | undefined;
+  /** True for the shorthand, in which a request without `n` wants one image, as in OpenAI's interface. */
+  readonly isShorthand: boolean;
   readonly parameters: QwenImageParameters;
   /** Fields of the shorthand that say the size if `parameters` has none. Read only with `sizes: "nearest"`. */
   readonly ratioFields?: Pick<SizeFields, "aspect_ratio" | "resolution">;

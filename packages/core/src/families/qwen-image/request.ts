@@ -4,11 +4,19 @@ import { checkSize } from "../../images/size.js";
 import type { ImageRequest } from "../../types.js";
 import { isJsonObject, type JsonObject } from "../../util/json.js";
 import { parseFields } from "../../util/parse-fields.js";
+import type { Capabilities } from "../capabilities.js";
 import { type ChosenSize, chooseNearestSize, isDefaultSize } from "../choose-size.js";
-import type { Capabilities, NormalizeContext } from "../family.js";
+import type { NormalizeContext } from "../family.js";
 import { countUpstreamCalls } from "../fan-out.js";
 import { splitOpenAiOnly } from "../shared.js";
-import { countMaxPixels, MAX_REFERENCES, REFERENCE_MEDIA_TYPES } from "./capabilities.js";
+import {
+  countDefaultImages,
+  countMaxPixels,
+  findMostImages,
+  findSizeLimits,
+  MAX_REFERENCES,
+  REFERENCE_MEDIA_TYPES,
+} from "./capabilities.js";
 import {
   type MessagesFields,
   messagesRequestSchema,
@@ -30,11 +38,15 @@ export function normalizeQwenImage(fields: JsonObject, context: NormalizeContext
     throw invalidRequest("stream is not offered for this model: leave it out.", "stream");
   checkReferences(content, context.capabilities);
   const upstreamCalls = countUpstreamCalls(content, context);
-  const size = chooseSize(content, context);
-  const parameters = { ...(upstreamCalls > 1 ? content.parameters : withImageCount(content)) };
+  const limits = findSizeLimits(context.capabilities, content.images.length);
+  const size = chooseSize(content, limits, context.sizes);
+  // Of several calls, each makes one image.
+  const ofOneCall = upstreamCalls > 1 ? { ...content, n: 1 } : content;
+  const parameters = { ...withImageCount(ofOneCall, context.capabilities) };
   if (size.size === undefined) delete parameters.size;
   else parameters.size = size.size;
-  checkParameters(parameters, content.paramOf, context.capabilities);
+  checkCount(parameters, content.paramOf, context.capabilities);
+  checkParameterSize(parameters, content.paramOf, limits);
   const images = content.images.map(({ value, param }) =>
     toReferenceImage(value, param, REFERENCE_MEDIA_TYPES),
   );
@@ -43,7 +55,8 @@ export function normalizeQwenImage(fields: JsonObject, context: NormalizeContext
     model: context.model,
     prompt: content.text,
     images,
-    maxImages: upstreamCalls * (parameters.n ?? 1),
+    maxImages:
+      upstreamCalls * (parameters.n ?? countDefaultImages(context.capabilities, isSequence(parameters))),
     maxPixels: countMaxPixels(parameters.size, context.capabilities),
     ...(upstreamCalls > 1 && { upstreamCalls }),
     responseFormat: content.responseFormat ?? context.defaultResponseFormat ?? "url",
@@ -55,19 +68,26 @@ export function normalizeQwenImage(fields: JsonObject, context: NormalizeContext
   };
 }
 
-/** The size to send in the family's spelling, if any. `checkParameters` checks it. */
+/** The size to send in the family's spelling, if any. `checkParameterSize` checks it. */
 function chooseSize(
   { parameters, ratioFields, paramOf }: QwenImageContent,
-  { capabilities, sizes }: NormalizeContext,
+  limits: Capabilities["size"],
+  sizes: NormalizeContext["sizes"],
 ): ChosenSize {
-  if (sizes !== "nearest") return { size: parameters.size, read: [], ignored: [] };
+  if (sizes !== "nearest") return { size: spellPreset(parameters.size, limits), read: [], ignored: [] };
   // Without a row, sizes have the family's spelling but no limits.
-  const chosen = chooseNearestSize({ ...ratioFields, size: parameters.size }, capabilities?.size ?? {});
+  const chosen = chooseNearestSize({ ...ratioFields, size: parameters.size }, limits ?? {});
   return {
     ...chosen,
-    size: chosen.size?.replace("x", "*"),
+    size: spellPreset(chosen.size?.replace("x", "*"), limits),
     ignored: chosen.ignored.map((name) => (name === "size" ? paramOf(name) : name)),
   };
+}
+
+/** A preset as the provider spells it. Any other size is returned as it is. */
+function spellPreset(size: string | undefined, limits: Capabilities["size"]): string | undefined {
+  const presets = limits === undefined || limits === "none" ? [] : (limits.presets ?? []);
+  return presets.find((preset) => preset.toLowerCase() === size?.toLowerCase()) ?? size;
 }
 
 /** The client's own messages with checked images, or one message made from the shorthand. */
@@ -96,26 +116,46 @@ function checkReferences(content: QwenImageContent, capabilities: Capabilities |
   }
 }
 
-/** The parameters with `n` of the top level, for a model that makes several images per call. */
-function withImageCount({ n, parameters }: QwenImageContent): QwenImageContent["parameters"] {
-  return n !== undefined && n > 1 ? { n, ...parameters } : parameters;
+/**
+ * The parameters with `n` of the top level, for a model that makes several images per call. One image is requested by
+ * leaving `n` out, unless the model then makes several.
+ */
+function withImageCount(
+  { n = 1, parameters, isShorthand }: QwenImageContent,
+  capabilities: Capabilities | undefined,
+): QwenImageContent["parameters"] {
+  if (n > 1) return { n, ...parameters };
+  const needsCount = isShorthand && !isSequence(parameters) && countDefaultImages(capabilities, false) > 1;
+  return needsCount ? { n: 1, ...parameters } : parameters;
 }
 
-function checkParameters(
-  { n, size }: QwenImageContent["parameters"],
+/** True if the client asks for a sequence of images, whose number the model chooses, up to `n`. */
+function isSequence({ enable_sequential: isEnabled }: QwenImageContent["parameters"]): boolean {
+  return isEnabled === true;
+}
+
+function checkCount(
+  { n, ...parameters }: QwenImageContent["parameters"],
   paramOf: QwenImageContent["paramOf"],
   capabilities: Capabilities | undefined,
 ): void {
-  const most = capabilities?.imagesPerCall;
+  const most = findMostImages(capabilities, isSequence(parameters));
   if (n !== undefined && most !== undefined && n > most) {
     const param = paramOf("n");
     throw invalidRequest(`${param} asks for ${n} images; this model makes at most ${most}.`, param);
   }
+}
+
+function checkParameterSize(
+  { size }: QwenImageContent["parameters"],
+  paramOf: QwenImageContent["paramOf"],
+  limits: Capabilities["size"],
+): void {
   if (size === undefined) return;
   const param = paramOf("size");
-  if (capabilities?.size === "none") throw invalidRequest(`${param} is not supported by this model.`, param);
+  if (limits === "none") throw invalidRequest(`${param} is not supported by this model.`, param);
   // Without a row of capabilities any size is accepted, but only in this format.
-  checkSize(size, capabilities?.size ?? {}, { separator: "*", param });
+  checkSize(size, limits ?? {}, { separator: "*", param });
 }
 
 /** The place in the standard structure for fields that clients put elsewhere. */
@@ -145,6 +185,7 @@ function readMessages(fields: JsonObject): QwenImageContent {
   return {
     ...readContent(parsed),
     input: parsed.input,
+    isShorthand: false,
     parameters: parsed.parameters ?? {},
     paramOf: (name) => `parameters.${name}`,
     responseFormat: parsed.response_format,
@@ -199,6 +240,10 @@ const PARAMETERS = [
   "enable_thinking",
   "negative_prompt",
   "seed",
+  "enable_sequential",
+  "thinking_mode",
+  "bbox_list",
+  "color_palette",
 ] as const;
 
 const UNDERSTOOD: ReadonlySet<string> = new Set([
@@ -234,6 +279,7 @@ function readShorthand(fields: JsonObject): QwenImageContent {
   const images = parsed.image === undefined ? [] : [parsed.image].flat();
   return {
     text: parsed.prompt,
+    isShorthand: true,
     images: images.map((value, index) => ({
       value,
       param: Array.isArray(parsed.image) ? `image[${index}]` : "image",

@@ -1,6 +1,7 @@
+import { parsePixels } from "../../images/size.js";
 import type { ImageRequest, ImageResult, MadeImage, ResultImage, Usage } from "../../types.js";
 import { isJsonObject, type JsonObject } from "../../util/json.js";
-import type { UpstreamFailure } from "../family.js";
+import type { UpstreamFailure } from "../failure.js";
 import { classifyFailure, createCodeTable, readCount, readText } from "../shared.js";
 
 /**
@@ -57,9 +58,14 @@ function readUsage(usage: unknown): Usage | undefined {
   return { generated_images: count, ...(inputs !== undefined && { input_image_count: inputs }) };
 }
 
-/** All images of a response have one size. The models 2.0 and 3.0 report it as `output_width` and `output_height`. */
+/**
+ * All images of a response have one size. The models 2.0 and 3.0 report it as `output_width` and `output_height`, Wan as
+ * `size`.
+ */
 function readMade(usage: unknown): MadeImage {
   if (!isJsonObject(usage)) return {};
+  const size = readText(usage["size"]);
+  if (size !== undefined && parsePixels(size, "*") !== undefined) return { size };
   const width = readCount(usage["output_width"]) ?? readCount(usage["width"]);
   const height = readCount(usage["output_height"]) ?? readCount(usage["height"]);
   return width === undefined || height === undefined ? {} : { size: `${width}*${height}` };

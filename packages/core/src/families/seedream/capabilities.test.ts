@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Capabilities } from "../family.js";
+import type { Capabilities } from "../capabilities.js";
 import { countMaxPixels, findSeedreamCapabilities } from "./capabilities.js";
 import { SEEDREAM_MODELS } from "./models.js";
 import { normalizeNative, normalizeSeedream } from "./request.js";

@@ -1,5 +1,5 @@
 import { parsePixels } from "../../images/size.js";
-import type { Capabilities } from "../family.js";
+import type { Capabilities } from "../capabilities.js";
 import { createRowFinder } from "../shared.js";
 import { SEEDREAM_MODELS } from "./models.js";
 

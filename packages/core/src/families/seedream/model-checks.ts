@@ -1,8 +1,9 @@
 import { invalidRequest } from "../../errors.js";
 import { type ReferenceImage, readMediaType } from "../../images/reference-image.js";
 import { checkSize, type SizeStyle } from "../../images/size.js";
+import type { BackgroundRules, Capabilities, LayerRules } from "../capabilities.js";
 import { type ChosenSize, chooseNearestSize, isDefaultSize, type SizeFields } from "../choose-size.js";
-import type { BackgroundRules, Capabilities, LayerRules, NormalizeContext } from "../family.js";
+import type { NormalizeContext } from "../family.js";
 import { MAX_IMAGES, MAX_REFERENCES } from "./capabilities.js";
 import {
   applyImageCount,

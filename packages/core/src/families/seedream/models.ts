@@ -1,4 +1,4 @@
-import type { ModelRow } from "../family.js";
+import type { ModelRow } from "../capabilities.js";
 
 const SOURCE = "the image generation references of Volcengine Ark and BytePlus ModelArk";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createTestGateway, refusal } from "../../testing/test-gateway.js";
 import type { ResponseFormat } from "../../types.js";
-import type { Capabilities } from "../family.js";
+import type { Capabilities } from "../capabilities.js";
 import { applyImageCount, countMaxImages, type SequentialFields } from "./sequential-images.js";
 
 const MODEL = "seedream-4-0-250828";

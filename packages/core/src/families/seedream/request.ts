@@ -4,7 +4,8 @@ import { type ReferenceImage, toReferenceImage } from "../../images/reference-im
 import type { ImageRequest } from "../../types.js";
 import { type JsonObject, toPlainNumber } from "../../util/json.js";
 import { parseFields } from "../../util/parse-fields.js";
-import type { Capabilities, NormalizeContext } from "../family.js";
+import type { Capabilities } from "../capabilities.js";
+import type { NormalizeContext } from "../family.js";
 import { countUpstreamCalls } from "../fan-out.js";
 import { imageList, isReferenceImage, splitOpenAiOnly } from "../shared.js";
 import { countMaxPixels, REFERENCE_MEDIA_TYPES } from "./capabilities.js";
@@ -149,18 +150,18 @@ const wholeNumber = plain(integer);
 const atLeastOne = plain(integer.check(z.minimum(1, "must be at least 1")));
 const prompt = string.check(z.minLength(1, "must not be empty"));
 const boolean = z.boolean("must be true or false");
-const sequential = z.enum(["auto", "disabled"], 'must be "auto" or "disabled"');
+const sequential = z.literal(["auto", "disabled"], 'must be "auto" or "disabled"');
 const MAX_IMAGES_EXAMPLE = 'must be an object such as {"max_images": 4}';
 
 /**
  * The schema of the fields that are interpreted here. All other fields are forwarded unchanged and are not in its
  * output. The messages are appended to the name of the field.
  */
-const seedreamRequestSchema = z.object({
+export const seedreamRequestSchema = z.object({
   prompt,
   n: z.optional(wholeNumber),
   size: z.optional(string),
-  response_format: z.optional(z.enum(["url", "b64_json"], 'must be "url" or "b64_json"')),
+  response_format: z.optional(z.literal(["url", "b64_json"], 'must be "url" or "b64_json"')),
   output_format: z.optional(string),
   background: z.optional(string),
   watermark: z.optional(boolean),
@@ -177,10 +178,10 @@ const seedreamRequestSchema = z.object({
 });
 
 /** With layers, the prompt may be absent or empty. */
-const layersRequestSchema = z.extend(seedreamRequestSchema, { prompt: z.optional(string) });
+export const layersRequestSchema = z.extend(seedreamRequestSchema, { prompt: z.optional(string) });
 
 /** The fields that the native endpoint interprets; `null` is forwarded like any other value. */
-const nativeRequestSchema = z.object({
+export const nativeRequestSchema = z.object({
   prompt,
   image: z.optional(z.unknown()),
   response_format: z.optional(z.unknown()),
@@ -192,7 +193,8 @@ const nativeRequestSchema = z.object({
   layer_decomposition: z.nullish(boolean),
 });
 
-const nativeLayersSchema = z.extend(nativeRequestSchema, { prompt: z.nullish(string) });
+/** With layers, as {@link layersRequestSchema}. */
+export const nativeLayersSchema = z.extend(nativeRequestSchema, { prompt: z.nullish(string) });
 
 /** The interpreted fields after the check. */
 type SeedreamFields = z.output<typeof seedreamRequestSchema>;

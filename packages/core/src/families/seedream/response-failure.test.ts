@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { sendToRefusing } from "../../testing/send-to-refusing.js";
-import type { FailureScope, UpstreamFailureKind } from "../family.js";
+import type { FailureScope, UpstreamFailureKind } from "../../types.js";
 import { toSeedreamFailure } from "./response.js";
 
 /** The provider's status and code, what kind of failure it is, and the status that the client sees in the end. */

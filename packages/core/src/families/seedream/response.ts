@@ -1,6 +1,7 @@
 import type { ImageRequest, ImageResult, ResultError, ResultImage, Usage } from "../../types.js";
 import { isJsonObject, type JsonObject } from "../../util/json.js";
-import type { ResponseShape, UpstreamFailure } from "../family.js";
+import type { UpstreamFailure } from "../failure.js";
+import type { ResponseShape } from "../response-shape.js";
 import { classifyFailure, createCodeTable, readCount, readText } from "../shared.js";
 
 /** Reads a response of Ark. Removes failed items from `data`, and replaces the model by its service name. */

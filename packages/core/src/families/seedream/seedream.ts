@@ -1,8 +1,8 @@
-import { toJsonBody } from "../../images/json-body.js";
 import type { ImageRequest } from "../../types.js";
-import type { Family, UpstreamCall } from "../family.js";
+import type { Family } from "../family.js";
 import { raiseSeed } from "../fan-out.js";
 import { listModelNames } from "../shared.js";
+import type { UpstreamCall } from "../upstream-call.js";
 import { findSeedreamCapabilities, toSeedreamRowName } from "./capabilities.js";
 import { SEEDREAM_MODELS } from "./models.js";
 import { normalizeNative, normalizeSeedream } from "./request.js";
@@ -14,9 +14,10 @@ export const seedream: Family = {
   name: "seedream",
   defaultBaseUrl: "https://ark.cn-beijing.volces.com/api/v3",
   operations: new Set(["generate", "edit", "native"]),
+  delivers: ["url", "b64_json"],
   reportsTokens: true,
   takesImageBytes: true,
-  formFields: {
+  fields: {
     n: "number",
     seed: "number",
     guidance_scale: "number",
@@ -37,16 +38,13 @@ export const seedream: Family = {
   responseShape: SEEDREAM_RESPONSE,
   readStream: readSeedreamStream,
   streamShape: SEEDREAM_EVENTS,
-  toFailure: toSeedreamFailure,
+  toFailure: ({ status, body }) => toSeedreamFailure(status, body),
 };
-
-const HEADERS: UpstreamCall["headers"] = { "content-type": "application/json" };
 
 /** The call of Ark's image operation. */
 function toSeedream(request: ImageRequest, upstreamModel: string): UpstreamCall {
   return {
     path: "/images/generations",
-    headers: HEADERS,
-    body: toJsonBody({ model: upstreamModel, ...request.upstreamFields }),
+    body: { json: { model: upstreamModel, ...request.upstreamFields } },
   };
 }

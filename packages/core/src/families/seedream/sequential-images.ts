@@ -1,4 +1,5 @@
-import type { Capabilities, NormalizeContext } from "../family.js";
+import type { Capabilities } from "../capabilities.js";
+import type { NormalizeContext } from "../family.js";
 import { findSeedreamCapabilities } from "./capabilities.js";
 import { SEEDREAM_MODELS } from "./models.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { StreamResult } from "../family.js";
+import type { StreamResult } from "../response-shape.js";
 import { readSeedreamStream } from "./stream.js";
 
 type Event = readonly [event: string | undefined, data: unknown];

@@ -1,14 +1,14 @@
 import { countPixels } from "../../images/size.js";
 import type { ImageRequest, MadeImage, ResultError, Usage } from "../../types.js";
 import { isJsonObject, type JsonObject } from "../../util/json.js";
-import type { StreamReader, StreamResult, StreamShape } from "../family.js";
-import { readCount, readMadeImage, readText } from "../shared.js";
+import type { StreamReader, StreamResult, StreamShape } from "../response-shape.js";
+import { parseData, readCount, readMadeImage, readText } from "../shared.js";
 import { countRequestedPixels } from "./capabilities.js";
 import { readError, readSeedreamUsage, toSeedreamFailure } from "./response.js";
 
 /** Ark's event of an image. Its member `model` has the provider's name of the model. */
 export const SEEDREAM_EVENTS: StreamShape = {
-  imageEvent: "image_generation.partial_succeeded",
+  imageEvents: ["image_generation.partial_succeeded"],
   created: "created",
   leftOut: ["type", "model", "created", "image_index"],
 };
@@ -59,7 +59,7 @@ export function readSeedreamStream({ upstreamFields }: Pick<ImageRequest, "upstr
         return;
       }
       const type = readText(body["type"]) ?? event;
-      if (type === SEEDREAM_EVENTS.imageEvent) {
+      if (type !== undefined && SEEDREAM_EVENTS.imageEvents.includes(type)) {
         addImage(body);
       } else if (type === "image_generation.completed") {
         // If `completed` comes several times, the last one is used. A `completed` without a count does not remove the
@@ -81,16 +81,6 @@ export function readSeedreamStream({ upstreamFields }: Pick<ImageRequest, "upstr
     },
   };
   return reader;
-}
-
-/** `undefined` for data that is not a JSON object. */
-function parseData(data: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(data);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Adds no tokens for an image of unknown size. */

@@ -242,7 +242,8 @@ function findBrokenForwarding(
   if (!Number.isSafeInteger(maxImages) || maxImages < 1) return "a request makes at least one image";
   const { path, body } = families[input.family].toUpstream(request, UPSTREAM_MODEL);
   if (!path.startsWith("/")) return "a call has a path";
-  const sent: unknown = typeof body === "string" ? JSON.parse(body) : undefined;
+  const sent: unknown =
+    typeof body === "object" && "json" in body ? JSON.parse(JSON.stringify(body.json)) : undefined;
   const written: unknown = JSON.parse(JSON.stringify({ model: UPSTREAM_MODEL, ...upstreamFields }));
   if (!isAlike(sent, written)) return "a call carries the fields as JSON";
   // With layers, a request may have no prompt.

@@ -48,7 +48,7 @@ export const createFailureCheck = (families: Families): FunctionCheck<ProviderBo
   draw: drawFailure,
   findBroken(input) {
     const { family, status, body } = input;
-    const failure = families[family].toFailure(status, body);
+    const failure = families[family].toFailure({ status, headers: NO_HEADERS, body });
     const rule = findBrokenFailure(families, input, failure);
     return rule === undefined ? undefined : { rule, seen: failure };
   },
@@ -107,6 +107,8 @@ function findBrokenShape(
     : { rule: "a response that is read as it arrives gives the same result", seen: [streamed, result] };
 }
 
+const NO_HEADERS = new Headers();
+
 const KINDS = new Set(["content", "model", "credential", "rate", "quota", "overload", "server"]);
 
 const SCOPES = new Set([undefined, "request", "model", "key", "channel"]);
@@ -126,9 +128,10 @@ function findBrokenFailure(
   if (message !== readWord(details["message"])) return "a failure has the provider's message";
   const toFailure = (toStatus: number, toCode: unknown): ReturnType<Family["toFailure"]> => {
     const changed = { ...details, code: toCode };
-    return families[family].toFailure(toStatus, family === "seedream" ? { error: changed } : changed);
+    const changedBody = family === "seedream" ? { error: changed } : changed;
+    return families[family].toFailure({ status: toStatus, headers: NO_HEADERS, body: changedBody });
   };
-  const byStatus = families[family].toFailure(status, undefined);
+  const byStatus = families[family].toFailure({ status, headers: NO_HEADERS, body: undefined });
   const unknown = toFailure(status, "NoSuchCode");
   if (unknown.kind !== byStatus.kind || unknown.scope !== byStatus.scope)
     return "an unknown code leaves the kind to the status";

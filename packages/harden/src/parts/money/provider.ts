@@ -46,7 +46,8 @@ export function createProvider({ clock, current }: ProviderParts): Transport {
       const behaviour = request.attempts[Math.min(turn, request.attempts.length - 1)];
       if (behaviour === undefined) throw new Error(`No attempt of ${request.name} has a behaviour.`);
       attempts.push({ ...addressOf(call), beganMs: clock.now(), behaviour });
-      if (typeof call.body !== "string") for await (const _ of call.body);
+      const { body = "" } = call;
+      if (typeof body !== "string") for await (const _ of body);
       await clock.sleep(behaviour.afterMs);
       return respond(behaviour, request.kind, clock);
     },

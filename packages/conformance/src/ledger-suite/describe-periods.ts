@@ -1,0 +1,250 @@
+import type { BudgetPeriod } from "@calotype/core/billing";
+import { findPeriod, type HoldRecord } from "@calotype/core/stores";
+import { describe, expect, it } from "vitest";
+import { START } from "./clock.js";
+import { holdOf, recordOf, releasedOf, unresolvedOf } from "./entries.js";
+import { type OpenLedger, useLedger } from "./open-ledger.js";
+import { idsOf, readRecords } from "./read-ledger.js";
+
+const DAY: BudgetPeriod = { unit: "day", timeZone: "Asia/Kathmandu" };
+const MONTH: BudgetPeriod = { unit: "month", timeZone: "Europe/London" };
+
+const { key: TODAY, from, to } = findPeriod(DAY, START);
+const { key: TOMORROW } = findPeriod(DAY, to);
+
+/** A hold of 0.5 with a budget of 1 a day. */
+const dailyHoldOf = (id: string, rest: Partial<HoldRecord> = {}): HoldRecord =>
+  holdOf({ id, budget: "1", period: DAY, ...rest });
+
+/** A hold counts in the period in which it was made, whatever happens to it later. */
+export function describePeriods(open: OpenLedger): void {
+  describe("a budget with a period", () => {
+    const bench = useLedger(open);
+
+    it("is exact at the edge of a period, and refuses with the balance of the period", async () => {
+      const { ledger, clock } = bench();
+      for (const id of ["req_1", "req_2"]) expect(await ledger.hold(dailyHoldOf(id))).toEqual({ ok: true });
+      const refused = { ok: false, balance: { settled: "0", held: "1" } };
+      expect(await ledger.hold(dailyHoldOf("req_3"))).toEqual(refused);
+      clock.advance(to - START - 1);
+      expect(await ledger.hold(dailyHoldOf("req_3"))).toEqual(refused);
+      clock.advance(1);
+      expect(await ledger.hold(dailyHoldOf("req_3"))).toEqual({ ok: true });
+      expect(await ledger.balance("me")).toEqual({ settled: "0", held: "1.5" });
+    });
+
+    it("is corrected in the period of the hold by a settlement after its end", async () => {
+      const { ledger, clock } = bench();
+      for (const id of ["req_1", "req_2", "req_3"]) await ledger.hold(dailyHoldOf(id, { amount: "0.3" }));
+      clock.advance(to - START);
+      await ledger.hold(dailyHoldOf("req_4"));
+      await ledger.settle(recordOf({ id: "req_1", charge: "0.2" }));
+      await ledger.release("req_2");
+
+      expect(await ledger.budgets.list({ caller: "me" })).toEqual([
+        { caller: "me", key: TOMORROW, from: to, to: to + 86_400_000, settled: "0", held: "0.5" },
+        { caller: "me", key: TODAY, from, to, settled: "0.2", held: "0.3" },
+      ]);
+      expect(await readRecords(ledger)).toEqual([recordOf({ id: "req_1", charge: "0.2", period: TODAY })]);
+    });
+
+    it.each(["charge", "release"] as const)(
+      "is corrected in the period of the hold by a sweep, a late release and a late settlement (%s)",
+      async (onLost) => {
+        const { ledger, clock } = bench();
+        await ledger.hold(dailyHoldOf("req_1", { ttlMs: 1 }));
+        await ledger.hold(dailyHoldOf("req_2", { ttlMs: 1 }));
+        clock.advance(to - START);
+        const charge = onLost === "charge" ? "0.5" : "0";
+        const records = ["req_1", "req_2"].map((id) => unresolvedOf({ id, charge, period: TODAY }));
+        expect(await ledger.sweep({ onLost })).toEqual(records);
+        expect(await readRecords(ledger)).toEqual(records);
+        expect(await ledger.budgets.list()).toMatchObject([
+          { key: TODAY, settled: onLost === "charge" ? "1" : "0", held: "0" },
+        ]);
+
+        await ledger.release("req_1");
+        await ledger.settle(recordOf({ id: "req_2", charge: "0.1" }));
+        const released = releasedOf({ id: "req_1", period: TODAY });
+        expect(await readRecords(ledger)).toEqual([
+          released,
+          recordOf({ id: "req_2", charge: "0.1", period: TODAY }),
+        ]);
+        await ledger.settle(recordOf({ id: "req_1", charge: "0.4" }));
+        expect(await ledger.budgets.list()).toMatchObject([{ key: TODAY, settled: "0.5", held: "0" }]);
+        expect(await ledger.totals("period")).toMatchObject([{ key: TODAY, requests: 2, charge: "0.5" }]);
+      },
+    );
+
+    it("reads the present period, and zeros for a caller without one", async () => {
+      const { ledger, clock } = bench();
+      await ledger.hold(dailyHoldOf("req_1"));
+      expect(await ledger.budgets.balance("me", DAY)).toEqual({
+        caller: "me",
+        key: TODAY,
+        from,
+        to,
+        settled: "0",
+        held: "0.5",
+      });
+      expect(await ledger.budgets.balance("other", DAY)).toMatchObject({
+        key: TODAY,
+        settled: "0",
+        held: "0",
+      });
+      expect(await ledger.budgets.balance("me", MONTH)).toMatchObject({
+        key: "2026-01-01 month Europe/London",
+        held: "0",
+      });
+      clock.advance(to - START);
+      expect(await ledger.budgets.balance("me", DAY)).toMatchObject({ key: TOMORROW, held: "0" });
+    });
+
+    it("is counted apart for each unit and time zone, and lists them with a filter", async () => {
+      const { ledger } = bench();
+      await ledger.hold(dailyHoldOf("req_1"));
+      await ledger.hold(dailyHoldOf("req_2", { caller: "other" }));
+      expect(await ledger.hold(dailyHoldOf("req_3", { period: MONTH, amount: "1" }))).toEqual({ ok: true });
+
+      const keys = async (filter: object): Promise<string[]> =>
+        (await ledger.budgets.list(filter)).map(({ caller, key }) => `${caller} ${key}`);
+      const month = "me 2026-01-01 month Europe/London";
+      expect(await keys({})).toEqual([`me ${TODAY}`, `other ${TODAY}`, month]);
+      expect(await keys({ unit: "month" })).toEqual([month]);
+      expect(await keys({ caller: "other" })).toEqual([`other ${TODAY}`]);
+      expect(await keys({ limit: 1 })).toEqual([`me ${TODAY}`]);
+      await expect(ledger.budgets.list({ limit: 0 })).rejects.toThrow("limit must be a whole number");
+    });
+
+    it.each<[BudgetPeriod]>([
+      // @ts-expect-error There is no such unit.
+      [{ unit: "year", timeZone: "UTC" }],
+      [{ unit: "day", timeZone: "Mars/Olympus" }],
+      [{ unit: "day", timeZone: "x".repeat(65) }],
+    ])("is refused if it is unknown: %j", async (period) => {
+      const { ledger } = bench();
+      const hold = dailyHoldOf("req_1", { period });
+      await expect(ledger.hold(hold)).rejects.toThrow(RangeError);
+      expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0" });
+    });
+
+    it("is shared by parallel holds, and never overdrawn", async () => {
+      const { ledger, join } = bench();
+      const ledgers = [ledger, (await join?.()) ?? ledger];
+      const results = await Promise.all(
+        Array.from(
+          { length: 60 },
+          async (_, at) => await ledgers[at % 2]?.hold(dailyHoldOf(`req_${at}`, { amount: "0.07" })),
+        ),
+      );
+      expect(results.filter((result) => result?.ok)).toHaveLength(14);
+      expect(await ledger.budgets.balance("me", DAY)).toMatchObject({ held: "0.98" });
+    });
+
+    it("keeps its balances and alerts if its process is restarted", async () => {
+      const { ledger, reopen } = bench();
+      if (reopen === undefined) return;
+      await ledger.hold(dailyHoldOf("req_1"));
+      await ledger.hold(dailyHoldOf("req_2", { amount: "0.1" }));
+      await ledger.settle(recordOf({ id: "req_1", charge: "0.5" }));
+      const again = await reopen();
+      expect(await again.budgets.list()).toMatchObject([{ key: TODAY, settled: "0.5", held: "0.1" }]);
+      expect(await again.budgets.takeAlerts(9, 0)).toMatchObject([{ threshold: 50, settled: "0.5" }]);
+    });
+  });
+
+  describe("an alert", () => {
+    const bench = useLedger(open);
+    /** Charges without a change of the time. */
+    async function charge(id: string, amount: string, rest: Partial<HoldRecord> = {}): Promise<void> {
+      const { ledger } = bench();
+      await ledger.hold(dailyHoldOf(id, { amount, budget: "10", ...rest }));
+      await ledger.settle(recordOf({ id, charge: amount, caller: rest.caller ?? "me" }));
+    }
+    const take = async (leaseMs = 0): Promise<string[]> =>
+      (await bench().ledger.budgets.takeAlerts(100, leaseMs)).map(
+        ({ caller, period, threshold, settled }) =>
+          `${caller} ${period?.unit ?? "total"} ${threshold} ${settled}`,
+      );
+
+    it("is written once for each caller, period and threshold", async () => {
+      const { clock } = bench();
+      await charge("req_1", "4.9");
+      expect(await take()).toEqual([]);
+      await charge("req_2", "0.1");
+      await charge("req_3", "1");
+      expect(await take()).toEqual(["me day 50 5"]);
+      await charge("req_4", "4");
+      await charge("req_5", "9.9", { caller: "other" });
+      const first = ["me day 50 5", "me day 80 10", "me day 100 10", "other day 50 9.9", "other day 80 9.9"];
+      expect(await take()).toEqual(first);
+      clock.advance(to - START);
+      await charge("req_6", "5");
+      expect(await take()).toEqual([...first, "me day 50 5"]);
+    });
+
+    it("of a budget over all time names no period", async () => {
+      const { ledger } = bench();
+      await charge("req_1", "8", { period: undefined });
+      const [alert] = await ledger.budgets.takeAlerts(1, 0);
+      const id = "total 50 me";
+      expect(alert).toEqual({
+        id,
+        caller: "me",
+        threshold: 50,
+        budget: "10",
+        settled: "8",
+        time: alert?.time,
+      });
+      expect(await take()).toEqual(["me total 50 8", "me total 80 8"]);
+    });
+
+    it("is not written again after a correction", async () => {
+      const { ledger } = bench();
+      await ledger.hold(dailyHoldOf("req_1", { amount: "6", budget: "10" }));
+      await ledger.sweep({ onLost: "charge", own: true });
+      await ledger.settle(recordOf({ id: "req_1", charge: "1" }));
+      await charge("req_2", "5");
+      expect(await take()).toEqual(["me day 50 6"]);
+    });
+
+    it("is leased, returned again after the lease, and not after it was delivered", async () => {
+      const { ledger, clock } = bench();
+      await charge("req_1", "8");
+      expect(await take(1_000)).toHaveLength(2);
+      expect(await take()).toEqual([]);
+      clock.advance(1_000);
+      const [first] = await ledger.budgets.takeAlerts(1, 1_000);
+      expect(first).toMatchObject({ threshold: 50, period: { unit: "day", key: TODAY, from, to } });
+      await ledger.budgets.markAlertsDelivered(first === undefined ? [] : [first]);
+      expect(await take(1_000)).toEqual(["me day 80 8"]);
+      clock.advance(2_000);
+      expect(await take()).toEqual(["me day 80 8"]);
+    });
+
+    it("is forgotten after 30 days without delivery", async () => {
+      const { ledger, clock } = bench();
+      await charge("req_1", "8");
+      clock.advance(30 * 86_400_000);
+      await ledger.sweep({ onLost: "release" });
+      expect(await take()).toHaveLength(2);
+      clock.advance(1);
+      await ledger.sweep({ onLost: "release" });
+      expect(await take()).toEqual([]);
+    });
+
+    it("is told to the listeners of the process that wrote it", async () => {
+      const { ledger } = bench();
+      let told = 0;
+      const stop = ledger.budgets.watch(() => void told++);
+      await charge("req_1", "4");
+      expect(told).toBe(0);
+      await charge("req_2", "1");
+      expect(told).toBe(1);
+      stop();
+      await charge("req_3", "4");
+      expect(told).toBe(1);
+      expect(idsOf(await readRecords(ledger))).toHaveLength(3);
+    });
+  });
+}

@@ -1,0 +1,190 @@
+import {
+  addDecimals,
+  type Decimal,
+  formatDecimal,
+  isAtMost,
+  readDecimal,
+  subtractDecimal,
+  ZERO,
+} from "../util/decimal.js";
+import {
+  createAlert,
+  createAlertListeners,
+  findAlerts,
+  MAX_ALERT_AGE_MS,
+  readListLimit,
+  toPeriodBalance,
+} from "./budget-alerts.js";
+import type { Balance, BudgetAlert, BudgetStore, PeriodBalance } from "./ledger.js";
+import { findPeriod } from "./periods.js";
+import type { HoldRecord } from "./records.js";
+import { compareStrings } from "./reports.js";
+
+/** The accounts of the callers, over all time and by period. Each change also counts in the period, if there is one. */
+export interface MemoryBalances {
+  of(caller: string): Balance;
+  /** Adds a hold if its budget covers it. Otherwise returns the balance that the budget was compared with. */
+  reserve(hold: HoldRecord, amount: Decimal, period: string | undefined): Balance | undefined;
+  free(caller: string, amount: Decimal, period: string | undefined): void;
+  charge(caller: string, amount: Decimal, period: string | undefined): void;
+  /** Takes a charge back. */
+  refund(caller: string, amount: Decimal, period: string | undefined): void;
+  readonly store: BudgetStore;
+}
+
+interface Account {
+  readonly settled: Decimal;
+  readonly held: Decimal;
+  /** The budget of the last hold; `null` if there is none. */
+  readonly budget: string | null;
+  readonly alerted: number;
+}
+
+const EMPTY: Account = { settled: ZERO, held: ZERO, budget: null, alerted: 0 };
+
+/** How many accounts of periods are kept. Beyond this, the oldest without open holds are dropped. */
+const MAX_PERIODS = 10_000;
+/** How many alerts wait to be delivered. Beyond this, the oldest are dropped. */
+const MAX_ALERTS = 10_000;
+
+/** The balances of a ledger in memory, with its clock in milliseconds since 1970. */
+export function createMemoryBalances(now: () => number): MemoryBalances {
+  const totals = new Map<string, Account>();
+  /** By period, then by caller. */
+  const periods = new Map<string, Map<string, Account>>();
+  let periodAccounts = 0;
+  const alerts = new Map<string, { readonly alert: BudgetAlert; leasedUntil: number }>();
+  const listeners = createAlertListeners();
+
+  const find = (caller: string, period: string | undefined): Account =>
+    (period === undefined ? totals : periods.get(period))?.get(caller) ?? EMPTY;
+
+  function set(caller: string, period: string | undefined, account: Account): void {
+    if (period === undefined) {
+      // An empty account is removed, so that callers that never spent anything take no memory.
+      const { settled, held, budget, alerted } = account;
+      if (settled.units === 0n && held.units === 0n && budget === null && alerted === 0)
+        totals.delete(caller);
+      else totals.set(caller, account);
+      return;
+    }
+    if (periods.get(period)?.has(caller) !== true) makeRoom();
+    const accounts = periods.get(period) ?? new Map<string, Account>();
+    periods.set(period, accounts);
+    accounts.set(caller, account);
+  }
+
+  function makeRoom(): void {
+    periodAccounts++;
+    if (periodAccounts <= MAX_PERIODS) return;
+    for (const [period, accounts] of periods) {
+      for (const [caller, { held }] of accounts) {
+        if (held.units !== 0n) continue;
+        accounts.delete(caller);
+        periodAccounts--;
+        if (accounts.size === 0) periods.delete(period);
+        return;
+      }
+    }
+  }
+
+  function change(caller: string, period: string | undefined, update: (account: Account) => Account): void {
+    set(caller, undefined, update(find(caller, undefined)));
+    if (period !== undefined) set(caller, period, update(find(caller, period)));
+  }
+
+  function setBudget(caller: string, period: string | undefined, budget: string | undefined): void {
+    const account = find(caller, period);
+    if (account.budget !== (budget ?? null)) set(caller, period, { ...account, budget: budget ?? null });
+  }
+
+  function noteAlerts(caller: string, period: string | undefined): void {
+    const account = find(caller, period);
+    const { budget } = account;
+    const reached = findAlerts(account);
+    const alerted = reached.at(-1);
+    if (budget === null || alerted === undefined) return;
+    set(caller, period, { ...account, alerted });
+    const settled = formatDecimal(account.settled);
+    for (const threshold of reached) {
+      const alert = createAlert({ caller, periodKey: period ?? "", threshold, budget, settled, at: now() });
+      const [oldest] = alerts.keys();
+      if (alerts.size >= MAX_ALERTS && oldest !== undefined) alerts.delete(oldest);
+      alerts.set(alert.id, { alert, leasedUntil: 0 });
+    }
+    listeners.tell();
+  }
+
+  const store: BudgetStore = {
+    async balance(caller, period) {
+      const { key } = findPeriod(period, now());
+      return toPeriodBalance(caller, key, format(find(caller, key)));
+    },
+    async list({ caller, unit, limit } = {}) {
+      const most = readListLimit(limit);
+      return [...periods]
+        .flatMap(([key, accounts]) =>
+          Array.from(accounts, ([name, account]) => toPeriodBalance(name, key, format(account))),
+        )
+        .filter((balance) => caller === undefined || balance.caller === caller)
+        .filter(({ key }) => unit === undefined || key.split(" ")[1] === unit)
+        .toSorted(comparePeriods)
+        .slice(0, most);
+    },
+    async takeAlerts(limit, leaseMs) {
+      const instant = now();
+      const oldest = instant - MAX_ALERT_AGE_MS;
+      for (const { alert } of alerts.values()) if (Date.parse(alert.time) < oldest) alerts.delete(alert.id);
+      const due = [...alerts.values()].filter(({ leasedUntil }) => leasedUntil <= instant).slice(0, limit);
+      for (const entry of due) entry.leasedUntil = instant + leaseMs;
+      return due.map(({ alert }) => ({ ...alert }));
+    },
+    async markAlertsDelivered(delivered) {
+      for (const { id } of delivered) alerts.delete(id);
+    },
+    watch: listeners.watch,
+  };
+
+  return {
+    of: (caller) => format(find(caller, undefined)),
+    reserve({ caller, budget }, amount, period) {
+      const { settled, held } = find(caller, period);
+      if (
+        budget !== undefined &&
+        !isAtMost(addDecimals(addDecimals(settled, held), amount), readDecimal(budget))
+      ) {
+        return format({ settled, held });
+      }
+      change(caller, period, (account) => ({ ...account, held: addDecimals(account.held, amount) }));
+      // Alerts follow the budget that is in use.
+      setBudget(caller, undefined, period === undefined ? budget : undefined);
+      if (period !== undefined) setBudget(caller, period, budget);
+      return undefined;
+    },
+    free(caller, amount, period) {
+      change(caller, period, (account) => ({ ...account, held: subtractDecimal(account.held, amount) }));
+    },
+    charge(caller, amount, period) {
+      if (amount.units === 0n) return;
+      change(caller, period, (account) => ({ ...account, settled: addDecimals(account.settled, amount) }));
+      noteAlerts(caller, undefined);
+      if (period !== undefined) noteAlerts(caller, period);
+    },
+    refund(caller, amount, period) {
+      change(caller, period, (account) => ({
+        ...account,
+        settled: subtractDecimal(account.settled, amount),
+      }));
+    },
+    store,
+  };
+}
+
+function format({ settled, held }: Pick<Account, "settled" | "held">): Balance {
+  return { settled: formatDecimal(settled), held: formatDecimal(held) };
+}
+
+/** The newest first, then by caller. */
+function comparePeriods(one: PeriodBalance, other: PeriodBalance): number {
+  return compareStrings(other.key, one.key) || compareStrings(one.caller, other.caller);
+}

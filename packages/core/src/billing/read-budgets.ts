@@ -1,0 +1,74 @@
+import type { Caller } from "../types.js";
+import { addDecimals, formatDecimal, readDecimal, subtractDecimal } from "../util/decimal.js";
+import { readBudget } from "./budget.js";
+import type { BudgetStore, Ledger, PeriodBalance, PeriodFilter } from "./ledger.js";
+
+/** What a caller has spent of its budget, and what is left. Amounts are decimal strings. */
+export interface BudgetStatus {
+  /** The charges. */
+  readonly settled: string;
+  /** The open holds. */
+  readonly held: string;
+  /** The budget; absent without one. */
+  readonly limit?: string;
+  /** What a request may still cost: `limit - settled - held`, at least 0. Absent without a budget. */
+  readonly left?: string;
+  /** The present period, in milliseconds since 1970; absent for a budget over all time. `to` is its end. */
+  readonly from?: number;
+  readonly to?: number;
+}
+
+/** Reads budgets. */
+export interface BudgetReports {
+  /**
+   * Reads the present period of a caller's budget; for a budget over all time, or without one, the sums over all time.
+   *
+   * @throws RangeError for a budget that cannot be read. TypeError if it has a period and the ledger does not count by period.
+   * @example
+   * ```ts
+   * import type { Gateway } from "@calotype/core";
+   *
+   * async function readLeft(gateway: Gateway): Promise<string | undefined> {
+   *   const { left } = await gateway.budgets.read({ id: "web-shop", budget: { amount: "50", period: "month" } });
+   *   return left;
+   * }
+   * ```
+   */
+  read(caller: Pick<Caller, "id" | "budget">): Promise<BudgetStatus>;
+  /**
+   * The accounts of past and present periods, the newest first.
+   *
+   * @throws RangeError for a wrong limit. TypeError if the ledger does not count by period.
+   */
+  list(filter?: PeriodFilter): Promise<readonly PeriodBalance[]>;
+}
+
+/** Creates the reports of a gateway. */
+export function createBudgetReports(ledger: Ledger, store: BudgetStore | undefined): BudgetReports {
+  return {
+    async read({ id, budget }) {
+      if (budget === undefined) return await readTotal(id);
+      const { budget: limit, period } = readBudget(budget);
+      if (period === undefined) return withLimit(await readTotal(id), limit);
+      const { settled, held, from, to } = await requireStore(store).balance(id, period);
+      return withLimit({ settled, held, from, to }, limit);
+    },
+    list: async (filter) => await requireStore(store).list(filter),
+  };
+
+  async function readTotal(id: string): Promise<BudgetStatus> {
+    const { settled, held } = await ledger.balance(id);
+    return { settled, held };
+  }
+}
+
+function withLimit(status: BudgetStatus, limit: string): BudgetStatus {
+  const spent = addDecimals(readDecimal(status.settled), readDecimal(status.held));
+  const left = subtractDecimal(readDecimal(limit), spent);
+  return { ...status, limit, left: left.units < 0n ? "0" : formatDecimal(left) };
+}
+
+function requireStore(store: BudgetStore | undefined): BudgetStore {
+  if (store !== undefined) return store;
+  throw new TypeError("The ledger of this gateway does not count by period.");
+}

@@ -1,0 +1,284 @@
+import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
+import type { CallerPatch } from "../callers/caller-settings.js";
+import {
+  type CallerAuditEntry,
+  type CallerInfo,
+  type Callers,
+  type CallerWithKey,
+  createCallers,
+} from "../callers/callers.js";
+import { parseBudget, writeBudget } from "../callers/parse-budget.js";
+import { invalidRequest, isGatewayError } from "../errors.js";
+import type { Caller } from "../types.js";
+import { type LedgerAddress, LedgerError, type OpenedCallerStore } from "./open-caller-store.js";
+import { formatTable, toPrintable } from "./print.js";
+
+/** The parts of the process that the commands for callers use. */
+export interface CallerCommandHost {
+  /** Writes to stdout. */
+  write(text: string): void;
+  /** Writes to stderr. */
+  complain(text: string): void;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Who runs the command. */
+  readonly user: string;
+  openCallerStore(address: LedgerAddress): Promise<OpenedCallerStore>;
+}
+
+export const CALLER_HELP = `Callers of a gateway with a ledger, while it runs:
+
+  calotype-key create --id ID [fields]    creates a caller, and prints its key once
+  calotype-key list [--limit N --after ID]
+  calotype-key change --id ID [fields] [--unset FIELD]
+  calotype-key rotate --id ID [--overlap-seconds N]
+                                          creates another key; those before it end after a day, or N seconds
+  calotype-key revoke --id ID             ends all keys of the caller at once
+  calotype-key audit [--id ID --limit N]  who changed what
+
+Fields: --group NAME --budget AMOUNT[/PERIOD[/TIME-ZONE]] --models A,B --client NAME --expires-at TIME --response-format url|b64_json
+        --stream-format native|openai --sizes strict|nearest
+        --requests-per-minute N --images-per-minute N --concurrent N (none: no limit)
+--unset removes a field: group, budget, models, client, expiresAt, responseFormat, streamFormat, sizes, limits.
+
+The ledger is CALOTYPE_LEDGER, or --ledger: the path of an SQLite file, or postgres://… (with --schema NAME).
+--json prints JSON, --by NAME says who makes the change.
+`;
+
+const text = { type: "string" } as const;
+const COMMON = { ledger: text, schema: text, json: { type: "boolean" } } as const;
+const MADE_BY = { ...COMMON, by: text } as const;
+const FIELDS = {
+  group: text,
+  budget: text,
+  models: text,
+  client: text,
+  "expires-at": text,
+  "response-format": text,
+  "stream-format": text,
+  sizes: text,
+  "requests-per-minute": text,
+  "images-per-minute": text,
+  concurrent: text,
+} as const;
+
+type Command = "create" | "list" | "change" | "rotate" | "revoke" | "audit";
+
+/** The options of each command. */
+const COMMANDS: Readonly<Record<Command, ParseArgsOptionsConfig>> = {
+  create: { ...MADE_BY, id: text, ...FIELDS },
+  list: { ...COMMON, limit: text, after: text },
+  change: { ...MADE_BY, id: text, ...FIELDS, unset: { type: "string", multiple: true } },
+  rotate: { ...MADE_BY, id: text, "overlap-seconds": text },
+  revoke: { ...MADE_BY, id: text },
+  audit: { ...COMMON, id: text, limit: text },
+};
+
+/** The words after a command, by the name of the option. */
+interface Values {
+  readonly [name: string]: string | boolean | readonly (string | boolean)[] | undefined;
+}
+
+/** Whether a word is the name of a command for callers. */
+export function isCallerCommand(word: string | undefined): word is Command {
+  return word !== undefined && Object.hasOwn(COMMANDS, word);
+}
+
+/** Runs a command. Returns the exit code: 0, 1 if it failed, 2 for wrong arguments. */
+export async function runCallerCommand(
+  command: Command,
+  words: readonly string[],
+  host: CallerCommandHost,
+): Promise<number> {
+  const values = parseWords(command, words);
+  if (values === undefined) {
+    // The message does not repeat the arguments, because one of them may be a key.
+    host.complain(`These arguments of ${command} are not valid.\n\n${CALLER_HELP}`);
+    return 2;
+  }
+  let opened: OpenedCallerStore | undefined;
+  try {
+    const ledger = readString(values, "ledger") ?? host.env["CALOTYPE_LEDGER"];
+    if (!ledger) {
+      host.complain("Set CALOTYPE_LEDGER, or pass --ledger: the path of an SQLite file, or postgres://….\n");
+      return 2;
+    }
+    const run = prepare(command, values, host);
+    const schema = readString(values, "schema");
+    opened = await host.openCallerStore({ ledger, schema, mayCreate: command === "create" });
+    host.write(await run(createCallers({ store: opened.store })));
+    return 0;
+  } catch (error) {
+    host.complain(`${toMessage(error)}\n`);
+    return isGatewayError(error) && error.code === "invalid_request_error" ? 2 : 1;
+  } finally {
+    await opened?.close().catch((error: unknown) => host.complain(`${toMessage(error)}\n`));
+  }
+}
+
+function parseWords(command: Command, words: readonly string[]): Values | undefined {
+  try {
+    return parseArgs({ args: [...words], options: COMMANDS[command], strict: true, allowPositionals: false })
+      .values;
+  } catch {
+    return undefined;
+  }
+}
+
+function toMessage(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  if (isGatewayError(error) || error instanceof LedgerError) return toPrintable(message);
+  return `The ledger cannot be used: ${toPrintable(message === "" ? "it does not respond" : message)}`;
+}
+
+/**
+ * Checks the arguments of a command, and returns what runs it and returns its output.
+ *
+ * @throws GatewayError `invalid_request_error`
+ */
+function prepare(
+  command: Command,
+  values: Values,
+  { user }: Pick<CallerCommandHost, "user">,
+): (callers: Callers) => Promise<string> {
+  const isJson = values["json"] === true;
+  const by = readString(values, "by") ?? user;
+  const limit = readNumber(values, "limit");
+  const toOutput = <T>(result: T, print: (result: T) => string): string =>
+    isJson ? `${JSON.stringify(result)}\n` : print(result);
+  switch (command) {
+    case "list": {
+      const after = readString(values, "after");
+      return async (callers) =>
+        toOutput(await callers.list({ limit, after }), ({ callers: listed, next }) =>
+          next === undefined ? printCallers(listed) : `${printCallers(listed)}${printNext(next)}`,
+        );
+    }
+    case "audit": {
+      const caller = readString(values, "id");
+      return async (callers) => toOutput(await callers.audit({ limit, caller }), printAudit);
+    }
+    case "create": {
+      const caller: Caller = { ...readFields(values), id: readId(values) };
+      return async (callers) => toOutput(await callers.create(caller, { by }), printKey);
+    }
+    case "change": {
+      const id = readId(values);
+      const patch = { ...readFields(values), ...readUnset(values) };
+      if (Object.keys(patch).length === 0) throw invalidRequest("Name at least one field to change.");
+      return async (callers) =>
+        toOutput(await callers.change(id, patch, { by }), (caller) => printCallers([caller]));
+    }
+    case "rotate": {
+      const id = readId(values);
+      const overlapSeconds = readNumber(values, "overlap-seconds");
+      return async (callers) => toOutput(await callers.rotate(id, { by, overlapSeconds }), printKey);
+    }
+    case "revoke": {
+      const id = readId(values);
+      return async (callers) =>
+        toOutput(await callers.revoke(id, { by }), (caller) => printCallers([caller]));
+    }
+  }
+}
+
+function readString(values: Values, name: string): string | undefined {
+  const value = values[name];
+  return typeof value === "string" ? value : undefined;
+}
+
+function readId(values: Values): string {
+  const id = readString(values, "id");
+  if (id === undefined) throw invalidRequest("--id is missing: the id of the caller.", "id");
+  return id;
+}
+
+function readNumber(values: Values, name: string): number | undefined {
+  const written = readString(values, name);
+  if (written === undefined) return undefined;
+  if (/^\d{1,15}$/.test(written)) return Number(written);
+  throw invalidRequest(`--${name} must be a whole number.`, name);
+}
+
+/** The fields of a caller that were given. Their values are checked later, together with those of the library. */
+function readFields(values: Values): Omit<Caller, "id"> {
+  const models = readString(values, "models");
+  const budget = readString(values, "budget");
+  const limits = {
+    requestsPerMinute: readLimit(values, "requests-per-minute"),
+    imagesPerMinute: readLimit(values, "images-per-minute"),
+    concurrent: readLimit(values, "concurrent"),
+  };
+  const fields = {
+    group: readString(values, "group"),
+    models: models?.split(",").map((name) => name.trim()),
+    client: readString(values, "client"),
+    responseFormat: readString(values, "response-format"),
+    streamFormat: readString(values, "stream-format"),
+    sizes: readString(values, "sizes"),
+    expiresAt: readString(values, "expires-at"),
+    budget: budget === undefined ? undefined : parseBudget(budget),
+    limits: Object.values(limits).every((limit) => limit === undefined) ? undefined : limits,
+  };
+  // Any string may be given for `client` and others, and is refused by the check of the library.
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+function readLimit(values: Values, name: string): number | null | undefined {
+  return values[name] === "none" ? null : readNumber(values, name);
+}
+
+function readUnset(values: Values): CallerPatch {
+  const names = values["unset"];
+  return Object.fromEntries(Array.isArray(names) ? names.map((name) => [name, null]) : []);
+}
+
+function printKey({ caller, key }: CallerWithKey): string {
+  const others = caller.keys.filter(({ endsAt }) => endsAt !== undefined);
+  const ends = others.map(({ hint, endsAt }) => `The key ${toPrintable(hint)} ends at ${endsAt}.\n`).join("");
+  return `Id   ${toPrintable(caller.id)}\nKey  ${key}\n\nGive the key to the caller. It cannot be shown again.\n${ends}`;
+}
+
+function printNext(next: string): string {
+  return `\nThere are more: --after ${JSON.stringify(toPrintable(next))}\n`;
+}
+
+const CALLER_COLUMNS = ["ID", "STATE", "GROUP", "BUDGET", "MODELS", "LIMITS", "KEYS", "CHANGED"];
+
+function printCallers(callers: readonly CallerInfo[]): string {
+  if (callers.length === 0) return "No caller was created at run time.\n";
+  const problems = callers.flatMap(({ id, problem }) =>
+    problem === undefined ? [] : `\n${toPrintable(id)}: ${toPrintable(problem)}\n`,
+  );
+  return formatTable(CALLER_COLUMNS, callers.map(toCells)) + problems.join("");
+}
+
+function toCells({ id, state, group, budget, models, limits = {}, keys, changedAt }: CallerInfo): string[] {
+  const written = Object.entries(limits).map(([name, limit]) => `${name} ${limit ?? "none"}`);
+  const hints = keys.map(({ hint, endsAt }) => (endsAt === undefined ? hint : `${hint} until ${endsAt}`));
+  return [
+    id,
+    state,
+    group ?? "default",
+    budget === undefined ? "-" : writeBudget(budget),
+    models?.join(",") ?? "all",
+    written.join(", ") || "-",
+    hints.join(", ") || "-",
+    changedAt,
+  ];
+}
+
+function printAudit(entries: readonly CallerAuditEntry[]): string {
+  if (entries.length === 0) return "There are no lines.\n";
+  const rows = entries.map(({ time, by, action, caller, fields }) => [
+    time,
+    by,
+    action,
+    caller,
+    fields.map(({ field, from, to }) => `${field}: ${show(from)} → ${show(to)}`).join("; ") || "-",
+  ]);
+  return formatTable(["TIME", "BY", "ACTION", "CALLER", "CHANGED"], rows);
+}
+
+function show(value: unknown): string {
+  return value === undefined ? "unset" : JSON.stringify(value);
+}

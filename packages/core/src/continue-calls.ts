@@ -1,0 +1,262 @@
+import type { Delivery } from "./billing/delivery.js";
+import { endFailed, type Holds, settleUnknown } from "./billing/hold.js";
+import type { KeptHold, Ledger } from "./billing/ledger.js";
+import { type PriceList, type PriceTerms, restorePrice } from "./billing/pricing.js";
+import type { BilledRequest } from "./billing/records.js";
+import { createReport, type ReportParts } from "./events.js";
+import type { GatewayResponseBody } from "./http.js";
+import { type Logger, RequestLogger } from "./logger.js";
+import type { ModelResolver, ResolvedModel } from "./models/resolve-model.js";
+import type { Call, CallParts } from "./responses/call.js";
+import { runCall } from "./run-call.js";
+import type { ImageRequest } from "./types.js";
+import { createTaskKeeper, type TaskKeeper } from "./upstream/kept-task.js";
+import { isJsonObject, type JsonObject } from "./util/json.js";
+
+/**
+ * Requests whose provider accepted them as tasks, and whose process died. Their clients are gone. Another process waits for
+ * the end of the provider's tasks, so that what was made is charged and recorded as usual.
+ */
+export interface CallContinuer {
+  /**
+   * Takes the requests that dead processes left, and continues them. Resolves when they were taken. Does not reject.
+   *
+   * @returns a promise that is fulfilled when they have ended
+   */
+  run(): Promise<{ readonly ended: Promise<unknown> }>;
+  /** From now on no further request is taken. */
+  stop(): void;
+}
+
+/** What continuing a request needs of the gateway, with one set of options. */
+export interface ContinuedCallParts extends CallParts, ReportParts {
+  readonly holds: Holds;
+  /** `undefined` without `billing`. */
+  readonly prices: PriceList | undefined;
+  readonly resolveModel: ModelResolver;
+  readonly delivery: Delivery;
+  readonly track: (work: Promise<unknown>) => void;
+}
+
+/** What continuing requests needs of the gateway. */
+export interface CallContinuerParts {
+  readonly ledger: Ledger;
+  /** Returns the parts with the current options. Rejects if they cannot be loaded. */
+  readonly loadParts: () => Promise<ContinuedCallParts>;
+  /** Keeps the gateway from closing before the work is done. */
+  readonly track: (work: Promise<unknown>) => void;
+  readonly logger: Logger;
+}
+
+/** How many requests are continued at the same time. The others wait for the next round. */
+const MAX_CONTINUED = 32;
+/** The least time for which a hold lasts from when it was taken. The time of the provider's task is in what was kept. */
+const HOLD_MS = 900_000;
+
+/** Creates what continues the requests that dead processes left in a ledger. `undefined` if the ledger keeps none. */
+export function createCallContinuer({
+  ledger,
+  loadParts,
+  track,
+  logger,
+}: CallContinuerParts): CallContinuer | undefined {
+  if (ledger.takeKept === undefined) return undefined;
+  let running = 0;
+  let isStopped = false;
+
+  async function take(): Promise<Promise<void>[]> {
+    const limit = MAX_CONTINUED - running;
+    if (isStopped || limit <= 0) return [];
+    // The requests that need the options report why they cannot be loaded. Nothing was taken, so the next round tries again.
+    const parts = await loadParts().catch(() => undefined);
+    if (parts === undefined) return [];
+    const taken = (await ledger.takeKept?.({ limit, ttlMs: HOLD_MS })) ?? [];
+    running += taken.length;
+    return taken.map((kept) => continueCall(parts, kept).finally(() => (running -= 1)));
+  }
+
+  return {
+    async run() {
+      try {
+        const ended = Promise.all(await take());
+        track(ended);
+        return { ended };
+      } catch (err) {
+        logger.error({ err }, "Requests of an earlier process could not be continued; retrying every 10 s.");
+        return { ended: Promise.resolve() };
+      }
+    },
+    stop() {
+      isStopped = true;
+    },
+  };
+}
+
+async function continueCall(parts: ContinuedCallParts, { hold: held, upstream }: KeptHold): Promise<void> {
+  const { id, caller, operation } = held;
+  const logger = new RequestLogger(parts.logger, id);
+  let stored: StoredCall;
+  try {
+    stored = readStoredCall(upstream);
+  } catch (err) {
+    logger.error({ err }, "A request of another process cannot be continued; a sweep ends its hold.");
+    return;
+  }
+  const billed = toBilled(held, stored);
+  const report = createReport(parts, billed, { kind: "continued" });
+  const hold = parts.holds.resume({ ...billed, observer: report.observer });
+  logger.warn({}, "The process that sent this request has ended; its provider's task is continued.");
+  let model: ResolvedModel;
+  try {
+    model = parts.resolveModel(billed.model, { id: caller }, operation);
+  } catch (error) {
+    const { status } = report.refused(error);
+    await settleUnknown(hold, { status, errorCode: "outcome_unknown" });
+    return;
+  }
+  try {
+    const call: Call = {
+      id,
+      request: stored.request,
+      model,
+      hold,
+      logger,
+      keepAlive: parts.track,
+      keptBytes: 0,
+      bytes: UNCOUNTED,
+      loadReferences: () => Promise.reject(new TypeError("A request that is continued is not sent.")),
+      caller,
+      report,
+      linkBase: "",
+      taskKeeper: createTaskKeeper(async (tasks) => {
+        await parts.holds.keepUpstream?.(id, JSON.stringify({ ...stored, tasks }));
+      }, stored.tasks),
+    };
+    // The client is gone: its images are neither stored nor given to the operator.
+    const response = await runCall(
+      { ...parts, results: undefined, afterImage: undefined },
+      call,
+      NEVER_LEAVES,
+    );
+    await discard(response.body);
+  } catch (error) {
+    report.refused(error);
+    await endFailed(hold);
+  }
+  parts.track(parts.delivery.run());
+}
+
+function toBilled(held: KeptHold["hold"], { receivedAt, bounds, price }: StoredCall): BilledRequest {
+  const { id, time, caller, group, model, operation, endUser, tags } = held;
+  return {
+    endUser,
+    tags,
+    id,
+    receivedAt,
+    time,
+    caller,
+    group,
+    model,
+    operation,
+    bounds,
+    price: price && restorePrice(price),
+  };
+}
+
+/** There is no client that can disconnect. */
+const NEVER_LEAVES = { signal: { aborted: false } };
+
+/** A continued request has no share of the bytes in flight: the results of tasks are links, and there are few requests. */
+const UNCOUNTED: Call["bytes"] = { addAnyway() {}, remove() {} };
+
+/** Reads a body to its end, where a call is settled. */
+async function discard(body: GatewayResponseBody): Promise<void> {
+  if (typeof body === "string" || body instanceof Uint8Array) return;
+  const chunks = body[Symbol.asyncIterator]();
+  for (let end = false; !end; ) end = (await chunks.next()).done === true;
+}
+
+/** A request that is about to be sent. */
+type CallToKeep = Pick<Call, "model" | "request"> & { readonly billed: BilledRequest };
+
+/** Creates what keeps the provider's tasks of a request with its hold. `undefined` if there are none to keep. */
+export function createCallKeeper(
+  { holds, prices }: Pick<ContinuedCallParts, "holds" | "prices">,
+  { model, request, billed }: CallToKeep,
+): TaskKeeper | undefined {
+  if (holds.keepUpstream === undefined || !mayBecomeTask(model)) return undefined;
+  const { id, receivedAt, bounds, group } = billed;
+  return createTaskKeeper(async (tasks) => {
+    const price = prices?.findTerms(model.name, group);
+    const call: StoredCall = {
+      version: VERSION,
+      receivedAt,
+      bounds,
+      price,
+      request: withoutContent(request),
+      tasks,
+    };
+    await holds.keepUpstream?.(id, JSON.stringify(call));
+  });
+}
+
+const mayBecomeTask = ({ channels }: ResolvedModel): boolean =>
+  channels.some(({ dialect }) => dialect.tasks !== undefined);
+
+/** A request as it is kept with its hold: what is needed to read the result and to charge it. */
+interface StoredCall extends Pick<BilledRequest, "receivedAt" | "bounds"> {
+  /** The format of this object. A gateway leaves a format that it does not know to others. */
+  readonly version: 1;
+  /** Absent: the gateway had no `billing`. */
+  readonly price?: PriceTerms | undefined;
+  readonly request: ImageRequest;
+  /** What `createTaskKeeper` wrote. */
+  readonly tasks: string;
+}
+
+const VERSION = 1;
+
+/** @throws TypeError if it was written by a newer version, or is damaged */
+function readStoredCall(upstream: string): StoredCall {
+  const value: unknown = JSON.parse(upstream);
+  if (!isJsonObject(value) || value["version"] !== VERSION) {
+    throw new TypeError("What was kept with a hold has a format that this gateway does not know.");
+  }
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Only createCallKeeper writes this.
+  return value as unknown as StoredCall;
+}
+
+const MAX_KEPT_STRING = 32;
+const MAX_KEPT_FIELDS = 16 * 1024;
+
+/**
+ * A request as it is needed to read its result. Nothing is sent again, so a ledger need not keep prompts and images. Of the
+ * fields it keeps numbers, booleans and short strings, such as a size. The images are only counted, so links do.
+ */
+function withoutContent(request: ImageRequest): ImageRequest {
+  const { mask: _mask, markup: _markup, ...rest } = request;
+  const upstreamFields = keepShort(request.upstreamFields);
+  const isShort = JSON.stringify(upstreamFields).length <= MAX_KEPT_FIELDS;
+  return {
+    ...rest,
+    prompt: "",
+    images: [],
+    // Links cost nothing. The client is gone.
+    responseFormat: "url",
+    needsLinks: undefined,
+    stream: false,
+    streamFormat: undefined,
+    upstreamFields: isShort ? upstreamFields : {},
+  };
+}
+
+function keepShort(fields: JsonObject): JsonObject {
+  const kept: JsonObject = {};
+  for (const [name, value] of Object.entries(fields)) {
+    if (name === "prompt" || name === "negative_prompt") continue;
+    const isShort = typeof value === "string" && value.length <= MAX_KEPT_STRING;
+    if (isShort || typeof value === "number" || typeof value === "boolean") kept[name] = value;
+    if (isJsonObject(value)) kept[name] = keepShort(value);
+  }
+  return kept;
+}

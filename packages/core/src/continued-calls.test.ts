@@ -1,0 +1,187 @@
+import { expect, it } from "vitest";
+import { createMemoryLedger } from "./billing/memory-ledger.js";
+import type { TaskLedger } from "./billing/task-store.js";
+import type { GatewayOptions } from "./options/options.js";
+import { quickDarkroom } from "./testing/darkroom.js";
+import { createTestGateway, type Provider, type TestGateway } from "./testing/test-gateway.js";
+
+const DONE = { state: "done", pictures: ["https://pictures.darkroom.test/1.png"] };
+const isSubmission = (url: string): boolean => url.endsWith("/develop");
+
+function open(
+  ledger: GatewayOptions["ledger"],
+  provider: Provider,
+  options: Partial<GatewayOptions> = {},
+): TestGateway {
+  return createTestGateway(provider, {
+    ledger,
+    families: [quickDarkroom],
+    models: { film: { family: "darkroom" } },
+    channels: [{ id: "one", family: "darkroom", apiKey: "canary-one" }],
+    billing: {
+      model_details: { film: { pricing_mode: "per-request", model_price: "0.1" } },
+      onLost: "charge",
+    },
+    ...options,
+  });
+}
+
+async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isTrue())) {
+    await new Promise((resolve) => {
+      setTimeout(resolve, 20);
+    });
+  }
+}
+
+/** Sends a request, and cuts the gateway off when the provider has been polled. */
+async function cutOff(ledger: TaskLedger, fields: object = {}): Promise<TestGateway> {
+  let submitted = 0;
+  const first = open(ledger, ({ url }) =>
+    Response.json(isSubmission(url) ? { id: `t${++submitted}` } : { state: "pending" }),
+  );
+  const response = first.post({ model: "film", prompt: "a secret prompt", ...fields });
+  await until(() => first.calls.some(({ url }) => !isSubmission(url)));
+  await first.gateway.close({ deadlineSeconds: 0.01 });
+  expect(await response).toMatchObject({ status: 502 });
+  return first;
+}
+
+const hasSettled = (ledger: TaskLedger) => async (): Promise<boolean> =>
+  (await ledger.balance("me")).held === "0";
+
+/** Opens the next gateway, and waits until it has settled what the first one left. */
+async function settleNext(
+  ledger: TaskLedger,
+  provider: Provider,
+  options?: Partial<GatewayOptions>,
+): Promise<TestGateway> {
+  const next = open(ledger, provider, options);
+  next.gateway.start();
+  await until(hasSettled(ledger));
+  await next.gateway.close();
+  return next;
+}
+
+it("a request whose process ended is continued by the next one, and charged for what the provider made", async () => {
+  const ledger = createMemoryLedger();
+  const first = await cutOff(ledger);
+  expect(first.records).toEqual([]);
+  expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0.1" });
+  const next = await settleNext(ledger, () => Response.json(DONE));
+
+  expect(next.calls.map(({ url }) => url)).toEqual(["https://darkroom.test/v1/tasks/t1"]);
+  expect(next.records).toMatchObject([
+    { state: "settled", images: 1, charge: "0.1", upstreamRequestId: "t1", channel: "one" },
+  ]);
+  expect(await ledger.balance("me")).toEqual({ settled: "0.1", held: "0" });
+});
+
+it("of several images, each task is continued, and nothing is submitted", async () => {
+  const ledger = createMemoryLedger();
+  await cutOff(ledger, { n: 3 });
+  const next = await settleNext(ledger, () => Response.json(DONE));
+
+  expect(next.calls.map(({ url }) => url).toSorted()).toEqual(
+    ["t1", "t2", "t3"].map((task) => `https://darkroom.test/v1/tasks/${task}`),
+  );
+  expect(next.records).toMatchObject([{ images: 3, charge: "0.3" }]);
+});
+
+it("a request whose task made nothing costs nothing, although onLost charges", async () => {
+  const ledger = createMemoryLedger();
+  await cutOff(ledger);
+  const next = await settleNext(ledger, () =>
+    Response.json({ state: "failed", kind: "content", why: "no_swans" }),
+  );
+
+  expect(next.records).toMatchObject([{ state: "settled", images: 0, charge: "0", errorCode: "no_swans" }]);
+});
+
+it("a request that is cut off a second time is continued a second time", async () => {
+  const ledger = createMemoryLedger();
+  await cutOff(ledger);
+  const second = open(ledger, () => Response.json({ state: "pending" }));
+  second.gateway.start();
+  await until(() => second.calls.length > 0);
+  await second.gateway.close({ deadlineSeconds: 0.01 });
+  expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0.1" });
+  const third = await settleNext(ledger, () => Response.json(DONE));
+
+  expect(third.records).toMatchObject([{ images: 1, charge: "0.1" }]);
+});
+
+it("a request that was cut off before it was accepted is lost", async () => {
+  const ledger = createMemoryLedger();
+  const first = open(ledger, () => new Promise(() => undefined));
+  // This provider never responds.
+  void first.post({ model: "film", prompt: "p" });
+  await until(() => first.calls.length > 0);
+  await first.gateway.close({ deadlineSeconds: 0.01 });
+
+  expect(first.unresolved).toMatchObject([{ state: "unresolved", charge: "0.1" }]);
+});
+
+it.each<readonly [string, Partial<GatewayOptions>]>([
+  ["channel", { channels: [{ id: "other", family: "darkroom", apiKey: "canary-two" }] }],
+  [
+    "model",
+    {
+      models: { slide: { family: "darkroom" } },
+      billing: {
+        model_details: { slide: { pricing_mode: "per-request", model_price: "0.1" } },
+        onLost: "charge",
+      },
+    },
+  ],
+])("the money of a request whose %s is gone follows onLost", async (_name, options) => {
+  const ledger = createMemoryLedger();
+  await cutOff(ledger);
+  const next = await settleNext(ledger, () => Response.json(DONE), options);
+
+  expect(next.calls).toEqual([]);
+  expect(next.records).toMatchObject([{ state: "settled", images: 0, charge: "0.1" }]);
+});
+
+it("what is kept has neither the prompt nor the key", async () => {
+  const ledger = createMemoryLedger();
+  await cutOff(ledger);
+  const [kept] = (await ledger.takeKept?.({ limit: 9, ttlMs: 1000 })) ?? [];
+
+  expect(kept?.upstream).toMatch(/\bt1\b/);
+  expect(kept?.upstream).not.toMatch(/secret|canary/);
+});
+
+it("what a gateway cannot read is left to the sweep", async () => {
+  const ledger = createMemoryLedger();
+  await ledger.hold({
+    id: "req_1",
+    time: new Date().toISOString(),
+    caller: "me",
+    group: "default",
+    model: "film",
+    operation: "generate",
+    amount: "0.1",
+    ttlMs: 60_000,
+  });
+  await ledger.keepUpstream?.("req_1", '{"version":2}');
+  await ledger.sweep({ onLost: "charge", own: true });
+  const next = open(ledger, () => Response.json(DONE));
+  next.gateway.start();
+  await until(() => next.logs.some(({ message }) => message.includes("cannot be continued")));
+  await next.gateway.close();
+
+  expect(next.calls).toEqual([]);
+  expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0.1" });
+});
+
+it("with concurrency 0, only runTasks continues requests", async () => {
+  const ledger = createMemoryLedger();
+  await cutOff(ledger);
+  const next = open(ledger, () => Response.json(DONE), { tasks: { concurrency: 0 } });
+  next.gateway.start();
+  await next.gateway.runTasks({ seconds: 0 });
+
+  expect(await ledger.balance("me")).toEqual({ settled: "0.1", held: "0" });
+  await next.gateway.close();
+});

@@ -1,0 +1,65 @@
+import type { ImageRequest } from "../../types.js";
+import { isJsonObject, type JsonObject } from "../../util/json.js";
+import type { Family } from "../family.js";
+import { raiseSeed } from "../fan-out.js";
+import { createRowFinder, listModelNames } from "../shared.js";
+import { toGeminiFailure } from "./failure.js";
+import { GEMINI_MODELS } from "./models.js";
+import { normalizeGemini, toGemini } from "./request.js";
+import { fromGemini } from "./response.js";
+
+/**
+ * Google's image models on the Gemini API, in their own format (`generateContent`).
+ *
+ * @example
+ * ```ts
+ * import { createGateway } from "@calotype/core";
+ * import { gemini } from "@calotype/core/families/gemini";
+ *
+ * const gateway = createGateway({
+ *   families: [gemini],
+ *   models: { "gemini-nano-banana-2.1": { family: "gemini" } },
+ *   channels: [{ id: "google", family: "gemini", apiKey: process.env.GEMINI_API_KEY }],
+ *   callers: [{ id: "web-shop", key: process.env.CALOTYPE_API_KEY }],
+ * });
+ * ```
+ */
+export const gemini: Family = {
+  name: "gemini",
+  defaultBaseUrl: "https://generativelanguage.googleapis.com/v1beta",
+  operations: new Set(["generate", "edit"]),
+  authorize: (apiKey) => ({ "x-goog-api-key": apiKey }),
+  delivers: ["b64_json"],
+  reportsTokens: true,
+  takesImageBytes: true,
+  modelNames: listModelNames(GEMINI_MODELS),
+  fields: {
+    n: "number",
+    seed: "number",
+    stream: "boolean",
+    generationConfig: "object",
+    systemInstruction: "object",
+    safetySettings: "list",
+  },
+  findCapabilities: createRowFinder(GEMINI_MODELS, { toRowName: (name) => name, buildDate: /-preview$/ }),
+  normalize: normalizeGemini,
+  needsImageBytes: ({ images }) => images.some(isLink),
+  toUpstream: toGemini,
+  raiseSeed: raiseGeminiSeed,
+  cutsBase64: true,
+  base64Path: ["candidates", "*", "content", "parts", "*", "inlineData", "data"],
+  fromUpstream: fromGemini,
+  toFailure: ({ status, body }) => toGeminiFailure(status, body),
+};
+
+/** Gemini opens no links: the gateway downloads them. */
+function isLink(image: ImageRequest["images"][number]): boolean {
+  return typeof image === "string" && !image.startsWith("data:");
+}
+
+function raiseGeminiSeed(upstreamFields: JsonObject, amount: number): JsonObject {
+  const { generationConfig } = upstreamFields;
+  return isJsonObject(generationConfig)
+    ? { ...upstreamFields, generationConfig: raiseSeed(generationConfig, amount) }
+    : upstreamFields;
+}

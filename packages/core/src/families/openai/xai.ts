@@ -1,0 +1,97 @@
+import { findNearestRatio } from "../../images/nearest-size.js";
+import { countPixels } from "../../images/size.js";
+import type { ImageResult, ReportedFailure, ResultError, Usage } from "../../types.js";
+import { isJsonObject, type JsonObject } from "../../util/json.js";
+import type { Dialect } from "../dialect.js";
+import type { UpstreamFailure } from "../failure.js";
+import { createCodeTable, readCost } from "../shared.js";
+import { readItem } from "./response.js";
+import { createService, type Service } from "./service.js";
+
+/** xAI. Source: docs.x.ai and `@ai-sdk/xai` 5.0.12, November 2026. */
+export const XAI_SERVICE: Service = {
+  baseUrl: "https://api.x.ai/v1",
+  delivers: ["url", "b64_json"],
+  responseFormats: { url: "url", b64_json: "b64_json" },
+  size: toRatio,
+  references: (images) => {
+    const written = images.map((image) => ({ url: image, type: "image_url" }));
+    return written.length === 1 ? { image: written[0] } : { images: written };
+  },
+  referencesPath: "/images/edits",
+  drops: [
+    "background",
+    "complexity",
+    "frame_count",
+    "frame_duration_ms",
+    "input_fidelity",
+    "moderation",
+    "output_compression",
+    "output_format",
+    "safety_identifier",
+    "seed",
+    "style",
+    "svg",
+  ],
+  response: { readItem: readXaiItem, readUsage: readTicks },
+  codes: createCodeTable(),
+};
+
+const PLAIN = createService(XAI_SERVICE);
+
+/** xAI reports a cost in place of tokens. An image that its moderation holds back has `respect_moderation: false`. */
+export const XAI: Partial<Dialect> = {
+  ...PLAIN,
+  fromUpstream(body, request) {
+    const result = PLAIN.fromUpstream(body, request);
+    return { ...result, failure: result.failure ?? findModeration(result) };
+  },
+  toFailure(response) {
+    const failure = PLAIN.toFailure(response);
+    return { ...failure, ...findQuota(failure) };
+  },
+};
+
+const MODERATED = {
+  code: "content_moderated",
+  message: "The image was held back by the moderation of the provider.",
+};
+
+function readXaiItem(item: unknown, index: number): "image" | ResultError {
+  const isModerated = isJsonObject(item) && item["respect_moderation"] === false;
+  const read = readItem(item, index);
+  return read !== "image" && isModerated ? { index, ...MODERATED } : read;
+}
+
+/** If all images were held back, the content was refused. */
+function findModeration({ images, errors }: ImageResult): ReportedFailure | undefined {
+  const isAll = images.length === 0 && errors.some(({ code }) => code === MODERATED.code);
+  return isAll ? { ...MODERATED, kind: "content" } : undefined;
+}
+
+/** Used-up credits and reached limits have the same code. Only the message tells them apart. */
+function findQuota({ kind, message = "" }: UpstreamFailure): Partial<UpstreamFailure> {
+  return kind === "rate" && /credits|spending limit/i.test(message) ? { kind: "quota" } : {};
+}
+
+/** A tick is a ten-billionth of a dollar. */
+const TICK_PLACES = 10;
+
+function readTicks(usage: unknown): Usage | undefined {
+  const cost = isJsonObject(usage) ? readCost(usage["cost_in_usd_ticks"], TICK_PLACES) : undefined;
+  return cost === undefined ? undefined : { cost_usd: cost };
+}
+
+const RATIOS = ["1:1", "16:9", "9:16", "4:3", "3:4", "3:2", "2:3", "2:1", "1:2", "20:9", "9:20"];
+/** Larger images are 2k. The edge is in the middle between 1k and 2k, in pixels. */
+const LARGEST_1K = 1536 * 1536;
+
+/** xAI takes no pixels: a size becomes the nearest ratio, and the resolution with the nearest number of pixels. */
+function toRatio(size: string): JsonObject {
+  const ratio = findNearestRatio(size, RATIOS);
+  const pixels = countPixels(size);
+  return {
+    ...(ratio !== undefined && { aspect_ratio: ratio }),
+    ...(pixels !== undefined && { resolution: pixels > LARGEST_1K ? "2k" : "1k" }),
+  };
+}

@@ -1,0 +1,74 @@
+import type { ImageRequest, Usage } from "../types.js";
+import type { JsonObject } from "../util/json.js";
+import type { UpstreamFailure } from "./failure.js";
+import type { UpstreamCall } from "./upstream-call.js";
+
+/**
+ * How a provider works that takes a request, responds with the id of a task, and makes the images later. Each function is
+ * pure: it describes a call, or reads the response to one. The gateway sends the calls, waits between them, and ends the
+ * task at its deadline, `timeouts.firstByteSeconds` of the channel after it sent the submission.
+ *
+ * Once a task was accepted, nothing is sent to another channel, whatever the later responses say. Polls that fail are
+ * repeated. Responses to submissions and polls have at most 1 MiB.
+ *
+ * If the process ends, another one continues with {@link poll} and the stored {@link ProviderTask}. For an ordinary request,
+ * `fromUpstream` then gets a request without prompt, images, and strings of more than 32 characters.
+ */
+export interface TaskProtocol {
+  /** Reads the successful response to the call of `toUpstream`. */
+  readSubmission(body: JsonObject, request: ImageRequest): Submission;
+  /** The call that asks for the state of a task. */
+  poll(task: ProviderTask): UpstreamCall;
+  /** Reads a successful response to {@link poll}. */
+  readPoll(body: JsonObject, task: ProviderTask): TaskState;
+  /**
+   * The call that fetches the result of a task that is done. `fromUpstream` reads its response, and `toFailure` an error: a
+   * `content` failure is the end of the task, other errors are asked for again, a 4xx at most four times. Absent: `fromUpstream` reads the last
+   * response to {@link poll}.
+   */
+  fetchResult?(task: ProviderTask): UpstreamCall;
+  /**
+   * The call that cancels a task. It is sent once, when the task has not ended at its deadline. Absent: the provider cannot
+   * cancel a task, or charges for it all the same.
+   */
+  cancel?(task: ProviderTask): UpstreamCall;
+  /**
+   * The time before the first poll, and between two polls if the provider names none, in seconds. It grows with each poll,
+   * by a tenth, up to 5 seconds. Default 1.
+   */
+  readonly pollSeconds?: number | undefined;
+}
+
+/** What the provider says about a submission. */
+export type Submission =
+  | { readonly task: ProviderTask }
+  /** The provider refused the request with a 2xx status. */
+  | { readonly failure: UpstreamFailure };
+
+/** A task as it is stored with the hold of its request. Plain JSON, because another process may continue it. */
+export interface ProviderTask {
+  /** The provider's id of the task, at most 512 characters. It is the upstream request id of records and errors. */
+  readonly id: string;
+  /** What the calls need besides the id, such as a `polling_url`. At most 4 KiB of JSON. Default: nothing. */
+  readonly data?: JsonObject | undefined;
+  /**
+   * What the provider reported at the submission, such as a cost. Each member counts if the result does not report it. If
+   * the task is not done at its deadline, the cost is recorded.
+   */
+  readonly usage?: Usage | undefined;
+}
+
+/** The state of a task. */
+export type TaskState =
+  | {
+      readonly state: "pending";
+      /** How long the provider asks to wait, in seconds. */
+      readonly retryAfterSeconds?: number | undefined;
+    }
+  | { readonly state: "done" }
+  | {
+      readonly state: "failed";
+      readonly failure: UpstreamFailure;
+      /** What the provider charges although the task failed. */
+      readonly usage?: Usage | undefined;
+    };

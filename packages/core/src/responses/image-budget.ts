@@ -1,0 +1,97 @@
+import type { ByteCount } from "../util/held-bytes.js";
+
+/** The bytes of images that one response may hold before it begins. Several images may share it. */
+export class ImageBudget {
+  #left: number;
+
+  constructor(bytes: number) {
+    this.#left = bytes;
+  }
+
+  /** True if an image did not fit. Then the response is sent while its images are downloaded. */
+  get isExceeded(): boolean {
+    return this.#left < 0;
+  }
+
+  spend(bytes: number): void {
+    this.#left -= bytes;
+  }
+
+  /** Spends the bytes if they fit. */
+  take(bytes: number): boolean {
+    if (bytes > this.#left) return false;
+    this.#left -= bytes;
+    return true;
+  }
+}
+
+/** An image that has arrived, or one that does not fit into the budget. */
+export type ReadImage =
+  | { readonly bytes: Uint8Array<ArrayBuffer>; readonly arriving?: undefined }
+  | { readonly arriving: ArrivingBytes };
+
+/**
+ * Reads an image as long as it fits into the budget.
+ *
+ * @param count counts the bytes that are held
+ */
+export async function readWithinBudget(
+  chunks: AsyncIterable<Uint8Array>,
+  budget: ImageBudget,
+  count: ByteCount,
+): Promise<ReadImage> {
+  const rest = chunks[Symbol.asyncIterator]();
+  const held: Uint8Array[] = [];
+  while (true) {
+    const { done, value } = await rest.next();
+    if (done === true) return { bytes: join(held) };
+    count.addAnyway(value.length);
+    budget.spend(value.length);
+    held.push(value);
+    if (budget.isExceeded) return { arriving: new ArrivingBytes(held, rest, count) };
+  }
+}
+
+/** An image of which a part has arrived, from its first byte on. Read it to its end, or close it. */
+export class ArrivingBytes implements AsyncIterableIterator<Uint8Array, undefined> {
+  readonly #held: Uint8Array[];
+  readonly #rest: AsyncIterator<Uint8Array>;
+  readonly #count: ByteCount;
+
+  constructor(held: Uint8Array[], rest: AsyncIterator<Uint8Array>, count: ByteCount) {
+    this.#held = held;
+    this.#rest = rest;
+    this.#count = count;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<Uint8Array, undefined>> {
+    const value = this.#held.shift();
+    if (value !== undefined) {
+      this.#count.remove(value.length);
+      return { done: false, value };
+    }
+    const next = await this.#rest.next();
+    return next.done === true ? { done: true, value: undefined } : next;
+  }
+
+  /** Ends the download. */
+  async return(): Promise<IteratorResult<Uint8Array, undefined>> {
+    for (const { length } of this.#held.splice(0)) this.#count.remove(length);
+    await this.#rest.return?.();
+    return { done: true, value: undefined };
+  }
+}
+
+function join(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
+  let length = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, length);
+    length += chunk.length;
+  }
+  return bytes;
+}

@@ -1,0 +1,132 @@
+import { GatewayError, shownCodeOf } from "../errors.js";
+import type { UpstreamSuccess } from "../upstream/dispatch.js";
+import { DownloadError } from "../upstream/download.js";
+import { findNoImageError } from "../upstream/failure.js";
+import { contentCodingError, readRequestId, toReadError } from "../upstream/read.js";
+import { TransportError } from "../upstream/transport.js";
+import { type Call, checkCharged } from "./call.js";
+import type { JsonReader } from "./json-reader.js";
+import type { Reading } from "./json-reading.js";
+import type { RelayEnding } from "./relay.js";
+
+/**
+ * Settles a response of which a part was sent. If it broke off, what the provider reported of it is charged. A client can
+ * use none of the images in JSON that broke off, but each event that is complete.
+ */
+export function settleRelayed(
+  reading: Reading,
+  end: RelayEnding,
+  error: GatewayError | undefined,
+): Promise<void> {
+  const { call, reader, events } = reading;
+  const { facts } = reader;
+  if (error !== undefined) call.report.failed(error);
+  // The download of an image broke off: it was made.
+  const isMade = end.reason === "failed" && end.error instanceof DownloadError;
+  const usable = events === undefined && !isMade ? 0 : facts.made.length;
+  const images = end.reason === "failed" ? usable : facts.images;
+  return settle(reading, {
+    status: 200,
+    error,
+    images,
+    // The rest is missing, so the usage at its end is not known.
+    usage: end.reason === "complete" || images === 0 ? undefined : { generated_images: images },
+    isConclusive: end.reason === "complete",
+  });
+}
+
+/** The error of a response of which a part was sent. */
+export function findRelayError(reading: Reading, end: RelayEnding): GatewayError | undefined {
+  switch (end.reason) {
+    case "complete":
+      return findRefusal(reading);
+    case "failed":
+      return end.error instanceof DownloadError ? toDownloadFailure(end.error) : toError(reading, end.error);
+    case "abandoned":
+      return new GatewayError("client_closed_request", "The client left, and the rest was not read.");
+  }
+}
+
+/** The error of a complete response that has no image or reports a failure. */
+export function findRefusal({ reader, success }: Reading): GatewayError | undefined {
+  const upstreamRequestId = readRequestId(success.response) ?? reader.facts.upstreamRequestId;
+  return findNoImageError(reader.facts.images, { ...reader.facts, upstreamRequestId });
+}
+
+/**
+ * Settles a response that cannot be sent to the client, and returns the error to respond with. Nothing is charged for
+ * incomplete JSON, even if its usage has arrived.
+ */
+export async function fail(reading: Reading, flaw: unknown): Promise<GatewayError> {
+  reading.success.response.cancel();
+  const error = toError(reading, flaw);
+  await settle(reading, { status: error.status, error, images: 0, isIncomplete: true, isConclusive: false });
+  return error;
+}
+
+/** What {@link toError} needs of a reading. */
+export type FailedReading = Pick<Reading, "parts" | "success"> & {
+  readonly call: Pick<Call, "id">;
+  readonly reader: Pick<JsonReader, "byteLength">;
+};
+
+/**
+ * Converts what went wrong into the error for the client, and reports it to the channel's health. A channel is not to
+ * blame for a response that says why it has no image, or that is larger than the gateway accepts.
+ */
+export function toError({ parts, call, success, reader }: FailedReading, flaw: unknown): GatewayError {
+  const error = toReadError(flaw, parts, call, success);
+  if (error.code !== "upstream_no_image" && reader.byteLength <= parts.maxResponseBytes) {
+    success.fail({ kind: flaw instanceof TransportError ? flaw.reason : "broken", cause: flaw });
+  }
+  return error;
+}
+
+/** The body is compressed although the gateway did not ask for that. */
+export async function refuseCoding(
+  call: Call,
+  success: UpstreamSuccess,
+  coding: string,
+): Promise<GatewayError> {
+  const { response, sentTo } = success;
+  response.cancel();
+  const error = contentCodingError(coding, response);
+  success.fail({ kind: "broken", cause: error });
+  const { status, upstreamRequestId } = error;
+  const errorCode = shownCodeOf(error);
+  await call.hold.settle(sentTo, { status, errorCode, images: 0, upstreamRequestId, isUnknown: true });
+  return error;
+}
+
+interface Ended {
+  readonly status: number;
+  readonly error: GatewayError | undefined;
+  /** The images that the client gets. */
+  readonly images: number;
+  /** The usage if the provider reported none. */
+  readonly usage?: { readonly generated_images: number } | undefined;
+  /** True if the usage that the provider reported does not count. */
+  readonly isIncomplete?: boolean;
+  readonly isConclusive: boolean;
+}
+
+/** @throws GatewayError if the response succeeded, and the gateway has closed and given the call up */
+export async function settle({ call, success, reader }: Reading, ended: Ended): Promise<void> {
+  const { status, error, images, usage, isIncomplete = false, isConclusive } = ended;
+  await call.hold.settle(success.sentTo, {
+    status,
+    errorCode: error && shownCodeOf(error),
+    images,
+    made: reader.facts.made,
+    usage: isIncomplete ? undefined : (reader.facts.usage ?? usage),
+    isConclusive,
+    upstreamRequestId: readRequestId(success.response) ?? reader.facts.upstreamRequestId,
+  });
+  if (error === undefined) await checkCharged(call.hold);
+}
+
+/** The image was made and its download broke off. */
+export function toDownloadFailure(cause: unknown): GatewayError {
+  const message = cause instanceof DownloadError ? cause.message : "The image could not be sent.";
+  return new GatewayError("upstream_invalid_response", message, { cause, shouldRetry: false });
+}

@@ -1,0 +1,88 @@
+import type { Family } from "../families/family.js";
+import { countUpstreamCalls } from "../families/fan-out.js";
+import { readText } from "../families/shared.js";
+import type { ProviderTask, TaskProtocol } from "../families/task.js";
+import { isJsonObject, type JsonObject } from "../util/json.js";
+
+/**
+ * A family whose provider works with tasks: one image for each, and the result in the last poll. With the dialect `fetched`
+ * the result is fetched, and a task can be cancelled. Its provider does not exist.
+ *
+ * - `POST /develop` with `{"prompt"}`: `{"id","cost","link"}`, or `{"refused":{"kind","why"}}`
+ * - `GET /tasks/{id}`, or the `link`: `{"state","wait","pictures":[link],"why","kind","cost"}`
+ * - `GET /tasks/{id}/result`: `{"pictures":[link]}`
+ */
+export const darkroom: Family = {
+  name: "darkroom",
+  defaultBaseUrl: "https://darkroom.test/v1",
+  hosts: ["*.darkroom.test"],
+  operations: new Set(["generate"]),
+  authorize: (key) => ({ "x-key": key }),
+  delivers: ["url"],
+  reportsTokens: false,
+  findCapabilities: () => ({ imagesPerCall: 1 }),
+  normalize({ prompt, n, stream }, context) {
+    const upstreamCalls = countUpstreamCalls({ n: typeof n === "number" ? n : 1 }, context);
+    return {
+      operation: context.operation,
+      model: context.model,
+      prompt: String(prompt),
+      images: [],
+      maxImages: upstreamCalls,
+      ...(upstreamCalls > 1 && { upstreamCalls }),
+      responseFormat: "url",
+      stream: stream === true,
+      upstreamFields: { prompt },
+      ignored: [],
+    };
+  },
+  toUpstream: ({ upstreamFields }) => ({ path: "/develop", body: { json: upstreamFields } }),
+  fromUpstream({ pictures }) {
+    const images = (Array.isArray(pictures) ? pictures : []).map((url) => ({ url: String(url) }));
+    return { images, errors: [], fields: {} };
+  },
+  toFailure({ status, body }) {
+    const kinds = { 401: "credential", 422: "content", 429: "rate", 503: "overload" } as const;
+    const kind = Object.entries(kinds).find(([known]) => Number(known) === status)?.[1] ?? "server";
+    return { kind, code: readText(body?.["why"]) };
+  },
+  tasks: createProtocol(),
+  dialects: {
+    fetched: {
+      tasks: {
+        ...createProtocol(),
+        fetchResult: ({ id }) => ({ method: "GET", path: `/tasks/${id}/result` }),
+        cancel: ({ id }) => ({ method: "DELETE", path: `/tasks/${id}` }),
+      },
+    },
+  },
+};
+
+/** The same, polled ten times as often, for tests in real time. */
+export const quickDarkroom: Family = { ...darkroom, tasks: { ...createProtocol(), pollSeconds: 0.1 } };
+
+function createProtocol(): TaskProtocol {
+  return {
+    readSubmission({ id, cost, link, refused }) {
+      if (isJsonObject(refused)) return { failure: toFailure(refused) };
+      const usage = readText(cost) === undefined ? {} : { usage: { cost_usd: String(cost) } };
+      return { task: { id: readText(id) ?? "", ...(link !== undefined && { data: { link } }), ...usage } };
+    },
+    poll: ({ id, data }: ProviderTask) => ({
+      method: "GET",
+      path: readText(data?.["link"]) ?? `/tasks/${id}`,
+    }),
+    readPoll({ state, wait, ...rest }) {
+      if (state === "done") return { state };
+      if (state !== "failed") {
+        return { state: "pending", ...(typeof wait === "number" && { retryAfterSeconds: wait }) };
+      }
+      const cost = readText(rest["cost"]);
+      return { state, failure: toFailure(rest), ...(cost !== undefined && { usage: { cost_usd: cost } }) };
+    },
+  };
+}
+
+function toFailure({ kind, why }: JsonObject): { kind: "content" | "server" | "rate"; code: string } {
+  return { kind: kind === "content" || kind === "rate" ? kind : "server", code: String(why) };
+}

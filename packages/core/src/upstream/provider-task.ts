@@ -1,0 +1,385 @@
+import type { AttemptFailure } from "../families/failure.js";
+import type { ProviderTask, TaskProtocol, TaskState } from "../families/task.js";
+import type { UpstreamCall } from "../families/upstream-call.js";
+import type { Usage } from "../types.js";
+import { isJsonObject } from "../util/json.js";
+import {
+  type AcceptedTask,
+  type AttemptOutcome,
+  type AttemptParts,
+  familyFailed,
+  type ParsedResponse,
+  type PreparedAttempt,
+  readFailure,
+  readRetryAfter,
+  readWhole,
+  replayResponse,
+  sendOnce,
+} from "./attempt.js";
+import { mayHaveMadeImage } from "./failure.js";
+import type { KeptTask, TaskContext } from "./kept-task.js";
+import { findPollWait } from "./poll-wait.js";
+import { type JsonResponse, parseResponse, readHead, tooLargeError } from "./read.js";
+import { TransportError, type TransportRequest, type TransportResponse } from "./transport.js";
+import { writeCall } from "./write-call.js";
+
+/** What waiting for tasks needs of the gateway. */
+export interface TaskParts {
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly random: () => number;
+  /** Resolves after this time, or once the signal is aborted. */
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+/** A request to a provider that works with tasks. */
+export interface TaskAttempt {
+  readonly attempt: PreparedAttempt;
+  readonly protocol: TaskProtocol;
+  readonly parts: AttemptParts & TaskParts;
+  readonly context: TaskContext;
+}
+
+/**
+ * Submits a request and waits for the end of its task, or only waits if the task was submitted before. The outcome is that
+ * of the request as a whole: the response is that with the result. From the moment when the provider accepted the request
+ * every outcome has `accepted`, and nothing is sent to another channel. Does not reject.
+ */
+export async function runProviderTask(task: TaskAttempt): Promise<AttemptOutcome> {
+  const { attempt } = task;
+  if (attempt.kept !== undefined) return waitForTask(task, attempt.kept);
+  const until = task.parts.now() + attempt.route.channel.timeouts.firstByteMs;
+  const sent = await sendOnce(attempt, task.parts);
+  if (sent.failure !== undefined) return sent;
+  const submitted = await readSubmission(task, sent.response, until);
+  return "failure" in submitted ? submitted : waitForTask(task, submitted);
+}
+
+/**
+ * The largest response to a submission or a poll, in bytes. A longer result must be fetched by a call of its own; then it
+ * is read like the response of every other provider.
+ */
+const MAX_STATE_BYTES = 1024 * 1024;
+
+/** Nothing is known of what a task has made. */
+const UNKNOWN: AcceptedTask = { isNothingMade: false };
+
+/** Reads the response to a submission, and keeps its task. */
+async function readSubmission(
+  { attempt, protocol, parts, context }: TaskAttempt,
+  response: TransportResponse,
+  until: number,
+): Promise<KeptTask | AttemptOutcome> {
+  const { channel, key, upstreamModel } = attempt.route;
+  const { status } = response;
+  let task: ProviderTask;
+  try {
+    const { chunks, rest } = await readHead(response, { maxBytes: MAX_STATE_BYTES });
+    if (rest !== undefined) response.cancel();
+    const { text, value } = parseResponse(chunks, response);
+    const submission = protocol.readSubmission(value, attempt.request);
+    if ("failure" in submission) return { failure: { ...submission.failure, status, body: text } };
+    ({ task } = submission);
+    checkTask(task);
+  } catch (cause) {
+    // The provider may have accepted the request, and the id of the task is not known.
+    const failure: AttemptFailure =
+      cause instanceof TransportError
+        ? { kind: cause.reason, cause }
+        : familyFailed(channel, cause, parts.logger);
+    return { failure: { ...failure, status }, accepted: UNKNOWN };
+  }
+  parts.observer?.taskAccepted(task.id);
+  const kept: KeptTask = { channel: channel.id, key: key.healthId, upstreamModel, task, until };
+  try {
+    await context.keep?.(kept);
+  } catch (err) {
+    parts.logger.error(
+      { channel: channel.id, err },
+      "The id of a provider's task could not be stored; only this process can wait for the task.",
+    );
+  }
+  return kept;
+}
+
+const MAX_ID_LENGTH = 512;
+const MAX_DATA_LENGTH = 4 * 1024;
+
+/** @throws TypeError if a family returned something else than a task, or more than is stored */
+function checkTask({ id, data }: ProviderTask): void {
+  if (typeof id !== "string" || id === "" || id.length > MAX_ID_LENGTH)
+    throw new TypeError("The provider's response to a submission has no valid id of a task.");
+  if (data !== undefined && (!isJsonObject(data) || JSON.stringify(data).length > MAX_DATA_LENGTH))
+    throw new TypeError("The data of a provider's task must be an object of at most 4 KiB.");
+}
+
+/** Waits for the end of a task that the provider accepted. */
+async function waitForTask(task: TaskAttempt, kept: KeptTask): Promise<AttemptOutcome> {
+  const { attempt, context } = task;
+  const requestId = kept.task.id;
+  const stopper = new AbortController();
+  void context.abandoned?.then(() => stopper.abort());
+  const waiting: Waiting = { ...task, kept, signal: stopper.signal, logFailed: createFailedLog(task, kept) };
+  let outcome: AttemptOutcome;
+  try {
+    outcome = (await pollToEnd(waiting)) ?? (await fetchResult(waiting));
+  } catch (cause) {
+    const failure = familyFailed(attempt.route.channel, cause, task.parts.logger);
+    outcome = { failure, accepted: UNKNOWN };
+  }
+  const accepted = outcome.accepted ?? UNKNOWN;
+  if (outcome.failure !== undefined) {
+    return { ...outcome, failure: { ...outcome.failure, requestId }, accepted };
+  }
+  const { response, parsed } = outcome;
+  return {
+    response: withRequestId(response, requestId),
+    failure: undefined,
+    parsed: parsed && withUsage(parsed, kept.task.usage),
+    accepted,
+  };
+}
+
+/** A task that is waited for. */
+interface Waiting extends TaskAttempt {
+  readonly kept: KeptTask;
+  /** Aborted if the call was given up. */
+  readonly signal: AbortSignal;
+  /** Logs the first question that failed. The others are not logged: a provider may be away for minutes. */
+  readonly logFailed: (fields: FailedFields) => void;
+}
+
+/** Why a question failed. */
+type FailedFields = { readonly status: number | undefined } | { readonly err: unknown };
+
+function createFailedLog({ parts }: TaskAttempt, { channel, task }: KeptTask): Waiting["logFailed"] {
+  let hasLogged = false;
+  return (fields) => {
+    if (hasLogged) return;
+    hasLogged = true;
+    parts.logger.warn(
+      { channel, task: task.id, ...fields },
+      "A question about a provider's task failed; it is repeated until the time of the task is over.",
+    );
+  };
+}
+
+/** The provider names the request by its task: that is what its support asks for. */
+function withRequestId(response: TransportResponse, id: string): TransportResponse {
+  const { headers } = response;
+  const get = (name: string): string | null =>
+    name.toLowerCase() === "x-request-id" ? id : headers.get(name);
+  return { ...response, headers: { get } };
+}
+
+/** What the result does not report counts as it was reported at the submission. */
+function withUsage(parsed: ParsedResponse, submitted: Usage | undefined): ParsedResponse {
+  if (submitted === undefined) return parsed;
+  const { result } = parsed;
+  return { ...parsed, result: { ...result, usage: { ...submitted, ...result.usage } } };
+}
+
+/** Polls until the task has ended. `undefined`: it is done, and its result is to be fetched. */
+function pollToEnd(waiting: Waiting): Promise<AttemptOutcome | undefined> {
+  const { attempt, protocol, kept } = waiting;
+  return askUntilTold(waiting, {
+    call: () => protocol.poll(kept.task),
+    isResult: false,
+    read({ response, chunks, body }) {
+      if (body === undefined) return { retryAfterSeconds: undefined };
+      const state = protocol.readPoll(body.value, kept.task);
+      if (state.state === "pending") return state;
+      if (state.state === "failed") return { told: toFailedTask(state, body) };
+      if (protocol.fetchResult !== undefined) return { told: undefined };
+      const { dialect } = attempt.route.channel;
+      return { told: { response, ...readWhole(response, chunks, { dialect, request: attempt.request }) } };
+    },
+  });
+}
+
+function fetchResult(waiting: Waiting): Promise<AttemptOutcome> {
+  const { attempt, protocol, kept } = waiting;
+  return askUntilTold(waiting, {
+    call: () => protocol.fetchResult?.(kept.task) ?? protocol.poll(kept.task),
+    isResult: true,
+    read({ response, chunks, body }) {
+      const { dialect } = attempt.route.channel;
+      if (body === undefined) return { told: { response, failure: undefined } };
+      return { told: { response, ...readWhole(response, chunks, { dialect, request: attempt.request }) } };
+    },
+  });
+}
+
+/** The task has ended without a result. Whether images were made depends on the kind of the failure. */
+function toFailedTask(
+  { failure, usage }: Extract<TaskState, { state: "failed" }>,
+  { text }: JsonResponse,
+): AttemptOutcome {
+  const isNothingMade = !mayHaveMadeImage(failure.kind);
+  return { failure: { ...failure, body: text }, accepted: { isNothingMade, usage } };
+}
+
+/** A call about a task that is repeated until its response tells something. */
+interface Question<T> {
+  readonly call: () => UpstreamCall;
+  /** True if the response is the result: it may be longer than what is held, and a refusal of its content is the end. */
+  readonly isResult: boolean;
+  /** Returns what the response tells, or how long to wait for the next one. */
+  readonly read: (
+    answer: StateResponse,
+  ) => { readonly told: T } | { readonly retryAfterSeconds?: number | undefined };
+}
+
+/** A response with a 2xx status. */
+interface StateResponse {
+  readonly response: TransportResponse;
+  readonly chunks: readonly Uint8Array[];
+  /** `undefined` if the response is longer than what is held. */
+  readonly body: JsonResponse | undefined;
+}
+
+/** After so many refusals in a row the gateway stops to ask. A provider may not know its new task yet. */
+const MAX_REFUSALS = 5;
+
+/**
+ * Repeats a call until its response tells something or the time of the task is over. Calls that fail are repeated too: the
+ * task goes on at the provider.
+ *
+ * @throws what a function of the family threw, or the error for a host that is not the channel's own
+ */
+async function askUntilTold<T>(
+  waiting: Waiting,
+  { call, isResult, read }: Question<T>,
+): Promise<T | AttemptOutcome> {
+  const { protocol, parts, kept, signal } = waiting;
+  const { pollSeconds } = protocol;
+  let failures = 0;
+  let refusals = 0;
+  let retryAfterSeconds: number | undefined;
+  for (let polls = 0; ; polls += 1) {
+    // There is at least one call, also for a task that is continued after its time.
+    const leftMs = kept.until - parts.now();
+    if (leftMs <= 0 && polls > 0) return giveUp(waiting);
+    const waitMs = findPollWait({ pollSeconds, polls, failures, retryAfterSeconds, random: parts.random() });
+    // A result can be fetched at once.
+    const beganAt = parts.now();
+    if (!isResult || polls > 0) await parts.sleep(Math.max(0, Math.min(waitMs, leftMs)), signal);
+    if (signal.aborted) return ABANDONED;
+    const waitedMs = Math.max(0, parts.now() - beganAt);
+    const answer = await ask(waiting, writeCall(waiting.attempt.route, call()), isResult);
+    parts.observer?.polled({ status: statusOf(answer), waitedMs });
+    retryAfterSeconds = undefined;
+    if ("failed" in answer) {
+      failures += 1;
+      ({ retryAfterSeconds } = answer);
+    } else if ("refusal" in answer) {
+      failures += 1;
+      refusals += 1;
+      const isFinal = isResult && answer.refusal.kind === "content";
+      if (isFinal || refusals >= MAX_REFUSALS) return toRefused(answer.refusal, isFinal);
+      waiting.logFailed({ status: answer.refusal.status });
+    } else {
+      failures = 0;
+      refusals = 0;
+      const heard = read(answer);
+      if ("told" in heard) return heard.told;
+      ({ retryAfterSeconds } = heard);
+    }
+  }
+}
+
+/** The gateway closes. The process that continues the task ends it. */
+const ABANDONED: AttemptOutcome = { failure: { kind: "broken" }, accepted: UNKNOWN };
+
+/**
+ * The provider does not tell what became of a task that it accepted. A refusal of the result for its content is how the
+ * task ended. Any other refusal says nothing about the task; a refused key is told to the operator.
+ */
+function toRefused(refusal: AttemptFailure, isContent: boolean): AttemptOutcome {
+  const kind = isContent || refusal.kind === "credential" ? refusal.kind : "server";
+  return { failure: { ...refusal, kind, scope: undefined }, accepted: { isNothingMade: isContent } };
+}
+
+/** The provider's time is over. The task is cancelled if that is possible, because nobody waits for it any more. */
+async function giveUp({ attempt, protocol, kept, parts }: Waiting): Promise<AttemptOutcome> {
+  const { task } = kept;
+  if (protocol.cancel !== undefined) {
+    const call = toShortCall(writeCall(attempt.route, protocol.cancel(task)));
+    try {
+      (await parts.transport.send(call)).cancel();
+    } catch (err) {
+      parts.logger.warn(
+        { task: task.id, err },
+        "A provider's task whose time is over could not be cancelled.",
+      );
+    }
+  }
+  // What it costs is known if the provider said so at the submission. Whether images were made is not.
+  const cost = task.usage?.cost_usd;
+  return {
+    failure: { kind: "timeout" },
+    accepted: { isNothingMade: false, usage: cost === undefined ? undefined : { cost_usd: cost } },
+  };
+}
+
+/** What a call about a task has brought. */
+type Answer =
+  | StateResponse
+  /** The call failed and is to be repeated. */
+  | { readonly failed: true; readonly retryAfterSeconds: number | undefined }
+  /** The provider refused the call. */
+  | { readonly refusal: AttemptFailure };
+
+const FAILED = { failed: true, retryAfterSeconds: undefined } as const;
+
+function statusOf(answer: Answer): number | undefined {
+  if ("refusal" in answer) return answer.refusal.status;
+  return "response" in answer ? answer.response.status : undefined;
+}
+
+async function ask(
+  { attempt, parts, logFailed }: Waiting,
+  request: TransportRequest,
+  isResult: boolean,
+): Promise<Answer> {
+  let response: TransportResponse;
+  try {
+    response = await parts.transport.send(toShortCall(request));
+  } catch (err) {
+    logFailed({ err });
+    return FAILED;
+  }
+  const { status, headers } = response;
+  if (status === 408 || status === 425 || status === 429 || status >= 500) {
+    logFailed({ status });
+    response.cancel();
+    return { failed: true, retryAfterSeconds: readRetryAfter(headers) };
+  }
+  if (status < 200 || status > 299) {
+    return { refusal: await readFailure(response, attempt.route.channel.dialect) };
+  }
+  try {
+    const { chunks, rest } = await readHead(response, { maxBytes: MAX_STATE_BYTES });
+    const replayed = replayResponse(response, chunks, rest ?? ENDED);
+    if (rest === undefined) return { response: replayed, chunks, body: parseResponse(chunks, response) };
+    if (isResult) return { response: replayed, chunks, body: undefined };
+    logFailed({ err: tooLargeError(MAX_STATE_BYTES, response) });
+    response.cancel();
+    return FAILED;
+  } catch (err) {
+    // It broke off, or is not JSON, such as a page of a proxy.
+    logFailed({ err });
+    return FAILED;
+  }
+}
+
+const ENDED: AsyncIterator<Uint8Array> = { next: async () => ({ done: true, value: undefined }) };
+
+/** How long the provider may take to respond to a call about a task: it makes nothing meanwhile. */
+const CALL_TIMEOUT_MS = 30_000;
+
+function toShortCall(request: TransportRequest): TransportRequest {
+  const { timeouts } = request;
+  const firstByteMs = Math.min(timeouts.firstByteMs, CALL_TIMEOUT_MS);
+  return { ...request, timeouts: { ...timeouts, firstByteMs } };
+}

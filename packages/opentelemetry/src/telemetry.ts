@@ -1,0 +1,59 @@
+import type { Telemetry } from "@calotype/core";
+import { createNoopMeter, type Meter, metrics, type Tracer, trace } from "@opentelemetry/api";
+import { ObservedCall } from "./call.js";
+import { createMetrics } from "./metrics.js";
+import { SCOPE } from "./names.js";
+
+/** Options of {@link createTelemetry}. */
+export interface TelemetryOptions {
+  /** Creates the spans. Default: a tracer of the global provider, which the SDK registers. */
+  readonly tracer?: Tracer | undefined;
+  /** Creates the instruments. Default: a meter of the global provider. */
+  readonly meter?: Meter | undefined;
+  /**
+   * Whether requests to providers carry the trace context, such as `traceparent`. The providers then learn the ids of your
+   * traces, and what your propagators add, such as baggage. Default `false`.
+   */
+  readonly forwardContext?: boolean | undefined;
+  /**
+   * Whether metrics have the caller's id as an attribute. Each caller then has its own series, so use it with some hundred
+   * callers at most. Spans always have it. Default `false`.
+   */
+  readonly callerInMetrics?: boolean | undefined;
+}
+
+/**
+ * Creates the telemetry of a gateway, for its option `telemetry`: a span for each call with a child span for each attempt,
+ * and metrics. It uses the OpenTelemetry API only. Without an SDK nothing is recorded. Prompts, images and keys are never
+ * recorded.
+ *
+ * @example
+ * ```ts
+ * import { createGateway } from "@calotype/core";
+ * import { createTelemetry } from "@calotype/opentelemetry";
+ *
+ * const gateway = createGateway({
+ *   models: { "seedream-4-5-251128": { family: "seedream" } },
+ *   channels: [{ id: "ark", family: "seedream", apiKey: process.env.ARK_API_KEY }],
+ *   callers: [{ id: "me", key: process.env.CALOTYPE_API_KEY }],
+ *   telemetry: createTelemetry(),
+ * });
+ * ```
+ */
+export function createTelemetry(options: TelemetryOptions = {}): Telemetry {
+  const { forwardContext = false, callerInMetrics = false } = options;
+  const tracer = options.tracer ?? trace.getTracer(SCOPE);
+  const meter = options.meter ?? metrics.getMeter(SCOPE);
+  // An SDK that is registered later gives no meter.
+  const isMeasured = meter !== createNoopMeter();
+  const instruments = createMetrics(meter);
+  const parts = { tracer, metrics: instruments, forwardContext, callerInMetrics };
+  return {
+    callStarted(call) {
+      const observed = new ObservedCall(parts, call);
+      // Without an SDK the rest would record nothing.
+      return isMeasured || observed.hasTrace ? observed : undefined;
+    },
+    watchChannels: (describe) => instruments.watchChannels(describe),
+  };
+}

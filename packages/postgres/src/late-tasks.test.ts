@@ -1,0 +1,255 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { Pool } from "pg";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { createPostgresLedger } from "./create-postgres-ledger.js";
+import { migratePostgresLedger } from "./migrate.js";
+import { startDelayingProxy } from "./testing/delaying-proxy.js";
+import { describeWithPostgres } from "./testing/describe-with-postgres.js";
+import { completionOf, SWEEP, takeNames, taskOf } from "./testing/tasks.js";
+
+await describeWithPostgres(
+  "a statement about a task that the network delays or loses",
+  ({ url, pool, nameSchema }) => {
+    const open = async (timeoutSeconds = 10) => {
+      const schema = nameSchema();
+      // It takes longer than a call of these ledgers if the machine is busy.
+      await migratePostgresLedger({ pool, schema });
+      const proxy = await startDelayingProxy(url);
+      const proxied = new Pool({ connectionString: proxy.url });
+      const ledger = createPostgresLedger({ pool: proxied, schema, timeoutSeconds });
+      // Not through the proxy.
+      const other = createPostgresLedger({ pool, schema });
+      onTestFinished(async () => {
+        await ledger.close();
+        await other.close();
+        await proxied.end();
+        await proxy.close();
+      });
+      await ledger.ready();
+      return {
+        proxy,
+        ledger,
+        other,
+        count: async (table: string) => (await pool.query(`SELECT FROM "${schema}".${table}`)).rowCount,
+        /** Withholds the first statement of a call, closes its connection, and lets the second one through. */
+        loseOnce: async <T>(name: string, call: () => Promise<T>): Promise<T> => {
+          proxy.delay(`.${name}(`);
+          const result = call();
+          await vi.waitUntil(() => proxy.delayed() === 1, 10_000);
+          proxy.delay("no statement");
+          proxy.cutOff();
+          return await result;
+        },
+      };
+    };
+
+    it("does not store the task after its submission failed and it was cancelled", async () => {
+      const { proxy, ledger, count } = await open(0.5);
+      proxy.delay(".submit_tasks(");
+      await expect(ledger.tasks.submit(...taskOf("1"))).rejects.toThrow("did not respond in time");
+      expect(await ledger.tasks.cancel("me", "task_1")).toBeUndefined();
+      expect(proxy.delayed()).toBe(1);
+      await proxy.deliver();
+
+      expect(await count("tasks")).toBe(0);
+      expect(await count("holds")).toBe(0);
+      expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0" });
+    });
+
+    it("is cancelled if it stored the task before the cancellation", async () => {
+      const { proxy, ledger } = await open(0.5);
+      proxy.delay(".submit_tasks(");
+      await expect(ledger.tasks.submit(...taskOf("1"))).rejects.toThrow("did not respond in time");
+      await proxy.deliver();
+
+      expect(await ledger.tasks.cancel("me", "task_1")).toMatchObject({ task: { status: "cancelled" } });
+      expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0" });
+      expect(await takeNames(ledger)).toEqual([]);
+    });
+
+    it("leaves no marker for an unknown id that somebody cancels", async () => {
+      const { ledger, count } = await open();
+      expect(await ledger.tasks.cancel("me", "task_unknown")).toBeUndefined();
+      expect(await count("released_holds")).toBe(0);
+    });
+
+    it("stores the task once if the submission was sent twice, whichever arrives first", async () => {
+      const { proxy, ledger, loseOnce } = await open();
+      const submitted = await loseOnce("submit_tasks", () => ledger.tasks.submit(...taskOf("1")));
+      expect(submitted).toMatchObject({ kind: "submitted", task: { id: "task_1" } });
+      expect(await takeNames(ledger)).toEqual(["1"]);
+      await proxy.deliver();
+
+      expect(await takeNames(ledger)).toEqual([]);
+      expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0.5" });
+    });
+
+    it("does not store the task after its submission was sent again and refused, though the budget has room by then", async () => {
+      const { proxy, ledger, loseOnce, count } = await open();
+      await ledger.tasks.submit(...taskOf("0"));
+      const refused = await loseOnce("submit_tasks", () =>
+        ledger.tasks.submit(...taskOf("1", { budget: "0.9" })),
+      );
+      expect(refused.kind).toBe("refused");
+      await vi.waitUntil(async () => (await count("released_holds")) === 1, 10_000);
+      await ledger.tasks.cancel("me", "task_0");
+      await proxy.deliver();
+
+      expect(await ledger.tasks.find("me", "task_1")).toBeUndefined();
+      expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0" });
+    });
+
+    it("takes nothing for good: tasks that a lost call took come back", async () => {
+      const { proxy, ledger, loseOnce } = await open();
+      for (const name of ["1", "2", "3"]) await ledger.tasks.submit(...taskOf(name));
+      expect(await loseOnce("take_sent_and_waiting_tasks", () => takeNames(ledger, [], 1))).toEqual(["1"]);
+      // The first statement arrives now, and takes the second task for a call that has its result already.
+      await proxy.deliver();
+      await vi.waitUntil(async () => (await takeNames(ledger)).join() === "2,3", 10_000);
+
+      expect(await takeNames(ledger)).toEqual([]);
+    });
+
+    it("takes nothing for good: the next sweep returns what a call took that failed", async () => {
+      const { proxy, ledger, other } = await open(0.5);
+      await ledger.tasks.submit(...taskOf("1"));
+      proxy.delay(".take_sent_and_waiting_tasks(");
+      await expect(takeNames(ledger)).rejects.toThrow("did not respond in time");
+      await proxy.deliver();
+      expect(await takeNames(other)).toEqual([]);
+      await ledger.tasks.sweep(SWEEP);
+
+      expect(await takeNames(other)).toEqual(["1"]);
+    });
+
+    it("marks a task once, and still says that it may be sent", async () => {
+      const { proxy, ledger, loseOnce } = await open();
+      await ledger.tasks.submit(...taskOf("1"));
+      await takeNames(ledger);
+      expect(await loseOnce("mark_sent", () => ledger.tasks.markSent("task_1"))).toBe(true);
+      await proxy.deliver();
+      expect(await ledger.tasks.markSent("task_1")).toBe(false);
+    });
+
+    it("does not keep a task in progress whose mark failed: it goes back to the queue", async () => {
+      const { proxy, ledger } = await open(0.5);
+      await ledger.tasks.submit(...taskOf("1"));
+      await takeNames(ledger);
+      proxy.delay(".mark_sent(");
+      await expect(ledger.tasks.markSent("task_1")).rejects.toThrow("did not respond in time");
+      await proxy.deliver();
+      expect(await ledger.tasks.find("me", "task_1")).toMatchObject({ status: "in_progress" });
+      await ledger.tasks.putBack(["task_1"]);
+
+      expect(await takeNames(ledger)).toEqual(["1"]);
+      expect(await ledger.tasks.find("me", "task_1")).toMatchObject({ status: "queued" });
+      expect(await ledger.tasks.markSent("task_1")).toBe(true);
+    });
+
+    it("does not queue a task to be continued again if the call that took it failed", async () => {
+      const { proxy, ledger, other } = await open(0.5);
+      await other.tasks.submit(...taskOf("1"));
+      await takeNames(other);
+      await other.tasks.markSent("task_1");
+      await other.tasks.keepUpstream?.("task_1", "kept");
+      await other.tasks.sweep({ ...SWEEP, own: true });
+      proxy.delay(".take_sent_and_waiting_tasks(");
+      await expect(takeNames(ledger)).rejects.toThrow("did not respond in time");
+      await proxy.deliver();
+      expect(await takeNames(other)).toEqual([]);
+
+      const [task] = await ledger.tasks.take({ limit: 1, except: [] });
+      expect(task).toMatchObject({ id: "task_1", status: "in_progress", upstream: "kept" });
+      await expect(ledger.tasks.markSent("task_1")).resolves.toBe(false);
+    });
+
+    it("does not replace what was kept later to continue a task", async () => {
+      const { proxy, ledger, other, loseOnce } = await open();
+      await ledger.tasks.submit(...taskOf("1"));
+      await takeNames(ledger);
+      await ledger.tasks.markSent("task_1");
+      await loseOnce("keep_upstream", async () => ledger.tasks.keepUpstream?.("task_1", "first"));
+      await ledger.tasks.keepUpstream?.("task_1", "second");
+      await proxy.deliver();
+      await ledger.tasks.sweep({ ...SWEEP, own: true });
+
+      expect(await other.tasks.take({ limit: 1, except: [] })).toMatchObject([{ upstream: "second" }]);
+    });
+
+    it("adds images and ends a task once", async () => {
+      const { proxy, ledger, loseOnce } = await open();
+      await ledger.tasks.submit(...taskOf("1", { webhooks: ["shop"] }));
+      await takeNames(ledger);
+      await ledger.tasks.markSent("task_1");
+      await loseOnce("add_images", () => ledger.tasks.addImages("task_1", ["one"]));
+      await proxy.deliver();
+      expect(await ledger.tasks.find("me", "task_1")).toMatchObject({ images: ["one"] });
+      await loseOnce("end_tasks", () => ledger.tasks.end(completionOf("1")));
+      await proxy.deliver();
+
+      expect(await ledger.tasks.webhooks.list({}, 9)).toHaveLength(1);
+      expect(await ledger.balance("me")).toEqual({ settled: "0.3", held: "0" });
+      const [message] = await ledger.tasks.webhooks.list({}, 9);
+      const finish = () =>
+        ledger.tasks.webhooks.finish(message?.id ?? "", { kind: "retry", delayMs: 0, error: "503" });
+      await loseOnce("finish_message", finish);
+      await proxy.deliver();
+      expect(await ledger.tasks.webhooks.list({}, 9)).toMatchObject([{ attempts: 1 }]);
+    });
+
+    it("counts once if its connection was lost after it had arrived", async () => {
+      const schema = nameSchema();
+      const name = `calotype-${schema.slice(-8)}`;
+      const own = new Pool({ connectionString: url, application_name: name, max: 4, maxUses: 3 });
+      const ledger = createPostgresLedger({ pool: own, schema });
+      await ledger.ready();
+      const over = new AbortController();
+      const kill = async (): Promise<void> => {
+        const end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1";
+        while (!over.signal.aborted) {
+          await pool.query(end, [name]);
+          await sleep(15);
+        }
+      };
+      const killing = kill();
+      const submitted: string[] = [];
+      await Promise.all(
+        Array.from({ length: 200 }, async (_, at) => {
+          const [task, hold] = taskOf(String(at), { caller: `caller_${at % 5}` });
+          try {
+            if ((await ledger.tasks.submit(task, hold)).kind === "submitted") submitted.push(task.id);
+          } catch {
+            await until(() => ledger.tasks.cancel(task.caller, task.id));
+          }
+        }),
+      );
+      const taken: string[] = [];
+      while (taken.length < submitted.length) {
+        for (const { id } of await until(() => ledger.tasks.take({ limit: 7, except: [] }))) taken.push(id);
+      }
+      expect(taken.toSorted()).toEqual(submitted.toSorted());
+      for (const id of taken) {
+        await until(() => ledger.tasks.markSent(id));
+        await until(() => ledger.tasks.end(completionOf(id.replace("task_", ""))));
+      }
+      over.abort();
+      await killing;
+
+      const balances = await pool.query(`SELECT sum(held) AS held FROM "${schema}".balances`);
+      expect(balances.rows).toEqual([{ held: "0" }]);
+      await ledger.close();
+      await own.end();
+    }, 60_000);
+  },
+);
+
+/** Repeats a call until it succeeds, as the gateway does. */
+async function until<T>(call: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await call();
+    } catch {
+      // Four attempts in a row lost their session.
+    }
+  }
+}

@@ -1,0 +1,171 @@
+import type { TaskChange } from "@calotype/core/stores";
+import { Pool } from "pg";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { createPostgresLedger } from "./create-postgres-ledger.js";
+import type { PostgresPool } from "./pool.js";
+import { describeWithPostgres } from "./testing/describe-with-postgres.js";
+import { completionOf, SWEEP, takeNames, taskOf } from "./testing/tasks.js";
+
+const QUEUED: TaskChange = { kind: "queued" };
+
+await describeWithPostgres("a listener of tasks", ({ url, pool, nameSchema }) => {
+  /** Two ledgers of one schema, the first on a pool of its own, with all that its listener is told. */
+  const open = async ({ max = 10, wrap = (own: Pool): PostgresPool => own } = {}) => {
+    const schema = nameSchema();
+    const name = `calotype-${schema.slice(-12)}`;
+    const own = new Pool({ connectionString: url, application_name: name, max });
+    const ledger = createPostgresLedger({ pool: wrap(own), schema });
+    const other = createPostgresLedger({ pool, schema });
+    onTestFinished(async () => {
+      await ledger.close();
+      await other.close();
+      await own.end();
+    });
+    await ledger.ready();
+    const countListening = async (): Promise<number> => {
+      const { rowCount } = await pool.query(
+        "SELECT FROM pg_stat_activity WHERE application_name = $1 AND query LIKE 'LISTEN %'",
+        [name],
+      );
+      return rowCount ?? 0;
+    };
+    const watch = () => {
+      const changes: TaskChange[] = [];
+      const stop = ledger.tasks.watch((change) => void changes.push(change));
+      return { changes, stop };
+    };
+    const untilListening = async (count = 1): Promise<void> => {
+      await vi.waitUntil(async () => (await countListening()) === count, 10_000);
+    };
+    return { ledger, other, own, name, schema, countListening, untilListening, watch };
+  };
+
+  it("is told what another process changes", async () => {
+    const { ledger, other, untilListening, watch } = await open();
+    const { changes } = watch();
+    await untilListening();
+    await vi.waitFor(() => expect(changes).toContainEqual(QUEUED));
+    const expectNext = async (expected: TaskChange, change: () => Promise<unknown>): Promise<void> => {
+      changes.length = 0;
+      await change();
+      await vi.waitFor(() => expect(changes).toContainEqual(expected));
+    };
+    const changed: TaskChange = { kind: "changed", id: "task_1" };
+
+    await expectNext(QUEUED, () => other.tasks.submit(...taskOf("1", { webhooks: ["shop"] })));
+    await takeNames(other);
+    await expectNext(QUEUED, () => other.tasks.putBack(["task_1"]));
+    await takeNames(other);
+    await expectNext(changed, () => other.tasks.markSent("task_1"));
+    await expectNext(changed, () => other.tasks.addImages("task_1", ["one"]));
+    await expectNext({ kind: "webhook" }, () => other.tasks.end(completionOf("1")));
+    expect(changes).toContainEqual(changed);
+    await expectNext({ kind: "webhook" }, () => other.tasks.webhooks.replay({}));
+    await expectNext({ kind: "webhook" }, () => other.tasks.webhooks.setDisabled("me", "shop", false));
+    await other.tasks.submit(...taskOf("2", { ttlMs: 0 }));
+    await expectNext({ kind: "changed", id: "task_2" }, () => other.tasks.sweep(SWEEP));
+    expect(await ledger.tasks.find("me", "task_2")).toMatchObject({ status: "failed" });
+  });
+
+  it("is told each change of its own ledger once", async () => {
+    const { ledger, other, untilListening, watch } = await open();
+    const { changes } = watch();
+    await untilListening();
+    await vi.waitFor(() => expect(changes).toContainEqual(QUEUED));
+    changes.length = 0;
+    await ledger.tasks.submit(...taskOf("1"));
+    await ledger.tasks.cancel("me", "task_1");
+    await other.tasks.submit(...taskOf("2"));
+
+    await vi.waitFor(() => expect(changes).toHaveLength(3));
+    expect(changes).toEqual([QUEUED, { kind: "changed", id: "task_1" }, QUEUED]);
+  });
+
+  it("is told the ends of many tasks with the longest ids, in notifications that PostgreSQL accepts", async () => {
+    const { other, untilListening, watch } = await open();
+    const ids = Array.from(
+      { length: 100 },
+      (_, at) => `${String(at).padStart(3, "0")}${'"\\\u0001'.repeat(169)}`,
+    );
+    const { changes } = watch();
+    await untilListening();
+    await Promise.all(ids.map((id, at) => other.tasks.submit(...taskOf(String(at), { id, ttlMs: 0 }))));
+    await other.tasks.sweep(SWEEP);
+
+    await vi.waitFor(() => {
+      const told = changes.flatMap((change) => (change.kind === "changed" ? [change.id] : []));
+      expect(told.toSorted()).toEqual(ids);
+    });
+  });
+
+  it("uses one connection, and only while there are listeners", async () => {
+    const { ledger, countListening, untilListening, watch } = await open();
+    await ledger.tasks.submit(...taskOf("1"));
+    expect(await countListening()).toBe(0);
+    const [first, second] = [watch(), watch()];
+    await untilListening();
+    first.stop();
+    first.stop();
+    expect(await countListening()).toBe(1);
+    second.stop();
+    await untilListening(0);
+    watch();
+    await untilListening();
+    await ledger.close();
+    await untilListening(0);
+  });
+
+  it("is told changes again after its connection was lost, first that it may have missed some", async () => {
+    const { other, name, countListening, untilListening, watch } = await open();
+    const { changes } = watch();
+    await untilListening();
+    await vi.waitFor(() => expect(changes).toContainEqual(QUEUED));
+    changes.length = 0;
+    const end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1";
+    await pool.query(end, [name]);
+    await vi.waitFor(() => expect(changes).toContainEqual(QUEUED), 10_000);
+    expect(await countListening()).toBe(1);
+    changes.length = 0;
+    await other.tasks.submit(...taskOf("1"));
+
+    await vi.waitFor(() => expect(changes).toContainEqual(QUEUED));
+  });
+
+  it("of a pool with one connection leaves it to the calls, and is told their changes", async () => {
+    const { ledger, countListening, watch } = await open({ max: 1 });
+    const { changes } = watch();
+    await ledger.tasks.submit(...taskOf("1"));
+
+    await vi.waitFor(() => expect(changes).toEqual([QUEUED]));
+    expect(await takeNames(ledger)).toEqual(["1"]);
+    expect(await countListening()).toBe(0);
+  });
+
+  it("behind a pool whose connections receive no notifications is told the changes of its own ledger", async () => {
+    const { ledger, other, watch } = await open({
+      wrap: (own) => {
+        const bare: PostgresPool = {
+          connect: async () => {
+            const client = await own.connect();
+            return {
+              query: (query) => client.query(query),
+              release: (destroy) => client.release(destroy),
+              on: () => undefined,
+            };
+          },
+          on: () => undefined,
+          removeListener: () => undefined,
+        };
+        return bare;
+      },
+    });
+    const { changes } = watch();
+    await vi.waitFor(() => expect(changes).toContainEqual(QUEUED));
+    changes.length = 0;
+    await other.tasks.submit(...taskOf("1"));
+    expect(await takeNames(ledger)).toEqual(["1"]);
+    await ledger.tasks.markSent("task_1");
+
+    await vi.waitFor(() => expect(changes).toEqual([{ kind: "changed", id: "task_1" }]));
+  });
+});

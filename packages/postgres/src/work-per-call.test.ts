@@ -1,0 +1,125 @@
+import { Pool } from "pg";
+import { expect, it, onTestFinished } from "vitest";
+import { createPostgresLedger, type PostgresLedger } from "./create-postgres-ledger.js";
+import type { PostgresPool } from "./pool.js";
+import { describeWithPostgres } from "./testing/describe-with-postgres.js";
+import { holdOf, recordOf } from "./testing/entries.js";
+
+/** More rows than any call of this file should read. */
+const MANY = 20_000;
+
+await describeWithPostgres("the work of a call that is made alone", ({ url, nameSchema }) => {
+  /** A ledger whose calls all use the same connection. */
+  const openOnOneConnection = async (): Promise<{ ledger: PostgresLedger; pool: Pool; schema: string }> => {
+    const schema = nameSchema();
+    const pool = new Pool({ connectionString: url, max: 1, options: "-c synchronous_commit=off" });
+    const ledger = createPostgresLedger({ pool, schema });
+    onTestFinished(async () => {
+      await ledger.close();
+      await pool.end();
+    });
+    await ledger.ready();
+    return { ledger, pool, schema };
+  };
+
+  it("is one statement for each hold, settlement and release", async () => {
+    const { pool, schema } = await openOnOneConnection();
+    const statements: string[] = [];
+    const ledger = createPostgresLedger({ pool: recordStatements(pool, statements), schema });
+    onTestFinished(async () => await ledger.close());
+    await ledger.ready();
+    const sentBy = async (call: () => Promise<unknown>): Promise<string[]> => {
+      statements.length = 0;
+      await call();
+      return statements.map((sql) => /\.(\w+)\(/.exec(sql)?.[1] ?? sql);
+    };
+
+    expect(await sentBy(() => ledger.hold(holdOf({ id: "req_1" })))).toEqual(["make_holds"]);
+    expect(await sentBy(() => ledger.settle(recordOf({ id: "req_1" })))).toEqual(["settle_records"]);
+    const daily = { budget: "1", period: { unit: "day", timeZone: "Asia/Tokyo" } } as const;
+    expect(await sentBy(() => ledger.hold(holdOf({ id: "req_3", ...daily })))).toEqual(["make_holds"]);
+    expect(await sentBy(() => ledger.settle(recordOf({ id: "req_3" })))).toEqual(["settle_records"]);
+    expect(await sentBy(() => ledger.hold(holdOf({ id: "req_2" })))).toEqual(["make_holds"]);
+    expect(await sentBy(() => ledger.release("req_2"))).toEqual(["release"]);
+  });
+
+  it.each([
+    { open: 0, title: "no hold was open" },
+    { open: 1, title: "one hold was open" },
+  ])("does not grow with tables that were last analyzed when $title", async ({ open }) => {
+    const { ledger, pool, schema } = await openOnOneConnection();
+    await holdAndSettle(ledger, "req_first");
+    if (open > 0) await ledger.hold(holdOf({ id: "req_open" }));
+    for (const table of ["balances", "holds", "records", "outbox", "period_balances"]) {
+      await pool.query(`ANALYZE "${schema}".${table}`);
+    }
+    // After some calls a session may keep its plans.
+    for (let round = 0; round < 10; round++) await holdAndSettle(ledger, `req_warm_${round}`);
+    await addMany(pool, schema);
+
+    await pool.query("BEGIN");
+    const before = await countRowsRead(pool, schema);
+    await holdAndSettle(ledger, "req_last");
+    await ledger.hold(holdOf({ id: "req_released" }));
+    await ledger.release("req_released");
+    const read = (await countRowsRead(pool, schema)) - before;
+    await pool.query("COMMIT");
+
+    expect(read).toBeGreaterThan(0);
+    expect(read).toBeLessThan(150);
+  });
+});
+
+/** One with a budget over all time, and one with a budget a day. */
+async function holdAndSettle(ledger: PostgresLedger, id: string): Promise<void> {
+  await ledger.hold(holdOf({ id, budget: "1000000" }));
+  await ledger.settle(recordOf({ id }));
+  const daily = { budget: "1", period: { unit: "day", timeZone: "Asia/Tokyo" } } as const;
+  await ledger.hold(holdOf({ id: `${id}_daily`, amount: "0.001", ...daily }));
+  await ledger.settle(recordOf({ id: `${id}_daily`, charge: "0.001" }));
+}
+
+/** A pool whose connections note each statement that is sent. */
+function recordStatements(pool: Pool, statements: string[]): PostgresPool {
+  const recording: Pick<PostgresPool, "connect"> = {
+    connect: async () => {
+      const client = await pool.connect();
+      return {
+        query: async (query) => {
+          statements.push(query.text);
+          return await client.query(query);
+        },
+        release: (destroy) => client.release(destroy),
+        on: (event, listener) => client.on(event, listener),
+      };
+    },
+  };
+  return Object.assign(Object.create(pool), recording);
+}
+
+/** Adds callers, open holds and records that the statistics of the tables do not know. */
+async function addMany(pool: Pool, schema: string): Promise<void> {
+  const numbers = `generate_series(1, ${MANY}) AS n`;
+  await pool.query(`INSERT INTO "${schema}".balances (caller) SELECT 'caller_' || n FROM ${numbers}`);
+  await pool.query(
+    `INSERT INTO "${schema}".period_balances (caller, period) SELECT 'me', '2000-01-01 day ' || n FROM ${numbers}`,
+  );
+  await pool.query(
+    `INSERT INTO "${schema}".holds (id, owner, expires_at, caller, amount, hold)
+      SELECT 'hold_' || n, gen_random_uuid(), now() + interval '1 day', 'caller_' || n, 0, '{}' FROM ${numbers}`,
+  );
+  await pool.query(
+    `INSERT INTO "${schema}".records (id, state, time, caller, model, channel, images, charge, record)
+      SELECT 'record_' || n, 'settled', now(), 'caller_' || n, 'seedream', 'ark-1', 1, 0, '{}' FROM ${numbers}`,
+  );
+}
+
+/** The rows and index entries that the transaction has read so far. */
+async function countRowsRead(pool: Pool, schema: string): Promise<number> {
+  const { rows } = await pool.query<{ read: string }>(
+    `SELECT sum(pg_stat_get_xact_tuples_returned(oid)) AS read FROM pg_class
+      WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = $1)`,
+    [schema],
+  );
+  return Number(rows[0]?.read);
+}
