@@ -146,6 +146,10 @@ describe("the networks", () => {
     );
   });
 
+  it("have no address that ends with one colon", () => {
+    expect(["2606::1:", "2606:25::fe80:", "2606::"].filter(isPublicAddress)).toEqual(["2606::"]);
+  });
+
   it("have no address that is not one", () => {
     assert(
       property(

@@ -47,7 +47,9 @@ function toBits(address: string): string | undefined {
     const bytes = address.split(".").map(Number);
     return bytes.every((byte) => byte < 256) ? join(bytes, 8) : undefined;
   }
-  if (!/^[\da-f:.]*:[\da-f:.]*$/i.test(address) || !URL.canParse(`http://[${address}]`)) return undefined;
+  // `URL` on Bun 1.4 accepts one colon at the end.
+  const isHexadecimal = /^[\da-f:.]*:[\da-f:.]*$/i.test(address) && !/[^:]:$/.test(address);
+  if (!isHexadecimal || !URL.canParse(`http://[${address}]`)) return undefined;
   // A URL has the short form in hexadecimal digits.
   const [head = [], tail = []] = new URL(`http://[${address}]`).hostname
     .slice(1, -1)
