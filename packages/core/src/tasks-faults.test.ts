@@ -78,6 +78,39 @@ describe("a task store that fails", () => {
     expect(calls).toHaveLength(1);
   });
 
+  it("and puts a task back late: the task that is sent meanwhile completes, although it was taken twice", async () => {
+    const ledger = createMemoryLedger();
+    const takenTwice = Promise.withResolvers<void>();
+    const provided = Promise.withResolvers<Response>();
+    let takenCount = 0;
+    let markedCount = 0;
+    const take: TaskStore["take"] = async (options) => {
+      const taken = await ledger.tasks.take(options);
+      takenCount += taken.length;
+      if (takenCount === 2) takenTwice.resolve();
+      return taken;
+    };
+    const markSent: TaskStore["markSent"] = async (id) => {
+      if (markedCount++ > 0) fail();
+      await ledger.tasks.putBack([id]);
+      await takenTwice.promise;
+      return ledger.tasks.markSent(id);
+    };
+    const { post, calls } = open(() => provided.promise, {
+      ledger: withTasks(ledger, { take, markSent }),
+    });
+    const submitted = await post({ model: SEEDREAM, prompt: "a cat" }, ASYNC);
+    await vi.waitFor(() => expect(calls).toHaveLength(1));
+    for (let at = 0; at < 20; at++) await turn();
+    provided.resolve(Response.json(ARK_RESPONSE));
+    await vi.waitFor(async () => {
+      const task = await ledger.tasks.find("me", String(submitted.body["id"]));
+      expect(task?.status).toBe("completed");
+    });
+    expect(calls).toHaveLength(1);
+    expect(await ledger.balance("me")).toEqual({ settled: "0.3", held: "0" });
+  });
+
   it("after it has stored a submission: with an idempotency key, a repeat gets the task", async () => {
     const ledger = createMemoryLedger();
     let count = 0;

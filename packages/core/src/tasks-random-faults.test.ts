@@ -40,13 +40,19 @@ function createFaultyStore(store: TaskStore, random: () => number) {
       if (isFaulty && canFailAfter && fault > 0.85) throw new Error("The store failed after its work.");
       return result;
     };
+  /** Fails at once, and does its work later. */
+  const putBackLate: TaskStore["putBack"] = async (ids) => {
+    if (!isFaulty || random() < 0.8) return store.putBack(ids);
+    void sleep(random() * 10_000).then(() => store.putBack(ids));
+    throw new Error("The store failed, and does its work later.");
+  };
   const faulty: TaskStore = {
     ...store,
     submit: wrap(store.submit.bind(store)),
     // A store that has taken tasks for a failed call returns them to the queue itself.
     take: wrap(store.take.bind(store), false),
     markSent: wrap(store.markSent.bind(store)),
-    putBack: wrap(store.putBack.bind(store)),
+    putBack: wrap(putBackLate),
     addImages: wrap(store.addImages.bind(store)),
     end: wrap(store.end.bind(store)),
     cancel: wrap(store.cancel.bind(store)),

@@ -1,8 +1,9 @@
 import type { Holds } from "../billing/hold.js";
 import type { TakenTask, TaskStore } from "../billing/task-store.js";
 import type { Logger } from "../logger.js";
-import { createTaskReturns, type TaskMark } from "./return-task.js";
+import { keepWhile } from "../util/async.js";
 import { type BegunTask, beginTask, type RunTaskParts } from "./run-task.js";
+import { createTakenTasks } from "./taken-tasks.js";
 
 /** Runs tasks of the queue. */
 export interface TaskWorker {
@@ -59,10 +60,10 @@ export function createTaskWorker(parts: WorkerParts): TaskWorker {
   const stopper = new AbortController();
   const { signal } = stopper;
   /** The tasks that were taken and have not ended, and those of them that were not sent. */
-  const running = new Set<Promise<void>>();
-  const unsent = new Set<Promise<void>>();
+  const running = new Set<Promise<unknown>>();
+  const unsent = new Set<Promise<unknown>>();
   const crowded = createCrowdedCallers();
-  const returns = createTaskReturns(store, parts.holds);
+  const takenTasks = createTakenTasks(store, parts.holds);
   const alarm = createAlarm(() => fill());
   let unwatch: (() => void) | undefined;
   let filling: Promise<void> | undefined;
@@ -92,42 +93,27 @@ export function createTaskWorker(parts: WorkerParts): TaskWorker {
   }
 
   async function run(task: TakenTask): Promise<void> {
-    const beginning = begin(task);
-    void keepWhile(
+    const sent = await keepWhile(
       unsent,
-      beginning.then(() => undefined),
+      takenTasks.begin(task, () => begin(task)),
     );
-    const waitForEnd = await beginning;
-    if (waitForEnd === undefined) return;
-    await waitForEnd();
+    if (sent === undefined) return;
+    track(sent.ended);
+    await sent.ended;
     crowded.delete(task.caller);
   }
 
-  /** Resolves when the task was sent, with a function that waits for its end, or when it is not to be sent. */
-  async function begin(task: TakenTask): Promise<(() => Promise<void>) | undefined> {
-    let mark: TaskMark = { kind: "none" };
+  async function begin(task: TakenTask): Promise<BegunTask> {
     try {
-      const begun = await beginOnce(task);
-      if (begun.kind === "sent" || begun.kind === "ended") returns.forget(task);
-      if (begun.kind === "sent") {
-        track(begun.ended);
-        return () => begun.ended;
-      }
-      if (begun.kind === "ended") return undefined;
+      const begun = await beginTask(await parts.loadParts(), task, { store, keepMs, track, signal });
       if (begun.kind === "crowded") leaveOut(task.caller);
       if (begun.kind === "postponed" || begun.kind === "unsure") pause();
-      if (begun.kind === "unsure") mark = begun;
+      return begun;
     } catch (err) {
       logger.error({ task: task.id, err }, "The options could not be read; a task is put back.");
       pause();
+      return { kind: "postponed" };
     }
-    await returns.give(task, mark);
-    return undefined;
-  }
-
-  async function beginOnce(task: TakenTask): Promise<BegunTask | { readonly kind: "given back" }> {
-    if (!(await returns.canBegin(task))) return { kind: "given back" };
-    return beginTask(await parts.loadParts(), task, { store, keepMs, track, signal });
   }
 
   /** Takes tasks while there is room and while some wait. One call of the store at a time. */
@@ -191,13 +177,6 @@ export function createTaskWorker(parts: WorkerParts): TaskWorker {
       await Promise.all(unsent);
     },
   };
-}
-
-/** Keeps a promise in a set until it is settled. The returned promise settles when it is no longer there. */
-function keepWhile(set: Set<Promise<void>>, work: Promise<void>): Promise<void> {
-  const kept = work.finally(() => set.delete(kept));
-  set.add(kept);
-  return kept;
 }
 
 /** Callers whose tasks are left in the queue for a moment. */

@@ -19,6 +19,13 @@ export async function settlesWithin(promise: Promise<unknown>, ms: number): Prom
   }
 }
 
+/** Keeps a promise in a set until it is settled. Returns a promise that settles when it is no longer there. */
+export function keepWhile<T>(set: Set<Promise<unknown>>, work: Promise<T>): Promise<T> {
+  const kept = work.finally(() => set.delete(kept));
+  set.add(kept);
+  return kept;
+}
+
 /** The longest time that work may take. */
 export interface TimeLimit<T> {
   readonly ms: number;
