@@ -166,6 +166,14 @@ describe("the Express app", () => {
     }
   });
 
+  it("shows its interface on a page with Swagger UI, from its own files", async () => {
+    const { app } = await start({ CALOTYPE_API_KEY: "" });
+    const page = await fetch(new URL("/reference", app.baseUrl));
+    const script = await fetch(new URL("/reference/page.js", app.baseUrl));
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining("reference/page.js")]);
+    expect([script.status, await script.text()]).toEqual([200, expect.stringContaining("SwaggerUIBundle")]);
+  });
+
   it("has no page for operators if no operator key is set", async () => {
     const { app } = await start({});
 

@@ -3,9 +3,11 @@
 // URL, where charges, budgets and callers outlive the process; CALOTYPE_RESULTS, a folder in which images outlive the
 // providers' links; CALOTYPE_OPERATOR_KEY, which opens GET /operator; and CALOTYPE_CONFIG, a JSON file whose options
 // replace those below, each as a whole.
+import { readFile } from "node:fs/promises";
 import { type ChannelOptions, createGateway, type GatewayOptions, hashApiKey } from "@calotype/core";
 import { gemini } from "@calotype/core/families/gemini";
 import { openai } from "@calotype/core/families/openai";
+import { createReference } from "@calotype/core/reference";
 import { createEmulator } from "@calotype/emulator";
 import { toExpressHandler } from "@calotype/express";
 import { closeOnSignals, createFileStore, jsonFile } from "@calotype/node";
@@ -92,6 +94,7 @@ const QWEN_IMAGE_PRICES = {
   "image-edit-max*": perImage("0.5"),
   "image-edit-plus*": perImage("0.2"),
 };
+const swagger = import.meta.resolve("swagger-ui-dist/package.json");
 const gateway = createGateway({
   // For channels of CALOTYPE_CONFIG. A family of your own goes here too.
   families: [openai, gemini],
@@ -110,6 +113,8 @@ const gateway = createGateway({
   healthz: true,
   // GET /openapi.json describes the interface.
   openapi: true,
+  // GET /reference shows it to people.
+  reference: createReference({ page: "swagger-ui", read: (path) => readFile(new URL(path, swagger)) }),
   onUsage: (record) => console.log(JSON.stringify(record)),
   // At 50, 80 and 100 % of a caller's budget.
   onBudget: (budgetAlert) => console.log(JSON.stringify({ budgetAlert })),

@@ -11,6 +11,7 @@ export default defineConfig({
     openapi: "src/openapi.ts",
     "openapi/document": "src/openapi/document.ts",
     "openapi/document-none": "src/openapi/document-none.ts",
+    reference: "src/reference.ts",
     sse: "src/sse.ts",
     stores: "src/stores.ts",
     testing: "src/testing.ts",

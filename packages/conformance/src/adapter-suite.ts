@@ -13,6 +13,7 @@ import { describeMountPaths } from "./adapter-suite/describe-mount-paths.js";
 import { describeOpenApi } from "./adapter-suite/describe-openapi.js";
 import { describeParsers } from "./adapter-suite/describe-parsers.js";
 import { describePaths } from "./adapter-suite/describe-paths.js";
+import { describeReference } from "./adapter-suite/describe-reference.js";
 import { describeResponses } from "./adapter-suite/describe-responses.js";
 import { describeStreams } from "./adapter-suite/describe-streams.js";
 import { describeTasks } from "./adapter-suite/describe-tasks.js";
@@ -31,6 +32,7 @@ export function describeAdapter(host: AdapterHost): void {
     describeCors(host, providers);
     describeHealth(host, providers);
     describeOpenApi(host, providers);
+    describeReference(host, providers);
     describeFiles(host, providers);
     describeTasks(host, providers);
     describeParsers(host, providers);

@@ -63,6 +63,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
   "./families/gemini/index.ts": "gemini",
   "./families/openai/index.ts": "openai",
   "./openapi.ts": "openApiDocument",
+  "./reference.ts": "createReference ReferenceOptions ReferencePage",
   "./testing.ts": `
     createFamilyChecks Dependencies FamilyCheck FamilyCheckError FamilySubject RecordedExchange RecordedFailure RecordedRequest
     RecordedResponse RecordedTask Repeat RetryBudgetPolicy Transport TransportError TransportRequest TransportResponse`,

@@ -11,7 +11,7 @@ import { createHealthChecks, type HealthCheckStatus, respondWithHealth } from ".
 import type { GatewayRequest, GatewayResponse } from "./http.js";
 import { shutDown } from "./lifecycle.js";
 import { respondWithModels } from "./models-endpoint.js";
-import { respondWithDescription } from "./openapi-endpoint.js";
+import { respondWithDescription, respondWithReference } from "./openapi-endpoint.js";
 import type { GatewayOptions } from "./options/options.js";
 import { holdHost, runPipeline } from "./pipeline.js";
 import {
@@ -171,6 +171,7 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
     pages: [
       ...(options.healthz === true ? (["healthz"] as const) : []),
       ...(description === undefined ? [] : (["openapi"] as const)),
+      ...(options.reference === undefined ? [] : (["reference"] as const)),
     ],
   });
   const checks = createHealthChecks({ ...permanent, loadOptions: () => reloadable.get() });
@@ -224,13 +225,18 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
     return response;
   };
 
-  const showPage = async ({ operation }: PageRoute, request: GatewayRequest): Promise<GatewayResponse> => {
+  const showPage = async (route: PageRoute, request: GatewayRequest): Promise<GatewayResponse> => {
     const id = permanent.createId();
     if (closing !== undefined) return renderError(closedError(), { id, mask: currentMask(assembly) });
-    if (operation === "healthz" || description === undefined) {
+    const { logger } = permanent;
+    if (route.operation === "reference" && options.reference !== undefined) {
+      const parts = { page: options.reference, logger };
+      return (await respondWithReference(parts, route.file, { request, id })) ?? notFound(request);
+    }
+    if (route.operation === "healthz" || description === undefined) {
       return respondWithHealth(healthz, { request, id });
     }
-    return respondWithDescription({ document: description, logger: permanent.logger }, { request, id });
+    return respondWithDescription({ document: description, logger }, { request, id });
   };
 
   const respondTo = (
@@ -259,10 +265,7 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
     if (announced !== undefined) return Promise.resolve(cors.allowPreflight(request, permanent.createId()));
     if (route === "unserved") return Promise.resolve(notFound(request));
     if (route.operation === "files") return showFile(route, request);
-    const responds =
-      route.operation === "healthz" || route.operation === "openapi"
-        ? showPage(route, request)
-        : respondTo(route, request);
+    const responds = "file" in route ? showPage(route, request) : respondTo(route, request);
     return responds.then((responded) => cors.addHeaders(request, responded));
   };
 

@@ -1,6 +1,7 @@
 import { toGatewayError } from "./events.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
 import type { Logger } from "./logger.js";
+import type { ReferencePage } from "./reference-page.js";
 import { checkMethod, requestPath } from "./request/route.js";
 import { renderError, toResponseHeaders } from "./responses/envelope.js";
 import type { JsonObject } from "./util/json.js";
@@ -38,6 +39,32 @@ export async function respondWithDescription(
       headers,
       body: JSON.stringify({ servers: [{ url: base || "/" }], ...description }),
     };
+  } catch (cause) {
+    return renderError(toGatewayError(cause, logger, id), { id, mask: String });
+  }
+}
+
+/** What the route of the page needs. */
+export interface ReferenceParts {
+  readonly page: ReferencePage;
+  readonly logger: Logger;
+}
+
+/**
+ * Responds to `GET {base}/reference` and to requests for the files of this page. Does not reject. Returns `undefined` if there is
+ * no such file.
+ *
+ * @param id the request's id
+ */
+export async function respondWithReference(
+  { page, logger }: ReferenceParts,
+  file: string,
+  { request, id }: { readonly request: GatewayRequest; readonly id: string },
+): Promise<GatewayResponse | undefined> {
+  try {
+    checkMethod(request, "GET");
+    const response = await page(file, request);
+    return response && { ...response, headers: { ...response.headers, "x-request-id": id } };
   } catch (cause) {
     return renderError(toGatewayError(cause, logger, id), { id, mask: String });
   }

@@ -39,6 +39,9 @@ export function findProblems(reference: string, value: unknown): readonly string
 const OTHERS =
   /^(?:connection|content-length|content-type|date|keep-alive|transfer-encoding|vary|x-powered-by|x-host|access-control-.*)$/;
 
+/** The page that shows the document is not part of the interface. */
+const REFERENCE = /\/reference(?:\/[\w.]*)?$/;
+
 /**
  * Compares a response with the OpenAPI document: its status, its headers, its body or its events. Returns the problems. A
  * response of the host, which has no `x-request-id`, has none.
@@ -49,11 +52,12 @@ export function compareWithDocument(
 ): readonly string[] {
   const { status, headers } = response;
   const isPreflight = method === "OPTIONS" && status === 204;
-  if (headers["x-request-id"]?.startsWith("req_") !== true || isPreflight) return [];
+  const isOther = headers["x-request-id"]?.startsWith("req_") !== true || REFERENCE.test(path);
+  if (isOther || isPreflight) return [];
   const described = findResponse(method, path, status);
   if (described === undefined) {
-    const isOther = status === 404 && findPath(path) === undefined;
-    return isOther ? findProblems("Error", JSON.parse(response.text)) : ["The status is not described."];
+    const isUnserved = status === 404 && findPath(path) === undefined;
+    return isUnserved ? findProblems("Error", JSON.parse(response.text)) : ["The status is not described."];
   }
   const known = Object.keys(described.headers ?? {});
   const unknown = Object.keys(headers).filter((name) => !OTHERS.test(name) && !known.includes(name));

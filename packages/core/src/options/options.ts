@@ -8,6 +8,7 @@ import type { BeforeSend, FailureEvent, RequestEvent } from "../events.js";
 import type { Family } from "../families/family.js";
 import type { Logger } from "../logger.js";
 import type { CapabilityRows, ModelOptions } from "../models/resolve-model.js";
+import type { ReferencePage } from "../reference-page.js";
 import type { BodyLimits } from "../request/read-request.js";
 import type { AfterImage } from "../results/after-image.js";
 import type { ResultsOptions } from "../results/results.js";
@@ -54,6 +55,11 @@ export interface GatewayOptions extends Preferences {
    * `@calotype/core/openapi`, or one of your own. The gateway adds `servers` if the document has none. Default `false`.
    */
   openapi?: boolean | JsonObject | undefined;
+  /**
+   * A page at `GET {base}/reference` for people who read the OpenAPI document: `createReference` of
+   * `@calotype/core/reference`. It needs no key, and needs `openapi`. Default: no page.
+   */
+  reference?: ReferencePage | undefined;
   /** The provider accounts that make the images. */
   channels: Loadable<readonly ChannelOptions[]>;
   /** The callers and their keys. Set either this or `authenticate`. */

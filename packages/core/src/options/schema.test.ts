@@ -111,6 +111,8 @@ describe("a wrong option is named", () => {
     ["healthz must be true or false", { healthz: "yes" }],
     ["openapi must be true, false, or an OpenAPI document", { openapi: "yes" }],
     ["openapi must be true, false, or an OpenAPI document", { openapi: null }],
+    ["reference must be a function", { openapi: true, reference: {} }],
+    ["reference needs openapi", { reference: async () => undefined }],
     ["webhooks must be an object with endpoints", { webhooks: "https://example.com" }],
     ["webhooks.endpoints must be a function, or an object of callers and their endpoints", { webhooks: {} }],
     ["webhooks.urls is not an option", webhooks({}, { urls: [] })],

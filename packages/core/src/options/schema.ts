@@ -385,6 +385,7 @@ const shape = {
       .custom<boolean | JsonObject>((value) => typeof value === "boolean" || isJsonObject(value), OPENAPI)
       .check(z.refine((value) => value !== true || !IS_WORKERS, OPENAPI_ON_WORKERS)),
   ),
+  reference: hook,
   models: z.record(name, model, "is missing: an object of model names and their options"),
   channels: z
     .array(channel, "is missing: a list of channels")

@@ -51,6 +51,7 @@ export function checkOptions(options: LoadedOptions): ReadonlyMap<string, Family
   const families = new Map([...BUILT_IN_FAMILIES, ...extra].map((family) => [family.name, family]));
   problems.push(...checkFamilyNames(extra), ...checkAccess(options));
   if (isSound("logger", "logCalls")) problems.push(...checkCallLog(options));
+  if (isSound("openapi", "reference")) problems.push(...checkReference(options));
   if (isSound("results")) problems.push(...checkResults(options.results), ...checkAfterImage(options));
   if (isSound("callers", "billing")) problems.push(...checkCallers(options));
   const { ledger, onBudget } = options;
@@ -89,6 +90,7 @@ export function checkFixedOptions(options: GatewayOptions): void {
   } = options;
   const issues = fixedOptionsSchema.safeParse(fixed).error?.issues ?? [];
   const problems = issues.flatMap(toProblems);
+  problems.push(...checkReference(options));
   if (!issues.some(({ path }) => path[0] === "results")) {
     problems.push(...checkResults(options.results), ...checkAfterImage(options));
   }
@@ -96,6 +98,14 @@ export function checkFixedOptions(options: GatewayOptions): void {
     problems.push(...checkCallLog(options));
   }
   if (problems.length > 0) throw new GatewayOptionsError(problems);
+}
+
+/** The page reads the document. */
+function* checkReference({
+  openapi = false,
+  reference,
+}: Pick<GatewayOptions, "openapi" | "reference">): Iterable<OptionsProblem> {
+  if (reference !== undefined && openapi === false) yield { path: "reference", message: "needs openapi" };
 }
 
 /** The options of a channel that other options are checked against. */

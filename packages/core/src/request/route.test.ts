@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createRouteMatcher } from "./route.js";
+import { createRouteMatcher, type PageRoute } from "./route.js";
 
 const GENERATIONS = "/v1/images/generations";
 
@@ -11,18 +11,19 @@ function match(
     mountPath,
     method = "POST",
     servesTasks = true,
-    pages = ["healthz", "openapi"],
+    pages = ["healthz", "openapi", "reference"],
   }: {
     basePath?: string;
     mountPath?: string;
     method?: string;
     servesTasks?: boolean;
-    pages?: ("healthz" | "openapi")[];
+    pages?: PageRoute["operation"][];
   } = {},
 ): unknown {
   const route = createRouteMatcher(basePath, { servesTasks, pages })({ method, url, mountPath });
   if (typeof route !== "object") return route;
   if (route.operation === "tasks") return ["tasks", route.id, route.action].filter(Boolean).join(" ");
+  if ("file" in route) return `${route.operation} ${route.file}`.trim();
   return route.operation === "models" && route.name !== undefined ? `model ${route.name}` : route.operation;
 }
 
@@ -166,6 +167,14 @@ describe("createRouteMatcher", () => {
     { url: "/healthz", found: "healthz" },
     { url: "//healthz/?x=1", found: "healthz" },
     { url: "http://localhost/openapi.json", found: "openapi" },
+    { url: "/reference", found: "reference" },
+    { url: "//reference/?x=1", found: "reference" },
+    { url: "/reference/page.js", found: "reference page.js" },
+    { url: "/reference/..", found: undefined },
+    { url: "/reference/a/page.js", found: undefined },
+    { url: "/reference/%2e%2e", found: undefined },
+    { url: "/shop/reference", found: undefined },
+    { url: "/references", found: undefined },
     { url: "/shop/healthz", found: undefined },
     { url: "/health", found: undefined },
     { url: "/Healthz", found: undefined },
@@ -179,6 +188,10 @@ describe("createRouteMatcher", () => {
     { url: "/ai/healthz", mountPath: "/ai", found: "healthz" },
     { url: "/ai/openapi.json", basePath: "/ai", found: "openapi" },
     { url: "/site/ai/healthz", basePath: "/ai", mountPath: "/site", found: "healthz" },
+    { url: "/ai/reference/page.css", basePath: "/ai", found: "reference page.css" },
+    // The operator may mount the gateway itself there.
+    { url: "/reference/healthz", mountPath: "/reference", found: "healthz" },
+    { url: "/reference", mountPath: "/", pages: ["openapi" as const], found: undefined },
     { url: "/healthz", basePath: "/ai", found: undefined },
     { url: "/healthz", basePath: "/ai", mountPath: "/", found: undefined },
     { url: "/healthz", mountPath: "/", pages: [], found: undefined },

@@ -54,10 +54,14 @@ export interface TasksRoute {
 }
 
 /** What the gateway says about itself, at the end of a path. */
-const PAGE = /^(.*)\/(?:(healthz)|(openapi)\.json)$/;
+const PAGE = /^(.*)\/(?:(healthz)|(openapi)\.json|reference(?:\/([\w-][\w.-]*))?)$/;
 
-/** `GET {base}/healthz` or `GET {base}/openapi.json`. */
-export type PageRoute = { readonly operation: "healthz" } | { readonly operation: "openapi" };
+/** `GET {base}/healthz`, `GET {base}/openapi.json`, or `GET {base}/reference` and the files of this page. */
+export interface PageRoute {
+  readonly operation: "healthz" | "openapi" | "reference";
+  /** The file of the reference, the path below `reference/`. `""` for the page itself. */
+  readonly file: string;
+}
 
 /** Whether a path would be that of tasks, if the gateway had any. */
 export function isTasksPath(path: string): boolean {
@@ -149,7 +153,7 @@ export type RouteMatcher = (
  *
  * A path is an endpoint if it ends like one, so that the gateway can be mounted at any path. Below a base path or a
  * mount path, the host has given every path to the gateway. Without either, only POST requests for images match at any
- * depth. Other requests match only at exactly `/v1/…`, `/api/…`, `/healthz` and `/openapi.json`, because `GET
+ * depth. Other requests match only at exactly `/v1/…`, `/api/…`, `/healthz`, `/openapi.json` and `/reference`, because `GET
  * /shop/v1/images/edits` may be a route of the host.
  *
  * @param options.servesFiles whether the gateway serves stored images. Default `false`.
@@ -190,10 +194,10 @@ export function createRouteMatcher(
       };
     }
     if (isGiven && RESERVED.test(path)) return "unserved";
-    const [isPage, beforePage, healthz] = pages.length > 0 ? (PAGE.exec(path) ?? []) : [];
+    const [isPage, beforePage, healthz, openapi, file = ""] = pages.length > 0 ? (PAGE.exec(path) ?? []) : [];
     if (isPage === undefined || !(isGiven || beforePage === "")) return undefined;
-    const operation = healthz === undefined ? "openapi" : "healthz";
-    return pages.includes(operation) ? { operation } : undefined;
+    const operation = healthz ? "healthz" : openapi ? "openapi" : "reference";
+    return pages.includes(operation) ? { operation, file } : undefined;
   };
 }
 

@@ -1,0 +1,1 @@
+export { createReference, type ReferenceOptions, type ReferencePage } from "./reference-page.js";
