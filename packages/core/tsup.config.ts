@@ -5,6 +5,8 @@ export default defineConfig({
     index: "src/index.ts",
     adapter: "src/adapter.ts",
     "billing/index": "src/billing/index.ts",
+    "billing/memory-history": "src/billing/memory-history.ts",
+    "billing/memory-history-none": "src/billing/memory-history-none.ts",
     "families/index": "src/families/index.ts",
     "families/gemini/index": "src/families/gemini/index.ts",
     "families/openai/index": "src/families/openai/index.ts",
@@ -29,7 +31,7 @@ export default defineConfig({
   clean: true,
   noExternal: ["zod"], // its many files take as long to import as all of core
   // The names with # are chosen by the runtime, through `imports` of package.json.
-  external: [/^node:/, "#node-version", "#openapi", "#temporary-file", "#transport"],
+  external: [/^node:/, "#memory-history", "#node-version", "#openapi", "#temporary-file", "#transport"],
   removeNodeProtocol: false, // Deno and workerd know these modules by `node:…`
   dts: false, // tsc emits the declarations: tsup's own emitter fails under TypeScript 7
 });

@@ -5,6 +5,11 @@ import { describeEndings } from "./ledger-suite/describe-endings.js";
 import { describeExports } from "./ledger-suite/describe-exports.js";
 import { describeHostileStrings } from "./ledger-suite/describe-hostile-strings.js";
 import {
+  describeDurableTotals,
+  describeHourlyTotals,
+  describeSharedTotals,
+} from "./ledger-suite/describe-hourly-totals.js";
+import {
   describeKeptHolds,
   describeReopenedKeptHolds,
   describeSharedKeptHolds,
@@ -12,6 +17,7 @@ import {
 import { describeOutbox } from "./ledger-suite/describe-outbox.js";
 import { describePeriods } from "./ledger-suite/describe-periods.js";
 import { describeRandomUse } from "./ledger-suite/describe-random-use.js";
+import { describeRecordPages } from "./ledger-suite/describe-record-pages.js";
 import { describeReopening } from "./ledger-suite/describe-reopening.js";
 import { describeReports } from "./ledger-suite/describe-reports.js";
 import { describeSharing } from "./ledger-suite/describe-sharing.js";
@@ -28,13 +34,21 @@ export interface LedgerSuiteOptions {
   readonly isShared?: boolean | undefined;
   /** True if it has `keepUpstream` and `takeKept`. Default false. */
   readonly canContinue?: boolean | undefined;
+  /** True if it has `history`. Default false. */
+  readonly keepsTotals?: boolean | undefined;
 }
 
 /** The tests that every ledger passes. Each ledger calls it once, in a short file: see `ledgers/`. */
 export function describeLedger(
   name: string,
   open: OpenLedger,
-  { randomRuns = 120, isDurable = false, isShared = false, canContinue = false }: LedgerSuiteOptions = {},
+  {
+    randomRuns = 120,
+    isDurable = false,
+    isShared = false,
+    canContinue = false,
+    keepsTotals = false,
+  }: LedgerSuiteOptions = {},
 ): void {
   describe(`a ledger ${name}`, () => {
     describeEndings(open);
@@ -52,6 +66,12 @@ export function describeLedger(
       describeKeptHolds(open);
       if (isDurable) describeReopenedKeptHolds(open);
       if (isShared) describeSharedKeptHolds(open);
+    }
+    if (keepsTotals) {
+      describeHourlyTotals(open);
+      describeRecordPages(open);
+      if (isDurable) describeDurableTotals(open);
+      if (isShared) describeSharedTotals(open);
     }
     describeRandomUse(open, randomRuns);
   });

@@ -1,6 +1,7 @@
 import { assembleGateway, type Dependencies, type GatewayAssembly, type GatewayParts } from "./assemble.js";
-import type { UsageReports } from "./billing/ledger.js";
+import { createGatewayUsage } from "./billing/gateway-usage.js";
 import { type BudgetReports, createBudgetReports } from "./billing/read-budgets.js";
+import type { GatewayUsage } from "./billing/usage-history.js";
 import { type Callers, createCallers } from "./callers/callers.js";
 import { type ChannelStatus, describeChannels } from "./channels/status.js";
 import { createCors } from "./cors.js";
@@ -76,7 +77,7 @@ export interface Gateway {
    */
   runTasks(options?: RunTasksOptions): Promise<TaskBatch>;
   /** What was used and charged, and the open holds of callers. Read-only. */
-  readonly usage: UsageReports;
+  readonly usage: GatewayUsage;
   /** What callers have spent of their budgets, and the periods before. Read-only. */
   readonly budgets: BudgetReports;
   /** The messages about ended tasks, and how to send them again. */
@@ -310,7 +311,7 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
       tracker.track(batch);
       return { tasks: await batch };
     },
-    usage: permanent.ledger,
+    usage: createGatewayUsage(permanent.ledger),
     budgets: createBudgetReports(permanent.ledger, permanent.budgetStore),
     webhooks: webhooks.api,
     callers: createCallers({

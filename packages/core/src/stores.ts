@@ -115,6 +115,29 @@ export type {
   WebhookStore,
   WebhookTakeOptions,
 } from "./billing/task-store.js";
+export {
+  countRecord,
+  createCounts,
+  DURATION_LIMITS,
+  type GrowingCounts,
+  readFacts,
+  showCounts,
+  type UsageFacts,
+} from "./billing/usage-counts.js";
+export type {
+  HistoryLedger,
+  HistoryStore,
+  PageCursor,
+  PageQuery,
+  SeriesKey,
+  SummedUsage,
+  SumQuery,
+  TimeSpan,
+  UsageCounts,
+  UsageHistory,
+  UsageOutcome,
+} from "./billing/usage-history.js";
+export { createUsageHistory } from "./billing/usage-series.js";
 export { GatewayError } from "./errors.js";
 export { consoleLogger, type Logger } from "./logger.js";
 export type { ByteRange, ImageToStore, ResultStore, StoredImage, StoreImage } from "./results/store.js";

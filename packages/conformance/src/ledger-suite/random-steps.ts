@@ -52,7 +52,14 @@ export const randomStep: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 4,
     arbitrary: fc
-      .record({ facts, charge: amount, channel: fc.constantFrom("ark-1", "ark-2"), images: fc.nat(4) })
+      .record({
+        facts,
+        charge: amount,
+        channel: fc.constantFrom("ark-1", "ark-2"),
+        images: fc.nat(4),
+        status: fc.constantFrom(200, 200, 400, 502),
+        durationMs: fc.constantFrom(0, 1_500, 40_000),
+      })
       .map(
         ({ facts: known, ...rest }): Step => ({ kind: "settle", record: recordOf({ ...known, ...rest }) }),
       ),

@@ -1,13 +1,13 @@
 import type { BudgetAlert, TotalsKey, UsageRecord } from "@calotype/core/billing";
-import type { BudgetLedger } from "@calotype/core/stores";
-import type { Clock } from "./clock.js";
+import { type Clock, timeAfterStart } from "./clock.js";
+import { historyOf, type TestedLedger } from "./open-ledger.js";
 import { CALLERS, type Step } from "./random-steps.js";
 import { peekUndelivered, readRecords } from "./read-ledger.js";
 import type { ReferenceLedger } from "./reference-ledger.js";
 
 /** A ledger, the reference that it is compared with, and the records that were taken so far. */
 export interface Trial {
-  readonly ledger: BudgetLedger;
+  readonly ledger: TestedLedger;
   readonly reference: ReferenceLedger;
   readonly clock: Clock;
   readonly taken: (readonly UsageRecord[])[];
@@ -76,6 +76,7 @@ export async function observe({ ledger, reference, clock }: Trial): Promise<Resu
         held,
       })),
       alerts: (await ledger.budgets.takeAlerts(1_000, 0)).map(toAlertLine).toSorted(),
+      usage: await readUsage(ledger),
     },
     reference: {
       balances: CALLERS.map((caller) => reference.balance(caller)),
@@ -84,9 +85,30 @@ export async function observe({ ledger, reference, clock }: Trial): Promise<Resu
       undelivered: reference.undelivered(clock.now()).toSorted(compareIds),
       periods: reference.periods(),
       alerts: reference.alerts.toSorted(),
+      usage: ledger.history === undefined ? [] : reference.usage(),
     },
   };
 }
+
+/** The totals of each day and channel, of a ledger that keeps totals. */
+async function readUsage(ledger: TestedLedger): Promise<object[]> {
+  if (ledger.history === undefined) return [];
+  const { buckets, lines } = await historyOf(ledger).series({
+    from: timeAfterStart(-DAY_MS / 2),
+    to: timeAfterStart(7 * DAY_MS),
+    bucket: "day",
+    by: "channel",
+  });
+  return lines
+    .flatMap(({ key, points }) =>
+      points.map((sums, at) => ({ day: (buckets[at]?.from ?? "").slice(0, 10), key, ...sums })),
+    )
+    .filter(({ requests }) => requests > 0)
+    .map(({ medianMs: _, p95Ms: __, ...exact }) => exact)
+    .toSorted((one, other) => (one.day + one.key < other.day + other.key ? -1 : 1));
+}
+
+const DAY_MS = 86_400_000;
 
 const toAlertLine = ({ caller, period, threshold, budget, settled }: BudgetAlert): string =>
   [caller, period?.key ?? "total", threshold, budget, settled].join(" | ");

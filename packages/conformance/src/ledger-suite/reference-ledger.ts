@@ -153,6 +153,35 @@ export class ReferenceLedger {
     });
   }
 
+  /** The totals of each day and channel that has records. */
+  usage(): object[] {
+    const records = this.records();
+    const groups = new Set(records.map((record) => `${keyOf(record, "day")}${keyOf(record, "channel")}`));
+    return [...groups].toSorted().map((group) => {
+      const [day, key] = [group.slice(0, 10), group.slice(10)];
+      const found = records.filter(
+        (record) => keyOf(record, "day") === day && keyOf(record, "channel") === key,
+      );
+      const settled = found.filter((record) => record.state === "settled");
+      const times = settled.filter(({ status }) => status === 200).map(({ durationMs }) => durationMs);
+      const total = times.reduce((sumOfTimes, time) => sumOfTimes + time, 0);
+      return {
+        day,
+        key,
+        requests: found.length,
+        succeeded: times.length,
+        refused: settled.filter(({ status }) => status === 400).length,
+        failed: settled.filter(({ status }) => status === 502).length,
+        unresolved: found.filter(({ state }) => state === "unresolved").length,
+        released: found.filter(({ state }) => state === "released").length,
+        images: found.reduce((images, record) => images + record.images, 0),
+        charge: sum(found.map(({ charge }) => charge)),
+        tokens: settled.length * 16_384,
+        ...(times.length > 0 && { meanMs: Math.round(total / times.length) }),
+      };
+    });
+  }
+
   find(id: string): Kept | undefined {
     return this.#kept.find(({ record }) => record.id === id);
   }

@@ -3,7 +3,10 @@ import { describeCallers } from "../caller-suite.js";
 import { describeLedger } from "../ledger-suite.js";
 import { describeTasks } from "../task-suite.js";
 
-describeLedger("in memory", ({ now }) => ({ ledger: createMemoryLedger({ now }) }), { canContinue: true });
+describeLedger("in memory", ({ now }) => ({ ledger: createMemoryLedger({ now }) }), {
+  canContinue: true,
+  keepsTotals: true,
+});
 describeTasks("in memory", ({ now }) => ({ ledger: createMemoryLedger({ now }) }), {
   canContinue: true,
   queueLength: 900,

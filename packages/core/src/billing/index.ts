@@ -42,3 +42,16 @@ export type {
   UsageRecord,
 } from "./records.js";
 export { exportRecords } from "./reports.js";
+export type {
+  GatewayUsage,
+  HistoryLedger,
+  RecordPage,
+  RecordQuery,
+  SeriesKey,
+  SeriesQuery,
+  UsageHistory,
+  UsageLine,
+  UsageOutcome,
+  UsageSeries,
+  UsageSums,
+} from "./usage-history.js";

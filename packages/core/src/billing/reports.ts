@@ -100,7 +100,8 @@ function sumGroup(key: string, group: readonly UsageRecord[]): UsageTotal {
   };
 }
 
-function keyOf(record: UsageRecord, by: TotalsKey): string {
+/** The key of a record in totals. */
+export function keyOf(record: UsageRecord, by: TotalsKey): string {
   switch (by) {
     case "caller":
       return record.caller;
