@@ -42,6 +42,8 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
     parseRecord readDecimal RecordFilter ReleasedRecord reportFailures ResultStore SettledRecord StoredCaller StoredImage StoredKey StoredResponse StoreImage
     SweepOptions TakeKeptOptions TakenRecords TakenTask TakeOptions Task TaskChange TaskEnd TaskLedger TaskPage TaskRepeat TaskStatus
     TaskStore TaskSubmission TaskSweep TaskSweepOptions toInstant toReleasedRecord TotalsKey toUnresolvedRecord
+    countRecord createCounts createUsageHistory DURATION_LIMITS GrowingCounts HistoryLedger HistoryStore PageCursor PageQuery
+    readFacts SeriesKey showCounts SummedUsage SumQuery TimeSpan UsageCounts UsageFacts UsageHistory UsageOutcome
     UnresolvedRecord Usage UsageRecord UsageReports UsageTotal WebhookAttempt WebhookEndpointName WebhookFilter WebhookMessage WebhookStore WebhookTakeOptions WindowLimit WindowState`,
   "./billing/index.ts": `
     BudgetAlert BudgetPeriod BudgetReports BudgetStatus BudgetThreshold findPeriod PeriodBalance PeriodFilter PeriodicBudget
@@ -50,7 +52,8 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
     ItemizedDerivation LostPolicy MadeImage MemoryLedgerOptions ModelDetails Operation PerImageDetails
     PerRequestDerivation PerRequestDetails PerTokenDerivation PerTokenDetails PriceTables PriceTier
     RecordFilter ReleasedRecord RequestBounds RoundingLine SettledRecord TokenKind TotalsKey
-    UnresolvedRecord Usage UsageRecord UsageReports UsageTotal`,
+    GatewayUsage HistoryLedger RecordPage RecordQuery SeriesKey SeriesQuery UsageHistory UsageLine UsageOutcome UsageSeries
+    UsageSums UnresolvedRecord Usage UsageRecord UsageReports UsageTotal`,
   "./families/index.ts": `
     applyImageCount BackgroundRules Capabilities Base64Image checkSize countUpstreamCalls Dialect FailedResponse FieldTypes FormPart ProviderTask ReportedFailure Submission TaskProtocol TaskState UpstreamBody createUploadedImage failureKindOfStatus FailureReason
     findNearestRatio findNearestSize parsePixels WantedSize

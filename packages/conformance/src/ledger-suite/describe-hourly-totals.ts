@@ -13,11 +13,13 @@ export function describeHourlyTotals(open: OpenLedger): void {
   const bench = useLedger(open);
   const series = async (query: SeriesQuery): Promise<UsageSeries> =>
     await historyOf(bench().ledger).series(query);
-  let count = 0;
+  let last = 0;
 
   async function settle(...records: readonly Partial<SettledRecord>[]): Promise<void> {
-    for (const record of records) await bench().ledger.settle(recordOf({ id: `req_${count++}`, ...record }));
+    for (const record of records) await bench().ledger.settle(recordOf({ id: `req_${last++}`, ...record }));
   }
+  const countSelected = async (filter: Partial<SeriesQuery>): Promise<number> =>
+    (await series({ ...DAY, ...filter })).total.sums.requests;
   const settleAt = async (...times: readonly string[]): Promise<void> =>
     await settle(...times.map((time) => ({ time })));
 
@@ -230,15 +232,13 @@ export function describeHourlyTotals(open: OpenLedger): void {
         { time, caller: "a", model: "n", channel: "c", tags: { team: "y" } },
         { time, caller: "b", model: "m", channel: "d", endUser: "ann" },
       );
-      const count = async (filter: Partial<SeriesQuery>): Promise<number> =>
-        (await series({ ...DAY, ...filter })).total.sums.requests;
-      expect(await count({ caller: "a" })).toBe(2);
-      expect(await count({ model: "m" })).toBe(2);
-      expect(await count({ channel: "c", model: "n" })).toBe(1);
-      expect(await count({ caller: "c" })).toBe(0);
-      expect(await count({ endUser: "ann" })).toBe(2);
-      expect(await count({ endUser: "ann", caller: "b" })).toBe(1);
-      expect(await count({ tag: { key: "team", value: "y" } })).toBe(1);
+      expect(await countSelected({ caller: "a" })).toBe(2);
+      expect(await countSelected({ model: "m" })).toBe(2);
+      expect(await countSelected({ channel: "c", model: "n" })).toBe(1);
+      expect(await countSelected({ caller: "c" })).toBe(0);
+      expect(await countSelected({ endUser: "ann" })).toBe(2);
+      expect(await countSelected({ endUser: "ann", caller: "b" })).toBe(1);
+      expect(await countSelected({ tag: { key: "team", value: "y" } })).toBe(1);
     });
 
     it.each<[string, object, string]>([

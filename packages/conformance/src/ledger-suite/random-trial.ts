@@ -101,10 +101,16 @@ async function readUsage(ledger: TestedLedger): Promise<object[]> {
   });
   return lines
     .flatMap(({ key, points }) =>
-      points.map((sums, at) => ({ day: (buckets[at]?.from ?? "").slice(0, 10), key, ...sums })),
+      points.map((sums, at) => ({
+        day: (buckets[at]?.from ?? "").slice(0, 10),
+        key,
+        ...sums,
+        // Estimates. Other tests check them.
+        medianMs: undefined,
+        p95Ms: undefined,
+      })),
     )
     .filter(({ requests }) => requests > 0)
-    .map(({ medianMs: _, p95Ms: __, ...exact }) => exact)
     .toSorted((one, other) => (one.day + one.key < other.day + other.key ? -1 : 1));
 }
 
