@@ -25,8 +25,8 @@ await describeWithService(POSTGRES, (url) => {
     while ((await pool.query(count, [schema])).rowCount !== 0) await sleep(10);
   };
 
-  it("thirty processes use budgets up exactly, also with a period, and deliver each record once, and ten sweeps end each hold once", async () => {
-    // 600 holds of 0.1 are requested.
+  it("thirty processes use budgets up exactly, also at the edge of a period, and deliver each record once, and ten sweeps end each hold once", async () => {
+    // 600 holds of 0.1 are requested of each budget.
     const programs = Array.from({ length: PROCESSES }, (_, at) =>
       spawnProgram(FLEET_PROCESS, [url, schema, `p${at}`, "40"]),
     );
@@ -36,19 +36,26 @@ await describeWithService(POSTGRES, (url) => {
 
     expect(told.reduce((sum, { granted }) => sum + granted, 0)).toBe(400);
     expect(told.reduce((sum, { grantedInPeriod }) => sum + grantedInPeriod, 0)).toBe(400);
+    for (const side of [0, 1] as const) {
+      expect(told.reduce((sum, { grantedByDay }) => sum + grantedByDay[side], 0)).toBe(400);
+    }
     const first = openTomorrow();
     const sweepers = [first, ...Array.from({ length: 9 }, openTomorrow)];
     const settled = idsOf(await readRecords(first)).toSorted();
     expect(told.flatMap(({ delivered }) => delivered).toSorted()).toEqual(settled);
-    expect(await first.budgets.list({ caller: "monthly" })).toMatchObject([{ settled: "0", held: "40" }]);
+    const HELD = { settled: "0", held: "40" };
+    expect(await first.budgets.list({ caller: "monthly" })).toMatchObject([HELD]);
+    expect(await first.budgets.list({ caller: "daily" })).toMatchObject([HELD, HELD]);
     const swept = await Promise.all(sweepers.map((sweeper) => sweeper.sweep({ onLost: "charge" })));
-    expect(new Set(idsOf(swept.flat())).size).toBe(800 - settled.length);
-    expect(swept.flat()).toHaveLength(800 - settled.length);
+    expect(new Set(idsOf(swept.flat())).size).toBe(1600 - settled.length);
+    expect(swept.flat()).toHaveLength(1600 - settled.length);
     expect(await first.balance("all")).toEqual({ settled: "40", held: "0" });
-    expect(await first.budgets.list({ caller: "monthly" })).toMatchObject([{ settled: "40", held: "0" }]);
-    // One of each threshold for each of the two.
-    expect(await first.budgets.takeAlerts(100, 0)).toHaveLength(6);
-    const takers = await Promise.all(sweepers.map((taker) => taker.takeUndelivered(800, DAY_MS)));
+    const SETTLED = { settled: "40", held: "0" };
+    expect(await first.budgets.list({ caller: "monthly" })).toMatchObject([SETTLED]);
+    expect(await first.budgets.list({ caller: "daily" })).toMatchObject([SETTLED, SETTLED]);
+    // One of each threshold for each of the four.
+    expect(await first.budgets.takeAlerts(100, 0)).toHaveLength(12);
+    const takers = await Promise.all(sweepers.map((taker) => taker.takeUndelivered(1600, DAY_MS)));
     expect(idsOf(takers.flat()).toSorted()).toEqual(idsOf(swept.flat()).toSorted());
     await Promise.all(sweepers.map((sweeper) => sweeper.close()));
   }, 60_000);
@@ -72,6 +79,11 @@ await describeWithService(POSTGRES, (url) => {
   }, 60_000);
 });
 
-function toReport(output: string): { granted: number; grantedInPeriod: number; delivered: string[] } {
+function toReport(output: string): {
+  granted: number;
+  grantedInPeriod: number;
+  grantedByDay: [number, number];
+  delivered: string[];
+} {
   return JSON.parse(output.replace("ready\n", ""));
 }
