@@ -1,10 +1,13 @@
 import { createGateway, type Gateway } from "@calotype/core";
+import { findPeriod } from "@calotype/core/stores";
 import { createPostgresLedger } from "@calotype/postgres";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { describeWithService } from "../support/needs-service.js";
 import { POSTGRES, useTestSchema } from "../support/postgres-service.js";
+import { holdOf } from "./entries.js";
 
 const HOUR_MS = 3_600_000;
+const DAY = { unit: "day", timeZone: "Asia/Tokyo" } as const;
 
 const RESPONSE = {
   model: "ep-1",
@@ -80,6 +83,35 @@ await describeWithService(POSTGRES, (url) => {
       expect(await other.balance("me")).toEqual({ settled: "1", held: "0" });
       await gateway.close();
       await Promise.all([ledger.close(), other.close()]);
+    },
+  );
+
+  it.each([
+    ["two hours behind", -2 * HOUR_MS],
+    ["ten days behind", -240 * HOUR_MS],
+    ["a day ahead", 24 * HOUR_MS],
+    ["a year ahead", 8_766 * HOUR_MS],
+  ])(
+    "with a process clock %s, a budget of a day counts in the day of the database",
+    async (_when, skewMs) => {
+      const readDay = async (): Promise<string> => {
+        const { rows } = await pool.query("SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now");
+        return findPeriod(DAY, Number(rows[0].now)).key;
+      };
+      const before = await readDay();
+      vi.setSystemTime(Date.now() + skewMs);
+      const ledger = createPostgresLedger({ pool, schema });
+      const hold = async (id: string) =>
+        await ledger.hold(holdOf({ id, caller: "me", amount: "0.6", budget: "1", period: DAY }));
+      expect(await hold("req_1")).toEqual({ ok: true });
+      const [first] = await ledger.budgets.list();
+      // Both, because the database may reach midnight during this test.
+      expect([before, await readDay()]).toContain(first?.key);
+      expect(await ledger.budgets.balance("me", DAY)).toMatchObject({ key: await readDay() });
+      await hold("req_2");
+      const periods = await ledger.budgets.list();
+      expect(periods).toEqual(periods.map((period) => ({ ...period, settled: "0", held: "0.6" })));
+      await ledger.close();
     },
   );
 
