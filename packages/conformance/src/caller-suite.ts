@@ -134,6 +134,22 @@ export function describeCallers(
       expect(await store.audit({ limit: 100 })).toHaveLength(21);
     });
 
+    it("removes the lines about changes before a time, and nothing else", async () => {
+      const created = await create("shop", { keys: [keyOf("a")] });
+      clock.advance(10);
+      await create("app");
+      expect(await store.pruneAudit(START)).toBe(0);
+      expect(await store.pruneAudit(START + 10)).toBe(1);
+      expect((await store.audit({ limit: 10 })).map(({ caller }) => caller)).toEqual(["app"]);
+      expect(await store.find("shop")).toEqual(created);
+      const [{ sequence } = { sequence: 0 }] = await store.audit({ limit: 1 });
+      expect(await store.pruneAudit(START + 11)).toBe(1);
+      expect(await store.pruneAudit(START + 11)).toBe(0);
+      // The numbers of removed lines are not used again.
+      await store.change("app", () => updateOf());
+      expect(await store.audit({ limit: 10 })).toMatchObject([{ sequence: sequence + 1 }]);
+    });
+
     it("changes nothing if the function throws", async () => {
       const created = await create("shop", { keys: [keyOf("a")] });
       const before = await revisionOf();

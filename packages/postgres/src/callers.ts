@@ -118,12 +118,29 @@ export function createCallers(database: Database, parts: CallersParts): CallerSt
       });
       return rows.map(readLine);
     },
+    pruneAudit: async (before) => {
+      await ready();
+      for (let removed = 0; ; ) {
+        const rows = await database.run({
+          sql: `DELETE FROM ${schema}.caller_audit WHERE sequence IN (
+            SELECT sequence FROM ${schema}.caller_audit WHERE time < to_timestamp($1::float8 / 1000)
+              ORDER BY sequence LIMIT ${BATCH}
+          ) RETURNING sequence`,
+          values: [before],
+        });
+        removed += rows.length;
+        if (rows.length < BATCH) return removed;
+      }
+    },
     watch: (listener) =>
       notifications.watch((told) => {
         if (told.kind === "caller") listener({ id: told.id });
       }),
   };
 }
+
+/** The maximum number of lines that one transaction removes, so that it is short. */
+const BATCH = 5_000;
 
 type Fields = Readonly<Record<string, unknown>>;
 

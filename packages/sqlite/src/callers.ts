@@ -54,6 +54,9 @@ export function createCallers(database: DatabaseSync, { now, read, write }: Call
   const selectLinesOf = database.prepare(
     `SELECT ${LINE} FROM caller_audit WHERE caller = ? AND sequence < ? ORDER BY sequence DESC LIMIT ?`,
   );
+  const removeLines = database.prepare(
+    `DELETE FROM caller_audit WHERE sequence IN (SELECT sequence FROM caller_audit WHERE time < ? ORDER BY sequence LIMIT ${BATCH})`,
+  );
   const listeners = new Set<(change: CallerChange) => void>();
 
   const toCaller = (row: Row): StoredCaller => {
@@ -118,6 +121,13 @@ export function createCallers(database: DatabaseSync, { now, read, write }: Call
           : selectLinesOf.all(caller, before, limit)
         ).map(readLine),
       ),
+    pruneAudit: async (before) => {
+      for (let removed = 0; ; ) {
+        const { changes } = await write(() => removeLines.run(before));
+        removed += Number(changes);
+        if (Number(changes) < BATCH) return removed;
+      }
+    },
     watch: (listener) => {
       // A function of its own, so that a listener may watch twice.
       const told = (change: CallerChange): void => listener(change);
@@ -127,6 +137,8 @@ export function createCallers(database: DatabaseSync, { now, read, write }: Call
   };
 }
 
+/** The maximum number of lines that one transaction removes, so that it is short. */
+const BATCH = 5_000;
 const COLUMNS = "id, settings, created_at, changed_at, revoked_at";
 const LINE = "sequence, time, made_by, action, caller, details";
 const ACTIONS = ["create", "change", "rotate", "revoke"] as const;

@@ -59,15 +59,17 @@ async function spendInPeriod(at: number): Promise<boolean> {
 
 /** Returns how many holds were granted before midnight, and how many after it. */
 async function spendAtEdge(): Promise<readonly [number, number]> {
-  const spendDay = async (day: string): Promise<number> => {
-    let count = 0;
-    for (let at = 0; at < 20; at++) {
-      const facts = { id: `${name}-${day}-${at}`, caller: "daily", amount: "0.1", budget, period: DAY };
-      count += Number((await edgeLedger.hold(holdOf(facts))).ok);
-    }
-    return count;
-  };
   const before = await spendDay("before");
   clock = today.from;
   return [before, await spendDay("after")];
+}
+
+/** Requests twenty holds, and returns how many were granted. */
+async function spendDay(day: string): Promise<number> {
+  let count = 0;
+  for (let at = 0; at < 20; at++) {
+    const facts = { id: `${name}-${day}-${at}`, caller: "daily", amount: "0.1", budget, period: DAY };
+    count += Number((await edgeLedger.hold(holdOf(facts))).ok);
+  }
+  return count;
 }

@@ -114,6 +114,8 @@ export interface CallerStore {
   list(page: CallerPage): Promise<readonly StoredCaller[]>;
   /** Returns the lines about changes, the newest first. */
   audit(page: CallerAuditPage): Promise<readonly CallerAuditLine[]>;
+  /** Removes the lines about changes before a time, in milliseconds since 1970. Resolves to their number. */
+  pruneAudit(before: number): Promise<number>;
   /**
    * Calls the listener after changes, by this process and, if the store can tell, by others. Returns the function that ends
    * this. A listener must not throw.
@@ -134,6 +136,7 @@ const METHODS = [
   "find",
   "list",
   "audit",
+  "pruneAudit",
   "watch",
 ] as const satisfies readonly (keyof CallerStore)[];
 

@@ -99,6 +99,11 @@ export function createMemoryCallers(now: () => number): CallerStore {
         .toReversed()
         .slice(0, limit);
     },
+    async pruneAudit(before) {
+      const all = lines.length;
+      lines = lines.filter(({ time }) => time >= before);
+      return all - lines.length;
+    },
     watch(listener) {
       // A function of its own, so that a listener may watch twice.
       const told = (change: CallerChange): void => listener(change);

@@ -11,6 +11,7 @@ import type {
 import { DEFAULT_GROUP } from "../billing/model-details.js";
 import { GatewayError, invalidRequest } from "../errors.js";
 import type { Caller } from "../types.js";
+import { parseInstant } from "../util/instant.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
 import { isName, NAME_RULE } from "../util/name.js";
 import {
@@ -68,6 +69,13 @@ export interface Callers {
     readonly caller?: string | undefined;
     readonly before?: number | undefined;
   }): Promise<readonly CallerAuditEntry[]>;
+  /**
+   * Removes the lines about changes before a time, ISO 8601 with a zone such as `2025-01-01T00:00:00Z`. Returns their number.
+   * Callers do not change.
+   *
+   * @throws GatewayError `invalid_request_error`; then nothing is removed
+   */
+  pruneAudit(options: { readonly before: string }): Promise<number>;
 }
 
 /** Who makes a change. */
@@ -274,10 +282,16 @@ export function createCallers(parts: CallersParts): Callers {
       }
       return (await open().audit({ limit, caller, before })).map(describeLine);
     },
+    async pruneAudit({ before }) {
+      const instant = parseInstant(before);
+      if (instant === undefined) throw invalidRequest(BEFORE_RULE, "before");
+      return await open().pruneAudit(instant);
+    },
   };
 }
 
 const DEFAULT_BY = "gateway";
+const BEFORE_RULE = "before must be a time with a zone, such as 2025-01-01T00:00:00Z.";
 
 /** @throws GatewayError if the options of the gateway would make the settings useless */
 function checkAgainstOptions(

@@ -96,6 +96,22 @@ describe("the commands for callers", () => {
     ]);
   });
 
+  it("create keys with a prefix, and remove old lines about changes", async () => {
+    const { run } = open();
+    const created = await run("create", "--id", "shop", "--prefix", "acme-");
+    expect(created.out).toMatch(/^Key {2}acme-[\dA-Za-z]{43}$/m);
+    const rotated = await run("rotate", "--id", "shop", "--prefix", "acme2-");
+    expect(rotated.out).toMatch(/^Key {2}acme2-[\dA-Za-z]{43}$/m);
+    expect((await run("list")).out).toMatch(/acme-….{4} until .*, acme2-….{4}/);
+    expect(await run("prune-audit", "--before", "2020-01-01T00:00:00Z")).toMatchObject({
+      code: 0,
+      out: "Removed: 0\n",
+    });
+    const removed = await run("prune-audit", "--before", "2100-01-01T00:00:00Z", "--json");
+    expect(JSON.parse(removed.out)).toEqual({ removed: 2 });
+    expect((await run("audit")).out).toBe("There are no lines.\n");
+  });
+
   it("print a table with one line for each caller, whatever its id is", async () => {
     const { run } = open();
     const ids = ["two\nlines", "\u001b[31mred", "\u202eright to left", "图像", "x".repeat(512)];
@@ -117,6 +133,9 @@ describe("the commands for callers", () => {
     ["no id", ["create"], 2, "--id is missing"],
     ["an unknown option", ["create", "--id", "a", "--colour", SECRET], 2, "not valid"],
     ["a key as an argument", ["create", "--id", "a", SECRET], 2, "not valid"],
+    ["a prefix that no header can contain", ["create", "--id", "a", "--prefix", "a b"], 2, "prefix"],
+    ["no time", ["prune-audit"], 2, "before must be a time with a zone"],
+    ["a date without a zone", ["prune-audit", "--before", "2026-01-01"], 2, "before must be a time"],
     ["a budget with an unknown period", ["create", "--id", "a", "--budget", "50/year"], 2, "the periods are"],
     ["a budget with an unknown period", ["create", "--id", "a", "--budget", "50/hour"], 2, "the periods are"],
     ["a budget that is not a number", ["create", "--id", "a", "--budget", "fifty"], 2, "budget must be"],

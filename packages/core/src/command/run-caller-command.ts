@@ -34,6 +34,9 @@ export const CALLER_HELP = `Callers of a gateway with a ledger, while it runs:
                                           creates another key; those before it end after a day, or N seconds
   calotype-key revoke --id ID             ends all keys of the caller at once
   calotype-key audit [--id ID --limit N]  who changed what
+  calotype-key prune-audit --before TIME  removes the older lines of audit
+
+create and rotate make keys that begin with --prefix, default cal-.
 
 Fields: --group NAME --budget AMOUNT[/PERIOD[/TIME-ZONE]] --models A,B --client NAME --expires-at TIME --response-format url|b64_json
         --stream-format native|openai --sizes strict|nearest
@@ -61,16 +64,17 @@ const FIELDS = {
   concurrent: text,
 } as const;
 
-type Command = "create" | "list" | "change" | "rotate" | "revoke" | "audit";
+type Command = "create" | "list" | "change" | "rotate" | "revoke" | "audit" | "prune-audit";
 
 /** The options of each command. */
 const COMMANDS: Readonly<Record<Command, ParseArgsOptionsConfig>> = {
-  create: { ...MADE_BY, id: text, ...FIELDS },
+  create: { ...MADE_BY, id: text, prefix: text, ...FIELDS },
   list: { ...COMMON, limit: text, after: text },
   change: { ...MADE_BY, id: text, ...FIELDS, unset: { type: "string", multiple: true } },
-  rotate: { ...MADE_BY, id: text, "overlap-seconds": text },
+  rotate: { ...MADE_BY, id: text, prefix: text, "overlap-seconds": text },
   revoke: { ...MADE_BY, id: text },
   audit: { ...COMMON, id: text, limit: text },
+  "prune-audit": { ...COMMON, before: text },
 };
 
 /** The words after a command, by the name of the option. */
@@ -142,6 +146,7 @@ function prepare(
 ): (callers: Callers) => Promise<string> {
   const isJson = values["json"] === true;
   const by = readString(values, "by") ?? user;
+  const prefix = readString(values, "prefix");
   const limit = readNumber(values, "limit");
   const toOutput = <T>(result: T, print: (result: T) => string): string =>
     isJson ? `${JSON.stringify(result)}\n` : print(result);
@@ -157,9 +162,14 @@ function prepare(
       const caller = readString(values, "id");
       return async (callers) => toOutput(await callers.audit({ limit, caller }), printAudit);
     }
+    case "prune-audit": {
+      const before = readString(values, "before") ?? "";
+      return async (callers) =>
+        toOutput({ removed: await callers.pruneAudit({ before }) }, ({ removed }) => `Removed: ${removed}\n`);
+    }
     case "create": {
       const caller: Caller = { ...readFields(values), id: readId(values) };
-      return async (callers) => toOutput(await callers.create(caller, { by }), printKey);
+      return async (callers) => toOutput(await callers.create(caller, { by, prefix }), printKey);
     }
     case "change": {
       const id = readId(values);
@@ -171,7 +181,7 @@ function prepare(
     case "rotate": {
       const id = readId(values);
       const overlapSeconds = readNumber(values, "overlap-seconds");
-      return async (callers) => toOutput(await callers.rotate(id, { by, overlapSeconds }), printKey);
+      return async (callers) => toOutput(await callers.rotate(id, { by, overlapSeconds, prefix }), printKey);
     }
     case "revoke": {
       const id = readId(values);
